@@ -1,0 +1,231 @@
+#include "capture/interpose.hpp"
+
+#include <torch/nn/module.h>
+#include <torch/nn/modules/adaptive.h>
+#include <torch/serialize/input-archive.h>
+
+#include <array>
+#include <exception>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+
+#include "capture/environment.hpp"
+#include "capture/memory.hpp"
+#include "capture/module_names.hpp"
+#include "capture/op_observer.hpp"
+
+namespace ulpscope::capture {
+namespace {
+
+enum Index : std::size_t {
+#define ULPSCOPE_SYMBOL(group, class_name, mangled) k##mangled,
+#include "preload/symbols.def"
+#undef ULPSCOPE_SYMBOL
+  kCount
+};
+
+/// What each wrapper goes on to: the definition that the program would have called without us.
+std::array<void*, kCount> next_functions{};
+
+constexpr std::array<std::string_view, kCount> kClassNames = {
+#define ULPSCOPE_SYMBOL(group, class_name, mangled) #class_name,
+#include "preload/symbols.def"
+#undef ULPSCOPE_SYMBOL
+};
+
+template <std::size_t kIndex, class Function>
+Function* next() noexcept {
+  return reinterpret_cast<Function*>(next_functions[kIndex]);
+}
+
+/// Numbers objects by address: which optimizer, which module.
+std::uint64_t object_number(const void* object) {
+  static std::mutex& mutex = immortal<std::mutex>();
+  static auto& numbers =
+      immortal<std::pmr::unordered_map<const void*, std::uint64_t>>(&process_memory());
+  const std::lock_guard guard(mutex);
+  return numbers.try_emplace(object, numbers.size() + 1).first->second;
+}
+
+/// One event around a call; ends with the scope, also by an exception.
+class CallEvent {
+ public:
+  CallEvent(EventKind kind, std::size_t index, std::string_view method, const void* object,
+            bool trusted) noexcept
+      : thread_(Thread::current()), exceptions_(std::uncaught_exceptions()) {
+    if (thread_ == nullptr) return;
+    const Thread::Inside inside(*thread_);
+    guarded("the start of a call", [&] {
+      const std::string name = std::string(kClassNames[index]) + "::" + std::string(method);
+      const std::uint32_t module = kind == EventKind::module ? module_at(object) : 0;
+      if (kind == EventKind::optimizer) sample_environment(*thread_);
+      begin_event(*thread_, named_info(kind, name), module, object_number(object), trusted);
+      frames_ = thread_->frames.size();
+    });
+  }
+  CallEvent(const CallEvent&) = delete;
+  CallEvent& operator=(const CallEvent&) = delete;
+
+  void set_result(const at::Tensor& result) noexcept { result_ = &result; }
+
+  ~CallEvent() {
+    if (thread_ == nullptr || Thread::current() != thread_ || frames_ == 0) return;
+    const Thread::Inside inside(*thread_);
+    guarded("the end of a call", [&] {
+      const bool threw = std::uncaught_exceptions() > exceptions_;
+      if (thread_->frames.size() >= frames_) end_event(*thread_, threw ? nullptr : result_, threw);
+    });
+  }
+
+ private:
+  Thread* thread_;
+  int exceptions_;
+  std::size_t frames_ = 0;
+  const at::Tensor* result_ = nullptr;
+};
+
+void learn(const void* module) noexcept {
+  if (Thread* thread = Thread::current()) {
+    const Thread::Inside inside(*thread);
+    guarded("looking at a module",
+            [&] { learn_module(*static_cast<const torch::nn::Module*>(module)); });
+  }
+}
+
+/// These call a function of the program's own, so that nothing inside can be trusted.
+constexpr bool runs_user_code(std::string_view class_name) {
+  return class_name == "Functional" || class_name == "TripletMarginWithDistanceLoss";
+}
+
+template <class Signature>
+struct Forward;
+
+template <class Return, class... Arguments>
+struct Forward<Return(Arguments...)> {
+  template <std::size_t kIndex>
+  static Return call(void* self, Arguments... arguments) {
+    CallEvent event(EventKind::module, kIndex, "forward", self,
+                    !runs_user_code(kClassNames[kIndex]));
+    Return result =
+        next<kIndex, Return(void*, Arguments...)>()(self, std::forward<Arguments>(arguments)...);
+    if constexpr (std::is_same_v<Return, at::Tensor>) event.set_result(result);
+    return result;
+  }
+};
+
+using at::Tensor;
+using Pair = std::tuple<Tensor, Tensor>;
+
+struct forward_unary : Forward<Tensor(const Tensor&)> {};
+struct forward_unary_by_value : Forward<Tensor(Tensor)> {};
+struct forward_binary : Forward<Tensor(const Tensor&, const Tensor&)> {};
+struct forward_ternary : Forward<Tensor(const Tensor&, const Tensor&, const Tensor&)> {};
+struct forward_quaternary
+    : Forward<Tensor(const Tensor&, const Tensor&, const Tensor&, const Tensor&)> {};
+struct forward_conv_transpose
+    : Forward<Tensor(const Tensor&, const std::optional<at::IntArrayRef>&)> {};
+struct forward_max_unpool
+    : Forward<Tensor(const Tensor&, const Tensor&, const std::optional<std::vector<int64_t>>&)> {};
+struct forward_recurrent : Forward<Pair(const Tensor&, Tensor)> {};
+struct forward_lstm : Forward<std::tuple<Tensor, Pair>(const Tensor&, std::optional<Pair>)> {};
+struct forward_lstm_cell : Forward<Pair(const Tensor&, std::optional<Pair>)> {};
+struct forward_attention : Forward<Pair(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                                        bool, const Tensor&, bool)> {};
+struct forward_transformer
+    : Forward<Tensor(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                     const Tensor&, const Tensor&, const Tensor&)> {};
+struct forward_decoder : Forward<Tensor(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                                        const Tensor&, const Tensor&)> {};
+struct forward_decoder_layer : Forward<Tensor(Tensor, const Tensor&, const Tensor&, const Tensor&,
+                                              const Tensor&, const Tensor&)> {};
+struct forward_adaptive_log_softmax : Forward<torch::nn::ASMoutput(const Tensor&, const Tensor&)> {
+};
+
+struct optimizer_step {
+  using Closure = std::function<Tensor()>;
+  template <std::size_t kIndex>
+  static Tensor call(void* self, Closure closure) {
+    CallEvent event(EventKind::optimizer, kIndex, "step", self, !closure);
+    return next<kIndex, Tensor(void*, Closure)>()(self, std::move(closure));
+  }
+};
+
+struct ZeroGrad {
+  template <std::size_t kIndex>
+  static void call(void* self, bool set_to_none) {
+    CallEvent event(EventKind::zero_grad, kIndex, "zero_grad", self, true);
+    next<kIndex, void(void*, bool)>()(self, set_to_none);
+  }
+};
+struct optimizer_zero_grad : ZeroGrad {};
+struct module_zero_grad : ZeroGrad {};
+
+/// Members by which the program shows us a root: looked at before or after they change it.
+enum class Look { before, after };
+
+template <Look kWhen, class Signature>
+struct Show;
+
+template <Look kWhen, class Return, class... Arguments>
+struct Show<kWhen, Return(Arguments...)> {
+  template <std::size_t kIndex>
+  static Return call(void* self, Arguments... arguments) {
+    struct LookAfter {
+      void* module;
+      ~LookAfter() {
+        if (kWhen == Look::after && module != nullptr) learn(module);
+      }
+    };
+    if (kWhen == Look::before) learn(self);
+    const LookAfter look{self};
+    return next<kIndex, Return(void*, Arguments...)>()(self, std::forward<Arguments>(arguments)...);
+  }
+};
+
+struct module_parameters : Show<Look::before, std::vector<Tensor>(bool)> {};
+struct module_named_parameters : Show<Look::before, torch::OrderedDict<std::string, Tensor>(bool)> {
+};
+struct module_train : Show<Look::before, void(bool)> {};
+struct module_to_dtype : Show<Look::after, void(c10::ScalarType, bool)> {};
+struct module_to_device_dtype : Show<Look::after, void(c10::Device, c10::ScalarType, bool)> {};
+struct module_to_device : Show<Look::after, void(c10::Device, bool)> {};
+struct module_load : Show<Look::after, void(torch::serialize::InputArchive&)> {};
+
+constexpr std::size_t kNotOurs = kCount;
+
+std::size_t index_of(std::string_view name) {
+  static constexpr std::array<std::string_view, kCount> kMangled = {
+#define ULPSCOPE_SYMBOL(group, class_name, mangled) #mangled,
+#include "preload/symbols.def"
+#undef ULPSCOPE_SYMBOL
+  };
+  for (std::size_t i = 0; i < kCount; ++i)
+    if (kMangled[i] == name) return i;
+  return kNotOurs;
+}
+
+void* wrapper(std::size_t index) {
+  static const std::array<void*, kCount> kWrappers = {
+#define ULPSCOPE_SYMBOL(group, class_name, mangled) \
+  reinterpret_cast<void*>(&group::template call<k##mangled>),
+#include "preload/symbols.def"
+#undef ULPSCOPE_SYMBOL
+  };
+  return kWrappers[index];
+}
+
+}  // namespace
+
+void interpose(const UlpscopeSymbol* symbols, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t index = index_of(symbols[i].name);
+    if (index == kNotOurs || *symbols[i].slot == nullptr) continue;
+    next_functions[index] = *symbols[i].slot;
+    *symbols[i].slot = wrapper(index);
+  }
+}
+
+}  // namespace ulpscope::capture

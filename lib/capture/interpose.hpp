@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstddef>
+
+#include "preload/preload.h"
+
+namespace ulpscope::capture {
+
+/// Puts wrappers around the functions that the preloaded object exports: forwards of built-in
+/// modules, optimizer steps, and the members of Module by which a program shows us its roots.
+void interpose(const UlpscopeSymbol* symbols, std::size_t count);
+
+}  // namespace ulpscope::capture

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ulpscope::capture {
+
+struct MappedLibrary {
+  std::string name;      ///< base name of its path; empty for the program itself
+  std::string build_id;  ///< hexadecimal GNU build id; empty where it has none
+  bool is_program = false;
+};
+
+/// The ELF objects mapped into this process, ours left out.
+[[nodiscard]] std::vector<MappedLibrary> mapped_libraries();
+
+}  // namespace ulpscope::capture

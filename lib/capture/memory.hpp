@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+#include <mutex>
+#include <utility>
+
+namespace ulpscope::capture {
+
+/// Memory straight from the kernel, so that the recorded program's own allocator sees no request of
+/// ours and hands out the addresses it would have without us.
+class MappedMemory final : public std::pmr::memory_resource {
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override;
+  void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override;
+  [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+};
+
+/// A pool over MappedMemory for what lives as long as the process. Thread-safe; its lock is ours,
+/// so that fork() can hold it.
+class ProcessMemory final : public std::pmr::memory_resource {
+ public:
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override;
+  void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override;
+  [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+
+  MappedMemory mapped_;
+  std::pmr::unsynchronized_pool_resource pool_{&mapped_};
+  std::mutex mutex_;
+};
+
+/// Never destroyed: ops may run in static destructors.
+[[nodiscard]] ProcessMemory& process_memory() noexcept;
+
+/// Constructs an object that is never destroyed in process_memory().
+template <class T, class... Arguments>
+[[nodiscard]] T& immortal(Arguments&&... arguments) {
+  void* memory = process_memory().allocate(sizeof(T), alignof(T));
+  return *new (memory) T(std::forward<Arguments>(arguments)...);
+}
+
+}  // namespace ulpscope::capture

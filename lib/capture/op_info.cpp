@@ -1,0 +1,200 @@
+#include "capture/op_info.hpp"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/record_function.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+
+#include "capture/memory.hpp"
+#include "capture/op_tables.hpp"
+
+namespace ulpscope::capture {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::uint32_t count = 0;
+  std::pmr::unordered_map<std::pmr::string, const OpInfo*> named{&process_memory()};
+};
+
+Registry& registry() {
+  static Registry& instance = immortal<Registry>();
+  return instance;
+}
+
+/// Op infos by the address of the schema's own name string, which is distinct for each overload.
+/// Open addressing, filled under the registry's lock, read without one.
+class SchemaCache {
+ public:
+  [[nodiscard]] const OpInfo* find(const char* name) const noexcept {
+    for (std::size_t i = slot(name), probes = 0; probes < kProbes; i = (i + 1) % kSize, ++probes) {
+      const char* key = entries_[i].key.load(std::memory_order_acquire);
+      if (key == nullptr) return nullptr;
+      if (key == name) return entries_[i].info;
+    }
+    return nullptr;
+  }
+
+  void insert(const char* name, const OpInfo* info) noexcept {
+    for (std::size_t i = slot(name), probes = 0; probes < kProbes; i = (i + 1) % kSize, ++probes) {
+      if (entries_[i].key.load(std::memory_order_relaxed) != nullptr) continue;
+      entries_[i].info = info;
+      entries_[i].key.store(name, std::memory_order_release);
+      return;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kSize = 1 << 14;
+  static constexpr std::size_t kProbes = 32;
+  struct Entry {
+    std::atomic<const char*> key{nullptr};
+    const OpInfo* info = nullptr;
+  };
+
+  static std::size_t slot(const char* name) noexcept {
+    return (reinterpret_cast<std::uintptr_t>(name) * 0x9e3779b97f4a7c15ULL) >> 50;
+  }
+
+  std::array<Entry, kSize> entries_;
+};
+
+SchemaCache& schema_cache() {
+  static SchemaCache& instance = immortal<SchemaCache>();
+  return instance;
+}
+
+bool holds_tensors(const c10::Type& type) {
+  if (type.kind() == c10::TypeKind::TensorType) return true;
+  const auto contained = type.containedTypes();
+  return std::any_of(contained.begin(), contained.end(),
+                     [](const c10::TypePtr& inner) { return holds_tensors(*inner); });
+}
+
+bool has_type(const c10::Argument& argument, c10::TypeKind kind) {
+  const c10::Type* type = argument.real_type().get();
+  if (const auto* optional = type->castRaw<c10::OptionalType>())
+    type = optional->getElementType().get();
+  return type->kind() == kind;
+}
+
+Access access_of(const c10::FunctionSchema& schema, std::size_t index, const OpInfo& info) {
+  const c10::Argument& argument = schema.arguments()[index];
+  if (!holds_tensors(*argument.type())) return Access::none;
+  if (info.rearranges) return Access::metadata;
+  const bool written = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+  if (written) {
+    const bool out = argument.kwarg_only() || argument.is_out();
+    return out || only_overwrites(info.name, index) ? Access::overwritten : Access::written;
+  }
+  if (writes_undeclared(info.name, index)) return Access::written;
+  return (info.flags & event_flag::view) != 0 || reads_metadata_only(info.name, index)
+             ? Access::metadata
+             : Access::read;
+}
+
+/// A view op returns aliases of what it got and computes nothing; ops such as `contiguous` return
+/// an alias or a copy, and count as readers.
+bool is_view(const c10::FunctionSchema& schema) {
+  if (schema.returns().empty() || may_copy(schema.name())) return false;
+  return std::all_of(schema.returns().begin(), schema.returns().end(), [](const auto& returned) {
+    return returned.alias_info() != nullptr && !returned.alias_info()->isWrite();
+  });
+}
+
+void join(std::pmr::string& names, const std::vector<c10::Argument>& arguments) {
+  for (const c10::Argument& argument : arguments) {
+    if (&argument != arguments.data()) names += ',';
+    names.append(argument.name().data(), argument.name().size());
+  }
+}
+
+void describe(OpInfo& info, const c10::OperatorHandle& handle) {
+  const c10::FunctionSchema& schema = handle.schema();
+  info.name = schema.name();
+  info.overload = schema.overload_name();
+  join(info.argument_names, schema.arguments());
+  join(info.return_names, schema.returns());
+  info.seeded = handle.hasTag(at::Tag::nondeterministic_seeded);
+  info.handle = info.name.starts_with("profiler::");
+  if (is_view(schema)) info.flags |= event_flag::view;
+  if (is_factory(info.name)) info.flags |= event_flag::factory;
+  info.resizes = info.name.starts_with("aten::resize_") || info.name == "aten::_resize_output_";
+  info.rearranges =
+      info.resizes || handle.hasTag(at::Tag::inplace_view) || rearranges_in_place(info.name);
+  info.wrapper = (handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
+                  !handle.hasKernelForDispatchKey(c10::DispatchKey::CPU)) ||
+                 computes_through_ops(info.name, info.overload);
+  for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
+    const c10::Argument& argument = schema.arguments()[i];
+    ArgumentInfo& described = info.arguments.emplace_back();
+    described.access = access_of(schema, i, info);
+    described.undeclared = described.access == Access::written &&
+                           (argument.alias_info() == nullptr || !argument.alias_info()->isWrite());
+    described.dtype = has_type(argument, c10::TypeKind::ScalarTypeType);
+    described.layout = has_type(argument, c10::TypeKind::LayoutType);
+    described.memory_format = has_type(argument, c10::TypeKind::MemoryFormatType);
+    info.writes |= described.access == Access::written || described.access == Access::overwritten;
+  }
+  for (std::size_t i = 0; i < schema.returns().size(); ++i)
+    info.scratch_returns.push_back(is_scratch(info.name, i));
+}
+
+const OpInfo& named_info_locked(Registry& all, EventKind kind, std::string_view name) {
+  std::pmr::string key(&process_memory());
+  key += static_cast<char>('0' + static_cast<int>(kind));
+  key += name;
+  if (const auto found = all.named.find(key); found != all.named.end()) return *found->second;
+  auto& info = immortal<OpInfo>(&process_memory());
+  info.index = ++all.count;
+  info.kind = kind;
+  info.name = name;
+  info.engine = kind == EventKind::scope && name.starts_with("autograd::engine::evaluate_function");
+  info.user_node = kind == EventKind::node && name.starts_with("torch::autograd::CppNode");
+  all.named.emplace(std::move(key), &info);
+  return info;
+}
+
+EventKind kind_of(const at::RecordFunction& record) {
+  if (record.scope() != at::RecordScope::BACKWARD_FUNCTION) return EventKind::scope;
+  return std::string_view(record.name()) == "torch::autograd::AccumulateGrad" ? EventKind::gradient
+                                                                              : EventKind::node;
+}
+
+}  // namespace
+
+const OpInfo& op_info(const at::RecordFunction& record) {
+  const char* name = record.name();
+  if (record.scope() == at::RecordScope::FUNCTION) {
+    const OpInfo* known = schema_cache().find(name);
+    if (known != nullptr && known->name == name) return *known;
+    if (const auto operator_name = record.operator_name()) {
+      if (const auto handle = c10::Dispatcher::singleton().findSchema(*operator_name)) {
+        Registry& all = registry();
+        const std::lock_guard guard(all.mutex);
+        auto& info = immortal<OpInfo>(&process_memory());
+        info.index = ++all.count;
+        describe(info, *handle);
+        schema_cache().insert(name, &info);
+        return info;
+      }
+    }
+  }
+  return named_info(kind_of(record), name);
+}
+
+const OpInfo& named_info(EventKind kind, std::string_view name) {
+  Registry& all = registry();
+  const std::lock_guard guard(all.mutex);
+  return named_info_locked(all, kind, name);
+}
+
+void lock_op_info() { registry().mutex.lock(); }
+void unlock_op_info() { registry().mutex.unlock(); }
+
+}  // namespace ulpscope::capture

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+/// What a schema does not say about an op. Names with namespace, as in native_functions.yaml
+/// (aten/src/ATen/native upstream); the sources of each fact are in op_tables.cpp.
+namespace ulpscope::capture {
+
+/// Returns memory that nothing has written (`empty`, `empty_like`, `new_empty`, ...).
+[[nodiscard]] bool is_factory(std::string_view op) noexcept;
+
+/// The written argument's old content does not matter (`fill_`, random fills, `copy_`'s target).
+[[nodiscard]] bool only_overwrites(std::string_view op, std::size_t argument) noexcept;
+
+/// Writes the argument without an alias mark in its schema (batch-norm running statistics).
+[[nodiscard]] bool writes_undeclared(std::string_view op, std::size_t argument) noexcept;
+
+/// Looks at the argument's shape, dtype or device only (`empty_like`, `new_zeros`, ...).
+[[nodiscard]] bool reads_metadata_only(std::string_view op, std::size_t argument) noexcept;
+
+/// Marked as writing its argument, but only changes what it refers to (`set_data`,
+/// `requires_grad_`).
+[[nodiscard]] bool rearranges_in_place(std::string_view op) noexcept;
+
+/// Its alias return may be a copy (`contiguous`, `to`, `reshape`).
+[[nodiscard]] bool may_copy(std::string_view op) noexcept;
+
+/// Has a kernel of its own that computes nothing but through the ops it calls (`clone`, `zeros`,
+/// `convolution`): its result has been digested when the inner op ended.
+[[nodiscard]] bool computes_through_ops(std::string_view op, std::string_view overload) noexcept;
+
+/// The return's bytes are working memory that no later op interprets by value across runs.
+[[nodiscard]] bool is_scratch(std::string_view op, std::size_t index) noexcept;
+
+}  // namespace ulpscope::capture

@@ -1,0 +1,143 @@
+#include "capture/recorder.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <deque>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "capture/memory.hpp"
+#include "capture/module_names.hpp"
+#include "capture/op_info.hpp"
+#include "capture/storage_table.hpp"
+
+namespace ulpscope::capture {
+
+namespace detail {
+std::atomic<bool> recording_switch{false};
+}
+
+namespace {
+
+struct Names {
+  std::mutex mutex;
+  std::pmr::unordered_map<std::pmr::string, std::uint32_t> ids{&process_memory()};
+  std::pmr::deque<std::string_view> by_id{&process_memory()};
+};
+
+Names& names() {
+  static Names& instance = immortal<Names>();
+  return instance;
+}
+
+struct Process {
+  ring::Client client;
+  std::mutex opening;
+  std::uint32_t lanes = 0;
+  std::atomic<std::uint64_t> generation{0};
+  std::atomic<std::uint64_t> epoch{0};
+  std::pmr::string socket_path{&process_memory()};
+  std::pmr::string capture_version{&process_memory()};
+};
+
+Process& process() {
+  static Process& instance = immortal<Process>();
+  return instance;
+}
+
+/// fork() copies locks as they stand: hold all of ours, so that the child finds them free.
+void before_fork() {
+  process().opening.lock();
+  lock_module_names();
+  lock_op_info();
+  storages().lock();
+  names().mutex.lock();
+  process_memory().lock();
+}
+
+void release_locks() {
+  process_memory().unlock();
+  names().mutex.unlock();
+  storages().unlock();
+  unlock_op_info();
+  unlock_module_names();
+  process().opening.unlock();
+}
+
+bool connect() {
+  Process& self = process();
+  self.lanes = 0;
+  self.generation.fetch_add(1, std::memory_order_relaxed);
+  const bool connected = self.client.connect(self.socket_path.c_str(), self.capture_version);
+  detail::recording_switch.store(connected, std::memory_order_relaxed);
+  return connected;
+}
+
+void after_fork_in_child() {
+  const bool was_recording = recording();
+  detail::recording_switch.store(false, std::memory_order_relaxed);
+  process().client.after_fork_in_child();
+  release_locks();
+  if (was_recording) connect();
+}
+
+}  // namespace
+
+bool start_recording(const char* socket_path, std::string_view capture_version) {
+  Process& self = process();
+  self.socket_path = socket_path;
+  self.capture_version = capture_version;
+  if (!connect()) return false;
+  pthread_atfork(&before_fork, &release_locks, &after_fork_in_child);
+  return true;
+}
+
+namespace detail {
+void end_session() noexcept {
+  recording_switch.store(false, std::memory_order_relaxed);
+  process().client.end_session();
+}
+}  // namespace detail
+
+const ring::Settings& settings() noexcept { return process().client.settings(); }
+
+OpenedRing open_ring() {
+  Process& self = process();
+  char thread_name[16] = {};
+  pthread_getname_np(pthread_self(), thread_name, sizeof thread_name);
+  const std::lock_guard guard(self.opening);
+  OpenedRing opened{.producer = self.client.open_ring(getpid() == gettid(), thread_name),
+                    .lane = self.lanes};
+  if (opened.producer.recording())
+    ++self.lanes;
+  else
+    detail::recording_switch.store(false, std::memory_order_relaxed);
+  return opened;
+}
+
+std::uint64_t generation() noexcept { return process().generation.load(std::memory_order_relaxed); }
+
+std::uint64_t next_epoch() noexcept {
+  return process().epoch.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+std::uint64_t current_epoch() noexcept { return process().epoch.load(std::memory_order_relaxed); }
+
+std::uint32_t name_id(std::string_view name) {
+  Names& all = names();
+  const std::lock_guard guard(all.mutex);
+  const auto [found, added] = all.ids.try_emplace(std::pmr::string(name, &process_memory()),
+                                                  static_cast<std::uint32_t>(all.ids.size() + 1));
+  if (added) all.by_id.push_back(found->first);
+  return found->second;
+}
+
+std::string_view name_of(std::uint32_t id) {
+  Names& all = names();
+  const std::lock_guard guard(all.mutex);
+  return all.by_id.at(id - 1);
+}
+
+}  // namespace ulpscope::capture

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "ring/client.hpp"
+
+/// The process as a whole: whether it records, its clock, its names.
+namespace ulpscope::capture {
+
+/// Connects to the writer and switches recording on. False: the process runs unrecorded.
+[[nodiscard]] bool start_recording(const char* socket_path, std::string_view capture_version);
+
+/// True while events are wanted. Cheap enough to ask at every op.
+[[nodiscard]] inline bool recording() noexcept;
+
+/// Stops recording in this process for good, and tells the dump why. Never throws.
+void stop_recording(std::string_view reason) noexcept;
+
+[[nodiscard]] const ring::Settings& settings() noexcept;
+
+/// A ring for the calling thread and the number of its lane.
+struct OpenedRing {
+  ring::Producer producer;
+  std::uint32_t lane = 0;
+};
+[[nodiscard]] OpenedRing open_ring();
+
+/// Counts the sessions of this process: a forked child has one of its own.
+[[nodiscard]] std::uint64_t generation() noexcept;
+
+/// A moment that no earlier call returned, by any thread.
+[[nodiscard]] std::uint64_t next_epoch() noexcept;
+[[nodiscard]] std::uint64_t current_epoch() noexcept;
+
+/// Numbers a name, from 1; equal names have equal numbers for the process's life.
+[[nodiscard]] std::uint32_t name_id(std::string_view name);
+[[nodiscard]] std::string_view name_of(std::uint32_t id);
+
+namespace detail {
+extern std::atomic<bool> recording_switch;
+void end_session() noexcept;
+}  // namespace detail
+inline bool recording() noexcept {
+  return detail::recording_switch.load(std::memory_order_relaxed);
+}
+
+/// Runs one hook body inside somebody else's program. Whatever goes wrong, the program goes on:
+/// recording stops, and the dump says so.
+template <class Body>
+void guarded(std::string_view hook, Body&& body) noexcept {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    stop_recording(error.what());
+  } catch (...) {
+    stop_recording(hook);
+  }
+}
+
+}  // namespace ulpscope::capture

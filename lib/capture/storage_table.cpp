@@ -1,0 +1,162 @@
+#include "capture/storage_table.hpp"
+
+#include <algorithm>
+
+#include "capture/memory.hpp"
+
+namespace ulpscope::capture {
+namespace {
+
+// A storage read through many different slices keeps what it knows of the latest ones.
+constexpr std::size_t kMostRegions = 32;
+constexpr std::size_t kMostRanges = 4096;
+constexpr std::size_t kSweptPerAddition = 3;
+
+bool is_foreign(const c10::StorageImpl& storage) {
+  const at::DataPtr& data = storage.data_ptr();
+  return data.get() != nullptr && data.get_context() != data.get();
+}
+
+bool share_memory(const Storage& a, const Storage& b) {
+  const auto* a_begin = static_cast<const std::byte*>(a.data);
+  const auto* b_begin = static_cast<const std::byte*>(b.data);
+  return a_begin < b_begin + b.bytes && b_begin < a_begin + a.bytes;
+}
+
+}  // namespace
+
+Region* Storage::find(const RegionKey& key) noexcept {
+  for (Region& region : regions)
+    if (region.key == key) return &region;
+  return nullptr;
+}
+
+bool Storage::touches_uninitialised(const RegionKey& key) const noexcept {
+  return std::any_of(uninitialised.begin(), uninitialised.end(), [&](const auto& range) {
+    return range.first < key.offset + key.bytes && key.offset < range.second;
+  });
+}
+
+void Storage::mark_uninitialised(std::size_t begin, std::size_t end) {
+  if (begin < end) uninitialised.emplace_back(begin, end);
+}
+
+void Storage::mark_written(std::size_t begin, std::size_t end) {
+  for (std::size_t i = 0; i < uninitialised.size();) {
+    auto& range = uninitialised[i];
+    if (range.second <= begin || end <= range.first) {
+      ++i;
+      continue;
+    }
+    const auto [old_begin, old_end] = range;
+    if (begin <= old_begin && old_end <= end) {
+      range = uninitialised.back();
+      uninitialised.pop_back();
+      continue;
+    }
+    range = old_begin < begin ? std::pair(old_begin, begin) : std::pair(end, old_end);
+    if (old_begin < begin && end < old_end && uninitialised.size() < kMostRanges)
+      uninitialised.emplace_back(end, old_end);
+    ++i;
+  }
+}
+
+void Storage::forget(const RegionKey& key) {
+  std::erase_if(regions, [&](const Region& region) { return region.key.overlaps(key); });
+}
+
+Region& Storage::remember(const Region& region) {
+  if (Region* known = find(region.key)) return *known = region;
+  if (regions.size() >= kMostRegions) regions.erase(regions.begin());
+  return regions.emplace_back(region);
+}
+
+Storage& StorageTable::at(const c10::StorageImpl& storage) {
+  const auto [found, added] = entries_.try_emplace(&storage, entries_.get_allocator().resource());
+  Storage& entry = found->second;
+  if (added) {
+    start(entry, storage);
+    sweep_.push_back(&storage);
+    purge_some();
+    return entry;
+  }
+  if (entry.data != storage.data() || entry.bytes != storage.nbytes()) {
+    const std::uint32_t name = entry.name;
+    const std::uint32_t name_flags = entry.name_flags;
+    const std::uint32_t module = entry.module;
+    start(entry, storage);
+    entry.name = name;
+    entry.name_flags = name_flags;
+    entry.module = module;
+  }
+  return entry;
+}
+
+void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
+  auto& owner = const_cast<c10::StorageImpl&>(storage);
+  entry.alive = c10::weak_intrusive_ptr<c10::StorageImpl>(
+      c10::intrusive_ptr<c10::StorageImpl>::unsafe_reclaim_from_nonowning(&owner));
+  entry.data = storage.data();
+  entry.bytes = storage.nbytes();
+  entry.id = next_id_++;
+  entry.writes = 0;
+  entry.produced = false;
+  entry.writer = {};
+  entry.name = 0;
+  entry.name_flags = 0;
+  entry.module = 0;
+  entry.uninitialised.clear();
+  entry.regions.clear();
+  if (!entry.foreign && is_foreign(storage)) foreign_.push_back(&storage);
+  entry.foreign = is_foreign(storage);
+}
+
+void StorageTable::purge_some() {
+  for (std::size_t i = 0; i < kSweptPerAddition && !sweep_.empty(); ++i) {
+    if (sweep_at_ >= sweep_.size()) sweep_at_ = 0;
+    const auto found = entries_.find(sweep_[sweep_at_]);
+    if (found == entries_.end() || found->second.alive.expired()) {
+      if (found != entries_.end()) {
+        std::erase(foreign_, found->first);
+        entries_.erase(found);
+      }
+      sweep_[sweep_at_] = sweep_.back();
+      sweep_.pop_back();
+    } else {
+      ++sweep_at_;
+    }
+  }
+}
+
+void StorageTable::written_behind(Storage& other, const Storage& storage, const RegionKey& key) {
+  if (&other == &storage || !share_memory(storage, other) || other.alive.expired()) return;
+  const auto* written = static_cast<const std::byte*>(storage.data) + key.offset;
+  const auto* base = static_cast<const std::byte*>(other.data);
+  if (written + key.bytes <= base) return;
+  const std::size_t begin = written > base ? static_cast<std::size_t>(written - base) : 0;
+  const std::size_t end =
+      std::min(other.bytes, static_cast<std::size_t>(written + key.bytes - base));
+  if (begin >= end) return;
+  other.forget({begin, end - begin, 0});
+  other.mark_written(begin, end);
+  other.produced = true;
+  other.writer = storage.writer;
+  ++other.writes;
+}
+
+void StorageTable::write_through(const Storage& storage, const RegionKey& key) {
+  if (storage.foreign) {
+    for (auto& [address, other] : entries_) written_behind(other, storage, key);
+    return;
+  }
+  for (const c10::StorageImpl* address : foreign_)
+    if (const auto found = entries_.find(address); found != entries_.end())
+      written_behind(found->second, storage, key);
+}
+
+StorageTable& storages() {
+  static StorageTable& instance = immortal<StorageTable>(&process_memory());
+  return instance;
+}
+
+}  // namespace ulpscope::capture

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory_resource>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ring/message.hpp"
+#include "ulpscope/digest.hpp"
+
+namespace ulpscope::capture {
+
+/// Which bytes of a storage a tensor covers, and in which pattern.
+struct RegionKey {
+  std::size_t offset = 0;     ///< bytes from the storage's start
+  std::size_t bytes = 0;      ///< up to the end of the last element
+  std::uint64_t pattern = 0;  ///< 0: dense; else a hash of the gaps, of conj and neg
+
+  friend bool operator==(const RegionKey&, const RegionKey&) = default;
+  [[nodiscard]] bool overlaps(const RegionKey& other) const noexcept {
+    return offset < other.offset + other.bytes && other.offset < offset + bytes;
+  }
+};
+
+/// Who wrote a region last, as far as recorded ops tell.
+struct Writer {
+  std::uint64_t position = ring::kNone;
+  std::uint32_t lane = 0;
+};
+
+/// What is known of the bytes of a region.
+struct Region {
+  RegionKey key;
+  Digest digest;
+  Digest logical;             ///< zero where memory order and logical order are the same
+  std::uint64_t value = 0;    ///< equal numbers: the same bytes by construction
+  std::uint64_t checked = 0;  ///< the epoch in which the bytes were last seen to have this digest
+  std::uint32_t writes = 0;   ///< of the storage, when this region was written
+  Writer writer;
+};
+
+/// One StorageImpl. Its address stands for it as long as `alive` is held weakly: the memory is
+/// freed as it would be without us, but the address is not given to another StorageImpl.
+struct Storage {
+  explicit Storage(std::pmr::memory_resource* memory) : uninitialised(memory), regions(memory) {}
+
+  c10::weak_intrusive_ptr<c10::StorageImpl> alive{c10::intrusive_ptr<c10::StorageImpl>()};
+  const void* data = nullptr;
+  std::size_t bytes = 0;
+  std::uint64_t id = 0;
+  std::uint32_t writes = 0;
+  bool produced = false;         ///< a recorded op made or wrote it
+  bool foreign = false;          ///< memory that the allocator did not hand out (from_blob)
+  Writer writer;                 ///< of any part
+  std::uint32_t name = 0;        ///< process-wide name id of the parameter, buffer or gradient
+  std::uint32_t name_flags = 0;  ///< slot_flag::parameter, buffer or gradient
+  std::uint32_t module = 0;      ///< module that owns it, see module_names.hpp
+  std::pmr::vector<std::pair<std::size_t, std::size_t>>
+      uninitialised;  ///< byte ranges [begin, end)
+  std::pmr::vector<Region> regions;
+
+  [[nodiscard]] Region* find(const RegionKey& key) noexcept;
+  [[nodiscard]] bool touches_uninitialised(const RegionKey& key) const noexcept;
+  void mark_uninitialised(std::size_t begin, std::size_t end);
+  void mark_written(std::size_t begin, std::size_t end);
+
+  /// Drops what is known of bytes that `key` overlaps.
+  void forget(const RegionKey& key);
+  Region& remember(const Region& region);
+};
+
+/// The storages that recorded ops have met. Every use of a Storage holds the table's lock.
+class StorageTable {
+ public:
+  /// The entry of a live storage, added when it is new. Storages whose memory moved or changed size
+  /// behind the dispatcher start anew.
+  Storage& at(const c10::StorageImpl& storage);
+
+  /// Tells the storages that share memory with `storage` that a range of it was written.
+  void write_through(const Storage& storage, const RegionKey& key);
+
+  /// Ids of storages made from now on are at least this.
+  [[nodiscard]] std::uint64_t next_id() const noexcept { return next_id_; }
+  [[nodiscard]] std::uint64_t next_value() noexcept { return ++next_value_; }
+
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  using Map = std::pmr::unordered_map<const c10::StorageImpl*, Storage>;
+
+  /// Removes a few entries whose storage is gone; called once per addition, it keeps up with them.
+  void purge_some();
+  void start(Storage& entry, const c10::StorageImpl& storage);
+  static void written_behind(Storage& other, const Storage& storage, const RegionKey& key);
+
+  std::mutex mutex_;
+  Map entries_;
+  std::pmr::vector<const c10::StorageImpl*> sweep_;
+  std::size_t sweep_at_ = 0;
+  std::pmr::vector<const c10::StorageImpl*> foreign_;  ///< entries over foreign memory
+  std::uint64_t next_id_ = 0;
+  std::uint64_t next_value_ = 0;
+
+ public:
+  explicit StorageTable(std::pmr::memory_resource* memory)
+      : entries_(memory), sweep_(memory), foreign_(memory) {}
+};
+
+[[nodiscard]] StorageTable& storages();
+
+}  // namespace ulpscope::capture

@@ -1,0 +1,277 @@
+#include "capture/thread.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+namespace ulpscope::capture {
+namespace {
+
+constexpr std::uint32_t kLargestPiece = 1 << 20;
+
+// Initial-exec: a library that comes by dlopen would otherwise take its thread-local memory from
+// the program's allocator.
+__attribute__((tls_model("initial-exec"))) constinit thread_local Thread* current_thread = nullptr;
+__attribute__((tls_model("initial-exec"))) constinit thread_local bool ended = false;
+
+void release(Thread* thread) noexcept {
+  thread->~Thread();
+  process_memory().deallocate(thread, sizeof(Thread), alignof(Thread));
+}
+
+void end_thread(void* thread) noexcept {
+  ended = true;
+  current_thread = nullptr;
+  release(static_cast<Thread*>(thread));
+}
+
+pthread_key_t thread_end_key() {
+  static const pthread_key_t key = [] {
+    pthread_key_t created{};
+    if (pthread_key_create(&created, &end_thread) != 0) throw std::runtime_error("no thread key");
+    return created;
+  }();
+  return key;
+}
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t word) noexcept {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+  return hash ^ (hash >> 29);
+}
+
+std::uint16_t geometry_flags(const at::Tensor& tensor) {
+  std::uint16_t flags = 0;
+  if (tensor.is_conj()) flags |= geometry_flag::conj;
+  if (tensor.is_neg()) flags |= geometry_flag::neg;
+  if (tensor.is_quantized()) flags |= geometry_flag::quantised;
+  if (tensor.is_inference()) flags |= geometry_flag::inference;
+  if (tensor.layout() != c10::kStrided) {
+    flags |= geometry_flag::sparse;
+    return flags;
+  }
+  if (tensor.is_non_overlapping_and_dense()) flags |= geometry_flag::dense;
+  if (tensor.is_contiguous()) flags |= geometry_flag::contiguous;
+  return flags;
+}
+
+}  // namespace
+
+void stop_recording(std::string_view reason) noexcept {
+  if (!recording()) return;
+  if (current_thread != nullptr) {
+    try {
+      current_thread->send_notice(reason, true);
+    } catch (...) {  // the reason is lost, the stop is not
+    }
+  }
+  detail::end_session();
+}
+
+Thread* Thread::current() noexcept {
+  if (!recording() || ended) return nullptr;
+  Thread* thread = current_thread;
+  if (thread != nullptr && thread->generation_ == generation())
+    return thread->inside_ ? nullptr : thread;
+  guarded("opening a thread's lane", [&] {
+    if (thread != nullptr) release(std::exchange(current_thread, nullptr));
+    thread = nullptr;
+    const std::uint64_t session = generation();
+    OpenedRing opened = open_ring();
+    if (!opened.producer.recording()) return;
+    void* memory = process_memory().allocate(sizeof(Thread), alignof(Thread));
+    thread = new (memory) Thread(std::move(opened), session);
+    current_thread = thread;
+    pthread_setspecific(thread_end_key(), thread);
+  });
+  return thread;
+}
+
+Thread::Thread(OpenedRing opened, std::uint64_t generation)
+    : frames(&process_memory()),
+      slots(&process_memory()),
+      arguments(&process_memory()),
+      written(&process_memory()),
+      packed(&process_memory()),
+      epoch(next_epoch()),
+      ring_(std::move(opened.producer)),
+      lane_(opened.lane),
+      generation_(generation),
+      string_ids_(&process_memory()),
+      op_ids_(&process_memory()),
+      geometry_ids_(&process_memory()) {
+  frames.reserve(64);
+  slots.reserve(1024);
+  arguments.reserve(1 << 16);
+}
+
+std::byte* Thread::room(std::uint32_t size) {
+  void* memory = ring_.reserve(size);
+  if (memory == nullptr && !ring_.recording()) detail::end_session();
+  return static_cast<std::byte*>(memory);
+}
+
+std::uint32_t Thread::define_string(std::string_view text) {
+  const ring::StringMessage message{
+      .header = {ring::padded(sizeof message + text.size()), ring::MessageKind::string, 0},
+      .id = ++strings_,
+      .length = static_cast<std::uint32_t>(text.size())};
+  if (std::byte* memory = room(message.header.size)) {
+    std::memcpy(memory, &message, sizeof message);
+    std::memcpy(memory + sizeof message, text.data(), text.size());
+    ring_.commit(message.header.size);
+  }
+  return message.id;
+}
+
+std::uint32_t Thread::string(std::uint32_t name) {
+  if (name == 0) return 0;
+  if (string_ids_.size() <= name) string_ids_.resize(name + 1);
+  std::uint32_t& id = string_ids_[name];
+  if (id == 0) id = define_string(name_of(name));
+  return id;
+}
+
+std::uint32_t Thread::op(const OpInfo& info) {
+  if (op_ids_.size() <= info.index) op_ids_.resize(info.index + 1);
+  std::uint32_t& id = op_ids_[info.index];
+  if (id != 0) return id;
+  id = ++ops_;
+  ring::OpMessage message{};
+  message.header = {sizeof message, ring::MessageKind::op, 0};
+  message.id = id;
+  message.name = define_string(info.name);
+  message.overload = info.overload.empty() ? 0 : define_string(info.overload);
+  message.argument_names = info.argument_names.empty() ? 0 : define_string(info.argument_names);
+  message.return_names = info.return_names.empty() ? 0 : define_string(info.return_names);
+  if (std::byte* memory = room(sizeof message)) {
+    std::memcpy(memory, &message, sizeof message);
+    ring_.commit(sizeof message);
+  }
+  return id;
+}
+
+std::uint32_t Thread::geometry(const at::Tensor& tensor) {
+  const bool strided = tensor.layout() == c10::kStrided;
+  const c10::IntArrayRef sizes = tensor.sizes();
+  const c10::IntArrayRef strides = strided ? tensor.strides() : c10::IntArrayRef();
+  const std::uint16_t flags = geometry_flags(tensor);
+  const std::int64_t offset = strided ? tensor.storage_offset() : 0;
+  const c10::Device device = tensor.device();
+  const std::uint64_t kind =
+      static_cast<std::uint64_t>(tensor.scalar_type()) |
+      static_cast<std::uint64_t>(device.type()) << 8 |
+      static_cast<std::uint64_t>(static_cast<std::uint8_t>(device.index())) << 16 |
+      static_cast<std::uint64_t>(tensor.layout()) << 24 | static_cast<std::uint64_t>(flags) << 32;
+  std::uint64_t hash = mix(mix(kind, static_cast<std::uint64_t>(offset)), sizes.size());
+  for (const std::int64_t size : sizes) hash = mix(hash, static_cast<std::uint64_t>(size));
+  for (const std::int64_t stride : strides) hash = mix(hash, static_cast<std::uint64_t>(stride));
+
+  const auto same = [&](const std::pmr::vector<std::int64_t>& words) {
+    return words.size() == 2 + sizes.size() + strides.size() &&
+           words[0] == static_cast<std::int64_t>(kind) && words[1] == offset &&
+           std::equal(sizes.begin(), sizes.end(), words.begin() + 2) &&
+           std::equal(strides.begin(), strides.end(),
+                      words.begin() + 2 + static_cast<std::ptrdiff_t>(sizes.size()));
+  };
+  for (auto [entry, end] = geometry_ids_.equal_range(hash); entry != end; ++entry)
+    if (same(entry->second.second)) return entry->second.first;
+
+  std::pmr::vector<std::int64_t> words(&process_memory());
+  words.push_back(static_cast<std::int64_t>(kind));
+  words.push_back(offset);
+  words.insert(words.end(), sizes.begin(), sizes.end());
+  words.insert(words.end(), strides.begin(), strides.end());
+
+  const std::size_t dimension_bytes = (sizes.size() + strides.size()) * sizeof(std::int64_t);
+  ring::GeometryMessage message{};
+  message.header = {ring::padded(sizeof message + dimension_bytes), ring::MessageKind::geometry, 0};
+  message.id = ++geometries_;
+  message.dtype = static_cast<std::uint8_t>(tensor.scalar_type());
+  message.device_type = static_cast<std::uint8_t>(device.type());
+  message.device_index = device.index();
+  message.layout = static_cast<std::uint8_t>(tensor.layout());
+  message.flags = flags;
+  message.dimensions = static_cast<std::uint8_t>(sizes.size());
+  message.has_strides = strided ? 1 : 0;
+  message.storage_offset = offset;
+  if (std::byte* memory = room(message.header.size)) {
+    std::memcpy(memory, &message, sizeof message);
+    std::memcpy(memory + sizeof message, words.data() + 2, dimension_bytes);
+    ring_.commit(message.header.size);
+  }
+  geometry_ids_.emplace(hash, std::pair(message.id, std::move(words)));
+  return message.id;
+}
+
+void Thread::send_event(ring::EventRow row, std::span<const ring::SlotRow> event_slots,
+                        std::span<const std::byte> event_arguments) {
+  const std::size_t size = sizeof row + event_slots.size_bytes() + event_arguments.size();
+  row.header = {ring::padded(size), ring::MessageKind::event, 0};
+  row.slots = static_cast<std::uint16_t>(event_slots.size());
+  row.argument_bytes = static_cast<std::uint32_t>(event_arguments.size());
+  if (event_slots.size() > 0xffff) throw std::length_error("an op with more than 65,535 tensors");
+  std::byte* memory = room(row.header.size);
+  if (memory == nullptr) {
+    if (ring_.recording()) throw std::length_error("an event larger than half the ring");
+    return;
+  }
+  std::memcpy(memory, &row, sizeof row);
+  memory += sizeof row;
+  if (!event_slots.empty()) std::memcpy(memory, event_slots.data(), event_slots.size_bytes());
+  memory += event_slots.size_bytes();
+  if (!event_arguments.empty()) std::memcpy(memory, event_arguments.data(), event_arguments.size());
+  ring_.commit(row.header.size);
+}
+
+void Thread::send_content(const Digest& digest, std::span<const std::byte> bytes) {
+  Digest& sent = sent_[digest.low % sent_.size()];
+  if (sent == digest && digest != Digest{}) return;
+  sent = digest;
+  std::size_t offset = 0;
+  do {
+    const std::size_t room_for = std::min<std::size_t>(kLargestPiece, ring_.max_message() / 2);
+    const std::size_t length = std::min(bytes.size() - offset, room_for);
+    ring::ContentMessage message{};
+    message.header = {ring::padded(sizeof message + length), ring::MessageKind::content, 0};
+    message.digest[0] = digest.high;
+    message.digest[1] = digest.low;
+    message.total = bytes.size();
+    message.offset = offset;
+    message.length = static_cast<std::uint32_t>(length);
+    std::byte* memory = room(message.header.size);
+    if (memory == nullptr) return;
+    std::memcpy(memory, &message, sizeof message);
+    if (length > 0) std::memcpy(memory + sizeof message, bytes.data() + offset, length);
+    ring_.commit(message.header.size);
+    offset += length;
+  } while (offset < bytes.size());
+}
+
+void Thread::send_environment(std::string_view key, std::string_view value) {
+  ring::EnvironmentMessage message{};
+  message.header = {ring::padded(sizeof message + value.size()), ring::MessageKind::environment, 0};
+  message.epoch = current_epoch();
+  message.key = string(name_id(key));
+  message.length = static_cast<std::uint32_t>(value.size());
+  if (std::byte* memory = room(message.header.size)) {
+    std::memcpy(memory, &message, sizeof message);
+    std::memcpy(memory + sizeof message, value.data(), value.size());
+    ring_.commit(message.header.size);
+  }
+}
+
+void Thread::send_notice(std::string_view sentence, bool fatal) {
+  ring::NoticeMessage message{};
+  message.header = {ring::padded(sizeof message + sentence.size()), ring::MessageKind::notice, 0};
+  message.fatal = fatal ? 1 : 0;
+  message.length = static_cast<std::uint32_t>(sentence.size());
+  if (std::byte* memory = room(message.header.size)) {
+    std::memcpy(memory, &message, sizeof message);
+    std::memcpy(memory + sizeof message, sentence.data(), sentence.size());
+    ring_.commit(message.header.size);
+  }
+}
+
+}  // namespace ulpscope::capture

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/memory.hpp"
+#include "capture/op_info.hpp"
+#include "capture/recorder.hpp"
+#include "capture/rng.hpp"
+#include "ring/message.hpp"
+
+namespace ulpscope::capture {
+
+/// An argument that an op writes: looked at again when the op ends.
+struct WrittenArgument {
+  c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> tensor;
+  std::uint16_t index = 0;
+  std::uint16_t element = 0;
+  std::uint64_t storage = ring::kNone;  ///< id before the op
+  std::uint32_t writes = 0;             ///< of that storage before the op
+};
+
+/// Something that has begun on this thread and not yet ended.
+struct Frame {
+  std::uint64_t handle = 0;  ///< RecordFunction's, 0 for a frame of our own
+  const OpInfo* info = nullptr;
+  std::uint64_t position = ring::kNone;  ///< kNone: a frame that is no event
+  std::uint64_t forward = ring::kNone;
+  std::uint64_t object = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t first_storage = 0;  ///< storages with this id or more were made inside
+  RngFingerprint rng_before;
+  std::uint32_t forward_lane = 0;
+  std::uint32_t module = 0;
+  std::uint32_t flags = 0;
+  std::uint16_t depth = 0;
+  std::uint16_t threads = 0;
+  bool trusted = false;       ///< library code runs between the ops directly inside: no user code
+  bool inside_op = false;     ///< an op encloses it
+  std::size_t slots = 0;      ///< where its slots begin
+  std::size_t arguments = 0;  ///< where its encoded arguments begin
+  std::size_t written = 0;    ///< where its written arguments begin
+  c10::weak_intrusive_ptr<c10::GeneratorImpl> generator{c10::intrusive_ptr<c10::GeneratorImpl>()};
+};
+
+/// One thread's side of the recording: its lane's ring, what has begun, what the ring knows.
+/// Belongs to its thread; reached by current().
+class Thread {
+ public:
+  /// The calling thread's, opened at its first use. Null where nothing can be recorded: recording
+  /// is off, the thread is ending, or a hook of ours is already running on it.
+  [[nodiscard]] static Thread* current() noexcept;
+
+  Thread(OpenedRing opened, std::uint64_t generation);
+
+  [[nodiscard]] std::uint32_t lane() const noexcept { return lane_; }
+
+  std::pmr::vector<Frame> frames;
+  std::pmr::vector<ring::SlotRow> slots;
+  std::pmr::vector<std::byte> arguments;
+  std::pmr::vector<WrittenArgument> written;
+  std::pmr::vector<std::byte> packed;                ///< scratch for strided content
+  std::array<std::byte, 64 << 10> argument_scratch;  ///< one event's arguments under way
+  std::uint64_t next_position = 0;
+  std::uint64_t epoch = 0;  ///< what was checked in it is still so
+  bool in_engine = false;   ///< the last outermost thing that ran was the autograd engine's
+  std::uint64_t verified_bytes = 0;
+
+  /// Ids in this thread's ring, defined there at their first use.
+  [[nodiscard]] std::uint32_t string(std::uint32_t name);
+  [[nodiscard]] std::uint32_t op(const OpInfo& info);
+  [[nodiscard]] std::uint32_t geometry(const at::Tensor& tensor);
+
+  /// Sends one event; takes what the rows say from `row`, sizes and ids of its parts excepted.
+  void send_event(ring::EventRow row, std::span<const ring::SlotRow> slots,
+                  std::span<const std::byte> arguments);
+  /// Sends a value's bytes, unless this ring has lately carried the same.
+  void send_content(const Digest& digest, std::span<const std::byte> bytes);
+  void send_environment(std::string_view key, std::string_view value);
+  void send_notice(std::string_view sentence, bool fatal);
+
+  /// Marks the thread as inside a hook for as long as it lives: ops of our own are not recorded.
+  class Inside {
+   public:
+    explicit Inside(Thread& thread) noexcept : thread_(thread) { thread_.inside_ = true; }
+    ~Inside() { thread_.inside_ = false; }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    Thread& thread_;
+  };
+
+ private:
+  /// Room for a message; null where it is refused. Recording stops when the ring has ended.
+  [[nodiscard]] std::byte* room(std::uint32_t size);
+  std::uint32_t define_string(std::string_view text);
+
+  ring::Producer ring_;
+  std::uint32_t lane_ = 0;
+  std::uint64_t generation_ = 0;
+  bool inside_ = false;
+  std::uint32_t strings_ = 0;
+  std::uint32_t geometries_ = 0;
+  std::uint32_t ops_ = 0;
+  std::pmr::vector<std::uint32_t> string_ids_;  ///< by process-wide name id
+  std::pmr::vector<std::uint32_t> op_ids_;      ///< by OpInfo::index
+  std::pmr::unordered_multimap<std::uint64_t,
+                               std::pair<std::uint32_t, std::pmr::vector<std::int64_t>>>
+      geometry_ids_;
+  std::array<Digest, 4096> sent_{};  ///< contents this ring has lately carried
+};
+
+}  // namespace ulpscope::capture

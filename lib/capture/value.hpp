@@ -1,0 +1,50 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "capture/storage_table.hpp"
+#include "capture/thread.hpp"
+#include "ring/message.hpp"
+#include "ulpscope/run.hpp"
+
+/// From tensors to slots: what a value is, which digest it has, what is known of its memory.
+/// Nothing here dispatches an op or keeps a reference to a tensor.
+namespace ulpscope::capture {
+
+struct Place {
+  Role role = Role::input;
+  std::uint16_t index = 0;
+  std::uint16_t element = 0;
+};
+
+/// A slot and what the caller learns of the storage behind it.
+struct Seen {
+  ring::SlotRow row{};
+  std::uint32_t module = 0;  ///< owner, if it is a parameter or buffer
+  std::uint64_t storage = ring::kNone;
+  std::uint32_t storage_writes = 0;
+};
+
+/// A tensor whose content is read. With `boundary` user code may have run since it was last looked
+/// at, and it is digested again unless it was already checked in the thread's epoch; otherwise what
+/// is known is trusted, and memory that nothing wrote is left alone.
+[[nodiscard]] Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool boundary);
+
+/// A tensor that is passed without being read; never digested, what is known is told.
+[[nodiscard]] Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place);
+
+/// A tensor that an event has written, fully or in part. `already_written` trusts what an inner op
+/// left behind: used for ops that compute only through other ops.
+[[nodiscard]] Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer writer,
+                               bool already_written);
+
+/// A tensor made by an op that does not fill it.
+[[nodiscard]] Seen see_unfilled(Thread& thread, const at::Tensor& tensor, Place place,
+                                Writer writer);
+
+/// The storage's id if the tensor has one, else kNone. Never digests.
+[[nodiscard]] std::uint64_t storage_id(const at::Tensor& tensor);
+
+}  // namespace ulpscope::capture

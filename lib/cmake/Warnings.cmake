@@ -1,0 +1,12 @@
+add_library(ulpscope_warnings INTERFACE)
+target_compile_options(ulpscope_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${ULPSCOPE_WERROR}>>:-Werror>)
+
+# For every target that never meets LibTorch: a sanitizer's runtime must not enter a recorded program.
+add_library(ulpscope_sanitizers INTERFACE)
+if(ULPSCOPE_SANITIZE)
+  target_compile_options(ulpscope_sanitizers INTERFACE
+    -fsanitize=${ULPSCOPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+  target_link_options(ulpscope_sanitizers INTERFACE -fsanitize=${ULPSCOPE_SANITIZE})
+endif()

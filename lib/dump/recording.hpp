@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+/// The writing side of a dump: takes the message streams of recorded processes (ring/message.hpp)
+/// and leaves segments and journals on disk. HDF5 stays behind it.
+namespace ulpscope::dump {
+
+struct RecordingOptions {
+  std::filesystem::path directory;
+  std::vector<std::string> command;
+  std::string level = "digest";
+  std::string creator;                          ///< "ulpscope 0.1.0"
+  std::uint64_t segment_bytes = 256ULL << 20;   ///< content bytes after which a segment is published
+  std::uint32_t segment_steps = 0;              ///< steps after which one is published; 0: only by size
+};
+
+struct RecordingCounts {
+  std::uint64_t events = 0;
+  std::uint64_t values = 0;   ///< digested values written
+  std::uint64_t bytes = 0;    ///< content bytes received
+  std::uint64_t steps = 0;
+  std::uint64_t segments = 0; ///< published
+};
+
+/// One process's recording: a rank of the dump. Not thread-safe; all calls from one thread.
+class RankRecording {
+ public:
+  RankRecording(const RecordingOptions& options, std::uint32_t rank, std::uint32_t pid);
+  RankRecording(const RankRecording&) = delete;
+  RankRecording& operator=(const RankRecording&) = delete;
+  ~RankRecording();
+
+  /// A thread of the process opened ring `lane`. Lanes are numbered from 0 in order of opening.
+  void open_lane(std::uint32_t lane, bool is_main, std::string_view thread_name);
+
+  /// Whole messages in the order they were committed to the ring of `lane`. Appended to the
+  /// journal before this returns. Malformed input ends the recording of the rank with a reason
+  /// (see stopped()), it never throws for it.
+  /// @throws Error with ErrorCode::io when the disk refuses.
+  void consume(std::uint32_t lane, std::span<const std::byte> messages);
+
+  /// The lane's thread has ended or its process is gone: nothing more comes from it.
+  void close_lane(std::uint32_t lane);
+
+  /// Publishes what is left and removes the journal. `reason` says why a recording is incomplete;
+  /// empty when the process ended in order.
+  void finish(std::string_view reason);
+
+  [[nodiscard]] RecordingCounts counts() const noexcept;
+  /// Why recording of this rank stopped early; empty while it goes on.
+  [[nodiscard]] const std::string& stopped() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// What `DUMP/status.json` says. Written when recording starts and when it ends.
+struct Status {
+  std::vector<std::string> command;
+  std::string level;
+  bool recorded = false;   ///< at least one process was recorded
+  bool complete = false;
+  std::string reason;      ///< why not, as a sentence; empty when complete
+  int exit_code = 0;       ///< of the command
+  std::vector<std::uint32_t> ranks;
+  RecordingCounts counts;
+};
+void write_status(const std::filesystem::path& directory, const Status& status);
+
+}  // namespace ulpscope::dump

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ulpscope/dtype.hpp"
+
+namespace ulpscope {
+
+/// Counts of one kind of element in both values.
+struct ClassCount {
+  std::uint64_t reference = 0;
+  std::uint64_t candidate = 0;
+};
+
+/// One bin of the ULP histogram: `count` elements whose distance is at least `lower_bound` and below
+/// the next bin (0, 1, 2, 4, 8, ... as powers of two).
+struct HistogramBin {
+  std::uint64_t lower_bound = 0;
+  std::uint64_t count = 0;
+};
+
+/// The element with the largest |difference| (a NaN against a number first), the lowest index on
+/// ties. Numbers as float64; `bits` are the elements' bytes as unsigned integers, most significant
+/// first, for complex the larger part's.
+struct WorstElement {
+  std::vector<std::int64_t> index;
+  std::string reference;  ///< shortest decimal that reads back in the value's dtype; "nan", "inf"
+  std::string candidate;
+  std::array<std::uint64_t, 2> bits{};
+  std::size_t bit_width = 0;
+};
+
+/// How far two values of one dtype and shape are apart, exactly as shared by every renderer.
+///
+/// ULP distance counts steps on the dtype's lattice with -0 and +0 the same point; a NaN has no
+/// distance; integers and bool use |a-b|; complex the larger part. `ulp_mean` is over differing
+/// elements that have a distance. `scaled_max` is max|d| / max|reference|, empty if that is 0.
+struct Difference {
+  std::uint64_t elements = 0;
+  std::uint64_t differing = 0;  ///< elements whose bits differ
+  std::uint64_t ulp_max = 0;
+  double ulp_mean = 0;
+  std::vector<HistogramBin> histogram;  ///< empty bins left out
+  double absolute_max = 0;              ///< over elements where both are finite
+  double absolute_rms = 0;
+  std::optional<double> scaled_max;
+  std::optional<WorstElement> worst;  ///< empty where no bit differs
+  ClassCount nan;
+  ClassCount inf;
+  ClassCount subnormal;
+  std::uint64_t signed_zero = 0;  ///< elements that are zero in both with different signs
+};
+
+/// Compares two packed values of `dtype` element by element. `strides` gives for each logical
+/// dimension of `shape` its step in the packed bytes, in elements (so that channels-last values
+/// report logical indices); both values use the same order.
+///
+/// @throws Error with ErrorCode::usage if the sizes do not fit shape and dtype.
+[[nodiscard]] Difference difference(Dtype dtype, std::span<const std::int64_t> shape,
+                                    std::span<const std::int64_t> strides,
+                                    std::span<const std::byte> reference,
+                                    std::span<const std::byte> candidate);
+
+}  // namespace ulpscope

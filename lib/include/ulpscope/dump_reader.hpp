@@ -1,0 +1,21 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+#include "ulpscope/run.hpp"
+
+namespace ulpscope {
+
+/// Opens a dump directory for reading. Checks each segment's user-block digest before HDF5 sees the
+/// file, and that counts, offsets and sizes add up; blocks are read as they are asked for.
+///
+/// `selector` is the part after '@' ("rank=2", "steps=10-19", "rank=0,steps=5"), empty for all.
+///
+/// @throws Error: not_a_dump (no such directory, no segments of ours), version, incomplete (nothing
+///         published), corrupt (which segment and what), usage (selector).
+[[nodiscard]] std::unique_ptr<Run> open_dump(const std::filesystem::path& directory,
+                                             std::string_view selector = {});
+
+}  // namespace ulpscope

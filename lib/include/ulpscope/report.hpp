@@ -1,0 +1,171 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ulpscope/difference.hpp"
+#include "ulpscope/run.hpp"
+
+/// What a comparison answers. Every renderer prints this value and computes nothing.
+namespace ulpscope {
+
+enum class Verdict : std::uint8_t {
+  identical,     ///< every compared bit is equal
+  within,        ///< bits differ, all inside the tolerance asked for
+  diverged,      ///< the runs part
+  inconclusive,  ///< the runs cannot be lined up, or not enough of them was recorded to tell
+};
+[[nodiscard]] std::string_view name(Verdict verdict) noexcept;
+
+enum class FindingKind : std::uint8_t {
+  origin,     ///< same op, inputs and arguments; an output differs
+  arguments,  ///< inputs equal, an argument differs
+  sequence,   ///< an op that exists in one run only
+  rng,        ///< a generator's state before the op differs
+  data,       ///< a tensor that no recorded op produced differs
+  parameter,  ///< a parameter or buffer differs at its first use
+  write,      ///< content changed since its last recorded write, in one run only
+  metadata,   ///< dtype or shape differs
+};
+[[nodiscard]] std::string_view name(FindingKind kind) noexcept;
+
+template <class T>
+struct Both {
+  T reference{};
+  T candidate{};
+};
+
+struct TensorReport {
+  Role role = Role::input;
+  std::uint16_t index = 0;
+  std::uint16_t element = 0;
+  std::string name;
+  Dtype dtype = Dtype::undefined;
+  Both<std::vector<std::int64_t>> shape;
+  bool equal = true;
+  std::optional<Difference> difference;  ///< empty where the bytes are not in the dumps
+};
+
+struct ArgumentReport {
+  std::string name;
+  std::optional<std::string> reference;  ///< empty where that run's op has no such argument
+  std::optional<std::string> candidate;
+};
+
+/// An op beside the finding, for the report's list of neighbours.
+struct Neighbour {
+  std::uint64_t event = kNone;  ///< position in the reference (candidate where only that has it)
+  std::string op;
+  std::string module;
+  bool equal = true;
+  bool finding = false;  ///< it is the finding itself
+  std::string note;      ///< "only in candidate", "propagated", or empty
+};
+
+struct Finding {
+  FindingKind kind = FindingKind::origin;
+  bool diverges = true;
+  std::uint32_t rank = 0;
+  std::string lane;  ///< "main", "autograd", "worker 0", "thread 3"
+  std::optional<std::int64_t> step;  ///< empty in setup
+  Phase phase = Phase::setup;
+  std::string root;
+  std::optional<std::string> module;   ///< dotted path, "" the root; empty: unattributed
+  std::string module_type;
+  std::optional<Both<std::string>> between;  ///< unattributed: neighbours named (before, after)
+  std::string op;
+  std::string overload;
+  std::vector<std::string> parents;  ///< outermost first
+  Both<std::vector<std::string>> children;
+  std::string forward_op;
+  std::string device;
+  std::string where;
+  Both<std::optional<std::uint64_t>> event;
+  std::vector<TensorReport> tensors;
+  std::vector<ArgumentReport> arguments;
+  std::vector<Neighbour> neighbours;
+  std::vector<std::string> notes;  ///< facts in words: writer named, equal in steps 0-16, ...
+};
+
+struct RunSummary {
+  std::string path;
+  std::vector<std::string> command;
+  bool complete = false;
+  std::uint32_t ranks = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t events = 0;
+  std::uint64_t values = 0;
+  std::string level;
+};
+
+struct NotCompared {
+  std::uint64_t uninitialised = 0;
+  std::uint64_t handle = 0;
+  std::uint64_t layout = 0;
+  std::uint64_t no_bytes = 0;
+  std::uint64_t ignored = 0;
+  std::uint64_t opaque = 0;
+};
+
+struct Coverage {
+  std::uint64_t aligned = 0;
+  std::uint64_t only_reference = 0;
+  std::uint64_t only_candidate = 0;
+  NotCompared not_compared;
+  std::vector<std::string> unseen;  ///< what the recordings could not observe, in words
+};
+
+struct EnvironmentDifference {
+  std::string key;
+  std::optional<std::string> reference;
+  std::optional<std::string> candidate;
+  bool can_change_bits = false;
+};
+
+struct GrowthPoint {
+  std::int64_t step = 0;
+  std::optional<double> scaled_max;
+  std::optional<std::uint64_t> ulp_max;
+  std::optional<Both<double>> loss;
+};
+
+enum class Confidence : std::uint8_t { certain, likely, possible };
+[[nodiscard]] std::string_view name(Confidence confidence) noexcept;
+
+struct Cause {
+  std::string id;  ///< one of the public ids
+  Confidence confidence = Confidence::possible;
+  std::size_t finding = 0;  ///< index into Report::findings
+  std::vector<std::string> evidence;
+  std::vector<std::string> against;
+  std::vector<std::string> attempt;  ///< commands to try ("try" in JSON)
+};
+
+struct Propagated {
+  std::uint64_t events = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps;  ///< closed ranges
+};
+
+struct Report {
+  Verdict verdict = Verdict::inconclusive;
+  std::string summary;  ///< one sentence
+  RunSummary reference;
+  RunSummary candidate;
+  Coverage coverage;
+  std::vector<Finding> findings;  ///< diverging ones in order, then those with diverges = false
+  Propagated propagated;
+  std::vector<GrowthPoint> growth;
+  std::vector<EnvironmentDifference> environment;
+  std::vector<Cause> causes;
+
+  /// The earliest diverging finding, or null.
+  [[nodiscard]] const Finding* first() const noexcept {
+    return findings.empty() || !findings.front().diverges ? nullptr : &findings.front();
+  }
+};
+
+}  // namespace ulpscope

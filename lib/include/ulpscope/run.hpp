@@ -1,0 +1,220 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ulpscope/digest.hpp"
+#include "ulpscope/dtype.hpp"
+
+/// One recorded run as the comparison sees it: ranks, their lanes, blocks of events. A dump on disk
+/// and a run built by a test both stand behind `Run`.
+namespace ulpscope {
+
+inline constexpr std::uint64_t kNone = ~std::uint64_t{0};  ///< no event, no storage
+inline constexpr std::int64_t kSetup = -1;                 ///< the "step" before the first root forward
+
+enum class EventKind : std::uint8_t {
+  op = 1,         ///< a dispatcher op
+  node = 2,       ///< an autograd node running in backward
+  scope = 3,      ///< a named range: RECORD_FUNCTION, TorchScript method, user scope
+  module = 4,     ///< the forward of a module
+  gradient = 5,   ///< AccumulateGrad: a parameter gradient was accumulated
+  optimizer = 6,  ///< an optimizer's step
+  zero_grad = 7,  ///< zero_grad of a module or an optimizer
+  step = 8,       ///< the program called step()
+};
+
+enum class Phase : std::uint8_t { setup, data, forward, backward, optimizer, eval };
+[[nodiscard]] std::string_view name(Phase phase) noexcept;
+
+/// Which logical thread a lane is. Backward events are reported under `autograd` whichever thread
+/// ran them.
+enum class LaneRole : std::uint8_t { main, autograd, worker, thread };
+
+/// What an event's state was; bits of Event::flags.
+namespace event_flag {
+inline constexpr std::uint32_t grad_mode = 1U << 0;
+inline constexpr std::uint32_t inference_mode = 1U << 1;
+inline constexpr std::uint32_t in_backward = 1U << 2;   ///< inside the autograd engine
+inline constexpr std::uint32_t in_optimizer = 1U << 3;  ///< inside an optimizer's step
+inline constexpr std::uint32_t autocast = 1U << 4;
+inline constexpr std::uint32_t flush_denormal = 1U << 5;
+inline constexpr std::uint32_t threw = 1U << 6;   ///< the op ended by an exception
+inline constexpr std::uint32_t seeded = 1U << 7;  ///< may draw from a generator; rng_* are set
+inline constexpr std::uint32_t explicit_generator = 1U << 8;
+inline constexpr std::uint32_t deterministic = 1U << 9;  ///< deterministic algorithms were on
+inline constexpr std::uint32_t module_from_parameter = 1U << 10;  ///< module named by a parameter it read
+inline constexpr std::uint32_t unfinished = 1U << 11;  ///< the program ended inside it
+inline constexpr std::uint32_t view = 1U << 12;        ///< returns views, reads no content
+inline constexpr std::uint32_t factory = 1U << 13;     ///< returns uninitialised memory
+}  // namespace event_flag
+
+/// What is known of one tensor of an event; bits of Slot::flags.
+namespace slot_flag {
+inline constexpr std::uint32_t undefined = 1U << 0;      ///< an undefined tensor
+inline constexpr std::uint32_t no_digest = 1U << 1;      ///< not hashed (view, opaque, not readable)
+inline constexpr std::uint32_t view = 1U << 2;           ///< an output that aliases an input
+inline constexpr std::uint32_t uninitialised = 1U << 3;  ///< memory that no recorded op wrote (all or part)
+inline constexpr std::uint32_t changed = 1U << 4;   ///< differs from its last recorded write: written behind the dispatcher
+inline constexpr std::uint32_t unproduced = 1U << 5;  ///< no recorded op wrote it before this read
+inline constexpr std::uint32_t verified = 1U << 6;    ///< hashed again at this read
+inline constexpr std::uint32_t parameter = 1U << 7;
+inline constexpr std::uint32_t buffer = 1U << 8;
+inline constexpr std::uint32_t gradient = 1U << 9;  ///< a parameter's gradient
+inline constexpr std::uint32_t requires_grad = 1U << 10;
+inline constexpr std::uint32_t wrapped_number = 1U << 11;  ///< a number that travels as 0-dim tensor
+inline constexpr std::uint32_t handle = 1U << 12;          ///< bytes are a pointer: never compared
+inline constexpr std::uint32_t opaque = 1U << 13;          ///< no storage that can be read
+inline constexpr std::uint32_t overwritten = 1U << 14;     ///< an argument that is only written: not an input
+inline constexpr std::uint32_t scratch = 1U << 15;         ///< an output whose bytes mean nothing
+inline constexpr std::uint32_t has_content = 1U << 16;     ///< its bytes were recorded
+inline constexpr std::uint32_t logical = 1U << 17;         ///< `logical_digest` is set
+inline constexpr std::uint32_t metadata_only = 1U << 18;   ///< an argument whose content is not read
+}  // namespace slot_flag
+
+namespace geometry_flag {
+inline constexpr std::uint16_t conj = 1U << 0;
+inline constexpr std::uint16_t neg = 1U << 1;
+inline constexpr std::uint16_t dense = 1U << 2;       ///< non-overlapping, no gaps
+inline constexpr std::uint16_t contiguous = 1U << 3;  ///< row-major
+inline constexpr std::uint16_t sparse = 1U << 4;
+inline constexpr std::uint16_t quantised = 1U << 5;
+inline constexpr std::uint16_t inference = 1U << 6;
+}  // namespace geometry_flag
+
+struct Geometry {
+  Dtype dtype = Dtype::undefined;
+  std::uint8_t device_type = 0;  ///< as c10::DeviceType: 0 cpu, 1 cuda
+  std::int8_t device_index = -1;
+  std::uint8_t layout = 0;  ///< as c10::Layout: 0 strided, 1 sparse
+  std::uint16_t flags = 0;
+  std::int64_t storage_offset = 0;  ///< elements
+  std::vector<std::int64_t> sizes;
+  std::vector<std::int64_t> strides;  ///< elements; empty where the layout has none
+};
+
+enum class Role : std::uint8_t { input, output, mutated };
+[[nodiscard]] std::string_view name(Role role) noexcept;
+
+struct Slot {
+  Role role = Role::input;
+  std::uint16_t index = 0;    ///< argument index (input, mutated) or return index (output)
+  std::uint16_t element = 0;  ///< index inside a tensor list, else 0
+  std::uint32_t flags = 0;
+  Digest digest;          ///< memory order; zero with slot_flag::no_digest
+  Digest logical_digest;  ///< logical order, with slot_flag::logical
+  std::uint64_t storage = kNone;  ///< identity of the memory, unique in the run, never reused
+  std::uint32_t writes = 0;       ///< recorded writes to that storage so far
+  std::uint64_t writer = kNone;   ///< position of the event that last wrote what is read here
+  std::uint32_t writer_lane = 0;
+  std::uint8_t alignment = 0;  ///< data pointer modulo 64
+  const Geometry* geometry = nullptr;  ///< null with slot_flag::undefined
+  std::string_view name;  ///< "layer1.conv1.weight", "fc.bias.grad"; empty if it has no name
+};
+
+/// Argument of an op that is not a tensor, in the schema's spelling.
+struct Argument {
+  std::uint16_t index = 0;
+  bool result = false;  ///< a returned scalar (`item`), not an argument
+  std::string_view name;
+  std::string text;  ///< "1e-05", "[1, 1]", "float32", "None"
+};
+
+/// A generator's state around a seeded op.
+struct RngState {
+  std::uint64_t seed = 0;
+  Digest before;
+  Digest after;
+};
+
+struct Event {
+  std::uint64_t position = 0;    ///< order of its start in its lane, from 0 over the whole run
+  std::uint64_t parent = kNone;  ///< position of the event it runs inside, in the same lane
+  std::uint64_t forward = kNone;  ///< node: position of the forward op that made it
+  std::uint32_t forward_lane = 0;
+  std::uint64_t object = 0;  ///< module, optimizer: which instance, numbered from 1
+  EventKind kind = EventKind::op;
+  Phase phase = Phase::setup;
+  std::uint16_t depth = 0;
+  std::uint16_t threads = 0;  ///< intra-op threads
+  std::uint32_t flags = 0;
+  std::string_view op;        ///< "aten::addmm", "AddmmBackward0", "SGD::step"
+  std::string_view overload;  ///< "Tensor"; empty for the default one
+  std::string_view argument_names;  ///< the schema's, joined by ','
+  std::string_view return_names;    ///< the same for returns; empty names where it has none
+  std::string_view root;
+  std::string_view module;  ///< dotted path; meaningful only with has_module
+  std::string_view module_type;
+  bool has_module = false;
+  RngState rng;  ///< with event_flag::seeded
+  std::span<const Slot> slots;
+  std::span<const std::byte> argument_bytes;  ///< see arguments()
+};
+
+/// Decodes an event's arguments. Damaged bytes give what could be decoded.
+[[nodiscard]] std::vector<Argument> arguments(const Event& event);
+
+/// The events of one lane in one step (long steps: one part of it), by position.
+struct Block {
+  std::int64_t step = kSetup;
+  std::uint32_t lane = 0;
+  std::vector<Event> events;
+  std::shared_ptr<const void> storage;  ///< owns what the events' views refer to
+};
+
+struct Lane {
+  std::uint32_t id = 0;
+  LaneRole role = LaneRole::main;
+  std::uint32_t ordinal = 0;  ///< among the lanes of its role
+  std::string thread_name;
+  std::uint64_t events = 0;
+};
+
+struct EnvironmentEntry {
+  std::int64_t step = kSetup;  ///< from which step on it holds
+  std::string key;
+  std::string value;
+};
+
+struct RunInfo {
+  std::string path;
+  std::vector<std::string> command;
+  std::string level;  ///< "digest", "stats", "full"
+  bool complete = false;
+  std::string incomplete_reason;
+  std::uint32_t ranks = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t events = 0;
+  std::uint64_t values = 0;
+};
+
+class Run {
+ public:
+  Run() = default;
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  virtual ~Run() = default;
+
+  [[nodiscard]] virtual const RunInfo& info() const = 0;
+  /// Rank numbers, ascending.
+  [[nodiscard]] virtual std::vector<std::uint32_t> ranks() const = 0;
+  [[nodiscard]] virtual std::vector<Lane> lanes(std::uint32_t rank) const = 0;
+  [[nodiscard]] virtual std::vector<EnvironmentEntry> environment(std::uint32_t rank) const = 0;
+  /// Blocks of a lane in order of position; steps never decrease.
+  [[nodiscard]] virtual std::size_t block_count(std::uint32_t rank, std::uint32_t lane) const = 0;
+  /// @throws Error with ErrorCode::corrupt where the dump does not add up.
+  [[nodiscard]] virtual Block block(std::uint32_t rank, std::uint32_t lane,
+                                    std::size_t index) const = 0;
+  /// The recorded bytes of a value, packed in memory order; empty where they are not in the run.
+  /// @throws Error with ErrorCode::corrupt if the bytes do not have that digest.
+  [[nodiscard]] virtual std::optional<std::vector<std::byte>> content(std::uint32_t rank,
+                                                                      const Digest& digest) const = 0;
+};
+
+}  // namespace ulpscope
