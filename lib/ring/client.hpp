@@ -1,0 +1,64 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+#include "ring/ring.hpp"
+#include "ring/settings.hpp"
+
+namespace ulpscope::ring {
+
+/// A recorded process's side of the handshake. One per process, alive until the process ends.
+///
+/// No call throws, prints, allocates from the program's heap, raises a signal, changes errno or
+/// leaves a descriptor open, and every call returns within the handshake timeout. connect() and
+/// after_fork_in_child() must not overlap with other calls; open_ring() may be called by several
+/// threads at once.
+class Client {
+ public:
+  explicit constexpr Client(
+      std::chrono::milliseconds timeout = std::chrono::milliseconds{5000}) noexcept
+      : timeout_(timeout) {}
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  /// Introduces this process (ids, start time, rank variables, command line) to the writer that
+  /// listens at `socket_path`. False: nothing is recorded, see refusal().
+  [[nodiscard]] bool connect(const char* socket_path, std::string_view capture_version) noexcept;
+
+  /// A ring for the calling thread, to be used by it alone. A producer that does not record when
+  /// there is no session; a ring that cannot be had ends the session, because a lane that is
+  /// silently missing would be worse than a recording that stops.
+  [[nodiscard]] Producer open_ring(bool is_main, std::string_view thread_name) noexcept;
+
+  /// True between a successful connect() and the end of the session, whoever ended it. False in a
+  /// forked child until it connects itself.
+  [[nodiscard]] bool recording() const noexcept;
+
+  /// Ends recording in this process for good: every producer of it stops at its next reserve().
+  void end_session() noexcept;
+
+  /// For pthread_atfork's child handler: forgets the parent's session, so that the child can
+  /// connect() for one of its own. Producers inherited from the parent never write again; destroy
+  /// or overwrite them to give their address space back.
+  void after_fork_in_child() noexcept;
+
+  [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
+  [[nodiscard]] std::uint64_t session() const noexcept { return session_; }
+  /// Why connect() failed, as a sentence; empty when it did not.
+  [[nodiscard]] std::string_view refusal() const noexcept { return refusal_.view(); }
+
+ private:
+  std::chrono::milliseconds timeout_;
+  SessionGuard* guard_ = nullptr;
+  const WriterPage* writer_ = nullptr;
+  std::uint64_t token_ = 0;
+  std::uint64_t session_ = 0;
+  std::uint64_t nonce_ = 0;
+  Text<108> socket_path_;
+  Text<160> refusal_;
+  Settings settings_;
+};
+
+}  // namespace ulpscope::ring

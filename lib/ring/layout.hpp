@@ -1,0 +1,71 @@
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+/// What the program being recorded and the writer share. Everything here lies in memory that two
+/// processes see; nothing in it is a pointer.
+namespace ulpscope::ring {
+
+inline constexpr std::uint64_t kRingMagic = 0x31474e4952504c55;    // "ULPRING1"
+inline constexpr std::uint64_t kWriterMagic = 0x3154495257504c55;  // "ULPWRIT1"
+
+/// Two lines: neighbouring lines are fetched in pairs.
+inline constexpr std::size_t kLineBytes = 128;
+
+inline constexpr std::uint64_t kSmallestRing = std::uint64_t{64} << 10;
+inline constexpr std::uint64_t kLargestRing = std::uint64_t{1} << 30;
+
+/// Why a producer no longer records.
+enum class ProducerEnd : std::uint32_t {
+  none,          ///< it still records
+  closed,        ///< its thread ended, everything it committed is in the ring
+  writer_gone,   ///< the writer process ended
+  writer_stuck,  ///< the ring was full and the writer did not move for the stated time
+  stopped,       ///< the writer closed the ring, or another thread of the process gave up
+  damaged,       ///< the ring's counters do not add up
+};
+
+/// First page of a ring. `head` and `tail` count bytes from the ring's beginning and never wrap;
+/// a byte's place is its count modulo `capacity`.
+struct RingHeader {
+  std::uint64_t magic;
+  std::uint32_t protocol;
+  std::uint32_t header_bytes;  ///< where the data begins: one page
+  std::uint64_t capacity;      ///< a power of two and a multiple of the page size
+
+  alignas(kLineBytes) std::atomic<std::uint64_t> head;  ///< written by the producer only
+  std::atomic<std::uint64_t> stalls;                    ///< times the ring was full
+  std::atomic<std::uint64_t> stalled_nanoseconds;
+  std::atomic<ProducerEnd> producer_end;
+
+  alignas(kLineBytes) std::atomic<std::uint64_t> tail;  ///< written by the consumer only
+
+  alignas(kLineBytes) std::atomic<std::uint32_t> consumer_closed;  ///< 1: nobody reads any more
+};
+
+/// One page for all rings of a writer; read-only in the programs being recorded.
+struct WriterPage {
+  std::uint64_t magic;
+  std::uint32_t protocol;
+  std::uint32_t reserved;
+
+  alignas(kLineBytes) std::atomic<std::uint64_t> progress;  ///< moves while the writer works
+
+  /// Robust and held by the writer's thread as long as it lives, so that the kernel takes its
+  /// thread id out when the writer ends, however it ends. Works for a killed writer that nobody has
+  /// waited for and across pid namespaces, where asking for the process id does not.
+  alignas(kLineBytes) pthread_mutex_t alive;
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(std::atomic<ProducerEnd>::is_always_lock_free);
+static_assert(sizeof(RingHeader) <= 4096 && sizeof(WriterPage) <= 4096);
+
+/// True while the thread that holds `page.alive` exists.
+[[nodiscard]] bool writer_alive(const WriterPage& page) noexcept;
+
+}  // namespace ulpscope::ring

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ring/layout.hpp"
+#include "ring/settings.hpp"
+
+namespace ulpscope::ring {
+
+/// Sessions count from 1 in the order in which processes introduced themselves.
+using SessionId = std::uint64_t;
+
+/// Rank variables as the process had them when it introduced itself; empty where not set.
+struct RankHints {
+  std::optional<std::uint32_t> rank;                  ///< RANK
+  std::optional<std::uint32_t> ompi_comm_world_rank;  ///< OMPI_COMM_WORLD_RANK
+  std::optional<std::uint32_t> pmi_rank;              ///< PMI_RANK
+  std::optional<std::uint32_t> slurm_procid;          ///< SLURM_PROCID
+
+  /// The first that is set, in the order above.
+  [[nodiscard]] std::optional<std::uint32_t> first() const noexcept;
+};
+
+/// How a process introduced itself. Only `pid` is vouched for by the kernel.
+struct Hello {
+  std::uint32_t pid = 0;  ///< in the writer's pid namespace
+  std::uint32_t parent_pid = 0;
+  std::uint64_t start_time = 0;  ///< clock ticks since boot
+  std::string capture_version;
+  RankHints ranks;
+  std::vector<std::string> command;
+  bool command_cut = false;  ///< the command line was longer than what is passed on
+};
+
+enum class ProcessEnd : std::uint8_t {
+  exited,    ///< the process has ended
+  replaced,  ///< the process executed another program and introduced itself again
+  stopped,   ///< Server::end_session()
+};
+
+/// What the server tells about. Called from Server::poll() on its thread; an exception leaves
+/// poll(), and messages whose call threw stay in the ring and are delivered again.
+class Handler {
+ public:
+  virtual ~Handler() = default;
+
+  virtual void on_process(SessionId session, const Hello& hello) = 0;
+
+  /// Lanes count from 0 in the order in which the threads of a process opened their rings.
+  virtual void on_ring(SessionId session, std::uint32_t lane, bool is_main,
+                       std::string_view thread_name) = 0;
+
+  /// One or more whole messages in the order of their commit, aligned to 8, valid until the call
+  /// returns. Only their sizes were checked. They are a copy that the program cannot change any
+  /// more; the ring's space is given back when the call returns.
+  virtual void on_messages(SessionId session, std::uint32_t lane,
+                           std::span<const std::byte> messages) = 0;
+
+  /// The ring does not hold what a ring holds. Nothing more is read from it; on_lane_closed
+  /// follows.
+  virtual void on_damaged(SessionId session, std::uint32_t lane, std::string_view why) = 0;
+
+  /// Everything that the lane committed was delivered. `end` is none where its thread did not close
+  /// it: the process was killed or ended without letting its threads end.
+  virtual void on_lane_closed(SessionId session, std::uint32_t lane, ProducerEnd end) = 0;
+
+  /// After on_lane_closed of all its lanes.
+  virtual void on_process_gone(SessionId session, ProcessEnd how) = 0;
+
+  /// A process asked for recording and did not get it.
+  virtual void on_refused(std::uint32_t pid, std::string_view why) = 0;
+};
+
+struct ServerOptions {
+  Settings settings;
+  /// Rings of all processes together; when it is used up, further rings get smaller, down to 1 MiB.
+  std::uint64_t ring_memory = std::uint64_t{4} << 30;
+  std::size_t batch_bytes = std::size_t{1} << 20;  ///< copied out of a ring at once
+};
+
+struct SessionStats {
+  SessionId session = 0;
+  std::uint32_t pid = 0;
+  std::uint32_t lanes = 0;
+  std::uint64_t bytes = 0;   ///< delivered to the handler
+  std::uint64_t stalls = 0;  ///< times a thread found its ring full
+  std::chrono::nanoseconds stalled{0};
+  ProducerEnd gave_up = ProducerEnd::none;  ///< writer_gone, writer_stuck or damaged, if any did
+};
+
+/// The writer's end of all rings: takes processes in, gives their threads rings and delivers what
+/// they commit. Belongs to the thread that constructed it: when that thread ends, recorded programs
+/// take the writer for dead.
+class Server {
+ public:
+  /// Listens in a new private directory. @throws Error with ErrorCode::io.
+  explicit Server(const ServerOptions& options);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  /// Programs that still record notice at once and go on without.
+  ~Server();
+
+  /// Where Client::connect() finds this server.
+  [[nodiscard]] const std::filesystem::path& socket_path() const noexcept;
+
+  /// Handles what there is; when there is nothing, waits for it up to `timeout`. True when anything
+  /// was handled or a signal ended the wait. @throws Error with ErrorCode::io, and what the handler
+  /// throws.
+  bool poll(std::chrono::milliseconds timeout, Handler& handler);
+
+  /// Stops recording of a process, which goes on without. What is in its rings is discarded;
+  /// on_lane_closed and on_process_gone follow from the next poll(). May be called by the handler.
+  void end_session(SessionId session);
+
+  /// Tells waiting programs that the writer is alive. poll() does; call it between the parts of
+  /// anything that may take seconds.
+  void keep_alive() noexcept;
+
+  /// Sessions whose on_process_gone has not yet been called.
+  [[nodiscard]] std::size_t live_sessions() const noexcept;
+
+  /// All sessions there were, in order.
+  [[nodiscard]] std::vector<SessionStats> stats() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ulpscope::ring

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace ulpscope::ring {
+
+enum class Level : std::uint8_t {
+  digest,  ///< digests only
+  stats,   ///< digests and statistics
+  full,    ///< digests and bytes
+};
+
+enum class Verify : std::uint8_t {
+  full,  ///< an input is digested again whenever user code could have run since its last digest
+  off,   ///< inputs are trusted to be what was last digested
+};
+
+enum class CaptureScope : std::uint8_t {
+  ops,     ///< every op
+  layers,  ///< module outputs, gradients and parameters
+};
+
+/// Bounded text that travels in a message: what does not fit is cut.
+template <std::size_t Size>
+struct Text {
+  char bytes[Size] = {};
+
+  constexpr void set(std::string_view text) noexcept {
+    const std::size_t length = text.size() < Size ? text.size() : Size - 1;
+    for (std::size_t i = 0; i < Size; ++i) bytes[i] = i < length ? text[i] : '\0';
+  }
+  [[nodiscard]] constexpr bool fits(std::string_view text) const noexcept {
+    return text.size() < Size;
+  }
+  /// Up to the first NUL, never past the end.
+  [[nodiscard]] constexpr std::string_view view() const noexcept {
+    std::size_t length = 0;
+    while (length < Size && bytes[length] != '\0') ++length;
+    return {bytes, length};
+  }
+};
+
+inline constexpr std::uint64_t kDigestRingBytes = std::uint64_t{8} << 20;
+inline constexpr std::uint64_t kFullRingBytes = std::uint64_t{64} << 20;
+
+[[nodiscard]] constexpr std::uint64_t default_ring_bytes(Level level) noexcept {
+  return level == Level::full ? kFullRingBytes : kDigestRingBytes;
+}
+
+/// What the writer tells every process that it records. Copied byte by byte.
+struct Settings {
+  std::uint64_t first_step = 0;
+  std::uint64_t last_step = ~std::uint64_t{0};  ///< inclusive
+  std::uint64_t ring_bytes = 0;                 ///< per thread; 0: default_ring_bytes(level)
+  std::uint32_t give_up_milliseconds = 10'000;  ///< longest wait for a writer that does not move
+  Level level = Level::digest;
+  Verify verify = Verify::full;
+  CaptureScope capture = CaptureScope::ops;
+  std::uint8_t stacks = 0;  ///< 1: record where in the program an op was called
+  Text<512> modules;        ///< globs, one a line; empty: all
+  Text<512> ops;            ///< globs, one a line; empty: all
+  Text<512> ignore;         ///< globs, one a line; empty: nothing
+};
+
+}  // namespace ulpscope::ring

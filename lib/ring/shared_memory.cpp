@@ -1,0 +1,86 @@
+#include "ring/shared_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <new>
+
+#include "ring/mapping.hpp"
+#include "ring/message.hpp"
+#include "ring/system_error.hpp"
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+namespace ulpscope::ring {
+namespace {
+
+constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+Descriptor create_memory(const char* name, std::uint64_t bytes) {
+  Descriptor memory =
+      above_stdio(Descriptor(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)));
+  if (!memory) throw system_error("shared memory cannot be made");
+  int result = -1;
+  do {
+    result = ::fallocate(memory.get(), 0, 0, static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  if (result != 0) throw system_error("there is no memory for a ring");
+  return memory;
+}
+
+}  // namespace
+
+Descriptor create_ring(std::uint64_t capacity) {
+  const std::size_t page = page_bytes();
+  Descriptor memory = create_memory("ulpscope-ring", page + capacity);
+  void* const address = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  if (address == MAP_FAILED) throw system_error("a ring cannot be mapped");
+  auto* const header = new (address) RingHeader{};
+  header->magic = kRingMagic;
+  header->protocol = kProtocolVersion;
+  header->header_bytes = static_cast<std::uint32_t>(page);
+  header->capacity = capacity;
+  ::munmap(address, page);
+  if (::fcntl(memory.get(), F_ADD_SEALS, kSizeSeals) != 0) {
+    throw system_error("a ring cannot be sealed");
+  }
+  return memory;
+}
+
+WriterPageOwner::WriterPageOwner() : descriptor_(create_memory("ulpscope-writer", page_bytes())) {
+  void* const address =
+      ::mmap(nullptr, page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
+  if (address == MAP_FAILED) throw system_error("the writer's page cannot be mapped");
+  page_ = new (address) WriterPage{};
+  page_->magic = kWriterMagic;
+  page_->protocol = kProtocolVersion;
+
+  pthread_mutexattr_t attributes;
+  ::pthread_mutexattr_init(&attributes);
+  ::pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  ::pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  ::pthread_mutex_init(&page_->alive, &attributes);
+  ::pthread_mutexattr_destroy(&attributes);
+  ::pthread_mutex_lock(&page_->alive);
+
+  if (::fcntl(descriptor_.get(), F_ADD_SEALS, kSizeSeals | F_SEAL_FUTURE_WRITE) != 0) {
+    const Error error = system_error("the writer's page cannot be sealed");
+    ::pthread_mutex_unlock(&page_->alive);
+    ::munmap(page_, page_bytes());
+    throw error;
+  }
+}
+
+WriterPageOwner::~WriterPageOwner() {
+  ::pthread_mutex_unlock(&page_->alive);
+  ::munmap(page_, page_bytes());
+}
+
+void WriterPageOwner::note_progress() noexcept {
+  page_->progress.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace ulpscope::ring

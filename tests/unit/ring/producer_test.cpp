@@ -1,0 +1,239 @@
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <thread>
+
+#include "messages.hpp"
+#include "processes.hpp"
+#include "ring_pair.hpp"
+
+namespace ulpscope::ring::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Reads all that comes until `count` numbered messages came or one was wrong.
+void read_numbered(Consumer& consumer, NumberedReader& reader, std::uint64_t count,
+                   WriterPageOwner& writer) {
+  std::vector<std::byte> buffer(consumer.capacity());
+  while (reader.count() < count && reader.sound()) {
+    const std::size_t bytes = consumer.read(buffer);
+    reader.take({buffer.data(), bytes});
+    consumer.release(bytes);
+    writer.note_progress();
+    if (bytes == 0) std::this_thread::yield();
+  }
+}
+
+void fill(Producer& producer) {
+  const std::uint32_t quarter = producer.max_message() / 2;
+  for (int i = 0; i < 4; ++i) {
+    write_numbered(producer.reserve(quarter), 0, quarter);
+    producer.commit(quarter);
+  }
+}
+
+TEST_SUITE("producer") {
+  TEST_CASE("messages of random sizes arrive whole and in order from another thread") {
+    constexpr std::uint64_t kCount = 20'000;
+    RingPair ring;
+    std::thread thread([&] {
+      for (std::uint64_t i = 0; i < kCount && send_numbered(ring.producer, i); ++i) {
+      }
+    });
+    NumberedReader reader(ring.producer.max_message());
+    read_numbered(ring.consumer, reader, kCount, ring.writer);
+    thread.join();
+    CHECK(reader.sound());
+    CHECK(reader.count() == kCount);
+    CHECK(ring.consumer.bytes_released() > 100 * ring.consumer.capacity());
+    CHECK(ring.consumer.available().empty());
+  }
+
+  TEST_CASE("messages of random sizes arrive whole and in order from another process") {
+    constexpr std::uint64_t kCount = 20'000;
+    RingPair ring;
+    Child child([&] {
+      for (std::uint64_t i = 0; i < kCount; ++i) {
+        if (!send_numbered(ring.producer, i)) return 1;
+      }
+      return 0;
+    });
+    NumberedReader reader(ring.producer.max_message());
+    read_numbered(ring.consumer, reader, kCount, ring.writer);
+    CHECK(reader.sound());
+    CHECK(child.wait() == 0);
+  }
+
+  TEST_CASE("a message larger than half the ring is refused and nothing else changes") {
+    RingPair ring;
+    const std::uint32_t max = ring.producer.max_message();
+    CHECK(max == kSmallestRing / 2);
+    CHECK(ring.producer.reserve(max + 8) == nullptr);
+    CHECK(ring.producer.reserve(0) == nullptr);
+    CHECK(ring.producer.reserve(12) == nullptr);
+    CHECK(ring.producer.reserve(~7U) == nullptr);
+    CHECK(ring.producer.recording());
+    CHECK(ring.producer.reserve(max) != nullptr);
+  }
+
+  TEST_CASE("what is reserved and not committed is not seen") {
+    RingPair ring;
+    REQUIRE(ring.producer.reserve(64) != nullptr);
+    CHECK(ring.consumer.available().empty());
+    ring.producer.commit(0);
+    CHECK(ring.consumer.available().empty());
+    ring.producer.commit(64);
+    CHECK(ring.consumer.available().size() == 64);
+  }
+
+  TEST_CASE("several messages may be committed as one") {
+    RingPair ring;
+    const std::uint32_t sizes[] = {numbered_size(0, 1024), numbered_size(1, 1024)};
+    auto* const room = static_cast<std::byte*>(ring.producer.reserve(sizes[0] + sizes[1]));
+    write_numbered(room, 0, sizes[0]);
+    write_numbered(room + sizes[0], 1, sizes[1]);
+    ring.producer.commit(sizes[0] + sizes[1]);
+    NumberedReader reader(1024);
+    reader.take(ring.consumer.available());
+    CHECK(reader.sound());
+    CHECK(reader.count() == 2);
+  }
+
+  TEST_CASE("a full ring blocks until there is room") {
+    RingPair ring;
+    fill(ring.producer);
+    std::atomic<bool> through = false;
+    std::thread thread([&] {
+      through = ring.producer.reserve(8) != nullptr;
+      ring.producer.commit(8);
+    });
+    while (ring.consumer.stalls() == 0) std::this_thread::yield();
+    CHECK_FALSE(through);
+    ring.consumer.release(ring.consumer.available().size());
+    thread.join();
+    CHECK(through);
+    CHECK(ring.consumer.available().size() == 8);
+    CHECK(ring.consumer.stalls() == 1);
+    CHECK(ring.consumer.stalled_nanoseconds() > 0);
+  }
+
+  TEST_CASE("a full ring is waited for as long as the writer works") {
+    RingPair ring(kSmallestRing, 100);
+    fill(ring.producer);
+    std::atomic<bool> through = false;
+    std::thread thread([&] { through = ring.producer.reserve(8) != nullptr; });
+    for (int i = 0; i < 50; ++i) {
+      ring.writer.note_progress();
+      std::this_thread::sleep_for(10ms);
+    }
+    CHECK(ring.producer.recording());
+    ring.consumer.release(ring.consumer.available().size());
+    thread.join();
+    CHECK(through);
+  }
+
+  TEST_CASE("a writer that does not move ends recording after the stated time") {
+    RingPair ring(kSmallestRing, 50);
+    fill(ring.producer);
+    const auto before = std::chrono::steady_clock::now();
+    CHECK(ring.producer.reserve(8) == nullptr);
+    CHECK(std::chrono::steady_clock::now() - before >= 50ms);
+    CHECK_FALSE(ring.producer.recording());
+    CHECK(ring.producer.end() == ProducerEnd::writer_stuck);
+    CHECK(ring.consumer.producer_end() == ProducerEnd::writer_stuck);
+    ring.consumer.release(ring.consumer.available().size());
+    CHECK(ring.producer.reserve(8) == nullptr);
+  }
+
+  TEST_CASE("time in which the program itself was stopped does not count") {
+    RingPair ring(kSmallestRing, 1000);
+    fill(ring.producer);
+    Child child([&] { return ring.producer.reserve(8) != nullptr ? 0 : 1; });
+    while (ring.consumer.stalls() == 0) std::this_thread::yield();
+    child.signal(SIGSTOP);
+    std::this_thread::sleep_for(1500ms);
+    child.signal(SIGCONT);
+    std::this_thread::sleep_for(20ms);
+    ring.consumer.release(ring.consumer.available().size());
+    CHECK(child.wait() == 0);
+  }
+
+  TEST_CASE("a writer that closes the ring ends recording") {
+    RingPair ring;
+    fill(ring.producer);
+    ring.consumer.close();
+    CHECK(ring.producer.reserve(8) == nullptr);
+    CHECK(ring.producer.end() == ProducerEnd::stopped);
+  }
+
+  TEST_CASE("one producer that gives up ends the others of its session") {
+    RingPair ring;
+    const Descriptor memory = create_ring(kSmallestRing);
+    Consumer other_end(RingMapping::map(memory.get(), kSmallestRing));
+    Producer other(RingMapping::map(memory.get(), kSmallestRing), ring.link);
+    REQUIRE(other.reserve(8) != nullptr);
+    ring.consumer.close();
+    REQUIRE(ring.producer.reserve(8) == nullptr);
+    CHECK(other.reserve(8) == nullptr);
+    CHECK(other_end.producer_end() == ProducerEnd::stopped);
+  }
+
+  TEST_CASE("a counter that was tampered with ends recording, not the program") {
+    RingPair ring;
+    ring.raw.header()->tail = 8;
+    CHECK(ring.producer.reserve(8) == nullptr);
+    CHECK(ring.producer.end() == ProducerEnd::damaged);
+  }
+
+  TEST_CASE("a destroyed producer has closed its ring") {
+    RingPair ring;
+    {
+      const Producer moved = std::move(ring.producer);
+      CHECK(ring.consumer.producer_end() == ProducerEnd::none);
+    }
+    CHECK(ring.consumer.producer_end() == ProducerEnd::closed);
+    CHECK_FALSE(ring.producer.recording());
+  }
+
+  TEST_CASE("a default constructed producer records nothing") {
+    Producer producer;
+    CHECK(producer.reserve(8) == nullptr);
+    CHECK_FALSE(producer.recording());
+  }
+
+  TEST_CASE("the memory of a ring is allocated and its size sealed") {
+    const Descriptor memory = create_ring(kSmallestRing);
+    const std::uint64_t size = page_bytes() + kSmallestRing;
+    struct stat status {};
+    REQUIRE(::fstat(memory.get(), &status) == 0);
+    CHECK(static_cast<std::uint64_t>(status.st_blocks) * 512 >= size);
+    CHECK(::ftruncate(memory.get(), 0) != 0);
+    CHECK(::ftruncate(memory.get(), static_cast<off_t>(2 * size)) != 0);
+  }
+
+  TEST_CASE("a file that is not a ring of the stated capacity is not mapped") {
+    const Descriptor memory = create_ring(2 * kSmallestRing);
+    CHECK_FALSE(RingMapping::map(memory.get(), kSmallestRing));
+    CHECK_FALSE(RingMapping::map(memory.get(), 3 * kSmallestRing));
+    CHECK_FALSE(RingMapping::map(memory.get(), 0));
+    CHECK(RingMapping::map(memory.get(), 2 * kSmallestRing));
+    const RingPair ring;
+    CHECK_FALSE(RingMapping::map(ring.writer.descriptor(), kSmallestRing));
+    const Descriptor empty(::memfd_create("empty", MFD_CLOEXEC));
+    CHECK_FALSE(RingMapping::map(empty.get(), kSmallestRing));
+  }
+
+  TEST_CASE("nobody who gets the writer's page can write to it") {
+    const WriterPageOwner writer;
+    CHECK(::mmap(nullptr, page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, writer.descriptor(),
+                 0) == MAP_FAILED);
+    void* const page = ::mmap(nullptr, page_bytes(), PROT_READ, MAP_SHARED, writer.descriptor(), 0);
+    REQUIRE(page != MAP_FAILED);
+    CHECK(::mprotect(page, page_bytes(), PROT_READ | PROT_WRITE) != 0);
+    ::munmap(page, page_bytes());
+  }
+}
+
+}  // namespace
+}  // namespace ulpscope::ring::test
