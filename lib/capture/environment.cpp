@@ -10,7 +10,10 @@
 #include <unistd.h>
 #include <xmmintrin.h>
 
+#include <array>
+#include <cstdint>
 #include <fstream>
+#include <initializer_list>
 #include <map>
 #include <mutex>
 #include <string>
@@ -65,51 +68,73 @@ constexpr std::array kVariables = {"ATEN_CPU_CAPABILITY",
                                    "TORCH_CUDNN_V8_API_DISABLED",
                                    "TORCH_LINEAR_FLATTEN_3D"};
 
-template <class Get>
-void add(Settings& settings, const char* key, Get&& get) {
+/// The settings that a program changes while it runs, as they are read: comparing them costs less
+/// than putting them into words.
+struct Changing {
+  std::uint64_t seed = 0;
+  int threads = 0;
+  int matmul_precision = -1;
+  std::int8_t deterministic = -1;  ///< -1: could not be read; else 0 off, 1 on, 2 warn only
+  std::int8_t fill_uninitialised = -1;
+  std::int8_t cudnn = -1;
+  std::int8_t cudnn_benchmark = -1;
+  std::int8_t cudnn_deterministic = -1;
+  std::int8_t cudnn_tf32 = -1;
+  std::int8_t mkldnn = -1;
+  std::int8_t flush_denormal = -1;
+
+  friend bool operator==(const Changing&, const Changing&) = default;
+};
+
+/// Some getters refuse when a program has mixed old and new precision settings.
+template <class Value, class Get>
+void read(Value& value, Get&& get) {
   try {
-    settings[key] = get();
-  } catch (...) {  // some getters refuse when old and new precision settings were mixed
+    value = static_cast<Value>(get());
+  } catch (...) {
   }
 }
 
-std::string on_off(bool on) { return on ? "on" : "off"; }
-
-std::string precision_name(at::Float32MatmulPrecision precision) {
-  switch (precision) {
-    case at::Float32MatmulPrecision::HIGHEST:
-      return "highest";
-    case at::Float32MatmulPrecision::HIGH:
-      return "high";
-    case at::Float32MatmulPrecision::MEDIUM:
-      return "medium";
-  }
-  return "unknown";
-}
-
-/// The settings that a program changes while it runs.
-Settings current_settings() {
-  Settings now;
+Changing read_changing() {
+  Changing now;
   at::Context& context = at::globalContext();
-  add(now, "threads.intra_op", [] { return std::to_string(intra_op_threads()); });
-  add(now, "flag.deterministic_algorithms", [&] {
-    return std::string(!context.deterministicAlgorithms()          ? "off"
-                       : context.deterministicAlgorithmsWarnOnly() ? "warn"
-                                                                   : "on");
+  now.threads = intra_op_threads();
+  now.flush_denormal = (_mm_getcsr() & 0x8040) != 0;
+  read(now.seed, [] { return at::detail::getDefaultCPUGenerator().current_seed(); });
+  read(now.deterministic, [&] {
+    if (!context.deterministicAlgorithms()) return 0;
+    return context.deterministicAlgorithmsWarnOnly() ? 2 : 1;
   });
-  add(now, "flag.fill_uninitialized",
-      [&] { return on_off(context.deterministicFillUninitializedMemory()); });
-  add(now, "flag.cudnn.enabled", [&] { return on_off(context.userEnabledCuDNN()); });
-  add(now, "flag.cudnn.benchmark", [&] { return on_off(context.benchmarkCuDNN()); });
-  add(now, "flag.cudnn.deterministic", [&] { return on_off(context.deterministicCuDNN()); });
-  add(now, "flag.cudnn.allow_tf32", [&] { return on_off(context.allowTF32CuDNN()); });
-  add(now, "flag.matmul_precision",
-      [&] { return precision_name(context.float32MatmulPrecision()); });
-  add(now, "flag.mkldnn.enabled", [&] { return on_off(context.userEnabledMkldnn()); });
-  add(now, "flag.flush_denormal", [] { return on_off((_mm_getcsr() & 0x8040) != 0); });
-  add(now, "rng.cpu.seed",
-      [] { return std::to_string(at::detail::getDefaultCPUGenerator().current_seed()); });
+  read(now.fill_uninitialised, [&] { return context.deterministicFillUninitializedMemory(); });
+  read(now.cudnn, [&] { return context.userEnabledCuDNN(); });
+  read(now.cudnn_benchmark, [&] { return context.benchmarkCuDNN(); });
+  read(now.cudnn_deterministic, [&] { return context.deterministicCuDNN(); });
+  read(now.cudnn_tf32, [&] { return context.allowTF32CuDNN(); });
+  read(now.matmul_precision, [&] { return context.float32MatmulPrecision(); });
+  read(now.mkldnn, [&] { return context.userEnabledMkldnn(); });
   return now;
+}
+
+void put(Settings& settings, const char* key, int value, std::initializer_list<const char*> words) {
+  if (value >= 0 && static_cast<std::size_t>(value) < words.size())
+    settings[key] = words.begin()[value];
+}
+
+Settings in_words(const Changing& now) {
+  Settings words;
+  words["threads.intra_op"] = std::to_string(now.threads);
+  words["rng.cpu.seed"] = std::to_string(now.seed);
+  const auto on_off = [&](const char* key, int value) { put(words, key, value, {"off", "on"}); };
+  put(words, "flag.deterministic_algorithms", now.deterministic, {"off", "on", "warn"});
+  put(words, "flag.matmul_precision", now.matmul_precision, {"highest", "high", "medium"});
+  on_off("flag.fill_uninitialized", now.fill_uninitialised);
+  on_off("flag.cudnn.enabled", now.cudnn);
+  on_off("flag.cudnn.benchmark", now.cudnn_benchmark);
+  on_off("flag.cudnn.deterministic", now.cudnn_deterministic);
+  on_off("flag.cudnn.allow_tf32", now.cudnn_tf32);
+  on_off("flag.mkldnn.enabled", now.mkldnn);
+  on_off("flag.flush_denormal", now.flush_denormal);
+  return words;
 }
 
 /// The value of `field` in /proc/cpuinfo, of the first processor.
@@ -178,7 +203,7 @@ Settings fixed_settings() {
   fixed["os.libc"] = gnu_get_libc_version();
   if (utsname system{}; uname(&system) == 0)
     fixed["os.kernel"] = std::string(system.sysname) + " " + system.release;
-  add(fixed, "cpu.capability", [] { return at::get_cpu_capability(); });
+  fixed["cpu.capability"] = at::get_cpu_capability();
   if (const std::string isa = onednn_isa(); !isa.empty()) fixed["cpu.onednn_isa"] = isa;
   for (const MappedLibrary& library : mapped_libraries()) {
     if (library.is_program)
@@ -193,6 +218,7 @@ Settings fixed_settings() {
 struct Sent {
   std::mutex mutex;
   std::uint64_t generation = 0;
+  Changing changing;
   Settings values;
 };
 
@@ -212,13 +238,17 @@ int intra_op_threads() {
 void sample_environment(Thread& thread) {
   Sent& before = sent();
   const std::lock_guard guard(before.mutex);
-  Settings now = current_settings();
-  if (before.generation != generation()) {
+  const Changing now = read_changing();
+  const bool first = before.generation != generation();
+  if (!first && now == before.changing) return;
+  before.changing = now;
+  Settings settings = in_words(now);
+  if (first) {
     before.generation = generation();
     before.values.clear();
-    now.merge(fixed_settings());
+    settings.merge(fixed_settings());
   }
-  for (const auto& [key, value] : now) {
+  for (const auto& [key, value] : settings) {
     const auto [known, added] = before.values.try_emplace(key, value);
     if (!added && known->second == value) continue;
     known->second = value;

@@ -69,22 +69,24 @@ class CallEvent {
   CallEvent(const CallEvent&) = delete;
   CallEvent& operator=(const CallEvent&) = delete;
 
-  void set_result(const at::Tensor& result) noexcept { result_ = &result; }
+  /// The call has returned, a tensor if `result` is not null.
+  void returned(const at::Tensor* result) noexcept { end(result, false); }
 
-  ~CallEvent() {
-    if (thread_ == nullptr || Thread::current() != thread_ || frames_ == 0) return;
-    const Thread::Inside inside(*thread_);
-    guarded("the end of a call", [&] {
-      const bool threw = std::uncaught_exceptions() > exceptions_;
-      if (thread_->frames.size() >= frames_) end_event(*thread_, threw ? nullptr : result_, threw);
-    });
-  }
+  ~CallEvent() { end(nullptr, std::uncaught_exceptions() > exceptions_); }
 
  private:
+  void end(const at::Tensor* result, bool threw) noexcept {
+    if (thread_ == nullptr || frames_ == 0 || Thread::current() != thread_) return;
+    const Thread::Inside inside(*thread_);
+    guarded("the end of a call", [&] {
+      if (thread_->frames.size() >= frames_) end_event(*thread_, result, threw);
+    });
+    frames_ = 0;
+  }
+
   Thread* thread_;
   int exceptions_;
-  std::size_t frames_ = 0;
-  const at::Tensor* result_ = nullptr;
+  std::size_t frames_ = 0;  ///< how many there are with this call's; 0: it has none, or has ended
 };
 
 void learn(const void* module) noexcept {
@@ -111,7 +113,7 @@ struct Forward<Return(Arguments...)> {
                     !runs_user_code(kClassNames[kIndex]));
     Return result =
         next<kIndex, Return(void*, Arguments...)>()(self, std::forward<Arguments>(arguments)...);
-    if constexpr (std::is_same_v<Return, at::Tensor>) event.set_result(result);
+    if constexpr (std::is_same_v<Return, at::Tensor>) event.returned(&result);
     return result;
   }
 };

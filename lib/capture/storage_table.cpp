@@ -25,10 +25,26 @@ bool share_memory(const Storage& a, const Storage& b) {
 
 }  // namespace
 
-Region* Storage::find(const RegionKey& key) noexcept {
-  for (Region& region : regions)
+Region* Regions::find(const RegionKey& key) noexcept {
+  for (std::size_t i = 0; i < inline_count_; ++i)
+    if (inline_[i].key == key) return &inline_[i];
+  for (Region& region : more_)
     if (region.key == key) return &region;
   return nullptr;
+}
+
+void Regions::forget(const RegionKey& overlapping) {
+  for (std::size_t i = inline_count_; i-- > 0;)
+    if (inline_[i].key.overlaps(overlapping)) inline_[i] = inline_[--inline_count_];
+  if (!more_.empty())
+    std::erase_if(more_, [&](const Region& region) { return region.key.overlaps(overlapping); });
+}
+
+Region& Regions::remember(const Region& region) {
+  if (Region* known = find(region.key)) return *known = region;
+  if (inline_count_ < inline_.size()) return inline_[inline_count_++] = region;
+  if (more_.size() >= kMostRegions) more_.erase(more_.begin());
+  return more_.emplace_back(region);
 }
 
 bool Storage::touches_uninitialised(const RegionKey& key) const noexcept {
@@ -61,25 +77,17 @@ void Storage::mark_written(std::size_t begin, std::size_t end) {
   }
 }
 
-void Storage::forget(const RegionKey& key) {
-  std::erase_if(regions, [&](const Region& region) { return region.key.overlaps(key); });
-}
-
-Region& Storage::remember(const Region& region) {
-  if (Region* known = find(region.key)) return *known = region;
-  if (regions.size() >= kMostRegions) regions.erase(regions.begin());
-  return regions.emplace_back(region);
-}
-
 Storage& StorageTable::at(const c10::StorageImpl& storage) {
-  const auto [found, added] = entries_.try_emplace(&storage, entries_.get_allocator().resource());
-  Storage& entry = found->second;
-  if (added) {
-    start(entry, storage);
-    sweep_.push_back(&storage);
+  Storage* known = last_key_ == &storage ? last_ : entries_.find(&storage);
+  if (known == nullptr) {
     purge_some();
-    return entry;
+    known = &entries_.add(&storage, &process_memory());
+    start(*known, storage);
+    sweep_.push_back(&storage);
   }
+  last_key_ = &storage;
+  last_ = known;
+  Storage& entry = *known;
   if (entry.data != storage.data() || entry.bytes != storage.nbytes()) {
     const std::uint32_t name = entry.name;
     const std::uint32_t name_flags = entry.name_flags;
@@ -114,12 +122,12 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
 void StorageTable::purge_some() {
   for (std::size_t i = 0; i < kSweptPerAddition && !sweep_.empty(); ++i) {
     if (sweep_at_ >= sweep_.size()) sweep_at_ = 0;
-    const auto found = entries_.find(sweep_[sweep_at_]);
-    if (found == entries_.end() || found->second.alive.expired()) {
-      if (found != entries_.end()) {
-        std::erase(foreign_, found->first);
-        entries_.erase(found);
-      }
+    const c10::StorageImpl* key = sweep_[sweep_at_];
+    const Storage& entry = *entries_.find(key);
+    if (entry.alive.expired()) {
+      if (entry.foreign) std::erase(foreign_, key);
+      if (last_key_ == key) last_key_ = nullptr;
+      entries_.erase(key);
       sweep_[sweep_at_] = sweep_.back();
       sweep_.pop_back();
     } else {
@@ -137,7 +145,7 @@ void StorageTable::written_behind(Storage& other, const Storage& storage, const 
   const std::size_t end =
       std::min(other.bytes, static_cast<std::size_t>(written + key.bytes - base));
   if (begin >= end) return;
-  other.forget({begin, end - begin, 0});
+  other.regions.forget({begin, end - begin, 0});
   other.mark_written(begin, end);
   other.produced = true;
   other.writer = storage.writer;
@@ -146,12 +154,11 @@ void StorageTable::written_behind(Storage& other, const Storage& storage, const 
 
 void StorageTable::write_through(const Storage& storage, const RegionKey& key) {
   if (storage.foreign) {
-    for (auto& [address, other] : entries_) written_behind(other, storage, key);
+    entries_.for_each([&](Storage& other) { written_behind(other, storage, key); });
     return;
   }
   for (const c10::StorageImpl* address : foreign_)
-    if (const auto found = entries_.find(address); found != entries_.end())
-      written_behind(found->second, storage, key);
+    written_behind(*entries_.find(address), storage, key);
 }
 
 StorageTable& storages() {

@@ -2,14 +2,14 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <atomic>
+#include <array>
 #include <cstdint>
 #include <memory_resource>
 #include <mutex>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "capture/pointer_map.hpp"
 #include "ring/message.hpp"
 #include "ulpscope/digest.hpp"
 
@@ -44,6 +44,27 @@ struct Region {
   Writer writer;
 };
 
+/// The regions of a storage that are known; nearly always one or two, which need no memory of their
+/// own.
+class Regions {
+ public:
+  explicit Regions(std::pmr::memory_resource* memory) : more_(memory) {}
+
+  [[nodiscard]] Region* find(const RegionKey& key) noexcept;
+  /// Drops what is known of bytes that a region overlaps.
+  void forget(const RegionKey& overlapping);
+  Region& remember(const Region& region);
+  void clear() noexcept {
+    inline_count_ = 0;
+    more_.clear();
+  }
+
+ private:
+  std::array<Region, 2> inline_;
+  std::size_t inline_count_ = 0;
+  std::pmr::vector<Region> more_;
+};
+
 /// One StorageImpl. Its address stands for it as long as `alive` is held weakly: the memory is
 /// freed as it would be without us, but the address is not given to another StorageImpl.
 struct Storage {
@@ -62,16 +83,11 @@ struct Storage {
   std::uint32_t module = 0;      ///< module that owns it, see module_names.hpp
   std::pmr::vector<std::pair<std::size_t, std::size_t>>
       uninitialised;  ///< byte ranges [begin, end)
-  std::pmr::vector<Region> regions;
+  Regions regions;
 
-  [[nodiscard]] Region* find(const RegionKey& key) noexcept;
   [[nodiscard]] bool touches_uninitialised(const RegionKey& key) const noexcept;
   void mark_uninitialised(std::size_t begin, std::size_t end);
   void mark_written(std::size_t begin, std::size_t end);
-
-  /// Drops what is known of bytes that `key` overlaps.
-  void forget(const RegionKey& key);
-  Region& remember(const Region& region);
 };
 
 /// The storages that recorded ops have met. Every use of a Storage holds the table's lock.
@@ -92,15 +108,15 @@ class StorageTable {
   void unlock() { mutex_.unlock(); }
 
  private:
-  using Map = std::pmr::unordered_map<const c10::StorageImpl*, Storage>;
-
   /// Removes a few entries whose storage is gone; called once per addition, it keeps up with them.
   void purge_some();
   void start(Storage& entry, const c10::StorageImpl& storage);
   static void written_behind(Storage& other, const Storage& storage, const RegionKey& key);
 
   std::mutex mutex_;
-  Map entries_;
+  PointerMap<Storage> entries_;
+  const c10::StorageImpl* last_key_ = nullptr;  ///< consecutive questions are about one storage
+  Storage* last_ = nullptr;
   std::pmr::vector<const c10::StorageImpl*> sweep_;
   std::size_t sweep_at_ = 0;
   std::pmr::vector<const c10::StorageImpl*> foreign_;  ///< entries over foreign memory

@@ -36,11 +36,6 @@ pthread_key_t thread_end_key() {
   return key;
 }
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t word) noexcept {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-  return hash ^ (hash >> 29);
-}
-
 std::uint16_t geometry_flags(const at::Tensor& tensor) {
   std::uint16_t flags = 0;
   if (tensor.is_conj()) flags |= geometry_flag::conj;
@@ -159,35 +154,22 @@ std::uint32_t Thread::geometry(const at::Tensor& tensor) {
   const std::uint16_t flags = geometry_flags(tensor);
   const std::int64_t offset = strided ? tensor.storage_offset() : 0;
   const c10::Device device = tensor.device();
-  const std::uint64_t kind =
-      static_cast<std::uint64_t>(tensor.scalar_type()) |
-      static_cast<std::uint64_t>(device.type()) << 8 |
-      static_cast<std::uint64_t>(static_cast<std::uint8_t>(device.index())) << 16 |
-      static_cast<std::uint64_t>(tensor.layout()) << 24 | static_cast<std::uint64_t>(flags) << 32;
-  std::uint64_t hash = mix(mix(kind, static_cast<std::uint64_t>(offset)), sizes.size());
-  for (const std::int64_t size : sizes) hash = mix(hash, static_cast<std::uint64_t>(size));
-  for (const std::int64_t stride : strides) hash = mix(hash, static_cast<std::uint64_t>(stride));
-
-  const auto same = [&](const std::pmr::vector<std::int64_t>& words) {
-    return words.size() == 2 + sizes.size() + strides.size() &&
-           words[0] == static_cast<std::int64_t>(kind) && words[1] == offset &&
-           std::equal(sizes.begin(), sizes.end(), words.begin() + 2) &&
-           std::equal(strides.begin(), strides.end(),
-                      words.begin() + 2 + static_cast<std::ptrdiff_t>(sizes.size()));
-  };
-  for (auto [entry, end] = geometry_ids_.equal_range(hash); entry != end; ++entry)
-    if (same(entry->second.second)) return entry->second.first;
-
-  std::pmr::vector<std::int64_t> words(&process_memory());
-  words.push_back(static_cast<std::int64_t>(kind));
+  c10::SmallVector<std::int64_t, 34> words;
+  words.push_back(static_cast<std::int64_t>(tensor.scalar_type()) |
+                  static_cast<std::int64_t>(device.type()) << 8 |
+                  static_cast<std::int64_t>(static_cast<std::uint8_t>(device.index())) << 16 |
+                  static_cast<std::int64_t>(tensor.layout()) << 24 |
+                  static_cast<std::int64_t>(flags) << 32);
   words.push_back(offset);
-  words.insert(words.end(), sizes.begin(), sizes.end());
-  words.insert(words.end(), strides.begin(), strides.end());
+  words.append(sizes.begin(), sizes.end());
+  words.append(strides.begin(), strides.end());
+  const auto [id, added] = geometry_ids_.number({words.data(), words.size()});
+  if (!added) return id;
 
   const std::size_t dimension_bytes = (sizes.size() + strides.size()) * sizeof(std::int64_t);
   ring::GeometryMessage message{};
   message.header = {ring::padded(sizeof message + dimension_bytes), ring::MessageKind::geometry, 0};
-  message.id = ++geometries_;
+  message.id = id;
   message.dtype = static_cast<std::uint8_t>(tensor.scalar_type());
   message.device_type = static_cast<std::uint8_t>(device.type());
   message.device_index = device.index();
@@ -201,8 +183,7 @@ std::uint32_t Thread::geometry(const at::Tensor& tensor) {
     std::memcpy(memory + sizeof message, words.data() + 2, dimension_bytes);
     ring_.commit(message.header.size);
   }
-  geometry_ids_.emplace(hash, std::pair(message.id, std::move(words)));
-  return message.id;
+  return id;
 }
 
 void Thread::send_event(ring::EventRow row, std::span<const ring::SlotRow> event_slots,

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <memory_resource>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
+#include "capture/geometry_table.hpp"
 #include "capture/memory.hpp"
 #include "capture/op_info.hpp"
 #include "capture/recorder.hpp"
@@ -108,13 +108,10 @@ class Thread {
   std::uint64_t generation_ = 0;
   bool inside_ = false;
   std::uint32_t strings_ = 0;
-  std::uint32_t geometries_ = 0;
   std::uint32_t ops_ = 0;
   std::pmr::vector<std::uint32_t> string_ids_;  ///< by process-wide name id
   std::pmr::vector<std::uint32_t> op_ids_;      ///< by OpInfo::index
-  std::pmr::unordered_multimap<std::uint64_t,
-                               std::pair<std::uint32_t, std::pmr::vector<std::int64_t>>>
-      geometry_ids_;
+  GeometryTable geometry_ids_;
   std::array<Digest, 4096> sent_{};  ///< contents this ring has lately carried
 };
 

@@ -206,7 +206,7 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
     identify(thread, storage, seen);
     const bool unwritten = storage.touches_uninitialised(content.key);
     if (unwritten) row.flags |= slot_flag::uninitialised;
-    if (const Region* region = storage.find(content.key)) {
+    if (const Region* region = storage.regions.find(content.key)) {
       known = true;
       const bool trusted =
           !boundary || settings().verify == ring::Verify::off || region->checked == thread.epoch;
@@ -228,7 +228,7 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
   }
   const std::lock_guard guard(storages());
   Storage& storage = storages().at(impl);
-  Region* region = storage.find(content.key);
+  Region* region = storage.regions.find(content.key);
   if (region != nullptr && region->digest == found) {
     region->checked = thread.epoch;
     tell(*region, row);
@@ -238,14 +238,14 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
   if (region != nullptr && storage.produced && (row.flags & slot_flag::uninitialised) == 0)
     row.flags |= slot_flag::changed;
   const Writer last = region != nullptr ? region->writer : storage.writer;
-  if (region != nullptr) storage.forget(content.key);
-  const Region& fresh = storage.remember({.key = content.key,
-                                          .digest = found,
-                                          .logical = logical_digest_of(content),
-                                          .value = storages().next_value(),
-                                          .checked = thread.epoch,
-                                          .writes = storage.writes,
-                                          .writer = last});
+  if (region != nullptr) storage.regions.forget(content.key);
+  const Region& fresh = storage.regions.remember({.key = content.key,
+                                                  .digest = found,
+                                                  .logical = logical_digest_of(content),
+                                                  .value = storages().next_value(),
+                                                  .checked = thread.epoch,
+                                                  .writes = storage.writes,
+                                                  .writer = last});
   tell(fresh, row);
   send_bytes(thread, content, found, row);
   return seen;
@@ -265,7 +265,7 @@ Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place) {
   Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
   identify(thread, storage, seen);
   if (storage.touches_uninitialised(content.key)) row.flags |= slot_flag::uninitialised;
-  if (const Region* region = storage.find(content.key)) {
+  if (const Region* region = storage.regions.find(content.key)) {
     tell(*region, row);
     if (settings().level == ring::Level::full) row.flags |= slot_flag::has_content;
   } else {
@@ -289,7 +289,7 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   if (already_written) {
     const std::lock_guard guard(storages());
     Storage& storage = storages().at(impl);
-    if (const Region* region = storage.find(content.key)) {
+    if (const Region* region = storage.regions.find(content.key)) {
       identify(thread, storage, seen);
       tell(*region, row);
       if (settings().level == ring::Level::full) row.flags |= slot_flag::has_content;
@@ -306,20 +306,20 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   const Digest logical = logical_digest_of(content);
   const std::lock_guard guard(storages());
   Storage& storage = storages().at(impl);
-  storage.forget(content.key);
+  storage.regions.forget(content.key);
   storage.mark_written(content.key.offset, content.key.offset + content.key.bytes);
   storage.produced = true;
   storage.writer = writer;
   ++storage.writes;
   storages().write_through(storage, content.key);
   identify(thread, storage, seen);
-  const Region& fresh = storage.remember({.key = content.key,
-                                          .digest = found,
-                                          .logical = logical,
-                                          .value = storages().next_value(),
-                                          .checked = thread.epoch,
-                                          .writes = storage.writes,
-                                          .writer = writer});
+  const Region& fresh = storage.regions.remember({.key = content.key,
+                                                  .digest = found,
+                                                  .logical = logical,
+                                                  .value = storages().next_value(),
+                                                  .checked = thread.epoch,
+                                                  .writes = storage.writes,
+                                                  .writer = writer});
   tell(fresh, row);
   send_bytes(thread, content, found, row);
   return seen;

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Records a pair of runs, compares them, and checks the answer against what is known and against what
+the independent oracle says of the same pair.
+
+    scenarios.py --bin build/release/bin --lib build/release/lib NAME
+    scenarios.py ... --list        names of all scenarios
+    scenarios.py ... --table       runs all of them and prints a Markdown table
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+RESNET = ["digits_resnet", "--steps", "3"]
+MLP = ["layernorm_mlp", "--steps", "3"]
+TRANSFORMER = ["transformer_encoder", "--steps", "2"]
+ONE = ["--threads", "1"]
+TWO = ["--threads", "2"]
+
+
+class Scenario:
+    """Two commands and what must come out: the verdict, and of the first finding those fields that
+    are given. `oracle` is false where the two are known to speak of the same thing differently."""
+
+    def __init__(self, reference, candidate, verdict, level="digest", environment=None, cause=None,
+                 oracle=True, reference_environment=None, **first):
+        self.commands = [reference, candidate]
+        self.environments = [reference_environment or {}, environment or {}]
+        self.verdict, self.level, self.cause, self.oracle = verdict, level, cause, oracle
+        self.first = first
+
+
+def weights_from_file(program):
+    """The same pair with weights from a file, so that drawing them cannot be the difference."""
+    return program + ["--load-weights", "{weights}"]
+
+
+SCENARIOS = {}
+
+
+def run(command, environment, **options):
+    return subprocess.run(command, env={**os.environ, **environment}, text=True,
+                          capture_output=True, timeout=300, **options)
+
+
+class Pair:
+    def __init__(self, scenario, bin_folder, lib_folder, folder):
+        self.scenario, self.folder = scenario, folder
+        self.bin, self.lib = bin_folder, lib_folder
+
+    def command(self, index):
+        program, *flags = self.scenario.commands[index]
+        weights = os.path.join(self.folder, "weights.pt")
+        if any("{weights}" in flag for flag in flags) and not os.path.exists(weights):
+            made = run([os.path.join(self.bin, program), "--steps", "1", "--save", weights], {})
+            assert made.returncode == 0, made.stderr
+        return [os.path.join(self.bin, program), *(flag.format(weights=weights) for flag in flags)]
+
+    def last_line(self, index, prefix, environment):
+        environment = {**self.scenario.environments[index], **environment}
+        done = run([*prefix, *self.command(index)], environment)
+        assert done.returncode == 0, f"{done.args} ended with {done.returncode}\n{done.stderr}"
+        return done.stdout.splitlines()[-1]
+
+    def record(self, index):
+        dump = os.path.join(self.folder, f"dump{index}")
+        prefix = [os.path.join(self.bin, "ulpscope"), "record", "--level", self.scenario.level,
+                  "-o", dump, "--"]
+        return dump, self.last_line(index, prefix, {})
+
+    def compare(self, dumps):
+        done = run([os.path.join(self.bin, "ulpscope"), "compare", *dumps, "--format", "json"], {})
+        assert done.stdout, done.stderr
+        return json.loads(done.stdout), done.returncode
+
+    def oracle(self):
+        """The oracle's first finding as (kind, op, outermost op), or None for no finding."""
+        logs = [os.path.join(self.folder, f"oracle{index}") for index in (0, 1)]
+        for index, log in enumerate(logs):
+            self.last_line(index, [], {"LD_PRELOAD": os.path.join(self.lib, "liboracle.so"),
+                                       "ORACLE_LOG": log})
+        here = os.path.dirname(os.path.abspath(__file__))
+        done = run([sys.executable, os.path.join(here, "..", "oracle", "oracle_diff.py"), *logs], {})
+        lines = done.stdout.splitlines()
+        return [part.strip() for part in lines[0].split("|")] if done.returncode == 1 else None
+
+
+def describe(finding):
+    if finding is None:
+        return "no finding"
+    place = "setup" if finding["step"] is None else f"step {finding['step']}"
+    return (f"{finding['kind']}, {place}, {finding['phase']}, {finding['op']}, "
+            f"module {finding['module']!r}")
+
+
+def differences(scenario, report, code, oracle):
+    """What is wrong with the answer, in sentences."""
+    wrong = []
+    first = report["first"]
+    expected_code = {"identical": 0, "within": 0, "diverged": 1, "inconclusive": 2}[scenario.verdict]
+    if report["verdict"] != scenario.verdict:
+        wrong.append(f"verdict {report['verdict']}, expected {scenario.verdict}")
+    if code != expected_code:
+        wrong.append(f"exit code {code}, expected {expected_code}")
+    for field, expected in scenario.first.items():
+        given = None if first is None else first[field]
+        if given != expected:
+            wrong.append(f"first.{field} is {given!r}, expected {expected!r}")
+    causes = [cause["id"] for cause in report["causes"] if cause["finding"] == 0]
+    if scenario.cause and scenario.cause not in causes[:3]:
+        wrong.append(f"causes {causes}, expected {scenario.cause} among the first three")
+    if scenario.oracle:
+        named = None if first is None else first["op"]
+        if (oracle is None) != (first is None):
+            wrong.append(f"the oracle says {oracle}, the report {describe(first)}")
+        elif oracle is not None and named not in oracle[3] + " " + oracle[4]:
+            wrong.append(f"the oracle names {oracle[3]} ({oracle[4]}), the report {named}")
+    return wrong
+
+
+def check(name, bin_folder, lib_folder):
+    scenario = SCENARIOS[name]
+    with tempfile.TemporaryDirectory(prefix="ulpscope-scenario-") as folder:
+        pair = Pair(scenario, bin_folder, lib_folder, folder)
+        bare = [pair.last_line(index, [], {}) for index in (0, 1)]
+        recorded = [pair.record(index) for index in (0, 1)]
+        report, code = pair.compare([dump for dump, _ in recorded])
+        oracle = pair.oracle() if scenario.oracle else None
+        wrong = differences(scenario, report, code, oracle)
+        for index, (_, last) in enumerate(recorded):
+            if last != bare[index] and "--empty-half" not in scenario.commands[index]:
+                wrong.append(f"recording changed run {index}: {bare[index]} / {last}")
+    return report, oracle, wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--lib", required=True)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("name", nargs="?")
+    arguments = parser.parse_args()
+    if arguments.list:
+        print("\n".join(SCENARIOS))
+        return 0
+    names = list(SCENARIOS) if arguments.table else [arguments.name]
+    failed = 0
+    if arguments.table:
+        print("| scenario | verdict | first finding | causes | oracle | as expected |")
+        print("|---|---|---|---|---|---|")
+    for name in names:
+        report, oracle, wrong = check(name, arguments.bin, arguments.lib)
+        failed += bool(wrong)
+        if arguments.table:
+            causes = ", ".join(cause["id"] for cause in report["causes"][:3])
+            print(f"| {name} | {report['verdict']} | {describe(report['first'])} | {causes} | "
+                  f"{' / '.join(oracle[:5]) if oracle else 'no finding'} | "
+                  f"{'; '.join(wrong) or 'yes'} |", flush=True)
+        else:
+            print(f"{name}: {report['verdict']}, {describe(report['first'])}\n{report['summary']}")
+            print(f"oracle: {oracle}")
+            for sentence in wrong:
+                print(f"WRONG: {sentence}")
+    return 1 if failed else 0
+
+
+SCENARIOS.update({
+    "identical-resnet": Scenario(RESNET + ONE, RESNET + ONE, "identical"),
+    "identical-mlp": Scenario(MLP + ONE, MLP + ONE, "identical"),
+    "identical-transformer": Scenario(TRANSFORMER + ONE, TRANSFORMER + ONE, "identical"),
+    "threads-resnet": Scenario(RESNET + ONE, RESNET + TWO, "diverged", level="full",
+                               cause="threads", kind="origin", step=0, phase="backward"),
+    "threads-mlp": Scenario(MLP + ONE, MLP + TWO, "diverged", cause="threads", kind="origin"),
+    "threads-transformer": Scenario(TRANSFORMER + ONE, TRANSFORMER + TWO, "diverged",
+                                    cause="threads", kind="origin"),
+    "isa-mlp": Scenario(weights_from_file(MLP) + ONE, weights_from_file(MLP) + ONE, "diverged",
+                        environment={"ATEN_CPU_CAPABILITY": "default"}, cause="isa", kind="origin"),
+    "extra-draw": Scenario(RESNET + ONE, RESNET + ONE + ["--extra-draw", "1"], "diverged",
+                           cause="rng-shift", kind="rng", op="aten::bernoulli_", step=1,
+                           phase="forward", oracle=False),
+    "data-order": Scenario(MLP + ONE, MLP + ONE + ["--sampler-seed", "2"], "diverged",
+                           kind="data"),
+    "swapped-samples": Scenario(MLP + ONE, MLP + ONE + ["--swap-samples", "1"], "diverged",
+                                kind="data"),
+    "empty-overwritten": Scenario(MLP + ONE + ["--empty-overwritten"],
+                                  MLP + ONE + ["--empty-overwritten"], "identical"),
+    "layer-norm-eps": Scenario(MLP + ONE, MLP + ONE + ["--eps", "1e-6"], "diverged",
+                               cause="argument", kind="arguments", op="aten::layer_norm",
+                               step=0, phase="forward"),
+    "batch-norm-momentum": Scenario(RESNET + ONE, RESNET + ONE + ["--momentum", "0.2"], "diverged",
+                                    kind="arguments", step=0, phase="forward"),
+    "raw-write-resnet": Scenario(RESNET + ONE, RESNET + ONE + ["--raw-write", "1"], "diverged",
+                                 cause="external-write", kind="write", step=1, phase="forward",
+                                 module="layer2.0.conv1"),
+    "raw-write-transformer": Scenario(TRANSFORMER + ONE, TRANSFORMER + ONE + ["--raw-write", "1"],
+                                      "diverged", cause="external-write", kind="write", step=1),
+    "poked-activation": Scenario(MLP + ONE, MLP + ONE + ["--poke-activation", "1"], "diverged",
+                                 cause="external-write", kind="write", step=1, phase="forward"),
+    "other-seed": Scenario(MLP + ONE, MLP + ONE + ["--seed", "2"], "diverged", cause="rng-seed",
+                           kind="rng", step=None),
+    "unused-layer": Scenario(MLP + ONE, MLP + ONE + ["--unused-layer"], "diverged", step=None,
+                             oracle=False),
+    "mkldnn-off": Scenario(RESNET + ONE, RESNET + ONE + ["--mkldnn", "0"], "diverged",
+                           cause="backend", kind="origin", step=0, phase="forward"),
+    "eval-mode": Scenario(RESNET + ONE, RESNET + ONE + ["--eval"], "diverged", cause="mode"),
+    "learning-rate": Scenario(MLP + ONE, MLP + ONE + ["--lr", "0.11"], "diverged",
+                              kind="arguments", phase="optimizer", cause="argument"),
+})
+
+if __name__ == "__main__":
+    sys.exit(main())
