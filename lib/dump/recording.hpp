@@ -13,20 +13,20 @@
 namespace ulpscope::dump {
 
 struct RecordingOptions {
-  std::filesystem::path directory;
-  std::vector<std::string> command;
+  std::filesystem::path directory = {};
+  std::vector<std::string> command = {};
   std::string level = "digest";
-  std::string creator;                          ///< "ulpscope 0.1.0"
-  std::uint64_t segment_bytes = 256ULL << 20;   ///< content bytes after which a segment is published
-  std::uint32_t segment_steps = 0;              ///< steps after which one is published; 0: only by size
+  std::string creator = {};                    ///< "ulpscope 0.1.0"
+  std::uint64_t segment_bytes = 256ULL << 20;  ///< content bytes after which a segment is published
+  std::uint32_t segment_steps = 0;  ///< steps after which one is published; 0: only by size
 };
 
 struct RecordingCounts {
   std::uint64_t events = 0;
-  std::uint64_t values = 0;   ///< digested values written
-  std::uint64_t bytes = 0;    ///< content bytes received
+  std::uint64_t values = 0;  ///< digested values written
+  std::uint64_t bytes = 0;   ///< content bytes received
   std::uint64_t steps = 0;
-  std::uint64_t segments = 0; ///< published
+  std::uint64_t segments = 0;  ///< published
 };
 
 /// One process's recording: a rank of the dump. Not thread-safe; all calls from one thread.
@@ -66,10 +66,10 @@ class RankRecording {
 struct Status {
   std::vector<std::string> command;
   std::string level;
-  bool recorded = false;   ///< at least one process was recorded
+  bool recorded = false;  ///< at least one process was recorded
   bool complete = false;
-  std::string reason;      ///< why not, as a sentence; empty when complete
-  int exit_code = 0;       ///< of the command
+  std::string reason;  ///< why not, as a sentence; empty when complete
+  int exit_code = 0;   ///< of the command
   std::vector<std::uint32_t> ranks;
   RecordingCounts counts;
 };

@@ -50,7 +50,9 @@ struct FloatFormat {
   [[nodiscard]] static constexpr Bits ulp_distance(Bits a, Bits b) noexcept {
     const Bits size_a = static_cast<Bits>(a & static_cast<Bits>(~kSign));
     const Bits size_b = static_cast<Bits>(b & static_cast<Bits>(~kSign));
-    const Bits apart = static_cast<Bits>(size_a > size_b ? size_a - size_b : size_b - size_a);
+    const Bits upper = size_a > size_b ? size_a : size_b;
+    const Bits lower = size_a > size_b ? size_b : size_a;
+    const Bits apart = static_cast<Bits>(upper - lower);
     const Bits across_zero = static_cast<Bits>(size_a + size_b);
     return ((a ^ b) & kSign) != 0 ? across_zero : apart;
   }
@@ -61,16 +63,15 @@ struct FloatFormat {
       return std::bit_cast<double>(bits);
     } else if constexpr (sizeof(Bits) == 4) {
       return std::bit_cast<float>(bits);
+    } else if constexpr (Bias == 127) {  // a float cut short
+      return std::bit_cast<float>(std::uint32_t{bits} << (23 - MantissaBits));
     } else {
       const auto size = static_cast<std::uint32_t>(bits & static_cast<Bits>(~kSign));
       const float normal = std::bit_cast<float>((size << (23 - MantissaBits)) +
                                                 (std::uint32_t{127 - Bias} << 23));
       const float subnormal = static_cast<float>(static_cast<std::int32_t>(size)) *
                               std::bit_cast<float>(std::uint32_t{127 + kLowestExponent} << 23);
-      // bfloat16 has float's own exponents, so its subnormals are not multiples of a normal float.
-      const float same_exponent = std::bit_cast<float>(size << (23 - MantissaBits));
-      const float value =
-          Bias == 127 ? same_exponent : (size < kSmallestNormal ? subnormal : normal);
+      const float value = size < kSmallestNormal ? subnormal : normal;
       return (bits & kSign) != 0 ? -value : value;
     }
   }

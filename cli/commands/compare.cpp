@@ -1,0 +1,133 @@
+#include "ulpscope/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <system_error>
+
+#include "cli/command.hpp"
+#include "cli/open_run.hpp"
+#include "cli/options.hpp"
+#include "cli/output_options.hpp"
+#include "cli/render/json.hpp"
+#include "cli/render/text.hpp"
+#include "cli/term/width.hpp"
+#include "ulpscope/error.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+enum class Format : std::uint8_t { text, json };
+
+Format format_named(const std::string& source, const std::string& value) {
+  return static_cast<Format>(choice(source, value, {"text", "json"}));
+}
+
+struct OutputFile {
+  Format format = Format::text;
+  std::string path;
+};
+
+OutputFile output_file(const std::string& source, const std::string& value) {
+  const std::size_t equals = value.find('=');
+  if (equals == std::string::npos || equals + 1 == value.size()) {
+    throw Error(ErrorCode::usage, fmt::format("{} takes FORMAT=FILE, not '{}'", source, value),
+                fmt::format("give it as {} json=report.json", source));
+  }
+  return {format_named(source, value.substr(0, equals)), value.substr(equals + 1)};
+}
+
+void render(const Report& report, Format format, const Terminal& terminal, std::ostream& out) {
+  switch (format) {
+    case Format::text:
+      return render_text(report, terminal, out);
+    case Format::json:
+      return render_json(report, out);
+  }
+}
+
+void write_file(const Report& report, const OutputFile& file, const Terminal& on_screen) {
+  Terminal terminal{kWidthWhenPiped, false, on_screen.ascii};
+  std::ostringstream text;
+  render(report, file.format, terminal, text);
+  errno = 0;
+  std::ofstream out(file.path, std::ios::binary | std::ios::trunc);
+  out << text.view();
+  out.close();
+  if (!out) {
+    throw Error(ErrorCode::io, fmt::format("'{}' could not be written: {}", file.path,
+                                           std::generic_category().message(errno)));
+  }
+}
+
+int run_compare(const Command& command, Arguments arguments) {
+  std::string reference;
+  std::string candidate;
+  CompareOptions compare_options;
+  Format format = Format::text;
+  std::vector<OutputFile> files;
+  OutputOptions output;
+
+  Options options(command);
+  options.positional("REFERENCE", "the dump that counts as right: DUMP or DUMP@rank=2,steps=10-19",
+                     reference);
+  options.positional("CANDIDATE", "the dump that is compared with it", candidate);
+  options.value(
+      "--format", "FORMAT", "FORMAT", "what to print: text or json",
+      [&](const auto& source, const auto& value) { format = format_named(source, value); });
+  options.value(
+      "-o,--output", "FORMAT=FILE", "OUTPUT", "also write the report to a file (repeatable)",
+      [&](const auto& source, const auto& value) { files.push_back(output_file(source, value)); },
+      true);
+  options.value("--max-ulp", "N", "MAX_ULP", "tolerate differences up to N ULP",
+                [&](const auto& source, const auto& value) {
+                  compare_options.max_ulp = whole_number(source, value);
+                });
+  options.value("--rtol", "X", "RTOL", "tolerate |d| <= atol + X * |reference|",
+                [&](const auto& source, const auto& value) {
+                  compare_options.rtol = tolerance(source, value);
+                });
+  options.value("--atol", "X", "ATOL", "tolerate |d| <= X + rtol * |reference|",
+                [&](const auto& source, const auto& value) {
+                  compare_options.atol = tolerance(source, value);
+                });
+  options.value("--step-offset", "N", "STEP_OFFSET", "candidate step = reference step + N",
+                [&](const auto& source, const auto& value) {
+                  compare_options.step_offset = signed_number(source, value);
+                });
+  options.value(
+      "--ignore", "GLOB", "IGNORE", "leave out ops and modules of that name (repeatable)",
+      [&](const auto&, const auto& value) { compare_options.ignore.push_back(value); }, true);
+  output.attach(options);
+  if (!options.parse(std::move(arguments))) return 0;
+
+  const auto reference_run = open_run(reference);
+  const auto candidate_run = open_run(candidate);
+  const Report report = compare(*reference_run, *candidate_run, compare_options);
+  const Terminal terminal = output.terminal();
+  for (const OutputFile& file : files) write_file(report, file, terminal);
+  render(report, format, terminal, std::cout);
+  return static_cast<int>(exit_code(report.verdict));
+}
+
+}  // namespace
+
+const Command kCompareCommand{
+    "compare",
+    "Say where two recorded runs part, why, and by how many ULP.",
+    "REFERENCE CANDIDATE [OPTIONS]",
+    "Lines the two runs up, op by op, and names the first op whose result differs: whether it is "
+    "the origin or its inputs, arguments or random numbers differed before it, how far apart the "
+    "values are, which settings of the two runs can explain it, and what to try. Then every other "
+    "independent origin.\n"
+    "Without a tolerance every bit counts, -0 and +0 and the payload of a NaN included.\n"
+    "Exit codes: 0 identical or within the tolerance, 1 diverged, 2 trouble or inconclusive.",
+    "ulpscope compare runs/a runs/b\n"
+    "ulpscope compare golden new --max-ulp 4 -o json=report.json",
+    Exit::trouble,
+    run_compare};
+
+}  // namespace ulpscope::cli

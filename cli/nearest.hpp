@@ -1,0 +1,13 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace ulpscope::cli {
+
+/// The candidate that takes the fewest edits (insert, delete, replace, swap of neighbours) to
+/// become `word`; empty where none is close enough to be meant.
+[[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> candidates);
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,29 @@
+#include "cli/output_options.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/term/width.hpp"
+
+namespace ulpscope::cli {
+
+void OutputOptions::attach(Options& options) {
+  options.value(
+      "--color", "WHEN", "COLOR", "auto, always or never",
+      [this](const std::string& source, const std::string& value) {
+        color_ = static_cast<ColorChoice>(choice(source, value, {"auto", "always", "never"}));
+      });
+  options.flag("--ascii", "ASCII", "draw with ASCII characters only", ascii_);
+  options.value("--width", "N", "WIDTH", "columns of the text (the terminal's, else 100)",
+                [this](const std::string& source, const std::string& value) {
+                  width_ = std::clamp<std::size_t>(whole_number(source, value), kNarrowest, 1000);
+                });
+}
+
+Terminal OutputOptions::terminal() const {
+  return {width_ == 0 ? output_width(STDOUT_FILENO) : width_, wants_color(color_, STDOUT_FILENO),
+          ascii_};
+}
+
+}  // namespace ulpscope::cli

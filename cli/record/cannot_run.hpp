@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "cli/exit.hpp"
+#include "ulpscope/error.hpp"
+
+namespace ulpscope::cli {
+
+/// The command of `record` is not runnable; `env` has codes of its own for that.
+class CannotRun : public Error {
+ public:
+  CannotRun(const std::string& message, Exit code) : Error(ErrorCode::io, message), exit_(code) {}
+  [[nodiscard]] Exit exit() const noexcept { return exit_; }
+
+ private:
+  Exit exit_;
+};
+
+}  // namespace ulpscope::cli

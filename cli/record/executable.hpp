@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ulpscope::cli {
+
+/// Why a program cannot be entered by preloading a library.
+enum class Obstacle : std::uint8_t {
+  none,
+  is_static,        ///< no dynamic loader runs
+  privileged,       ///< set-user-id, set-group-id or file capabilities: the loader refuses
+  sanitizer,        ///< its runtime must come first and replaces what recording needs
+  foreign_machine,  ///< another architecture or word size
+};
+
+/// What is known of a program before it runs.
+struct Executable {
+  Obstacle obstacle = Obstacle::none;
+  bool needs_torch = false;  ///< it names a LibTorch library among those it needs
+};
+
+/// The file that execvp() would run for `program`; empty where there is none.
+[[nodiscard]] std::optional<std::filesystem::path> find_executable(const std::string& program);
+
+/// Looks into an ELF file. Anything that is not one, or does not add up, has no known obstacle.
+[[nodiscard]] Executable inspect_executable(const std::filesystem::path& path);
+
+/// "it is statically linked"
+[[nodiscard]] std::string_view in_words(Obstacle obstacle);
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <filesystem>
+
+namespace ulpscope::cli {
+
+/// What enters the recorded program.
+struct RecordingLibraries {
+  std::filesystem::path preload;            ///< libulpscope_preload.so
+  std::filesystem::path capture_directory;  ///< holds libulpscope_capture-VERSION.so
+  bool has_capture = false;                 ///< at least one is there
+};
+
+/// Beside this program as built or as installed, unless ULPSCOPE_PRELOAD (a file) or
+/// ULPSCOPE_CAPTURE (a directory, or a file in it) say otherwise.
+///
+/// @throws Error with ErrorCode::io where there is no preload library that can be passed on.
+[[nodiscard]] RecordingLibraries find_recording_libraries();
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "cli/record/signals.hpp"
+
+namespace ulpscope::cli {
+
+/// How a process ended.
+struct Ending {
+  int exit_code = 0;
+  int signal = 0;  ///< 0: it exited
+
+  /// 128 + signal where one ended it, as shells have it.
+  [[nodiscard]] int shell_code() const noexcept { return signal == 0 ? exit_code : 128 + signal; }
+};
+
+/// The command and every process that it leaves behind: orphans of the tree become children of this
+/// process.
+class ProcessTree {
+ public:
+  explicit ProcessTree(SignalForwarder& signals);
+
+  /// Starts `arguments` with the `variables` set in its environment, in this process group, with
+  /// standard streams, directory and signals as this process was given them. Returns 0, or the
+  /// errno of why it could not be executed.
+  /// @throws Error with ErrorCode::io where no process could be made.
+  [[nodiscard]] int start(const std::vector<std::string>& arguments,
+                          const std::vector<std::pair<std::string, std::string>>& variables);
+
+  /// Collects the processes that ended. Stops this process when the command was stopped from the
+  /// terminal, so that the shell gets it back, and returns when both go on.
+  void reap();
+
+  [[nodiscard]] bool command_ended() const noexcept { return ending_.has_value(); }
+  /// Of the command, once it ended.
+  [[nodiscard]] const std::optional<Ending>& ending() const noexcept { return ending_; }
+  /// Of any process that was collected.
+  [[nodiscard]] std::optional<Ending> ending_of(pid_t pid) const;
+  /// No process of the tree is left.
+  [[nodiscard]] bool empty() const noexcept { return empty_; }
+
+ private:
+  void collect(pid_t pid);
+  void follow_stop(pid_t pid, int signal);
+
+  SignalForwarder& signals_;
+  pid_t command_ = 0;
+  std::optional<Ending> ending_;
+  std::unordered_map<pid_t, Ending> endings_;
+  bool empty_ = false;
+};
+
+}  // namespace ulpscope::cli

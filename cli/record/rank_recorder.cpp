@@ -1,0 +1,173 @@
+#include "cli/record/rank_recorder.hpp"
+
+#include <fmt/format.h>
+#include <string.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "ulpscope/error.hpp"
+
+namespace ulpscope::cli {
+
+RankRecorder::RankRecorder(dump::RecordingOptions options, ring::Server& server,
+                           ProcessTree& processes)
+    : options_(std::move(options)), server_(server), processes_(processes) {}
+
+RankRecorder::Rank* RankRecorder::find(ring::SessionId session) {
+  const auto found = ranks_.find(session);
+  return found == ranks_.end() ? nullptr : &found->second;
+}
+
+std::uint32_t RankRecorder::free_number(const ring::RankHints& hints) const {
+  const auto is_free = [this](std::uint32_t number) {
+    return std::none_of(ranks_.begin(), ranks_.end(),
+                        [number](const auto& entry) { return entry.second.number == number; });
+  };
+  if (const auto hint = hints.first(); hint && is_free(*hint)) return *hint;
+  std::uint32_t number = 0;
+  while (!is_free(number)) ++number;
+  return number;
+}
+
+void RankRecorder::stop(ring::SessionId session, Rank& rank, const std::string& why) {
+  if (!rank.trouble.empty()) return;
+  rank.trouble = why;
+  server_.end_session(session);
+}
+
+void RankRecorder::on_process(ring::SessionId session, const ring::Hello& hello) {
+  Rank rank;
+  rank.number = free_number(hello.ranks);
+  rank.pid = static_cast<pid_t>(hello.pid);
+  std::string trouble;
+  try {
+    rank.recording = std::make_unique<dump::RankRecording>(options_, rank.number, hello.pid);
+  } catch (const Error& error) {
+    trouble = error.what();
+  }
+  Rank& kept = ranks_.insert_or_assign(session, std::move(rank)).first->second;
+  if (!trouble.empty()) stop(session, kept, trouble);
+}
+
+void RankRecorder::on_ring(ring::SessionId session, std::uint32_t lane, bool is_main,
+                           std::string_view thread_name) {
+  Rank* rank = find(session);
+  if (rank == nullptr || !rank->trouble.empty()) return;
+  if (is_main) rank->main_lanes.insert(lane);
+  try {
+    rank->recording->open_lane(lane, is_main, thread_name);
+  } catch (const Error& error) {
+    stop(session, *rank, error.what());
+  }
+}
+
+void RankRecorder::on_messages(ring::SessionId session, std::uint32_t lane,
+                               std::span<const std::byte> messages) {
+  Rank* rank = find(session);
+  if (rank == nullptr || !rank->trouble.empty()) return;
+  try {
+    rank->recording->consume(lane, messages);
+  } catch (const Error& error) {
+    stop(session, *rank, error.what());
+    return;
+  }
+  rank->verified.read(lane, messages);
+  if (!rank->recording->stopped().empty()) stop(session, *rank, rank->recording->stopped());
+}
+
+void RankRecorder::on_damaged(ring::SessionId session, std::uint32_t lane, std::string_view why) {
+  Rank* rank = find(session);
+  if (rank == nullptr) return;
+  stop(session, *rank, fmt::format("lane {} was damaged: {}", lane, why));
+}
+
+void RankRecorder::on_lane_closed(ring::SessionId session, std::uint32_t lane,
+                                  ring::ProducerEnd end) {
+  Rank* rank = find(session);
+  if (rank == nullptr) return;
+  if (end == ring::ProducerEnd::closed && rank->main_lanes.contains(lane)) {
+    rank->main_lane_closed = true;
+  }
+  if (rank->trouble.empty() && end == ring::ProducerEnd::writer_stuck) {
+    rank->trouble = "the program waited too long for the disk and went on without recording";
+  }
+  if (rank->trouble.empty() && end == ring::ProducerEnd::damaged) {
+    rank->trouble = fmt::format("lane {} was damaged", lane);
+  }
+  if (!rank->recording) return;
+  try {
+    rank->recording->close_lane(lane);
+  } catch (const Error& error) {
+    if (rank->trouble.empty()) rank->trouble = error.what();
+  }
+}
+
+std::string RankRecorder::reason(const Rank& rank, ring::ProcessEnd how) const {
+  if (!rank.trouble.empty()) return rank.trouble;
+  if (how == ring::ProcessEnd::stopped) return ending_everything_;
+  if (how == ring::ProcessEnd::replaced || rank.main_lane_closed) return {};
+  const std::optional<Ending> ending = processes_.ending_of(rank.pid);
+  if (ending && ending->signal != 0) {
+    const char* name = sigabbrev_np(ending->signal);
+    return fmt::format("process {} was ended by signal {} (SIG{})", rank.pid, ending->signal,
+                       name == nullptr ? "?" : name);
+  }
+  if (ending) return {};  // _exit(): everything it did was committed before
+  return fmt::format("process {} ended without saying so", rank.pid);
+}
+
+void RankRecorder::on_process_gone(ring::SessionId session, ring::ProcessEnd how) {
+  Rank* rank = find(session);
+  if (rank == nullptr) return;
+  processes_.reap();
+  std::string why = reason(*rank, how);
+  if (rank->recording) {
+    try {
+      rank->recording->finish(why);
+    } catch (const Error& error) {
+      if (why.empty()) why = error.what();
+    }
+  }
+  if (!why.empty()) shortcomings_.push_back(fmt::format("rank {}: {}", rank->number, why));
+}
+
+void RankRecorder::on_refused(std::uint32_t pid, std::string_view why) {
+  refusals_.push_back(fmt::format("process {}: {}", pid, why));
+}
+
+void RankRecorder::end_all(const std::string& why) {
+  ending_everything_ = why;
+  for (const auto& [session, rank] : ranks_) server_.end_session(session);
+}
+
+std::vector<std::uint32_t> RankRecorder::ranks() const {
+  std::vector<std::uint32_t> numbers;
+  for (const auto& [session, rank] : ranks_) {
+    if (rank.recording) numbers.push_back(rank.number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+dump::RecordingCounts RankRecorder::counts() const {
+  dump::RecordingCounts sum;
+  for (const auto& [session, rank] : ranks_) {
+    if (!rank.recording) continue;
+    const dump::RecordingCounts one = rank.recording->counts();
+    sum.events += one.events;
+    sum.values += one.values;
+    sum.bytes += one.bytes;
+    sum.segments += one.segments;
+    sum.steps = std::max(sum.steps, one.steps);
+  }
+  return sum;
+}
+
+std::uint64_t RankRecorder::verified_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& [session, rank] : ranks_) bytes += rank.verified.bytes();
+  return bytes;
+}
+
+}  // namespace ulpscope::cli

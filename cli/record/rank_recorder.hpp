@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/record/processes.hpp"
+#include "cli/record/verified_bytes.hpp"
+#include "dump/recording.hpp"
+#include "ring/server.hpp"
+
+namespace ulpscope::cli {
+
+/// Writes what arrives in the rings into one dump, a rank for each process. Trouble with the disk
+/// ends the recording of that rank and is told at the end; the program goes on.
+class RankRecorder : public ring::Handler {
+ public:
+  RankRecorder(dump::RecordingOptions options, ring::Server& server, ProcessTree& processes);
+
+  void on_process(ring::SessionId session, const ring::Hello& hello) override;
+  void on_ring(ring::SessionId session, std::uint32_t lane, bool is_main,
+               std::string_view thread_name) override;
+  void on_messages(ring::SessionId session, std::uint32_t lane,
+                   std::span<const std::byte> messages) override;
+  void on_damaged(ring::SessionId session, std::uint32_t lane, std::string_view why) override;
+  void on_lane_closed(ring::SessionId session, std::uint32_t lane, ring::ProducerEnd end) override;
+  void on_process_gone(ring::SessionId session, ring::ProcessEnd how) override;
+  void on_refused(std::uint32_t pid, std::string_view why) override;
+
+  /// Ends the recording of every process that still runs; `why` becomes the reason.
+  void end_all(const std::string& why);
+
+  [[nodiscard]] std::vector<std::uint32_t> ranks() const;
+  /// Sums over the ranks; of steps the most that one has.
+  [[nodiscard]] dump::RecordingCounts counts() const;
+  [[nodiscard]] std::uint64_t verified_bytes() const;
+  /// Why what was recorded is not all, a sentence each.
+  [[nodiscard]] const std::vector<std::string>& shortcomings() const { return shortcomings_; }
+  /// Why processes that asked for recording did not get it.
+  [[nodiscard]] const std::vector<std::string>& refusals() const { return refusals_; }
+
+ private:
+  struct Rank {
+    std::uint32_t number = 0;
+    pid_t pid = 0;
+    std::unique_ptr<dump::RankRecording> recording;
+    VerifiedBytes verified;
+    std::set<std::uint32_t> main_lanes;
+    bool main_lane_closed = false;
+    std::string trouble;  ///< why its recording stopped early
+  };
+
+  Rank* find(ring::SessionId session);
+  std::uint32_t free_number(const ring::RankHints& hints) const;
+  void stop(ring::SessionId session, Rank& rank, const std::string& why);
+  [[nodiscard]] std::string reason(const Rank& rank, ring::ProcessEnd how) const;
+
+  dump::RecordingOptions options_;
+  ring::Server& server_;
+  ProcessTree& processes_;
+  std::map<ring::SessionId, Rank> ranks_;
+  std::vector<std::string> shortcomings_;
+  std::vector<std::string> refusals_;
+  std::string ending_everything_;
+};
+
+}  // namespace ulpscope::cli

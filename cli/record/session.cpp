@@ -1,0 +1,227 @@
+#include "cli/record/session.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "cli/exit.hpp"
+#include "cli/record/cannot_run.hpp"
+#include "cli/record/dump_directory.hpp"
+#include "cli/record/executable.hpp"
+#include "cli/record/libraries.hpp"
+#include "cli/record/processes.hpp"
+#include "cli/record/rank_recorder.hpp"
+#include "cli/record/signals.hpp"
+#include "cli/term/numbers.hpp"
+#include "cli/term/progress.hpp"
+#include "cli/term/say.hpp"
+#include "cli/version.hpp"
+#include "ring/server.hpp"
+#include "ulpscope/error.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds kPollTime = 50ms;
+constexpr std::chrono::seconds kPatience = 1s;  // before it is said what is waited for
+
+std::string_view level_name(ring::Level level) {
+  switch (level) {
+    case ring::Level::digest:
+      return "digest";
+    case ring::Level::stats:
+      return "stats";
+    case ring::Level::full:
+      return "full";
+  }
+  return "digest";
+}
+
+/// What is known before the start about why the command will not be recorded; empty if nothing.
+std::string known_obstacle(const RecordOptions& options, const Executable& executable,
+                           const RecordingLibraries& libraries) {
+  const std::string& program = options.command.front();
+  if (executable.obstacle != Obstacle::none) {
+    return fmt::format("'{}' cannot be entered: {}", program, in_words(executable.obstacle));
+  }
+  if (!libraries.has_capture) {
+    return fmt::format("there is no capture library in '{}'", libraries.capture_directory.string());
+  }
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> recording_variables(
+    const RecordingLibraries& libraries, const ring::Server& server) {
+  const char* before = std::getenv("LD_PRELOAD");
+  const std::string preloaded =
+      before == nullptr || *before == '\0' ? "" : fmt::format(":{}", before);
+  return {{"LD_PRELOAD", libraries.preload.string() + preloaded},
+          {"ULPSCOPE_SOCKET", server.socket_path().string()},
+          {"ULPSCOPE_CAPTURE", libraries.capture_directory.string()}};
+}
+
+std::string reason_for_nothing(const RankRecorder& ranks, const Executable& executable,
+                               const RecordingLibraries& libraries, const std::string& obstacle) {
+  if (!obstacle.empty()) return obstacle;
+  if (!ranks.refusals().empty()) return ranks.refusals().front();
+  if (executable.needs_torch) {
+    return fmt::format("no capture library in '{}' fits its LibTorch",
+                       libraries.capture_directory.string());
+  }
+  return "no process of it loaded LibTorch before start";
+}
+
+std::string incomplete_reason(const RankRecorder& ranks) {
+  std::vector<std::string> reasons = ranks.shortcomings();
+  reasons.insert(reasons.end(), ranks.refusals().begin(), ranks.refusals().end());
+  if (reasons.empty()) return {};
+  if (reasons.size() == 1) return reasons.front();
+  return fmt::format("{} (and {} more)", reasons.front(), reasons.size() - 1);
+}
+
+/// Delivers what is recorded until the command and all that it left behind have ended.
+void serve(const RecordOptions& options, ring::Server& server, RankRecorder& ranks,
+           ProcessTree& processes, const SignalForwarder& signals) {
+  Progress progress;
+  std::optional<Clock::time_point> ended;
+  bool said = false;
+  for (;;) {
+    processes.reap();
+    if (signals.asked_to_end()) {
+      ranks.end_all("the recording was ended before the processes that the command left behind");
+      while (server.live_sessions() != 0) server.poll(kPollTime, ranks);
+      return;
+    }
+    if (processes.empty() && server.live_sessions() == 0) {
+      while (server.poll(0ms, ranks)) {
+      }
+      return;
+    }
+    server.poll(kPollTime, ranks);
+    if (!processes.command_ended()) continue;  // until then the terminal belongs to the command
+
+    if (!ended) ended = Clock::now();
+    if (!said && Clock::now() - *ended > kPatience && !processes.empty()) {
+      said = true;
+      progress.erase();
+      say(
+          fmt::format("ulpscope: note: {} has ended; waiting for the processes it left behind "
+                      "(Ctrl-C ends the recording)",
+                      options.command.front()));
+    }
+    const dump::RecordingCounts counts = ranks.counts();
+    if (counts.events == 0) continue;
+    progress.show(fmt::format("recording: {}, {}", counted(counts.events, "event"),
+                              counted(counts.steps, "step")));
+  }
+}
+
+/// A status that cannot be written is told, but is no reason to hurt a command that runs.
+void write_status_if_possible(const fs::path& directory, const dump::Status& status) {
+  try {
+    dump::write_status(directory, status);
+  } catch (const Error& error) {
+    say(fmt::format("ulpscope: note: {}", error.what()));
+  }
+}
+
+[[noreturn]] void refuse_to_run(const fs::path& directory, const std::string& program, int reason) {
+  std::error_code ignored;
+  fs::remove(directory / "status.json", ignored);
+  fs::remove(directory, ignored);
+  throw CannotRun(
+      fmt::format("'{}' cannot be run: {}", program, std::generic_category().message(reason)),
+      reason == ENOENT ? Exit::not_found : Exit::cannot_execute);
+}
+
+}  // namespace
+
+RecordResult record(const RecordOptions& options) {
+  const std::string& program = options.command.front();
+  const std::optional<fs::path> file = find_executable(program);
+  const Executable executable = file ? inspect_executable(*file) : Executable{};
+  const RecordingLibraries libraries = find_recording_libraries();
+  const std::string obstacle = known_obstacle(options, executable, libraries);
+  if (options.require && !obstacle.empty()) {
+    throw Error(ErrorCode::usage, obstacle, "without --require it runs unrecorded");
+  }
+
+  ring::Server server({.settings = options.settings});
+  RecordResult result;
+  result.dump =
+      make_dump_directory(options.dump, fs::path(program).filename().string(), options.force);
+  dump::Status& status = result.status;
+  status.command = options.command;
+  status.level = level_name(options.settings.level);
+  status.reason = "the recording has not ended";
+  dump::write_status(result.dump, status);
+
+  SignalForwarder signals;
+  ProcessTree processes(signals);
+  dump::RecordingOptions recording;
+  recording.directory = result.dump;
+  recording.command = options.command;
+  recording.level = status.level;
+  recording.creator = fmt::format("ulpscope {}", kVersion);
+  RankRecorder ranks(recording, server, processes);
+
+  const bool enter = executable.obstacle == Obstacle::none;
+  using Variables = std::vector<std::pair<std::string, std::string>>;
+  const int reason = processes.start(options.command,
+                                     enter ? recording_variables(libraries, server) : Variables{});
+  if (reason != 0) refuse_to_run(result.dump, program, reason);
+  serve(options, server, ranks, processes, signals);
+
+  if (processes.ending()) result.exit_code = processes.ending()->shell_code();
+  status.exit_code = result.exit_code;
+  status.ranks = ranks.ranks();
+  status.counts = ranks.counts();
+  status.recorded = !status.ranks.empty();
+  status.reason = status.recorded ? incomplete_reason(ranks)
+                                  : reason_for_nothing(ranks, executable, libraries, obstacle);
+  status.complete = status.recorded && status.reason.empty();
+  write_status_if_possible(result.dump, status);
+
+  result.bytes_on_disk = bytes_on_disk(result.dump);
+  result.verified_bytes = ranks.verified_bytes();
+  std::chrono::nanoseconds stalled{0};
+  for (const ring::SessionStats& session : server.stats()) {
+    result.stalls += session.stalls;
+    stalled += session.stalled;
+  }
+  result.stalled_milliseconds = static_cast<std::uint64_t>(stalled / 1ms);
+  return result;
+}
+
+std::string closing_line(const RecordResult& result) {
+  const dump::Status& status = result.status;
+  if (!status.recorded) return fmt::format("note: the command ran unrecorded: {}", status.reason);
+
+  std::vector<std::string> parts{
+      counted(status.counts.events, "event"), counted(status.counts.values, "value"),
+      byte_size(result.bytes_on_disk), counted(status.counts.steps, "step")};
+  if (status.ranks.size() > 1) parts.push_back(counted(status.ranks.size(), "rank"));
+  if (result.verified_bytes != 0) {
+    parts.push_back(fmt::format("{} verified", byte_size(result.verified_bytes)));
+  }
+  if (result.stalls != 0) {
+    parts.push_back(fmt::format("{} ({} ms)", counted(result.stalls, "stall"),
+                                grouped(result.stalled_milliseconds)));
+  }
+  std::string line = fmt::format("recorded {}: {}", result.dump.string(), fmt::join(parts, ", "));
+  if (!status.complete) {
+    const std::string_view reason = status.reason;
+    line += fmt::format("; incomplete: {}", reason.substr(0, reason.find_last_not_of('.') + 1));
+  }
+  return line;
+}
+
+}  // namespace ulpscope::cli

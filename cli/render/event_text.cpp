@@ -1,0 +1,206 @@
+#include "cli/render/event_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string_view>
+#include <utility>
+
+#include "cli/term/escape.hpp"
+#include "cli/term/numbers.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+using FlagName = std::pair<std::uint32_t, std::string_view>;
+
+constexpr FlagName kEventFlags[] = {
+    {event_flag::grad_mode, "grad mode"},
+    {event_flag::inference_mode, "inference mode"},
+    {event_flag::in_backward, "in backward"},
+    {event_flag::in_optimizer, "in optimizer"},
+    {event_flag::autocast, "autocast"},
+    {event_flag::flush_denormal, "flushes denormals"},
+    {event_flag::threw, "ended by an exception"},
+    {event_flag::seeded, "may draw random numbers"},
+    {event_flag::explicit_generator, "explicit generator"},
+    {event_flag::deterministic, "deterministic algorithms"},
+    {event_flag::module_from_parameter, "module known by its parameter"},
+    {event_flag::unfinished, "unfinished"},
+    {event_flag::view, "view"},
+    {event_flag::factory, "factory"},
+};
+
+constexpr FlagName kSlotFlags[] = {
+    {slot_flag::undefined, "undefined"},
+    {slot_flag::view, "view"},
+    {slot_flag::uninitialised, "uninitialised"},
+    {slot_flag::changed, "changed outside recorded ops"},
+    {slot_flag::unproduced, "produced by no recorded op"},
+    {slot_flag::verified, "verified"},
+    {slot_flag::parameter, "parameter"},
+    {slot_flag::buffer, "buffer"},
+    {slot_flag::gradient, "gradient"},
+    {slot_flag::requires_grad, "requires grad"},
+    {slot_flag::wrapped_number, "number"},
+    {slot_flag::handle, "handle"},
+    {slot_flag::opaque, "opaque"},
+    {slot_flag::overwritten, "overwritten"},
+    {slot_flag::scratch, "scratch"},
+    {slot_flag::has_content, "bytes recorded"},
+};
+
+std::string flag_names(std::uint32_t flags, std::span<const FlagName> names) {
+  std::vector<std::string_view> set;
+  for (const auto& [flag, name] : names) {
+    if ((flags & flag) != 0) set.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(set, ", "));
+}
+
+std::string_view kind_name(EventKind kind) {
+  switch (kind) {
+    case EventKind::op:
+      return "op";
+    case EventKind::node:
+      return "backward node";
+    case EventKind::scope:
+      return "scope";
+    case EventKind::module:
+      return "module";
+    case EventKind::gradient:
+      return "gradient";
+    case EventKind::optimizer:
+      return "optimizer step";
+    case EventKind::zero_grad:
+      return "zero_grad";
+    case EventKind::step:
+      return "step";
+  }
+  return "unknown";
+}
+
+std::string op_text(const Event& event) {
+  std::string result = escaped(event.op);
+  if (!event.overload.empty()) result += fmt::format(".{}", escaped(event.overload));
+  return result;
+}
+
+/// The n-th of names joined by commas.
+std::string_view nth_name(std::string_view joined, std::size_t n) {
+  for (; n > 0; --n) {
+    const std::size_t comma = joined.find(',');
+    if (comma == std::string_view::npos) return {};
+    joined.remove_prefix(comma + 1);
+  }
+  return joined.substr(0, joined.find(','));
+}
+
+std::string_view device_name(std::uint8_t type) {
+  constexpr std::string_view kNames[] = {"cpu", "cuda"};
+  return type < std::size(kNames) ? kNames[type] : "device";
+}
+
+std::string geometry_text(const Geometry* geometry) {
+  if (geometry == nullptr) return {};
+  std::string result =
+      fmt::format("{} [{}]", name(geometry->dtype), fmt::join(geometry->sizes, ", "));
+  const bool plain =
+      geometry->strides.empty() || (geometry->flags & geometry_flag::contiguous) != 0;
+  if (!plain) result += fmt::format(" strides [{}]", fmt::join(geometry->strides, ", "));
+  if (geometry->device_type != 0) {
+    result += fmt::format(" {}:{}", device_name(geometry->device_type), geometry->device_index);
+  }
+  return result;
+}
+
+std::string slot_text(const Event& event, const Slot& slot) {
+  if (!slot.name.empty()) return escaped(slot.name);
+  const bool is_output = slot.role == Role::output;
+  return escaped(nth_name(is_output ? event.return_names : event.argument_names, slot.index));
+}
+
+void print_slots(const Event& event, Page& page) {
+  if (event.slots.empty()) return;
+  Table table;
+  for (const Slot& slot : event.slots) {
+    std::string index = fmt::format("{} {}", name(slot.role), slot.index);
+    if (slot.element != 0) index += fmt::format("[{}]", slot.element);
+    const bool hashed = (slot.flags & (slot_flag::undefined | slot_flag::no_digest)) == 0;
+    table.row({{index},
+               {slot_text(event, slot)},
+               {geometry_text(slot.geometry)},
+               {hashed ? to_string(slot.digest) : "-", Ink::dim},
+               {flag_names(slot.flags, kSlotFlags), Ink::dim}});
+  }
+  page.line();
+  for (const std::string& line : table.lines(page.terminal())) page.line(fmt::format("  {}", line));
+}
+
+void print_arguments(const Event& event, Page& page) {
+  const std::vector<Argument> all = arguments(event);
+  if (all.empty()) return;
+  Table table;
+  for (const Argument& argument : all) {
+    table.row({{fmt::format("{} {}", argument.result ? "result" : "argument", argument.index)},
+               {escaped(argument.name)},
+               {escaped(argument.text)}});
+  }
+  page.line();
+  for (const std::string& line : table.lines(page.terminal())) page.line(fmt::format("  {}", line));
+}
+
+}  // namespace
+
+std::string lane_name(const Lane& lane) {
+  switch (lane.role) {
+    case LaneRole::main:
+      return "main";
+    case LaneRole::autograd:
+      return lane.ordinal == 0 ? "autograd" : fmt::format("autograd {}", lane.ordinal);
+    case LaneRole::worker:
+      return fmt::format("worker {}", lane.ordinal);
+    case LaneRole::thread:
+      return fmt::format("thread {}", lane.ordinal);
+  }
+  return "thread";
+}
+
+std::vector<Cell> event_row(const Event& event) {
+  constexpr std::uint16_t kDeepest = 24;  // the indentation of deeper nesting tells no more
+  const std::string indent(2U * std::min(event.depth, kDeepest), ' ');
+  return {{grouped(event.position), Ink::dim, true},
+          {std::string(name(event.phase)), Ink::dim},
+          {indent + op_text(event)},
+          {event.has_module ? escaped(event.module.empty() ? event.root : event.module) : ""}};
+}
+
+void render_event(const Event& event, Page& page) {
+  page.labelled("op", op_text(event), Ink::bold);
+  page.labelled("kind",
+                fmt::format("{}, {}, depth {}, {}", kind_name(event.kind), name(event.phase),
+                            event.depth, counted(event.threads, "thread")));
+  if (event.has_module) {
+    page.labelled("module",
+                  fmt::format("{}{}{}", escaped(event.module.empty() ? "(root)" : event.module),
+                              event.module_type.empty() ? "" : " ", escaped(event.module_type)));
+  }
+  if (!event.root.empty()) page.labelled("root", escaped(event.root));
+  if (event.parent != kNone) {
+    page.labelled("called by", fmt::format("event {}", grouped(event.parent)));
+  }
+  if (event.forward != kNone) {
+    page.labelled("forward op",
+                  fmt::format("event {} of lane {}", grouped(event.forward), event.forward_lane));
+  }
+  const std::string flags = flag_names(event.flags, kEventFlags);
+  if (!flags.empty()) page.labelled("state", flags);
+  if ((event.flags & event_flag::seeded) != 0) {
+    page.labelled("random", fmt::format("seed {}, state {} before, {} after", event.rng.seed,
+                                        to_string(event.rng.before), to_string(event.rng.after)));
+  }
+  print_arguments(event, page);
+  print_slots(event, page);
+}
+
+}  // namespace ulpscope::cli

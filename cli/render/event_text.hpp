@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/render/page.hpp"
+#include "cli/term/table.hpp"
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::cli {
+
+/// "main", "autograd", "worker 0", "thread 3"
+[[nodiscard]] std::string lane_name(const Lane& lane);
+
+/// One event in a list: position, phase, op under its callers, module.
+[[nodiscard]] std::vector<Cell> event_row(const Event& event);
+
+/// All that is known of one event.
+void render_event(const Event& event, Page& page);
+
+}  // namespace ulpscope::cli

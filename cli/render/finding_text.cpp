@@ -1,0 +1,256 @@
+#include "cli/render/finding_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cli/render/difference_text.hpp"
+#include "cli/render/wording.hpp"
+#include "cli/term/escape.hpp"
+#include "cli/term/numbers.hpp"
+#include "cli/term/table.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+constexpr std::size_t kMostTensors = 12;
+constexpr std::size_t kLeastName = 12;
+
+std::string joined(const std::vector<std::string>& names, std::string_view separator) {
+  std::vector<std::string> safe;
+  for (const std::string& name : names) safe.push_back(escaped(name));
+  return fmt::format("{}", fmt::join(safe, separator));
+}
+
+void print_headline(const Report& report, const Finding& finding, Page& page) {
+  const Ink ink = finding.diverges ? Ink::red : Ink::yellow;
+  const std::string tag =
+      fmt::format("{}[{}]", finding.diverges ? "error" : "note", name(finding.kind));
+  const std::size_t room = std::max<std::size_t>(page.terminal().width, kLeastName);
+  const std::vector<std::string> lines =
+      wrapped(fmt::format("{}: {}", tag, headline(finding)), room);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (i == 0 && lines[0].size() > tag.size()) {
+      page.line(page.paint(ink, tag) + page.paint(Ink::bold, lines[0].substr(tag.size())));
+    } else {
+      page.line(page.paint(Ink::bold, lines[i]));
+    }
+  }
+
+  const bool several_ranks = std::max(report.reference.ranks, report.candidate.ranks) > 1;
+  const std::string where = place(finding, several_ranks);
+  const std::string events = event_numbers(finding);
+  const std::size_t used = 6 + display_width(where);
+  const std::string arrow = page.paint(Ink::blue, "-->");
+  if (used + 2 + display_width(events) <= page.terminal().width) {
+    const std::size_t fill = page.terminal().width - used - display_width(events);
+    page.line(fmt::format("  {} {}{}{}", arrow, where, std::string(fill, ' '),
+                          page.paint(Ink::dim, events)));
+    return;
+  }
+  std::string head = fmt::format("  {} ", arrow);
+  for (const std::string& part : wrapped(where, page.terminal().width - 6)) {
+    page.line(head + part);
+    head = "      ";
+  }
+  if (!events.empty()) page.line(fmt::format("      {}", page.paint(Ink::dim, events)));
+}
+
+void print_op(const Finding& finding, Page& page) {
+  std::vector<std::string> facts;
+  if (!finding.device.empty()) facts.push_back(escaped(finding.device));
+  if (!finding.root.empty()) facts.push_back(fmt::format("in {}", escaped(finding.root)));
+  if (!finding.where.empty()) facts.push_back(escaped(finding.where));
+  const std::string facts_text = fmt::format("{}", fmt::join(facts, ", "));
+  page.framed(fmt::format("{}{}{}", page.paint(Ink::bold, op_name(finding)),
+                          facts.empty() ? "" : "  ", page.paint(Ink::dim, facts_text)));
+  if (!finding.parents.empty()) page.framed_labelled("called by", joined(finding.parents, " > "));
+  if (!finding.forward_op.empty()) {
+    page.framed_labelled("forward op", escaped(finding.forward_op));
+  }
+  if (finding.children.reference != finding.children.candidate) {
+    const auto calls = [](const std::vector<std::string>& names) {
+      return fmt::format("calls {}", names.empty() ? "nothing" : joined(names, ", "));
+    };
+    page.framed_labelled("reference", calls(finding.children.reference));
+    page.framed_labelled("candidate", calls(finding.children.candidate));
+  }
+}
+
+Cell mark(bool equal) { return equal ? Cell{"=", Ink::green} : Cell{"x", Ink::red}; }
+
+std::string argument_text(const std::optional<std::string>& value) {
+  return value ? escaped(*value) : "absent";
+}
+
+/// Rows of label, name, type, mark and outcome: the type on a line of its own, where the width does
+/// not do for all.
+void print_slots(const std::vector<std::vector<Cell>>& rows, Page& page) {
+  Table table;
+  for (const auto& row : rows) table.row(row);
+  const std::size_t room = page.framed_width() - 2;
+  table.fit(1, room, kLeastName, page.terminal());
+  if (table.width() <= room) {
+    for (const std::string& line : table.lines(page.terminal()))
+      page.framed(fmt::format("  {}", line));
+    return;
+  }
+  Table names;
+  for (const auto& row : rows) {
+    names.row({row[0], row[1], {fmt::format("{} {}", row[3].text, row[4].text), row[4].ink}});
+    if (!row[2].text.empty()) names.row({{}, {}, row[2]});
+  }
+  names.fit(1, room, kLeastName, page.terminal());
+  for (const std::string& line : names.lines(page.terminal()))
+    page.framed(fmt::format("  {}", line));
+}
+
+void print_slots(const Finding& finding, bool differing_only, Page& page) {
+  std::vector<std::vector<Cell>> rows;
+  const auto different = static_cast<std::size_t>(
+      std::count_if(finding.tensors.begin(), finding.tensors.end(),
+                    [](const TensorReport& tensor) { return !tensor.equal; }));
+  std::size_t room_different = std::min(different, kMostTensors);
+  std::size_t room_equal = differing_only ? 0 : kMostTensors - room_different;
+  const std::size_t left_out_different = different - room_different;
+  std::size_t left_out_equal = 0;
+  for (const TensorReport& tensor : finding.tensors) {
+    std::size_t& room = tensor.equal ? room_equal : room_different;
+    if (room == 0) {
+      if (tensor.equal) ++left_out_equal;
+      continue;
+    }
+    --room;
+    std::string result = outcome(tensor);
+    if (differing_only && tensor.difference) {
+      result += fmt::format(", {}", distance(*tensor.difference));
+    }
+    rows.push_back({{slot_label(tensor)},
+                    {escaped(tensor.name)},
+                    {type_and_shape(tensor), Ink::dim},
+                    mark(tensor.equal),
+                    {result, tensor.equal ? Ink::plain : Ink::red}});
+  }
+  for (const ArgumentReport& argument : finding.arguments) {
+    rows.push_back({{"arg"},
+                    {escaped(argument.name)},
+                    {},
+                    mark(false),
+                    {fmt::format("{} -> {}", argument_text(argument.reference),
+                                 argument_text(argument.candidate)),
+                     Ink::red}});
+  }
+  if (!rows.empty()) {
+    if (!differing_only) page.framed();
+    print_slots(rows, page);
+  }
+  if (left_out_different != 0) {
+    page.framed(fmt::format("  and {} that differ", counted(left_out_different, "more tensor")));
+  }
+  if (left_out_equal != 0 && !differing_only) {
+    page.framed(fmt::format("  and {}, identical", counted(left_out_equal, "more tensor")));
+  }
+}
+
+void print_differences(const Finding& finding, Page& page) {
+  bool first = true;
+  for (const TensorReport& tensor : finding.tensors) {
+    if (tensor.equal || !tensor.difference) continue;
+    if (first) {
+      render_difference(tensor, page);
+    } else {
+      page.framed();
+      page.framed_labelled("",
+                           fmt::format("{}: {}", slot_title(tensor), distance(*tensor.difference)));
+    }
+    first = false;
+  }
+}
+
+std::string_view neighbour_mark(const Neighbour& neighbour) {
+  if (neighbour.note == "only in candidate") return "+";
+  if (neighbour.note == "only in reference") return "-";
+  return neighbour.equal ? "=" : "x";
+}
+
+/// Where the width does not do for it, the table goes without modules.
+Table neighbour_table(const Finding& finding, bool modules) {
+  Table table;
+  for (const Neighbour& neighbour : finding.neighbours) {
+    std::string remark = escaped(neighbour.note);
+    if (neighbour.finding) {
+      remark = modules && finding.diverges ? "<-- first difference" : "<--";
+    }
+    const Ink ink = neighbour.finding ? Ink::bold : Ink::plain;
+    std::vector<Cell> row{
+        {std::string(neighbour_mark(neighbour)), neighbour.equal ? Ink::green : Ink::red},
+        {neighbour.event == kNone ? "" : grouped(neighbour.event), Ink::dim, true},
+        {escaped(neighbour.op), ink}};
+    if (modules) row.push_back({escaped(neighbour.module), ink});
+    row.push_back({remark, neighbour.finding ? Ink::red : Ink::dim});
+    table.row(std::move(row));
+  }
+  return table;
+}
+
+void print_neighbours(const Finding& finding, Page& page) {
+  if (finding.neighbours.empty()) return;
+  Table table = neighbour_table(finding, true);
+  if (table.width() > page.framed_width()) table = neighbour_table(finding, false);
+  table.fit(2, page.framed_width(), kLeastName, page.terminal());
+  page.framed();
+  for (const std::string& line : table.lines(page.terminal())) page.framed(line);
+}
+
+bool bytes_missing(const Finding& finding) {
+  return std::any_of(finding.tensors.begin(), finding.tensors.end(), [](const TensorReport& t) {
+    return !t.equal && !t.difference && t.shape.reference == t.shape.candidate;
+  });
+}
+
+void print_cause(const Cause& cause, Page& page) {
+  page.remark(Ink::bold, "cause",
+              fmt::format("{} ({})", escaped(cause.id), name(cause.confidence)));
+  for (const std::string& evidence : cause.evidence) page.detail("for", escaped(evidence));
+  for (const std::string& against : cause.against) page.detail("against", escaped(against));
+  for (const std::string& attempt : cause.attempt) {
+    page.detail("try", escaped(attempt), Page::Wrap::no);
+  }
+}
+
+}  // namespace
+
+void render_first_finding(const Report& report, std::size_t index, Page& page) {
+  const Finding& finding = report.findings[index];
+  print_headline(report, finding, page);
+  page.framed();
+  print_op(finding, page);
+  print_slots(finding, false, page);
+  print_differences(finding, page);
+  print_neighbours(finding, page);
+  page.framed();
+  for (const std::string& note : finding.notes) page.remark(Ink::bold, "note", escaped(note));
+  if (bytes_missing(finding)) {
+    page.remark(Ink::bold, "help",
+                "record both runs with --level full to see how many ULP they are apart");
+  }
+  for (const Cause& cause : report.causes) {
+    if (cause.finding == index) print_cause(cause, page);
+  }
+}
+
+void render_further_finding(const Report& report, std::size_t index, Page& page) {
+  const Finding& finding = report.findings[index];
+  print_headline(report, finding, page);
+  print_op(finding, page);
+  print_slots(finding, true, page);
+  for (const Cause& cause : report.causes) {
+    if (cause.finding != index) continue;
+    page.remark(Ink::bold, "cause",
+                fmt::format("{} ({})", escaped(cause.id), name(cause.confidence)));
+    break;
+  }
+}
+
+}  // namespace ulpscope::cli

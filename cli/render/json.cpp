@@ -1,0 +1,252 @@
+#include "cli/render/json.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+namespace ulpscope::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t kLargestExact = std::uint64_t{1} << 53;  // what a double still counts
+
+Json integer(std::uint64_t value) {
+  return value > kLargestExact ? Json(fmt::format("{}", value)) : Json(value);
+}
+
+Json integer(std::int64_t value) {
+  const auto limit = static_cast<std::int64_t>(kLargestExact);
+  return value > limit || value < -limit ? Json(fmt::format("{}", value)) : Json(value);
+}
+
+Json real(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+/// A decimal from a report as a number, where a reader's double holds it exactly as written.
+Json number(const std::string& text) {
+  const char* end = text.data() + text.size();
+  const auto complete = [end](const std::from_chars_result& result) {
+    return result.ec == std::errc{} && result.ptr == end;
+  };
+  if (std::int64_t value = 0; complete(std::from_chars(text.data(), end, value))) {
+    return text == "-0" ? Json(-0.0) : integer(value);
+  }
+  if (double value = 0;
+      complete(std::from_chars(text.data(), end, value)) && std::isfinite(value)) {
+    return value;
+  }
+  return text;
+}
+
+Json known(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json strings(const std::vector<std::string>& values) {
+  Json result = Json::array();
+  for (const std::string& value : values) result.push_back(value);
+  return result;
+}
+
+Json shape_json(const std::vector<std::int64_t>& shape) {
+  Json result = Json::array();
+  for (const std::int64_t size : shape) result.push_back(integer(size));
+  return result;
+}
+
+template <class T, class F>
+Json optional(const std::optional<T>& value, F&& convert) {
+  return value ? Json(convert(*value)) : Json(nullptr);
+}
+
+template <class T, class F>
+Json both(const Both<T>& values, F&& convert) {
+  return {{"reference", convert(values.reference)}, {"candidate", convert(values.candidate)}};
+}
+
+Json count_json(const ClassCount& count) {
+  return Json::array({integer(count.reference), integer(count.candidate)});
+}
+
+Json worst_json(const WorstElement& worst) {
+  const auto bits = [&worst](std::uint64_t value) {
+    return fmt::format("0x{:0{}x}", value, (worst.bit_width + 3) / 4);
+  };
+  return {{"index", shape_json(worst.index)},
+          {"reference", number(worst.reference)},
+          {"candidate", number(worst.candidate)},
+          {"bits", Json::array({bits(worst.bits[0]), bits(worst.bits[1])})}};
+}
+
+Json difference_json(const Difference& difference) {
+  Json histogram = Json::array();
+  for (const HistogramBin& bin : difference.histogram) {
+    histogram.push_back(Json::array({integer(bin.lower_bound), integer(bin.count)}));
+  }
+  return {{"elements", integer(difference.elements)},
+          {"differing", integer(difference.differing)},
+          {"ulp",
+           {{"max", integer(difference.ulp_max)},
+            {"mean", real(difference.ulp_mean)},
+            {"histogram", std::move(histogram)}}},
+          {"absolute",
+           {{"max", real(difference.absolute_max)}, {"rms", real(difference.absolute_rms)}}},
+          {"scaled_max", optional(difference.scaled_max, real)},
+          {"worst", optional(difference.worst, worst_json)},
+          {"classes",
+           {{"nan", count_json(difference.nan)},
+            {"inf", count_json(difference.inf)},
+            {"signed_zero", integer(difference.signed_zero)},
+            {"subnormal", count_json(difference.subnormal)}}},
+          {"budget", nullptr}};
+}
+
+Json tensor_json(const TensorReport& tensor) {
+  return {
+      {"role", name(tensor.role)},   {"index", tensor.index},
+      {"element", tensor.element},   {"name", tensor.name},
+      {"dtype", name(tensor.dtype)}, {"shape", both(tensor.shape, shape_json)},
+      {"equal", tensor.equal},       {"difference", optional(tensor.difference, difference_json)}};
+}
+
+Json argument_json(const ArgumentReport& argument) {
+  const auto text = [](const std::string& value) { return Json(value); };
+  return {{"name", argument.name},
+          {"reference", optional(argument.reference, text)},
+          {"candidate", optional(argument.candidate, text)}};
+}
+
+Json neighbour_json(const Neighbour& neighbour) {
+  return {{"event", neighbour.event == kNone ? Json(nullptr) : integer(neighbour.event)},
+          {"op", neighbour.op},
+          {"module", neighbour.module},
+          {"equal", neighbour.equal},
+          {"finding", neighbour.finding},
+          {"note", known(neighbour.note)}};
+}
+
+template <class T, class F>
+Json list(const std::vector<T>& values, F&& convert) {
+  Json result = Json::array();
+  for (const T& value : values) result.push_back(convert(value));
+  return result;
+}
+
+Json finding_json(const Finding& finding) {
+  const auto text = [](const std::string& value) { return Json(value); };
+  const auto neighbours = [](const Both<std::string>& names) {
+    return Json::array({names.reference, names.candidate});
+  };
+  const auto position = [](const std::optional<std::uint64_t>& event) {
+    return optional(event, [](std::uint64_t value) { return integer(value); });
+  };
+  return {{"kind", name(finding.kind)},
+          {"diverges", finding.diverges},
+          {"rank", finding.rank},
+          {"lane", finding.lane},
+          {"step", optional(finding.step, [](std::int64_t step) { return integer(step); })},
+          {"phase", name(finding.phase)},
+          {"root", finding.root},
+          {"module", optional(finding.module, text)},
+          {"module_type", known(finding.module_type)},
+          {"between", optional(finding.between, neighbours)},
+          {"op", finding.op},
+          {"overload", finding.overload},
+          {"parents", strings(finding.parents)},
+          {"children", both(finding.children, strings)},
+          {"forward_op", known(finding.forward_op)},
+          {"device", finding.device},
+          {"where", known(finding.where)},
+          {"event", both(finding.event, position)},
+          {"tensors", list(finding.tensors, tensor_json)},
+          {"arguments", list(finding.arguments, argument_json)},
+          {"neighbours", list(finding.neighbours, neighbour_json)},
+          {"notes", strings(finding.notes)}};
+}
+
+Json run_json(const RunSummary& run) {
+  return {{"path", run.path},
+          {"command", strings(run.command)},
+          {"complete", run.complete},
+          {"ranks", run.ranks},
+          {"steps", integer(run.steps)},
+          {"events", integer(run.events)},
+          {"values", integer(run.values)},
+          {"level", run.level}};
+}
+
+Json coverage_json(const Coverage& coverage) {
+  const NotCompared& left_out = coverage.not_compared;
+  return {{"aligned", integer(coverage.aligned)},
+          {"only_reference", integer(coverage.only_reference)},
+          {"only_candidate", integer(coverage.only_candidate)},
+          {"not_compared",
+           {{"uninitialised", integer(left_out.uninitialised)},
+            {"handle", integer(left_out.handle)},
+            {"layout", integer(left_out.layout)},
+            {"no_bytes", integer(left_out.no_bytes)},
+            {"ignored", integer(left_out.ignored)},
+            {"opaque", integer(left_out.opaque)}}},
+          {"unseen", strings(coverage.unseen)}};
+}
+
+Json propagated_json(const Propagated& propagated) {
+  Json steps = Json::array();
+  for (const auto& [first, last] : propagated.steps) {
+    steps.push_back(Json::array({integer(first), integer(last)}));
+  }
+  return {{"events", integer(propagated.events)}, {"steps", std::move(steps)}};
+}
+
+Json growth_json(const GrowthPoint& point) {
+  const auto count = [](std::uint64_t value) { return integer(value); };
+  const auto losses = [](const Both<double>& loss) { return both(loss, real); };
+  return {{"step", integer(point.step)},
+          {"scaled_max", optional(point.scaled_max, real)},
+          {"ulp_max", optional(point.ulp_max, count)},
+          {"loss", optional(point.loss, losses)}};
+}
+
+Json environment_json(const EnvironmentDifference& difference) {
+  const auto text = [](const std::string& value) { return Json(value); };
+  return {{"key", difference.key},
+          {"reference", optional(difference.reference, text)},
+          {"candidate", optional(difference.candidate, text)},
+          {"can_change_bits", difference.can_change_bits}};
+}
+
+Json cause_json(const Cause& cause) {
+  return {{"id", cause.id},
+          {"confidence", name(cause.confidence)},
+          {"finding", cause.finding},
+          {"evidence", strings(cause.evidence)},
+          {"against", strings(cause.against)},
+          {"try", strings(cause.attempt)}};
+}
+
+}  // namespace
+
+void render_json(const Report& report, std::ostream& out) {
+  const Finding* first = report.first();
+  const Json document = {{"format", "ulpscope-report"},
+                         {"schema_version", kReportSchemaVersion},
+                         {"verdict", name(report.verdict)},
+                         {"summary", report.summary},
+                         {"reference", run_json(report.reference)},
+                         {"candidate", run_json(report.candidate)},
+                         {"coverage", coverage_json(report.coverage)},
+                         {"first", first == nullptr ? Json(nullptr) : finding_json(*first)},
+                         {"findings", list(report.findings, finding_json)},
+                         {"propagated", propagated_json(report.propagated)},
+                         {"growth", list(report.growth, growth_json)},
+                         {"environment", list(report.environment, environment_json)},
+                         {"causes", list(report.causes, cause_json)}};
+  out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace ulpscope::cli

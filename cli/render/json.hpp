@@ -1,0 +1,15 @@
+#pragma once
+
+#include <ostream>
+
+#include "ulpscope/report.hpp"
+
+namespace ulpscope::cli {
+
+inline constexpr int kReportSchemaVersion = 1;
+
+/// The report as the public JSON document: non-finite numbers and integers beyond 2^53 are strings,
+/// what is not known is null.
+void render_json(const Report& report, std::ostream& out);
+
+}  // namespace ulpscope::cli

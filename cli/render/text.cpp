@@ -1,0 +1,263 @@
+#include "cli/render/text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "cli/render/finding_text.hpp"
+#include "cli/render/page.hpp"
+#include "cli/render/wording.hpp"
+#include "cli/term/escape.hpp"
+#include "cli/term/numbers.hpp"
+#include "cli/term/table.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+constexpr std::size_t kMostFurtherFindings = 10;
+constexpr std::size_t kMostGrowthRows = 8;
+constexpr std::size_t kLongestSetting = 28;
+
+std::string command_line(const std::vector<std::string>& command) {
+  std::vector<std::string> words;
+  for (const std::string& word : command) words.push_back(shell_quoted(word));
+  return escaped(fmt::format("{}", fmt::join(words, " ")));
+}
+
+std::string facts(const RunSummary& run, bool several_ranks) {
+  std::vector<std::string> parts{counted(run.steps, "step"), counted(run.events, "event"),
+                                 counted(run.values, "value")};
+  if (several_ranks) parts.insert(parts.begin(), counted(run.ranks, "rank"));
+  if (!run.level.empty()) parts.push_back(fmt::format("level {}", escaped(run.level)));
+  if (!run.complete) parts.emplace_back("incomplete");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void print_runs(const Report& report, Page& page) {
+  const bool several_ranks = std::max(report.reference.ranks, report.candidate.ranks) > 1;
+  const bool same_command = report.candidate.command == report.reference.command;
+  for (const RunSummary* run : {&report.reference, &report.candidate}) {
+    const bool is_reference = run == &report.reference;
+    page.labelled(is_reference ? "reference" : "candidate", escaped(run->path), Ink::bold);
+    page.labelled("", facts(*run, several_ranks));
+    if (run->command.empty()) continue;
+    page.labelled("",
+                  !is_reference && same_command ? "the same command" : command_line(run->command));
+  }
+}
+
+std::string not_compared(const NotCompared& counts) {
+  std::vector<std::string> parts;
+  const auto add = [&parts](std::uint64_t count, std::string_view what) {
+    if (count != 0) parts.push_back(fmt::format("{} {}", grouped(count), what));
+  };
+  add(counts.uninitialised, "uninitialised");
+  add(counts.handle, counts.handle == 1 ? "handle" : "handles");
+  add(counts.layout, "in another layout");
+  add(counts.no_bytes, "without bytes");
+  add(counts.ignored, "ignored");
+  add(counts.opaque, "opaque");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void print_coverage(const Coverage& coverage, Page& page) {
+  std::vector<std::string> parts{counted(coverage.aligned, "event")};
+  if (coverage.only_reference != 0) {
+    parts.push_back(fmt::format("{} only in the reference", grouped(coverage.only_reference)));
+  }
+  if (coverage.only_candidate != 0) {
+    parts.push_back(fmt::format("{} only in the candidate", grouped(coverage.only_candidate)));
+  }
+  page.labelled("aligned", fmt::format("{}", fmt::join(parts, ", ")));
+  const std::string left_out = not_compared(coverage.not_compared);
+  if (!left_out.empty()) page.labelled("left out", left_out);
+  for (const std::string& unseen : coverage.unseen) page.labelled("unseen", escaped(unseen));
+}
+
+std::string setting(const std::optional<std::string>& value) {
+  return value ? escaped(*value) : "(unset)";
+}
+
+void print_settings(const Report& report, Page& page) {
+  const Terminal& terminal = page.terminal();
+  Table table;
+  table.row(
+      {{"differ and can change bits", Ink::dim}, {"reference", Ink::dim}, {"candidate", Ink::dim}});
+  std::uint64_t harmless = 0;
+  bool any = false;
+  for (const EnvironmentDifference& difference : report.environment) {
+    if (!difference.can_change_bits) {
+      ++harmless;
+      continue;
+    }
+    any = true;
+    table.row({{escaped(difference.key)},
+               {elided(setting(difference.reference), kLongestSetting, terminal), Ink::yellow},
+               {elided(setting(difference.candidate), kLongestSetting, terminal), Ink::yellow}});
+  }
+  std::string_view label = "settings";
+  if (any) {
+    const std::size_t room = terminal.width - kLabelWidth;
+    for (const std::size_t column : {2U, 1U, 0U}) table.fit(column, room, 10, terminal);
+    for (const std::string& line : table.lines(terminal)) {
+      page.line(page.paint(Ink::dim, padded(label, kLabelWidth)) + line);
+      label = "";
+    }
+  }
+  if (harmless != 0) {
+    page.labelled(label,
+                  fmt::format("{} {}that cannot (ulpscope env {} {})", grouped(harmless),
+                              any ? "more " : "", escaped(shell_quoted(report.reference.path)),
+                              escaped(shell_quoted(report.candidate.path))));
+  }
+}
+
+void print_growth(const Report& report, Page& page) {
+  if (report.growth.size() < 2) return;  // one point stands in the finding already
+  const bool losses = std::any_of(report.growth.begin(), report.growth.end(),
+                                  [](const GrowthPoint& point) { return point.loss.has_value(); });
+  Table table;
+  const auto heading = [](std::string_view text) {
+    return Cell{std::string(text), Ink::dim, true};
+  };
+  std::vector<Cell> headings{heading("step"), heading("ULP"), heading("scaled")};
+  if (losses) {
+    headings.push_back(heading("loss, reference"));
+    headings.push_back(heading("candidate"));
+  }
+  table.row(std::move(headings));
+  const std::size_t count = report.growth.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool left_out =
+        count > kMostGrowthRows && i >= kMostGrowthRows / 2 && i + kMostGrowthRows / 2 < count;
+    if (left_out) {
+      if (i == kMostGrowthRows / 2)
+        table.row({{std::string(page.terminal().ellipsis()), Ink::dim, true}});
+      continue;
+    }
+    const GrowthPoint& point = report.growth[i];
+    const auto cell = [](std::string text) { return Cell{std::move(text), Ink::plain, true}; };
+    table.row({cell(fmt::format("{}", point.step)),
+               cell(point.ulp_max ? grouped(*point.ulp_max) : ""),
+               cell(point.scaled_max ? short_number(*point.scaled_max) : ""),
+               cell(point.loss ? fmt::format("{:.9g}", point.loss->reference) : ""),
+               cell(point.loss ? fmt::format("{:.9g}", point.loss->candidate) : "")});
+  }
+  page.line();
+  std::string_view label = "growth";
+  for (const std::string& line : table.lines(page.terminal())) {
+    page.line(page.paint(Ink::dim, padded(label, kLabelWidth)) + line);
+    label = "";
+  }
+}
+
+std::string step_ranges(const Propagated& propagated) {
+  std::vector<std::string> parts;
+  for (const auto& [first, last] : propagated.steps) {
+    parts.push_back(first == last ? fmt::format("{}", first) : fmt::format("{} - {}", first, last));
+    if (parts.size() == 4) break;
+  }
+  if (propagated.steps.size() > parts.size()) parts.emplace_back("...");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// The summary without the verdict it begins with.
+std::string_view after_verdict(std::string_view summary) {
+  const std::size_t colon = summary.find(": ");
+  return colon == std::string_view::npos ? summary : summary.substr(colon + 2);
+}
+
+void print_verdict(const Report& report, Page& page) {
+  const auto print = [&page](Ink ink, std::string_view verdict, std::string_view text) {
+    std::string head = page.paint(ink, verdict);
+    for (const std::string& part :
+         wrapped(text, page.terminal().width - display_width(verdict) - 1)) {
+      page.line(head + " " + part);
+      head.assign(display_width(verdict), ' ');
+    }
+  };
+  const std::string summary = escaped(after_verdict(report.summary));
+  switch (report.verdict) {
+    case Verdict::identical: {
+      std::string text = fmt::format("{}, {}, every bit", counted(report.coverage.aligned, "event"),
+                                     counted(report.reference.steps, "step"));
+      const std::string left_out = not_compared(report.coverage.not_compared);
+      if (!left_out.empty()) text += fmt::format(" (not compared: {})", left_out);
+      print(Ink::green, "IDENTICAL:", text);
+      break;
+    }
+    case Verdict::within:
+      print(Ink::green, "WITHIN", fmt::format("the tolerance: {}", summary));
+      break;
+    case Verdict::diverged: {
+      const Finding* first = report.first();
+      std::string text =
+          first != nullptr && first->step.has_value()
+              ? fmt::format("at step {} of {}: {}", *first->step, grouped(report.reference.steps),
+                            findings_in_words(report))
+              : fmt::format("in setup: {}", findings_in_words(report));
+      if (first == nullptr) text = summary;
+      if (report.propagated.events != 0) {
+        text += fmt::format("; {} propagated", counted(report.propagated.events, "event"));
+      }
+      if (!report.propagated.steps.empty()) {
+        text +=
+            fmt::format(" in step{} {}",
+                        report.propagated.steps.size() == 1 && report.propagated.steps[0].first ==
+                                                                   report.propagated.steps[0].second
+                            ? ""
+                            : "s",
+                        step_ranges(report.propagated));
+      }
+      print(Ink::red, "DIVERGED", text);
+      break;
+    }
+    case Verdict::inconclusive:
+      print(Ink::yellow, "INCONCLUSIVE:", summary);
+      break;
+  }
+}
+
+void print_findings(const Report& report, Page& page) {
+  std::size_t further = 0;
+  for (std::size_t i = 0; i < report.findings.size(); ++i) {
+    if (i == 0) {
+      page.line();
+      render_first_finding(report, i, page);
+      continue;
+    }
+    if (++further > kMostFurtherFindings) continue;
+    page.line();
+    render_further_finding(report, i, page);
+  }
+  if (further > kMostFurtherFindings) {
+    page.line();
+    page.line(fmt::format("and {}: see --format json",
+                          counted(further - kMostFurtherFindings, "further finding")));
+  }
+}
+
+bool is_plain_success(const Report& report) {
+  return report.verdict == Verdict::identical && report.findings.empty() &&
+         report.coverage.unseen.empty() && report.reference.complete && report.candidate.complete;
+}
+
+}  // namespace
+
+void render_text(const Report& report, const Terminal& terminal, std::ostream& out) {
+  Page page(terminal);
+  if (!is_plain_success(report)) {
+    print_runs(report, page);
+    print_coverage(report.coverage, page);
+    print_settings(report, page);
+    print_findings(report, page);
+    print_growth(report, page);
+    page.line();
+  }
+  print_verdict(report, page);
+  out << page.text();
+}
+
+}  // namespace ulpscope::cli

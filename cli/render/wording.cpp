@@ -1,0 +1,156 @@
+#include "cli/render/wording.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <vector>
+
+#include "cli/term/escape.hpp"
+#include "cli/term/numbers.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+bool only_candidate(const Finding& finding) {
+  return !finding.event.reference.has_value() && finding.event.candidate.has_value();
+}
+
+std::string module_place(const Finding& finding) {
+  if (!finding.module.has_value()) {
+    const auto& [before, after] = finding.between.value_or(Both<std::string>{});
+    if (before.empty() && after.empty()) return "no module";
+    if (after.empty()) return fmt::format("after {}", escaped(before));
+    if (before.empty()) return fmt::format("before {}", escaped(after));
+    return fmt::format("between {} and {}", escaped(before), escaped(after));
+  }
+  if (finding.module->empty()) return fmt::format("{} (root module)", escaped(finding.root));
+  std::string result = escaped(*finding.module);
+  if (!finding.module_type.empty()) result += fmt::format(" ({})", escaped(finding.module_type));
+  return result;
+}
+
+}  // namespace
+
+std::string headline(const Finding& finding) {
+  switch (finding.kind) {
+    case FindingKind::origin:
+      return "same inputs and arguments, different result: the runs part at this op";
+    case FindingKind::arguments:
+      return "same inputs, different arguments: the runs part at this op";
+    case FindingKind::sequence:
+      return fmt::format("this op runs in the {} only{}",
+                         only_candidate(finding) ? "candidate" : "reference",
+                         finding.diverges ? "" : ", and every value after it is equal");
+    case FindingKind::rng:
+      return "the random generator's state before this op differs";
+    case FindingKind::data:
+      return "this op reads a tensor that no recorded op produced, and it differs";
+    case FindingKind::parameter:
+      return "a parameter or buffer differs at its first use";
+    case FindingKind::write:
+      return "a tensor changed between its last recorded write and this read, in one run only";
+    case FindingKind::metadata:
+      return finding.diverges ? "dtype or shape differs: the values cannot be compared"
+                              : "layout differs, the values are equal";
+  }
+  return "the runs differ here";
+}
+
+std::string place(const Finding& finding, bool several_ranks) {
+  std::vector<std::string> parts;
+  if (several_ranks) parts.push_back(fmt::format("rank {}", finding.rank));
+  if (finding.step.has_value()) parts.push_back(fmt::format("step {}", *finding.step));
+  parts.emplace_back(name(finding.phase));
+  const bool usual_lane = finding.lane.empty() || finding.lane == "main" ||
+                          (finding.lane == "autograd" && finding.phase == Phase::backward);
+  if (!usual_lane) parts.push_back(escaped(finding.lane));
+  parts.push_back(module_place(finding));
+  return fmt::format("{}", fmt::join(parts, " / "));
+}
+
+std::string event_numbers(const Finding& finding) {
+  const auto& [reference, candidate] = finding.event;
+  if (reference && candidate && *reference != *candidate) {
+    return fmt::format("event {} (candidate {})", grouped(*reference), grouped(*candidate));
+  }
+  if (reference) return fmt::format("event {}", grouped(*reference));
+  if (candidate) return fmt::format("candidate event {}", grouped(*candidate));
+  return {};
+}
+
+std::string op_name(const Finding& finding) {
+  std::string result = escaped(finding.op);
+  if (!finding.overload.empty()) result += fmt::format(".{}", escaped(finding.overload));
+  return result;
+}
+
+std::string slot_label(const TensorReport& tensor) {
+  std::string label;
+  switch (tensor.role) {
+    case Role::input:
+      label = tensor.name.empty() ? fmt::format("in {}", tensor.index) : "in";
+      break;
+    case Role::output:
+      label = fmt::format("out {}", tensor.index);
+      break;
+    case Role::mutated:
+      label = tensor.name.empty() ? fmt::format("mut {}", tensor.index) : "mut";
+      break;
+  }
+  return tensor.element == 0 ? label : fmt::format("{} [{}]", label, tensor.element);
+}
+
+std::string slot_title(const TensorReport& tensor) {
+  const std::string label = slot_label(tensor);
+  return tensor.name.empty() ? label : fmt::format("{} {}", label, escaped(tensor.name));
+}
+
+std::string type_and_shape(const TensorReport& tensor) {
+  const auto& [reference, candidate] = tensor.shape;
+  std::string result = fmt::format("{} {}", escaped(name(tensor.dtype)), shape_text(reference));
+  if (reference != candidate) result += fmt::format(" -> {}", shape_text(candidate));
+  return result;
+}
+
+std::string outcome(const TensorReport& tensor) {
+  if (tensor.equal) return "identical";
+  if (tensor.shape.reference != tensor.shape.candidate) return "shape differs";
+  if (!tensor.difference.has_value()) return "differs";
+  const Difference& difference = *tensor.difference;
+  return fmt::format("{} of {} differ ({})", grouped(difference.differing),
+                     grouped(difference.elements),
+                     percentage(difference.differing, difference.elements));
+}
+
+std::string distance(const Difference& difference) {
+  std::string result = fmt::format("{} ULP, {} absolute", grouped(difference.ulp_max),
+                                   short_number(difference.absolute_max));
+  if (difference.scaled_max) {
+    result += fmt::format(", {} scaled", short_number(*difference.scaled_max));
+  }
+  return result;
+}
+
+std::string findings_in_words(const Report& report) {
+  std::array<std::uint64_t, 8> counts{};
+  std::uint64_t total = 0;
+  for (const Finding& finding : report.findings) {
+    if (!finding.diverges) continue;
+    ++counts.at(static_cast<std::size_t>(finding.kind));
+    ++total;
+  }
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    const std::string_view kind = name(static_cast<FindingKind>(i));
+    parts.push_back(counts[i] == 1 ? std::string(kind) : fmt::format("{} {}", counts[i], kind));
+  }
+  return fmt::format("{} ({})", counted(total, "finding"), fmt::join(parts, ", "));
+}
+
+}  // namespace ulpscope::cli

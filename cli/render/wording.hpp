@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ulpscope/report.hpp"
+
+/// The words of a text report for the parts of a finding. Names from a dump come back escaped.
+namespace ulpscope::cli {
+
+/// "same inputs and arguments, different output: the runs part at this op"
+[[nodiscard]] std::string headline(const Finding& finding);
+
+/// "step 17 / backward / layer2.0.conv1 (Conv2d)", with the rank in front where there are several.
+[[nodiscard]] std::string place(const Finding& finding, bool several_ranks);
+
+/// "event 140,913", or both numbers where they differ.
+[[nodiscard]] std::string event_numbers(const Finding& finding);
+
+/// "aten::add_.Scalar"
+[[nodiscard]] std::string op_name(const Finding& finding);
+
+/// "in", "out 1", "mut 0", with the place in a list "in [2]".
+[[nodiscard]] std::string slot_label(const TensorReport& tensor);
+
+/// "out 1 grad_weight"
+[[nodiscard]] std::string slot_title(const TensorReport& tensor);
+
+/// "float32 [128, 64, 3, 3]"; both shapes where they differ.
+[[nodiscard]] std::string type_and_shape(const TensorReport& tensor);
+
+/// "identical", "2,326 of 73,728 differ (3.2%)", "differs".
+[[nodiscard]] std::string outcome(const TensorReport& tensor);
+
+/// "118 ULP, 1.37e-08 absolute, 1.1e-07 scaled"
+[[nodiscard]] std::string distance(const Difference& difference);
+
+/// "5 findings (3 origin, 2 sequence)"
+[[nodiscard]] std::string findings_in_words(const Report& report);
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# Installs what building and testing Ulpscope needs, and only what is missing:
+#   - Debian packages, as root or through sudo;
+#   - LibTorch: the official PyPI wheel, into build/torch (nothing outside the repository).
+# Repeated, it does nothing and needs no network.
+#
+#   ULPSCOPE_TORCH          a LibTorch to use instead: the folder that holds lib/libtorch_cpu.so
+#   ULPSCOPE_TORCH_VERSION  the wheel's version, 2.11.0 if not set
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly torch_version="${ULPSCOPE_TORCH_VERSION:-2.11.0}"
+readonly torch_folder=build/torch
+readonly stamp="$torch_folder/installed-version"
+readonly packages=(
+  g++ cmake ninja-build ccache git pkg-config python3 python3-pip
+  libhdf5-dev hdf5-tools libxtensor-dev libxxhash-dev libcli11-dev libfmt-dev nlohmann-json3-dev
+  doctest-dev python3-h5py clang-format
+)
+
+say() { printf 'setup: %s\n' "$*"; }
+
+fail() {
+  printf 'setup: %s\n' "$*" >&2
+  exit 1
+}
+
+as_root() {
+  if [[ $(id -u) == 0 ]]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    fail "neither root nor sudo; run as root: $*"
+  fi
+}
+
+installed() {
+  [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+}
+
+install_packages() {
+  if ! command -v dpkg-query >/dev/null; then
+    say "not a Debian system; needed are the equivalents of: ${packages[*]}"
+    return
+  fi
+  local missing=()
+  for package in "${packages[@]}"; do
+    installed "$package" || missing+=("$package")
+  done
+  if [[ ${#missing[@]} == 0 ]]; then
+    say "Debian packages: all ${#packages[@]} are installed"
+    return
+  fi
+  say "Debian packages: installing ${missing[*]}"
+  as_root apt-get update -qq
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# Debian's Python first: another one on PATH may lack pip.
+python_with_pip() {
+  local python
+  for python in /usr/bin/python3 python3; do
+    if "$python" -m pip --version >/dev/null 2>&1; then
+      echo "$python"
+      return
+    fi
+  done
+  fail "no python3 with pip was found"
+}
+
+# Unpacks wheels below a folder. LibTorch is the same in the wheels of all Python versions, so the
+# one asked for does not depend on the Python that is here.
+unpack_wheels() {
+  local folder=$1 python
+  shift
+  python=$(python_with_pip)
+  "$python" -m pip install --quiet --disable-pip-version-check --root-user-action=ignore \
+    --no-deps --only-binary=:all: --python-version 3.11 --no-compile --upgrade \
+    --target "$folder" "$@"
+}
+
+missing_libraries() {
+  env -u LD_LIBRARY_PATH ldd "$1/torch/lib/libtorch_cpu.so" | awk '/not found/ {print $1}'
+}
+
+# A CUDA wheel's libtorch_cpu.so needs two CUDA libraries even where there is no GPU.
+install_cuda_libraries() {
+  local folder=$1 cuda wheels=()
+  cuda=$(sed -n "s/^cuda.*'\([0-9.]*\)'.*/\1/p" "$folder/torch/version.py")
+  while read -r library; do
+    case $library in
+      libcudart.so.*) wheels+=("nvidia-cuda-runtime==$cuda.*") ;;
+      libcupti.so.*) wheels+=("nvidia-cuda-cupti==$cuda.*") ;;
+      *) fail "libtorch_cpu.so needs $library, which this machine does not have" ;;
+    esac
+  done < <(missing_libraries "$folder")
+  [[ ${#wheels[@]} == 0 ]] && return
+  say "LibTorch: adding ${wheels[*]}"
+  unpack_wheels "$folder" "${wheels[@]}"
+  [[ -z $(missing_libraries "$folder") ]] ||
+    fail "libtorch_cpu.so still lacks $(missing_libraries "$folder" | tr '\n' ' ')"
+}
+
+install_torch() {
+  if [[ -n ${ULPSCOPE_TORCH:-} ]]; then
+    [[ -e $ULPSCOPE_TORCH/lib/libtorch_cpu.so ]] ||
+      fail "ULPSCOPE_TORCH is $ULPSCOPE_TORCH, which has no lib/libtorch_cpu.so"
+    say "LibTorch: using $ULPSCOPE_TORCH"
+    return
+  fi
+  if [[ -e $stamp && $(<"$stamp") == "$torch_version" ]]; then
+    say "LibTorch: $torch_version is in $torch_folder"
+    return
+  fi
+  say "LibTorch: downloading the wheel of torch $torch_version (530 MB) into $torch_folder"
+  local unpacked="$torch_folder.partial"
+  rm -rf "$unpacked"
+  mkdir -p build
+  unpack_wheels "$unpacked" "torch==$torch_version"
+  install_cuda_libraries "$unpacked"
+  echo "$torch_version" >"$unpacked/${stamp##*/}"
+  rm -rf "$torch_folder"
+  mv "$unpacked" "$torch_folder"
+  say "LibTorch: $torch_version is in $torch_folder"
+}
+
+install_packages
+install_torch

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ulpscope::cli {
+
+/// `text` fit for a terminal: bytes that steer one (control characters, bidirectional marks) and
+/// bytes that are not UTF-8 become \xNN.
+[[nodiscard]] std::string escaped(std::string_view text);
+
+/// `text` as one argument of a POSIX shell, quoted only where it needs to be.
+[[nodiscard]] std::string shell_quoted(std::string_view text);
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+namespace ulpscope::cli {
+
+/// One line on standard error that is written over, at most five times a second, and erased at the
+/// end. Says nothing where standard error is not a terminal or this process is in its background.
+class Progress {
+ public:
+  Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress() { erase(); }
+
+  void show(std::string_view text);
+  void erase();
+
+ private:
+  bool enabled_ = false;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point next_;
+};
+
+}  // namespace ulpscope::cli

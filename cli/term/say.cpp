@@ -1,0 +1,39 @@
+#include "cli/term/say.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+
+#include "cli/term/escape.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+/// A sentence as it stands behind "error:": without its capital and its full stop. Names are quoted
+/// or follow a word, so a capital followed by a small letter begins a sentence.
+std::string behind_a_colon(std::string_view sentence) {
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  const auto is_lower = [](char c) { return (c >= 'a' && c <= 'z') || c == ' '; };
+  if (sentence.ends_with('.')) sentence.remove_suffix(1);
+  std::string text = escaped(sentence);
+  if (text.size() > 1 && is_upper(text[0]) && is_lower(text[1])) {
+    text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  }
+  return text;
+}
+
+}  // namespace
+
+void say(std::string_view line) {
+  const std::string text = std::string(line) + '\n';
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+void say_error(std::string_view message, std::string_view hint) {
+  say(fmt::format("ulpscope: error: {}", behind_a_colon(message)));
+  if (!hint.empty()) say(fmt::format("help: {}", behind_a_colon(hint)));
+}
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,142 @@
+#include "compare/causes/case.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "compare/words.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+using Patterns = std::span<const std::string_view>;
+
+[[nodiscard]] bool any_match(Patterns patterns, std::string_view text) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](std::string_view pattern) { return glob_match(pattern, text); });
+}
+
+[[nodiscard]] bool any_part(Patterns parts, std::string_view text) {
+  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+  });
+}
+
+/// "aten::add_" without namespace and in-place mark: "add".
+[[nodiscard]] std::string_view bare_name(std::string_view op) {
+  if (const auto colons = op.rfind("::"); colons != std::string_view::npos)
+    op.remove_prefix(colons + 2);
+  if (op.ends_with('_')) op.remove_suffix(1);
+  if (op.starts_with('_')) op.remove_prefix(1);
+  return op;
+}
+
+}  // namespace
+
+Setting setting_of(std::string_view key) {
+  static constexpr std::array<std::string_view, 5> kThreads{
+      "threads.*", "env*.OMP_*", "env*.*_NUM_THREADS", "env*.MKL_DYNAMIC", "env*.KMP_*"};
+  static constexpr std::array<std::string_view, 9> kIsa{
+      "cpu.capability",        "cpu.onednn_isa",           "cpu.model",
+      "cpu.flags",             "env*.ATEN_CPU_CAPABILITY", "env*.*_MAX_CPU_ISA",
+      "env*.MKL_CBWR",         "env*.MKL_ENABLE_INSTRUCTIONS",
+      "env*.OPENBLAS_CORETYPE"};
+  static constexpr std::array<std::string_view, 7> kLibrary{
+      "library.*", "torch.*", "cuda.*", "cudnn.*", "os.libc", "device.*.driver", "program.build_id"};
+  static constexpr std::array<std::string_view, 5> kPrecision{
+      "flag.*tf32", "flag.matmul_precision", "flag.*reduced*", "env*.NVIDIA_TF32_OVERRIDE",
+      "env*.TORCH_ALLOW_TF32*"};
+  static constexpr std::array<std::string_view, 4> kBackend{
+      "flag.mkldnn.enabled", "flag.cudnn.enabled", "flag.*sdp*", "env*.TORCH_BLAS_PREFER*"};
+  static constexpr std::array<std::string_view, 1> kRandom{"rng.*"};
+  if (any_match(kThreads, key)) return Setting::threads;
+  if (any_match(kIsa, key)) return Setting::isa;
+  if (any_match(kLibrary, key)) return Setting::library;
+  if (any_match(kPrecision, key)) return Setting::precision;
+  if (any_match(kBackend, key)) return Setting::backend;
+  if (any_match(kRandom, key)) return Setting::random;
+  return Setting::other;
+}
+
+OpClass class_of(std::string_view op) {
+  static constexpr std::array<std::string_view, 10> kRandom{
+      "normal", "uniform", "bernoulli", "random", "rand",
+      "dropout", "multinomial", "exponential", "poisson", "rrelu"};
+  static constexpr std::array<std::string_view, 2> kConvolution{"conv", "slow_conv"};
+  static constexpr std::array<std::string_view, 9> kGemm{
+      "mm", "matmul", "linear", "baddbmm", "dot", "mv", "einsum", "attention", "lstm"};
+  static constexpr std::array<std::string_view, 4> kNormalisation{"layer_norm", "group_norm",
+                                                                  "batch_norm", "instance_norm"};
+  static constexpr std::array<std::string_view, 11> kReduction{
+      "sum", "mean", "prod", "loss", "norm", "var", "std", "softmax", "logsumexp", "cdist", "cov"};
+  static constexpr std::array<std::string_view, 12> kTranscendental{
+      "exp", "log", "sin", "cos", "tan", "erf", "pow", "sigmoid", "silu", "gelu", "softplus",
+      "mish"};
+  static constexpr std::array<std::string_view, 16> kPointwise{
+      "add",  "sub",  "mul",   "div",     "neg",      "relu",    "threshold_backward", "clamp",
+      "sqrt", "rsqrt", "abs",  "reciprocal", "addcmul", "addcdiv", "lerp", "where"};
+  static constexpr std::array<std::string_view, 12> kMoving{
+      "copy", "clone", "cat", "stack", "index_select", "gather", "view", "t", "to", "fill", "zero",
+      "embedding"};
+  const std::string_view bare = bare_name(op);
+  if (any_part(kRandom, bare)) return OpClass::random;
+  if (any_part(kConvolution, bare)) return OpClass::convolution;
+  if (any_part(kNormalisation, bare)) return OpClass::normalisation;
+  const auto is_one_of = [&](Patterns names) {
+    return std::find(names.begin(), names.end(), bare) != names.end();
+  };
+  if (is_one_of(kPointwise)) return OpClass::pointwise;
+  if (is_one_of(kMoving)) return OpClass::moving;
+  if (any_part(kReduction, bare)) return OpClass::reduction;
+  if (any_part(kGemm, bare)) return OpClass::gemm;
+  if (any_part(kTranscendental, bare)) return OpClass::transcendental;
+  return OpClass::other;
+}
+
+std::string words(const EnvironmentDifference& difference) {
+  return fmt::format("{} is {} and {}", difference.key, difference.reference.value_or("not set"),
+                     difference.candidate.value_or("not set"));
+}
+
+std::vector<const EnvironmentDifference*> Case::settings(Setting group) const {
+  std::vector<const EnvironmentDifference*> found;
+  for (const EnvironmentDifference& difference : report_.environment)
+    if (difference.can_change_bits && setting_of(difference.key) == group)
+      found.push_back(&difference);
+  return found;
+}
+
+bool Case::only(Setting group) const {
+  bool any = false;
+  for (const EnvironmentDifference& difference : report_.environment) {
+    if (!difference.can_change_bits) continue;
+    if (setting_of(difference.key) != group) return false;
+    any = true;
+  }
+  return any;
+}
+
+bool Case::same_settings() const {
+  return std::none_of(
+      report_.environment.begin(), report_.environment.end(),
+      [](const EnvironmentDifference& difference) { return difference.can_change_bits; });
+}
+
+Cause Case::cause(std::string id, Confidence confidence) const {
+  Cause result;
+  result.id = std::move(id);
+  result.confidence = confidence;
+  result.finding = index_;
+  return result;
+}
+
+std::string Case::command(std::string_view variables) const {
+  std::string line(variables);
+  for (const std::string& word : report_.reference.command) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compare/evidence.hpp"
+#include "ulpscope/report.hpp"
+
+namespace ulpscope::comparison {
+
+/// Groups of settings that act through one mechanism.
+enum class Setting { threads, isa, library, precision, backend, random, other };
+
+/// One finding with everything a diagnosis rule may look at.
+class Case {
+ public:
+  Case(const Record& record, std::size_t index, const Report& report)
+      : record_(record), index_(index), report_(report) {}
+
+  [[nodiscard]] const Finding& finding() const noexcept { return record_.finding; }
+  [[nodiscard]] const Evidence& evidence() const noexcept { return record_.evidence; }
+  [[nodiscard]] const Report& report() const noexcept { return report_; }
+  [[nodiscard]] bool is(FindingKind kind) const noexcept { return finding().kind == kind; }
+
+  /// Settings of a group that differ and can change bits.
+  [[nodiscard]] std::vector<const EnvironmentDifference*> settings(Setting group) const;
+  /// True where settings of this group differ and no others that can change bits.
+  [[nodiscard]] bool only(Setting group) const;
+  /// No setting that can change bits differs.
+  [[nodiscard]] bool same_settings() const;
+
+  [[nodiscard]] Cause cause(std::string id, Confidence confidence) const;
+  /// The command that was recorded, with variables set before it.
+  [[nodiscard]] std::string command(std::string_view variables) const;
+
+ private:
+  const Record& record_;
+  std::size_t index_;
+  const Report& report_;
+};
+
+[[nodiscard]] Setting setting_of(std::string_view key);
+
+/// "threads.intra_op is 1 and 2".
+[[nodiscard]] std::string words(const EnvironmentDifference& difference);
+
+/// What an op does, as far as it tells which causes can reach it.
+enum class OpClass { gemm, convolution, reduction, normalisation, transcendental, random, pointwise,
+                     moving, other };
+[[nodiscard]] OpClass class_of(std::string_view op);
+
+/// A rule gives its cause where the evidence supports it.
+using Rule = std::optional<Cause> (*)(const Case&);
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compare/causes/rules.hpp"
+#include "compare/words.hpp"
+
+namespace ulpscope::comparison::causes {
+namespace {
+
+[[nodiscard]] std::vector<std::string> differing_inputs(const Case& of) {
+  std::vector<std::string> names;
+  for (const TensorReport& tensor : of.finding().tensors)
+    if (tensor.role == Role::input && !tensor.equal)
+      names.push_back(tensor.name.empty() ? fmt::format("input {}", tensor.index) : tensor.name);
+  return names;
+}
+
+template <class Test>
+[[nodiscard]] bool any_differing(const Case& of, Test test) {
+  for (std::size_t k = 0; k < of.finding().tensors.size(); ++k)
+    if (!of.finding().tensors[k].equal && test(of.evidence().tensors[k])) return true;
+  return false;
+}
+
+[[nodiscard]] bool measured(const Case& of) {
+  return std::any_of(of.finding().tensors.begin(), of.finding().tensors.end(),
+                     [](const TensorReport& tensor) { return tensor.difference.has_value(); });
+}
+
+[[nodiscard]] bool at_start(const Finding& finding) { return finding.step.value_or(0) == 0; }
+
+[[nodiscard]] bool is_content(const Case& of) {
+  return of.is(FindingKind::data) && !of.evidence().uninitialised;
+}
+
+[[nodiscard]] bool in_another_order(const Case& of) {
+  return of.evidence().same_set_of_data ||
+         any_differing(of, [](const TensorEvidence& tensor) { return tensor.rows_permuted; });
+}
+
+}  // namespace
+
+std::optional<Cause> init(const Case& of) {
+  if (!of.is(FindingKind::parameter) || !at_start(of.finding())) return std::nullopt;
+  if (any_differing(of, [](const TensorEvidence& tensor) { return tensor.numbers_permuted; }))
+    return std::nullopt;
+  Cause cause = of.cause("init", Confidence::certain);
+  cause.evidence = {fmt::format("{} {} at the first use, and no recorded op wrote it before",
+                                listed(differing_inputs(of)),
+                                differing_inputs(of).size() == 1 ? "differs" : "differ")};
+  cause.attempt = {"load the same weights in both programs"};
+  return cause;
+}
+
+std::optional<Cause> weights(const Case& of) {
+  if (!of.is(FindingKind::parameter)) return std::nullopt;
+  const bool permuted =
+      any_differing(of, [](const TensorEvidence& tensor) { return tensor.numbers_permuted; });
+  if (!permuted && at_start(of.finding())) return std::nullopt;
+  Cause cause = of.cause("weights", permuted ? Confidence::certain : Confidence::likely);
+  cause.evidence = {
+      permuted ? fmt::format("{}: the same numbers in another order (transposed or permuted)",
+                             listed(differing_inputs(of)))
+               : fmt::format("{} differs at its first use in {}, after equal steps",
+                             listed(differing_inputs(of)), step_words(*of.finding().step))};
+  return cause;
+}
+
+std::optional<Cause> data_order(const Case& of) {
+  if (!is_content(of)) return std::nullopt;
+  Cause cause = of.cause("data-order", Confidence::certain);
+  if (in_another_order(of)) {
+    cause.evidence = {of.evidence().same_set_of_data
+                          ? "over the whole run both read the same values, in another order"
+                          : "the rows of the batch are the same, in another order"};
+  } else {
+    if (measured(of)) return std::nullopt;
+    cause.confidence = Confidence::possible;
+    cause.evidence = {
+        "no recorded op produced the batch; without its bytes another order looks like another "
+        "content"};
+    cause.attempt = {"ulpscope record --level full -- " + of.command("")};
+  }
+  cause.attempt.emplace_back("seed the sampler alike in both programs");
+  return cause;
+}
+
+std::optional<Cause> data_content(const Case& of) {
+  if (!is_content(of) || in_another_order(of)) return std::nullopt;
+  Cause cause = of.cause("data-content", Confidence::likely);
+  cause.evidence = {
+      of.evidence().changed_in_both
+          ? fmt::format("{} was filled outside of recorded ops in both runs",
+                        listed(differing_inputs(of)))
+          : fmt::format("{} comes from outside of recorded ops and has another content",
+                        listed(differing_inputs(of)))};
+  if (measured(of))
+    cause.evidence.emplace_back("its rows are not those of the other run in another order");
+  return cause;
+}
+
+std::optional<Cause> uninitialised(const Case& of) {
+  if (!of.evidence().uninitialised) return std::nullopt;
+  Cause cause = of.cause("uninitialised", Confidence::certain);
+  cause.evidence = {fmt::format("{} reads memory that no recorded op wrote", of.finding().op)};
+  if (!of.evidence().factory.empty())
+    cause.evidence.push_back("the memory was handed out by " + of.evidence().factory);
+  cause.attempt = {of.command("MALLOC_PERTURB_=85"), of.command("MALLOC_PERTURB_=165")};
+  return cause;
+}
+
+std::optional<Cause> external_write(const Case& of) {
+  if (!of.is(FindingKind::write)) return std::nullopt;
+  Cause cause = of.cause("external-write", Confidence::certain);
+  cause.evidence = {fmt::format(
+      "{} changed between its last recorded write and this read, in one run only",
+      listed(differing_inputs(of)))};
+  return cause;
+}
+
+std::optional<Cause> alias(const Case& of) {
+  if (!of.is(FindingKind::write)) return std::nullopt;
+  for (std::size_t k = 0; k < of.finding().tensors.size(); ++k) {
+    if (of.finding().tensors[k].equal) continue;
+    for (const Side side : kSides) {
+      const auto& written = on(of.evidence().written_as, side);
+      const Geometry& read = on(of.evidence().tensors[k].geometry, side);
+      if (!written || (written->sizes == read.sizes && written->strides == read.strides &&
+                       written->storage_offset == read.storage_offset))
+        continue;
+      Cause cause = of.cause("alias", Confidence::possible);
+      cause.evidence = {"the memory was last written through another view than it is read"};
+      cause.attempt = {"clone() the tensor before the write and see whether the difference stays"};
+      return cause;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> epoch(const Case& of) {
+  if (!of.evidence().missing_steps) return std::nullopt;
+  Cause cause = of.cause("epoch", Confidence::certain);
+  cause.evidence = {fmt::format("the runs have {} and {} steps; all that both have is equal",
+                                of.report().reference.steps, of.report().candidate.steps)};
+  return cause;
+}
+
+}  // namespace ulpscope::comparison::causes

@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "compare/causes/rules.hpp"
+#include "compare/words.hpp"
+
+namespace ulpscope::comparison::causes {
+namespace {
+
+[[nodiscard]] std::string words(const ArgumentReport& argument) {
+  return fmt::format("{} is {} and {}", argument.name, argument.reference.value_or("missing"),
+                     argument.candidate.value_or("missing"));
+}
+
+[[nodiscard]] bool is_mode(const ArgumentReport& argument) {
+  static constexpr std::array<std::string_view, 4> kNames{"train", "training", "is_training",
+                                                          "use_input_stats"};
+  return std::find(kNames.begin(), kNames.end(), argument.name) != kNames.end();
+}
+
+[[nodiscard]] const ArgumentReport* mode_argument(const Finding& finding) {
+  const auto at = std::find_if(finding.arguments.begin(), finding.arguments.end(), is_mode);
+  return at == finding.arguments.end() ? nullptr : &*at;
+}
+
+[[nodiscard]] bool diverging_sequence(const Case& of) {
+  return of.is(FindingKind::sequence) && of.finding().diverges && !of.evidence().missing_steps;
+}
+
+}  // namespace
+
+std::optional<Cause> argument(const Case& of) {
+  if (!of.is(FindingKind::arguments)) return std::nullopt;
+  Cause cause = of.cause("argument", Confidence::certain);
+  for (const ArgumentReport& report : of.finding().arguments)
+    cause.evidence.push_back(fmt::format("{} of {}", words(report), of.finding().op));
+  return cause;
+}
+
+std::optional<Cause> mode(const Case& of) {
+  if (of.is(FindingKind::arguments)) {
+    const ArgumentReport* const argument = mode_argument(of.finding());
+    if (argument == nullptr) return std::nullopt;
+    Cause cause = of.cause("mode", Confidence::certain);
+    cause.evidence = {words(*argument)};
+    cause.attempt = {"call train() or eval() alike in both programs"};
+    return cause;
+  }
+  if (!diverging_sequence(of)) return std::nullopt;
+  for (const Side side : kSides) {
+    const auto& names = on(of.evidence().alone_names, side);
+    const auto& ops = on(of.evidence().alone, side);
+    const bool counts_batches =
+        std::any_of(names.begin(), names.end(), [](const std::string& tensor) {
+          return glob_match("*num_batches_tracked", tensor);
+        });
+    const bool drops = std::any_of(ops.begin(), ops.end(), [](const std::string& op) {
+      return glob_match("*dropout*", op) || glob_match("*bernoulli*", op);
+    });
+    if (!counts_batches && !drops) continue;
+    Cause cause = of.cause("mode", Confidence::likely);
+    cause.evidence = {counts_batches
+                          ? fmt::format("only the {} counts batches for its running statistics",
+                                        name(side))
+                          : fmt::format("only the {} drops elements", name(side))};
+    cause.attempt = {"call train() or eval() alike in both programs"};
+    return cause;
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> buffer_update(const Case& of) {
+  if (!of.is(FindingKind::arguments) && !of.is(FindingKind::origin)) return std::nullopt;
+  std::vector<std::string> buffers;
+  bool outputs_equal = true;
+  for (const TensorReport& tensor : of.finding().tensors) {
+    if (tensor.equal) continue;
+    if (tensor.role == Role::output) outputs_equal = false;
+    if (tensor.role == Role::mutated) buffers.push_back(tensor.name.empty() ? "a buffer" : tensor.name);
+  }
+  if (buffers.empty() || !outputs_equal) return std::nullopt;
+  Cause cause = of.cause("buffer-update", Confidence::likely);
+  cause.evidence = {fmt::format("all results are equal, {} differs after the op", listed(buffers))};
+  return cause;
+}
+
+std::optional<Cause> structure(const Case& of) {
+  if (!diverging_sequence(of)) return std::nullopt;
+  Cause cause = of.cause("structure", Confidence::likely);
+  for (const Side side : kSides)
+    if (const auto& ops = on(of.evidence().alone, side); !ops.empty())
+      cause.evidence.push_back(fmt::format("only the {} runs {}", name(side), listed(ops)));
+  cause.evidence.emplace_back("values that both runs have after it differ");
+  return cause;
+}
+
+std::optional<Cause> harmless_rewrite(const Case& of) {
+  if (!of.is(FindingKind::sequence) || of.report().verdict != Verdict::identical)
+    return std::nullopt;
+  Cause cause = of.cause("harmless-rewrite", Confidence::certain);
+  cause.evidence = {"the op lists differ, and every value that both runs have is equal"};
+  return cause;
+}
+
+std::optional<Cause> dtype(const Case& of) {
+  if (!of.is(FindingKind::metadata)) return std::nullopt;
+  for (std::size_t k = 0; k < of.finding().tensors.size(); ++k) {
+    const auto& geometry = of.evidence().tensors[k].geometry;
+    if (of.finding().tensors[k].equal || geometry.reference.dtype == geometry.candidate.dtype)
+      continue;
+    Cause cause = of.cause("dtype", Confidence::certain);
+    cause.evidence = {fmt::format("{} is {} and {}",
+                                  of.finding().tensors[k].name.empty()
+                                      ? "a tensor"
+                                      : of.finding().tensors[k].name,
+                                  ulpscope::name(geometry.reference.dtype),
+                                  ulpscope::name(geometry.candidate.dtype))};
+    if ((of.evidence().event_flags.reference ^ of.evidence().event_flags.candidate) &
+        event_flag::autocast)
+      cause.evidence.emplace_back("autocast is on in one run only");
+    return cause;
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> batch_size(const Case& of) {
+  if (!of.is(FindingKind::metadata)) return std::nullopt;
+  for (const TensorReport& tensor : of.finding().tensors) {
+    const auto& a = tensor.shape.reference;
+    const auto& b = tensor.shape.candidate;
+    if (tensor.equal || a.empty() || a.size() != b.size() || a.front() == b.front() ||
+        !std::equal(a.begin() + 1, a.end(), b.begin() + 1))
+      continue;
+    Cause cause = of.cause("batch-size", Confidence::likely);
+    cause.evidence = {fmt::format("only the first dimension differs: {} and {}", a.front(),
+                                  b.front())};
+    return cause;
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> scale(const Case& of) {
+  if (!of.is(FindingKind::origin) && !of.is(FindingKind::sequence)) return std::nullopt;
+  for (std::size_t k = 0; k < of.finding().tensors.size(); ++k) {
+    const auto& ratio = of.evidence().tensors[k].ratio;
+    if (of.finding().tensors[k].equal || !ratio) continue;
+    Cause cause = of.cause("scale", Confidence::likely);
+    cause.evidence = {fmt::format("the candidate is {} times the reference, element by element",
+                                  *ratio)};
+    return cause;
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> nan(const Case& of) {
+  if (!of.is(FindingKind::origin)) return std::nullopt;
+  for (const TensorReport& tensor : of.finding().tensors) {
+    if (tensor.equal || tensor.role == Role::input || !tensor.difference) continue;
+    const ClassCount& count = tensor.difference->nan;
+    if ((count.reference == 0) == (count.candidate == 0)) continue;
+    Cause cause = of.cause("nan", Confidence::likely);
+    cause.evidence = {fmt::format("the result has {} NaN in the reference and {} in the candidate",
+                                  count.reference, count.candidate)};
+    return cause;
+  }
+  return std::nullopt;
+}
+
+}  // namespace ulpscope::comparison::causes

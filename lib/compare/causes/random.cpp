@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include "compare/causes/rules.hpp"
+#include "compare/words.hpp"
+
+namespace ulpscope::comparison::causes {
+namespace {
+
+[[nodiscard]] bool same_seed(const Case& of) {
+  return of.evidence().rng.reference.seed == of.evidence().rng.candidate.seed;
+}
+
+[[nodiscard]] std::string seed_words(const Case& of) {
+  const auto& rng = of.evidence().rng;
+  return same_seed(of) ? fmt::format("the seed is {} in both runs", rng.reference.seed)
+                       : fmt::format("the seeds are {} and {}", rng.reference.seed,
+                                     rng.candidate.seed);
+}
+
+[[nodiscard]] bool drew_from_equal_state(const Case& of) {
+  const Evidence& evidence = of.evidence();
+  return evidence.seeded && evidence.rng.reference.before == evidence.rng.candidate.before &&
+         evidence.rng.reference.before != evidence.rng.reference.after;
+}
+
+}  // namespace
+
+std::optional<Cause> rng_seed(const Case& of) {
+  if (!of.is(FindingKind::rng) || same_seed(of)) return std::nullopt;
+  Cause cause = of.cause("rng-seed", Confidence::certain);
+  cause.evidence = {seed_words(of)};
+  cause.attempt = {"call torch::manual_seed with the same number in both programs"};
+  return cause;
+}
+
+std::optional<Cause> rng_shift(const Case& of) {
+  if (!of.is(FindingKind::rng) || !same_seed(of)) return std::nullopt;
+  const Evidence& evidence = of.evidence();
+  Cause cause = of.cause("rng-shift",
+                         evidence.draws.empty() ? Confidence::likely : Confidence::certain);
+  cause.evidence = {seed_words(of)};
+  if (!evidence.last_common_draw.empty())
+    cause.evidence.push_back("both streams were last equal at " + evidence.last_common_draw);
+  for (const Side side : kSides) {
+    std::vector<std::string> draws;
+    for (const Draw& draw : evidence.draws)
+      if (draw.side == side)
+        draws.push_back(
+            fmt::format("{} at event {} ({})", draw.op, draw.event, step_words(draw.step)));
+    if (!draws.empty())
+      cause.evidence.push_back(fmt::format("only the {} drew here: {} ({})", name(side),
+                                           listed(draws), counted(draws.size(), "extra draw")));
+  }
+  if (evidence.more_draws > 0)
+    cause.evidence.push_back(counted(evidence.more_draws, "further extra draw"));
+  if (evidence.draws.empty())
+    cause.evidence.emplace_back(
+        "no recorded op drew in one run alone: the generator was moved outside of recorded ops, or "
+        "by an op that took another amount");
+  cause.attempt = {"seed again right before this op in both programs, or draw the extra numbers "
+                   "from a generator of their own"};
+  return cause;
+}
+
+std::optional<Cause> thread_rng(const Case& of) {
+  if (!of.is(FindingKind::rng) || !of.evidence().seeded_lanes_share || !same_seed(of))
+    return std::nullopt;
+  Cause cause = of.cause("thread-rng", Confidence::likely);
+  cause.evidence = {fmt::format("{} draws in {}, and several threads draw from that generator",
+                                of.finding().op, of.finding().lane),
+                    seed_words(of)};
+  cause.attempt = {"give each worker a generator of its own, seeded from its number"};
+  return cause;
+}
+
+std::optional<Cause> rng_device(const Case& of) {
+  if (!of.is(FindingKind::origin) || !drew_from_equal_state(of)) return std::nullopt;
+  std::vector<std::string> reasons;
+  for (const EnvironmentDifference& difference : of.report().environment) {
+    const Setting setting = setting_of(difference.key);
+    if (difference.can_change_bits &&
+        (setting == Setting::isa || setting == Setting::library ||
+         glob_match("device.*", difference.key)))
+      reasons.push_back(words(difference));
+  }
+  if (reasons.empty()) return std::nullopt;
+  Cause cause = of.cause("rng-device", Confidence::likely);
+  cause.evidence = {"the generator's state before the op is equal in both runs"};
+  cause.evidence.insert(cause.evidence.end(), reasons.begin(), reasons.end());
+  cause.attempt = {"read the numbers from a file in both programs instead of drawing them"};
+  return cause;
+}
+
+}  // namespace ulpscope::comparison::causes

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compare/causes/case.hpp"
+
+/// The diagnosis rules, one function per cause id. Each gives its cause only where the recorded
+/// evidence supports it, and lists what speaks against it.
+namespace ulpscope::comparison::causes {
+
+// start and data
+std::optional<Cause> init(const Case&);
+std::optional<Cause> weights(const Case&);
+std::optional<Cause> data_order(const Case&);
+std::optional<Cause> data_content(const Case&);
+std::optional<Cause> uninitialised(const Case&);
+std::optional<Cause> external_write(const Case&);
+std::optional<Cause> alias(const Case&);
+std::optional<Cause> epoch(const Case&);
+
+// random numbers
+std::optional<Cause> rng_seed(const Case&);
+std::optional<Cause> rng_shift(const Case&);
+std::optional<Cause> rng_device(const Case&);
+std::optional<Cause> thread_rng(const Case&);
+
+// how an op is computed
+std::optional<Cause> threads(const Case&);
+std::optional<Cause> isa(const Case&);
+std::optional<Cause> library(const Case&);
+std::optional<Cause> backend(const Case&);
+std::optional<Cause> algorithm(const Case&);
+std::optional<Cause> flush_denormal(const Case&);
+std::optional<Cause> tf32(const Case&);
+std::optional<Cause> alignment(const Case&);
+std::optional<Cause> atomic(const Case&);
+std::optional<Cause> layout(const Case&);
+
+// what the program asks for
+std::optional<Cause> argument(const Case&);
+std::optional<Cause> mode(const Case&);
+std::optional<Cause> buffer_update(const Case&);
+std::optional<Cause> structure(const Case&);
+std::optional<Cause> harmless_rewrite(const Case&);
+std::optional<Cause> dtype(const Case&);
+std::optional<Cause> batch_size(const Case&);
+std::optional<Cause> scale(const Case&);
+std::optional<Cause> nan(const Case&);
+
+/// All causes of a finding, the most certain first; `unknown` where no rule speaks.
+[[nodiscard]] std::vector<Cause> diagnose(const Case& of);
+
+}  // namespace ulpscope::comparison::causes

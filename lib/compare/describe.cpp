@@ -1,0 +1,211 @@
+#include "compare/describe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace ulpscope::comparison {
+namespace {
+
+constexpr std::size_t kTensorsListed = 64;
+
+[[nodiscard]] std::string nth_name(std::string_view joined, std::size_t index) {
+  for (; index > 0; --index) {
+    const std::size_t comma = joined.find(',');
+    if (comma == std::string_view::npos) return {};
+    joined.remove_prefix(comma + 1);
+  }
+  return std::string(joined.substr(0, joined.find(',')));
+}
+
+[[nodiscard]] std::string device_of(const Event& event) {
+  for (const Slot& slot : event.slots) {
+    if (slot.geometry == nullptr) continue;
+    const std::string type = slot.geometry->device_type == 0   ? "cpu"
+                             : slot.geometry->device_type == 1 ? "cuda"
+                                                               : "device";
+    return slot.geometry->device_index < 0
+               ? type
+               : fmt::format("{}:{}", type, slot.geometry->device_index);
+  }
+  return {};
+}
+
+[[nodiscard]] std::string module_words(const Event& event) {
+  return std::string(event.module.empty() ? event.root : event.module);
+}
+
+/// Names of the nearest modules before and after an event; empty where there are none.
+[[nodiscard]] Both<std::string> neighbours_by_module(const Window& window, std::uint32_t at) {
+  Both<std::string> names;
+  for (std::uint32_t index = at; index-- > 0;) {
+    if (!window.event(index).has_module || window.end(index) > at) continue;
+    names.reference = module_words(window.event(index));
+    break;
+  }
+  for (std::uint32_t index = window.end(at); index < window.size(); ++index) {
+    if (!window.event(index).has_module) continue;
+    names.candidate = module_words(window.event(index));
+    break;
+  }
+  return names;
+}
+
+[[nodiscard]] std::vector<std::string> callers(const Window& window, std::uint32_t event) {
+  std::vector<std::string> names;
+  for (std::uint32_t up = window.parent(event); up != kNoIndex; up = window.parent(up)) {
+    const EventKind kind = window.event(up).kind;
+    if (kind == EventKind::op || kind == EventKind::node || kind == EventKind::gradient)
+      names.emplace_back(window.event(up).op);
+  }
+  std::reverse(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+std::uint8_t lane_order(const Lane& lane, const Event& event) noexcept {
+  if (event.flags & event_flag::in_backward) return 1;
+  return static_cast<std::uint8_t>(lane.role);
+}
+
+std::string lane_words(const Lane& lane, const Event& event) {
+  if (event.flags & event_flag::in_backward) return "autograd";
+  switch (lane.role) {
+    case LaneRole::main:
+      return "main";
+    case LaneRole::autograd:
+      return "autograd";
+    case LaneRole::worker:
+      return fmt::format("worker {}", lane.ordinal);
+    case LaneRole::thread:
+      return fmt::format("thread {}", lane.ordinal);
+  }
+  return {};
+}
+
+HeldEvent forward_of(const Scene& scene, Side side, std::uint32_t event) {
+  const Window& window = *on(scene.windows, side);
+  for (std::uint32_t up = event; up != kNoIndex; up = window.parent(up)) {
+    const Event& current = window.event(up);
+    if (current.kind != EventKind::node || current.forward == kNone) continue;
+    if (current.forward_lane == on(scene.lanes, side).id)
+      if (const std::uint32_t near = window.find(current.forward); near != kNoIndex)
+        return {&window.event(near), nullptr};
+    return find_event(*on(scene.runs, side), on(scene.ranks, side),
+                      {current.forward_lane, current.forward});
+  }
+  return {};
+}
+
+ModuleName module_of(const Scene& scene, Side side, std::uint32_t event) {
+  const auto from = [](const Event& named) {
+    return ModuleName{true, std::string(named.root), std::string(named.module),
+                      std::string(named.module_type)};
+  };
+  const Window& window = *on(scene.windows, side);
+  for (std::uint32_t up = event; up != kNoIndex; up = window.parent(up))
+    if (window.event(up).has_module) return from(window.event(up));
+  const HeldEvent forward = forward_of(scene, side, event);
+  if (forward.event != nullptr && forward.event->has_module) return from(*forward.event);
+  return {};
+}
+
+std::vector<std::string> inner_names(const Window& window, std::uint32_t event) {
+  std::vector<std::uint32_t> ops;
+  window.inner_ops(event, ops);
+  std::vector<std::string> names;
+  for (const std::uint32_t op : ops) names.emplace_back(window.event(op).op);
+  return names;
+}
+
+Finding describe(FindingKind kind, const Scene& scene, EventPair at) {
+  const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
+  const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+  const Window& window = *on(scene.windows, side);
+  const Event& event = window.event(index);
+
+  Finding finding;
+  finding.kind = kind;
+  finding.rank = on(scene.ranks, side);
+  finding.lane = lane_words(on(scene.lanes, side), event);
+  if (scene.step != kSetup) finding.step = scene.step;
+  finding.phase = event.phase;
+  finding.op = event.op;
+  finding.overload = event.overload;
+  finding.parents = callers(window, index);
+  finding.device = device_of(event);
+  const ModuleName module = module_of(scene, side, index);
+  finding.root = module.root;
+  if (module.known) {
+    finding.module = module.path;
+    finding.module_type = module.type;
+  } else if (const auto between = neighbours_by_module(window, index);
+             !between.reference.empty() || !between.candidate.empty()) {
+    finding.between = between;
+  }
+  if (const HeldEvent forward = forward_of(scene, side, index); forward.event != nullptr)
+    finding.forward_op = forward.event->op;
+  if (at.reference != kNoIndex) {
+    finding.event.reference = scene.windows.reference->event(at.reference).position;
+    finding.children.reference = inner_names(*scene.windows.reference, at.reference);
+  }
+  if (at.candidate != kNoIndex) {
+    finding.event.candidate = scene.windows.candidate->event(at.candidate).position;
+    finding.children.candidate = inner_names(*scene.windows.candidate, at.candidate);
+  }
+  return finding;
+}
+
+std::string tensor_name(const Event& event, const Slot& slot) {
+  if (!slot.name.empty()) return std::string(slot.name);
+  std::string name = nth_name(
+      slot.role == Role::output ? event.return_names : event.argument_names, slot.index);
+  if (slot.element > 0 && !name.empty()) name += fmt::format("[{}]", slot.element);
+  return name;
+}
+
+void add_tensors(Record& record, const std::vector<SlotPair>& slots) {
+  const auto add = [&](const SlotPair& pair) {
+    TensorReport tensor;
+    TensorEvidence evidence;
+    tensor.role = pair.role();
+    tensor.index = pair.any().index;
+    tensor.element = pair.any().element;
+    tensor.name = tensor_name(*pair.owner, pair.any());
+    tensor.equal = !is_difference(pair.match);
+    evidence.compared = was_compared(pair.match);
+    for (const Side side : kSides) {
+      const Slot* slot = side == Side::reference ? pair.reference : pair.candidate;
+      if (slot == nullptr) continue;
+      on(evidence.digest, side) = slot->digest;
+      on(evidence.flags, side) = slot->flags;
+      on(evidence.alignment, side) = slot->alignment;
+      if (slot->geometry == nullptr) continue;
+      on(evidence.geometry, side) = *slot->geometry;
+      on(tensor.shape, side) = slot->geometry->sizes;
+      if (tensor.dtype == Dtype::undefined) tensor.dtype = slot->geometry->dtype;
+    }
+    record.finding.tensors.push_back(std::move(tensor));
+    record.evidence.tensors.push_back(std::move(evidence));
+  };
+  const auto listed = [](const SlotPair& pair) {
+    return is_difference(pair.match) || was_compared(pair.match);
+  };
+  const auto count = static_cast<std::size_t>(std::count_if(slots.begin(), slots.end(), listed));
+  const bool only_differing = count > kTensorsListed;
+  std::size_t left_out = 0;
+  for (const SlotPair& pair : slots) {
+    if (!listed(pair)) continue;
+    if (record.finding.tensors.size() < kTensorsListed &&
+        (!only_differing || is_difference(pair.match)))
+      add(pair);
+    else
+      ++left_out;
+  }
+  if (left_out > 0)
+    record.finding.notes.push_back(fmt::format("{} more tensors are not listed", left_out));
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compare/evidence.hpp"
+#include "compare/lane_reader.hpp"
+#include "compare/op_comparison.hpp"
+#include "compare/side.hpp"
+#include "compare/window.hpp"
+
+namespace ulpscope::comparison {
+
+/// Both runs' windows of one lane and step, and what is needed to look beyond them.
+struct Scene {
+  Both<const Run*> runs;
+  Both<std::uint32_t> ranks;
+  Both<Lane> lanes;
+  Both<const Window*> windows;
+  std::int64_t step = kSetup;            ///< of the reference
+  std::int64_t candidate_step = kSetup;
+};
+
+/// "main", "autograd", "worker 0", "thread 3".
+[[nodiscard]] std::string lane_words(const Lane& lane, const Event& event);
+
+/// Place of that lane among the lanes of one position: main, autograd, workers, other threads.
+[[nodiscard]] std::uint8_t lane_order(const Lane& lane, const Event& event) noexcept;
+
+/// Everything that a finding says of where it is. `at` holds kNoIndex for a run without the event;
+/// names come from the reference where it has it.
+[[nodiscard]] Finding describe(FindingKind kind, const Scene& scene, EventPair at);
+
+/// Names of the ops that an event calls directly.
+[[nodiscard]] std::vector<std::string> inner_names(const Window& window, std::uint32_t event);
+
+/// The name a tensor goes by: its own, else the schema's.
+[[nodiscard]] std::string tensor_name(const Event& event, const Slot& slot);
+
+/// Lists the tensors of a finding that hold values, the differing ones first to be kept where there
+/// are very many, together with the evidence behind each.
+void add_tensors(Record& record, const std::vector<SlotPair>& slots);
+
+/// The module of an event: its own or that of what it runs inside or, in backward, that of the
+/// forward op.
+struct ModuleName {
+  bool known = false;
+  std::string root;
+  std::string path;
+  std::string type;
+};
+[[nodiscard]] ModuleName module_of(const Scene& scene, Side side, std::uint32_t event);
+
+/// The forward op that the backward node around an event belongs to; an empty event pointer where
+/// there is none.
+[[nodiscard]] HeldEvent forward_of(const Scene& scene, Side side, std::uint32_t event);
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,108 @@
+#include "compare/differences.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "compare/elements.hpp"
+#include "compare/tensor_bytes.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+[[nodiscard]] bool row_major(const TensorBytes& tensor) {
+  std::int64_t step = 1;
+  for (std::size_t d = tensor.shape.size(); d-- > 0;) {
+    if (tensor.shape[d] > 1 && tensor.strides[d] != step) return false;
+    step *= tensor.shape[d];
+  }
+  return true;
+}
+
+/// Pieces of `size` bytes in ascending order of their content.
+[[nodiscard]] std::vector<const std::byte*> sorted_pieces(const Bytes& bytes, std::size_t size) {
+  std::vector<const std::byte*> pieces;
+  for (std::size_t at = 0; at + size <= bytes.size(); at += size)
+    pieces.push_back(bytes.data() + at);
+  std::sort(pieces.begin(), pieces.end(), [size](const std::byte* a, const std::byte* b) {
+    return std::memcmp(a, b, size) < 0;
+  });
+  return pieces;
+}
+
+/// The same pieces of `size` bytes in both, in whatever order.
+[[nodiscard]] bool same_pieces(const TensorBytes& tensor, std::size_t size) {
+  if (size == 0 || tensor.bytes.reference.size() <= size) return false;
+  const auto left = sorted_pieces(tensor.bytes.reference, size);
+  const auto right = sorted_pieces(tensor.bytes.candidate, size);
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [size](const std::byte* a, const std::byte* b) {
+                      return std::memcmp(a, b, size) == 0;
+                    });
+}
+
+[[nodiscard]] bool rows_permuted(const TensorBytes& tensor) {
+  if (tensor.shape.empty() || tensor.shape.front() < 2 || !row_major(tensor)) return false;
+  return same_pieces(tensor, tensor.bytes.reference.size() /
+                                 static_cast<std::size_t>(tensor.shape.front()));
+}
+
+/// candidate / reference where that is one number for all elements, give or take rounding.
+[[nodiscard]] std::optional<double> constant_ratio(const TensorBytes& tensor) {
+  if (!is_floating_point(tensor.dtype)) return std::nullopt;
+  const auto left = decode(tensor.dtype, tensor.bytes.reference);
+  const auto right = decode(tensor.dtype, tensor.bytes.candidate);
+  if (!left || !right) return std::nullopt;
+  double largest = 0;
+  std::size_t at = 0;
+  std::size_t nonzero = 0;
+  for (std::size_t i = 0; i < left->size(); ++i) {
+    const double size = std::abs((*left)[i].value);
+    if (!std::isfinite(size) || !std::isfinite((*right)[i].value)) return std::nullopt;
+    if (size > 0) ++nonzero;
+    if (size <= largest) continue;
+    largest = size;
+    at = i;
+  }
+  constexpr std::size_t kFewest = 4;  // any one number is a multiple of any other
+  if (nonzero < kFewest) return std::nullopt;
+  const double ratio = (*right)[at].value / (*left)[at].value;
+  const double tolerance = element_size(tensor.dtype) >= 4 ? 1e-6 : 1e-2;
+  if (!std::isfinite(ratio) || ratio == 0 || std::abs(ratio - 1) < 100 * tolerance)
+    return std::nullopt;
+  for (std::size_t i = 0; i < left->size(); ++i) {
+    const double expected = ratio * (*left)[i].value;
+    if (std::abs((*right)[i].value - expected) > tolerance * std::abs(ratio) * largest)
+      return std::nullopt;
+  }
+  return ratio;
+}
+
+}  // namespace
+
+std::uint64_t measure(Record& record, const Both<const Run*>& runs) {
+  std::uint64_t without_bytes = 0;
+  auto& tensors = record.finding.tensors;
+  for (std::size_t k = 0; k < tensors.size(); ++k) {
+    TensorEvidence& evidence = record.evidence.tensors[k];
+    if (tensors[k].equal || !evidence.compared) continue;
+    const auto bytes = tensor_bytes(runs, record.ranks, evidence.digest, evidence.geometry);
+    if (!bytes) {
+      ++without_bytes;
+      continue;
+    }
+    tensors[k].difference = difference(bytes->dtype, bytes->shape, bytes->strides,
+                                       bytes->bytes.reference, bytes->bytes.candidate);
+    evidence.rows_permuted = rows_permuted(*bytes);
+    evidence.numbers_permuted = same_pieces(*bytes, element_size(bytes->dtype));
+    evidence.ratio = constant_ratio(*bytes);
+  }
+  return without_bytes;
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,107 @@
+#include "compare/finding_book.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] std::int64_t step_of(const Finding& finding) noexcept {
+  return finding.step.value_or(kSetup);
+}
+
+[[nodiscard]] std::optional<std::uint64_t> event_of(std::uint64_t position) {
+  if (position == kNone) return std::nullopt;
+  return position;
+}
+
+[[nodiscard]] bool is_occurrence(const Finding& finding, const Source& source) {
+  return step_of(finding) == source.step &&
+         finding.event.reference == event_of(source.reference_event) &&
+         finding.event.candidate == event_of(source.candidate_event);
+}
+
+/// Moves a finding to another of its occurrences.
+void place(Record& record, const Source& source) {
+  Finding& finding = record.finding;
+  finding.step = source.step == kSetup ? std::nullopt : std::optional(source.step);
+  finding.event = {event_of(source.reference_event), event_of(source.candidate_event)};
+  finding.tensors.clear();
+  finding.neighbours.clear();
+  record.evidence.tensors.clear();
+  record.repeats.clear();
+  record.order_event = source.order_event;
+  record.after_order_event = source.reference_event == kNone;
+}
+
+}  // namespace
+
+void add_step(std::vector<std::pair<std::int64_t, std::int64_t>>& ranges, std::int64_t step) {
+  if (!ranges.empty() && step <= ranges.back().second) return;
+  if (!ranges.empty() && step == ranges.back().second + 1)
+    ranges.back().second = step;
+  else
+    ranges.emplace_back(step, step);
+}
+
+Source FindingBook::enter(std::uint64_t signature, Source where, bool once_per_step,
+                          const std::function<Record()>& build) {
+  const auto known = by_signature_.find(signature);
+  if (known != by_signature_.end()) {
+    Record& record = records_[known->second];
+    if (step_of(record.finding) != where.step || !once_per_step) {
+      if (step_of(record.finding) != where.step) add_step(record.repeats, where.step);
+      where.finding = known->second;
+      return where;
+    }
+  }
+  if (records_.size() >= capacity_) {
+    ++left_out_;
+    return where;
+  }
+  where.finding = static_cast<std::uint32_t>(records_.size());
+  records_.push_back(build());
+  by_signature_.try_emplace(signature, where.finding);
+  return where;
+}
+
+bool FindingBook::diverges() const noexcept {
+  return left_out_ > 0 || std::any_of(records_.begin(), records_.end(), [](const Record& record) {
+           return record.listed && record.finding.diverges;
+         });
+}
+
+void FindingBook::make_diverging(const Source& source) {
+  if (source.finding == kNoFinding) return;
+  Record& record = records_[source.finding];
+  if (record.listed && record.finding.diverges) return;
+  if (is_occurrence(record.finding, source)) {
+    record.listed = true;
+    record.finding.diverges = true;
+    return;
+  }
+  const auto copied = diverging_copy_.find(source.finding);
+  if (copied == diverging_copy_.end()) {
+    if (records_.size() >= capacity_) {
+      ++left_out_;
+      return;
+    }
+    Record copy = record;
+    place(copy, source);
+    copy.listed = true;
+    copy.finding.diverges = true;
+    diverging_copy_.emplace(source.finding, static_cast<std::uint32_t>(records_.size()));
+    records_.push_back(std::move(copy));
+    return;
+  }
+  Record& copy = records_[copied->second];
+  const auto earlier = std::tuple(source.step, source.order_event) <
+                       std::tuple(step_of(copy.finding), copy.order_event);
+  if (earlier)
+    place(copy, source);
+  else
+    add_step(copy.repeats, source.step);
+}
+
+}  // namespace ulpscope::comparison

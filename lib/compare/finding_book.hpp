@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "compare/evidence.hpp"
+#include "compare/source.hpp"
+
+namespace ulpscope::comparison {
+
+/// Adds `step` to closed ranges that ascend; does nothing where it is in them already.
+void add_step(std::vector<std::pair<std::int64_t, std::int64_t>>& ranges, std::int64_t step);
+
+/// All findings of a comparison. What returns in a later step with the same signature is kept once,
+/// with the steps in which it returned.
+class FindingBook {
+ public:
+  /// More findings than `capacity` are counted, not kept.
+  explicit FindingBook(std::size_t capacity = 4096) : capacity_(capacity) {}
+
+  /// Enters what happened at `where`, or counts it as a repeat of an earlier one with that
+  /// signature. `build` is called only for a new one. With `once_per_step` false a second
+  /// occurrence inside one step is a repeat too.
+  Source enter(std::uint64_t signature, Source where, bool once_per_step,
+               const std::function<Record()>& build);
+
+  /// Its effect was read as a differing value: what was harmless until now diverges.
+  void make_diverging(const Source& source);
+
+  /// True if the runs part anywhere so far.
+  [[nodiscard]] bool diverges() const noexcept;
+
+  [[nodiscard]] std::vector<Record>& records() noexcept { return records_; }
+  [[nodiscard]] std::uint64_t left_out() const noexcept { return left_out_; }
+
+ private:
+  std::vector<Record> records_;
+  std::unordered_map<std::uint64_t, std::uint32_t> by_signature_;
+  std::unordered_map<std::uint32_t, std::uint32_t> diverging_copy_;
+  std::size_t capacity_;
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace ulpscope::comparison

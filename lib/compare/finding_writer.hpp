@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "compare/describe.hpp"
+#include "compare/rank_state.hpp"
+
+namespace ulpscope::comparison {
+
+/// What tells one finding from another where the same op shows both.
+struct Distinction {
+  std::uint64_t key = 0;
+  /// False where further occurrences inside one step are the same finding (one setting that an
+  /// optimizer applies to every parameter).
+  bool once_per_step = true;
+};
+
+/// Enters a finding at `at`. `outer` is the lined-up item it belongs to, which gives its place in
+/// the order. `fill` adds what is particular to the kind, and runs only for a new finding.
+Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, EventPair at,
+                     EventPair outer, const Distinction& distinction,
+                     const std::function<void(Record&)>& fill);
+
+/// The same for events that only one run has: `order_event` is the position they take.
+Source enter_alone(RankState& state, const Scene& scene, EventPair at, std::uint64_t order_event,
+                   const Distinction& distinction, const std::function<void(Record&)>& fill);
+
+/// "last written by aten::add_ at event 12 (step 3)" for what a slot reads, or "" where no recorded
+/// op wrote it.
+[[nodiscard]] std::string writer_words(const Scene& scene, Side side, const Slot& slot);
+
+/// How the last recorded write saw the memory that a slot reads.
+[[nodiscard]] std::optional<Geometry> written_as(const Scene& scene, Side side, const Slot& slot);
+
+/// "aten::empty at event 7 (step 0)": the op that handed out uninitialised memory; "" if it is not
+/// found among the blocks before the reader.
+[[nodiscard]] std::string factory_words(const Scene& scene, Side side, const Event& reader,
+                                        const Slot& slot);
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,320 @@
+#include "compare/lane_comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "compare/hash.hpp"
+#include "compare/structure.hpp"
+#include "compare/words.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] Neighbour neighbour(const Event& event, Outcome outcome) {
+  Neighbour result;
+  result.event = event.position;
+  result.op = event.op;
+  if (event.has_module) result.module = event.module.empty() ? event.root : event.module;
+  result.equal = outcome == Outcome::equal;
+  if (outcome == Outcome::propagated) result.note = "propagated";
+  return result;
+}
+
+[[nodiscard]] bool holds_ops(const Window& window, std::uint32_t scope) {
+  for (std::uint32_t inner = scope + 1; inner < window.end(scope); ++inner)
+    if (window.event(inner).kind == EventKind::op) return true;
+  return false;
+}
+
+[[nodiscard]] std::uint64_t identity(const Event& event) {
+  KeyHash hash;
+  hash.add(event.op).add(event.overload).add(static_cast<std::uint64_t>(event.phase));
+  if (event.has_module) hash.add(event.module).add(event.root);
+  return hash.value();
+}
+
+}  // namespace
+
+LaneComparison::LaneComparison(RankState& state, const Both<std::optional<Lane>>& lanes)
+    : state_(state), walk_(state.runs, state.ranks, lanes), judge_(state) {}
+
+void LaneComparison::begin_step(std::int64_t step, std::int64_t candidate_step,
+                                ForwardId forward) {
+  const std::uint64_t given_up = walk_.given_up();
+  walk_.begin(step, candidate_step, std::move(forward));
+  state_.totals.given_up += walk_.given_up() - given_up;
+}
+
+void LaneComparison::end_step() {
+  watch_.end_step();
+  passed_.clear();
+  wanted_.clear();
+}
+
+bool LaneComparison::advance(const Ensure& ensure) {
+  if (walk_.at_end()) return false;
+  if (generation_ != walk_.generation()) {
+    generation_ = walk_.generation();
+    alone_until_ = 0;
+    passed_.clear();
+  }
+  busy_ = true;
+  const Entry entry = walk_.current();
+  if (ensure) ensure_inputs(entry, ensure);
+  const Scene scene = walk_.scene();
+  const EventPair at = walk_.events_of(entry);
+  if (entry.aligned())
+    compare_partners(scene, at, scene.windows.reference->items()[entry.reference].op);
+  else
+    leave_alone(scene);
+  const std::uint64_t given_up = walk_.given_up();
+  walk_.next();
+  state_.totals.given_up += walk_.given_up() - given_up;
+  busy_ = false;
+  return true;
+}
+
+void LaneComparison::ensure_inputs(const Entry& entry, const Ensure& ensure) const {
+  const EventPair at = walk_.events_of(entry);
+  const Scene scene = walk_.scene();
+  for (const Side side : kSides) {
+    const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+    if (index == kNoIndex) continue;
+    for (const Slot& slot : on(scene.windows, side)->event(index).slots)
+      if (slot.role == Role::input && slot.writer != kNone &&
+          slot.writer_lane != on(scene.lanes, side).id)
+        ensure(side, slot.writer_lane, slot.writer);
+  }
+}
+
+bool LaneComparison::ignored(const Event& event) const {
+  return std::any_of(state_.options.ignore.begin(), state_.options.ignore.end(),
+                     [&](const std::string& pattern) {
+                       return glob_match(pattern, event.op) ||
+                              (event.has_module && glob_match(pattern, event.module));
+                     });
+}
+
+void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op) {
+  const Event& reference = scene.windows.reference->event(at.reference);
+  const Event& candidate = scene.windows.candidate->event(at.candidate);
+  Totals& totals = state_.totals;
+  last_position_ = reference.position;
+  if (op) {
+    ++totals.ops.reference;
+    ++totals.ops.candidate;
+    ++totals.aligned_ops;
+  }
+  if (ignored(reference) || ignored(candidate)) {
+    totals.coverage.not_compared.ignored += reference.slots.size();
+    totals.coverage.aligned += 1;
+    return;
+  }
+  const bool boundary = !op && holds_ops(*scene.windows.reference, at.reference);
+  if (!op && reference.slots.empty() && candidate.slots.empty()) {
+    ++totals.coverage.aligned;
+    watch_.passed(state_.book, false, is_anchor(reference), false, 0);
+    return;
+  }
+  const std::size_t records = state_.book.records().size();
+  const Judgement judgement =
+      boundary ? judge_.judge_boundary(scene, at) : judge_.judge(scene, at);
+  ++totals.coverage.aligned;
+  if (!boundary) {
+    totals.coverage.aligned += judge_.inside().pairs().size();
+    totals.coverage.only_reference += judge_.inside().alone().reference.size();
+    totals.coverage.only_candidate += judge_.inside().alone().candidate.size();
+  }
+  if (judgement.outcome == Outcome::propagated) {
+    ++totals.propagated.events;
+    if (scene.step != kSetup) add_step(totals.propagated.steps, scene.step);
+  }
+  watch_.passed(state_.book, op, is_anchor(reference), judgement.differs, judgement.compared);
+  if (!op) return;
+  const std::uint64_t occurrence = state_.history.occurrence(identity(reference), scene.step);
+  add_history(reference, occurrence, records);
+  if (judgement.outcome == Outcome::equal)
+    state_.history.equal(occurrence, scene.step);
+  else
+    state_.history.differs(occurrence);
+  pass_neighbour(scene, at, judgement.outcome, records);
+}
+
+void LaneComparison::add_history(const Event& event, std::uint64_t occurrence,
+                                 std::size_t new_records) {
+  auto& records = state_.book.records();
+  const History::Past* past = state_.history.past(occurrence);
+  if (new_records == records.size() || past == nullptr || past->broken || past->first == kSetup)
+    return;
+  const auto words = past->steps == static_cast<std::uint64_t>(past->last - past->first) + 1
+                         ? steps_words({{past->first, past->last}})
+                         : fmt::format("{} steps between {} and {}", past->steps, past->first,
+                                       past->last);
+  for (std::size_t k = new_records; k < records.size(); ++k) {
+    Record& record = records[k];
+    const FindingKind kind = record.finding.kind;
+    if (!record.listed || (kind != FindingKind::origin && kind != FindingKind::arguments &&
+                           kind != FindingKind::rng))
+      continue;
+    record.finding.notes.push_back(
+        record.finding.op == event.op
+            ? fmt::format("this op gave identical results in {}", words)
+            : fmt::format("{} around it gave identical results in {}", event.op, words));
+  }
+}
+
+void LaneComparison::pass_neighbour(const Scene& scene, EventPair at, Outcome outcome,
+                                    std::size_t new_records) {
+  const std::size_t context = state_.options.context;
+  if (context == 0) return;
+  auto& records = state_.book.records();
+  const Event& event = scene.windows.reference->event(at.reference);
+  for (NeighbourWanted& wanted : wanted_) {
+    records[wanted.record].finding.neighbours.push_back(neighbour(event, outcome));
+    --wanted.left;
+  }
+  std::erase_if(wanted_, [](const NeighbourWanted& wanted) { return wanted.left == 0; });
+  for (std::size_t k = new_records; k < records.size(); ++k) {
+    auto& neighbours = records[k].finding.neighbours;
+    if (!neighbours.empty() || records[k].finding.step.value_or(kSetup) != scene.step) continue;
+    for (const Passed& before : passed_)
+      neighbours.push_back(
+          neighbour(scene.windows.reference->event(before.at.reference), before.outcome));
+    neighbours.push_back(neighbour(event, outcome));
+    neighbours.back().finding = true;
+    wanted_.push_back({k, context});
+  }
+  passed_.push_back({at, outcome});
+  if (passed_.size() > context) passed_.pop_front();
+}
+
+std::size_t LaneComparison::end_of_stretch() const {
+  std::size_t end = walk_.cursor();
+  while (end < walk_.committed() && !walk_.entries()[end].aligned()) ++end;
+  return end;
+}
+
+/// The other run's recording ended before these entries: they may well have happened there too.
+bool LaneComparison::cut_off(std::size_t end) const {
+  if (end != walk_.entries().size()) return false;
+  const Entry& entry = walk_.current();
+  const Side other = entry.reference != kNoIndex ? Side::candidate : Side::reference;
+  return !on(state_.runs, other)->info().complete && walk_.ends_here(other);
+}
+
+void LaneComparison::count_alone(const Scene& scene, EventPair at, bool op) {
+  const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
+  const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+  const std::uint64_t events = op ? on(scene.windows, side)->end(index) - index : 1;
+  Coverage& coverage = state_.totals.coverage;
+  (side == Side::reference ? coverage.only_reference : coverage.only_candidate) += events;
+  if (op) ++on(state_.totals.ops, side);
+}
+
+void LaneComparison::leave_alone(const Scene& scene) {
+  const Entry entry = walk_.current();
+  const Side side = entry.reference != kNoIndex ? Side::reference : Side::candidate;
+  const Window& window = *on(scene.windows, side);
+  const std::uint32_t item = side == Side::reference ? entry.reference : entry.candidate;
+  const bool op = window.items()[item].op;
+  const EventPair at = walk_.events_of(entry);
+  const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+  count_alone(scene, at, op);
+  if (!op || ignored(window.event(index))) return;
+
+  if (walk_.cursor() >= alone_until_) {
+    alone_until_ = end_of_stretch();
+    alone_source_ = {};
+    if (cut_off(alone_until_))
+      ++state_.totals.cut_off;
+    else
+      enter_stretch(scene);
+  }
+  state_.rng.drew_alone(side, window, index, scene.step);
+  for (std::uint32_t inner = index; inner < window.end(index); ++inner)
+    judge_.write_alone(scene, side, inner, alone_source_);
+}
+
+LaneComparison::Stretch LaneComparison::stretch(const Scene& scene) const {
+  Stretch result;
+  for (std::size_t k = walk_.cursor(); k < alone_until_; ++k) {
+    const EventPair at = walk_.events_of(walk_.entries()[k]);
+    const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
+    const Window& window = *on(scene.windows, side);
+    const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+    const Event& event = window.event(index);
+    if (event.kind != EventKind::op || ignored(event)) continue;
+    std::uint32_t& first = side == Side::reference ? result.first.reference
+                                                   : result.first.candidate;
+    if (first == kNoIndex) first = index;
+    on(result.ops, side).emplace_back(event.op);
+    for (const Slot& slot : event.slots)
+      if (!slot.name.empty()) on(result.names, side).emplace_back(slot.name);
+    for (std::uint32_t inner = index; inner < window.end(index); ++inner)
+      result.draws = result.draws || drew(window.event(inner));
+  }
+  return result;
+}
+
+/// One finding for all ops that stand alone between two partners.
+void LaneComparison::enter_stretch(const Scene& scene) {
+  const Stretch ops = stretch(scene);
+  const bool in_reference = ops.first.reference != kNoIndex;
+  const Event& event = in_reference ? scene.windows.reference->event(ops.first.reference)
+                                    : scene.windows.candidate->event(ops.first.candidate);
+  KeyHash key;
+  for (const Side side : kSides)
+    for (const std::string& op : on(ops.ops, side)) key.add(op);
+  const std::size_t records = state_.book.records().size();
+  alone_source_ = enter_alone(
+      state_, scene, ops.first, in_reference ? event.position : last_position_,
+      {key.value(), true}, [&](Record& record) {
+        record.finding.diverges = false;
+        for (const Side side : kSides)
+          if (!on(ops.ops, side).empty())
+            record.finding.notes.push_back(
+                fmt::format("only in the {}: {}", name(side), listed(on(ops.ops, side))));
+        record.evidence.alone = ops.ops;
+        record.evidence.alone_names = ops.names;
+        record.evidence.alone_draws = ops.draws;
+      });
+  watch_.add(alone_source_, walk_, alone_until_);
+  if (records == state_.book.records().size() || state_.options.context == 0) return;
+
+  auto& neighbours = state_.book.records().back().finding.neighbours;
+  for (const Passed& before : passed_)
+    neighbours.push_back(
+        neighbour(scene.windows.reference->event(before.at.reference), before.outcome));
+  Neighbour self = neighbour(event, Outcome::found);
+  self.finding = true;
+  self.note = fmt::format("only in {}", name(in_reference ? Side::reference : Side::candidate));
+  neighbours.push_back(std::move(self));
+  wanted_.push_back({records, state_.options.context});
+}
+
+bool LaneComparison::report_missing_steps(Side side, std::int64_t step,
+                                          std::int64_t candidate_step) {
+  walk_.begin(step, candidate_step, {});
+  for (; !walk_.at_end(); walk_.next()) {
+    const Scene scene = walk_.scene();
+    const EventPair at = walk_.events_of(walk_.current());
+    const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+    if (index == kNoIndex) continue;
+    const Event& event = on(scene.windows, side)->event(index);
+    if (event.kind != EventKind::op) continue;
+    (void)enter_alone(state_, scene, at,
+                      side == Side::reference ? event.position : last_position_, {},
+                      [&](Record& record) {
+                        record.evidence.missing_steps = true;
+                        record.finding.notes.push_back(fmt::format(
+                            "the {} goes on where the other run ends", name(side)));
+                      });
+    return true;
+  }
+  return false;
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/lane_walk.hpp"
+#include "compare/op_judge.hpp"
+#include "compare/rank_state.hpp"
+#include "compare/sequence_watch.hpp"
+
+namespace ulpscope::comparison {
+
+/// Asks that everything up to `position` of a lane of `side` is compared first, because something
+/// that is about to be compared reads what was written there.
+using Ensure = std::function<void(Side, std::uint32_t lane, std::uint64_t position)>;
+
+/// Compares one lane of both runs, step by step, entry by entry. Either run may lack the lane: what
+/// the other has there stands alone.
+class LaneComparison {
+ public:
+  LaneComparison(RankState& state, const Both<std::optional<Lane>>& lanes);
+
+  [[nodiscard]] LaneWalk& walk() noexcept { return walk_; }
+  [[nodiscard]] const LaneWalk& walk() const noexcept { return walk_; }
+
+  void begin_step(std::int64_t step, std::int64_t candidate_step, ForwardId forward);
+  /// Compares the next entry; false when the step is done with.
+  bool advance(const Ensure& ensure);
+  void end_step();
+  /// An entry is being compared: calls that lead back here must not enter it again.
+  [[nodiscard]] bool busy() const noexcept { return busy_; }
+
+  /// Enters the finding that `side` has steps which the other run lacks, at the first op of the
+  /// first of them. False where the lane has no op there.
+  bool report_missing_steps(Side side, std::int64_t step, std::int64_t candidate_step);
+
+ private:
+  void ensure_inputs(const Entry& entry, const Ensure& ensure) const;
+  void compare_partners(const Scene& scene, EventPair at, bool op);
+  void leave_alone(const Scene& scene);
+  void enter_stretch(const Scene& scene);
+  [[nodiscard]] std::size_t end_of_stretch() const;
+  [[nodiscard]] bool cut_off(std::size_t end) const;
+  [[nodiscard]] bool ignored(const Event& event) const;
+  void count_alone(const Scene& scene, EventPair at, bool op);
+
+  void pass_neighbour(const Scene& scene, EventPair at, Outcome outcome, std::size_t new_records);
+  void add_history(const Event& event, std::uint64_t occurrence, std::size_t new_records);
+
+  /// The ops that stand alone between two partners.
+  struct Stretch {
+    EventPair first;
+    Both<std::vector<std::string>> ops;
+    Both<std::vector<std::string>> names;  ///< of tensors that they touch
+    bool draws = false;
+  };
+  [[nodiscard]] Stretch stretch(const Scene& scene) const;
+
+  struct NeighbourWanted {
+    std::size_t record = 0;
+    std::size_t left = 0;
+  };
+  struct Passed {
+    EventPair at;
+    Outcome outcome = Outcome::equal;
+  };
+
+  RankState& state_;
+  LaneWalk walk_;
+  OpJudge judge_;
+  SequenceWatch watch_;
+  bool busy_ = false;
+  std::size_t alone_until_ = 0;         ///< entries up to here belong to a finding already
+  Source alone_source_;
+  std::uint64_t last_position_ = 0;     ///< of the last partner in the reference lane
+  std::uint64_t generation_ = 0;
+  std::deque<Passed> passed_;
+  std::vector<NeighbourWanted> wanted_;
+};
+
+}  // namespace ulpscope::comparison

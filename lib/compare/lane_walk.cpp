@@ -1,0 +1,158 @@
+#include "compare/lane_walk.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ulpscope::comparison {
+namespace {
+
+/// Events of a lane held at a time. Steps of training programs are far below it.
+constexpr std::size_t kWindowEvents = std::size_t{1} << 16;
+/// A window in which nothing can be lined up grows to this before it is given up.
+constexpr std::size_t kLargestWindow = 4 * kWindowEvents;
+/// Partners this close to the end of a piece may change when the next piece is known.
+constexpr std::size_t kUnsettledEntries = 256;
+
+}  // namespace
+
+LaneWalk::LaneWalk(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
+                   const Both<std::optional<Lane>>& lanes)
+    : runs_(runs), ranks_(ranks), lanes_(lanes) {
+  for (const Side side : kSides)
+    if (const auto& lane = on(lanes_, side))
+      on(readers_, side).emplace(*on(runs_, side), on(ranks_, side), lane->id);
+}
+
+Both<std::optional<std::int64_t>> LaneWalk::next_steps() const {
+  Both<std::optional<std::int64_t>> steps;
+  for (const Side side : kSides)
+    if (const auto& reader = on(readers_, side)) on(steps, side) = reader->step();
+  return steps;
+}
+
+std::uint64_t LaneWalk::skip(Side side, std::int64_t step) {
+  auto& reader = on(readers_, side);
+  return reader ? reader->skip(step) : 0;
+}
+
+void LaneWalk::begin(std::int64_t step, std::int64_t candidate_step, ForwardId forward) {
+  step_ = {step, candidate_step};
+  forward_ = std::move(forward);
+  waiting_ = {};
+  window_events_ = kWindowEvents;
+  load();
+}
+
+void LaneWalk::load() {
+  do {
+    read_windows();
+  } while (at_end() && more_);
+}
+
+void LaneWalk::read_windows() {
+  ++generation_;
+  Both<bool> last;
+  for (const Side side : kSides) {
+    auto& reader = on(readers_, side);
+    auto& events = on(waiting_, side);
+    const std::int64_t step = on(step_, side);
+    if (reader) reader->read(step, window_events_, events);
+    on(last, side) = !reader || !reader->step() || *reader->step() > step;
+    on(windows_, side) = std::make_unique<Window>(std::move(events), on(last, side));
+    events.clear();
+  }
+  const Both<std::uint32_t> ids{lanes_.reference ? lanes_.reference->id : 0,
+                                lanes_.candidate ? lanes_.candidate->id : 0};
+  WindowAlignment alignment = align(*windows_.reference, *windows_.candidate, ids, forward_);
+  entries_ = std::move(alignment.entries);
+  operations_ += alignment.operations;
+  for (const Side side : kSides)
+    on(partner_numbers_, side).assign(on(windows_, side)->items().size(), 0);
+  for (const Entry& entry : entries_) {
+    if (!entry.aligned()) continue;
+    partner_numbers_.reference[entry.reference] = std::uint64_t{entry.reference} + 1;
+    partner_numbers_.candidate[entry.candidate] = std::uint64_t{entry.reference} + 1;
+  }
+  cursor_ = 0;
+  committed_ = entries_.size();
+  more_ = !last.reference || !last.candidate;
+  if (more_) cut();
+  if (committed_ == entries_.size()) given_up_ += alignment.given_up;
+}
+
+/// Decides how far this piece of a long step is settled and keeps the rest for the next piece.
+void LaneWalk::cut() {
+  const auto last_aligned_before = [&](std::size_t end) {
+    while (end > 0 && !entries_[end - 1].aligned()) --end;
+    return end;
+  };
+  committed_ = last_aligned_before(entries_.size() - std::min(entries_.size(), kUnsettledEntries));
+  if (committed_ == 0) committed_ = last_aligned_before(entries_.size());
+
+  Both<std::uint32_t> settled;
+  if (committed_ > 0) {
+    settled = {entries_[committed_ - 1].reference + 1, entries_[committed_ - 1].candidate + 1};
+    if (committed_ < entries_.size() / 4) window_events_ *= 2;
+  } else if (entries_.empty() || window_events_ < kLargestWindow) {
+    window_events_ *= 2;
+  } else {
+    committed_ = entries_.size();
+    given_up_ += committed_;
+    for (const Side side : kSides)
+      on(settled, side) = static_cast<std::uint32_t>(on(windows_, side)->items().size());
+  }
+  for (const Side side : kSides)
+    on(waiting_, side) = on(windows_, side)->from_item(on(settled, side));
+}
+
+void LaneWalk::next() {
+  ++cursor_;
+  if (at_end() && more_) load();
+}
+
+bool LaneWalk::ends_here(Side side) const {
+  const auto& reader = on(readers_, side);
+  return !reader || (!reader->step() && on(windows_, side)->last());
+}
+
+Scene LaneWalk::scene() const {
+  Scene scene;
+  scene.runs = runs_;
+  scene.ranks = ranks_;
+  for (const Side side : kSides)
+    on(scene.lanes, side) = on(lanes_, side).value_or(Lane{});
+  scene.windows = {windows_.reference.get(), windows_.candidate.get()};
+  scene.step = step_.reference;
+  scene.candidate_step = step_.candidate;
+  return scene;
+}
+
+EventPair LaneWalk::events_of(const Entry& entry) const {
+  EventPair events;
+  if (entry.reference != kNoIndex)
+    events.reference = windows_.reference->items()[entry.reference].event;
+  if (entry.candidate != kNoIndex)
+    events.candidate = windows_.candidate->items()[entry.candidate].event;
+  return events;
+}
+
+bool LaneWalk::has_passed(Side side, std::uint64_t position) const {
+  const Window& window = *on(windows_, side);
+  for (std::size_t k = cursor_; k < entries_.size(); ++k) {
+    const std::uint32_t item =
+        side == Side::reference ? entries_[k].reference : entries_[k].candidate;
+    if (item == kNoIndex || !window.items()[item].op) continue;
+    return window.event(window.items()[item].event).position > position;
+  }
+  return at_end();
+}
+
+std::uint64_t LaneWalk::partner_number(Side side, std::uint64_t position) const {
+  if (on(windows_, side) == nullptr) return 0;
+  const Window& window = *on(windows_, side);
+  const std::uint32_t index = window.find(position);
+  if (index == kNoIndex || window.item_of(index) == kNoIndex) return 0;
+  return on(partner_numbers_, side)[window.item_of(index)];
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "compare/describe.hpp"
+#include "compare/lane_reader.hpp"
+#include "compare/window_alignment.hpp"
+
+namespace ulpscope::comparison {
+
+/// Walks one lane of both runs through one step after another, lined up entry by entry. A long step
+/// is read and lined up piece by piece. Either run may lack the lane.
+class LaneWalk {
+ public:
+  LaneWalk(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
+           const Both<std::optional<Lane>>& lanes);
+
+  /// The step of each side's next unread events.
+  [[nodiscard]] Both<std::optional<std::int64_t>> next_steps() const;
+  /// Passes over a step on one side and returns its number of events.
+  std::uint64_t skip(Side side, std::int64_t step);
+
+  /// Lines up the lane's events in a step, which each run has under a number of its own.
+  void begin(std::int64_t step, std::int64_t candidate_step, ForwardId forward);
+  [[nodiscard]] bool at_end() const noexcept { return cursor_ >= committed_; }
+  void next();
+
+  [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
+  [[nodiscard]] std::size_t cursor() const noexcept { return cursor_; }
+  [[nodiscard]] const Entry& current() const { return entries_[cursor_]; }
+  /// One past the last entry that the present windows settle.
+  [[nodiscard]] std::size_t committed() const noexcept { return committed_; }
+  /// Changes whenever windows are read: events and entries of before are gone then.
+  [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+  /// The lane of `side` holds nothing after the present windows, in this step and later ones.
+  [[nodiscard]] bool ends_here(Side side) const;
+
+  [[nodiscard]] Scene scene() const;
+  [[nodiscard]] EventPair events_of(const Entry& entry) const;
+
+  /// True once everything of `side` up to `position` is behind the cursor.
+  [[nodiscard]] bool has_passed(Side side, std::uint64_t position) const;
+  /// A number for the partners that the event at `position` belongs to, the same on both sides; 0
+  /// where it has no partner in the present windows.
+  [[nodiscard]] std::uint64_t partner_number(Side side, std::uint64_t position) const;
+
+  [[nodiscard]] const std::optional<Lane>& lane(Side side) const { return on(lanes_, side); }
+  [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_; }
+  [[nodiscard]] std::uint64_t operations() const noexcept { return operations_; }
+
+ private:
+  void load();
+  void read_windows();
+  void cut();
+
+  Both<const Run*> runs_;
+  Both<std::uint32_t> ranks_;
+  Both<std::optional<Lane>> lanes_;
+  Both<std::optional<LaneReader>> readers_;
+
+  Both<std::int64_t> step_;
+  ForwardId forward_;
+  Both<std::vector<HeldEvent>> waiting_;
+  Both<std::unique_ptr<Window>> windows_;
+  std::vector<Entry> entries_;
+  Both<std::vector<std::uint64_t>> partner_numbers_;  ///< by item
+  std::size_t cursor_ = 0;
+  std::size_t committed_ = 0;
+  std::size_t window_events_ = 0;
+  std::uint64_t generation_ = 0;
+  std::uint64_t given_up_ = 0;
+  std::uint64_t operations_ = 0;
+  bool more_ = false;
+};
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,570 @@
+#include "compare/op_judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "compare/hash.hpp"
+#include "compare/tensor_bytes.hpp"
+#include "compare/words.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] std::uint32_t flags_of(const Slot* slot) noexcept { return slot ? slot->flags : 0; }
+
+[[nodiscard]] bool either(const SlotPair& slot, std::uint32_t flag) noexcept {
+  return (flags_of(slot.reference) | flags_of(slot.candidate)) & flag;
+}
+
+[[nodiscard]] bool both(const SlotPair& slot, std::uint32_t flag) noexcept {
+  return flags_of(slot.reference) & flags_of(slot.candidate) & flag;
+}
+
+/// A number whose text is short was written by a person; one with all its digits was computed.
+[[nodiscard]] bool looks_computed(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  constexpr std::size_t kComputedLength = 12;
+  return error == std::errc{} && end == text.data() + text.size() &&
+         text.size() >= kComputedLength;
+}
+
+[[nodiscard]] FindingKind kind_of_fresh(const SlotPair& slot) {
+  if (slot.match == Match::metadata) return FindingKind::metadata;
+  if (either(slot, slot_flag::changed))
+    return both(slot, slot_flag::changed) ? FindingKind::data : FindingKind::write;
+  const bool named = either(slot, slot_flag::parameter | slot_flag::buffer) ||
+                     !slot.reference->name.empty() || !slot.candidate->name.empty();
+  if (either(slot, slot_flag::unproduced) && named) return FindingKind::parameter;
+  return FindingKind::data;
+}
+
+/// Inputs that differ, as a key: which arguments they are.
+[[nodiscard]] std::uint64_t slots_key(const std::vector<const SlotPair*>& slots) {
+  KeyHash hash;
+  for (const SlotPair* slot : slots)
+    hash.add(std::uint64_t{static_cast<std::uint8_t>(slot->role())} << 32 |
+             std::uint64_t{slot->any().index} << 16 | slot->any().element);
+  return hash.value();
+}
+
+[[nodiscard]] bool draws_inside(const Window& window, std::uint32_t index) {
+  for (std::uint32_t inner = index + 1; inner < window.end(index); ++inner)
+    if (drew(window.event(inner))) return true;
+  return false;
+}
+
+}  // namespace
+
+const Event& OpJudge::event(Side side) const {
+  return on(scene_.windows, side)->event(side == Side::reference ? at_.reference : at_.candidate);
+}
+
+void OpJudge::found(const Source& source) {
+  judgement_.outcome = Outcome::found;
+  if (!source_) source_ = source;
+}
+
+void OpJudge::propagated(const Source& source) {
+  state_.book.make_diverging(source);
+  if (judgement_.outcome == Outcome::equal) judgement_.outcome = Outcome::propagated;
+  if (!source_) source_ = source;
+}
+
+void OpJudge::begin(const Scene& scene, EventPair at) {
+  scene_ = scene;
+  at_ = at;
+  judgement_ = {};
+  source_.reset();
+  inputs_differ_ = false;
+  rng_differs_ = false;
+  compare_slots(event(Side::reference), event(Side::candidate), slots_);
+  arguments_ = compare_arguments(event(Side::reference), event(Side::candidate));
+  count_values();
+}
+
+void OpJudge::count_values() {
+  NotCompared& aside = state_.totals.coverage.not_compared;
+  for (const SlotPair& slot : slots_) {
+    if (was_compared(slot.match)) ++judgement_.compared;
+    judgement_.differs = judgement_.differs || is_difference(slot.match);
+    if (slot.match == Match::uninitialised) ++aside.uninitialised;
+    if (slot.match == Match::handle) ++aside.handle;
+    if (slot.match == Match::opaque) ++aside.opaque;
+    if (slot.match == Match::layout) ++aside.layout;
+    if (slot.role() == Role::input) {
+      for (const Side side : kSides) {
+        const Slot* one = side == Side::reference ? slot.reference : slot.candidate;
+        if (one == nullptr || !was_compared(slot.match)) continue;
+        ++on(state_.totals.reads, side);
+        if (one->flags & slot_flag::verified) ++on(state_.totals.verified, side);
+      }
+    }
+    if (slot.match == Match::differs)
+      state_.judge.differs(scene_.runs, scene_.ranks, *slot.reference, *slot.candidate);
+    else if (is_difference(slot.match))
+      state_.judge.differs_beyond_tolerance();
+  }
+  judgement_.differs = judgement_.differs || !arguments_.results.empty();
+  state_.totals.values += judgement_.compared;
+}
+
+Judgement OpJudge::judge(const Scene& scene, EventPair at) {
+  begin(scene, at);
+  compare_inside();
+  judge_rng();
+  judge_inputs();
+  if (!rng_differs_ && !inputs_differ_) judge_arguments();
+  if (!source_) judge_outputs();
+  if (!source_) judge_inside();
+  for (const ArgumentReport& result : arguments_.results)
+    state_.numbers.differ(result.reference.value_or(""), result.candidate.value_or(""));
+  note_placement();
+  spread();
+  return judgement_;
+}
+
+Judgement OpJudge::judge_boundary(const Scene& scene, EventPair at) {
+  begin(scene, at);
+  std::vector<const SlotPair*> fresh;
+  for (const SlotPair& slot : slots_) {
+    if (!is_difference(slot.match)) continue;
+    if (const auto source = known_difference(slot))
+      propagated(*source);
+    else if (slot.role() != Role::input && slot.match != Match::one_sided)
+      // What a scope read may have been written since by the ops inside; what it leaves was not.
+      fresh.push_back(&slot);
+  }
+  enter_each_kind(std::move(fresh));
+  return judgement_;
+}
+
+void OpJudge::compare_inside() {
+  inside_.compare(*scene_.windows.reference, *scene_.windows.candidate, at_);
+  inside_differing_.clear();
+  for (const EventPair& pair : inside_.pairs()) {
+    compare_slots(scene_.windows.reference->event(pair.reference),
+                  scene_.windows.candidate->event(pair.candidate), inner_slots_);
+    bool differs = false;
+    bool writes = false;
+    for (const SlotPair& slot : inner_slots_) {
+      differs = differs || (slot.role() != Role::input && is_difference(slot.match));
+      writes = writes || slot.role() == Role::mutated;
+    }
+    if (differs) inside_differing_.push_back(pair);
+    if (writes) add_inside_writes(inner_slots_);
+  }
+}
+
+/// Inner ops may write what the outer op was given without its schema saying so (the running
+/// statistics of a batch norm). Such writes count as the outer op's own.
+void OpJudge::add_inside_writes(const std::vector<SlotPair>& inner) {
+  for (const SlotPair& slot : inner) {
+    if (slot.role() != Role::mutated || !was_compared(slot.match)) continue;
+    const auto same_memory = [&](const SlotPair& outer) {
+      return outer.reference && outer.reference->storage == slot.reference->storage;
+    };
+    const bool given = std::any_of(slots_.begin(), slots_.end(), [&](const SlotPair& outer) {
+      return outer.role() == Role::input && same_memory(outer);
+    });
+    if (!given) continue;
+    // The last write inside is what the op leaves.
+    const auto known = std::find_if(slots_.begin(), slots_.end(), [&](const SlotPair& outer) {
+      return outer.role() != Role::input && same_memory(outer);
+    });
+    if (known == slots_.end())
+      slots_.push_back(slot);
+    else if (known->owner != &event(Side::reference))
+      *known = slot;
+    judgement_.differs = judgement_.differs || slot.match == Match::differs;
+  }
+}
+
+void OpJudge::judge_rng() {
+  const Window& reference = *scene_.windows.reference;
+  const Window& candidate = *scene_.windows.candidate;
+  EventPair shifted;
+  const auto look = [&](EventPair pair) {
+    const Event& a = reference.event(pair.reference);
+    const Event& b = candidate.event(pair.candidate);
+    if (!(a.flags & b.flags & event_flag::seeded)) return;
+    if (a.rng.before == b.rng.before) {
+      state_.rng.in_step(a, scene_.step);
+      if (a.rng.after != b.rng.after)
+        state_.rng.stream(a).last_common_draw += ", which took another amount in each run";
+      return;
+    }
+    if (!drew(a) && !drew(b)) return;
+    const bool deepest =
+        !draws_inside(reference, pair.reference) && !draws_inside(candidate, pair.candidate);
+    if (shifted.reference == kNoIndex && deepest) shifted = pair;
+  };
+  look(at_);
+  for (const EventPair& pair : inside_.pairs()) look(pair);
+  if (shifted.reference == kNoIndex && !inside_.same()) {
+    // The draws inside cannot be told apart: the op as a whole stands for them.
+    const Event& a = event(Side::reference);
+    const Event& b = event(Side::candidate);
+    if ((a.flags & b.flags & event_flag::seeded) && a.rng.before != b.rng.before &&
+        (drew(a) || drew(b)))
+      shifted = at_;
+  }
+  if (shifted.reference == kNoIndex) return;
+
+  rng_differs_ = true;
+  const Event& a = reference.event(shifted.reference);
+  RngTracker::Stream& stream = state_.rng.stream(a);
+  if (stream.shifted) return propagated(stream.source);
+  stream.source = enter_finding(
+      state_, FindingKind::rng, scene_, shifted, at_, {}, [&](Record& record) {
+        record.evidence.seeded_lanes_share = shares_generator(a);
+        record.evidence.draws = stream.draws;
+        record.evidence.more_draws = stream.more_draws;
+        record.evidence.last_common_draw = stream.last_common_draw;
+        compare_slots(a, candidate.event(shifted.candidate), inner_slots_);
+        add_tensors(record, inner_slots_);
+        const Event& b = candidate.event(shifted.candidate);
+        record.finding.notes.push_back(
+            a.rng.seed == b.rng.seed
+                ? fmt::format("the generator's seed is {} in both runs, its state is not the same",
+                              a.rng.seed)
+                : fmt::format("the generator's seed is {} and {}", a.rng.seed, b.rng.seed));
+        if (!stream.last_common_draw.empty())
+          record.finding.notes.push_back("the last draw from equal states was " +
+                                         stream.last_common_draw);
+      });
+  stream.shifted = true;
+  found(stream.source);
+}
+
+/// Several threads of the role draw from the default generator.
+bool OpJudge::shares_generator(const Event& seeded) const {
+  const LaneRole role = scene_.lanes.reference.role;
+  if (seeded.flags & event_flag::explicit_generator) return false;
+  if (role != LaneRole::worker && role != LaneRole::thread) return false;
+  const auto lanes = scene_.runs.reference->lanes(scene_.ranks.reference);
+  return std::count_if(lanes.begin(), lanes.end(),
+                       [&](const Lane& lane) { return lane.role == role; }) > 1;
+}
+
+std::optional<Source> OpJudge::known_difference(const SlotPair& slot) {
+  std::optional<Source> source;
+  if (slot.reference) source = state_.taint.reference.find(*slot.reference, scene_.step);
+  if (!source && slot.candidate)
+    source = state_.taint.candidate.find(*slot.candidate, scene_.step);
+  return source;
+}
+
+void OpJudge::judge_inputs() {
+  std::vector<const SlotPair*> fresh;
+  for (const SlotPair& slot : slots_) {
+    if (slot.role() != Role::input || !is_difference(slot.match)) continue;
+    if (const auto source = known_difference(slot)) {
+      inputs_differ_ = true;
+      propagated(*source);
+    } else if (slot.match != Match::one_sided && !either(slot, slot_flag::wrapped_number)) {
+      inputs_differ_ = true;
+      fresh.push_back(&slot);
+    }
+  }
+  enter_each_kind(std::move(fresh));
+}
+
+void OpJudge::enter_each_kind(std::vector<const SlotPair*> fresh) {
+  while (!fresh.empty()) {
+    const FindingKind kind = kind_of_fresh(*fresh.front());
+    std::vector<const SlotPair*> of_kind;
+    std::erase_if(fresh, [&](const SlotPair* slot) {
+      if (kind_of_fresh(*slot) != kind) return false;
+      of_kind.push_back(slot);
+      return true;
+    });
+    enter_fresh(kind, of_kind);
+  }
+}
+
+void OpJudge::enter_fresh(FindingKind kind, const std::vector<const SlotPair*>& fresh) {
+  const Source source = enter_finding(
+      state_, kind, scene_, at_, at_, {slots_key(fresh)}, [&](Record& record) {
+        add_tensors(record, slots_);
+        for (const SlotPair* slot : fresh) describe_fresh(record, kind, *slot);
+      });
+  for (const SlotPair* slot : fresh) {
+    state_.taint.reference.taint(*slot->reference, source, scene_.step);
+    state_.taint.candidate.taint(*slot->candidate, source, scene_.step);
+    if (kind != FindingKind::data) continue;
+    ++state_.totals.data_values;
+    for (const Side side : kSides) {
+      const Slot& one = side == Side::reference ? *slot->reference : *slot->candidate;
+      Digest& sum = on(state_.totals.data, side);
+      const std::uint64_t key = KeyHash().add(one.digest).value();
+      sum.high += key;
+      sum.low += KeyHash().add(key).value();
+    }
+  }
+  found(source);
+}
+
+void OpJudge::describe_fresh(Record& record, FindingKind kind, const SlotPair& slot) const {
+  const std::string name = tensor_name(*slot.owner, slot.any());
+  const std::string called = name.empty() ? "this value" : name;
+  auto& notes = record.finding.notes;
+  Evidence& evidence = record.evidence;
+  const auto writers = [&](Side side) {
+    return writer_words(scene_, side, side == Side::reference ? *slot.reference : *slot.candidate);
+  };
+  if (kind == FindingKind::metadata) {
+    const Geometry& a = *slot.reference->geometry;
+    const Geometry& b = *slot.candidate->geometry;
+    if (a.dtype != b.dtype)
+      notes.push_back(fmt::format("{} is {} in the reference and {} in the candidate", called,
+                                  ulpscope::name(a.dtype), ulpscope::name(b.dtype)));
+    return;
+  }
+  if (kind == FindingKind::write) {
+    const Side side =
+        slot.reference->flags & slot_flag::changed ? Side::reference : Side::candidate;
+    evidence.written_as.reference = written_as(scene_, Side::reference, *slot.reference);
+    evidence.written_as.candidate = written_as(scene_, Side::candidate, *slot.candidate);
+    const std::string writer = writers(side);
+    notes.push_back(fmt::format("{} changed in the {} since its last recorded write{}", called,
+                                comparison::name(side), writer.empty() ? "" : " (" + writer + ")"));
+    notes.push_back(fmt::format("{} is the first op that reads it since",
+                                event(Side::reference).op));
+    return;
+  }
+  if (either(slot, slot_flag::changed)) {
+    evidence.changed_in_both = true;
+    notes.push_back(fmt::format("{} was written outside of recorded ops in both runs", called));
+    return;
+  }
+  if (either(slot, slot_flag::uninitialised)) {
+    evidence.uninitialised = true;
+    const Side side = slot.reference->flags & slot_flag::uninitialised ? Side::reference
+                                                                       : Side::candidate;
+    evidence.factory = factory_words(
+        scene_, side, event(side), side == Side::reference ? *slot.reference : *slot.candidate);
+    notes.push_back(fmt::format(
+        "{} reads memory that no recorded op wrote{}", called,
+        evidence.factory.empty() ? "" : ", handed out by " + evidence.factory));
+    return;
+  }
+  if (either(slot, slot_flag::unproduced)) {
+    notes.push_back(fmt::format("no recorded op produced {}", called));
+    return;
+  }
+  const std::string writer = writers(Side::reference);
+  if (!writer.empty()) notes.push_back(fmt::format("{} was {}", called, writer));
+}
+
+bool OpJudge::derived(const ArgumentReport& argument) const {
+  if (!state_.numbers.any() || !argument.reference || !argument.candidate) return false;
+  return state_.numbers.contains(*argument.reference, *argument.candidate) ||
+         (looks_computed(*argument.reference) && looks_computed(*argument.candidate));
+}
+
+std::optional<Both<std::string>> OpJudge::numbers_of(const SlotPair& slot) const {
+  const auto bytes = tensor_bytes(scene_.runs, scene_.ranks,
+                                  {slot.reference->digest, slot.candidate->digest},
+                                  {*slot.reference->geometry, *slot.candidate->geometry});
+  if (!bytes) return std::nullopt;
+  const Difference apart = difference(bytes->dtype, bytes->shape, bytes->strides,
+                                      bytes->bytes.reference, bytes->bytes.candidate);
+  if (!apart.worst) return std::nullopt;
+  return Both<std::string>{apart.worst->reference, apart.worst->candidate};
+}
+
+void OpJudge::judge_arguments() {
+  std::vector<ArgumentReport> reports = arguments_.values;
+  bool wrapped = false;
+  bool unknown = false;
+  for (const SlotPair& slot : slots_) {
+    if (slot.role() != Role::input) continue;
+    const std::string name = tensor_name(*slot.owner, slot.any());
+    if (slot.match == Match::one_sided) {
+      const auto words = [](const Slot* one) {
+        return std::string(one && !(one->flags & slot_flag::undefined) ? "Tensor" : "None");
+      };
+      reports.push_back({name, words(slot.reference), words(slot.candidate)});
+    } else if (slot.match == Match::differs && either(slot, slot_flag::wrapped_number)) {
+      wrapped = true;
+      const auto numbers = numbers_of(slot);
+      unknown = unknown || !numbers;
+      const std::string digests_only = "(a number; only its digest was recorded)";
+      reports.push_back({name, numbers ? numbers->reference : digests_only,
+                         numbers ? numbers->candidate : digests_only});
+    }
+  }
+  if (reports.empty()) return;
+  const bool from_host =
+      (unknown && state_.numbers.any()) ||
+      std::all_of(reports.begin(), reports.end(),
+                  [&](const ArgumentReport& argument) { return derived(argument); });
+  if (from_host) {
+    if (judgement_.outcome == Outcome::equal) judgement_.outcome = Outcome::propagated;
+    source_ = Source{};
+    return;
+  }
+  KeyHash texts;
+  for (const ArgumentReport& report : reports)
+    texts.add(report.name)
+        .add(report.reference.value_or(""))
+        .add(report.candidate.value_or(""));
+  const bool in_optimizer = event(Side::reference).flags & event_flag::in_optimizer;
+  found(enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
+                      {texts.value(), !in_optimizer}, [&](Record& record) {
+                        record.finding.arguments = reports;
+                        record.evidence.wrapped_number = wrapped;
+                        add_tensors(record, slots_);
+                      }));
+}
+
+void OpJudge::judge_outputs() {
+  const auto changed_shape = std::find_if(slots_.begin(), slots_.end(), [](const SlotPair& slot) {
+    return slot.role() != Role::input &&
+           (slot.match == Match::metadata || slot.match == Match::one_sided);
+  });
+  if (changed_shape != slots_.end()) {
+    found(enter_finding(state_, FindingKind::metadata, scene_, at_, at_, {}, [&](Record& record) {
+      add_tensors(record, slots_);
+      if (changed_shape->match == Match::metadata)
+        describe_fresh(record, FindingKind::metadata, *changed_shape);
+    }));
+    return;
+  }
+  const bool differs = std::any_of(slots_.begin(), slots_.end(), [](const SlotPair& slot) {
+    return slot.role() != Role::input && slot.match == Match::differs;
+  });
+  const bool threw = (event(Side::reference).flags ^ event(Side::candidate).flags) &
+                     event_flag::threw;
+  if (!differs && !threw && arguments_.results.empty()) return;
+
+  const Origin origin = find_origin(*scene_.windows.reference, *scene_.windows.candidate, at_);
+  found(enter_finding(
+      state_, FindingKind::origin, scene_, origin.at, at_, {}, [&](Record& record) {
+        record.evidence.inside_differs = origin.inside_differs;
+        record.finding.arguments = arguments_.results;
+        if (origin.at.reference == at_.reference) {
+          add_tensors(record, slots_);
+        } else {
+          compare_slots(scene_.windows.reference->event(origin.at.reference),
+                        scene_.windows.candidate->event(origin.at.candidate), inner_slots_);
+          add_tensors(record, inner_slots_);
+        }
+        if (threw) {
+          const Side side = event(Side::reference).flags & event_flag::threw ? Side::reference
+                                                                             : Side::candidate;
+          record.finding.notes.push_back(
+              fmt::format("the op ended with an exception in the {}", comparison::name(side)));
+        }
+      }));
+}
+
+/// What differs only inside is kept back until its effect is read: the op's own results are equal.
+void OpJudge::judge_inside() {
+  if (inside_differing_.empty() && inside_.same()) return;
+  const Window& reference = *scene_.windows.reference;
+  const Window& candidate = *scene_.windows.candidate;
+  EventPair first;
+  if (!inside_differing_.empty()) {
+    first = inside_differing_.front();
+    if (!same_inputs(reference.event(first.reference), candidate.event(first.candidate)))
+      first = at_;
+  }
+  Origin origin{at_, true};
+  if (first.reference != kNoIndex && first.reference != at_.reference)
+    origin = find_origin(reference, candidate, first);
+  source_ = enter_finding(
+      state_, FindingKind::origin, scene_, origin.at, at_, {KeyHash().add("inside").value()},
+      [&](Record& record) {
+        record.listed = false;
+        record.finding.diverges = false;
+        record.evidence.inside_differs = origin.inside_differs;
+        compare_slots(reference.event(origin.at.reference),
+                      candidate.event(origin.at.candidate), inner_slots_);
+        add_tensors(record, inner_slots_);
+        record.finding.notes.push_back(
+            fmt::format("the results of {} itself are equal; what it kept aside is read later",
+                        event(Side::reference).op));
+      });
+}
+
+void OpJudge::spread_slot(const Slot* reference, const Slot* candidate, Match match) {
+  if (is_difference(match)) {
+    const Source source = source_.value_or(Source{});
+    if (reference) state_.taint.reference.taint(*reference, source, scene_.step);
+    if (candidate) state_.taint.candidate.taint(*candidate, source, scene_.step);
+  } else if (match == Match::equal) {
+    if (!state_.taint.reference.empty()) state_.taint.reference.clear(*reference);
+    if (!state_.taint.candidate.empty()) state_.taint.candidate.clear(*candidate);
+  }
+}
+
+void OpJudge::spread() {
+  const Window& reference = *scene_.windows.reference;
+  const Window& candidate = *scene_.windows.candidate;
+  const bool clean = state_.taint.reference.empty() && state_.taint.candidate.empty();
+  if (!clean)
+    for (const SlotPair& slot : slots_)
+      if (slot.role() == Role::input && slot.match == Match::equal)
+        spread_slot(slot.reference, slot.candidate, slot.match);
+  for (const EventPair& pair : clean ? inside_differing_ : inside_.pairs()) {
+    compare_slots(reference.event(pair.reference), candidate.event(pair.candidate), inner_slots_);
+    for (const SlotPair& slot : inner_slots_)
+      if (slot.role() != Role::input) spread_slot(slot.reference, slot.candidate, slot.match);
+  }
+  const Source source = source_.value_or(Source{});
+  for (const std::uint32_t index : inside_.alone().reference)
+    write_alone(scene_, Side::reference, index, source);
+  for (const std::uint32_t index : inside_.alone().candidate)
+    write_alone(scene_, Side::candidate, index, source);
+  for (const SlotPair& slot : slots_)
+    if (slot.role() != Role::input) spread_slot(slot.reference, slot.candidate, slot.match);
+}
+
+void OpJudge::write_alone(const Scene& scene, Side side, std::uint32_t index,
+                          const Source& source) {
+  constexpr std::uint32_t kWritesNothing = slot_flag::undefined | slot_flag::view |
+                                           slot_flag::uninitialised | slot_flag::scratch |
+                                           slot_flag::handle;
+  for (const Slot& slot : on(scene.windows, side)->event(index).slots)
+    if (slot.role != Role::input && !(slot.flags & kWritesNothing))
+      on(state_.taint, side).taint(slot, source, scene.step);
+}
+
+void OpJudge::note_placement() {
+  const Event& a = event(Side::reference);
+  if (a.flags & event_flag::view) return;
+  bool device = false;
+  bool layout = !arguments_.placement.empty();
+  for (const SlotPair& slot : slots_) {
+    if (!slot.reference || !slot.candidate || !slot.reference->geometry ||
+        !slot.candidate->geometry || either(slot, slot_flag::undefined))
+      continue;
+    const Geometry& left = *slot.reference->geometry;
+    const Geometry& right = *slot.candidate->geometry;
+    device = device || left.device_type != right.device_type;
+    layout = layout || (left.sizes == right.sizes && left.strides != right.strides &&
+                        left.layout == right.layout && !same_memory_order(left, right));
+  }
+  device = device && !state_.device_noted;
+  layout = layout && std::find(state_.layout_noted.begin(), state_.layout_noted.end(), a.op) ==
+                         state_.layout_noted.end();
+  if (!device && !layout) return;
+  if (device) state_.device_noted = true;
+  if (layout) state_.layout_noted.emplace_back(a.op);
+  enter_finding(state_, FindingKind::metadata, scene_, at_, at_,
+                {KeyHash().add("placement").value()}, [&](Record& record) {
+                  record.finding.diverges = false;
+                  record.finding.arguments = arguments_.placement;
+                  add_tensors(record, slots_);
+                  record.finding.notes.emplace_back(
+                      device ? "the runs use different devices"
+                             : "the tensors are laid out differently in memory");
+                });
+}
+
+}  // namespace ulpscope::comparison

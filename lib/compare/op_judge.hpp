@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/describe.hpp"
+#include "compare/finding_writer.hpp"
+#include "compare/op_comparison.hpp"
+#include "compare/rank_state.hpp"
+
+namespace ulpscope::comparison {
+
+enum class Outcome : std::uint8_t {
+  equal,
+  found,       ///< something parts here
+  propagated,  ///< differs because of what parted before
+};
+
+struct Judgement {
+  Outcome outcome = Outcome::equal;
+  bool differs = false;        ///< a value that it read or left is unequal
+  std::uint64_t compared = 0;  ///< digests that stood against each other
+};
+
+/// Decides about one op (or another event that holds values) that both runs have: are they equal,
+/// do they part here and how, or did they part before.
+class OpJudge {
+ public:
+  explicit OpJudge(RankState& state) : state_(state) {}
+
+  [[nodiscard]] Judgement judge(const Scene& scene, EventPair at);
+
+  /// Compares the values of a scope that ops ran inside: they prove equality or a difference, but
+  /// what parted is one of the ops.
+  [[nodiscard]] Judgement judge_boundary(const Scene& scene, EventPair at);
+
+  /// What ran inside the ops that were judged last.
+  [[nodiscard]] const InsideComparison& inside() const noexcept { return inside_; }
+
+  /// An op that only `side` has: what it writes differs from now on, because of `source`.
+  void write_alone(const Scene& scene, Side side, std::uint32_t event, const Source& source);
+
+ private:
+  void begin(const Scene& scene, EventPair at);
+  void count_values();
+  void judge_rng();
+  void judge_inputs();
+  void judge_arguments();
+  void judge_outputs();
+  void judge_inside();
+  void note_placement();
+  void spread();
+  void spread_slot(const Slot* reference, const Slot* candidate, Match match);
+
+  void found(const Source& source);
+  void propagated(const Source& source);
+
+  [[nodiscard]] const Event& event(Side side) const;
+  [[nodiscard]] std::optional<Source> known_difference(const SlotPair& slot);
+  [[nodiscard]] bool derived(const ArgumentReport& argument) const;
+  [[nodiscard]] bool shares_generator(const Event& seeded) const;
+  void enter_each_kind(std::vector<const SlotPair*> fresh);
+  void enter_fresh(FindingKind kind, const std::vector<const SlotPair*>& fresh);
+  void describe_fresh(Record& record, FindingKind kind, const SlotPair& slot) const;
+  [[nodiscard]] std::optional<Both<std::string>> numbers_of(const SlotPair& slot) const;
+  void compare_inside();
+  void add_inside_writes(const std::vector<SlotPair>& inner);
+
+  RankState& state_;
+  Scene scene_;
+  EventPair at_;
+  Judgement judgement_;
+  std::optional<Source> source_;  ///< why what is left here differs
+  bool inputs_differ_ = false;
+  bool rng_differs_ = false;
+  std::vector<SlotPair> slots_;
+  std::vector<SlotPair> inner_slots_;
+  InsideComparison inside_;
+  std::vector<EventPair> inside_differing_;  ///< pairs that leave something unequal
+  ArgumentDifferences arguments_;
+};
+
+}  // namespace ulpscope::comparison

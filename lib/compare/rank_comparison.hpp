@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/lane_comparison.hpp"
+#include "compare/rank_state.hpp"
+
+namespace ulpscope::comparison {
+
+/// Compares one rank of one run with one rank of another: all lanes, step by step, in the order in
+/// which data flows between the lanes.
+class RankComparison {
+ public:
+  RankComparison(const Run& reference, const Run& candidate, const Both<std::uint32_t>& ranks,
+                 const CompareOptions& options, FindingBook& book, Totals& totals,
+                 ValueJudge& judge);
+
+  void run();
+
+  /// Steps that only one run has, the other being over.
+  [[nodiscard]] const Both<std::uint64_t>& extra_steps() const noexcept { return extra_steps_; }
+  /// Steps inside the runs that only one of them recorded.
+  [[nodiscard]] std::uint64_t skipped_steps() const noexcept { return skipped_steps_; }
+  /// Steps that both runs have.
+  [[nodiscard]] std::uint64_t common_steps() const noexcept { return common_steps_; }
+  /// What could not be compared, in words.
+  [[nodiscard]] const std::vector<std::string>& unseen() const noexcept { return unseen_; }
+
+ private:
+  struct NextStep {
+    std::int64_t step = kSetup;  ///< in the reference's numbers
+    Both<bool> has{};
+  };
+  [[nodiscard]] std::optional<NextStep> next_step() const;
+  [[nodiscard]] std::int64_t to_candidate(std::int64_t step) const;
+  [[nodiscard]] std::int64_t to_reference(std::int64_t step) const;
+  [[nodiscard]] bool is_over(Side side) const;
+
+  void pair_lanes();
+  void pass_over_shifted_start();
+  void compare_step(std::int64_t step);
+  void ensure(Side side, std::uint32_t lane, std::uint64_t position);
+  [[nodiscard]] std::uint64_t forward_number(Side side, std::uint32_t lane,
+                                             std::uint64_t position) const;
+  void pass_over(Side side, std::int64_t step);
+  void end_with_extra_steps(Side side);
+
+  RankState state_;
+  std::vector<std::unique_ptr<LaneComparison>> lanes_;
+  Both<std::uint64_t> extra_steps_;
+  std::uint64_t skipped_steps_ = 0;
+  std::uint64_t common_steps_ = 0;
+  std::vector<std::string> unseen_;
+};
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "compare/finding_book.hpp"
+#include "compare/rng_tracker.hpp"
+#include "compare/side.hpp"
+#include "compare/taint.hpp"
+#include "compare/value_judge.hpp"
+#include "ulpscope/compare.hpp"
+
+namespace ulpscope::comparison {
+
+/// Numbers that the program read out of tensors and that differ between the runs. What is computed
+/// from them reaches later ops as arguments.
+class HostNumbers {
+ public:
+  void differ(const std::string& reference, const std::string& candidate);
+  [[nodiscard]] bool any() const noexcept { return !known_.empty(); }
+  [[nodiscard]] bool contains(const std::string& reference, const std::string& candidate) const;
+
+ private:
+  static constexpr std::size_t kKept = 64;
+  std::deque<std::pair<std::string, std::string>> known_;
+};
+
+/// In which steps each op of the program gave identical results until the first time it did not.
+class History {
+ public:
+  struct Past {
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+    std::uint64_t steps = 0;
+    bool broken = false;
+  };
+
+  /// The op with this key comes up (again) in `step`. Gives its number among those of the step.
+  std::uint64_t occurrence(std::uint64_t key, std::int64_t step);
+  [[nodiscard]] const Past* past(std::uint64_t occurrence) const;
+  void equal(std::uint64_t occurrence, std::int64_t step);
+  void differs(std::uint64_t occurrence);
+
+ private:
+  struct Count {
+    std::int64_t step = kSetup;
+    std::uint64_t count = 0;
+  };
+  std::unordered_map<std::uint64_t, Count> counts_;
+  std::unordered_map<std::uint64_t, Past> pasts_;
+};
+
+/// What the whole comparison adds up.
+struct Totals {
+  Coverage coverage;
+  Propagated propagated;
+  Both<std::uint64_t> ops;          ///< outermost ops of the steps that both runs have
+  std::uint64_t aligned_ops = 0;    ///< outermost ops with a partner
+  std::uint64_t values = 0;         ///< digests that stood against each other
+  std::uint64_t given_up = 0;       ///< items in stretches too different to be searched
+  std::uint64_t cut_off = 0;        ///< stretches that go on where an incomplete run ended
+  Both<std::uint64_t> reads;        ///< inputs with a digest
+  Both<std::uint64_t> verified;     ///< those hashed again at the read
+  Both<Digest> data;                ///< order-free sum of the data that differed
+  std::uint64_t data_values = 0;    ///< how many values are in it
+  std::uint64_t operations = 0;     ///< steps that alignment took
+};
+
+/// What the lanes of one rank share while they are compared.
+struct RankState {
+  RankState(const Run& reference, const Run& candidate, const Both<std::uint32_t>& rank_numbers,
+            const CompareOptions& compare_options, FindingBook& findings, Totals& sums,
+            ValueJudge& value_judge)
+      : runs{&reference, &candidate},
+        ranks(rank_numbers),
+        options(compare_options),
+        book(findings),
+        totals(sums),
+        judge(value_judge) {}
+
+  Both<const Run*> runs;
+  Both<std::uint32_t> ranks;
+  const CompareOptions& options;
+  FindingBook& book;
+  Totals& totals;
+  ValueJudge& judge;
+
+  Both<TaintTable> taint;
+  RngTracker rng;
+  HostNumbers numbers;
+  History history;
+  std::vector<std::string> layout_noted;  ///< ops whose other layout is already a finding
+  bool device_noted = false;
+};
+
+}  // namespace ulpscope::comparison

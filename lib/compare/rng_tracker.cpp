@@ -1,0 +1,37 @@
+#include "compare/rng_tracker.hpp"
+
+#include "compare/words.hpp"
+
+namespace ulpscope::comparison {
+
+RngTracker::Stream& RngTracker::stream(const Event& event) {
+  const bool explicit_generator = event.flags & event_flag::explicit_generator;
+  return streams_[{explicit_generator, event.rng.seed}];
+}
+
+void RngTracker::in_step(const Event& reference, std::int64_t step) {
+  Stream& current = stream(reference);
+  current.shifted = false;
+  current.draws.clear();
+  current.more_draws = 0;
+  if (drew(reference)) current.last_common_draw = event_words(reference, step);
+}
+
+void RngTracker::drew_alone(Side side, const Window& window, std::uint32_t event,
+                            std::int64_t step) {
+  for (std::uint32_t index = event; index < window.end(event); ++index) {
+    const Event& current = window.event(index);
+    if (!drew(current)) continue;
+    bool draws_inside = false;
+    for (std::uint32_t inner = index + 1; inner < window.end(index); ++inner)
+      draws_inside = draws_inside || drew(window.event(inner));
+    if (draws_inside) continue;
+    Stream& from = stream(current);
+    if (from.draws.size() < kDrawsKept)
+      from.draws.push_back({side, std::string(window.event(event).op), step, current.position});
+    else
+      ++from.more_draws;
+  }
+}
+
+}  // namespace ulpscope::comparison

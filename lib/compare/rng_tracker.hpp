@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compare/evidence.hpp"
+#include "compare/source.hpp"
+#include "compare/window.hpp"
+
+namespace ulpscope::comparison {
+
+/// True where a seeded op took numbers from its generator.
+[[nodiscard]] inline bool drew(const Event& event) noexcept {
+  return (event.flags & event_flag::seeded) && event.rng.before != event.rng.after;
+}
+
+/// Follows both runs' random streams, generator by generator: whether they are in step, and which
+/// draws only one run has made since they last were.
+class RngTracker {
+ public:
+  struct Stream {
+    bool shifted = false;  ///< a finding has said so
+    Source source;         ///< that finding
+    std::vector<Draw> draws;
+    std::uint64_t more_draws = 0;
+    std::string last_common_draw;
+  };
+
+  /// The stream that an event draws from.
+  [[nodiscard]] Stream& stream(const Event& event);
+
+  /// Both runs are at the same state before `reference`.
+  void in_step(const Event& reference, std::int64_t step);
+
+  /// Notes the draws of an item that only `side` has.
+  void drew_alone(Side side, const Window& window, std::uint32_t event, std::int64_t step);
+
+ private:
+  static constexpr std::size_t kDrawsKept = 8;
+
+  std::map<std::pair<bool, std::uint64_t>, Stream> streams_;
+};
+
+}  // namespace ulpscope::comparison

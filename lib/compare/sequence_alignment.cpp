@@ -1,0 +1,309 @@
+#include "compare/sequence_alignment.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "compare/hash.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+using Elements = std::vector<SequenceElement>;
+using Pair = std::pair<std::uint32_t, std::uint32_t>;
+
+/// Half-open ranges of both sequences.
+struct Stretch {
+  std::uint32_t a = 0;
+  std::uint32_t a_end = 0;
+  std::uint32_t b = 0;
+  std::uint32_t b_end = 0;
+
+  [[nodiscard]] std::uint32_t a_size() const noexcept { return a_end - a; }
+  [[nodiscard]] std::uint32_t b_size() const noexcept { return b_end - b; }
+  [[nodiscard]] bool one_sided() const noexcept { return a == a_end || b == b_end; }
+};
+
+/// Where two searches from both ends of a stretch meet on a shortest edit script.
+struct Middle {
+  std::int64_t a = 0;
+  std::int64_t b = 0;
+  std::int64_t a_end = 0;
+  std::int64_t b_end = 0;
+  std::int64_t edits = 0;
+};
+
+class Aligner {
+ public:
+  Aligner(const Elements& a, const Elements& b, const AlignmentLimits& limits)
+      : a_(a), b_(b), limits_(limits), a_values_(value_keys(a)), b_values_(value_keys(b)) {}
+
+  [[nodiscard]] SequenceAlignment run() {
+    align_by_value({0, static_cast<std::uint32_t>(a_.size()), 0,
+                    static_cast<std::uint32_t>(b_.size())});
+    std::sort(result_.pairs.begin(), result_.pairs.end());
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] static std::vector<std::uint64_t> value_keys(const Elements& elements) {
+    std::vector<std::uint64_t> keys;
+    keys.reserve(elements.size());
+    for (const SequenceElement& e : elements)
+      keys.push_back(KeyHash().add(e.structure).add(e.inputs).add(e.outputs).value());
+    return keys;
+  }
+
+  [[nodiscard]] bool same_value(std::uint32_t i, std::uint32_t j) const {
+    return a_values_[i] == b_values_[j];
+  }
+  [[nodiscard]] bool same_structure(std::uint32_t i, std::uint32_t j) const {
+    return a_[i].structure == b_[j].structure;
+  }
+
+  void pair(std::uint32_t i, std::uint32_t j) { result_.pairs.emplace_back(i, j); }
+
+  /// Pairs what is the same at both ends and returns what is left between.
+  template <class Same>
+  [[nodiscard]] Stretch strip(Stretch s, Same same) {
+    while (!s.one_sided() && same(s.a, s.b)) {
+      pair(s.a++, s.b++);
+      ++result_.operations;
+    }
+    while (!s.one_sided() && same(s.a_end - 1, s.b_end - 1)) {
+      pair(--s.a_end, --s.b_end);
+      ++result_.operations;
+    }
+    return s;
+  }
+
+  void align_by_value(Stretch s) {
+    s = strip(s, [&](auto i, auto j) { return same_value(i, j); });
+    if (s.one_sided() || solve_small(s)) return;
+    const auto value_a = [&](std::uint32_t i) { return a_values_[i]; };
+    const auto value_b = [&](std::uint32_t j) { return b_values_[j]; };
+    const auto anchors = unique_anchors(s, value_a, value_b);
+    if (anchors.empty()) {
+      align_by_structure(s);
+    } else {
+      between(s, anchors, [&](Stretch inner) { align_by_structure(inner); });
+    }
+  }
+
+  void align_by_structure(Stretch s) {
+    s = strip(s, [&](auto i, auto j) { return same_value(i, j); });
+    if (s.one_sided() || solve_small(s)) return;
+    const auto structure_a = [&](std::uint32_t i) { return a_[i].structure; };
+    const auto structure_b = [&](std::uint32_t j) { return b_[j].structure; };
+    const auto anchors = unique_anchors(s, structure_a, structure_b);
+    if (anchors.empty()) {
+      search(s);
+    } else {
+      between(s, anchors, [&](Stretch inner) {
+        if (!inner.one_sided() && !solve_small(inner)) search(inner);
+      });
+    }
+  }
+
+  /// Pairs the anchors and hands each stretch between them to `solve`.
+  template <class Solve>
+  void between(const Stretch& s, const std::vector<Pair>& anchors, Solve solve) {
+    Stretch inner = s;
+    for (const auto& [i, j] : anchors) {
+      solve(Stretch{inner.a, i, inner.b, j});
+      pair(i, j);
+      inner.a = i + 1;
+      inner.b = j + 1;
+    }
+    solve(inner);
+  }
+
+  /// Elements whose key stands exactly once in each range, thinned to a longest chain that ascends
+  /// on both sides.
+  template <class KeyA, class KeyB>
+  [[nodiscard]] std::vector<Pair> unique_anchors(const Stretch& s, KeyA key_a, KeyB key_b) {
+    struct Seen {
+      std::uint32_t index = 0;
+      std::uint32_t in_a = 0;
+      std::uint32_t in_b = 0;
+    };
+    std::unordered_map<std::uint64_t, Seen> seen;
+    seen.reserve(s.a_size());
+    for (std::uint32_t i = s.a; i < s.a_end; ++i) {
+      Seen& entry = seen[key_a(i)];
+      entry.index = i;
+      ++entry.in_a;
+    }
+    for (std::uint32_t j = s.b; j < s.b_end; ++j)
+      if (const auto at = seen.find(key_b(j)); at != seen.end()) ++at->second.in_b;
+    result_.operations += s.a_size() + s.b_size();
+
+    std::vector<Pair> unique;
+    for (std::uint32_t j = s.b; j < s.b_end; ++j) {
+      const auto at = seen.find(key_b(j));
+      if (at != seen.end() && at->second.in_a == 1 && at->second.in_b == 1)
+        unique.emplace_back(at->second.index, j);
+    }
+    return longest_ascending(unique);
+  }
+
+  [[nodiscard]] std::vector<Pair> longest_ascending(const std::vector<Pair>& pairs) {
+    std::vector<std::size_t> tails;  // index of the pair that ends the best chain of each length
+    std::vector<std::size_t> before(pairs.size(), pairs.size());
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+      const auto at = std::lower_bound(
+          tails.begin(), tails.end(), pairs[k].first,
+          [&](std::size_t tail, std::uint32_t value) { return pairs[tail].first < value; });
+      if (at != tails.begin()) before[k] = *(at - 1);
+      if (at == tails.end())
+        tails.push_back(k);
+      else
+        *at = k;
+    }
+    result_.operations += pairs.size();
+    std::vector<Pair> chain;
+    for (std::size_t k = tails.empty() ? pairs.size() : tails.back(); k < pairs.size();
+         k = before[k])
+      chain.push_back(pairs[k]);
+    std::reverse(chain.begin(), chain.end());
+    return chain;
+  }
+
+  [[nodiscard]] int weight(std::uint32_t i, std::uint32_t j) const {
+    if (!same_structure(i, j)) return 0;
+    const SequenceElement& x = a_[i];
+    const SequenceElement& y = b_[j];
+    if (x.marker) return 1;
+    int weight = 4;
+    if (x.inputs != 0 && x.inputs == y.inputs) weight += 3;
+    if (x.outputs != 0 && x.outputs == y.outputs) weight += 3;
+    return weight;
+  }
+
+  /// The heaviest alignment of a stretch that is small enough to look at every combination.
+  bool solve_small(const Stretch& s) {
+    if (s.one_sided()) return true;
+    const std::size_t rows = s.a_size();
+    const std::size_t columns = s.b_size();
+    if (rows > limits_.exact_cells / columns) return false;
+    const std::size_t width = columns + 1;
+    std::vector<std::int32_t> best((rows + 1) * width, 0);
+    for (std::size_t i = rows; i-- > 0;) {
+      for (std::size_t j = columns; j-- > 0;) {
+        const int w = weight(s.a + static_cast<std::uint32_t>(i), s.b + static_cast<std::uint32_t>(j));
+        std::int32_t value = std::max(best[(i + 1) * width + j], best[i * width + j + 1]);
+        if (w > 0) value = std::max(value, best[(i + 1) * width + j + 1] + w);
+        best[i * width + j] = value;
+      }
+    }
+    result_.operations += rows * columns;
+    for (std::size_t i = 0, j = 0; i < rows && j < columns;) {
+      const std::uint32_t x = s.a + static_cast<std::uint32_t>(i);
+      const std::uint32_t y = s.b + static_cast<std::uint32_t>(j);
+      const int w = weight(x, y);
+      if (w > 0 && best[i * width + j] == best[(i + 1) * width + j + 1] + w) {
+        pair(x, y);
+        ++i;
+        ++j;
+      } else if (best[i * width + j] == best[(i + 1) * width + j]) {
+        ++i;
+      } else {
+        ++j;
+      }
+    }
+    return true;
+  }
+
+  /// Myers' shortest edit script in linear space, on structure alone.
+  void search(Stretch s) {
+    s = strip(s, [&](auto i, auto j) { return same_structure(i, j); });
+    if (s.one_sided() || solve_small(s)) return;
+    const std::optional<Middle> middle = find_middle(s);
+    if (!middle) {
+      result_.given_up += s.a_size() + s.b_size();
+      return;
+    }
+    const auto at_a = s.a + static_cast<std::uint32_t>(middle->a);
+    const auto at_b = s.b + static_cast<std::uint32_t>(middle->b);
+    const auto end_a = s.a + static_cast<std::uint32_t>(middle->a_end);
+    const auto end_b = s.b + static_cast<std::uint32_t>(middle->b_end);
+    search({s.a, at_a, s.b, at_b});
+    for (std::uint32_t k = 0; k < end_a - at_a; ++k) pair(at_a + k, at_b + k);
+    search({end_a, s.a_end, end_b, s.b_end});
+  }
+
+  [[nodiscard]] std::optional<Middle> find_middle(const Stretch& s) {
+    const std::int64_t n = s.a_size();
+    const std::int64_t m = s.b_size();
+    const std::int64_t delta = n - m;
+    const bool odd = delta % 2 != 0;
+    const std::int64_t limit = std::min<std::int64_t>(
+        (n + m + 1) / 2, static_cast<std::int64_t>(limits_.differences / 2 + 1));
+    const std::int64_t offset = limit + 1;
+    std::vector<std::int64_t> forward(static_cast<std::size_t>(2 * offset + 1), 0);
+    std::vector<std::int64_t> backward(static_cast<std::size_t>(2 * offset + 1), 0);
+    const auto at = [&](std::vector<std::int64_t>& furthest, std::int64_t k) -> std::int64_t& {
+      return furthest[static_cast<std::size_t>(k + offset)];
+    };
+    const auto same = [&](std::int64_t x, std::int64_t y) {
+      return same_structure(s.a + static_cast<std::uint32_t>(x), s.b + static_cast<std::uint32_t>(y));
+    };
+    for (std::int64_t d = 0; d <= limit; ++d) {
+      // Diagonals outside these bounds have left the rectangle.
+      const std::int64_t lowest = -(d - 2 * std::max<std::int64_t>(0, d - m));
+      const std::int64_t highest = d - 2 * std::max<std::int64_t>(0, d - n);
+      for (std::int64_t k = lowest; k <= highest; k += 2) {
+        const bool down = k == -d || (k != d && at(forward, k - 1) < at(forward, k + 1));
+        std::int64_t x = down ? at(forward, k + 1) : at(forward, k - 1) + 1;
+        std::int64_t y = x - k;
+        const std::int64_t x_start = x;
+        const std::int64_t y_start = y;
+        while (x < n && y < m && same(x, y)) {
+          ++x;
+          ++y;
+          ++result_.operations;
+        }
+        ++result_.operations;
+        at(forward, k) = x;
+        const std::int64_t reverse = delta - k;
+        if (odd && reverse >= -(d - 1) && reverse <= d - 1 && x + at(backward, reverse) >= n)
+          return Middle{x_start, y_start, x, y, 2 * d - 1};
+      }
+      for (std::int64_t k = lowest; k <= highest; k += 2) {
+        const bool down = k == -d || (k != d && at(backward, k - 1) < at(backward, k + 1));
+        std::int64_t x = down ? at(backward, k + 1) : at(backward, k - 1) + 1;
+        std::int64_t y = x - k;
+        const std::int64_t x_start = x;
+        const std::int64_t y_start = y;
+        while (x < n && y < m && same(n - x - 1, m - y - 1)) {
+          ++x;
+          ++y;
+          ++result_.operations;
+        }
+        ++result_.operations;
+        at(backward, k) = x;
+        const std::int64_t reverse = delta - k;
+        if (!odd && reverse >= -d && reverse <= d && x + at(forward, reverse) >= n)
+          return Middle{n - x, m - y, n - x_start, m - y_start, 2 * d};
+      }
+    }
+    return std::nullopt;
+  }
+
+  const Elements& a_;
+  const Elements& b_;
+  AlignmentLimits limits_;
+  std::vector<std::uint64_t> a_values_;
+  std::vector<std::uint64_t> b_values_;
+  SequenceAlignment result_;
+};
+
+}  // namespace
+
+SequenceAlignment align(const std::vector<SequenceElement>& reference,
+                        const std::vector<SequenceElement>& candidate,
+                        const AlignmentLimits& limits) {
+  return Aligner(reference, candidate, limits).run();
+}
+
+}  // namespace ulpscope::comparison

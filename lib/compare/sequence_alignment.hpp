@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace ulpscope::comparison {
+
+/// One element of a sequence to line up. Elements can be partners only where `structure` agrees;
+/// equal digests of what they read and leave tell which of several partners it is.
+struct SequenceElement {
+  std::uint64_t structure = 0;
+  std::uint64_t inputs = 0;   ///< 0 where nothing is known
+  std::uint64_t outputs = 0;  ///< 0 where nothing is known
+  bool marker = false;        ///< the end of a scope: weighs less than an op
+};
+
+struct SequenceAlignment {
+  /// Partners by index, ascending on both sides.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  std::uint64_t operations = 0;  ///< inner-loop steps taken
+  std::uint64_t given_up = 0;    ///< elements in stretches too different to be searched
+};
+
+struct AlignmentLimits {
+  std::size_t exact_cells = std::size_t{1} << 16;  ///< stretches up to this product are solved exactly
+  std::size_t differences = 2048;  ///< edits searched for in a longer stretch before giving up
+};
+
+/// Lines up two sequences: equal values first, unique elements next, then the shortest edit script.
+/// Near-linear where few elements differ; a stretch with more than `limits.differences` edits and
+/// no unique element is left without partners.
+[[nodiscard]] SequenceAlignment align(const std::vector<SequenceElement>& reference,
+                                      const std::vector<SequenceElement>& candidate,
+                                      const AlignmentLimits& limits = {});
+
+}  // namespace ulpscope::comparison

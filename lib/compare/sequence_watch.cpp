@@ -1,0 +1,47 @@
+#include "compare/sequence_watch.hpp"
+
+#include <algorithm>
+
+namespace ulpscope::comparison {
+namespace {
+
+constexpr std::size_t kLookAhead = 4096;
+
+}  // namespace
+
+bool is_anchor(const Event& event) {
+  if (event.kind == EventKind::module || event.kind == EventKind::gradient) return true;
+  return std::any_of(event.slots.begin(), event.slots.end(), [](const Slot& slot) {
+    return slot.role != Role::input && (slot.flags & slot_flag::parameter) &&
+           !(slot.flags & slot_flag::view);
+  });
+}
+
+void SequenceWatch::add(const Source& source, const LaneWalk& walk, std::size_t next) {
+  Watched watched;
+  watched.source = source;
+  const Scene scene = walk.scene();
+  const std::size_t end = std::min(walk.entries().size(), next + kLookAhead);
+  for (std::size_t k = next; k < end && !watched.anchor_ahead; ++k) {
+    if (!walk.entries()[k].aligned()) continue;
+    watched.anchor_ahead =
+        is_anchor(scene.windows.reference->event(walk.events_of(walk.entries()[k]).reference));
+  }
+  watched_.push_back(watched);
+}
+
+void SequenceWatch::passed(FindingBook& book, bool op, bool anchor, bool differs,
+                           std::uint64_t compared) {
+  std::erase_if(watched_, [&](Watched& watched) {
+    if (differs) {
+      book.make_diverging(watched.source);
+      return true;
+    }
+    watched.compared += compared;
+    // An anchor proves something only once a value has been compared.
+    if (anchor) return watched.compared > 0;
+    return op && !watched.anchor_ahead && --watched.ops_left == 0;
+  });
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "compare/finding_book.hpp"
+#include "compare/lane_walk.hpp"
+
+namespace ulpscope::comparison {
+
+/// Watches whether ops that only one run has change anything: a one-sided op is harmless while
+/// every value that both runs have after it, up to the next anchor, is equal. Anchors are module
+/// boundaries, gradients and writes of parameters; without one ahead, the next eight ops count.
+class SequenceWatch {
+ public:
+  /// `source` stands just before the entries from `next` on.
+  void add(const Source& source, const LaneWalk& walk, std::size_t next);
+
+  /// An aligned entry was compared: `compared` digests stood against each other, `differs` tells
+  /// whether one was unequal.
+  void passed(FindingBook& book, bool op, bool anchor, bool differs, std::uint64_t compared);
+
+  void end_step() { watched_.clear(); }
+
+ private:
+  struct Watched {
+    Source source;
+    bool anchor_ahead = false;
+    std::uint32_t ops_left = 8;
+    std::uint64_t compared = 0;
+  };
+  std::vector<Watched> watched_;
+};
+
+/// True for a module boundary, a gradient or the write of a parameter.
+[[nodiscard]] bool is_anchor(const Event& event);
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::comparison {
+
+inline constexpr std::uint32_t kNoFinding = ~std::uint32_t{0};
+
+/// Where a difference comes from: a finding, and at which of its occurrences. A finding that
+/// returns step after step is kept once; its occurrences differ in step and event.
+struct Source {
+  std::uint32_t finding = kNoFinding;
+  std::int64_t step = kSetup;
+  std::uint64_t reference_event = kNone;
+  std::uint64_t candidate_event = kNone;
+  /// The position it takes in the reference lane: its own, or for what only the candidate has that
+  /// of the last partner before it.
+  std::uint64_t order_event = 0;
+};
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,85 @@
+#include "compare/structure.hpp"
+
+#include <algorithm>
+
+#include "compare/hash.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] bool has_shape(const Slot& slot) noexcept {
+  return slot.geometry != nullptr && !(slot.flags & slot_flag::undefined);
+}
+
+[[nodiscard]] bool same_shape(const Slot& a, const Slot& b) {
+  if (a.role != b.role || a.index != b.index || a.element != b.element) return false;
+  if (has_shape(a) != has_shape(b)) return false;
+  if (!has_shape(a)) return true;
+  return a.geometry->dtype == b.geometry->dtype && a.geometry->sizes == b.geometry->sizes;
+}
+
+[[nodiscard]] bool same_place(const Event& a, const Event& b) {
+  if (a.phase != b.phase || a.has_module != b.has_module) return false;
+  return !a.has_module || (a.module == b.module && a.root == b.root);
+}
+
+/// A hash of the digests of the slots that `wanted` accepts and that hold comparable bytes.
+template <class Wanted>
+[[nodiscard]] std::uint64_t digest_key(const Event& event, Wanted wanted) {
+  constexpr std::uint32_t kMeaningless =
+      slot_flag::undefined | slot_flag::no_digest | slot_flag::view | slot_flag::handle |
+      slot_flag::opaque | slot_flag::overwritten | slot_flag::scratch | slot_flag::metadata_only |
+      slot_flag::uninitialised;
+  KeyHash hash;
+  bool any = false;
+  for (const Slot& slot : event.slots) {
+    if (!wanted(slot.role) || (slot.flags & kMeaningless)) continue;
+    hash.add(std::uint64_t{slot.index} << 16 | slot.element);
+    hash.add(slot.flags & slot_flag::logical ? slot.logical_digest : slot.digest);
+    any = true;
+  }
+  return any ? hash.value() : 0;
+}
+
+}  // namespace
+
+bool same_structure(const Event& a, const Event& b, Place place) {
+  if (a.kind != b.kind || a.op != b.op || a.overload != b.overload) return false;
+  if (place == Place::counts && !same_place(a, b)) return false;
+  if (a.kind != EventKind::op && place == Place::counts) return true;
+  return std::equal(a.slots.begin(), a.slots.end(), b.slots.begin(), b.slots.end(), same_shape);
+}
+
+std::uint64_t structure_key(const Event& event, Place place) {
+  KeyHash hash;
+  hash.add(static_cast<std::uint64_t>(event.kind)).add(event.op).add(event.overload);
+  if (place == Place::counts) {
+    hash.add(static_cast<std::uint64_t>(event.phase)).add(std::uint64_t{event.has_module});
+    if (event.has_module) hash.add(event.module).add(event.root);
+    if (event.kind != EventKind::op) return hash.value();
+  }
+  for (const Slot& slot : event.slots) {
+    hash.add(std::uint64_t{static_cast<std::uint8_t>(slot.role)} << 32 |
+             std::uint64_t{slot.index} << 16 | slot.element);
+    if (!has_shape(slot)) continue;
+    hash.add((std::uint64_t{slot.geometry->sizes.size()} << 8 |
+              static_cast<std::uint8_t>(slot.geometry->dtype)) +
+             1);
+    for (const std::int64_t size : slot.geometry->sizes) hash.add(static_cast<std::uint64_t>(size));
+  }
+  return hash.value();
+}
+
+std::uint64_t name_key(const Event& event) {
+  return KeyHash().add(static_cast<std::uint64_t>(event.kind)).add(event.op).value();
+}
+
+std::uint64_t input_key(const Event& event) {
+  return digest_key(event, [](Role role) { return role == Role::input; });
+}
+
+std::uint64_t output_key(const Event& event) {
+  return digest_key(event, [](Role role) { return role != Role::input; });
+}
+
+}  // namespace ulpscope::comparison

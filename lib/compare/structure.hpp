@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::comparison {
+
+/// Whether an event's place in the program is part of what must agree: for ops that stand in user
+/// code it is; for what runs inside an op it adds nothing.
+enum class Place : std::uint8_t { counts, ignored };
+
+/// True where both events are the same thing done to tensors of the same dtypes and shapes.
+[[nodiscard]] bool same_structure(const Event& a, const Event& b, Place place);
+
+/// Equal for events with the same structure.
+[[nodiscard]] std::uint64_t structure_key(const Event& event, Place place);
+
+/// Equal for events that can still be the same op with other shapes, dtypes or place.
+[[nodiscard]] std::uint64_t name_key(const Event& event);
+
+/// Hash of the digests an event reads, and of those it leaves; 0 where there are none.
+[[nodiscard]] std::uint64_t input_key(const Event& event);
+[[nodiscard]] std::uint64_t output_key(const Event& event);
+
+}  // namespace ulpscope::comparison

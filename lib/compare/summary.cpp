@@ -1,0 +1,96 @@
+#include "compare/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compare/words.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] std::string place(const Finding& finding) {
+  if (!finding.step) return "in setup";
+  return fmt::format("at step {} in {}", *finding.step, name(finding.phase));
+}
+
+[[nodiscard]] std::string op_of_module(const Finding& finding) {
+  if (!finding.module) return finding.op;
+  return fmt::format("{} of {}", finding.op,
+                     finding.module->empty() ? finding.root : *finding.module);
+}
+
+[[nodiscard]] std::string first_difference(const Finding& finding) {
+  for (const TensorReport& tensor : finding.tensors)
+    if (!tensor.equal && !tensor.name.empty()) return tensor.name;
+  return "an input";
+}
+
+[[nodiscard]] std::string what_happened(const Finding& finding) {
+  const std::string op = op_of_module(finding);
+  switch (finding.kind) {
+    case FindingKind::origin:
+      return op + " gives other bits from equal inputs";
+    case FindingKind::arguments: {
+      if (finding.arguments.empty()) return op + " has other arguments";
+      const ArgumentReport& argument = finding.arguments.front();
+      return fmt::format("{} has {} {} and {}", op, argument.name,
+                         argument.reference.value_or("missing"),
+                         argument.candidate.value_or("missing"));
+    }
+    case FindingKind::sequence:
+      if (finding.event.reference && finding.event.candidate)
+        return op + " of the reference is replaced by other ops";
+      return fmt::format("{} runs in the {} only", op,
+                         finding.event.reference ? "reference" : "candidate");
+    case FindingKind::rng:
+      return op + " draws from another state of the generator";
+    case FindingKind::data:
+      return fmt::format("{} reads other data ({})", op, first_difference(finding));
+    case FindingKind::parameter:
+      return fmt::format("{} reads {}, which differs at its first use", op,
+                         first_difference(finding));
+    case FindingKind::write:
+      return fmt::format("{} reads {}, which changed outside of recorded ops", op,
+                         first_difference(finding));
+    case FindingKind::metadata:
+      return op + " works on other dtypes or shapes";
+  }
+  return op;
+}
+
+[[nodiscard]] std::string totals(const Report& report) {
+  const auto diverging = static_cast<std::uint64_t>(
+      std::count_if(report.findings.begin(), report.findings.end(),
+                    [](const Finding& finding) { return finding.diverges; }));
+  return fmt::format("{}, {} propagated", counted(diverging, "finding"),
+                     counted(report.propagated.events, "event"));
+}
+
+}  // namespace
+
+std::string summary(const Report& report, const std::string& reason) {
+  const Finding* const first = report.first();
+  switch (report.verdict) {
+    case Verdict::identical: {
+      const bool rewritten =
+          std::any_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
+            return finding.kind == FindingKind::sequence;
+          });
+      return fmt::format("identical: {} lined up, every compared value is equal{}",
+                         counted(report.coverage.aligned, "event"),
+                         rewritten ? ", though the op lists differ" : "");
+    }
+    case Verdict::within:
+      return fmt::format("within tolerance: {}", totals(report));
+    case Verdict::diverged:
+      if (first == nullptr) return "diverged";
+      return fmt::format("diverged {}: {}; {}", place(*first), what_happened(*first),
+                         totals(report));
+    case Verdict::inconclusive:
+      return "inconclusive: " + reason;
+  }
+  return {};
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "ulpscope/report.hpp"
+
+namespace ulpscope::comparison {
+
+/// One sentence for a person. `reason` says why the verdict is inconclusive.
+[[nodiscard]] std::string summary(const Report& report, const std::string& reason);
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,103 @@
+#include "compare/taint.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+
+namespace ulpscope::comparison {
+namespace {
+
+struct Extent {
+  std::int64_t begin = 0;
+  std::int64_t end = std::numeric_limits<std::int64_t>::max();
+  bool without_gaps = true;
+};
+
+/// The bytes from a value's first element to its last. The whole storage where the geometry does
+/// not say, or says nonsense.
+[[nodiscard]] Extent extent(const Slot& slot) {
+  const Extent whole;
+  if (slot.geometry == nullptr) return whole;
+  const Geometry& geometry = *slot.geometry;
+  const auto element = static_cast<std::int64_t>(element_size(geometry.dtype));
+  if (element == 0 || geometry.strides.size() != geometry.sizes.size() ||
+      geometry.storage_offset < 0)
+    return whole;
+  std::int64_t span = 1;
+  std::int64_t count = 1;
+  for (std::size_t d = 0; d < geometry.sizes.size(); ++d) {
+    const std::int64_t size = geometry.sizes[d];
+    const std::int64_t stride = geometry.strides[d];
+    std::int64_t reach = 0;
+    if (size < 0 || stride < 0 || (size > 0 && __builtin_mul_overflow(size - 1, stride, &reach)) ||
+        __builtin_add_overflow(span, reach, &span))
+      return whole;
+    if (stride != 0 && __builtin_mul_overflow(count, size, &count)) return whole;
+    if (size == 0) return {0, 0, true};
+  }
+  Extent result;
+  if (__builtin_mul_overflow(geometry.storage_offset, element, &result.begin) ||
+      __builtin_mul_overflow(span, element, &span) ||
+      __builtin_add_overflow(result.begin, span, &result.end))
+    return whole;
+  result.without_gaps = count * element == span;
+  return result;
+}
+
+}  // namespace
+
+void TaintTable::taint(const Slot& slot, const Source& source, std::int64_t step) {
+  if (slot.storage == kNone) return;
+  const Extent extent_of_slot = extent(slot);
+  if (extent_of_slot.begin == extent_of_slot.end) return;
+  const auto [at, inserted] = storages_.try_emplace(slot.storage);
+  Storage& storage = at->second;
+  if (inserted) storage.first_step = step;
+  storage.last_step = step;
+  std::erase_if(storage.ranges, [&](const Range& range) {
+    return range.begin >= extent_of_slot.begin && range.end <= extent_of_slot.end;
+  });
+  storage.ranges.push_back({extent_of_slot.begin, extent_of_slot.end, source});
+}
+
+void TaintTable::clear(const Slot& slot) {
+  const auto at = storages_.find(slot.storage);
+  if (at == storages_.end()) return;
+  const Extent equal = extent(slot);
+  if (!equal.without_gaps) return;
+  std::vector<Range> rest;
+  for (const Range& range : at->second.ranges) {
+    if (range.end <= equal.begin || range.begin >= equal.end) {
+      rest.push_back(range);
+      continue;
+    }
+    if (range.begin < equal.begin) rest.push_back({range.begin, equal.begin, range.source});
+    if (range.end > equal.end) rest.push_back({equal.end, range.end, range.source});
+  }
+  at->second.ranges = std::move(rest);
+  if (at->second.ranges.empty()) storages_.erase(at);
+}
+
+std::optional<Source> TaintTable::find(const Slot& slot, std::int64_t step) {
+  const auto at = storages_.find(slot.storage);
+  if (at == storages_.end()) return std::nullopt;
+  const Extent wanted = extent(slot);
+  at->second.last_step = std::max(at->second.last_step, step);
+  for (const Range& range : at->second.ranges)
+    if (range.begin < wanted.end && range.end > wanted.begin) return range.source;
+  return std::nullopt;
+}
+
+bool TaintTable::purge(std::int64_t step) {
+  if (storages_.size() <= capacity_) return false;
+  std::erase_if(storages_, [&](const auto& entry) {
+    const Storage& storage = entry.second;
+    return storage.last_step + 1 < step && storage.first_step == storage.last_step;
+  });
+  if (storages_.size() > capacity_)
+    std::erase_if(storages_, [&](const auto& entry) { return entry.second.last_step + 1 < step; });
+  return true;
+}
+
+}  // namespace ulpscope::comparison

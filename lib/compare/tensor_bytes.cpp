@@ -1,0 +1,97 @@
+#include "compare/tensor_bytes.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "compare/value_match.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+/// Sizes with expanded dimensions as 1: the elements that packed bytes hold.
+[[nodiscard]] std::vector<std::int64_t> packed_shape(const Geometry& geometry) {
+  std::vector<std::int64_t> shape = geometry.sizes;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] > 1 && geometry.strides[d] == 0) shape[d] = 1;
+  return shape;
+}
+
+/// Strides of the same elements packed without gaps in their memory order.
+[[nodiscard]] std::vector<std::int64_t> packed_strides(const Geometry& geometry,
+                                                       const std::vector<std::int64_t>& shape) {
+  std::vector<std::size_t> order(shape.size());
+  for (std::size_t d = 0; d < order.size(); ++d) order[d] = d;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if ((shape[a] > 1) != (shape[b] > 1)) return shape[a] <= 1;
+    return geometry.strides[a] > geometry.strides[b];
+  });
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  std::int64_t step = 1;
+  for (auto d = order.rbegin(); d != order.rend(); ++d) {
+    strides[*d] = step;
+    step *= shape[*d];
+  }
+  return strides;
+}
+
+/// Copies elements from one packed order into another.
+[[nodiscard]] std::vector<std::byte> reordered(const std::vector<std::byte>& bytes,
+                                               std::size_t element,
+                                               const std::vector<std::int64_t>& shape,
+                                               const std::vector<std::int64_t>& from,
+                                               const std::vector<std::int64_t>& to) {
+  std::vector<std::byte> result(bytes.size());
+  std::vector<std::int64_t> index(shape.size(), 0);
+  std::int64_t source = 0;
+  std::int64_t target = 0;
+  for (std::size_t done = 0; done < bytes.size(); done += element) {
+    std::memcpy(result.data() + static_cast<std::size_t>(target) * element,
+                bytes.data() + static_cast<std::size_t>(source) * element, element);
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      source += from[d];
+      target += to[d];
+      if (++index[d] < shape[d]) break;
+      source -= from[d] * shape[d];
+      target -= to[d] * shape[d];
+      index[d] = 0;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<TensorBytes> tensor_bytes(const Both<const Run*>& runs,
+                                        const Both<std::uint32_t>& ranks,
+                                        const Both<Digest>& digests,
+                                        const Both<Geometry>& geometries) {
+  const Geometry& a = geometries.reference;
+  const Geometry& b = geometries.candidate;
+  const std::size_t element = element_size(a.dtype);
+  if (a.dtype != b.dtype || a.sizes != b.sizes || element == 0 ||
+      a.strides.size() != a.sizes.size() || b.strides.size() != b.sizes.size())
+    return std::nullopt;
+  TensorBytes result;
+  result.dtype = a.dtype;
+  result.shape = packed_shape(a);
+  if (packed_shape(b) != result.shape) return std::nullopt;
+  result.strides = packed_strides(a, result.shape);
+
+  std::uint64_t expected = element;
+  for (const std::int64_t size : result.shape)
+    if (size < 0 || __builtin_mul_overflow(expected, static_cast<std::uint64_t>(size), &expected))
+      return std::nullopt;
+  for (const Side side : kSides) {
+    auto content = on(runs, side)->content(on(ranks, side), on(digests, side));
+    if (!content || content->size() != expected) return std::nullopt;
+    on(result.bytes, side) = std::move(*content);
+  }
+  if (!same_memory_order(a, b))
+    result.bytes.candidate =
+        reordered(result.bytes.candidate, element, result.shape,
+                  packed_strides(b, result.shape), result.strides);
+  return result;
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "compare/side.hpp"
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::comparison {
+
+/// Both runs' bytes of one tensor, in the same order, and how to read them.
+struct TensorBytes {
+  Dtype dtype = Dtype::undefined;
+  std::vector<std::int64_t> shape;    ///< expanded dimensions as size 1
+  std::vector<std::int64_t> strides;  ///< in the packed bytes, in elements
+  Both<std::vector<std::byte>> bytes;
+};
+
+/// The bytes of a tensor in both runs, the candidate's brought into the reference's order; empty
+/// where a dump does not hold them or where they have no element-by-element comparison.
+[[nodiscard]] std::optional<TensorBytes> tensor_bytes(const Both<const Run*>& runs,
+                                                      const Both<std::uint32_t>& ranks,
+                                                      const Both<Digest>& digests,
+                                                      const Both<Geometry>& geometries);
+
+}  // namespace ulpscope::comparison

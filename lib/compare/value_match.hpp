@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::comparison {
+
+/// What comparing one tensor of an op in two runs gives.
+enum class Match : std::uint8_t {
+  equal,
+  differs,
+  metadata,       ///< dtype or shape differ, so values have no comparison
+  one_sided,      ///< a tensor in one run, none in the other
+  uninitialised,  ///< an output that nothing has written yet
+  handle,         ///< its bytes are a pointer
+  opaque,         ///< its bytes were not readable in one of the runs
+  layout,         ///< laid out so differently that the digests do not compare
+  aside,          ///< not meant to be compared: only written, a view, scratch, undefined in both
+};
+
+[[nodiscard]] constexpr bool is_difference(Match match) noexcept {
+  return match == Match::differs || match == Match::metadata || match == Match::one_sided;
+}
+
+/// True where two digests stood against each other.
+[[nodiscard]] constexpr bool was_compared(Match match) noexcept {
+  return match == Match::equal || match == Match::differs;
+}
+
+/// Compares two slots of the same role and index.
+[[nodiscard]] Match match(const Slot& reference, const Slot& candidate);
+
+/// True where the dimensions of both are walked in the same order in memory and the same ones are
+/// expanded, so that packed bytes and digests in memory order compare.
+[[nodiscard]] bool same_memory_order(const Geometry& a, const Geometry& b);
+
+/// True where memory order is logical order, gaps or not.
+[[nodiscard]] bool is_row_major(const Geometry& geometry);
+
+/// Number of elements, expanded dimensions counted in full; 0 on overflow or a negative size.
+[[nodiscard]] std::uint64_t element_count(const Geometry& geometry) noexcept;
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,65 @@
+#include "compare/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "compare/words.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] Decision inconclusive(std::string reason) {
+  return {Verdict::inconclusive, std::move(reason)};
+}
+
+/// Runs whose ops have mostly no partner are different programs: nothing said about them would be
+/// more than a guess.
+[[nodiscard]] bool lined_up(const Totals& totals) {
+  const std::uint64_t fewest = std::min(totals.ops.reference, totals.ops.candidate);
+  return 2 * totals.aligned_ops >= fewest;
+}
+
+[[nodiscard]] Decision with_tolerance(const Outlook& outlook) {
+  if (outlook.beyond_tolerance || outlook.judge.outside() > 0) return {Verdict::diverged, {}};
+  if (outlook.judge.unknown() > 0)
+    return inconclusive(fmt::format("the bytes of {} that differ are not in both dumps, so the "
+                                    "tolerance cannot be checked (record with --level full)",
+                                    counted(outlook.judge.unknown(), "value")));
+  return {Verdict::within, {}};
+}
+
+}  // namespace
+
+Decision decide(const Outlook& outlook) {
+  const Totals& totals = outlook.totals;
+  for (const Side side : kSides)
+    if (on(outlook.events, side) == 0)
+      return inconclusive(fmt::format("the {} has no events", name(side)));
+  if (totals.coverage.aligned == 0)
+    return inconclusive("the runs have no step in which events can be lined up");
+  if (!lined_up(totals))
+    return inconclusive(fmt::format("only {} of {} and {} ops can be lined up", totals.aligned_ops,
+                                    totals.ops.reference, totals.ops.candidate));
+  if (outlook.diverges)
+    return outlook.judge.has_tolerance() ? with_tolerance(outlook)
+                                         : Decision{Verdict::diverged, {}};
+  if (totals.values == 0) return inconclusive("no value was compared");
+  for (const Side side : kSides)
+    if (!on(outlook.complete, side))
+      return inconclusive(fmt::format(
+          "all that both have is equal, but the {}'s recording is incomplete", name(side)));
+  if (outlook.uncompared_steps > 0)
+    return inconclusive(
+        fmt::format("all that both have is equal, but {} were recorded in one run only",
+                    counted(outlook.uncompared_steps, "step")));
+  if (outlook.lone_ranks > 0)
+    return inconclusive(fmt::format("all that both have is equal, but one run alone has {}",
+                                    counted(outlook.lone_ranks, "rank")));
+  if (totals.given_up > 0)
+    return inconclusive(fmt::format("{} could not be lined up", counted(totals.given_up, "event")));
+  return {Verdict::identical, {}};
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "compare/finding_book.hpp"
+#include "compare/rank_state.hpp"
+#include "compare/value_judge.hpp"
+#include "ulpscope/report.hpp"
+
+namespace ulpscope::comparison {
+
+/// What is known when both runs have been walked.
+struct Outlook {
+  const Totals& totals;
+  const ValueJudge& judge;
+  bool diverges = false;          ///< a finding says so
+  bool beyond_tolerance = false;  ///< one that no tolerance covers: dtype, shape, missing steps
+  Both<bool> complete{};
+  Both<std::uint64_t> events{};
+  std::uint64_t uncompared_steps = 0;  ///< steps that only one run has and no finding names
+  std::uint64_t lone_ranks = 0;        ///< ranks that only one run has
+};
+
+struct Decision {
+  Verdict verdict = Verdict::inconclusive;
+  std::string reason;  ///< inconclusive: why, to follow "inconclusive: "
+};
+
+[[nodiscard]] Decision decide(const Outlook& outlook);
+
+}  // namespace ulpscope::comparison

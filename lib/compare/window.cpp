@@ -1,0 +1,78 @@
+#include "compare/window.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ulpscope::comparison {
+
+Window::Window(std::vector<HeldEvent> events, bool last) : events_(std::move(events)), last_(last) {
+  const auto count = static_cast<std::uint32_t>(events_.size());
+  end_.assign(count, count);
+  parent_.assign(count, kNoIndex);
+  item_of_.assign(count, kNoIndex);
+
+  std::vector<std::uint32_t> open;
+  std::uint32_t open_op = kNoIndex;
+  const auto close = [&](std::uint32_t until) {
+    const std::uint32_t index = open.back();
+    open.pop_back();
+    end_[index] = until;
+    if (index == open_op) {
+      open_op = kNoIndex;
+    } else if (open_op == kNoIndex) {
+      item_of_[index] = static_cast<std::uint32_t>(items_.size());
+      items_.push_back({index, false});
+    }
+  };
+  for (std::uint32_t index = 0; index < count; ++index) {
+    const Event& current = event(index);
+    while (!open.empty() && event(open.back()).position != current.parent) close(index);
+    if (!open.empty()) parent_[index] = open.back();
+    if (open_op != kNoIndex) {
+      item_of_[index] = item_of_[open_op];
+    } else if (current.kind == EventKind::op) {
+      open_op = index;
+      item_of_[index] = static_cast<std::uint32_t>(items_.size());
+      items_.push_back({index, true});
+    }
+    open.push_back(index);
+  }
+  if (last_) {
+    while (!open.empty()) close(count);
+    return;
+  }
+  if (open_op != kNoIndex) {
+    const std::uint32_t unfinished = item_of_[open_op];
+    items_.pop_back();
+    std::replace(item_of_.begin() + open_op, item_of_.end(), unfinished, kNoIndex);
+  }
+}
+
+std::uint32_t Window::find(std::uint64_t position) const {
+  const auto at = std::lower_bound(
+      events_.begin(), events_.end(), position,
+      [](const HeldEvent& held, std::uint64_t wanted) { return held.event->position < wanted; });
+  if (at == events_.end() || at->event->position != position) return kNoIndex;
+  return static_cast<std::uint32_t>(at - events_.begin());
+}
+
+void Window::inner_ops(std::uint32_t index, std::vector<std::uint32_t>& ops) const {
+  ops.clear();
+  for (std::uint32_t inner = index + 1; inner < end(index);) {
+    if (event(inner).kind == EventKind::op) {
+      ops.push_back(inner);
+      inner = end(inner);
+    } else {
+      ++inner;
+    }
+  }
+}
+
+std::vector<HeldEvent> Window::from_item(std::uint32_t item) const {
+  std::vector<HeldEvent> rest;
+  for (std::uint32_t index = 0; index < size(); ++index)
+    if (item_of_[index] == kNoIndex || item_of_[index] >= item) rest.push_back(events_[index]);
+  return rest;
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::comparison {
+
+inline constexpr std::uint32_t kNoIndex = ~std::uint32_t{0};
+
+/// An event together with the block that owns what it refers to.
+struct HeldEvent {
+  const Event* event = nullptr;
+  std::shared_ptr<const Block> block;
+};
+
+/// What is lined up between two runs: an outermost op, or the end of a scope.
+struct Item {
+  std::uint32_t event = kNoIndex;
+  bool op = false;
+};
+
+/// A stretch of one lane inside one step: its events as a tree, and the items to line up in order.
+///
+/// Ops inside ops are part of the outermost op's item. Scopes, modules, backward nodes, gradients
+/// and optimizers are looked through: each gives one item at its end, after what ran inside it.
+class Window {
+ public:
+  /// `last` says that the lane has no more events in this step: open scopes then end here. Without
+  /// it, scopes that are still open and the last outermost op give no item yet.
+  Window(std::vector<HeldEvent> events, bool last);
+
+  [[nodiscard]] std::size_t size() const noexcept { return events_.size(); }
+  [[nodiscard]] const Event& event(std::uint32_t index) const { return *events_[index].event; }
+  [[nodiscard]] std::span<const Item> items() const noexcept { return items_; }
+  [[nodiscard]] bool last() const noexcept { return last_; }
+
+  /// One past the last event that ran inside `index`.
+  [[nodiscard]] std::uint32_t end(std::uint32_t index) const { return end_[index]; }
+  /// The event that `index` ran inside, or kNoIndex.
+  [[nodiscard]] std::uint32_t parent(std::uint32_t index) const { return parent_[index]; }
+  /// The item that `index` belongs to, or kNoIndex where that has not ended in this window.
+  [[nodiscard]] std::uint32_t item_of(std::uint32_t index) const { return item_of_[index]; }
+  /// The event at `position`, or kNoIndex.
+  [[nodiscard]] std::uint32_t find(std::uint64_t position) const;
+
+  /// Ops that `index` calls directly, scopes between looked through.
+  void inner_ops(std::uint32_t index, std::vector<std::uint32_t>& ops) const;
+
+  /// The events that are left once the items before `item` are done with.
+  [[nodiscard]] std::vector<HeldEvent> from_item(std::uint32_t item) const;
+
+ private:
+  std::vector<HeldEvent> events_;
+  std::vector<std::uint32_t> end_;
+  std::vector<std::uint32_t> parent_;
+  std::vector<std::uint32_t> item_of_;
+  std::vector<Item> items_;
+  bool last_ = true;
+};
+
+}  // namespace ulpscope::comparison

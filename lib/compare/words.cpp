@@ -1,0 +1,63 @@
+#include "compare/words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ulpscope::comparison {
+
+std::string step_words(std::int64_t step) {
+  return step == kSetup ? "setup" : fmt::format("step {}", step);
+}
+
+std::string steps_words(const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges) {
+  std::string text;
+  bool several = ranges.size() > 1;
+  for (const auto& [first, last] : ranges) {
+    if (!text.empty()) text += ", ";
+    text += first == last ? fmt::format("{}", first) : fmt::format("{} - {}", first, last);
+    several = several || first != last;
+  }
+  return (several ? "steps " : "step ") + text;
+}
+
+std::string event_words(const Event& event, std::int64_t step) {
+  return fmt::format("{} at event {} ({})", event.op, event.position, step_words(step));
+}
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string listed(const std::vector<std::string>& items, std::size_t shown) {
+  std::string text;
+  const std::size_t count = std::min(shown, items.size());
+  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + items[i];
+  if (items.size() > count) text += fmt::format(" and {} more", items.size() - count);
+  return text;
+}
+
+bool glob_match(std::string_view pattern, std::string_view text) noexcept {
+  std::size_t p = 0;
+  std::size_t t = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t after_star = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      after_star = t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++after_star;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::comparison {
+
+/// "step 17" or "setup".
+[[nodiscard]] std::string step_words(std::int64_t step);
+
+/// "steps 0 - 16, 18" of closed ranges.
+[[nodiscard]] std::string steps_words(
+    const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges);
+
+/// "aten::rand at event 12 (step 3)".
+[[nodiscard]] std::string event_words(const Event& event, std::int64_t step);
+
+/// "1 op", "3 ops".
+[[nodiscard]] std::string counted(std::uint64_t count, std::string_view noun);
+
+/// "a, b, c and 4 more" of at most `shown` items.
+[[nodiscard]] std::string listed(const std::vector<std::string>& items, std::size_t shown = 6);
+
+/// True where `text` matches `pattern` with '*' for any run of characters and '?' for one.
+[[nodiscard]] bool glob_match(std::string_view pattern, std::string_view text) noexcept;
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,262 @@
+#include "ulpscope/dump_reader.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "dump/layout.hpp"
+#include "dump/segment_cache.hpp"
+#include "dump/segment_reader.hpp"
+#include "dump/selector.hpp"
+#include "dump/status.hpp"
+#include "ulpscope/error.hpp"
+
+namespace ulpscope {
+namespace {
+
+constexpr std::size_t kSegmentsInMemory = 4;
+
+std::vector<std::string> command_of(const std::string& json) {
+  const auto parsed = nlohmann::json::parse(json, nullptr, false);
+  std::vector<std::string> words;
+  if (!parsed.is_array()) return words;
+  for (const auto& word : parsed) {
+    if (word.is_string()) words.push_back(word.get<std::string>());
+  }
+  return words;
+}
+
+/// Where a block of a lane is stored.
+struct BlockPlace {
+  std::uint64_t first_position;
+  std::uint64_t last_position;
+  std::int64_t step;
+  std::uint32_t segment;  ///< index into RankIndex::segments
+  std::uint32_t block;
+};
+
+/// What is kept of a rank besides its segments.
+struct RankIndex {
+  std::vector<std::filesystem::path> segments;
+  std::map<std::uint32_t, Lane> lanes;
+  std::map<std::uint32_t, std::vector<BlockPlace>> blocks;
+  std::vector<EnvironmentEntry> environment;
+};
+
+class DumpRun : public Run {
+ public:
+  DumpRun(const std::filesystem::path& directory, std::string_view selector)
+      : selector_(dump::parse_selector(selector)) {
+    info_.path = directory.string();
+    const auto ranks = dump::list_ranks(directory);
+    read_status(directory, ranks);
+    for (const auto& files : ranks) {
+      if (selector_.takes_rank(files.rank) && !files.segments.empty()) read_rank(files);
+    }
+    if (ranks_.empty()) refuse_empty(directory, ranks);
+    info_.complete = info_.incomplete_reason.empty();
+    info_.ranks = static_cast<std::uint32_t>(ranks_.size());
+    info_.steps = steps_.size();
+  }
+
+  [[nodiscard]] const RunInfo& info() const override { return info_; }
+
+  [[nodiscard]] std::vector<std::uint32_t> ranks() const override {
+    std::vector<std::uint32_t> numbers;
+    for (const auto& [number, index] : ranks_) numbers.push_back(number);
+    return numbers;
+  }
+
+  [[nodiscard]] std::vector<Lane> lanes(std::uint32_t rank) const override {
+    std::vector<Lane> lanes;
+    for (const auto& [id, lane] : find(rank).lanes) lanes.push_back(lane);
+    return lanes;
+  }
+
+  [[nodiscard]] std::vector<EnvironmentEntry> environment(std::uint32_t rank) const override {
+    return find(rank).environment;
+  }
+
+  [[nodiscard]] std::size_t block_count(std::uint32_t rank, std::uint32_t lane) const override {
+    const auto& blocks = find(rank).blocks;
+    const auto found = blocks.find(lane);
+    return found == blocks.end() ? 0 : found->second.size();
+  }
+
+  [[nodiscard]] Block block(std::uint32_t rank, std::uint32_t lane,
+                            std::size_t index) const override {
+    const RankIndex& from = find(rank);
+    const auto found = from.blocks.find(lane);
+    if (found == from.blocks.end() || index >= found->second.size()) {
+      throw Error(ErrorCode::usage, "The run has no such block.");
+    }
+    const BlockPlace& place = found->second[index];
+    return cache_.get(from.segments[place.segment])->block(place.block);
+  }
+
+  [[nodiscard]] std::optional<std::vector<std::byte>> content(std::uint32_t rank,
+                                                              const Digest& digest) const override {
+    for (const auto& path : find(rank).segments) {
+      if (auto bytes = cache_.get(path)->content(digest)) return bytes;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const RankIndex& find(std::uint32_t rank) const {
+    const auto found = ranks_.find(rank);
+    if (found == ranks_.end()) {
+      throw Error(ErrorCode::usage, "The run has no rank " + std::to_string(rank) + ".");
+    }
+    return found->second;
+  }
+
+  void note_incomplete(std::string reason) {
+    if (info_.incomplete_reason.empty()) info_.incomplete_reason = std::move(reason);
+  }
+
+  void read_status(const std::filesystem::path& directory,
+                   const std::vector<dump::RankFiles>& ranks) {
+    const auto status = dump::read_status(directory);
+    if (!status) {
+      note_incomplete("Its status.json is missing or damaged, so nobody says that it is complete.");
+      return;
+    }
+    info_.command = status->command;
+    info_.level = status->level;
+    if (!status->complete) {
+      note_incomplete(status->reason.empty() ? "The recording was not ended in order."
+                                             : status->reason);
+    }
+    for (const std::uint32_t rank : status->ranks) {
+      const bool there = std::any_of(ranks.begin(), ranks.end(), [&](const dump::RankFiles& files) {
+        return files.rank == rank && !files.segments.empty();
+      });
+      if (!there && selector_.takes_rank(rank)) {
+        note_incomplete("Rank " + std::to_string(rank) + " has no segments.");
+      }
+    }
+  }
+
+  void read_rank(const dump::RankFiles& files) {
+    RankIndex& rank = ranks_[files.rank];
+    std::set<std::tuple<std::int64_t, std::string, std::string>> settings;
+    std::uint32_t expected = 0;
+    bool finished = false;
+    for (const std::uint32_t number : files.segments) {
+      if (number != expected) {
+        note_incomplete("Segment " + std::to_string(expected) + " of rank " +
+                        std::to_string(files.rank) + " is missing.");
+      }
+      expected = number + 1;
+      const auto segment = cache_.get(dump::segment_path(files.directory, number));
+      finished = segment->attributes().finished;
+      read_segment(*segment, rank, settings);
+      rank.segments.push_back(dump::segment_path(files.directory, number));
+    }
+    if (files.live_journal()) {
+      note_incomplete("The recording of rank " + std::to_string(files.rank) +
+                      " was killed; `ulpscope recover` brings back its last events.");
+    } else if (!finished) {
+      note_incomplete("The recording of rank " + std::to_string(files.rank) +
+                      " was not ended in order.");
+    }
+    sort_blocks(files, rank);
+    number_lanes(rank);
+    for (const auto& [step, key, value] : settings) rank.environment.push_back({step, key, value});
+  }
+
+  void read_segment(const dump::Segment& segment, RankIndex& rank,
+                    std::set<std::tuple<std::int64_t, std::string, std::string>>& settings) {
+    const dump::Tables& tables = segment.tables();
+    const auto& attributes = segment.attributes();
+    if (info_.level.empty()) info_.level = attributes.level;
+    if (info_.command.empty()) info_.command = command_of(attributes.command);
+    if (!attributes.incomplete_reason.empty()) note_incomplete(attributes.incomplete_reason);
+    for (const auto& notice : tables.notices) {
+      if (notice.fatal != 0) note_incomplete(std::string(segment.string(notice.text)));
+    }
+    for (const auto& row : tables.lanes) {
+      Lane& lane = rank.lanes[row.lane];
+      lane.id = row.lane;
+      lane.role = static_cast<LaneRole>(row.role);
+      lane.thread_name = segment.string(row.thread_name);
+    }
+    for (const auto& row : tables.environment) {
+      settings.emplace(row.step, segment.string(row.key), segment.string(row.value));
+    }
+    for (std::size_t i = 0; i < tables.blocks.size(); ++i) {
+      const dump::BlockRow& row = tables.blocks[i];
+      if (!selector_.takes_step(row.step)) continue;
+      rank.blocks[row.lane].push_back({row.first_position, row.last_position, row.step,
+                                       static_cast<std::uint32_t>(rank.segments.size()),
+                                       static_cast<std::uint32_t>(i)});
+      rank.lanes[row.lane].id = row.lane;
+      rank.lanes[row.lane].events += row.events;
+      info_.events += row.events;
+      info_.values += row.values;
+      if (row.step != kSetup) steps_.insert(row.step);
+    }
+  }
+
+  /// An event that ended long after events inside it were written stands in a block after theirs.
+  static void sort_blocks(const dump::RankFiles& files, RankIndex& rank) {
+    for (auto& [lane, blocks] : rank.blocks) {
+      std::sort(blocks.begin(), blocks.end(), [](const BlockPlace& a, const BlockPlace& b) {
+        return a.first_position < b.first_position;
+      });
+      for (std::size_t i = 1; i < blocks.size(); ++i) {
+        if (blocks[i].first_position <= blocks[i - 1].last_position ||
+            blocks[i].step < blocks[i - 1].step) {
+          throw Error(ErrorCode::corrupt,
+                      "The segments in '" + files.directory.string() +
+                          "' do not fit together: their events overlap.",
+                      "Were segments of two recordings mixed?");
+        }
+      }
+    }
+  }
+
+  static void number_lanes(RankIndex& rank) {
+    std::map<LaneRole, std::uint32_t> ordinals;
+    for (auto& [id, lane] : rank.lanes) lane.ordinal = ordinals[lane.role]++;
+  }
+
+  [[noreturn]] void refuse_empty(const std::filesystem::path& directory,
+                                 const std::vector<dump::RankFiles>& ranks) const {
+    const bool journals = std::any_of(ranks.begin(), ranks.end(),
+                                      [](const auto& files) { return !files.journals.empty(); });
+    if (journals) {
+      throw Error(ErrorCode::incomplete,
+                  "'" + directory.string() + "' holds a journal but no published segment.",
+                  "Run `ulpscope recover " + directory.string() + "` to bring its events back.");
+    }
+    if (selector_.rank && !ranks.empty()) {
+      throw Error(ErrorCode::usage, "'" + directory.string() + "' has no rank " +
+                                        std::to_string(*selector_.rank) + ".");
+    }
+    if (dump::read_status(directory)) {
+      throw Error(ErrorCode::incomplete, "'" + directory.string() + "' holds no recorded events: " +
+                                             info_.incomplete_reason);
+    }
+    throw Error(ErrorCode::not_a_dump, "'" + directory.string() + "' is not a dump.",
+                "A dump is the directory that `ulpscope record -o` wrote.");
+  }
+
+  dump::Selector selector_;
+  RunInfo info_;
+  std::map<std::uint32_t, RankIndex> ranks_;
+  std::set<std::int64_t> steps_;
+  mutable dump::SegmentCache cache_{kSegmentsInMemory};
+};
+
+}  // namespace
+
+std::unique_ptr<Run> open_dump(const std::filesystem::path& directory, std::string_view selector) {
+  return std::make_unique<DumpRun>(directory, selector);
+}
+
+}  // namespace ulpscope

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+/// POSIX files: whole reads and writes, failures as Error with ErrorCode::io.
+namespace ulpscope::dump {
+
+/// Sole owner of a file descriptor.
+class File {
+ public:
+  [[nodiscard]] static File open(const std::filesystem::path& path);
+  [[nodiscard]] static File open_for_update(const std::filesystem::path& path);
+  /// Creates the file, or empties it.
+  [[nodiscard]] static File create(const std::filesystem::path& path);
+
+  File(File&& other) noexcept;
+  File& operator=(File&& other) noexcept;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File();
+
+  [[nodiscard]] std::uint64_t size() const;
+  /// Fills `bytes` from `offset`. @throws Error with ErrorCode::corrupt where the file is too
+  /// short.
+  void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
+  void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
+  /// Appends with as few write(2) calls as the system allows: one, unless it is interrupted.
+  void append(std::span<const std::byte> bytes);
+
+ private:
+  File(int descriptor, std::filesystem::path path) noexcept;
+
+  int descriptor_;
+  std::filesystem::path path_;
+};
+
+/// Writes `content` under another name, then renames: readers see the old file or the new one.
+void replace_file(const std::filesystem::path& path, std::string_view content);
+
+/// Renames, replacing what stood there.
+void rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
+
+}  // namespace ulpscope::dump

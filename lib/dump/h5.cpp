@@ -1,0 +1,245 @@
+#include "dump/h5.hpp"
+
+#include <string>
+
+#include "ulpscope/dtype.hpp"
+#include "ulpscope/error.hpp"
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::dump::h5 {
+namespace {
+
+constexpr std::size_t kLongestAttribute = 60000;  // HDF5 keeps attributes under 64 KiB
+
+herr_t take_innermost(unsigned depth, const H5E_error2_t* error, void* text) {
+  if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
+  return 0;
+}
+
+template <class Number>
+void add_name(hid_t type, const char* name, Number number) {
+  const auto value = static_cast<std::uint8_t>(number);
+  checked("describe an enumeration", H5Tenum_insert(type, name, &value));
+}
+
+Type byte_enumeration() {
+  return Type(checked("create an enumeration", H5Tenum_create(H5T_STD_U8LE)));
+}
+
+Type kind_type() {
+  auto type = byte_enumeration();
+  add_name(type.get(), "op", EventKind::op);
+  add_name(type.get(), "node", EventKind::node);
+  add_name(type.get(), "scope", EventKind::scope);
+  add_name(type.get(), "module", EventKind::module);
+  add_name(type.get(), "gradient", EventKind::gradient);
+  add_name(type.get(), "optimizer", EventKind::optimizer);
+  add_name(type.get(), "zero_grad", EventKind::zero_grad);
+  add_name(type.get(), "step", EventKind::step);
+  return type;
+}
+
+Type phase_type() {
+  auto type = byte_enumeration();
+  for (const Phase phase : {Phase::setup, Phase::data, Phase::forward, Phase::backward,
+                            Phase::optimizer, Phase::eval}) {
+    add_name(type.get(), std::string(name(phase)).c_str(), phase);
+  }
+  return type;
+}
+
+Type role_type() {
+  Type type(checked("create an enumeration", H5Tenum_create(H5T_STD_U16LE)));
+  for (const Role role : {Role::input, Role::output, Role::mutated}) {
+    const auto value = static_cast<std::uint16_t>(role);
+    checked("describe an enumeration",
+            H5Tenum_insert(type.get(), std::string(name(role)).c_str(), &value));
+  }
+  return type;
+}
+
+Type lane_role_type() {
+  Type type(checked("create an enumeration", H5Tenum_create(H5T_STD_U64LE)));
+  const char* const names[] = {"main", "autograd", "worker", "thread"};
+  for (std::uint64_t value = 0; value < 4; ++value) {
+    checked("describe an enumeration", H5Tenum_insert(type.get(), names[value], &value));
+  }
+  return type;
+}
+
+Type dtype_type() {
+  auto type = byte_enumeration();
+  for (unsigned number = 0; number < 256; ++number) {
+    const auto dtype = static_cast<Dtype>(number);
+    const std::string spelling(name(dtype));
+    if (dtype_from_name(spelling) == dtype && spelling != "dtype" + std::to_string(number)) {
+      add_name(type.get(), spelling.c_str(), dtype);
+    }
+  }
+  return type;
+}
+
+Type element_type(ColumnType type) {
+  const auto copy = [](hid_t id) { return Type(checked("copy a type", H5Tcopy(id))); };
+  switch (type) {
+    case ColumnType::u8:
+      return copy(H5T_STD_U8LE);
+    case ColumnType::i8:
+      return copy(H5T_STD_I8LE);
+    case ColumnType::u16:
+      return copy(H5T_STD_U16LE);
+    case ColumnType::u32:
+      return copy(H5T_STD_U32LE);
+    case ColumnType::u64:
+      return copy(H5T_STD_U64LE);
+    case ColumnType::i64:
+      return copy(H5T_STD_I64LE);
+    case ColumnType::event_kind:
+      return kind_type();
+    case ColumnType::phase:
+      return phase_type();
+    case ColumnType::role:
+      return role_type();
+    case ColumnType::lane_role:
+      return lane_role_type();
+    case ColumnType::dtype:
+      return dtype_type();
+  }
+  throw Error(ErrorCode::usage, "A column has a type that does not exist.");
+}
+
+[[noreturn]] void refuse(const TableSchema& table, std::string_view what) {
+  throw Error(ErrorCode::corrupt,
+              "The table " + std::string(table.path) + " " + std::string(what) + ".");
+}
+
+Dataset open_table(hid_t file, const TableSchema& table) {
+  Dataset dataset(H5Dopen2(file, table.path, H5P_DEFAULT));
+  if (!dataset) refuse(table, "is missing");
+  return dataset;
+}
+
+Space text_space() { return Space(checked("create a scalar", H5Screate(H5S_SCALAR))); }
+
+Type text_type(std::size_t size) {
+  Type type(checked("copy a type", H5Tcopy(H5T_C_S1)));
+  checked("size a string", H5Tset_size(type.get(), size));
+  checked("mark a string as UTF-8", H5Tset_cset(type.get(), H5T_CSET_UTF8));
+  checked("pad a string", H5Tset_strpad(type.get(), H5T_STR_NULLPAD));
+  return type;
+}
+
+Attribute open_attribute(hid_t object, const char* name) {
+  Attribute attribute(H5Aopen(object, name, H5P_DEFAULT));
+  if (!attribute) {
+    throw Error(ErrorCode::corrupt, "The attribute '" + std::string(name) + "' is missing.");
+  }
+  return attribute;
+}
+
+}  // namespace
+
+Quiet::Quiet() {
+  H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+Quiet::~Quiet() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+
+void fail(std::string_view doing) {
+  std::string reason = "no reason given";
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, &reason);
+  throw Error(ErrorCode::io, "HDF5 cannot " + std::string(doing) + ": " + reason + ".");
+}
+
+Type row_type(const TableSchema& table) {
+  if (table.columns.empty()) return element_type(table.element);
+  Type type(checked("create a row type", H5Tcreate(H5T_COMPOUND, table.row_size)));
+  for (const Column& column : table.columns) {
+    const Type member = element_type(column.type);
+    checked("describe a column", H5Tinsert(type.get(), column.name, column.offset, member.get()));
+  }
+  return type;
+}
+
+void write_table(hid_t file, const TableSchema& table, std::span<const std::byte> bytes) {
+  const hsize_t rows = bytes.size() / table.row_size;
+  const Type type = row_type(table);
+  const Space space(checked("create a table", H5Screate_simple(1, &rows, nullptr)));
+  const Properties properties(checked("create a table", H5Pcreate(H5P_DATASET_CREATE)));
+  checked("create a table", H5Pset_fill_time(properties.get(), H5D_FILL_TIME_NEVER));
+  const Dataset dataset(
+      checked("create a table", H5Dcreate2(file, table.path, type.get(), space.get(), H5P_DEFAULT,
+                                           properties.get(), H5P_DEFAULT)));
+  if (rows > 0) {
+    checked("write a table",
+            H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()));
+  }
+  write_attribute(dataset.get(), "description", table.description);
+}
+
+std::uint64_t row_count(hid_t file, const TableSchema& table) {
+  const Dataset dataset = open_table(file, table);
+  const Type stored(checked("read a table's type", H5Dget_type(dataset.get())));
+  const Type expected = row_type(table);
+  if (H5Tequal(stored.get(), expected.get()) <= 0)
+    refuse(table, "has other columns than it should");
+  const Space space(checked("read a table's size", H5Dget_space(dataset.get())));
+  if (H5Sget_simple_extent_ndims(space.get()) != 1) refuse(table, "is not one-dimensional");
+  return static_cast<std::uint64_t>(
+      checked("read a table's size", H5Sget_simple_extent_npoints(space.get())));
+}
+
+void read_table(hid_t file, const TableSchema& table, std::span<std::byte> bytes) {
+  if (bytes.empty()) return;
+  const Dataset dataset = open_table(file, table);
+  const Type type(checked("read a table's type", H5Dget_type(dataset.get())));
+  checked("read a table",
+          H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()));
+}
+
+void write_attribute(hid_t object, const char* name, std::string_view text) {
+  text = text.substr(0, kLongestAttribute);
+  // HDF5 has no strings of size 0; one padding byte reads back as the empty string.
+  const std::string padded = text.empty() ? std::string(1, '\0') : std::string(text);
+  const Type type = text_type(padded.size());
+  const Space space = text_space();
+  const Attribute attribute(
+      checked("create an attribute",
+              H5Acreate2(object, name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT)));
+  checked("write an attribute", H5Awrite(attribute.get(), type.get(), padded.data()));
+}
+
+void write_attribute(hid_t object, const char* name, std::int64_t number) {
+  const Space space = text_space();
+  const Attribute attribute(
+      checked("create an attribute",
+              H5Acreate2(object, name, H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT)));
+  checked("write an attribute", H5Awrite(attribute.get(), H5T_NATIVE_INT64, &number));
+}
+
+std::string read_text_attribute(hid_t object, const char* name) {
+  const Attribute attribute = open_attribute(object, name);
+  const Type stored(checked("read an attribute", H5Aget_type(attribute.get())));
+  const std::size_t size = H5Tget_size(stored.get());
+  if (H5Tget_class(stored.get()) != H5T_STRING || H5Tis_variable_str(stored.get()) != 0 ||
+      size > kLongestAttribute) {
+    throw Error(ErrorCode::corrupt, "The attribute '" + std::string(name) + "' is not a string.");
+  }
+  std::string text(size, '\0');
+  checked("read an attribute", H5Aread(attribute.get(), stored.get(), text.data()));
+  return text.substr(0, text.find('\0'));
+}
+
+std::int64_t read_number_attribute(hid_t object, const char* name) {
+  const Attribute attribute = open_attribute(object, name);
+  const Type stored(checked("read an attribute", H5Aget_type(attribute.get())));
+  if (H5Tequal(stored.get(), H5T_STD_I64LE) <= 0) {
+    throw Error(ErrorCode::corrupt, "The attribute '" + std::string(name) + "' is not a number.");
+  }
+  std::int64_t number = 0;
+  checked("read an attribute", H5Aread(attribute.get(), H5T_NATIVE_INT64, &number));
+  return number;
+}
+
+}  // namespace ulpscope::dump::h5

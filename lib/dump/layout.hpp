@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Where things stand in a dump directory.
+namespace ulpscope::dump {
+
+[[nodiscard]] std::filesystem::path status_path(const std::filesystem::path& directory);
+/// DIRECTORY/rank0002
+[[nodiscard]] std::filesystem::path rank_path(const std::filesystem::path& directory,
+                                              std::uint32_t rank);
+/// RANK/segment-000017.h5
+[[nodiscard]] std::filesystem::path segment_path(const std::filesystem::path& rank_directory,
+                                                 std::uint32_t segment);
+/// RANK/journal-000017
+[[nodiscard]] std::filesystem::path journal_path(const std::filesystem::path& rank_directory,
+                                                 std::uint32_t segment);
+
+/// What a rank's folder holds; numbers ascending.
+struct RankFiles {
+  std::uint32_t rank = 0;
+  std::filesystem::path directory;
+  std::vector<std::uint32_t> segments;
+  std::vector<std::uint32_t> journals;
+  std::vector<std::filesystem::path> partials;
+
+  /// The journal of what was recorded after the last published segment.
+  [[nodiscard]] std::optional<std::uint32_t> live_journal() const;
+};
+
+/// Ranks ascending; empty where the directory holds none.
+/// @throws Error with ErrorCode::not_a_dump if it is no directory.
+[[nodiscard]] std::vector<RankFiles> list_ranks(const std::filesystem::path& directory);
+
+}  // namespace ulpscope::dump

@@ -1,0 +1,679 @@
+#include "dump/rank_writer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "dump/layout.hpp"
+#include "ulpscope/error.hpp"
+
+namespace ulpscope::dump {
+namespace {
+
+constexpr std::uint64_t kTableBytes = 64ULL << 20;
+constexpr std::uint64_t kJournalBytes = 256ULL << 20;
+constexpr std::size_t kOpenTreeEvents = 131072;
+constexpr std::size_t kMostGaps = 1024;
+constexpr std::uint64_t kLargestContent = 1ULL << 44;
+
+bool has_parameter(const ring::SlotRow& slot) { return (slot.flags & slot_flag::parameter) != 0; }
+
+TimelineEvent summary(const HeldEvent& held, const RingNames& names, std::uint32_t root_module) {
+  const ring::EventRow& row = held.row();
+  TimelineEvent event;
+  event.epoch = row.epoch;
+  event.object = row.object;
+  event.root = names.string(row.root);
+  event.module = names.string(row.module);
+  event.flags = row.flags;
+  event.depth = row.depth;
+  event.kind = static_cast<EventKind>(row.kind);
+  event.is_root_module = event.module != 0 && event.module == root_module;
+  for (const ring::SlotRow& slot : held.slots()) {
+    if (!has_parameter(slot)) continue;
+    const auto role = static_cast<Role>(slot.role);
+    event.writes_parameter = event.writes_parameter || role == Role::mutated;
+    event.reads_trained_parameter =
+        event.reads_trained_parameter ||
+        (role == Role::input && (slot.flags & slot_flag::requires_grad) != 0);
+  }
+  return event;
+}
+
+/// Whether sizes and ids of an event message are what they can be. Everything later relies on it.
+bool is_sound(const RingNames& names, const HeldEvent& event, std::size_t message_bytes) {
+  if (message_bytes < sizeof(ring::EventRow)) return false;
+  const ring::EventRow& row = event.row();
+  const std::size_t needed =
+      sizeof row + sizeof(ring::SlotRow) * row.slots + std::size_t{row.argument_bytes};
+  const auto is_sound_slot = [&](const ring::SlotRow& slot) {
+    return slot.role <= static_cast<std::uint8_t>(Role::mutated) &&
+           names.has_geometry(slot.geometry) && names.has_string(slot.name);
+  };
+  if (needed > message_bytes || row.position == ring::kNone) return false;
+  const auto slots = event.slots();
+  return row.kind >= static_cast<std::uint8_t>(EventKind::op) &&
+         row.kind <= static_cast<std::uint8_t>(EventKind::step) && names.has_op(row.op) &&
+         names.has_string(row.module) && names.has_string(row.root) &&
+         names.has_string(row.module_type) &&
+         std::all_of(slots.begin(), slots.end(), is_sound_slot);
+}
+
+LaneRole role_of(bool is_main, bool runs_backward, std::string_view thread_name) {
+  if (is_main) return LaneRole::main;
+  if (runs_backward || thread_name.starts_with("pt_autograd")) return LaneRole::autograd;
+  if (thread_name.starts_with("pt_data")) return LaneRole::worker;
+  return LaneRole::thread;
+}
+
+}  // namespace
+
+RankWriter::RankWriter(const RecordingOptions& options, std::uint32_t rank, std::uint32_t pid,
+                       std::uint32_t segment, bool recovering)
+    : options_(options),
+      directory_(rank_path(options.directory, rank)),
+      rank_(rank),
+      pid_(pid),
+      segment_(segment),
+      recovering_(recovering),
+      root_module_(names_.strings.add("")) {
+  std::error_code error;
+  std::filesystem::create_directories(directory_, error);
+  if (error) {
+    throw Error(ErrorCode::io,
+                "Cannot create '" + directory_.string() + "': " + error.message() + ".");
+  }
+  begin_segment();
+  if (!recovering_) {
+    begin_journal(segment_);
+    write_start();
+  }
+}
+
+RankWriter::~RankWriter() = default;
+
+void RankWriter::open_lane(std::uint32_t id, bool is_main, std::string_view thread_name) {
+  auto& lane = lanes_.try_emplace(id, names_).first->second;
+  lane.is_main = is_main;
+  lane.thread_name = thread_name;
+  timeline_.open(id, is_main);
+  if (!journal_) return;
+  ByteWriter payload;
+  payload.put(is_main);
+  payload.put_text(thread_name);
+  journal_->append(RecordKind::open_lane, id, payload.bytes());
+}
+
+void RankWriter::consume(std::uint32_t id, std::span<const std::byte> messages) {
+  if (done_ || malformed_) return;
+  const auto found = lanes_.find(id);
+  if (found == lanes_.end()) return stop("it sent events on a lane that was never opened");
+  Lane& lane = found->second;
+  timeline_.advance(id);
+  const auto batch = take_messages(lane, messages);
+  if (batch->size() > sizeof(RecordHeader)) {
+    if (journal_) journal_->append_in_place(RecordKind::messages, id, *batch);
+    process(id, lane, batch, sizeof(RecordHeader));
+  }
+  place_decided();
+  publish_if_due();
+}
+
+void RankWriter::close_lane(std::uint32_t id) {
+  const auto found = lanes_.find(id);
+  if (found == lanes_.end() || found->second.closed) return;
+  Lane& lane = found->second;
+  lane.closed = true;
+  lane.content.reset();
+  timeline_.advance(id);
+  order_tree(id, lane, true);
+  timeline_.close(id);
+  place_decided();
+  if (journal_) journal_->append(RecordKind::close_lane, id, {});
+}
+
+void RankWriter::finish(std::string_view reason) {
+  if (done_) return;
+  for (auto& [id, lane] : lanes_) {
+    lane.content.reset();
+    timeline_.advance(id);
+    order_tree(id, lane, true);
+  }
+  timeline_.finish();
+  place_decided();
+  place_settings(true);
+  for (auto& [id, lane] : lanes_) {
+    place_late(id, lane, true);
+    close_block(id, lane);
+  }
+  publish(true, reason.empty() ? std::string_view(stopped_) : reason);
+  done_ = true;
+}
+
+RecordingCounts RankWriter::counts() const noexcept {
+  RecordingCounts counts = counts_;
+  counts.steps = timeline_.steps();
+  return counts;
+}
+
+/// Input that cannot be right: what came before it is kept, what comes after is not looked at.
+void RankWriter::stop(std::string_view what) {
+  if (done_ || malformed_) return;
+  malformed_ = true;
+  stopped_ = "Recording of process " + std::to_string(pid_) + " stopped because " +
+             std::string(what) + ".";
+  notices_.push_back({true, stopped_});
+}
+
+/// Copies the messages into a batch, contents excepted, which go to the segment at once. Room for
+/// the journal's record header stands in front.
+std::shared_ptr<Batch> RankWriter::take_messages(Lane& lane, std::span<const std::byte> messages) {
+  auto batch = std::make_shared<Batch>();
+  batch->reserve(sizeof(RecordHeader) + messages.size());
+  batch->resize(sizeof(RecordHeader));
+  while (!messages.empty() && !malformed_) {
+    ByteReader reader(messages);
+    const auto header = reader.get<ring::MessageHeader>();
+    if (!reader.ok() || header.size < sizeof header || header.size % 8 != 0 ||
+        header.size > messages.size()) {
+      stop("it sent a message with a wrong size");
+      break;
+    }
+    const auto message = messages.first(header.size);
+    messages = messages.subspan(header.size);
+    if (header.kind == ring::MessageKind::content) {
+      if (!take_content(lane, message)) stop("it sent a content that does not add up");
+      continue;
+    }
+    const std::size_t at = batch->size();
+    batch->insert(batch->end(), message.begin(), message.end());
+    std::memcpy(batch->data() + at, &header, sizeof header);
+  }
+  return batch;
+}
+
+void RankWriter::process(std::uint32_t id, Lane& lane, const std::shared_ptr<const Batch>& batch,
+                         std::size_t at) {
+  while (at < batch->size()) {
+    const auto rest = std::span(*batch).subspan(at);
+    const auto header = ByteReader(rest).get<ring::MessageHeader>();
+    const auto message = rest.first(header.size);
+    switch (header.kind) {
+      case ring::MessageKind::string:
+      case ring::MessageKind::op:
+      case ring::MessageKind::geometry:
+        if (const auto reason = lane.names.define(message)) return stop(*reason);
+        break;
+      case ring::MessageKind::event:
+        if (!take_event(id, lane, HeldEvent(batch, at), message.size())) {
+          return stop("it sent an event that does not add up");
+        }
+        break;
+      case ring::MessageKind::environment:
+        if (!take_setting(lane, message)) return stop("it sent a setting that does not add up");
+        break;
+      case ring::MessageKind::notice:
+        if (!take_notice(message)) return stop("it sent a notice that does not add up");
+        break;
+      default:
+        return stop("it sent a message of an unknown kind");
+    }
+    at += header.size;
+  }
+}
+
+bool RankWriter::take_content(Lane& lane, std::span<const std::byte> message) {
+  ByteReader reader(message);
+  const auto head = reader.get<ring::ContentMessage>();
+  const auto bytes = reader.get_bytes(head.length);
+  if (!reader.ok()) return false;
+  const Digest digest{head.digest[0], head.digest[1]};
+  if (!lane.content) {
+    if (head.offset != 0 || head.total > kLargestContent) return false;
+    lane.content = IncomingContent{digest, head.total, 0, 0, !contents_.contains(digest)};
+    if (lane.content->wanted) lane.content->at = writer_->reserve(head.total);
+  }
+  IncomingContent& content = *lane.content;
+  if (content.digest != digest || content.total != head.total || content.received != head.offset ||
+      bytes.size() > content.total - content.received) {
+    return false;
+  }
+  if (content.wanted) writer_->write(content.at + content.received, bytes);
+  content.received += bytes.size();
+  counts_.bytes += bytes.size();
+  if (content.received < content.total) return true;
+  if (content.wanted && !contents_.contains(digest)) {
+    auto& rows = builder_->tables().contents;
+    contents_.emplace(digest, rows.size());
+    rows.push_back({digest, content.at, content.total});
+  }
+  lane.content.reset();
+  return true;
+}
+
+bool RankWriter::take_event(std::uint32_t id, Lane& lane, HeldEvent event,
+                            std::size_t message_bytes) {
+  if (!is_sound(lane.names, event, message_bytes)) return false;
+  const bool tree_ends = event.row().depth == 0;
+  lane.open_tree.push_back(std::move(event));
+  if (tree_ends || lane.open_tree.size() >= kOpenTreeEvents) order_tree(id, lane, tree_ends);
+  return true;
+}
+
+bool RankWriter::take_setting(const Lane& lane, std::span<const std::byte> message) {
+  ByteReader reader(message);
+  const auto head = reader.get<ring::EnvironmentMessage>();
+  const auto value = reader.get_bytes(head.length);
+  const auto key = lane.names.string(head.key);
+  if (!reader.ok() || key == 0) return false;
+  waiting_settings_.push_back(
+      {head.epoch, kSetup, std::string(names_.strings.at(key)), std::string(text_of(value))});
+  return true;
+}
+
+bool RankWriter::take_notice(std::span<const std::byte> message) {
+  ByteReader reader(message);
+  const auto head = reader.get<ring::NoticeMessage>();
+  const auto text = reader.get_bytes(head.length);
+  if (!reader.ok()) return false;
+  notices_.push_back({head.fatal != 0, std::string(text_of(text))});
+  if (head.fatal != 0 && stopped_.empty()) stopped_ = notices_.back().text;
+  return true;
+}
+
+/// Puts the events of a tree in the order in which they began. A tree that grows too large is cut:
+/// the events around it are entered later, where they left a gap.
+void RankWriter::order_tree(std::uint32_t id, Lane& lane, bool complete) {
+  auto& tree = lane.open_tree;
+  std::sort(tree.begin(), tree.end(), [](const HeldEvent& a, const HeldEvent& b) {
+    return a.row().position < b.row().position;
+  });
+  lane.tree_was_cut = lane.tree_was_cut || !complete;
+  for (HeldEvent& event : tree) {
+    const std::uint64_t position = event.row().position;
+    if (position < lane.next_position) {
+      lane.late.push_back(std::move(event));
+      continue;
+    }
+    const bool after_gap = lane.tree_was_cut && position > lane.next_position;
+    enter(id, lane, {std::move(event), after_gap});
+  }
+  tree.clear();
+  if (complete) lane.tree_was_cut = false;
+}
+
+void RankWriter::enter(std::uint32_t id, Lane& lane, Ordered event) {
+  const ring::EventRow& row = event.event.row();
+  lane.next_position = row.position + 1;
+  lane.runs_backward =
+      lane.runs_backward || (row.depth == 0 && (row.flags & event_flag::in_backward) != 0);
+  timeline_.add(id, summary(event.event, lane.names, root_module_));
+  lane.ordered.push_back(std::move(event));
+}
+
+void RankWriter::place_decided() {
+  for (const Placement& placement : timeline_.take()) {
+    place(placement.lane, lanes_.at(placement.lane), placement.step, placement.phase);
+  }
+  for (auto& [id, lane] : lanes_) {
+    if (!lane.late.empty()) place_late(id, lane, false);
+  }
+  place_settings(false);
+}
+
+void RankWriter::place(std::uint32_t id, Lane& lane, std::int64_t step, Phase phase) {
+  Ordered next = std::move(lane.ordered.front());
+  lane.ordered.pop_front();
+  const std::uint64_t position = next.event.row().position;
+  const bool far = position - lane.placed_position >= kVariable - 1;
+  if (step != lane.step || lane.block.size() >= kBlockEvents || next.after_gap || far) {
+    close_block(id, lane);
+  }
+  if (next.after_gap) {
+    lane.gaps.push_back({lane.placed_position, position - 1, lane.step, lane.phase});
+    if (lane.gaps.size() > kMostGaps) lane.gaps.erase(lane.gaps.begin());
+  }
+  if (step != lane.step) passed_step_ = std::max(passed_step_, lane.step);
+  lane.step = step;
+  lane.phase = phase;
+  lane.placed_position = position + 1;
+  lane.block.push_back({std::move(next.event), phase});
+}
+
+/// Enters events that ended after events inside them were placed, each as a block of its own.
+void RankWriter::place_late(std::uint32_t id, Lane& lane, bool last_chance) {
+  std::vector<HeldEvent> waiting;
+  for (HeldEvent& event : lane.late) {
+    const std::uint64_t position = event.row().position;
+    const auto gap = std::find_if(lane.gaps.begin(), lane.gaps.end(), [&](const Gap& candidate) {
+      return candidate.first <= position && position <= candidate.last;
+    });
+    if (gap == lane.gaps.end()) {
+      if (!last_chance) waiting.push_back(std::move(event));
+      continue;
+    }
+    const Gap found = *gap;
+    lane.gaps.erase(gap);
+    if (found.first < position) {
+      lane.gaps.push_back({found.first, position - 1, found.step, found.phase});
+    }
+    if (position < found.last) {
+      lane.gaps.push_back({position + 1, found.last, found.step, found.phase});
+    }
+    const PlacedEvent placed{std::move(event), found.phase};
+    add_block(id, lane, found.step, std::span(&placed, 1));
+    ++lane.events;
+  }
+  lane.late = std::move(waiting);
+}
+
+void RankWriter::close_block(std::uint32_t id, Lane& lane) {
+  if (lane.block.empty()) return;
+  add_block(id, lane, lane.step, lane.block);
+  lane.events += lane.block.size();
+  lane.block.clear();
+}
+
+void RankWriter::add_block(std::uint32_t id, const Lane& lane, std::int64_t step,
+                           std::span<const PlacedEvent> events) {
+  builder_->add_block(id, step, lane.names, events);
+  counts_.events += events.size();
+  counts_.values += builder_->tables().blocks.back().values;
+  for (const PlacedEvent& placed : events) {
+    for (const ring::SlotRow& slot : placed.event.slots()) {
+      if ((slot.flags & slot_flag::has_content) != 0) {
+        require_content({slot.digest[0], slot.digest[1]});
+      }
+    }
+  }
+}
+
+/// A setting holds from the step on in which it was sent; one that does not change is kept once.
+void RankWriter::place_settings(bool all) {
+  std::vector<Setting> waiting;
+  for (Setting& setting : waiting_settings_) {
+    if (!all && !timeline_.is_decided(setting.epoch)) {
+      waiting.push_back(std::move(setting));
+      continue;
+    }
+    const auto before =
+        std::find_if(settings_.rbegin(), settings_.rend(),
+                     [&](const Setting& other) { return other.key == setting.key; });
+    if (before != settings_.rend() && before->value == setting.value) continue;
+    setting.step = timeline_.step_at(setting.epoch);
+    settings_.push_back(std::move(setting));
+  }
+  waiting_settings_ = std::move(waiting);
+}
+
+/// Nothing refers to another segment: a content that came before this one was begun is copied.
+void RankWriter::require_content(const Digest& digest) {
+  if (contents_.contains(digest)) return;
+  const auto earlier = earlier_contents_.find(digest);
+  if (earlier == earlier_contents_.end()) return;
+  if (!earlier_segment_ || earlier_segment_->attributes().segment != earlier->second) {
+    earlier_segment_ = Segment::open(segment_path(directory_, earlier->second));
+  }
+  const auto bytes = earlier_segment_->content(digest);
+  if (!bytes) return;
+  const std::uint64_t at = writer_->reserve(bytes->size());
+  writer_->write(at, *bytes);
+  auto& rows = builder_->tables().contents;
+  contents_.emplace(digest, rows.size());
+  rows.push_back({digest, at, bytes->size()});
+}
+
+bool RankWriter::is_receiving_content() const {
+  return std::any_of(lanes_.begin(), lanes_.end(),
+                     [](const auto& item) { return item.second.content.has_value(); });
+}
+
+void RankWriter::publish_if_due() {
+  if (recovering_ || is_receiving_content()) return;
+  const bool steps_due =
+      options_.segment_steps > 0 &&
+      passed_step_ - published_step_ >= static_cast<std::int64_t>(options_.segment_steps);
+  if (steps_due || writer_->content_bytes() >= options_.segment_bytes ||
+      builder_->tables().bytes() >= kTableBytes || journal_->bytes() >= kJournalBytes) {
+    publish(false, {});
+  }
+}
+
+/// Settings, notices and lanes stand in every segment, so that losing one loses none of them.
+void RankWriter::fill_carried_tables() {
+  Tables& tables = builder_->tables();
+  const auto string = [&](std::string_view text) {
+    return builder_->string(names_.strings.add(text));
+  };
+  for (const Setting& setting : settings_) {
+    tables.environment.push_back({setting.step, string(setting.key), string(setting.value)});
+  }
+  for (const Notice& notice : notices_) {
+    tables.notices.push_back({notice.fatal ? 1U : 0U, string(notice.text)});
+  }
+  for (const auto& [id, lane] : lanes_) {
+    const auto role = role_of(lane.is_main, lane.runs_backward, lane.thread_name);
+    tables.lanes.push_back(
+        {lane.events, id, string(lane.thread_name), static_cast<std::uint64_t>(role)});
+  }
+}
+
+void RankWriter::publish(bool finished, std::string_view reason) {
+  fill_carried_tables();
+  SegmentAttributes attributes;
+  attributes.creator = options_.creator;
+  attributes.level = options_.level;
+  attributes.command = nlohmann::json(options_.command)
+                           .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  attributes.rank = rank_;
+  attributes.pid = pid_;
+  attributes.segment = segment_;
+  attributes.first_step = builder_->first_step();
+  attributes.last_step = builder_->last_step();
+  attributes.steps = timeline_.steps();
+  for (const BlockRow& block : builder_->tables().blocks) {
+    attributes.events += block.events;
+    attributes.values += block.values;
+  }
+  attributes.finished = finished;
+  attributes.incomplete_reason = reason;
+  writer_->complete(builder_->tables(), attributes);
+
+  // The next journal must be whole before the segment is published: from then on it is the one
+  // that counts.
+  const auto done_with = journal_path(directory_, segment_);
+  if (finished) {
+    journal_.reset();
+  } else {
+    begin_journal(segment_ + 1);
+  }
+  for (const auto& [digest, row] : contents_) earlier_contents_[digest] = segment_;
+  ++segment_;
+  if (journal_) {
+    write_start();
+    write_checkpoint();
+  }
+  writer_->publish();
+  ++counts_.segments;
+  published_step_ = passed_step_;
+  std::error_code ignored;
+  if (!recovering_) std::filesystem::remove(done_with, ignored);
+  earlier_segment_.reset();
+  begin_segment();
+}
+
+void RankWriter::begin_segment() {
+  builder_ = std::make_unique<SegmentBuilder>(names_);
+  writer_ = std::make_unique<SegmentWriter>(segment_path(directory_, segment_));
+  contents_.clear();
+}
+
+void RankWriter::begin_journal(std::uint32_t segment) {
+  journal_.emplace(journal_path(directory_, segment));
+}
+
+void RankWriter::write_start() {
+  ByteWriter payload;
+  payload.put(kJournalVersion);
+  payload.put(rank_);
+  payload.put(pid_);
+  payload.put(segment_);
+  payload.put_text(options_.level);
+  payload.put_text(options_.creator);
+  payload.put(static_cast<std::uint32_t>(options_.command.size()));
+  for (const std::string& word : options_.command) payload.put_text(word);
+  journal_->append(RecordKind::start, 0, payload.bytes());
+}
+
+/// What a replay must know to go on from here: names, where the timeline stands, and the events
+/// that no segment holds yet.
+void RankWriter::write_checkpoint() {
+  for (const auto& [id, lane] : lanes_) {
+    ByteWriter opened;
+    opened.put(lane.is_main);
+    opened.put_text(lane.thread_name);
+    journal_->append(RecordKind::open_lane, id, opened.bytes());
+    if (!lane.names.definitions().empty()) {
+      journal_->append(RecordKind::messages, id, lane.names.definitions());
+    }
+  }
+  journal_->append(RecordKind::state, 0, save_state());
+  for (const auto& [id, lane] : lanes_) {
+    ByteWriter placed;
+    for (const PlacedEvent& event : lane.block) {
+      placed.put(static_cast<std::uint64_t>(event.phase));
+      placed.put_bytes(event.event.message());
+    }
+    if (!lane.block.empty()) journal_->append(RecordKind::placed, id, placed.bytes());
+    ByteWriter ordered;
+    for (const Ordered& event : lane.ordered) {
+      ordered.put(std::uint64_t{event.after_gap});
+      ordered.put_bytes(event.event.message());
+    }
+    if (!lane.ordered.empty()) journal_->append(RecordKind::ordered, id, ordered.bytes());
+    ByteWriter open;
+    for (const HeldEvent& event : lane.late) open.put_bytes(event.message());
+    for (const HeldEvent& event : lane.open_tree) open.put_bytes(event.message());
+    if (!open.bytes().empty()) journal_->append(RecordKind::messages, id, open.bytes());
+    if (lane.closed) journal_->append(RecordKind::close_lane, id, {});
+  }
+}
+
+std::vector<std::byte> RankWriter::save_state() const {
+  ByteWriter out;
+  const auto timeline = timeline_.save();
+  out.put(static_cast<std::uint64_t>(timeline.size()));
+  out.put_bytes(timeline);
+  out.put(counts_);
+  out.put(passed_step_);
+  for (const auto* settings : {&settings_, &waiting_settings_}) {
+    out.put(static_cast<std::uint64_t>(settings->size()));
+    for (const Setting& setting : *settings) {
+      out.put(setting.epoch);
+      out.put(setting.step);
+      out.put_text(setting.key);
+      out.put_text(setting.value);
+    }
+  }
+  out.put(static_cast<std::uint64_t>(notices_.size()));
+  for (const Notice& notice : notices_) {
+    out.put(notice.fatal);
+    out.put_text(notice.text);
+  }
+  out.put_text(stopped_);
+  out.put(malformed_);
+  out.put(static_cast<std::uint64_t>(lanes_.size()));
+  for (const auto& [id, lane] : lanes_) {
+    out.put(id);
+    out.put(lane.runs_backward);
+    out.put(lane.tree_was_cut);
+    out.put(lane.next_position);
+    out.put(lane.step);
+    out.put(lane.phase);
+    out.put(lane.placed_position);
+    out.put(lane.events);
+    out.put(static_cast<std::uint64_t>(lane.gaps.size()));
+    for (const Gap& gap : lane.gaps) out.put(gap);
+  }
+  return {out.bytes().begin(), out.bytes().end()};
+}
+
+bool RankWriter::restore_state(std::span<const std::byte> saved) {
+  ByteReader in(saved);
+  if (!timeline_.restore(in.get_bytes(in.get<std::uint64_t>()))) return false;
+  counts_ = in.get<RecordingCounts>();
+  passed_step_ = in.get<std::int64_t>();
+  for (auto* settings : {&settings_, &waiting_settings_}) {
+    for (auto count = in.get<std::uint64_t>(); count > 0 && in.ok(); --count) {
+      Setting setting;
+      setting.epoch = in.get<std::uint64_t>();
+      setting.step = in.get<std::int64_t>();
+      setting.key = in.get_text();
+      setting.value = in.get_text();
+      settings->push_back(std::move(setting));
+    }
+  }
+  for (auto count = in.get<std::uint64_t>(); count > 0 && in.ok(); --count) {
+    const bool fatal = in.get<bool>();
+    notices_.push_back({fatal, std::string(in.get_text())});
+  }
+  stopped_ = in.get_text();
+  malformed_ = in.get<bool>();
+  for (auto count = in.get<std::uint64_t>(); count > 0 && in.ok(); --count) {
+    const auto found = lanes_.find(in.get<std::uint32_t>());
+    if (found == lanes_.end()) return false;
+    Lane& lane = found->second;
+    lane.runs_backward = in.get<bool>();
+    lane.tree_was_cut = in.get<bool>();
+    lane.next_position = in.get<std::uint64_t>();
+    lane.step = in.get<std::int64_t>();
+    lane.phase = in.get<Phase>();
+    lane.placed_position = in.get<std::uint64_t>();
+    lane.events = in.get<std::uint64_t>();
+    for (auto gaps = in.get<std::uint64_t>(); gaps > 0 && in.ok(); --gaps) {
+      lane.gaps.push_back(in.get<Gap>());
+    }
+  }
+  return in.ok();
+}
+
+void RankWriter::restore(const Record& record) {
+  switch (record.kind) {
+    case RecordKind::state:
+      if (!restore_state(record.payload)) stop("the journal's state does not add up");
+      return;
+    case RecordKind::ordered:
+    case RecordKind::placed:
+      return restore_events(record.lane, record);
+    default:
+      return;
+  }
+}
+
+void RankWriter::restore_events(std::uint32_t id, const Record& record) {
+  const auto found = lanes_.find(id);
+  if (found == lanes_.end()) return stop("the journal's lanes do not add up");
+  Lane& lane = found->second;
+  const auto batch = std::make_shared<const Batch>(record.payload.begin(), record.payload.end());
+  for (std::size_t at = 0; at < batch->size();) {
+    ByteReader reader(std::span<const std::byte>(*batch).subspan(at));
+    const auto note = reader.get<std::uint64_t>();
+    const auto left = reader.left();
+    const auto header = reader.get<ring::MessageHeader>();
+    HeldEvent event(batch, at + sizeof note);
+    if (!reader.ok() || header.size > left || header.size % 8 != 0 ||
+        !is_sound(lane.names, event, header.size) ||
+        note > static_cast<std::uint64_t>(Phase::eval)) {
+      return stop("the journal's events do not add up");
+    }
+    at += sizeof note + header.size;
+    if (record.kind == RecordKind::placed) {
+      lane.block.push_back({std::move(event), static_cast<Phase>(note)});
+    } else {
+      enter(id, lane, {std::move(event), note != 0});
+    }
+  }
+}
+
+}  // namespace ulpscope::dump

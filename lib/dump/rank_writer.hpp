@@ -1,0 +1,165 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "dump/batch.hpp"
+#include "dump/journal.hpp"
+#include "dump/names.hpp"
+#include "dump/recording.hpp"
+#include "dump/segment_reader.hpp"
+#include "dump/segment_tables.hpp"
+#include "dump/segment_writer.hpp"
+#include "dump/timeline.hpp"
+
+namespace ulpscope::dump {
+
+/// Turns the message streams of one process into segments. RankRecording drives it while a program
+/// runs, recover() from the journal that a killed recording left.
+class RankWriter {
+ public:
+  /// A rank whose next segment is `segment`. A recovery keeps no journal and publishes once, at the
+  /// end: until then the journal it reads from stays the only truth.
+  RankWriter(const RecordingOptions& options, std::uint32_t rank, std::uint32_t pid,
+             std::uint32_t segment, bool recovering);
+  ~RankWriter();
+
+  void open_lane(std::uint32_t lane, bool is_main, std::string_view thread_name);
+  void consume(std::uint32_t lane, std::span<const std::byte> messages);
+  void close_lane(std::uint32_t lane);
+  void finish(std::string_view reason);
+
+  /// A record that a journal opens with; those of other kinds are replayed by the calls above.
+  void restore(const Record& record);
+
+  [[nodiscard]] RecordingCounts counts() const noexcept;
+  [[nodiscard]] const std::string& stopped() const noexcept { return stopped_; }
+
+ private:
+  /// An event whose place in its lane is known.
+  struct Ordered {
+    HeldEvent event;
+    bool after_gap;  ///< events before it are still to come, because they have not ended
+  };
+
+  /// Positions that were passed over because their events had not ended.
+  struct Gap {
+    std::uint64_t first;
+    std::uint64_t last;
+    std::int64_t step;
+    Phase phase;
+  };
+
+  struct IncomingContent {
+    Digest digest;
+    std::uint64_t total = 0;
+    std::uint64_t received = 0;
+    std::uint64_t at = 0;
+    bool wanted = false;
+  };
+
+  struct Lane {
+    explicit Lane(RankNames& rank_names) : names(rank_names) {}
+
+    RingNames names;
+    std::string thread_name;
+    bool is_main = false;
+    bool closed = false;
+    bool runs_backward = false;
+    std::vector<HeldEvent> open_tree;  ///< events inside one that has not ended
+    bool tree_was_cut = false;
+    std::uint64_t next_position = 0;  ///< above all positions put in order
+    std::deque<Ordered> ordered;      ///< waiting for their step
+    std::vector<PlacedEvent> block;   ///< waiting for their block to be complete
+    std::int64_t step = kSetup;
+    Phase phase = Phase::setup;
+    std::uint64_t placed_position = 0;  ///< above all positions placed
+    std::uint64_t events = 0;
+    std::vector<Gap> gaps;
+    std::vector<HeldEvent> late;  ///< ended after events inside them were placed
+    std::optional<IncomingContent> content;
+  };
+
+  struct Setting {
+    std::uint64_t epoch = 0;
+    std::int64_t step = kSetup;
+    std::string key;
+    std::string value;
+  };
+
+  struct Notice {
+    bool fatal = false;
+    std::string text;
+  };
+
+  void stop(std::string_view what);
+  std::shared_ptr<Batch> take_messages(Lane& lane, std::span<const std::byte> messages);
+  void process(std::uint32_t id, Lane& lane, const std::shared_ptr<const Batch>& batch,
+               std::size_t from);
+  [[nodiscard]] bool take_content(Lane& lane, std::span<const std::byte> message);
+  [[nodiscard]] bool take_event(std::uint32_t id, Lane& lane, HeldEvent event,
+                                std::size_t message_bytes);
+  [[nodiscard]] bool take_setting(const Lane& lane, std::span<const std::byte> message);
+  [[nodiscard]] bool take_notice(std::span<const std::byte> message);
+
+  void order_tree(std::uint32_t id, Lane& lane, bool complete);
+  void enter(std::uint32_t id, Lane& lane, Ordered event);
+  void place_decided();
+  void place(std::uint32_t id, Lane& lane, std::int64_t step, Phase phase);
+  void place_late(std::uint32_t id, Lane& lane, bool last_chance);
+  void close_block(std::uint32_t id, Lane& lane);
+  void add_block(std::uint32_t id, const Lane& lane, std::int64_t step,
+                 std::span<const PlacedEvent> events);
+  void place_settings(bool all);
+
+  void require_content(const Digest& digest);
+  [[nodiscard]] bool is_receiving_content() const;
+
+  void publish_if_due();
+  void publish(bool finished, std::string_view reason);
+  void fill_carried_tables();
+  void begin_segment();
+  void begin_journal(std::uint32_t segment);
+  void write_start();
+  void write_checkpoint();
+  [[nodiscard]] std::vector<std::byte> save_state() const;
+  [[nodiscard]] bool restore_state(std::span<const std::byte> saved);
+  void restore_events(std::uint32_t lane, const Record& record);
+
+  RecordingOptions options_;
+  std::filesystem::path directory_;
+  std::uint32_t rank_;
+  std::uint32_t pid_;
+  std::uint32_t segment_;
+  bool recovering_;
+  bool done_ = false;
+  bool malformed_ = false;
+  std::string stopped_;
+  RecordingCounts counts_;
+
+  RankNames names_;
+  Timeline timeline_;
+  std::uint32_t root_module_ = 0;  ///< the id of the empty module path
+  std::map<std::uint32_t, Lane> lanes_;
+  std::vector<Setting> settings_;
+  std::vector<Setting> waiting_settings_;
+  std::vector<Notice> notices_;
+
+  std::unique_ptr<SegmentBuilder> builder_;
+  std::unique_ptr<SegmentWriter> writer_;
+  std::optional<JournalWriter> journal_;
+  std::int64_t passed_step_ = kSetup;     ///< the last step that a lane has left behind
+  std::int64_t published_step_ = kSetup;  ///< `passed_step_` when the last segment was published
+  std::unordered_map<Digest, std::size_t, DigestHash> contents_;            ///< of this segment
+  std::unordered_map<Digest, std::uint32_t, DigestHash> earlier_contents_;  ///< by segment
+  std::shared_ptr<const Segment> earlier_segment_;
+};
+
+}  // namespace ulpscope::dump

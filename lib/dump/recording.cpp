@@ -1,0 +1,34 @@
+#include "dump/recording.hpp"
+
+#include <utility>
+
+#include "dump/rank_writer.hpp"
+
+namespace ulpscope::dump {
+
+struct RankRecording::State {
+  RankWriter writer;
+};
+
+RankRecording::RankRecording(const RecordingOptions& options, std::uint32_t rank, std::uint32_t pid)
+    : state_(new State{RankWriter(options, rank, pid, 0, false)}) {}
+
+RankRecording::~RankRecording() = default;
+
+void RankRecording::open_lane(std::uint32_t lane, bool is_main, std::string_view thread_name) {
+  state_->writer.open_lane(lane, is_main, thread_name);
+}
+
+void RankRecording::consume(std::uint32_t lane, std::span<const std::byte> messages) {
+  state_->writer.consume(lane, messages);
+}
+
+void RankRecording::close_lane(std::uint32_t lane) { state_->writer.close_lane(lane); }
+
+void RankRecording::finish(std::string_view reason) { state_->writer.finish(reason); }
+
+RecordingCounts RankRecording::counts() const noexcept { return state_->writer.counts(); }
+
+const std::string& RankRecording::stopped() const noexcept { return state_->writer.stopped(); }
+
+}  // namespace ulpscope::dump

@@ -1,0 +1,432 @@
+#include "dump/segment_reader.hpp"
+
+#include <algorithm>
+
+#include "dump/files.hpp"
+#include "dump/h5.hpp"
+#include "dump/schema.hpp"
+#include "dump/user_block.hpp"
+#include "ulpscope/error.hpp"
+
+namespace ulpscope::dump {
+namespace {
+
+constexpr std::uint8_t kMostDimensions = 64;
+
+bool fits(std::uint64_t first, std::uint64_t count, std::uint64_t size) {
+  return first <= size && count <= size - first;
+}
+
+bool offsets_add_up(const StringTable& table) {
+  return !table.offsets.empty() && table.offsets.front() == 0 &&
+         table.offsets.back() == table.bytes.size() &&
+         std::is_sorted(table.offsets.begin(), table.offsets.end()) &&
+         table.offsets.size() - 1 < kVariable;
+}
+
+/// Owns what a Block's events refer to.
+struct BlockStorage {
+  std::shared_ptr<const Segment> segment;
+  std::vector<Slot> slots;
+};
+
+}  // namespace
+
+/// Rebuilds the events of one block; the inverse of SegmentBuilder's normalise().
+class BlockDecoder {
+ public:
+  BlockDecoder(const Segment& segment, std::span<const Geometry> geometries, const BlockRow& row)
+      : segment_(segment),
+        tables_(segment.tables()),
+        geometries_(geometries),
+        row_(row),
+        digests_(std::span(tables_.digests).subspan(row.first_digest, row.digests)),
+        variables_(std::span(tables_.variables).subspan(row.first_variable, row.variables)) {}
+
+  /// False where the block does not add up.
+  [[nodiscard]] bool decode(std::vector<Event>& events, std::vector<Slot>& slots) {
+    apply_overrides();
+    position_ = last_reference_ = row_.first_position;
+    events.reserve(events_.size());
+    slots.resize(slots_.size());
+    std::size_t slot = 0;
+    for (std::size_t i = 0; i < events_.size() && ok_; ++i) {
+      const EventTemplate& stored = events_[i];
+      if (stored.slots > slots_.size() - slot || (i == 0 && stored.position_step != 0))
+        return false;
+      events.push_back(event(stored));
+      for (std::size_t k = 0; k < stored.slots; ++k) slots[slot + k] = this->slot(slots_[slot + k]);
+      events.back().slots = std::span(slots).subspan(slot, stored.slots);
+      slot += stored.slots;
+    }
+    return ok_ && variables_.ok() && variables_.left() == 0 && slot == slots_.size() &&
+           next_digest_ == digests_.size() && position_ == row_.last_position;
+  }
+
+ private:
+  void apply_overrides() {
+    const TemplateRow& source = tables_.templates[row_.template_id - 1];
+    const auto first_event =
+        tables_.template_events.begin() + static_cast<std::ptrdiff_t>(source.first_event);
+    events_.assign(first_event, first_event + source.events);
+    const auto first_slot =
+        tables_.template_slots.begin() + static_cast<std::ptrdiff_t>(source.first_slot);
+    slots_.assign(first_slot, first_slot + source.slots);
+    for (const auto& change : std::span(tables_.event_overrides)
+                                  .subspan(row_.first_event_override, row_.event_overrides)) {
+      events_[change.row] = change.event;
+    }
+    for (const auto& change : std::span(tables_.argument_overrides)
+                                  .subspan(row_.first_argument_override, row_.argument_overrides)) {
+      events_[change.row].arguments = change.arguments;
+    }
+    for (const auto& change :
+         std::span(tables_.slot_overrides).subspan(row_.first_slot_override, row_.slot_overrides)) {
+      slots_[change.row] = change.slot;
+    }
+  }
+
+  Event event(const EventTemplate& stored) {
+    position_ += stored.position_step;
+    Event event;
+    event.position = position_;
+    event.object = stored.object;
+    event.kind = static_cast<EventKind>(stored.kind);
+    event.phase = static_cast<Phase>(stored.phase);
+    event.depth = stored.depth;
+    event.threads = stored.threads;
+    event.flags = stored.flags;
+    if (stored.op != 0) {
+      const OpRow& op = tables_.ops[stored.op - 1];
+      event.op = segment_.string(op.name);
+      event.overload = segment_.string(op.overload);
+      event.argument_names = segment_.string(op.argument_names);
+      event.return_names = segment_.string(op.return_names);
+    }
+    event.root = segment_.string(stored.root);
+    event.module = segment_.string(stored.module);
+    event.module_type = segment_.string(stored.module_type);
+    event.has_module = stored.module != 0;
+    event.argument_bytes = tables_.arguments.at(stored.arguments);
+    event.parent = back(stored.parent);
+    event.forward = back(stored.forward);
+    event.forward_lane = stored.forward_lane;
+    if ((stored.flags & event_flag::seeded) != 0) {
+      event.rng = {stored.rng_seed, digest(stored.rng_before), {}};
+      event.rng.after = digest(stored.rng_after);
+    }
+    return event;
+  }
+
+  Slot slot(const SlotTemplate& stored) {
+    Slot slot;
+    slot.role = static_cast<Role>(stored.role);
+    slot.index = stored.index;
+    slot.element = stored.element;
+    slot.flags = stored.flags;
+    slot.digest = digest(stored.digest);
+    slot.logical_digest = digest(stored.logical_digest);
+    slot.writes = stored.writes;
+    if (stored.storage != 0) read_storage(stored, slot);
+    slot.writer_lane = stored.writer_lane;
+    if (stored.writer == kVariable) {
+      slot.writer = reference();
+    } else if (stored.writer != 0) {
+      slot.writer = position_ - (stored.writer - 1);
+    }
+    slot.alignment = static_cast<std::uint8_t>(stored.alignment);
+    if (stored.geometry != 0) slot.geometry = &geometries_[stored.geometry - 1];
+    slot.name = segment_.string(stored.name);
+    return slot;
+  }
+
+  void read_storage(const SlotTemplate& stored, Slot& slot) {
+    if (stored.storage == 1) {
+      last_storage_ += unzigzag(variables_.get_varint());
+      storages_.push_back({last_storage_, static_cast<std::uint32_t>(variables_.get_varint())});
+    }
+    const std::size_t behind = std::max(stored.storage - 1, 1U);
+    if (behind > storages_.size()) {
+      ok_ = false;
+      return;
+    }
+    const Storage& storage = storages_[storages_.size() - behind];
+    slot.storage = storage.id;
+    slot.writes = storage.first_writes + stored.writes;
+  }
+
+  Digest digest(std::uint32_t stored) {
+    if (stored == 0) return {};
+    if (stored == 1) ++next_digest_;
+    const std::size_t behind = std::max(stored - 1, 1U);
+    if (behind > next_digest_ || next_digest_ > digests_.size()) {
+      ok_ = false;
+      return {};
+    }
+    return digests_[next_digest_ - behind];
+  }
+
+  std::uint64_t back(std::uint32_t stored) {
+    if (stored == 0) return kNone;
+    return stored == kVariable ? reference() : position_ - stored;
+  }
+
+  std::uint64_t reference() {
+    last_reference_ += unzigzag(variables_.get_varint());
+    return last_reference_;
+  }
+
+  struct Storage {
+    std::uint64_t id;
+    std::uint32_t first_writes;
+  };
+
+  const Segment& segment_;
+  const Tables& tables_;
+  std::span<const Geometry> geometries_;
+  const BlockRow& row_;
+  std::span<const Digest> digests_;
+  ByteReader variables_;
+  std::vector<EventTemplate> events_;
+  std::vector<SlotTemplate> slots_;
+  std::vector<Storage> storages_;
+  std::uint64_t position_ = 0;
+  std::uint64_t last_reference_ = 0;
+  std::uint64_t last_storage_ = 0;
+  std::size_t next_digest_ = 0;
+  bool ok_ = true;
+};
+
+std::shared_ptr<const Segment> Segment::open(const std::filesystem::path& path) {
+  check_seal(path);
+  const h5::Quiet quiet;
+  const std::shared_ptr<Segment> segment(new Segment);
+  segment->path_ = path;
+  try {
+    const h5::File file(h5::checked("open it", H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)));
+    segment->read_attributes(file.get());
+    segment->read_tables(file.get());
+    segment->read_content_layout(file.get());
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::corrupt || error.code() == ErrorCode::io) {
+      segment->refuse(error.what());
+    }
+    throw;
+  }
+  segment->check_tables();
+  segment->decode_geometries();
+  return segment;
+}
+
+void Segment::refuse(const std::string& what) const {
+  throw Error(ErrorCode::corrupt, "The segment '" + path_.string() + "' is damaged: " + what,
+              "Run `ulpscope verify` on the dump to see what else is damaged.");
+}
+
+void Segment::read_attributes(std::int64_t file) {
+  const auto number = [&](const char* name) { return h5::read_number_attribute(file, name); };
+  const auto count = [&](const char* name) { return static_cast<std::uint64_t>(number(name)); };
+  const auto text = [&](const char* name) { return h5::read_text_attribute(file, name); };
+  if (text(attribute::kFormat) != attribute::kFormatName) refuse("it has another format.");
+  attributes_.creator = text(attribute::kCreator);
+  attributes_.level = text(attribute::kLevel);
+  attributes_.command = text(attribute::kCommand);
+  attributes_.rank = static_cast<std::uint32_t>(count(attribute::kRank));
+  attributes_.pid = static_cast<std::uint32_t>(count(attribute::kPid));
+  attributes_.segment = static_cast<std::uint32_t>(count(attribute::kSegment));
+  attributes_.first_step = number(attribute::kFirstStep);
+  attributes_.last_step = number(attribute::kLastStep);
+  attributes_.steps = count(attribute::kSteps);
+  attributes_.events = count(attribute::kEvents);
+  attributes_.values = count(attribute::kValues);
+  attributes_.finished = number(attribute::kFinished) != 0;
+  attributes_.incomplete_reason = text(attribute::kIncompleteReason);
+}
+
+void Segment::read_tables(std::int64_t file) {
+  const std::uint64_t file_bytes = File::open(path_).size();
+  for_each_table(tables_, [&](const TableSchema& table, auto& rows) {
+    const std::uint64_t count = h5::row_count(file, table);
+    if (count > file_bytes / table.row_size) refuse("a table is larger than the file.");
+    rows.resize(count);
+    h5::read_table(file, table, std::as_writable_bytes(std::span(rows)));
+  });
+  const auto digest = h5::read_text_attribute(file, attribute::kRootDigest);
+  if (digest != to_string(root_digest(tables_))) {
+    refuse("its tables do not have the digest they were published with.");
+  }
+}
+
+void Segment::read_content_layout(std::int64_t file) {
+  const h5::Dataset dataset(
+      h5::checked("open the contents", H5Dopen2(file, schema::kContentBytes, H5P_DEFAULT)));
+  const h5::Properties creation(
+      h5::checked("read the layout of the contents", H5Dget_create_plist(dataset.get())));
+  hsize_t chunk = 0;
+  const bool one_dimensional = H5Pget_layout(creation.get()) == H5D_CHUNKED &&
+                               H5Pget_chunk(creation.get(), 1, &chunk) == 1 && chunk > 0;
+  const h5::Space space(h5::checked("read the size of the contents", H5Dget_space(dataset.get())));
+  hsize_t size = 0;
+  if (!one_dimensional || H5Sget_simple_extent_ndims(space.get()) != 1 ||
+      H5Sget_simple_extent_dims(space.get(), &size, nullptr) < 0) {
+    refuse("its contents are not stored as they should be.");
+  }
+  const std::uint64_t file_bytes = File::open(path_).size();
+  if (size % chunk != 0 || size / chunk > file_bytes) {
+    refuse("its contents are not stored as they should be.");
+  }
+  chunk_bytes_ = chunk;
+  chunk_offsets_.resize(size / chunk);
+  for (std::size_t i = 0; i < chunk_offsets_.size(); ++i) {
+    const hsize_t at = i * chunk;
+    unsigned filters = 0;
+    haddr_t address = HADDR_UNDEF;
+    hsize_t stored = 0;
+    h5::checked("locate the contents",
+                H5Dget_chunk_info_by_coord(dataset.get(), &at, &filters, &address, &stored));
+    if (address == HADDR_UNDEF) continue;
+    if (filters != 0 || stored != chunk || address > file_bytes ||
+        !fits(kUserBlockBytes + address, chunk, file_bytes)) {
+      refuse("its contents stand outside the file.");
+    }
+    chunk_offsets_[i] = kUserBlockBytes + address;
+  }
+  for (std::size_t i = 0; i < tables_.contents.size(); ++i) {
+    if (!fits(tables_.contents[i].offset, tables_.contents[i].bytes, size)) {
+      refuse("its index of contents does not add up.");
+    }
+    contents_.emplace(tables_.contents[i].digest, i);
+  }
+}
+
+void Segment::check_tables() const {
+  const Tables& t = tables_;
+  const auto expect = [this](bool right, const char* table) {
+    if (!right) refuse("its table " + std::string(table) + " does not add up.");
+  };
+  expect(offsets_add_up(t.strings), "/strings");
+  expect(offsets_add_up(t.arguments), "/arguments");
+  const auto strings = t.strings.size();
+  for (const OpRow& op : t.ops) {
+    expect(op.name <= strings && op.overload <= strings && op.argument_names <= strings &&
+               op.return_names <= strings,
+           "/ops");
+  }
+  for (const GeometryRow& geometry : t.geometries) {
+    expect(geometry.dimensions <= kMostDimensions && geometry.has_strides <= 1 &&
+               fits(geometry.first_dimension,
+                    std::uint64_t{geometry.dimensions} * (1U + geometry.has_strides),
+                    t.dimensions.size()),
+           "/geometries");
+  }
+  for (const LaneRow& lane : t.lanes) {
+    expect(lane.thread_name <= strings && lane.role <= 3, "/lanes");
+  }
+  const auto good_event = [&](const EventTemplate& event) {
+    return event.op <= t.ops.size() && event.module <= strings && event.root <= strings &&
+           event.module_type <= strings && event.arguments <= t.arguments.size() &&
+           event.kind >= 1 && event.kind <= 8 &&
+           event.phase <= static_cast<std::uint8_t>(Phase::eval);
+  };
+  const auto good_slot = [&](const SlotTemplate& slot) {
+    return slot.geometry <= t.geometries.size() && slot.name <= strings && slot.role <= 2 &&
+           slot.alignment <= 255;
+  };
+  expect(std::all_of(t.template_events.begin(), t.template_events.end(), good_event),
+         "/template_events");
+  expect(std::all_of(t.template_slots.begin(), t.template_slots.end(), good_slot),
+         "/template_slots");
+  for (const TemplateRow& row : t.templates) {
+    expect(fits(row.first_event, row.events, t.template_events.size()) &&
+               fits(row.first_slot, row.slots, t.template_slots.size()),
+           "/templates");
+  }
+  for (const BlockRow& block : t.blocks) {
+    expect(block.template_id >= 1 && block.template_id <= t.templates.size(), "/blocks");
+    const TemplateRow& source = t.templates[block.template_id - 1];
+    expect(block.events == source.events && block.slots == source.slots && block.events > 0 &&
+               block.events <= kBlockEvents && block.last_position >= block.first_position &&
+               block.step >= kSetup && fits(block.first_digest, block.digests, t.digests.size()) &&
+               fits(block.first_variable, block.variables, t.variables.size()) &&
+               fits(block.first_event_override, block.event_overrides, t.event_overrides.size()) &&
+               fits(block.first_slot_override, block.slot_overrides, t.slot_overrides.size()) &&
+               fits(block.first_argument_override, block.argument_overrides,
+                    t.argument_overrides.size()),
+           "/blocks");
+    for (const auto& change :
+         std::span(t.event_overrides).subspan(block.first_event_override, block.event_overrides)) {
+      expect(change.row < block.events && good_event(change.event), "/event_overrides");
+    }
+    for (const auto& change :
+         std::span(t.slot_overrides).subspan(block.first_slot_override, block.slot_overrides)) {
+      expect(change.row < block.slots && good_slot(change.slot), "/slot_overrides");
+    }
+    for (const auto& change :
+         std::span(t.argument_overrides)
+             .subspan(block.first_argument_override, block.argument_overrides)) {
+      expect(change.row < block.events && change.arguments <= t.arguments.size(),
+             "/argument_overrides");
+    }
+  }
+  for (const EnvironmentRow& entry : t.environment) {
+    expect(entry.key <= strings && entry.value <= strings && entry.step >= kSetup, "/environment");
+  }
+  for (const NoticeRow& notice : t.notices) expect(notice.text <= strings, "/notices");
+}
+
+void Segment::decode_geometries() {
+  geometries_.reserve(tables_.geometries.size());
+  for (const GeometryRow& row : tables_.geometries) {
+    Geometry& geometry = geometries_.emplace_back();
+    geometry.dtype = static_cast<Dtype>(row.dtype);
+    geometry.device_type = row.device_type;
+    geometry.device_index = row.device_index;
+    geometry.layout = row.layout;
+    geometry.flags = row.flags;
+    geometry.storage_offset = row.storage_offset;
+    const auto sizes =
+        tables_.dimensions.begin() + static_cast<std::ptrdiff_t>(row.first_dimension);
+    geometry.sizes.assign(sizes, sizes + row.dimensions);
+    if (row.has_strides != 0) {
+      geometry.strides.assign(sizes + row.dimensions, sizes + 2 * row.dimensions);
+    }
+  }
+}
+
+Block Segment::block(std::size_t index) const {
+  const BlockRow& row = tables_.blocks.at(index);
+  auto storage = std::make_shared<BlockStorage>();
+  storage->segment = shared_from_this();
+  Block block;
+  block.step = row.step;
+  block.lane = row.lane;
+  if (!BlockDecoder(*this, geometries_, row).decode(block.events, storage->slots)) {
+    refuse("block " + std::to_string(index) + " does not add up.");
+  }
+  block.storage = std::move(storage);
+  return block;
+}
+
+std::optional<std::vector<std::byte>> Segment::content(const Digest& wanted) const {
+  const auto found = contents_.find(wanted);
+  if (found == contents_.end()) return std::nullopt;
+  const ContentRow& row = tables_.contents[found->second];
+  const auto file = File::open(path_);
+  if (row.bytes > file.size()) refuse("a content is larger than the file.");
+  std::vector<std::byte> bytes(row.bytes);
+  for (std::uint64_t done = 0; done < row.bytes;) {
+    const std::uint64_t at = row.offset + done;
+    const std::uint64_t inside = at % chunk_bytes_;
+    const std::uint64_t chunk = chunk_offsets_[at / chunk_bytes_];
+    if (chunk == 0) refuse("a content is missing.");
+    const auto count = static_cast<std::size_t>(std::min(row.bytes - done, chunk_bytes_ - inside));
+    file.read_at(chunk + inside, std::span(bytes).subspan(done, count));
+    done += count;
+  }
+  if (digest(bytes) != wanted) {
+    refuse("the content " + to_string(wanted) + " does not have that digest.");
+  }
+  return bytes;
+}
+
+}  // namespace ulpscope::dump

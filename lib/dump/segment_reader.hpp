@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "dump/segment_tables.hpp"
+#include "dump/segment_writer.hpp"
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::dump {
+
+/// A published segment in memory: its tables, checked, but not the contents. Immutable, and kept
+/// alive by the blocks read from it.
+class Segment : public std::enable_shared_from_this<Segment> {
+ public:
+  /// @throws Error: not_a_dump, version, corrupt (names the file), io.
+  [[nodiscard]] static std::shared_ptr<const Segment> open(const std::filesystem::path& path);
+
+  [[nodiscard]] const Tables& tables() const noexcept { return tables_; }
+  [[nodiscard]] const SegmentAttributes& attributes() const noexcept { return attributes_; }
+  [[nodiscard]] std::string_view string(std::uint32_t id) const noexcept {
+    return text_of(tables_.strings.at(id));
+  }
+
+  /// @throws Error with ErrorCode::corrupt.
+  [[nodiscard]] Block block(std::size_t index) const;
+
+  /// Empty where the segment does not hold that content. @throws Error with ErrorCode::corrupt.
+  [[nodiscard]] std::optional<std::vector<std::byte>> content(const Digest& digest) const;
+
+ private:
+  Segment() = default;
+  void read_tables(std::int64_t file);
+  void read_attributes(std::int64_t file);
+  void read_content_layout(std::int64_t file);
+  void check_tables() const;
+  void decode_geometries();
+  [[noreturn]] void refuse(const std::string& what) const;
+
+  std::filesystem::path path_;
+  SegmentAttributes attributes_;
+  Tables tables_;
+  std::vector<Geometry> geometries_;
+  std::uint64_t chunk_bytes_ = 1;
+  std::vector<std::uint64_t> chunk_offsets_;  ///< in the file; 0 where nothing was written
+  std::unordered_map<Digest, std::size_t, DigestHash> contents_;
+};
+
+}  // namespace ulpscope::dump

@@ -1,0 +1,509 @@
+#include "dump/timeline.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "dump/bytes.hpp"
+
+namespace ulpscope::dump {
+namespace {
+
+constexpr std::size_t kMostBoundaries = 65536;
+constexpr std::uint64_t kInferredOptimizer = std::uint64_t{1} << 63;
+
+bool has(const TimelineEvent& event, std::uint32_t flag) { return (event.flags & flag) != 0; }
+
+bool is_backward(const TimelineEvent& event) {
+  return has(event, event_flag::in_backward) || event.kind == EventKind::node ||
+         event.kind == EventKind::gradient;
+}
+
+bool is_quiet(const TimelineEvent& event) {
+  return !has(event, event_flag::grad_mode) || has(event, event_flag::inference_mode);
+}
+
+bool contains(const std::vector<std::uint64_t>& items, std::uint64_t item) {
+  return std::find(items.begin(), items.end(), item) != items.end();
+}
+
+void insert(std::vector<std::uint64_t>& items, std::uint64_t item) {
+  if (!contains(items, item)) items.push_back(item);
+}
+
+/// Could belong to a forward of a root: not whether it begins one.
+bool runs_in_forward(const TimelineEvent& event) {
+  const bool fits = event.kind == EventKind::op || event.kind == EventKind::module ||
+                    event.kind == EventKind::scope;
+  // Moving a module to a device or clipping its weights touches parameters too, but outside the
+  // graph; only a read that trains is evidence that its owner's forward runs.
+  const bool evident =
+      !has(event, event_flag::module_from_parameter) || event.reads_trained_parameter;
+  return fits && evident && (event.root != 0 || event.module != 0) && !is_quiet(event) &&
+         !is_backward(event) && !event.writes_parameter;
+}
+
+Phase follower_phase(const TimelineEvent& event, std::int64_t step) {
+  if (is_backward(event)) return Phase::backward;
+  if (has(event, event_flag::in_optimizer) || event.kind == EventKind::optimizer) {
+    return Phase::optimizer;
+  }
+  if (step == kSetup) return Phase::setup;
+  if (event.kind == EventKind::zero_grad) return Phase::optimizer;
+  if (event.root == 0 && event.module == 0) return Phase::data;
+  return is_quiet(event) ? Phase::eval : Phase::forward;
+}
+
+}  // namespace
+
+void Timeline::open(std::uint32_t lane, bool is_main) {
+  lanes_.try_emplace(lane);
+  if (!leader_ || (is_main && !leader_is_main_ && !any_settled_ && entries_.empty())) {
+    leader_ = lane;
+    leader_is_main_ = is_main;
+  }
+}
+
+void Timeline::add(std::uint32_t lane, const TimelineEvent& event) {
+  lanes_[lane].waiting.push_back(event);
+  if (lane != leader_ && event.depth == 0 && is_backward(event)) {
+    backward_elsewhere_.push_back(event.epoch);
+    std::push_heap(backward_elsewhere_.begin(), backward_elsewhere_.end(), std::greater<>());
+  }
+}
+
+void Timeline::advance(std::uint32_t lane) {
+  auto& mine = lanes_[lane];
+  make_readable(mine);
+  choose_leader();
+  if (lane == leader_) {
+    for (; mine.readable > 0; --mine.readable) {
+      const TimelineEvent event = mine.waiting.front();
+      mine.waiting.pop_front();
+      read(event);
+    }
+    settle();
+  }
+  place_followers();
+}
+
+void Timeline::make_readable(Lane& lane) {
+  for (; lane.readable < lane.waiting.size(); ++lane.readable) {
+    lane.runs_forward = lane.runs_forward || runs_in_forward(lane.waiting[lane.readable]);
+  }
+}
+
+void Timeline::close(std::uint32_t lane) {
+  advance(lane);
+  lanes_[lane].closed = true;
+  if (lane == leader_) {
+    leave_ranges(0);
+    decide_what_is_left();
+  }
+  place_followers();
+}
+
+void Timeline::finish() {
+  for (auto& [id, lane] : lanes_) make_readable(lane);
+  choose_leader();
+  if (leader_) close(*leader_);
+  finished_ = true;
+  place_followers();
+}
+
+std::vector<Placement> Timeline::take() { return std::exchange(placements_, {}); }
+
+std::int64_t Timeline::step_at(std::uint64_t epoch) const {
+  const auto after = std::upper_bound(
+      boundaries_.begin(), boundaries_.end(), epoch,
+      [](std::uint64_t value, const Boundary& boundary) { return value < boundary.epoch; });
+  if (after != boundaries_.begin()) return std::prev(after)->step;
+  return boundaries_.empty() ? kSetup : boundaries_.front().step - 1;
+}
+
+bool Timeline::is_decided(std::uint64_t epoch) const noexcept {
+  if (finished_ || !leader_) return true;
+  return (any_settled_ && epoch <= settled_epoch_) || lanes_.at(*leader_).closed;
+}
+
+/// While the main lane is still in setup, a lane that runs a root forward takes the lead.
+void Timeline::choose_leader() {
+  if (!leader_ || !reading_.in_setup) return;
+  if (lanes_.at(*leader_).runs_forward) return;
+  for (const auto& [id, lane] : lanes_) {
+    if (id == *leader_ || !lane.runs_forward) continue;
+    decide_what_is_left();
+    reading_ = settled_ = Reading{};
+    leader_ = id;
+    return;
+  }
+}
+
+void Timeline::read(const TimelineEvent& event) {
+  leave_ranges(event.depth);
+  mark_settled();
+  auto& entry = entries_.emplace_back();
+  entry.epoch = event.epoch;
+  entry.quiet = is_quiet(event);
+  note_backward_elsewhere(event);
+  if (reading_.step_begins) {
+    reading_.step_begins = false;
+    if (reading_.stretch == Stretch::after_backward) {
+      resolve_gap(Phase::optimizer);
+      reading_.stretch = Stretch::after_optimizer;
+    }
+    begin_step(first_entry_ + entries_.size() - 1);
+  }
+  place(event, entry);
+  if (entry.pending && !gap_) gap_ = first_entry_ + entries_.size() - 1;
+  if (!reading_.op.open && event.kind == EventKind::op) {
+    reading_.op = {event.depth, true};
+    reading_.op_phase = entry.phase;
+    reading_.op_is_pending = entry.pending;
+    reading_.op_is_quiet = entry.quiet;
+  }
+  if (entries_.size() >= kMostHeld) {
+    if (reading_.known.empty() && !reading_.in_setup) reading_.without_optimizer = true;
+    decide_what_is_left();
+  }
+}
+
+void Timeline::place(const TimelineEvent& event, Entry& entry) {
+  const std::uint64_t at = first_entry_ + entries_.size() - 1;
+  if (is_backward(event)) {
+    entry.phase = Phase::backward;
+    reading_.backward_seen = true;
+    if (reading_.optimizer.open) {
+      reading_.optimizer_has_forward = true;
+      resolve_gap(Phase::data);
+    } else {
+      resolve_gap(reading_.stretch == Stretch::after_backward ? Phase::forward : Phase::data);
+    }
+    reading_.stretch = Stretch::backward;
+    return;
+  }
+  if (reading_.op.open) {
+    entry.phase = reading_.op_phase;
+    entry.pending = reading_.op_is_pending;
+    entry.quiet = reading_.op_is_quiet;
+    return;
+  }
+  if (event.kind == EventKind::zero_grad || reading_.zero_grad.open) {
+    if (!reading_.zero_grad.open) reading_.zero_grad = {event.depth, true};
+    const bool in_setup = reading_.in_setup && !reading_.optimizer.open;
+    entry.phase = in_setup ? Phase::setup : Phase::optimizer;
+    return;
+  }
+  if (reading_.optimizer.open) return place_inside_optimizer(event, entry);
+  if (event.kind == EventKind::optimizer) {
+    reading_.optimizer_events = true;
+    entry.phase = Phase::optimizer;
+    return begin_optimizer(event, event.object);
+  }
+  const bool inferred = !reading_.optimizer_events && event.kind == EventKind::op &&
+                        event.writes_parameter && is_quiet(event) && reading_.backward_seen;
+  if (inferred) {
+    entry.phase = Phase::optimizer;
+    return begin_optimizer(event, kInferredOptimizer | event.root);
+  }
+  if (begins_forward(event)) begin_forward(event, at);
+  if (event.kind == EventKind::step) {
+    reading_.explicit_steps = true;
+    reading_.step_begins = true;
+    candidates_.clear();
+  }
+  if (reading_.stretch == Stretch::backward) reading_.stretch = Stretch::after_backward;
+  if (reading_.in_setup) {
+    entry.phase = Phase::setup;
+  } else if (reading_.stretch == Stretch::forward) {
+    entry.phase = entry.quiet ? Phase::eval : Phase::forward;
+    if (event.module != reading_.forward_module) reading_.left_first_module = true;
+  } else {
+    entry.pending = true;
+  }
+}
+
+/// A step with a closure runs forward and backward inside the optimizer.
+void Timeline::place_inside_optimizer(const TimelineEvent& event, Entry& entry) {
+  if (entry.quiet) {
+    entry.phase = Phase::optimizer;
+    reading_.stretch = Stretch::after_backward;
+    return;
+  }
+  if (begins_forward(event)) {
+    if (!reading_.optimizer_has_forward) {
+      reading_.optimizer_has_forward = true;
+      resolve_gap(Phase::data);
+      const bool again = contains(reading_.stepped, reading_.optimizer_object);
+      if (reading_.in_setup || (again && !reading_.explicit_steps)) begin_step(optimizer_entry_);
+    }
+    reading_.stretch = Stretch::forward;
+  }
+  entry.phase = reading_.stretch == Stretch::forward ? Phase::forward : Phase::data;
+}
+
+void Timeline::leave_ranges(std::uint16_t depth) {
+  for (Range* range : {&reading_.op, &reading_.zero_grad, &reading_.root_module}) {
+    if (range->open && depth <= range->depth) range->open = false;
+  }
+  if (reading_.optimizer.open && depth <= reading_.optimizer.depth) end_optimizer();
+}
+
+/// On a GPU graph the leader waits while another lane runs the backward pass.
+void Timeline::note_backward_elsewhere(const TimelineEvent& event) {
+  bool any = false;
+  while (!backward_elsewhere_.empty() && backward_elsewhere_.front() <= event.epoch) {
+    std::pop_heap(backward_elsewhere_.begin(), backward_elsewhere_.end(), std::greater<>());
+    backward_elsewhere_.pop_back();
+    any = true;
+  }
+  if (!any) return;
+  reading_.backward_seen = true;
+  reading_.op.open = false;
+  if (reading_.in_setup) return;
+  if (!reading_.optimizer.open) {
+    resolve_gap(reading_.stretch == Stretch::after_backward ? Phase::forward : Phase::data);
+  }
+  reading_.stretch = Stretch::after_backward;
+}
+
+bool Timeline::begins_forward(const TimelineEvent& event) const {
+  if (!runs_in_forward(event)) return false;
+  return reading_.stretch != Stretch::forward || begins_forward_again(event);
+}
+
+/// Without a backward pass or an optimizer between them, one forward is told from the next by its
+/// root module, or by its first module coming round again.
+bool Timeline::begins_forward_again(const TimelineEvent& event) const {
+  if (!reading_.known.empty() || reading_.root_module.open) return false;
+  if (event.root != reading_.forward_root) return true;
+  if (event.kind == EventKind::module && event.is_root_module) return true;
+  return event.module == reading_.forward_module && reading_.left_first_module;
+}
+
+void Timeline::begin_forward(const TimelineEvent& event, std::uint64_t at) {
+  resolve_gap(Phase::data);
+  reading_.stretch = Stretch::forward;
+  reading_.backward_seen = false;
+  reading_.forward_root = event.root;
+  reading_.forward_module = event.module;
+  reading_.left_first_module = false;
+  if (event.kind == EventKind::module && event.is_root_module) {
+    reading_.root_module = {event.depth, true};
+  }
+  if (reading_.in_setup) return begin_step(at);
+  if (reading_.explicit_steps) return;
+  if (reading_.without_optimizer) return begin_step(at);
+  const bool waiting_for_first = reading_.known.empty();
+  if (waiting_for_first || (!reading_.stepped.empty() && candidates_.empty())) {
+    candidates_.push_back(at);
+  }
+}
+
+void Timeline::begin_optimizer(const TimelineEvent& event, std::uint64_t object) {
+  optimizer_entry_ = first_entry_ + entries_.size() - 1;
+  reading_.optimizer = {event.depth, true};
+  reading_.optimizer_object = object;
+  reading_.optimizer_has_forward = false;
+  reading_.without_optimizer = false;
+  if (!reading_.in_setup) reading_.stretch = Stretch::after_backward;
+  resolve_candidates(contains(reading_.stepped, object));
+}
+
+void Timeline::end_optimizer() {
+  resolve_gap(Phase::optimizer);
+  reading_.optimizer.open = false;
+  insert(reading_.stepped, reading_.optimizer_object);
+  insert(reading_.known, reading_.optimizer_object);
+  reading_.stretch = reading_.in_setup ? Stretch::setup : Stretch::after_optimizer;
+}
+
+void Timeline::begin_step(std::uint64_t at) {
+  entries_[at - first_entry_].begins_step = true;
+  if (reading_.in_setup && reading_.stretch == Stretch::setup) {
+    reading_.stretch = Stretch::after_optimizer;
+  }
+  reading_.in_setup = false;
+  reading_.stepped.clear();
+}
+
+void Timeline::resolve_gap(Phase phase) {
+  if (!gap_) return;
+  for (auto at = *gap_; at < first_entry_ + entries_.size(); ++at) {
+    auto& entry = entries_[at - first_entry_];
+    if (!entry.pending) continue;
+    entry.pending = false;
+    entry.phase = entry.quiet && phase != Phase::optimizer ? Phase::eval : phase;
+  }
+  gap_.reset();
+  if (!reading_.op.open || !reading_.op_is_pending) return;
+  reading_.op_is_pending = false;
+  reading_.op_phase = reading_.op_is_quiet && phase != Phase::optimizer ? Phase::eval : phase;
+}
+
+/// Before any optimizer has stepped every forward is a candidate (without optimizer each is a
+/// step, with one they accumulate); later only the first after an optimizer's step is.
+void Timeline::resolve_candidates(bool begins) {
+  if (candidates_.empty()) return;
+  if (begins) {
+    for (const auto at : candidates_) begin_step(at);
+  }
+  candidates_.clear();
+}
+
+/// The leader's end, or too much held: what comes next is not known, so what usually does is taken.
+void Timeline::decide_what_is_left() {
+  resolve_candidates(expects_new_step());
+  if (gap_) {
+    resolve_gap(reading_.stretch == Stretch::after_backward ? Phase::optimizer : Phase::data);
+  }
+  settle();
+}
+
+bool Timeline::expects_new_step() const {
+  return std::all_of(reading_.known.begin(), reading_.known.end(),
+                     [&](std::uint64_t object) { return contains(reading_.stepped, object); });
+}
+
+/// Number of the first entry that something still to come may change.
+std::uint64_t Timeline::first_undecided() const {
+  std::uint64_t first = first_entry_ + entries_.size();
+  if (gap_) first = std::min(first, *gap_);
+  if (!candidates_.empty()) first = std::min(first, candidates_.front());
+  if (reading_.optimizer.open && !reading_.optimizer_has_forward) {
+    first = std::min(first, std::max(optimizer_entry_, first_entry_));
+  }
+  return first;
+}
+
+/// Remembers the state wherever everything read so far is decided.
+void Timeline::mark_settled() {
+  const auto end = first_entry_ + entries_.size();
+  if (first_undecided() != end) return;
+  settled_ = reading_;
+  settled_entry_ = end;
+}
+
+void Timeline::settle() {
+  mark_settled();
+  while (first_entry_ < settled_entry_) {
+    const Entry& entry = entries_.front();
+    if (entry.begins_step) {
+      ++settled_step_;
+      boundaries_.push_back({entry.epoch, settled_step_});
+      if (boundaries_.size() > kMostBoundaries) boundaries_.pop_front();
+    }
+    settled_epoch_ = std::max(settled_epoch_, entry.epoch);
+    any_settled_ = true;
+    auto& lane = lanes_.at(*leader_);
+    lane.last_step = settled_step_;
+    placements_.push_back({*leader_, settled_step_, entry.phase});
+    entries_.pop_front();
+    ++first_entry_;
+  }
+}
+
+void Timeline::place_followers() {
+  for (const auto& [id, lane] : lanes_) {
+    if (id != leader_) place_followers_of(id, lane.waiting.size() > kMostHeld);
+  }
+}
+
+void Timeline::place_followers_of(std::uint32_t id, bool all) {
+  auto& lane = lanes_.at(id);
+  while (!lane.waiting.empty() && (all || is_decided(lane.waiting.front().epoch))) {
+    const auto& event = lane.waiting.front();
+    lane.last_step = std::max(lane.last_step, step_at(event.epoch));
+    placements_.push_back({id, lane.last_step, follower_phase(event, lane.last_step)});
+    lane.waiting.pop_front();
+    lane.readable -= lane.readable > 0 ? 1 : 0;
+  }
+}
+
+std::vector<std::byte> Timeline::save() const {
+  ByteWriter out;
+  out.put(leader_.value_or(0));
+  out.put(leader_.has_value());
+  out.put(leader_is_main_);
+  out.put(settled_step_);
+  out.put(settled_epoch_);
+  out.put(any_settled_);
+  out.put(settled_.stretch);
+  for (const bool flag :
+       {settled_.in_setup, settled_.explicit_steps, settled_.step_begins, settled_.optimizer_events,
+        settled_.without_optimizer, settled_.backward_seen, settled_.optimizer_has_forward,
+        settled_.left_first_module, settled_.op_is_quiet}) {
+    out.put(flag);
+  }
+  out.put(settled_.op_phase);
+  for (const Range& range :
+       {settled_.optimizer, settled_.zero_grad, settled_.op, settled_.root_module}) {
+    out.put(range.depth);
+    out.put(range.open);
+  }
+  out.put(settled_.optimizer_object);
+  out.put(settled_.forward_root);
+  out.put(settled_.forward_module);
+  for (const auto* items : {&settled_.stepped, &settled_.known}) {
+    out.put(items->size());
+    for (const auto item : *items) out.put(item);
+  }
+  out.put(lanes_.size());
+  for (const auto& [id, lane] : lanes_) {
+    out.put(id);
+    out.put(lane.last_step);
+    out.put(lane.closed);
+    out.put(lane.runs_forward);
+  }
+  out.put(boundaries_.size());
+  for (const auto& boundary : boundaries_) {
+    out.put(boundary.epoch);
+    out.put(boundary.step);
+  }
+  return {out.bytes().begin(), out.bytes().end()};
+}
+
+bool Timeline::restore(std::span<const std::byte> saved) {
+  ByteReader in(saved);
+  const auto leader = in.get<std::uint32_t>();
+  if (in.get<bool>()) leader_ = leader;
+  leader_is_main_ = in.get<bool>();
+  settled_step_ = in.get<std::int64_t>();
+  settled_epoch_ = in.get<std::uint64_t>();
+  any_settled_ = in.get<bool>();
+  settled_.stretch = in.get<Stretch>();
+  for (bool* flag :
+       {&settled_.in_setup, &settled_.explicit_steps, &settled_.step_begins,
+        &settled_.optimizer_events, &settled_.without_optimizer, &settled_.backward_seen,
+        &settled_.optimizer_has_forward, &settled_.left_first_module, &settled_.op_is_quiet}) {
+    *flag = in.get<bool>();
+  }
+  settled_.op_phase = in.get<Phase>();
+  for (Range* range :
+       {&settled_.optimizer, &settled_.zero_grad, &settled_.op, &settled_.root_module}) {
+    range->depth = in.get<std::uint16_t>();
+    range->open = in.get<bool>();
+  }
+  settled_.optimizer_object = in.get<std::uint64_t>();
+  settled_.forward_root = in.get<std::uint32_t>();
+  settled_.forward_module = in.get<std::uint32_t>();
+  for (auto* items : {&settled_.stepped, &settled_.known}) {
+    for (auto count = in.get<std::size_t>(); count > 0 && in.ok(); --count) {
+      items->push_back(in.get<std::uint64_t>());
+    }
+  }
+  for (auto count = in.get<std::size_t>(); count > 0 && in.ok(); --count) {
+    auto& lane = lanes_[in.get<std::uint32_t>()];
+    lane.last_step = in.get<std::int64_t>();
+    lane.closed = in.get<bool>();
+    lane.runs_forward = in.get<bool>();
+  }
+  for (auto count = in.get<std::size_t>(); count > 0 && in.ok(); --count) {
+    const auto epoch = in.get<std::uint64_t>();
+    boundaries_.push_back({epoch, in.get<std::int64_t>()});
+  }
+  reading_ = settled_;
+  return in.ok();
+}
+
+}  // namespace ulpscope::dump

@@ -1,0 +1,180 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::dump {
+
+/// What the timeline needs to know of an event.
+struct TimelineEvent {
+  std::uint64_t epoch = 0;
+  std::uint64_t object = 0;  ///< optimizer: which one
+  std::uint32_t root = 0;    ///< 0: belongs to no root module
+  std::uint32_t module = 0;  ///< 0: belongs to no module
+  std::uint32_t flags = 0;   ///< event_flag
+  std::uint16_t depth = 0;
+  EventKind kind = EventKind::op;
+  bool is_root_module = false;           ///< `module` is the root itself
+  bool reads_trained_parameter = false;  ///< an input is a parameter that requires grad
+  bool writes_parameter = false;         ///< a mutated input is a parameter
+};
+
+/// Where the next event of a lane belongs.
+struct Placement {
+  std::uint32_t lane = 0;
+  std::int64_t step = kSetup;
+  Phase phase = Phase::setup;
+};
+
+/// Derives step and phase of a rank's events while they arrive.
+///
+/// One lane leads: the main lane, unless another lane runs a root forward before the main lane
+/// does. The leader's events are read in order; what cannot be told yet (does this forward begin a
+/// step? are these ops part of the optimizer's work?) is held until it can, at most kMostHeld
+/// events. Events of other lanes follow the leader by epoch.
+class Timeline {
+ public:
+  static constexpr std::size_t kMostHeld = 131072;
+
+  void open(std::uint32_t lane, bool is_main);
+
+  /// Events of a lane in order of position, parents before children. They are looked at by
+  /// advance() or finish(), not before.
+  void add(std::uint32_t lane, const TimelineEvent& event);
+
+  /// Looks at what `lane` has added so far. Called before the lane's next events are added: by then
+  /// every other lane was asked for what it had sent, so a backward pass that ran on another lane
+  /// is known.
+  void advance(std::uint32_t lane);
+
+  /// Nothing more comes from `lane`.
+  void close(std::uint32_t lane);
+
+  /// Nothing more comes at all: decides what is left.
+  void finish();
+
+  /// Decisions since the last call; for each lane in the order of its events.
+  [[nodiscard]] std::vector<Placement> take();
+
+  /// The step that held at `epoch`, as far as decided.
+  [[nodiscard]] std::int64_t step_at(std::uint64_t epoch) const;
+  /// True once nothing can change step_at(epoch).
+  [[nodiscard]] bool is_decided(std::uint64_t epoch) const noexcept;
+  /// Steps begun so far.
+  [[nodiscard]] std::uint64_t steps() const noexcept {
+    return static_cast<std::uint64_t>(settled_step_ + 1);
+  }
+
+  /// The state before the first event that is still undecided, and back: adding the undecided
+  /// events again to a restored timeline gives the same decisions.
+  [[nodiscard]] std::vector<std::byte> save() const;
+  [[nodiscard]] bool restore(std::span<const std::byte> saved);
+
+ private:
+  enum class Stretch : std::uint8_t { setup, forward, backward, after_backward, after_optimizer };
+
+  /// An event and everything inside it, open while events are deeper.
+  struct Range {
+    std::uint16_t depth = 0;
+    bool open = false;
+  };
+
+  /// What reading the leader's events so far has come to.
+  struct Reading {
+    Stretch stretch = Stretch::setup;
+    bool in_setup = true;
+    bool explicit_steps = false;     ///< the program calls step()
+    bool step_begins = false;        ///< by step(): with the next event
+    bool optimizer_events = false;   ///< optimizers announce themselves
+    bool without_optimizer = false;  ///< given up waiting for one
+    bool backward_seen = false;      ///< since the last root forward began
+    bool optimizer_has_forward = false;
+    bool left_first_module = false;
+    bool op_is_pending = false;
+    bool op_is_quiet = false;
+    Phase op_phase = Phase::setup;
+    Range optimizer;
+    Range zero_grad;
+    Range op;
+    Range root_module;
+    std::uint64_t optimizer_object = 0;
+    std::uint32_t forward_root = 0;
+    std::uint32_t forward_module = 0;
+    std::vector<std::uint64_t> stepped;  ///< optimizers that have stepped in this step
+    std::vector<std::uint64_t> known;    ///< optimizers that have ever stepped
+  };
+
+  /// An event of the leader that has been read but is not decided.
+  struct Entry {
+    std::uint64_t epoch = 0;
+    Phase phase = Phase::setup;
+    bool pending = false;  ///< its phase waits for what comes next
+    bool quiet = false;    ///< grad mode off
+    bool begins_step = false;
+  };
+
+  struct Lane {
+    std::deque<TimelineEvent> waiting;
+    std::size_t readable = 0;  ///< of `waiting`: added before the last advance()
+    std::int64_t last_step = kSetup;
+    bool closed = false;
+    bool runs_forward = false;  ///< has sent an event of a root's forward
+  };
+
+  struct Boundary {
+    std::uint64_t epoch;
+    std::int64_t step;
+  };
+
+  void read(const TimelineEvent& event);
+  void place(const TimelineEvent& event, Entry& entry);
+  void place_inside_optimizer(const TimelineEvent& event, Entry& entry);
+  void leave_ranges(std::uint16_t depth);
+  void note_backward_elsewhere(const TimelineEvent& event);
+  [[nodiscard]] bool begins_forward(const TimelineEvent& event) const;
+  [[nodiscard]] bool begins_forward_again(const TimelineEvent& event) const;
+  void begin_forward(const TimelineEvent& event, std::uint64_t at);
+  void begin_optimizer(const TimelineEvent& event, std::uint64_t object);
+  void end_optimizer();
+  void begin_step(std::uint64_t at);
+  void resolve_gap(Phase phase);
+  void resolve_candidates(bool begins);
+  void decide_what_is_left();
+  [[nodiscard]] bool expects_new_step() const;
+  [[nodiscard]] std::uint64_t first_undecided() const;
+  void mark_settled();
+  void settle();
+  static void make_readable(Lane& lane);
+  void choose_leader();
+  void place_followers();
+  void place_followers_of(std::uint32_t lane, bool all);
+
+  std::map<std::uint32_t, Lane> lanes_;
+  std::optional<std::uint32_t> leader_;
+  bool leader_is_main_ = false;
+  bool finished_ = false;
+
+  Reading reading_;
+  std::deque<Entry> entries_;
+  std::uint64_t first_entry_ = 0;          ///< number of entries_.front()
+  std::optional<std::uint64_t> gap_;       ///< entries from here wait for their phase
+  std::vector<std::uint64_t> candidates_;  ///< forwards that may begin a step
+  std::uint64_t optimizer_entry_ = 0;
+  std::vector<std::uint64_t> backward_elsewhere_;  ///< epochs, a heap with the smallest on top
+
+  Reading settled_;  ///< as `reading_`, before the first undecided event
+  std::uint64_t settled_entry_ = 0;
+  std::int64_t settled_step_ = kSetup;
+  std::uint64_t settled_epoch_ = 0;
+  bool any_settled_ = false;
+  std::deque<Boundary> boundaries_;
+  std::vector<Placement> placements_;
+};
+
+}  // namespace ulpscope::dump

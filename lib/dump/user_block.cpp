@@ -1,0 +1,105 @@
+#include "dump/user_block.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "dump/bytes.hpp"
+#include "dump/files.hpp"
+#include "dump/rows.hpp"
+#include "ulpscope/digest.hpp"
+#include "ulpscope/error.hpp"
+
+namespace ulpscope::dump {
+namespace {
+
+constexpr std::array<char, 8> kMagic = {'U', 'L', 'P', 'S', 'C', 'O', 'P', 'E'};
+constexpr std::size_t kMostExtents = 252;
+constexpr std::size_t kReadBytes = 1 << 20;
+
+struct UserBlock {
+  std::array<char, 8> magic = kMagic;
+  std::uint32_t format_version = kFormatVersion;
+  std::uint32_t extents = 0;
+  std::uint64_t file_bytes = 0;
+  Digest digest;  ///< of this block with zeros here, then of all bytes outside the extents
+  std::array<std::uint64_t, 3> reserved{};
+  std::array<Extent, kMostExtents> extent{};
+};
+static_assert(sizeof(UserBlock) == kUserBlockBytes);
+
+[[noreturn]] void refuse(const std::filesystem::path& segment, std::string_view what) {
+  throw Error(
+      ErrorCode::corrupt,
+      "The segment '" + segment.string() + "' is damaged: " + std::string(what) + ".",
+      "Run `ulpscope verify` on the dump to see what else is damaged; record again, or take "
+      "the segment from a copy.");
+}
+
+Digest digest_outside(const File& file, UserBlock block) {
+  block.digest = {};
+  DigestStream stream;
+  stream.update(bytes_of(block));
+  std::vector<std::byte> buffer(kReadBytes);
+  std::uint64_t at = kUserBlockBytes;
+  const auto digest_until = [&](std::uint64_t end) {
+    while (at < end) {
+      const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(end - at, kReadBytes));
+      const auto piece = std::span(buffer).first(count);
+      file.read_at(at, piece);
+      stream.update(piece);
+      at += count;
+    }
+  };
+  for (const Extent& extent : std::span(block.extent).first(block.extents)) {
+    digest_until(extent.offset);
+    at = extent.offset + extent.bytes;
+  }
+  digest_until(block.file_bytes);
+  return stream.finish();
+}
+
+}  // namespace
+
+void seal(const std::filesystem::path& segment, std::vector<Extent> contents) {
+  auto file = File::open_for_update(segment);
+  UserBlock block;
+  block.file_bytes = file.size();
+  block.extents = static_cast<std::uint32_t>(std::min(contents.size(), kMostExtents));
+  std::copy_n(contents.begin(), block.extents, block.extent.begin());
+  block.digest = digest_outside(file, block);
+  file.write_at(0, bytes_of(block));
+}
+
+void check_seal(const std::filesystem::path& segment) {
+  const auto file = File::open(segment);
+  const std::uint64_t size = file.size();
+  UserBlock block;
+  if (size < sizeof block) refuse(segment, "it is too short");
+  file.read_at(0, std::as_writable_bytes(std::span(&block, 1)));
+  if (block.magic != kMagic) {
+    throw Error(ErrorCode::not_a_dump, "'" + segment.string() + "' is not a segment of a dump.");
+  }
+  if (block.format_version > kFormatVersion) {
+    throw Error(ErrorCode::version,
+                "'" + segment.string() + "' was written in format " +
+                    std::to_string(block.format_version) + "; this ulpscope reads up to format " +
+                    std::to_string(kFormatVersion) + ".",
+                "Read it with the ulpscope that recorded it, or a newer one.");
+  }
+  if (block.file_bytes != size) refuse(segment, "its size is not the one it was published with");
+  if (block.extents > kMostExtents) refuse(segment, "its list of contents is too long");
+  std::uint64_t end = kUserBlockBytes;
+  for (const Extent& extent : std::span(block.extent).first(block.extents)) {
+    if (extent.offset < end || extent.offset > size || extent.bytes > size - extent.offset) {
+      refuse(segment, "its list of contents does not fit the file");
+    }
+    end = extent.offset + extent.bytes;
+  }
+  if (digest_outside(file, block) != block.digest) {
+    refuse(segment, "its metadata do not have the digest they were published with");
+  }
+}
+
+}  // namespace ulpscope::dump

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace ulpscope::dump {
+
+struct VerifyResult {
+  std::vector<std::string> problems;  ///< sentences, in the order of ranks and segments
+  std::uint32_t segments = 0;         ///< looked at
+  std::uint64_t events = 0;           ///< rebuilt from sound segments
+  std::uint64_t contents = 0;         ///< whose bytes have their digest
+
+  [[nodiscard]] bool sound() const noexcept { return problems.empty(); }
+};
+
+/// Reads every byte of a dump that means something: each segment's seal and root digest, every
+/// block, every content. Damage is a problem in the result, not an exception.
+///
+/// @throws Error: not_a_dump, io.
+[[nodiscard]] VerifyResult verify(const std::filesystem::path& directory);
+
+}  // namespace ulpscope::dump

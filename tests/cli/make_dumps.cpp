@@ -1,0 +1,194 @@
+#include <array>
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "core/argument_writer.hpp"
+#include "tests/support/dump_builder.hpp"
+#include "ulpscope/digest.hpp"
+
+/// Makes the dumps that the golden tests of the command line read: two training steps of one linear
+/// layer and their variations.
+namespace {
+
+using namespace ulpscope;
+using namespace ulpscope::test;
+
+struct Variation {
+  std::string level = "full";
+  std::string threads = "1";
+  double learning_rate = 0.1;
+  bool weight_gradient_differs = false;  ///< from step 1 on
+  bool extra_op = false;
+  std::string incomplete = {};
+};
+
+/// Twelve numbers that depend on `seed`, the first `shifted` of them by one ULP more.
+std::vector<float> numbers(unsigned seed, std::size_t shifted = 0) {
+  std::vector<float> values;
+  for (unsigned i = 0; i < 12; ++i) {
+    float value = static_cast<float>((seed * 37U + i * 11U) % 64U) / 64.0F - 0.5F;
+    if (i < shifted) value = std::nextafter(value, 1.0F);
+    values.push_back(value);
+  }
+  return values;
+}
+
+/// Adds tensors with real bytes to the events of one lane.
+class Training {
+ public:
+  Training(const std::filesystem::path& directory, const Variation& variation)
+      : variation_(variation), dump_(directory, options(variation)), lane_(dump_.lane()) {}
+
+  void run() {
+    LaneBuilder& lane = lane_;
+    lane.messages.environment(0, "threads.intra_op", variation_.threads);
+    lane.messages.environment(0, "torch.version", "2.11.0");
+    weight_ = numbers(1);
+    auto& init = lane.op("aten::uniform_").no_grad().rng(42, 1, 2);
+    add(init, Role::mutated, 0, weight_, "self", 10);
+    for (unsigned step = 0; step < 2; ++step) train(step);
+    dump_.finish(variation_.incomplete);
+  }
+
+ private:
+  using Event = LaneBuilder::EventBuilder;
+
+  static dump::RecordingOptions options(const Variation& variation) {
+    dump::RecordingOptions options;
+    options.level = variation.level;
+    return options;
+  }
+
+  void train(unsigned step) {
+    LaneBuilder& lane = lane_;
+    const std::vector<float> batch = numbers(100 + step);
+    auto& copy = lane.op("aten::copy_").no_grad();
+    add(copy, Role::mutated, 0, batch, "", 20);
+
+    lane.begin(EventKind::module, "Net").root("Net").module("").module_type("Net").object(1);
+    lane.begin(EventKind::module, "Linear")
+        .root("Net")
+        .module("fc")
+        .module_type("Linear")
+        .object(2);
+    auto& addmm = lane.op("aten::addmm").root("Net").module("fc").module_type("Linear");
+    add(addmm, Role::input, 0, batch, "", 20);
+    add(addmm, Role::input, 1, weight_, "fc.weight", 10, slot_flag::parameter);
+    add(addmm, Role::output, 0, sum(batch, weight_), "", 30 + step);
+    lane.end();
+    if (variation_.extra_op && step == 1) {
+      auto& clone = lane.op("aten::clone").root("Net").module("");
+      add(clone, Role::input, 0, batch, "", 20);
+      add(clone, Role::output, 0, batch, "", 60);
+    }
+    lane.end();
+
+    const std::size_t shifted = variation_.weight_gradient_differs && step == 1 ? 5 : 0;
+    const std::vector<float> gradient = numbers(200 + step, shifted);
+    lane.begin(EventKind::node, "AddmmBackward0").backward();
+    auto& mm = lane.op("aten::mm").backward().root("Net").module("fc").module_type("Linear");
+    add(mm, Role::input, 0, batch, "", 20);
+    add(mm, Role::output, 0, gradient, "", 40 + step);
+    lane.end();
+    auto& accumulate = lane.add(EventKind::gradient, "AccumulateGrad").backward().root("Net");
+    accumulate.module("fc");
+    add(accumulate, Role::input, 0, gradient, "fc.weight.grad", 40 + step, slot_flag::gradient);
+
+    lane.begin(EventKind::optimizer, "SGD::step").object(3).no_grad();
+    auto& update = lane.op("aten::add_", "Tensor").no_grad();
+    add(update, Role::input, 1, gradient, "fc.weight.grad", 40 + step, slot_flag::gradient);
+    weight_ = sum(weight_, gradient);
+    add(update, Role::mutated, 0, weight_, "fc.weight", 10, slot_flag::parameter);
+    std::array<std::byte, 64> buffer{};
+    ArgumentWriter arguments(buffer);
+    arguments.number(2, -variation_.learning_rate);
+    update.arguments({arguments.bytes().begin(), arguments.bytes().end()});
+    lane.end();
+  }
+
+  static std::vector<float> sum(const std::vector<float>& a, const std::vector<float>& b) {
+    std::vector<float> result;
+    for (std::size_t i = 0; i < a.size(); ++i) result.push_back(a[i] + b[i]);
+    return result;
+  }
+
+  void add(Event& event, Role role, std::uint16_t index, const std::vector<float>& values,
+           std::string_view name, std::uint64_t storage, std::uint32_t flags = 0) {
+    const auto bytes = std::as_bytes(std::span(values));
+    const Digest content = digest(bytes);
+    TensorSpec spec;
+    spec.digest = 1;
+    spec.name = name;
+    spec.storage = storage;
+    spec.sizes = {3, 4};
+    spec.flags = flags;
+    if (variation_.level == "full") {
+      spec.flags |= slot_flag::has_content;
+      lane_.messages.content(content, bytes);
+    }
+    switch (role) {
+      case Role::input:
+        event.input(spec);
+        break;
+      case Role::output:
+        event.output(spec);
+        break;
+      case Role::mutated:
+        event.mutated(spec);
+        break;
+    }
+    ring::SlotRow& row = event.slots().back();
+    row.digest[0] = content.high;
+    row.digest[1] = content.low;
+    row.value = content.low;
+    row.index = index;
+  }
+
+  Variation variation_;
+  DumpBuilder dump_;
+  LaneBuilder& lane_;
+  std::vector<float> weight_;
+};
+
+/// Inverts one byte in the middle of a file.
+void damage(const std::filesystem::path& path) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const auto middle = static_cast<std::streamoff>(std::filesystem::file_size(path) / 2);
+  file.seekg(middle);
+  const char byte = static_cast<char>(file.get());
+  file.seekp(middle);
+  file.put(static_cast<char>(~byte));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: make_dumps DIRECTORY\n";
+    return 2;
+  }
+  const std::filesystem::path directory = argv[1];
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directories(directory);
+
+  Training(directory / "reference", {}).run();
+  Training(directory / "same", {}).run();
+  Training(directory / "threads", {.threads = "2", .weight_gradient_differs = true}).run();
+  Training(directory / "digests", {.level = "digest"}).run();
+  Training(directory / "digests_threads",
+           {.level = "digest", .threads = "2", .weight_gradient_differs = true})
+      .run();
+  Training(directory / "rate", {.learning_rate = 0.2}).run();
+  Training(directory / "extra", {.extra_op = true}).run();
+  Training(directory / "killed", {.incomplete = "process 7 was ended by signal 9 (SIGKILL)"}).run();
+  Training(directory / "damaged", {}).run();
+  damage(directory / "damaged" / "rank0000" / "segment-000000.h5");
+  std::filesystem::create_directory(directory / "empty");
+  std::ofstream(directory / "text.txt") << "not a dump\n";
+  return 0;
+}

@@ -1,0 +1,235 @@
+#!/bin/bash
+# record_test.sh ULPSCOPE RECORDED_PROGRAM CASE: what `ulpscope record` must not change about the command it runs.
+set -u
+ulpscope=$1
+program=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+
+fail() {
+  printf 'FAILED: %s\n' "$*" >&2
+  [ -f stderr ] && sed 's/^/stderr: /' stderr >&2
+  exit 1
+}
+expect_code() { [ "$1" -eq "$2" ] || fail "exit code $1, not $2"; }
+expect_text() { [ "$1" = "$2" ] || fail "'$1' is not '$2'"; }
+# Waits until the command that follows succeeds; ctest ends a test that waits for ever.
+wait_until() { until "$@"; do sleep 0.01; done; }
+record() { "$ulpscope" record -o dump "$@" 2>stderr; }
+
+exit_codes() {
+  record -- true; expect_code $? 0
+  record --force -- sh -c 'exit 3'; expect_code $? 3
+  record --force -- sh -c 'kill -9 $$'; expect_code $? 137
+  record --force -- sh -c 'kill -TERM $$'; expect_code $? 143
+}
+
+cannot_run() {
+  record -- ./nowhere; expect_code $? 127
+  grep -q "error: './nowhere' cannot be run: No such file" stderr || fail "no reason"
+  [ ! -e dump ] || fail "a command that never ran left a dump"
+  mkdir directory
+  record -- ./directory; expect_code $? 126
+  touch plain
+  record -- ./plain; expect_code $? 126
+}
+
+streams() {
+  expect_text "$(printf 'in' | record -- sh -c 'cat; echo " out"; echo err >&2; pwd')" \
+    "in out
+$work"
+  grep -qx err stderr || fail "standard error did not pass"
+}
+
+shells_and_wrappers() {
+  expect_text "$(record -- bash -c 'echo $((1 + 1))')" 2
+  expect_text "$(record --force -- env A=1 sh -c 'echo $A')" 1
+  if command -v python3 >/dev/null; then
+    expect_text "$(record --force -- python3 -c 'print(1)')" 1
+  fi
+}
+
+one_note() {
+  record -- sh -c 'true; true | true'; expect_code $? 0
+  expect_text "$(wc -l <stderr)" 1
+  grep -q '^ulpscope: note: the command ran unrecorded: ' stderr || fail "no note"
+  grep -q '"recorded": false' dump/status.json || fail "status.json says it was recorded"
+}
+
+arguments_pass() {
+  expect_text "$(record -- printf '<%s>' 'a b' -- --level '')" '<a b><--><--level><>'
+  expect_text "$(record --force printf '<%s>' --force)" '<--force>'
+}
+
+existing_dump() {
+  record -- true; expect_code $? 0
+  record -- touch started; expect_code $? 125
+  [ ! -e started ] || fail "the command ran although the dump exists"
+  record --force -- true; expect_code $? 0
+  mkdir papers && touch papers/thesis
+  "$ulpscope" record --force -o papers -- true 2>stderr; expect_code $? 125
+  [ -e papers/thesis ] || fail "--force removed what is no dump"
+}
+
+default_names() {
+  "$ulpscope" record -- true 2>stderr; expect_code $? 0
+  "$ulpscope" record -- true 2>stderr; expect_code $? 0
+  expect_text "$(echo runs/*)" "runs/true-1 runs/true-2"
+}
+
+variables() {
+  ULPSCOPE_DUMP=elsewhere "$ulpscope" record -- true 2>stderr; expect_code $? 0
+  [ -e elsewhere/status.json ] || fail "ULPSCOPE_DUMP was not heard"
+  ULPSCOPE_DUMP=elsewhere "$ulpscope" record -o flag -- true 2>stderr
+  [ -e flag/status.json ] || fail "the flag does not win"
+  ULPSCOPE_LEVEL=most record -- true; expect_code $? 125
+  grep -q "ULPSCOPE_LEVEL cannot be 'most'" stderr || fail "the variable is not named"
+}
+
+static_program() {
+  echo 'int main(void) { return 5; }' >program.c
+  cc -static program.c -o static || { echo "no static C library"; exit 77; }
+  record -- ./static; expect_code $? 5
+  grep -q "note: the command ran unrecorded: './static' cannot be entered: it is statically linked" \
+    stderr || fail "no reason"
+  record --force --require -- ./static; expect_code $? 125
+}
+
+privileged_program() {
+  cp "$(command -v true)" privileged
+  chown 1:1 privileged 2>/dev/null || { echo "needs root"; exit 77; }
+  chmod 4755 privileged
+  record --require -- ./privileged; expect_code $? 125
+  grep -q 'rights of another user' stderr || fail "no reason"
+}
+
+sanitized_program() {
+  echo 'int main(void) { return 6; }' >program.c
+  cc -fsanitize=address program.c -o sanitized && ./sanitized
+  [ $? -eq 6 ] || { echo "no address sanitizer"; exit 77; }
+  record -- ./sanitized; expect_code $? 6
+  grep -q 'it is built with a sanitizer' stderr || fail "no reason"
+  record --force --require -- ./sanitized; expect_code $? 125
+}
+
+damaged_program() {
+  cp "$(command -v true)" program
+  for size in 4 63 64 200 1000; do
+    head -c $size "$(command -v true)" >cut && chmod +x cut
+    record --force -- ./cut
+    [ $? -ge 126 ] || fail "a program of $size bytes ran"
+  done
+}
+
+signals_reach_the_command() {
+  cat >child.sh <<'CHILD'
+trap 'echo TERM >got; exit 7' TERM
+trap 'echo USR1 >usr1' USR1
+echo $$ >ready
+while :; do sleep 0.01; done
+CHILD
+  "$ulpscope" record -o dump -- bash child.sh 2>stderr &
+  recorder=$!
+  wait_until test -s ready
+  kill -USR1 $recorder
+  wait_until test -s usr1
+  kill -TERM $recorder
+  wait $recorder; expect_code $? 7
+  expect_text "$(cat got)" TERM
+}
+
+interrupt_leaves_the_recorder() {
+  # A process group of its own, as a terminal's foreground job: both get the interrupt.
+  cat >child.sh <<'CHILD'
+trap 'sleep 0.1; exit 9' INT
+echo >ready
+while :; do sleep 0.01; done
+CHILD
+  set -m
+  "$ulpscope" record -o dump -- bash child.sh 2>stderr &
+  recorder=$!
+  set +m
+  wait_until test -s ready
+  kill -INT -- -$recorder
+  wait $recorder; expect_code $? 9
+  grep -q '"exit_code": 9' dump/status.json || fail "the recorder did not publish"
+}
+
+ignored_signals_stay_ignored() {
+  # As under nohup: what was ignored before stays ignored in the command.
+  (trap '' HUP; "$ulpscope" record -o dump -- sh -c 'kill -HUP $$; echo alive') >stdout 2>stderr
+  expect_text "$(cat stdout)" alive
+}
+
+daemons_are_awaited() {
+  record -- bash -c 'setsid bash -c "sleep 0.3; echo done >daemon" >/dev/null 2>&1 & exit 4'
+  expect_code $? 4
+  [ -s daemon ] || fail "the recorder ended before what the command left behind"
+}
+
+waiting_can_be_ended() {
+  "$ulpscope" record -o dump -- bash -c 'setsid sleep 60 >/dev/null 2>&1 & echo $! >daemon' 2>stderr &
+  recorder=$!
+  wait_until grep -q 'waiting for the processes it left behind' stderr
+  kill -TERM $recorder
+  wait $recorder; expect_code $? 0
+  kill "$(cat daemon)"
+}
+
+nested() {
+  record -- "$ulpscope" record -o inner -- sh -c 'exit 3'; expect_code $? 3
+  [ -e inner/status.json ] || fail "no inner dump"
+}
+
+closed_streams() {
+  "$ulpscope" record -o dump -- sh -c 'exit 2' <&- >&- 2>&-; expect_code $? 2
+}
+
+no_descriptors_are_left_in_the_command() {
+  ls /proc/self/fd >bare
+  record -- ls /proc/self/fd >recorded
+  expect_text "$(tr '\n' ' ' <recorded)" "$(tr '\n' ' ' <bare)"
+}
+
+recorded() {
+  expect_text "$(record -- "$program" 1000)" "recorded to its end"
+  grep -q '^ulpscope: recorded dump: 1,000 events, 1,000 values, .*, 123 MB verified' stderr ||
+    fail "the closing line does not tell"
+  grep -q '"complete": true' dump/status.json || fail "not complete"
+  "$ulpscope" inspect dump | grep -q '1,000 events' || fail "the events are not in the dump"
+  "$ulpscope" verify dump >/dev/null || fail "the dump is damaged"
+}
+
+recorded_killed() {
+  record -- "$program" 1000 --kill; expect_code $? 137
+  grep -q 'recorded dump: 1,000 events.*incomplete: .*SIGKILL' stderr || fail "no reason"
+  "$ulpscope" inspect dump | grep -q '1,000 events' || fail "what was committed is lost"
+}
+
+recorded_daemon() {
+  record -- "$program" 1000 --daemon; expect_code $? 0
+  grep -q 'recorded dump: 1,000 events' stderr || fail "the daemon was not recorded"
+}
+
+recorded_ranks() {
+  record -- bash -c "for rank in 2 0 1; do RANK=\$rank '$program' 10 & done; wait; '$program' 10"
+  expect_code $? 0
+  grep -q '4 ranks' stderr || fail "not four ranks"
+  expect_text "$(echo dump/rank*)" "dump/rank0000 dump/rank0001 dump/rank0002 dump/rank0003"
+}
+
+recorded_garbage() {
+  record -- "$program" 10 --garbage; expect_code $? 0
+  grep -q 'incomplete: rank 0: ' stderr || fail "no reason"
+  grep -q '"complete": false' dump/status.json || fail "status.json does not tell"
+}
+
+full_disk() {
+  # A limit on the size of files stands for the disk; the program writes no files.
+  out=$(ulimit -f 400; record --ring-bytes 64K -- "$program" 100000); expect_code $? 0
+  expect_text "$out" "went on without recording"
+  grep -q 'incomplete: rank 0: ' stderr || fail "no reason"
+}
+
+"$3"

@@ -1,0 +1,302 @@
+#include "dump/timeline.hpp"
+
+#include <doctest/doctest.h>
+
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <vector>
+
+using namespace ulpscope;
+using dump::Timeline;
+using dump::TimelineEvent;
+
+namespace {
+
+constexpr std::uint32_t kGrad = event_flag::grad_mode;
+
+/// A program in words, one event each. "d1" and the like set the depth of the next word.
+///   data, forward, loss: ops in grad mode, with a root for forward; G: forward of another root
+///   backward: inside the engine; clip, eval: ops without grad mode, eval with a root
+///   zero: zero_grad; opt, opt2: an optimizer's step; step: the program called step()
+///   update: an op that writes a parameter without grad mode; root: the root module's event
+TimelineEvent event(const std::string& word) {
+  TimelineEvent event;
+  event.flags = kGrad;
+  if (word == "forward" || word == "G") event.root = word == "G" ? 2 : 1;
+  if (word == "forward") event.module = 5;
+  if (word == "deeper") event.root = 1, event.module = 6;
+  if (word == "root") event.root = 1, event.module = 4, event.kind = EventKind::module;
+  if (word == "root") event.is_root_module = true;
+  if (word == "backward") event.flags = kGrad | event_flag::in_backward;
+  if (word == "clip" || word == "update" || word == "eval") event.flags = 0;
+  if (word == "eval") event.root = 1;
+  if (word == "update") event.writes_parameter = true, event.root = 1;
+  if (word == "zero") event.kind = EventKind::zero_grad;
+  if (word == "opt" || word == "opt2" || word == "lbfgs") event.kind = EventKind::optimizer;
+  if (word == "opt" || word == "lbfgs") event.object = 1;
+  if (word == "opt2") event.object = 2;
+  if (word == "step") event.kind = EventKind::step;
+  if (word == "to") event.root = 1, event.flags = kGrad | event_flag::module_from_parameter;
+  return event;
+}
+
+/// "step:phase" of every event of the program, with the phase's first letter.
+std::string places(Timeline& timeline, const std::vector<std::string>& words) {
+  timeline.open(0, true);
+  std::uint64_t epoch = 0;
+  std::uint16_t depth = 0;
+  for (const auto& word : words) {
+    if (word[0] == 'd' && word.size() == 2) {
+      depth = static_cast<std::uint16_t>(word[1] - '0');
+      continue;
+    }
+    auto next = event(word);
+    next.epoch = ++epoch;
+    next.depth = depth;
+    timeline.add(0, next);
+  }
+  timeline.finish();
+  std::string text;
+  for (const auto& placement : timeline.take()) {
+    if (!text.empty()) text += ' ';
+    text += placement.step == kSetup ? std::string("-") : std::to_string(placement.step);
+    text += name(placement.phase)[0];
+  }
+  return text;
+}
+
+std::string places(const std::vector<std::string>& words) {
+  Timeline timeline;
+  return places(timeline, words);
+}
+
+}  // namespace
+
+TEST_SUITE("timeline") {
+  TEST_CASE("what comes before the first root forward is setup") {
+    CHECK(places({"data", "clip", "to", "eval", "zero", "forward"}) == "-s -s -s -s -s 0f");
+  }
+
+  TEST_CASE("a step runs from one root forward to the next, its phases in order") {
+    CHECK(places({"data", "forward", "loss", "backward", "clip", "opt", "data",  //
+                  "forward", "loss", "backward", "clip", "opt", "data"}) ==
+          "-s 0f 0f 0b 0o 0o 0d 1f 1f 1b 1o 1o 1d");
+  }
+
+  TEST_CASE("zero_grad belongs to the optimizer wherever it stands") {
+    CHECK(places({"forward", "zero", "d1", "clip", "d0", "backward", "opt", "zero", "data"}) ==
+          "0f 0o 0o 0b 0o 0o 0d");
+  }
+
+  TEST_CASE("accumulated gradients are one step") {
+    CHECK(places({"forward", "backward", "data", "forward", "backward", "clip", "opt",  //
+                  "forward", "backward", "forward", "backward", "opt"}) ==
+          "0f 0b 0d 0f 0b 0o 0o 1f 1b 1f 1b 1o");
+  }
+
+  TEST_CASE("a skipped optimizer step joins its step to the next") {
+    CHECK(places({"forward", "backward", "opt", "forward", "backward", "zero",  //
+                  "forward", "backward", "opt", "forward"}) == "0f 0b 0o 1f 1b 1o 1f 1b 1o 2f");
+  }
+
+  TEST_CASE("optimizers that alternate make one step") {
+    CHECK(places({"forward", "backward", "opt", "G", "backward", "opt2", "data",  //
+                  "forward", "backward", "opt", "G", "backward", "opt2"}) ==
+          "0f 0b 0o 0f 0b 0o 0d 1f 1b 1o 1f 1b 1o");
+  }
+
+  TEST_CASE("two optimizers that step one after the other make one step") {
+    CHECK(places({"forward", "backward", "opt", "clip", "opt2", "forward", "backward", "opt",
+                  "opt2", "forward"}) == "0f 0b 0o 0o 0o 1f 1b 1o 1o 2f");
+  }
+
+  TEST_CASE("a critic that steps more often begins a step each time") {
+    CHECK(places({"forward", "backward", "opt", "forward", "backward", "opt", "G", "backward",
+                  "opt2", "forward", "backward", "opt"}) == "0f 0b 0o 1f 1b 1o 1f 1b 1o 2f 2b 2o");
+  }
+
+  TEST_CASE("evaluation between steps is neither a forward nor a step") {
+    CHECK(places({"forward", "backward", "opt", "eval", "eval", "data", "forward", "backward",
+                  "opt"}) == "0f 0b 0o 0e 0e 0d 1f 1b 1o");
+  }
+
+  TEST_CASE("metrics without grad mode are eval, the loss around them forward") {
+    CHECK(places({"forward", "eval", "loss", "backward", "opt"}) == "0f 0e 0f 0b 0o");
+  }
+
+  TEST_CASE("what an op calls has the op's phase whatever its grad mode") {
+    CHECK(places({"forward", "d1", "clip", "d0", "backward", "loss", "d1", "clip", "d0", "opt"}) ==
+          "0f 0f 0b 0o 0o 0o");
+  }
+
+  TEST_CASE("a closure keeps forward and backward inside the optimizer") {
+    CHECK(places({"data", "lbfgs", "d1", "zero", "forward", "backward", "clip", "forward",
+                  "backward", "clip", "d0", "data", "lbfgs", "d1", "zero", "forward", "backward",
+                  "clip"}) == "-s 0o 0o 0f 0b 0o 0f 0b 0o 0d 1o 1o 1f 1b 1o");
+  }
+
+  TEST_CASE("step() calls count the steps once there is one") {
+    CHECK(places({"forward", "backward", "opt", "step", "data", "forward", "backward", "opt",
+                  "forward", "backward", "opt", "step", "data", "forward"}) ==
+          "0f 0b 0o 0d 1d 1f 1b 1o 1f 1b 1o 1d 2d 2f");
+  }
+
+  TEST_CASE("step() counts steps where no root module is known") {
+    CHECK(places({"data", "step", "loss", "backward", "step", "loss"}) == "-s -s 0d 0b 0o 1d");
+  }
+
+  TEST_CASE("without optimizer every root forward is a step") {
+    CHECK(places({"root", "d1", "forward", "d0", "data", "root", "d1", "forward"}) ==
+          "0f 0f 0f 1f 1f");
+    CHECK(places({"forward", "deeper", "backward", "forward", "deeper", "backward"}) ==
+          "0f 0f 0b 1f 1f 1b");
+    CHECK(places({"forward", "deeper", "forward", "deeper"}) == "0f 0f 1f 1f");
+  }
+
+  TEST_CASE("a module called twice in a row is one forward") {
+    CHECK(places({"forward", "forward", "deeper", "backward", "opt"}) == "0f 0f 0f 0b 0o");
+  }
+
+  TEST_CASE("an optimizer that nobody announced is known by its writes to parameters") {
+    CHECK(places({"update", "forward", "backward", "clip", "update", "d1", "clip", "d0", "update",
+                  "data", "forward", "backward", "update"}) == "-s 0f 0b 0o 0o 0o 0o 0d 1f 1b 1o");
+  }
+
+  TEST_CASE("a run that ends after an unfinished step has begun counts it") {
+    CHECK(places({"forward", "backward", "opt", "forward", "backward"}) == "0f 0b 0o 1f 1b");
+    CHECK(places({"forward", "backward", "opt", "G", "backward", "opt2", "forward", "backward",
+                  "opt", "G"}) == "0f 0b 0o 0f 0b 0o 1f 1b 1o 1f");
+  }
+
+  TEST_CASE("moving parameters about is no forward") {
+    CHECK(places({"to", "forward", "backward", "opt", "to", "forward", "backward", "opt"}) ==
+          "-s 0f 0b 0o 0d 1f 1b 1o");
+  }
+
+  TEST_CASE("nothing is held once too much would be") {
+    Timeline timeline;
+    timeline.open(0, true);
+    auto next = event("forward");
+    for (std::uint64_t i = 0; i < Timeline::kMostHeld + 10; ++i) {
+      next.epoch = i;
+      next.module = i % 2 == 0 ? 5 : 6;
+      timeline.add(0, next);
+      if (i == 0 || i == 1) timeline.add(0, event("backward"));
+    }
+    timeline.advance(0);
+    CHECK(timeline.take().size() == Timeline::kMostHeld + 12);
+  }
+}
+
+TEST_SUITE("timeline of several lanes") {
+  TEST_CASE("events of other lanes follow the leader by epoch") {
+    Timeline timeline;
+    timeline.open(0, true);
+    timeline.open(1, false);
+    const std::vector<std::string> words = {"forward", "backward", "opt",
+                                            "forward", "backward", "opt"};
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      auto next = event(words[i]);
+      next.epoch = 10 * (i + 1);
+      timeline.add(0, next);
+    }
+    for (const std::uint64_t epoch : {5, 15, 35, 45, 70}) {
+      auto next = event("data");
+      next.epoch = epoch;
+      timeline.add(1, next);
+    }
+    timeline.advance(0);
+    timeline.advance(1);
+    timeline.finish();
+    std::string steps;
+    for (const auto& placement : timeline.take()) {
+      if (placement.lane == 1) steps += std::to_string(placement.step) + ' ';
+    }
+    CHECK(steps == "-1 0 0 1 1 ");
+  }
+
+  TEST_CASE("backward on another lane ends the leader's forward") {
+    Timeline timeline;
+    timeline.open(0, true);
+    timeline.open(1, false);
+    auto place = [&](std::uint32_t lane, const char* word, std::uint64_t epoch) {
+      auto next = event(word);
+      next.epoch = epoch;
+      timeline.add(lane, next);
+    };
+    place(0, "forward", 1);
+    place(0, "loss", 2);
+    place(0, "loss", 5);  // clipping, in grad mode: only the other lane's backward tells
+    place(0, "opt", 6);
+    place(1, "backward", 3);
+    place(1, "backward", 4);
+    timeline.finish();
+    std::string main;
+    std::string other;
+    for (const auto& placement : timeline.take()) {
+      (placement.lane == 0 ? main : other) += name(placement.phase)[0];
+    }
+    CHECK(main == "ffoo");
+    CHECK(other == "bb");
+  }
+
+  TEST_CASE("a lane that trains while the main lane does not takes the lead") {
+    Timeline timeline;
+    timeline.open(0, true);
+    timeline.open(1, false);
+    auto start = event("data");
+    start.epoch = 1;
+    timeline.add(0, start);
+    timeline.advance(0);
+    std::uint64_t epoch = 1;
+    for (const char* word : {"forward", "backward", "opt", "forward", "backward", "opt"}) {
+      auto next = event(word);
+      next.epoch = ++epoch;
+      timeline.add(1, next);
+    }
+    timeline.advance(1);
+    timeline.finish();
+    std::map<std::uint32_t, std::string> steps;
+    for (const auto& placement : timeline.take()) {
+      steps[placement.lane] += placement.step == kSetup ? "-" : std::to_string(placement.step);
+    }
+    CHECK(steps[0] == "-");
+    CHECK(steps[1] == "000111");
+  }
+
+  TEST_CASE("a timeline saved in the middle goes on as if it had not been") {
+    const std::vector<std::string> words = {
+        "data", "forward", "backward", "clip", "opt",      "data", "forward", "backward",
+        "opt",  "opt2",    "zero",     "eval", "data",     "G",    "loss",    "backward",
+        "clip", "opt",     "forward",  "loss", "backward", "opt2", "data",    "forward"};
+    std::vector<std::pair<std::int64_t, Phase>> whole;
+    for (std::size_t cut = 0; cut <= words.size(); ++cut) {
+      CAPTURE(cut);
+      Timeline first;
+      first.open(0, true);
+      std::vector<std::pair<std::int64_t, Phase>> placed;
+      const auto collect = [&](Timeline& timeline) {
+        for (const auto& placement : timeline.take()) {
+          placed.emplace_back(placement.step, placement.phase);
+        }
+      };
+      const auto add = [&](Timeline& timeline, std::size_t i) {
+        auto next = event(words[i]);
+        next.epoch = i + 1;
+        timeline.add(0, next);
+        timeline.advance(0);
+      };
+      for (std::size_t i = 0; i < cut; ++i) add(first, i);
+      collect(first);
+      Timeline second;
+      second.open(0, true);
+      REQUIRE(second.restore(first.save()));
+      for (std::size_t i = placed.size(); i < words.size(); ++i) add(second, i);
+      second.finish();
+      collect(second);
+      if (cut == 0) whole = placed;
+      CHECK(placed == whole);
+    }
+  }
+}

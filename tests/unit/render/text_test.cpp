@@ -1,0 +1,172 @@
+#include "cli/render/text.hpp"
+
+#include <doctest/doctest.h>
+
+#include <regex>
+#include <sstream>
+#include <string>
+
+#include "tests/unit/render/sample_reports.hpp"
+
+using namespace ulpscope;
+
+namespace {
+
+std::string rendered(const Report& report, const cli::Terminal& terminal = {}) {
+  std::ostringstream out;
+  cli::render_text(report, terminal, out);
+  return out.str();
+}
+
+std::vector<std::string> lines(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> result;
+  for (std::string line; std::getline(in, line);) result.push_back(line);
+  return result;
+}
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+Report with_verdict(Verdict verdict, const std::string& summary) {
+  Report report = test::identical_report();
+  report.verdict = verdict;
+  report.summary = summary;
+  return report;
+}
+
+}  // namespace
+
+TEST_SUITE("text") {
+  TEST_CASE("identical runs take one line") {
+    CHECK(rendered(test::identical_report()) == "IDENTICAL: 412,350 events, 50 steps, every bit\n");
+  }
+
+  TEST_CASE("what was not compared stands beside every bit") {
+    Report report = test::identical_report();
+    report.coverage.not_compared.uninitialised = 812;
+    CHECK(rendered(report) ==
+          "IDENTICAL: 412,350 events, 50 steps, every bit (not compared: 812 uninitialised)\n");
+  }
+
+  TEST_CASE("the last line is the verdict") {
+    CHECK(lines(rendered(test::origin_report())).back() ==
+          "DIVERGED at step 17 of 50: 1 finding (origin); 198,204 events propagated in steps "
+          "17 - 49");
+    CHECK(lines(rendered(with_verdict(Verdict::within, "all inside 4 ULP"))).back() ==
+          "WITHIN: all inside 4 ULP");
+    CHECK(lines(rendered(with_verdict(Verdict::inconclusive, "nothing was compared"))).back() ==
+          "INCONCLUSIVE: nothing was compared");
+  }
+
+  TEST_CASE("a divergence in setup has no step") {
+    Report report = test::origin_report();
+    report.findings.front().step.reset();
+    report.findings.front().phase = Phase::setup;
+    report.propagated = {};
+    CHECK(lines(rendered(report)).back() == "DIVERGED in setup: 1 finding (origin)");
+  }
+
+  TEST_CASE("no line is wider than asked for") {
+    for (const std::size_t width : {60U, 80U, 100U, 140U}) {
+      for (const Report& report : {test::origin_report(), test::arguments_report()}) {
+        for (const std::string& line : lines(rendered(report, {.width = width}))) {
+          if (contains(line, "try ")) continue;  // a command stays in one piece
+          CAPTURE(line);
+          CHECK(cli::display_width(line) <= width);
+        }
+      }
+    }
+  }
+
+  TEST_CASE("no line ends in blanks") {
+    for (const Report& report : {test::origin_report(), test::arguments_report()}) {
+      for (const std::string& line : lines(rendered(report))) {
+        CAPTURE(line);
+        CHECK((line.empty() || line.back() != ' '));
+      }
+    }
+  }
+
+  TEST_CASE("colour only adds") {
+    const std::regex escape("\x1b\\[[0-9;]*m");
+    for (const Report& report : {test::origin_report(), test::arguments_report()}) {
+      const std::string painted = rendered(report, {.width = 100, .color = true});
+      CHECK(contains(painted, "\x1b["));
+      CHECK(std::regex_replace(painted, escape, "") == rendered(report));
+    }
+  }
+
+  TEST_CASE("--ascii leaves ASCII only") {
+    for (const char c : rendered(test::origin_report(), {.width = 100, .ascii = true})) {
+      CHECK(static_cast<unsigned char>(c) < 0x80);
+    }
+  }
+
+  TEST_CASE("names from a dump cannot steer the terminal") {
+    Report report = test::origin_report();
+    Finding& finding = report.findings.front();
+    finding.module = "m\x1b[2J";
+    finding.op = "op\r\n";
+    finding.parents = {"\x1b]0;title\x07"};
+    finding.notes = {"note\nIDENTICAL"};
+    finding.tensors.front().name = "t\b";
+    finding.neighbours.front().module = "\x1b[1A";
+    finding.arguments = {{"eps\x1b", "\x1b", std::nullopt}};
+    report.reference.path = "runs/\x1b[31m";
+    report.reference.command = {"./train\x07"};
+    report.environment = {{"key\x1b", "\x1b", std::nullopt, true}};
+    report.causes.front().attempt = {"rm\x1b"};
+    report.coverage.unseen = {"\x1b"};
+    for (const char c : rendered(report)) {
+      CHECK((static_cast<unsigned char>(c) >= 0x20 || c == '\n'));
+    }
+    CHECK(contains(rendered(report), "m\\x1b[2J"));
+  }
+
+  TEST_CASE("without bytes it says how to get the distance") {
+    const std::string text = rendered(test::arguments_report());
+    CHECK(contains(text, "x  differs"));
+    CHECK(contains(text, "help: record both runs with --level full"));
+    CHECK_FALSE(contains(rendered(test::origin_report()), "--level full"));
+  }
+
+  TEST_CASE("a NaN, an infinity and a zero's sign are told") {
+    Report report = test::origin_report();
+    Difference& difference = *report.findings.front().tensors.back().difference;
+    difference.nan = {0, 3};
+    difference.inf = {1, 0};
+    difference.signed_zero = 2;
+    const std::string text = rendered(report);
+    CHECK(contains(text, "NaN        0 in the reference, 3 in the candidate"));
+    CHECK(contains(text, "infinite   1 in the reference, 0 in the candidate"));
+    CHECK(contains(text, "zero       2 with another sign"));
+  }
+
+  TEST_CASE("several ranks are named") {
+    Report report = test::origin_report();
+    report.reference.ranks = 4;
+    report.findings.front().rank = 2;
+    CHECK(contains(rendered(report), "--> rank 2 / step 17 / backward / layer2.0.conv1 (Conv2d)"));
+    CHECK(contains(rendered(report), "4 ranks"));
+  }
+
+  TEST_CASE("findings beyond the tenth are counted") {
+    Report report = test::arguments_report();
+    const Finding further = report.findings[1];
+    report.findings.insert(report.findings.begin() + 1, 20, further);
+    const std::string text = rendered(report);
+    CHECK(contains(text, "and 12 further findings: see --format json"));
+  }
+
+  TEST_CASE("an op with many tensors shows those that differ and counts the rest") {
+    Report report = test::origin_report();
+    Finding& finding = report.findings.front();
+    const TensorReport equal = finding.tensors.front();
+    finding.tensors.insert(finding.tensors.begin(), 200, equal);
+    const std::string text = rendered(report);
+    CHECK(contains(text, "grad_weight  float32 [128, 64, 3, 3]"));
+    CHECK(contains(text, "more tensors, identical"));
+  }
+}
