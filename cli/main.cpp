@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -101,10 +103,21 @@ int guarded_run(Arguments arguments) {
   return static_cast<int>(trouble);
 }
 
+/// A standard stream that was closed must not become the number of a dump's file, into which
+/// messages would then go. The command of `record` still finds it closed.
+void occupy_standard_descriptors() {
+  int descriptor = 0;
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO) {
+    descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  }
+  if (descriptor >= 0) close(descriptor);
+}
+
 }  // namespace
 }  // namespace ulpscope::cli
 
 int main(int argc, char** argv) {
+  ulpscope::cli::occupy_standard_descriptors();
   ulpscope::cli::Arguments arguments(argv + std::min(argc, 1), argv + argc);
   return ulpscope::cli::guarded_run(std::move(arguments));
 }

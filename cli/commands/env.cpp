@@ -16,6 +16,7 @@
 #include "cli/term/escape.hpp"
 #include "cli/term/numbers.hpp"
 #include "cli/term/table.hpp"
+#include "compare/environment.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -54,9 +55,10 @@ std::string text_of(const std::optional<std::string>& value) {
 }
 
 /// As a table, or one below the other where the values are too long for that.
-void print_rows(const std::vector<Row>& rows, Page& page) {
+void print_rows(const std::string& heading, const std::vector<Row>& rows, Page& page) {
+  if (rows.empty()) return;
   Table table;
-  table.row({{"setting", Ink::dim}, {"reference", Ink::dim}, {"candidate", Ink::dim}});
+  table.row({{heading, Ink::dim}, {"reference", Ink::dim}, {"candidate", Ink::dim}});
   std::vector<const Row*> long_rows;
   for (const Row& row : rows) {
     const std::size_t width = display_width(row.key) + display_width(text_of(row.reference)) +
@@ -76,6 +78,7 @@ void print_rows(const std::vector<Row>& rows, Page& page) {
     page.labelled("  reference", text_of(row->reference));
     page.labelled("  candidate", text_of(row->candidate));
   }
+  page.line();
 }
 
 int run_env(const Command& command, Arguments arguments) {
@@ -106,18 +109,19 @@ int run_env(const Command& command, Arguments arguments) {
     for (const Settings* settings : {&left, &right}) {
       for (const auto& [key, value] : *settings) keys.insert(key);
     }
-    std::vector<Row> rows;
+    std::vector<Row> weighty;
+    std::vector<Row> harmless;
     for (const std::string& key : keys) {
       Row row{key, value_of(left, key), value_of(right, key)};
       const bool differs = row.reference != row.candidate;
       different += differs ? 1 : 0;
-      if (differs || all) rows.push_back(std::move(row));
+      if (!differs && !all) continue;
+      (comparison::can_change_bits(key) ? weighty : harmless).push_back(std::move(row));
     }
     total += keys.size();
-    if (rows.empty()) continue;
-    if (pairs > 1) page.line(fmt::format("rank {}", reference_ranks[i]));
-    print_rows(rows, page);
-    page.line();
+    if (pairs > 1) page.line(page.paint(Ink::bold, fmt::format("rank {}", reference_ranks[i])));
+    print_rows("can change bits", weighty, page);
+    print_rows("cannot change bits", harmless, page);
   }
   page.line(different == 0 ? fmt::format("{} equal", counted(total, "setting"))
                            : fmt::format("{} of {} differ{}", different, counted(total, "setting"),

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
-
-#include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
 
@@ -43,7 +42,7 @@ void RankRecorder::on_process(ring::SessionId session, const ring::Hello& hello)
   std::string trouble;
   try {
     rank.recording = std::make_unique<dump::RankRecording>(options_, rank.number, hello.pid);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     trouble = error.what();
   }
   Rank& kept = ranks_.insert_or_assign(session, std::move(rank)).first->second;
@@ -57,7 +56,7 @@ void RankRecorder::on_ring(ring::SessionId session, std::uint32_t lane, bool is_
   if (is_main) rank->main_lanes.insert(lane);
   try {
     rank->recording->open_lane(lane, is_main, thread_name);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     stop(session, *rank, error.what());
   }
 }
@@ -68,7 +67,7 @@ void RankRecorder::on_messages(ring::SessionId session, std::uint32_t lane,
   if (rank == nullptr || !rank->trouble.empty()) return;
   try {
     rank->recording->consume(lane, messages);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     stop(session, *rank, error.what());
     return;
   }
@@ -98,7 +97,7 @@ void RankRecorder::on_lane_closed(ring::SessionId session, std::uint32_t lane,
   if (!rank->recording) return;
   try {
     rank->recording->close_lane(lane);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     if (rank->trouble.empty()) rank->trouble = error.what();
   }
 }
@@ -125,7 +124,7 @@ void RankRecorder::on_process_gone(ring::SessionId session, ring::ProcessEnd how
   if (rank->recording) {
     try {
       rank->recording->finish(why);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       if (why.empty()) why = error.what();
     }
   }

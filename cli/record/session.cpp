@@ -5,7 +5,11 @@
 
 #include <cerrno>
 #include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "cli/exit.hpp"
@@ -16,6 +20,7 @@
 #include "cli/record/processes.hpp"
 #include "cli/record/rank_recorder.hpp"
 #include "cli/record/signals.hpp"
+#include "cli/term/escape.hpp"
 #include "cli/term/numbers.hpp"
 #include "cli/term/progress.hpp"
 #include "cli/term/say.hpp"
@@ -87,12 +92,38 @@ std::string incomplete_reason(const RankRecorder& ranks) {
   return fmt::format("{} (and {} more)", reasons.front(), reasons.size() - 1);
 }
 
+/// Says once what is waited for when the command has ended and others have not.
+class Patience {
+ public:
+  explicit Patience(std::string program) : program_(std::move(program)) {}
+
+  void command_has_ended(const RankRecorder& ranks) {
+    if (!since_) since_ = Clock::now();
+    if (!said_ && Clock::now() - *since_ > kPatience) {
+      said_ = true;
+      progress_.erase();
+      say(
+          fmt::format("ulpscope: note: {} has ended; waiting for the processes it left behind "
+                      "(Ctrl-C ends the recording)",
+                      escaped(program_)));
+    }
+    const dump::RecordingCounts counts = ranks.counts();
+    if (counts.events == 0) return;
+    progress_.show(fmt::format("recording: {}, {}", counted(counts.events, "event"),
+                               counted(counts.steps, "step")));
+  }
+
+ private:
+  std::string program_;
+  std::optional<Clock::time_point> since_;
+  bool said_ = false;
+  Progress progress_;
+};
+
 /// Delivers what is recorded until the command and all that it left behind have ended.
 void serve(const RecordOptions& options, ring::Server& server, RankRecorder& ranks,
            ProcessTree& processes, const SignalForwarder& signals) {
-  Progress progress;
-  std::optional<Clock::time_point> ended;
-  bool said = false;
+  Patience patience(options.command.front());
   for (;;) {
     processes.reap();
     if (signals.asked_to_end()) {
@@ -106,21 +137,17 @@ void serve(const RecordOptions& options, ring::Server& server, RankRecorder& ran
       return;
     }
     server.poll(kPollTime, ranks);
-    if (!processes.command_ended()) continue;  // until then the terminal belongs to the command
+    // Until it has ended the terminal belongs to the command.
+    if (processes.command_ended()) patience.command_has_ended(ranks);
+  }
+}
 
-    if (!ended) ended = Clock::now();
-    if (!said && Clock::now() - *ended > kPatience && !processes.empty()) {
-      said = true;
-      progress.erase();
-      say(
-          fmt::format("ulpscope: note: {} has ended; waiting for the processes it left behind "
-                      "(Ctrl-C ends the recording)",
-                      options.command.front()));
-    }
-    const dump::RecordingCounts counts = ranks.counts();
-    if (counts.events == 0) continue;
-    progress.show(fmt::format("recording: {}, {}", counted(counts.events, "event"),
-                              counted(counts.steps, "step")));
+/// Stays the command's parent when nothing can be recorded any more.
+void wait_unrecorded(ProcessTree& processes, const SignalForwarder& signals) {
+  for (;;) {
+    processes.reap();
+    if (processes.empty() || signals.asked_to_end()) return;
+    std::this_thread::sleep_for(kPollTime);
   }
 }
 
@@ -154,7 +181,7 @@ RecordResult record(const RecordOptions& options) {
     throw Error(ErrorCode::usage, obstacle, "without --require it runs unrecorded");
   }
 
-  ring::Server server({.settings = options.settings});
+  auto server = std::make_unique<ring::Server>(ring::ServerOptions{.settings = options.settings});
   RecordResult result;
   result.dump =
       make_dump_directory(options.dump, fs::path(program).filename().string(), options.force);
@@ -171,29 +198,39 @@ RecordResult record(const RecordOptions& options) {
   recording.command = options.command;
   recording.level = status.level;
   recording.creator = fmt::format("ulpscope {}", kVersion);
-  RankRecorder ranks(recording, server, processes);
+  RankRecorder ranks(recording, *server, processes);
 
   const bool enter = executable.obstacle == Obstacle::none;
   using Variables = std::vector<std::pair<std::string, std::string>>;
   const int reason = processes.start(options.command,
-                                     enter ? recording_variables(libraries, server) : Variables{});
+                                     enter ? recording_variables(libraries, *server) : Variables{});
   if (reason != 0) refuse_to_run(result.dump, program, reason);
-  serve(options, server, ranks, processes, signals);
+  std::string failure;
+  std::vector<ring::SessionStats> sessions;
+  try {
+    serve(options, *server, ranks, processes, signals);
+    sessions = server->stats();
+  } catch (const std::exception& error) {
+    failure = error.what();
+    server.reset();  // the programs notice and go on without
+    wait_unrecorded(processes, signals);
+  }
 
   if (processes.ending()) result.exit_code = processes.ending()->shell_code();
   status.exit_code = result.exit_code;
   status.ranks = ranks.ranks();
   status.counts = ranks.counts();
   status.recorded = !status.ranks.empty();
-  status.reason = status.recorded ? incomplete_reason(ranks)
-                                  : reason_for_nothing(ranks, executable, libraries, obstacle);
+  status.reason = !failure.empty()  ? failure
+                  : status.recorded ? incomplete_reason(ranks)
+                                    : reason_for_nothing(ranks, executable, libraries, obstacle);
   status.complete = status.recorded && status.reason.empty();
   write_status_if_possible(result.dump, status);
 
   result.bytes_on_disk = bytes_on_disk(result.dump);
   result.verified_bytes = ranks.verified_bytes();
   std::chrono::nanoseconds stalled{0};
-  for (const ring::SessionStats& session : server.stats()) {
+  for (const ring::SessionStats& session : sessions) {
     result.stalls += session.stalls;
     stalled += session.stalled;
   }

@@ -24,9 +24,9 @@ std::string joined(const std::vector<std::string>& names, std::string_view separ
 }
 
 void print_headline(const Report& report, const Finding& finding, Page& page) {
-  const Ink ink = finding.diverges ? Ink::red : Ink::yellow;
-  const std::string tag =
-      fmt::format("{}[{}]", finding.diverges ? "error" : "note", name(finding.kind));
+  const bool is_error = finding.diverges && report.verdict != Verdict::within;
+  const Ink ink = is_error ? Ink::red : Ink::yellow;
+  const std::string tag = fmt::format("{}[{}]", is_error ? "error" : "note", name(finding.kind));
   const std::size_t room = std::max<std::size_t>(page.terminal().width, kLeastName);
   const std::vector<std::string> lines =
       wrapped(fmt::format("{}: {}", tag, headline(finding)), room);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "cli/render/finding_text.hpp"
@@ -114,39 +115,39 @@ void print_settings(const Report& report, Page& page) {
   }
 }
 
-void print_growth(const Report& report, Page& page) {
-  if (report.growth.size() < 2) return;  // one point stands in the finding already
-  const bool losses = std::any_of(report.growth.begin(), report.growth.end(),
+/// The first and the last points where there are too many.
+Table growth_table(const std::vector<GrowthPoint>& growth, const Terminal& terminal) {
+  const bool losses = std::any_of(growth.begin(), growth.end(),
                                   [](const GrowthPoint& point) { return point.loss.has_value(); });
+  const auto cell = [](std::string text) { return Cell{std::move(text), Ink::plain, true}; };
+  const auto heading = [](std::string text) { return Cell{std::move(text), Ink::dim, true}; };
   Table table;
-  const auto heading = [](std::string_view text) {
-    return Cell{std::string(text), Ink::dim, true};
-  };
   std::vector<Cell> headings{heading("step"), heading("ULP"), heading("scaled")};
-  if (losses) {
-    headings.push_back(heading("loss, reference"));
-    headings.push_back(heading("candidate"));
-  }
+  if (losses) headings.insert(headings.end(), {heading("loss, reference"), heading("candidate")});
   table.row(std::move(headings));
-  const std::size_t count = report.growth.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    const bool left_out =
-        count > kMostGrowthRows && i >= kMostGrowthRows / 2 && i + kMostGrowthRows / 2 < count;
-    if (left_out) {
-      if (i == kMostGrowthRows / 2)
-        table.row({{std::string(page.terminal().ellipsis()), Ink::dim, true}});
-      continue;
+  constexpr std::size_t kEnds = kMostGrowthRows / 2;
+  for (std::size_t i = 0; i < growth.size(); ++i) {
+    if (growth.size() > kMostGrowthRows && i == kEnds) {
+      table.row({heading(std::string(terminal.ellipsis()))});
+      i = growth.size() - kEnds;
     }
-    const GrowthPoint& point = report.growth[i];
-    const auto cell = [](std::string text) { return Cell{std::move(text), Ink::plain, true}; };
+    const GrowthPoint& point = growth[i];
+    const auto loss = [&point, &cell](auto run) {
+      return cell(point.loss ? fmt::format("{:.9g}", std::invoke(run, *point.loss)) : "");
+    };
     table.row({cell(fmt::format("{}", point.step)),
                cell(point.ulp_max ? grouped(*point.ulp_max) : ""),
                cell(point.scaled_max ? short_number(*point.scaled_max) : ""),
-               cell(point.loss ? fmt::format("{:.9g}", point.loss->reference) : ""),
-               cell(point.loss ? fmt::format("{:.9g}", point.loss->candidate) : "")});
+               loss(&Both<double>::reference), loss(&Both<double>::candidate)});
   }
+  return table;
+}
+
+void print_growth(const Report& report, Page& page) {
+  if (report.growth.size() < 2) return;  // one point stands in the finding already
   page.line();
   std::string_view label = "growth";
+  const Table table = growth_table(report.growth, page.terminal());
   for (const std::string& line : table.lines(page.terminal())) {
     page.line(page.paint(Ink::dim, padded(label, kLabelWidth)) + line);
     label = "";
@@ -163,10 +164,12 @@ std::string step_ranges(const Propagated& propagated) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// The summary without the verdict it begins with.
-std::string_view after_verdict(std::string_view summary) {
+/// The summary without the verdict that it begins with.
+std::string_view after_verdict(const Report& report) {
+  const std::string_view summary = report.summary;
   const std::size_t colon = summary.find(": ");
-  return colon == std::string_view::npos ? summary : summary.substr(colon + 2);
+  if (!summary.starts_with(name(report.verdict)) || colon == summary.npos) return summary;
+  return summary.substr(colon + 2);
 }
 
 void print_verdict(const Report& report, Page& page) {
@@ -178,7 +181,7 @@ void print_verdict(const Report& report, Page& page) {
       head.assign(display_width(verdict), ' ');
     }
   };
-  const std::string summary = escaped(after_verdict(report.summary));
+  const std::string summary = escaped(after_verdict(report));
   switch (report.verdict) {
     case Verdict::identical: {
       std::string text = fmt::format("{}, {}, every bit", counted(report.coverage.aligned, "event"),

@@ -5,6 +5,7 @@
 #include "capture/interpose.hpp"
 #include "capture/op_observer.hpp"
 #include "capture/recorder.hpp"
+#include "capture/thread.hpp"
 
 /// Called by the preloaded object, once, where LibTorch is mapped and a writer is waiting.
 extern "C" __attribute__((visibility("default"))) int ulpscope_capture_start(
@@ -17,6 +18,7 @@ extern "C" __attribute__((visibility("default"))) int ulpscope_capture_start(
     if (!start_recording(socket_path, TORCH_VERSION)) return;
     install_op_observer();
     interpose(symbols, count);
+    std::atexit(+[] { Thread::close_current(); });
     started = 0;
   });
   return started;

@@ -21,11 +21,7 @@ void release(Thread* thread) noexcept {
   process_memory().deallocate(thread, sizeof(Thread), alignof(Thread));
 }
 
-void end_thread(void* thread) noexcept {
-  ended = true;
-  current_thread = nullptr;
-  release(static_cast<Thread*>(thread));
-}
+void end_thread(void* /*thread*/) noexcept { Thread::close_current(); }
 
 pthread_key_t thread_end_key() {
   static const pthread_key_t key = [] {
@@ -81,6 +77,11 @@ Thread* Thread::current() noexcept {
     pthread_setspecific(thread_end_key(), thread);
   });
   return thread;
+}
+
+void Thread::close_current() noexcept {
+  ended = true;
+  if (current_thread != nullptr) release(std::exchange(current_thread, nullptr));
 }
 
 Thread::Thread(OpenedRing opened, std::uint64_t generation)

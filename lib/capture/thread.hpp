@@ -58,6 +58,10 @@ class Thread {
   /// is off, the thread is ending, or a hook of ours is already running on it.
   [[nodiscard]] static Thread* current() noexcept;
 
+  /// Closes the calling thread's lane in order: what it does from now on is not recorded. A lane
+  /// that nobody closed tells the writer that its thread was killed.
+  static void close_current() noexcept;
+
   Thread(OpenedRing opened, std::uint64_t generation);
 
   [[nodiscard]] std::uint32_t lane() const noexcept { return lane_; }

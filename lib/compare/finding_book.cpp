@@ -32,7 +32,7 @@ void place(Record& record, const Source& source) {
   record.evidence.tensors.clear();
   record.repeats.clear();
   record.order_event = source.order_event;
-  record.after_order_event = source.reference_event == kNone;
+  record.after_order_event = source.follows;
 }
 
 }  // namespace

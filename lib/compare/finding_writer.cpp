@@ -64,7 +64,8 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
       });
 }
 
-Source enter_alone(RankState& state, const Scene& scene, EventPair at, std::uint64_t order_event,
+Source enter_alone(RankState& state, const Scene& scene, EventPair at,
+                   std::optional<std::uint64_t> order_event,
                    const Distinction& distinction, const std::function<void(Record&)>& fill) {
   const Event& event = named_event(scene, at);
   const bool in_reference = at.reference != kNoIndex;
@@ -73,15 +74,16 @@ Source enter_alone(RankState& state, const Scene& scene, EventPair at, std::uint
   if (in_reference) where.reference_event = event.position;
   if (at.candidate != kNoIndex)
     where.candidate_event = scene.windows.candidate->event(at.candidate).position;
-  where.order_event = order_event;
+  where.order_event = order_event.value_or(0);
+  where.follows = !in_reference && order_event.has_value();
   return state.book.enter(
       signature(FindingKind::sequence, scene, event, distinction), where,
       distinction.once_per_step, [&] {
         Record record;
         record.ranks = scene.ranks;
         record.finding = describe(FindingKind::sequence, scene, at);
-        record.order_event = order_event;
-        record.after_order_event = !in_reference;
+        record.order_event = where.order_event;
+        record.after_order_event = where.follows;
         record.lane_order = lane_order(
             in_reference ? scene.lanes.reference : scene.lanes.candidate, event);
         add_common_evidence(record, scene, at);

@@ -24,9 +24,10 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
                      EventPair outer, const Distinction& distinction,
                      const std::function<void(Record&)>& fill);
 
-/// The same for events that only one run has: `order_event` is the position they take.
-Source enter_alone(RankState& state, const Scene& scene, EventPair at, std::uint64_t order_event,
-                   const Distinction& distinction, const std::function<void(Record&)>& fill);
+/// The same for events that only one run has: `order_event` is the position they take, their own or
+/// that of the partner before them; empty where there was none yet.
+Source enter_alone(RankState& state, const Scene& scene, EventPair at,
+                   std::optional<std::uint64_t> order_event, const Distinction& distinction, const std::function<void(Record&)>& fill);
 
 /// "last written by aten::add_ at event 12 (step 3)" for what a slot reads, or "" where no recorded
 /// op wrote it.

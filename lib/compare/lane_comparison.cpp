@@ -270,7 +270,7 @@ void LaneComparison::enter_stretch(const Scene& scene) {
     for (const std::string& op : on(ops.ops, side)) key.add(op);
   const std::size_t records = state_.book.records().size();
   alone_source_ = enter_alone(
-      state_, scene, ops.first, in_reference ? event.position : last_position_,
+      state_, scene, ops.first, in_reference ? std::optional(event.position) : last_position_,
       {key.value(), true}, [&](Record& record) {
         record.finding.diverges = false;
         for (const Side side : kSides)
@@ -297,7 +297,7 @@ void LaneComparison::enter_stretch(const Scene& scene) {
 
 bool LaneComparison::report_missing_steps(Side side, std::int64_t step,
                                           std::int64_t candidate_step) {
-  walk_.begin(step, candidate_step, {});
+  walk_.preview(side, step, candidate_step);
   for (; !walk_.at_end(); walk_.next()) {
     const Scene scene = walk_.scene();
     const EventPair at = walk_.events_of(walk_.current());
@@ -306,7 +306,7 @@ bool LaneComparison::report_missing_steps(Side side, std::int64_t step,
     const Event& event = on(scene.windows, side)->event(index);
     if (event.kind != EventKind::op) continue;
     (void)enter_alone(state_, scene, at,
-                      side == Side::reference ? event.position : last_position_, {},
+                      side == Side::reference ? std::optional(event.position) : last_position_, {},
                       [&](Record& record) {
                         record.evidence.missing_steps = true;
                         record.finding.notes.push_back(fmt::format(

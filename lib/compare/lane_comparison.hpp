@@ -77,7 +77,7 @@ class LaneComparison {
   bool busy_ = false;
   std::size_t alone_until_ = 0;         ///< entries up to here belong to a finding already
   Source alone_source_;
-  std::uint64_t last_position_ = 0;     ///< of the last partner in the reference lane
+  std::optional<std::uint64_t> last_position_;  ///< of the last partner in the reference lane
   std::uint64_t generation_ = 0;
   std::deque<Passed> passed_;
   std::vector<NeighbourWanted> wanted_;

@@ -23,6 +23,13 @@ void LaneReader::fetch() {
   }
 }
 
+std::vector<HeldEvent> LaneReader::peek() const {
+  std::vector<HeldEvent> events;
+  if (ahead_)
+    for (const Event& event : ahead_->events) events.push_back({&event, ahead_});
+  return events;
+}
+
 void LaneReader::read(std::int64_t step, std::size_t limit, std::vector<HeldEvent>& events) {
   while (ahead_ && ahead_->step <= step && events.size() < limit) {
     for (const Event& event : ahead_->events) events.push_back({&event, ahead_});

@@ -19,6 +19,9 @@ class LaneReader {
   /// The step of the next unread block; empty at the end of the lane.
   [[nodiscard]] std::optional<std::int64_t> step() const noexcept;
 
+  /// The events of the next unread block; they stay unread.
+  [[nodiscard]] std::vector<HeldEvent> peek() const;
+
   /// Appends the events of unread blocks of `step` until `events` holds `limit` or the step ends.
   void read(std::int64_t step, std::size_t limit, std::vector<HeldEvent>& events);
 

@@ -43,6 +43,25 @@ void LaneWalk::begin(std::int64_t step, std::int64_t candidate_step, ForwardId f
   load();
 }
 
+void LaneWalk::preview(Side side, std::int64_t step, std::int64_t candidate_step) {
+  ++generation_;
+  step_ = {step, candidate_step};
+  for (const Side one : kSides) {
+    const auto& reader = on(readers_, one);
+    std::vector<HeldEvent> events;
+    if (one == side && reader) events = reader->peek();
+    on(windows_, one) = std::make_unique<Window>(std::move(events), true);
+  }
+  entries_.clear();
+  const auto count = static_cast<std::uint32_t>(on(windows_, side)->items().size());
+  for (std::uint32_t item = 0; item < count; ++item)
+    entries_.push_back(side == Side::reference ? Entry{item, kNoIndex, false}
+                                               : Entry{kNoIndex, item, false});
+  cursor_ = 0;
+  committed_ = entries_.size();
+  more_ = false;
+}
+
 void LaneWalk::load() {
   do {
     read_windows();

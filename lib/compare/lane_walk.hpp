@@ -26,6 +26,8 @@ class LaneWalk {
 
   /// Lines up the lane's events in a step, which each run has under a number of its own.
   void begin(std::int64_t step, std::int64_t candidate_step, ForwardId forward);
+  /// Shows the next unread events of `side` alone, as entries without a partner. They stay unread.
+  void preview(Side side, std::int64_t step, std::int64_t candidate_step);
   [[nodiscard]] bool at_end() const noexcept { return cursor_ >= committed_; }
   void next();
 

@@ -18,6 +18,7 @@ struct Source {
   /// The position it takes in the reference lane: its own, or for what only the candidate has that
   /// of the last partner before it.
   std::uint64_t order_event = 0;
+  bool follows = false;  ///< it stands after that event rather than being it
 };
 
 }  // namespace ulpscope::comparison

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <type_traits>
 
 #include "core/digest_kernel.hpp"
 #include "core/walk.hpp"
@@ -131,6 +134,24 @@ std::size_t packed_size(const StridedBytes& value) noexcept {
         __builtin_mul_overflow(size, static_cast<std::size_t>(value.sizes[i]), &size))
       return core::kTooLarge;
   return size;
+}
+
+std::vector<std::int64_t> packed_strides(std::span<const std::int64_t> sizes,
+                                         std::span<const std::int64_t> strides) {
+  std::vector<std::size_t> walked;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (core::is_walked(sizes[i], strides.empty() ? 1 : strides[i])) walked.push_back(i);
+  if (!strides.empty())
+    std::ranges::stable_sort(walked, std::ranges::greater{},
+                             [strides](std::size_t i) { return std::abs(strides[i]); });
+  std::vector<std::int64_t> packed(sizes.size(), 0);
+  std::int64_t stride = 1;
+  for (auto place = walked.rbegin(); place != walked.rend(); ++place) {
+    packed[*place] = stride;
+    // Sizes beyond all memory have no packed form; difference() refuses them.
+    if (__builtin_mul_overflow(stride, sizes[*place], &stride)) return packed;
+  }
+  return packed;
 }
 
 }  // namespace ulpscope

@@ -15,7 +15,7 @@ constexpr std::uint64_t kTableBytes = 64ULL << 20;
 constexpr std::uint64_t kJournalBytes = 256ULL << 20;
 constexpr std::size_t kOpenTreeEvents = 131072;
 constexpr std::size_t kMostGaps = 1024;
-constexpr std::uint64_t kLargestContent = 1ULL << 44;
+constexpr std::uint64_t kLargestContent = 1ULL << 38;
 
 bool has_parameter(const ring::SlotRow& slot) { return (slot.flags & slot_flag::parameter) != 0; }
 
@@ -170,7 +170,6 @@ void RankWriter::stop(std::string_view what) {
 /// the journal's record header stands in front.
 std::shared_ptr<Batch> RankWriter::take_messages(Lane& lane, std::span<const std::byte> messages) {
   auto batch = std::make_shared<Batch>();
-  batch->reserve(sizeof(RecordHeader) + messages.size());
   batch->resize(sizeof(RecordHeader));
   while (!messages.empty() && !malformed_) {
     ByteReader reader(messages);
@@ -187,6 +186,7 @@ std::shared_ptr<Batch> RankWriter::take_messages(Lane& lane, std::span<const std
       continue;
     }
     const std::size_t at = batch->size();
+    if (at == sizeof(RecordHeader)) batch->reserve(at + message.size() + messages.size());
     batch->insert(batch->end(), message.begin(), message.end());
     std::memcpy(batch->data() + at, &header, sizeof header);
   }
@@ -594,7 +594,12 @@ std::vector<std::byte> RankWriter::save_state() const {
     out.put(lane.placed_position);
     out.put(lane.events);
     out.put(static_cast<std::uint64_t>(lane.gaps.size()));
-    for (const Gap& gap : lane.gaps) out.put(gap);
+    for (const Gap& gap : lane.gaps) {
+      out.put(gap.first);
+      out.put(gap.last);
+      out.put(gap.step);
+      out.put(gap.phase);
+    }
   }
   return {out.bytes().begin(), out.bytes().end()};
 }
@@ -632,7 +637,11 @@ bool RankWriter::restore_state(std::span<const std::byte> saved) {
     lane.placed_position = in.get<std::uint64_t>();
     lane.events = in.get<std::uint64_t>();
     for (auto gaps = in.get<std::uint64_t>(); gaps > 0 && in.ok(); --gaps) {
-      lane.gaps.push_back(in.get<Gap>());
+      Gap& gap = lane.gaps.emplace_back();
+      gap.first = in.get<std::uint64_t>();
+      gap.last = in.get<std::uint64_t>();
+      gap.step = in.get<std::int64_t>();
+      gap.phase = in.get<Phase>();
     }
   }
   return in.ok();

@@ -81,51 +81,19 @@ std::uint64_t SegmentWriter::reserve(std::uint64_t bytes) {
 }
 
 void SegmentWriter::write(std::uint64_t at, std::span<const std::byte> bytes) {
-  const h5::Quiet quiet;
-  while (!bytes.empty()) {
-    const std::uint64_t number = at / kChunkBytes;
-    const std::uint64_t inside = at % kChunkBytes;
-    const auto count =
-        static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), kChunkBytes - inside));
-    Chunk& chunk = chunks_[number];
-    if (chunk.bytes.size() < inside + count) chunk.bytes.resize(inside + count);
-    std::memcpy(chunk.bytes.data() + inside, bytes.data(), count);
-    chunk.written += count;
-    if (chunk.written == kChunkBytes) {
-      write_chunk(number, chunk.bytes);
-      chunks_.erase(number);
-    }
-    at += count;
-    bytes = bytes.subspan(count);
+  if (bytes.empty()) return;
+  if (!content_file_ && content_bytes_ <= kChunkBytes) {
+    if (first_.size() < at + bytes.size()) first_.resize(at + bytes.size());
+    std::memcpy(first_.data() + at, bytes.data(), bytes.size());
+    return;
   }
-}
-
-void SegmentWriter::read(std::uint64_t at, std::span<std::byte> bytes) {
   const h5::Quiet quiet;
-  while (!bytes.empty()) {
-    const std::uint64_t number = at / kChunkBytes;
-    const std::uint64_t inside = at % kChunkBytes;
-    const auto count =
-        static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), kChunkBytes - inside));
-    if (const auto open_chunk = chunks_.find(number); open_chunk != chunks_.end()) {
-      std::memcpy(bytes.data(), open_chunk->second.bytes.data() + inside, count);
-    } else {
-      const hsize_t start = at;
-      const hsize_t size = count;
-      const h5::Space file_space(
-          h5::checked("read content back", H5Dget_space(hdf5_->content.get())));
-      h5::checked("read content back", H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, &start,
-                                                           nullptr, &size, nullptr));
-      const h5::Space memory(h5::checked("read content back", H5Screate_simple(1, &size, nullptr)));
-      h5::checked("read content back", H5Dread(hdf5_->content.get(), H5T_NATIVE_UINT8, memory.get(),
-                                               file_space.get(), H5P_DEFAULT, bytes.data()));
-    }
-    at += count;
-    bytes = bytes.subspan(count);
-  }
+  if (!content_file_) create_content(kChunkBytes);
+  place(at, bytes);
 }
 
 void SegmentWriter::create_content(std::uint64_t chunk_bytes) {
+  open();
   chunk_bytes_ = chunk_bytes;
   const hsize_t size = 0;
   const hsize_t most = H5S_UNLIMITED;
@@ -134,6 +102,9 @@ void SegmentWriter::create_content(std::uint64_t chunk_bytes) {
   const h5::Properties creation(h5::checked("create the contents", H5Pcreate(H5P_DATASET_CREATE)));
   h5::checked("create the contents", H5Pset_chunk(creation.get(), 1, &chunk));
   h5::checked("create the contents", H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER));
+  // Chunks have their addresses as soon as the dataset is extended, so contents can be written
+  // there without passing through HDF5's buffers.
+  h5::checked("create the contents", H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY));
   const h5::Properties access(h5::checked("create the contents", H5Pcreate(H5P_DATASET_ACCESS)));
   h5::checked("create the contents", H5Pset_chunk_cache(access.get(), 0, 0, 0));
   hdf5_->content = h5::Dataset(h5::checked(
@@ -141,35 +112,49 @@ void SegmentWriter::create_content(std::uint64_t chunk_bytes) {
                                         space.get(), H5P_DEFAULT, creation.get(), access.get())));
   h5::write_attribute(hdf5_->content.get(), attribute::kDescription,
                       "bytes of values in memory order, packed; /content/index says where each is");
+  content_file_.emplace(dump::File::open_for_update(partial_));
+  if (!first_.empty()) place(0, first_);
+  first_ = {};
 }
 
-void SegmentWriter::write_chunk(std::uint64_t number, std::span<const std::byte> bytes) {
-  open();
-  if (!hdf5_->content) create_content(bytes.size());
-  const hsize_t at = number * chunk_bytes_;
-  const h5::Space space(h5::checked("extend the contents", H5Dget_space(hdf5_->content.get())));
-  hsize_t size = 0;
-  h5::checked("extend the contents", H5Sget_simple_extent_dims(space.get(), &size, nullptr));
-  if (const hsize_t end = at + chunk_bytes_; end > size) {
-    h5::checked("extend the contents", H5Dset_extent(hdf5_->content.get(), &end));
+void SegmentWriter::allocate(std::uint64_t content_end) {
+  const std::uint64_t chunks = (content_end + chunk_bytes_ - 1) / chunk_bytes_;
+  if (chunks <= chunk_offsets_.size()) return;
+  const hsize_t size = chunks * chunk_bytes_;
+  h5::checked("extend the contents", H5Dset_extent(hdf5_->content.get(), &size));
+  while (chunk_offsets_.size() < chunks) {
+    const hsize_t at = chunk_offsets_.size() * chunk_bytes_;
+    unsigned filters = 0;
+    haddr_t address = HADDR_UNDEF;
+    hsize_t stored = 0;
+    h5::checked("locate the contents",
+                H5Dget_chunk_info_by_coord(hdf5_->content.get(), &at, &filters, &address, &stored));
+    if (address == HADDR_UNDEF) {
+      throw Error(ErrorCode::io, "HDF5 gave the contents no room in '" + partial_.string() + "'.");
+    }
+    // HDF5 counts addresses from the end of the user block.
+    chunk_offsets_.push_back(kUserBlockBytes + address);
   }
-  h5::checked("write content", H5Dwrite_chunk(hdf5_->content.get(), H5P_DEFAULT, 0, &at,
-                                              chunk_bytes_, bytes.data()));
 }
 
-/// Writes what has not filled its chunk. Contents that fit into one chunk make it just as large.
-void SegmentWriter::flush_chunks() {
-  open();
-  const bool single = !hdf5_->content && chunks_.size() <= 1 && content_bytes_ <= kChunkBytes;
-  if (!hdf5_->content) {
-    const auto needed = std::max<std::uint64_t>(chunks_.empty() ? 0 : content_bytes_, 1);
-    create_content(single ? needed : kChunkBytes);
+void SegmentWriter::place(std::uint64_t at, std::span<const std::byte> bytes) {
+  allocate(at + bytes.size());
+  while (!bytes.empty()) {
+    const std::uint64_t inside = at % chunk_bytes_;
+    const auto count =
+        static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), chunk_bytes_ - inside));
+    content_file_->write(chunk_offsets_[at / chunk_bytes_] + inside, bytes.first(count));
+    at += count;
+    bytes = bytes.subspan(count);
   }
-  for (auto& [number, chunk] : chunks_) {
-    chunk.bytes.resize(chunk_bytes_);
-    write_chunk(number, chunk.bytes);
+}
+
+/// Contents that fit into one chunk make it just as large.
+void SegmentWriter::finish_contents() {
+  if (!content_file_) {
+    create_content(std::clamp<std::uint64_t>(content_bytes_, 1, kChunkBytes));
   }
-  chunks_.clear();
+  content_file_->flush();
 }
 
 std::vector<Extent> SegmentWriter::content_extents(const Tables& tables) const {
@@ -180,16 +165,9 @@ std::vector<Extent> SegmentWriter::content_extents(const Tables& tables) const {
   for (const ContentRow& content : contents) {
     for (std::uint64_t done = 0; done < content.bytes;) {
       const std::uint64_t at = content.offset + done;
-      const hsize_t chunk_start = at / chunk_bytes_ * chunk_bytes_;
-      const std::uint64_t count =
-          std::min<std::uint64_t>(content.bytes - done, chunk_bytes_ - (at - chunk_start));
-      unsigned filters = 0;
-      haddr_t address = HADDR_UNDEF;
-      hsize_t size = 0;
-      h5::checked("locate content", H5Dget_chunk_info_by_coord(hdf5_->content.get(), &chunk_start,
-                                                               &filters, &address, &size));
-      // HDF5 counts addresses from the end of the user block.
-      const std::uint64_t offset = kUserBlockBytes + address + (at - chunk_start);
+      const std::uint64_t inside = at % chunk_bytes_;
+      const std::uint64_t count = std::min(content.bytes - done, chunk_bytes_ - inside);
+      const std::uint64_t offset = chunk_offsets_[at / chunk_bytes_] + inside;
       if (!extents.empty() && extents.back().offset + extents.back().bytes == offset) {
         extents.back().bytes += count;
       } else {
@@ -206,7 +184,7 @@ std::vector<Extent> SegmentWriter::content_extents(const Tables& tables) const {
 void SegmentWriter::complete(const Tables& tables, const SegmentAttributes& attributes) {
   const h5::Quiet quiet;
   open();
-  flush_chunks();
+  finish_contents();
   const hid_t file = hdf5_->file.get();
   for_each_table(tables, [&](const TableSchema& table, const auto& rows) {
     h5::write_table(file, table, bytes_of_rows(rows));
@@ -238,6 +216,7 @@ void SegmentWriter::complete(const Tables& tables, const SegmentAttributes& attr
   text(attribute::kRootDigest, to_string(root_digest(tables)));
 
   const auto extents = content_extents(tables);
+  content_file_.reset();
   hdf5_->content = {};
   // Closing can fail late on a full disk: do it before the rename, and look at the answer.
   h5::checked("close the segment", H5Fclose(hdf5_->file.release()));

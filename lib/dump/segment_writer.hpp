@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dump/content_file.hpp"
 #include "dump/segment_tables.hpp"
 #include "dump/user_block.hpp"
 #include "ulpscope/digest.hpp"
@@ -48,8 +48,6 @@ class SegmentWriter {
   void write(std::uint64_t at, std::span<const std::byte> bytes);
   /// Bytes reserved so far.
   [[nodiscard]] std::uint64_t content_bytes() const noexcept { return content_bytes_; }
-  /// Reads back what was written to room that has been filled.
-  void read(std::uint64_t at, std::span<std::byte> bytes);
 
   /// Writes the tables, closes and seals the file; it is still called `<name>.partial`.
   void complete(const Tables& tables, const SegmentAttributes& attributes);
@@ -58,21 +56,19 @@ class SegmentWriter {
 
  private:
   struct Hdf5;
-  struct Chunk {
-    std::vector<std::byte> bytes;
-    std::uint64_t written = 0;
-  };
-
   void open();
   void create_content(std::uint64_t chunk_bytes);
-  void write_chunk(std::uint64_t number, std::span<const std::byte> bytes);
-  void flush_chunks();
+  void allocate(std::uint64_t content_end);
+  void place(std::uint64_t at, std::span<const std::byte> bytes);
+  void finish_contents();
   [[nodiscard]] std::vector<Extent> content_extents(const Tables& tables) const;
 
   std::filesystem::path path_;
   std::filesystem::path partial_;
   std::unique_ptr<Hdf5> hdf5_;
-  std::map<std::uint64_t, Chunk> chunks_;  ///< not yet full
+  std::vector<std::byte> first_;  ///< contents while they would fit into one chunk
+  std::optional<ContentFile> content_file_;
+  std::vector<std::uint64_t> chunk_offsets_;  ///< in the file
   std::uint64_t content_bytes_ = 0;
   std::uint64_t chunk_bytes_ = 0;
 };

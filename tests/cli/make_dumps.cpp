@@ -21,7 +21,7 @@ using namespace ulpscope::test;
 struct Variation {
   std::string level = "full";
   std::string threads = "1";
-  double learning_rate = 0.1;
+  double learning_rate = 0.125;
   bool weight_gradient_differs = false;  ///< from step 1 on
   bool extra_op = false;
   std::string incomplete = {};
@@ -92,6 +92,7 @@ class Training {
     const std::vector<float> gradient = numbers(200 + step, shifted);
     lane.begin(EventKind::node, "AddmmBackward0").backward();
     auto& mm = lane.op("aten::mm").backward().root("Net").module("fc").module_type("Linear");
+    mm.row().op = lane.messages.op("aten::mm", "", "self,mat2");
     add(mm, Role::input, 0, batch, "", 20);
     add(mm, Role::output, 0, gradient, "", 40 + step);
     lane.end();
@@ -101,8 +102,9 @@ class Training {
 
     lane.begin(EventKind::optimizer, "SGD::step").object(3).no_grad();
     auto& update = lane.op("aten::add_", "Tensor").no_grad();
+    update.row().op = lane.messages.op("aten::add_", "Tensor", "self,other,alpha");
     add(update, Role::input, 1, gradient, "fc.weight.grad", 40 + step, slot_flag::gradient);
-    weight_ = sum(weight_, gradient);
+    weight_ = sum(weight_, gradient, -variation_.learning_rate);
     add(update, Role::mutated, 0, weight_, "fc.weight", 10, slot_flag::parameter);
     std::array<std::byte, 64> buffer{};
     ArgumentWriter arguments(buffer);
@@ -111,9 +113,12 @@ class Training {
     lane.end();
   }
 
-  static std::vector<float> sum(const std::vector<float>& a, const std::vector<float>& b) {
+  static std::vector<float> sum(const std::vector<float>& a, const std::vector<float>& b,
+                                double scale = 1) {
     std::vector<float> result;
-    for (std::size_t i = 0; i < a.size(); ++i) result.push_back(a[i] + b[i]);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      result.push_back(static_cast<float>(a[i] + scale * b[i]));
+    }
     return result;
   }
 
@@ -126,7 +131,7 @@ class Training {
     spec.name = name;
     spec.storage = storage;
     spec.sizes = {3, 4};
-    spec.flags = flags;
+    spec.flags = flags | (role == Role::input ? slot_flag::verified : 0);
     if (variation_.level == "full") {
       spec.flags |= slot_flag::has_content;
       lane_.messages.content(content, bytes);
@@ -183,7 +188,7 @@ int main(int argc, char** argv) {
   Training(directory / "digests_threads",
            {.level = "digest", .threads = "2", .weight_gradient_differs = true})
       .run();
-  Training(directory / "rate", {.learning_rate = 0.2}).run();
+  Training(directory / "rate", {.learning_rate = 0.25}).run();
   Training(directory / "extra", {.extra_op = true}).run();
   Training(directory / "killed", {.incomplete = "process 7 was ended by signal 9 (SIGKILL)"}).run();
   Training(directory / "damaged", {}).run();

@@ -183,7 +183,9 @@ nested() {
 }
 
 closed_streams() {
-  "$ulpscope" record -o dump -- sh -c 'exit 2' <&- >&- 2>&-; expect_code $? 2
+  "$ulpscope" record -o dump -- sh -c 'echo >&1 || exit 2' <&- >&- 2>&-; expect_code $? 2
+  "$ulpscope" record --force -o dump -- "$program" 1000 <&- >&- 2>&-; expect_code $? 0
+  "$ulpscope" verify dump >/dev/null || fail "messages went into the dump"
 }
 
 no_descriptors_are_left_in_the_command() {

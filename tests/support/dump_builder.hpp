@@ -275,7 +275,9 @@ class LaneBuilder {
     return event;
   }
   void end();
-  /// Ends the last event and hands everything to the recording.
+  /// Ends the last event: its message stands in `messages`.
+  void flush() { finish_last(); }
+  /// Hands everything so far to the recording.
   void send();
 
   MessageWriter messages;

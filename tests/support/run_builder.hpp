@@ -212,7 +212,8 @@ class MemoryRun : public Run {
 
 class RunBuilder;
 
-/// One event under construction; it ends with the builder's destruction.
+/// One event under construction. It ends with the builder's destruction: what is recorded while the
+/// builder lives runs inside it.
 class EventBuilder {
  public:
   EventBuilder(RunBuilder& run, std::uint32_t lane, std::size_t index)
@@ -384,6 +385,14 @@ class RunBuilder {
   }
 
   EventBuilder op(std::string_view name) { return begin(EventKind::op, name); }
+  /// An op that calls others: `body` gets it while it is open and gives the tensor that it returns.
+  Tensor composite(std::string_view name, const std::function<Tensor(EventBuilder&)>& body) {
+    EventBuilder event = begin(EventKind::op, name);
+    Tensor result;
+    event.calls([&] { result = body(event); });
+    event.returns(result);
+    return result;
+  }
   /// Ops in `body` run inside this scope.
   void scope(EventKind kind, std::string_view name, const std::function<void()>& body) {
     begin(kind, name).calls(body);
@@ -663,9 +672,8 @@ inline EventBuilder& EventBuilder::draws(int count) {
 }
 
 inline EventBuilder& EventBuilder::calls(const std::function<void()>& body) {
-  const bool seeded = stored().event.flags & event_flag::seeded;
   body();
-  if (seeded) stored().event.rng.after = run_.state();
+  if (stored().event.flags & event_flag::seeded) stored().event.rng.after = run_.state();
   return *this;
 }
 

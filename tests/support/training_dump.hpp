@@ -25,10 +25,11 @@ class TrainingRun {
     for (int layer = 0; layer < shape_.layers; ++layer) {
       auto& made = lane_.op("aten::empty").output(fresh(next_storage_++));
       writers_.push_back(made.position());
+      parameter_values_.push_back(0);
       names_.push_back("layer" + std::to_string(layer) + ".weight");
       auto& filled = lane_.op("aten::normal_").no_grad().rng(42, draws_, draws_ + 1);
       ++draws_;
-      filled.mutated(parameter(layer, filled.position()));
+      filled.mutated(written_parameter(layer, filled.position()));
     }
   }
 
@@ -37,31 +38,33 @@ class TrainingRun {
     std::vector<std::uint64_t> forward_ops;
     std::uint64_t activation = next_storage_++;
     std::uint64_t activation_writer = lane_.op("data::batch").output(fresh(activation)).position();
+    std::uint64_t activation_value = value_;
     for (int layer = 0; layer < shape_.layers; ++layer) {
       const std::string module = "layer" + std::to_string(layer);
       const std::uint64_t output = next_storage_++;
       auto& outer = lane_.begin(EventKind::op, "aten::linear").root("Net").module(module);
-      outer.input(same(activation, activation_writer)).input(parameter(layer, writers_[layer]));
+      outer.input(again(activation, activation_value, activation_writer)).input(parameter(layer));
       outer.output(fresh(output, unusual && layer == shape_.layers / 2 ? slot_flag::view : 0));
       forward_ops.push_back(outer.position());
       const std::uint64_t outer_value = value_;
       lane_.op("aten::addmm")
           .root("Net")
           .module(module)
-          .input(same(activation, activation_writer))
-          .input(parameter(layer, writers_[layer]))
+          .input(again(activation, activation_value, activation_writer))
+          .input(parameter(layer))
           .output(again(output, outer_value));
       lane_.end();
       activation = next_storage_++;
       auto& relu = lane_.op("aten::relu").root("Net").module(module);
       relu.input(again(output, outer_value)).output(fresh(activation));
       activation_writer = relu.position();
+      activation_value = value_;
     }
     for (int layer = shape_.layers; layer-- > 0;) {
       lane_.begin(EventKind::node, "AddmmBackward0").backward().forward(forward_ops[layer]);
       lane_.op("aten::mm")
           .backward()
-          .input(same(activation, activation_writer))
+          .input(again(activation, activation_value, activation_writer))
           .output(fresh(next_storage_++));
       const std::uint64_t gradient = next_storage_++;
       gradients_.resize(static_cast<std::size_t>(shape_.layers));
@@ -77,8 +80,7 @@ class TrainingRun {
       auto& update = lane_.op("aten::add_", "Tensor").no_grad();
       update.row().flags |= event_flag::in_optimizer;
       update.input(again(gradients_[layer].storage, gradients_[layer].value));
-      writers_[layer] = update.position();
-      update.mutated(parameter(layer, update.position()));
+      update.mutated(written_parameter(layer, update.position()));
       if (shape_.varying_arguments) {
         const auto text = std::as_bytes(std::span(&steps_, 1));
         update.arguments({text.begin(), text.end()});
@@ -86,8 +88,13 @@ class TrainingRun {
     }
     if (shape_.optimizer_events) lane_.end();
     ++steps_;
-    lane_.send();
+    if (kept_ == nullptr) return lane_.send();
+    lane_.flush();
+    kept_->push_back(lane_.messages.take());
   }
+
+  /// From here on messages are appended to `kept` instead of sent.
+  void keep_messages(std::vector<std::vector<std::byte>>* kept) { kept_ = kept; }
 
  private:
   struct Gradient {
@@ -103,28 +110,35 @@ class TrainingRun {
             .storage = storage,
             .value = value_};
   }
-  TensorSpec again(std::uint64_t storage, std::uint64_t value) const {
-    return {.digest = shape_.seed * 1'000'003 + value, .storage = storage, .value = value};
+  TensorSpec again(std::uint64_t storage, std::uint64_t value,
+                   std::uint64_t writer = ring::kNone) const {
+    return {.digest = shape_.seed * 1'000'003 + value,
+            .storage = storage,
+            .writer = writer,
+            .value = value};
   }
-  /// A value that was written before this step and read again.
-  TensorSpec same(std::uint64_t storage, std::uint64_t writer) {
-    auto tensor = fresh(storage);
-    tensor.writer = writer;
-    return tensor;
-  }
-  TensorSpec parameter(int layer, std::uint64_t writer) {
-    auto tensor = fresh(static_cast<std::uint64_t>(layer) + 1,
-                        slot_flag::parameter | slot_flag::requires_grad);
-    tensor.name = names_[static_cast<std::size_t>(layer)];
-    tensor.writer = writer;
+  /// The parameter as it was written last.
+  TensorSpec parameter(int layer) const {
+    const auto index = static_cast<std::size_t>(layer);
+    auto tensor = again(index + 1, parameter_values_[index], writers_[index]);
+    tensor.flags = slot_flag::parameter | slot_flag::requires_grad;
+    tensor.name = names_[index];
     tensor.writes = static_cast<std::uint32_t>(steps_ + 1);
     return tensor;
+  }
+  TensorSpec written_parameter(int layer, std::uint64_t writer) {
+    const auto index = static_cast<std::size_t>(layer);
+    writers_[index] = writer;
+    parameter_values_[index] = ++value_;
+    return parameter(layer);
   }
 
   LaneBuilder& lane_;
   TrainingShape shape_;
+  std::vector<std::vector<std::byte>>* kept_ = nullptr;
   std::vector<std::string> names_;
   std::vector<std::uint64_t> writers_;
+  std::vector<std::uint64_t> parameter_values_;
   std::vector<Gradient> gradients_;
   std::uint64_t next_storage_ = 1;
   std::uint64_t value_ = 0;

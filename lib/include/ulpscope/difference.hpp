@@ -18,8 +18,8 @@ struct ClassCount {
   std::uint64_t candidate = 0;
 };
 
-/// One bin of the ULP histogram: `count` elements whose distance is at least `lower_bound` and below
-/// the next bin (0, 1, 2, 4, 8, ... as powers of two).
+/// One bin of the ULP histogram: `count` elements whose distance is at least `lower_bound` and
+/// below the next bin (0, 1, 2, 4, 8, ... as powers of two).
 struct HistogramBin {
   std::uint64_t lower_bound = 0;
   std::uint64_t count = 0;
@@ -39,15 +39,17 @@ struct WorstElement {
 /// How far two values of one dtype and shape are apart, exactly as shared by every renderer.
 ///
 /// ULP distance counts steps on the dtype's lattice with -0 and +0 the same point; a NaN has no
-/// distance; integers and bool use |a-b|; complex the larger part. `ulp_mean` is over differing
-/// elements that have a distance. `scaled_max` is max|d| / max|reference|, empty if that is 0.
+/// distance; integers and bool use |a-b|; complex the larger part, for |d| as well. `ulp_mean` is
+/// over differing elements that have a distance, `absolute_rms` over all elements that are finite
+/// in both. `scaled_max` is max|d| / max|reference|, the latter over finite numbers, empty if that
+/// is 0. A complex element is NaN, infinite or subnormal if one of its parts is.
 struct Difference {
   std::uint64_t elements = 0;
   std::uint64_t differing = 0;  ///< elements whose bits differ
   std::uint64_t ulp_max = 0;
   double ulp_mean = 0;
   std::vector<HistogramBin> histogram;  ///< empty bins left out
-  double absolute_max = 0;              ///< over elements where both are finite
+  double absolute_max = 0;              ///< over elements that are finite in both
   double absolute_rms = 0;
   std::optional<double> scaled_max;
   std::optional<WorstElement> worst;  ///< empty where no bit differs
@@ -59,7 +61,9 @@ struct Difference {
 
 /// Compares two packed values of `dtype` element by element. `strides` gives for each logical
 /// dimension of `shape` its step in the packed bytes, in elements (so that channels-last values
-/// report logical indices); both values use the same order.
+/// report logical indices): see packed_strides(); none mean row-major order. Both values use the
+/// same order. Elements of an expanded dimension (stride 0) count once. A dtype without a rule of
+/// its own is compared byte by byte.
 ///
 /// @throws Error with ErrorCode::usage if the sizes do not fit shape and dtype.
 [[nodiscard]] Difference difference(Dtype dtype, std::span<const std::int64_t> shape,

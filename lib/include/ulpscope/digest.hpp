@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace ulpscope {
 
@@ -21,7 +22,7 @@ struct Digest {
 [[nodiscard]] std::string to_string(const Digest& digest);
 
 /// Digest of `bytes` in the order given. The same for the same bytes on every machine and thread
-/// count; see lib/README.md for the function and how it was chosen.
+/// count; lib/core/DIGEST.md defines the function and says how it was chosen.
 [[nodiscard]] Digest digest(std::span<const std::byte> bytes) noexcept;
 
 /// Feeds a digest piece by piece: any split of the bytes gives what digest() gives for the whole.
@@ -59,5 +60,10 @@ std::size_t pack_in_memory_order(const StridedBytes& value, std::span<std::byte>
 /// Bytes of the elements once packed, expanded dimensions counted once; the largest std::size_t
 /// where they are more than that. The digest of such a value is Digest{}, and it is not packed.
 [[nodiscard]] std::size_t packed_size(const StridedBytes& value) noexcept;
+
+/// For each dimension the step between elements as pack_in_memory_order() leaves them, 0 where the
+/// dimension is expanded or of size 1. Without strides the order is row-major.
+[[nodiscard]] std::vector<std::int64_t> packed_strides(std::span<const std::int64_t> sizes,
+                                                       std::span<const std::int64_t> strides);
 
 }  // namespace ulpscope

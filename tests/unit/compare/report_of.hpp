@@ -32,12 +32,28 @@ using Program = std::function<void(RunBuilder&)>;
                    [&](RunBuilder& run) { program(run, true); }, options);
 }
 
-[[nodiscard]] inline std::vector<std::string> cause_ids(const Report& report,
-                                                        std::size_t finding = 0) {
-  std::vector<std::string> ids;
+[[nodiscard]] inline CompareOptions context(std::size_t neighbours) {
+  CompareOptions options;
+  options.context = neighbours;
+  return options;
+}
+
+[[nodiscard]] inline CompareOptions step_offset(std::int64_t steps) {
+  CompareOptions options;
+  options.step_offset = steps;
+  return options;
+}
+
+/// "isa, rng-device": the causes of a finding in their order.
+[[nodiscard]] inline std::string cause_ids(const Report& report, std::size_t finding = 0) {
+  std::string ids;
   for (const Cause& cause : report.causes)
-    if (cause.finding == finding) ids.push_back(cause.id);
+    if (cause.finding == finding) ids += (ids.empty() ? "" : ", ") + cause.id;
   return ids;
+}
+
+[[nodiscard]] inline std::string first_cause(const Report& report) {
+  return report.causes.empty() ? std::string() : report.causes.front().id;
 }
 
 [[nodiscard]] inline const Cause* find_cause(const Report& report, std::string_view id) {

@@ -202,6 +202,7 @@ TEST_SUITE("difference") {
         check(dtype, layout.shape, layout.strides, reference, maker.nudged(reference, dtype, 2));
         const Bytes zeros(reference.size());
         check(dtype, layout.shape, layout.strides, zeros, maker.nudged(zeros, dtype, 2));
+        check(dtype, layout.shape, layout.strides, zeros, maker.nudged(zeros, dtype, 500));
       }
   }
 
@@ -215,6 +216,14 @@ TEST_SUITE("difference") {
     REQUIRE(result.worst.has_value());
     CHECK(result.worst->index == Dims{0, 2});
     CHECK(result.worst->candidate == "1");
+
+    const std::vector<float> many_zeros(6000, 0.0F);
+    std::vector<float> far_apart(6000, 0.0F);
+    far_apart[5] = 1;     // row 5, column 0
+    far_apart[5900] = 1;  // row 0, column 59
+    const auto distant = difference(Dtype::float32, Dims{100, 60}, Dims{1, 100},
+                                    bytes_of(many_zeros), bytes_of(far_apart));
+    CHECK(distant.worst.value().index == Dims{0, 59});
   }
 
   TEST_CASE("a NaN against a number is the worst, then infinite, then the largest difference") {

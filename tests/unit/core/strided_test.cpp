@@ -68,6 +68,10 @@ void check(const Dims& sizes, const Dims& strides, std::size_t element_size) {
   Bytes packed(in_memory_order.size());
   CHECK(pack_in_memory_order(value, packed) == packed.size());
   CHECK(packed == in_memory_order);
+
+  const Dims packed_strides = ulpscope::packed_strides(sizes, strides);
+  const StridedBytes as_packed{packed.data(), element_size, sizes, packed_strides};
+  CHECK(pack_in_order(as_packed, walked(value)) == in_logical_order);
 }
 
 }  // namespace
@@ -128,6 +132,12 @@ TEST_SUITE("strided") {
           ulpscope::digest(memory));
     CHECK(digest_in_logical_order({memory.data(), 4, sizes, transposed}) !=
           ulpscope::digest(memory));
+  }
+
+  TEST_CASE("without strides the packed order is row-major") {
+    CHECK(ulpscope::packed_strides(Dims{2, 1, 3, 4}, {}) == Dims{12, 0, 4, 1});
+    CHECK(ulpscope::packed_strides(Dims{2, 3, 4}, Dims{12, 1, 3}) == Dims{12, 1, 3});
+    CHECK(ulpscope::packed_strides({}, {}).empty());
   }
 
   TEST_CASE("a size beyond all memory is said, not walked") {

@@ -54,10 +54,10 @@ TEST_SUITE("text") {
     CHECK(lines(rendered(test::origin_report())).back() ==
           "DIVERGED at step 17 of 50: 1 finding (origin); 198,204 events propagated in steps "
           "17 - 49");
-    CHECK(lines(rendered(with_verdict(Verdict::within, "all inside 4 ULP"))).back() ==
-          "WITHIN: all inside 4 ULP");
-    CHECK(lines(rendered(with_verdict(Verdict::inconclusive, "nothing was compared"))).back() ==
-          "INCONCLUSIVE: nothing was compared");
+    CHECK(lines(rendered(with_verdict(Verdict::within, "within tolerance: 1 finding"))).back() ==
+          "WITHIN the tolerance: 1 finding");
+    CHECK(lines(rendered(with_verdict(Verdict::inconclusive, "inconclusive: why: this"))).back() ==
+          "INCONCLUSIVE: why: this");
   }
 
   TEST_CASE("a divergence in setup has no step") {
@@ -142,6 +142,37 @@ TEST_SUITE("text") {
     CHECK(contains(text, "NaN        0 in the reference, 3 in the candidate"));
     CHECK(contains(text, "infinite   1 in the reference, 0 in the candidate"));
     CHECK(contains(text, "zero       2 with another sign"));
+  }
+
+  TEST_CASE("growth is told where there is some, losses only where they are known") {
+    Report report = test::origin_report();
+    CHECK(contains(rendered(report), "loss, reference"));
+    for (GrowthPoint& point : report.growth) point.loss.reset();
+    CHECK(contains(rendered(report), "growth"));
+    CHECK_FALSE(contains(rendered(report), "loss, reference"));
+    report.growth.resize(1);
+    CHECK_FALSE(contains(rendered(report), "growth"));
+  }
+
+  TEST_CASE("long growth keeps its ends") {
+    Report report = test::origin_report();
+    report.growth.clear();
+    for (std::int64_t step = 100; step < 200; ++step) report.growth.push_back({step, 1.0, 1, {}});
+    const std::string text = rendered(report);
+    CHECK(contains(text, "100    1"));
+    CHECK(contains(text, "103    1"));
+    CHECK_FALSE(contains(text, "104    1"));
+    CHECK(contains(text, "   …"));
+    CHECK_FALSE(contains(text, "195    1"));
+    CHECK(contains(text, "196    1"));
+    CHECK(contains(text, "199    1"));
+  }
+
+  TEST_CASE("inside the tolerance a finding is a note") {
+    Report report = test::origin_report();
+    report.verdict = Verdict::within;
+    CHECK(contains(rendered(report), "note[origin]"));
+    CHECK_FALSE(contains(rendered(report), "error["));
   }
 
   TEST_CASE("several ranks are named") {

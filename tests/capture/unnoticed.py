@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Runs a program bare and recorded and fails if it printed anything else or ended differently.
+
+    unnoticed.py --bin build/release/bin PROGRAM
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+FLAGS = {
+    "digits_resnet": [["--steps", "2"], ["--steps", "2", "--threads", "2"],
+                      ["--steps", "2", "--workers", "2"], ["--steps", "2", "--validate", "64"]],
+    "layernorm_mlp": [["--steps", "4"], ["--steps", "3", "--deterministic"]],
+    "transformer_encoder": [["--steps", "2"], ["--steps", "2", "--flush-denormal"]],
+}
+
+MODES = [["--level", "digest"], ["--level", "digest", "--verify", "off"], ["--level", "full"]]
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=250)
+    return done.returncode, done.stdout
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("program")
+    arguments = parser.parse_args()
+    failed = 0
+    for flags in FLAGS.get(arguments.program, [[]]):
+        command = [os.path.join(arguments.bin, arguments.program), *flags]
+        bare = run(command)
+        for mode in MODES:
+            with tempfile.TemporaryDirectory(prefix="ulpscope-unnoticed-") as folder:
+                dump = os.path.join(folder, "dump")
+                recorded = run([os.path.join(arguments.bin, "ulpscope"), "record", "-o", dump, *mode,
+                                "--", *command])
+                with open(os.path.join(dump, "status.json"), encoding="utf-8") as file:
+                    status = json.load(file)
+            same = recorded == bare and status["recorded"]
+            failed += not same
+            print(f"{' '.join([arguments.program, *flags, *mode])}: "
+                  f"{'as bare' if same else 'DIFFERS'}, "
+                  f"{bare[1].splitlines()[-1] if bare[1] else 'prints nothing'}")
+            if recorded != bare:
+                print(f"bare: {bare}\nrecorded: {recorded}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,13 @@
+# Fails if BINARY needs a library that does not match ONLY or that matches NEVER.
+execute_process(COMMAND readelf -d ${BINARY} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "Shared library: \\[[^]]+\\]" needed "${dynamic}")
+foreach(entry IN LISTS needed)
+  string(REGEX REPLACE ".*\\[(.*)\\]" "\\1" library "${entry}")
+  message(STATUS "needs ${library}")
+  if(ONLY AND NOT library MATCHES "${ONLY}")
+    message(SEND_ERROR "${BINARY} must not need ${library}: only ${ONLY} is allowed")
+  endif()
+  if(NEVER AND library MATCHES "${NEVER}")
+    message(SEND_ERROR "${BINARY} must not need ${library}")
+  endif()
+endforeach()

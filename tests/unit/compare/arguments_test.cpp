@@ -1,0 +1,168 @@
+#include "tests/unit/compare/report_of.hpp"
+
+using namespace ulpscope;
+using namespace ulpscope::test;
+
+TEST_SUITE("arguments") {
+  TEST_CASE("another argument is named with both values") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      run.composite("aten::layer_norm", [&](EventBuilder& outer) {
+        outer.in(x, "input").arg("eps", changed ? 1e-6 : 1e-5);
+        return run.op("aten::native_layer_norm")
+            .in(x, "input")
+            .arg("eps", changed ? 1e-6 : 1e-5)
+            .out(labelled(changed ? "b" : "a"));
+      });
+    });
+    REQUIRE(report.findings.size() == 1);
+    const Finding& finding = report.findings[0];
+    CHECK(finding.kind == FindingKind::arguments);
+    CHECK(finding.op == "aten::layer_norm");
+    REQUIRE(finding.arguments.size() == 1);
+    CHECK(finding.arguments[0].name == "eps");
+    CHECK(finding.arguments[0].reference == "1e-05");
+    CHECK(finding.arguments[0].candidate == "1e-06");
+    CHECK(cause_ids(report) == "argument");
+  }
+
+  TEST_CASE("running statistics that an inner op writes belong to the outer op") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor mean = run.buffer("bn1.running_mean", labelled("m"));
+      run.composite("aten::batch_norm", [&](EventBuilder& outer) {
+        outer.in(x, "input").in(mean, "running_mean").arg("momentum", changed ? 0.2 : 0.1);
+        EventBuilder inner = run.op("aten::native_batch_norm");
+        inner.in(x).in(mean).arg("momentum", changed ? 0.2 : 0.1);
+        const Tensor y = inner.out(labelled("y"));
+        inner.writes(mean, labelled(changed ? "m2" : "m1"));
+        return y;
+      });
+      run.phase(Phase::eval);
+      run.op("aten::batch_norm").in(x).in(mean).out(labelled(changed ? "e2" : "e1"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    const Finding& finding = report.findings[0];
+    CHECK(finding.kind == FindingKind::arguments);
+    CHECK(finding.op == "aten::batch_norm");
+    CHECK(finding.tensors.back().name == "bn1.running_mean");
+    CHECK(finding.tensors.back().role == Role::mutated);
+    CHECK_FALSE(finding.tensors.back().equal);
+    CHECK(cause_ids(report) == "argument, buffer-update");
+    CHECK(report.propagated.events == 1);
+  }
+
+  TEST_CASE("an argument diverges even where the results are equal") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      run.op("aten::clamp").in(x).arg("max", changed ? 9.0 : 8.0).out(labelled("y"));
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    CHECK(report.findings.at(0).kind == FindingKind::arguments);
+  }
+
+  TEST_CASE("training mode that differs is a mode") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      run.op("aten::dropout").in(x).arg("p", 0.5).arg("train", !changed).out(
+          labelled(changed ? "b" : "a"));
+    });
+    CHECK(cause_ids(report) == "mode, argument");
+  }
+
+  TEST_CASE("a number that travels as a tensor is an argument") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.keep_content().step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      run.op("aten::mul").in(x, "self").in_number(changed ? 0.5 : 0.25).out(
+          labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    REQUIRE(report.findings[0].arguments.size() == 1);
+    CHECK(report.findings[0].arguments[0].name == "other");
+    CHECK(report.findings[0].arguments[0].reference == "0.25");
+    CHECK(report.findings[0].arguments[0].candidate == "0.5");
+  }
+
+  TEST_CASE("a setting that the optimizer applies to every parameter is one finding") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor g = run.data(labelled("g"));
+      run.op("aten::exp").in(g).out(labelled("e"));
+      run.backward(false);
+      for (int k = 0; k < 3; ++k) {
+        const std::string n = std::to_string(k);
+        const Tensor w = run.parameter("p" + n, labelled("w" + n));
+        run.op("aten::add_").in(w).in(g).arg("alpha", changed ? -0.11 : -0.1).writes(
+            w, labelled((changed ? "b" : "a") + n));
+      }
+    });
+    CHECK(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+  }
+
+  TEST_CASE("a number that was read from a differing tensor is propagated") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor n = run.op("aten::linalg_norm").in(x).out(labelled(changed ? "n2" : "n1"));
+      run.op("aten::item").in(n).result(changed ? 0.5 : 0.25);
+      const Tensor g = run.data(labelled("g"));
+      run.op("aten::mul").in(g).arg("other", changed ? 0.5 : 0.25).out(
+          labelled(changed ? "b" : "a"));
+      run.op("aten::div").in(g).arg("other", changed ? 0.6180339887498949 : 0.7320508075688772)
+          .out(labelled(changed ? "d" : "c"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::linalg_norm");
+    CHECK(report.propagated.events == 3);
+  }
+
+  TEST_CASE("a setting in short decimals is its own finding after numbers differ") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor n = run.op("aten::linalg_norm").in(x).out(labelled(changed ? "n2" : "n1"));
+      run.op("aten::item").in(n).result(changed ? 0.5 : 0.25);
+      const Tensor g = run.data(labelled("g"));
+      run.op("aten::add").in(g).arg("alpha", changed ? 0.02 : 0.01).out(
+          labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 2);
+    CHECK(report.findings[1].kind == FindingKind::arguments);
+  }
+
+  TEST_CASE("an optional tensor that one run lacks is an argument") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor b = run.parameter("fc.bias", labelled("b"));
+      EventBuilder linear = run.op("aten::linear");
+      linear.in(x, "input");
+      if (changed)
+        linear.in_none("bias");
+      else
+        linear.in(b, "bias");
+      linear.out(labelled(changed ? "d" : "c"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(report.findings[0].arguments.at(0).candidate == "None");
+  }
+
+  TEST_CASE("another device alone never diverges") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      run.op("aten::ones").device_arg("device", changed ? 1 : 0).out(labelled("y"));
+    });
+    CHECK(report.verdict == Verdict::identical);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::metadata);
+    CHECK_FALSE(report.findings[0].diverges);
+  }
+}

@@ -1,0 +1,241 @@
+#include "tests/unit/compare/report_of.hpp"
+
+using namespace ulpscope;
+using namespace ulpscope::test;
+
+TEST_SUITE("inputs") {
+  TEST_CASE("a batch that no op produced is data") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      for (int step = 0; step < 3; ++step) {
+        run.step(step).phase(Phase::forward);
+        const Tensor x = run.data(labelled((changed ? "b" : "a") + std::to_string(step)));
+        run.op("aten::mm").in(x, "self").out(labelled((changed ? "d" : "c") + std::to_string(step)));
+      }
+    });
+    REQUIRE(report.verdict == Verdict::diverged);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::data);
+    CHECK(report.findings[0].op == "aten::mm");
+    CHECK(cause_ids(report) == "data-content, data-order");
+    CHECK(has(notes_of(report.findings[0]), "again in steps 1 - 2"));
+  }
+
+  TEST_CASE("the same batches in another order are told by their digests") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      for (int step = 0; step < 4; ++step) {
+        run.step(step).phase(Phase::forward);
+        const Tensor x = run.data(labelled("batch" + std::to_string(changed ? 3 - step : step)));
+        run.op("aten::mm").in(x).out(labelled((changed ? "d" : "c") + std::to_string(step)));
+      }
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(cause_ids(report) == "data-order");
+    CHECK(find_cause(report, "data-order")->confidence == Confidence::certain);
+  }
+
+  TEST_CASE("rows in another order are told by their bytes") {
+    const auto program = [](const Values& other) {
+      return [other](RunBuilder& run, bool changed) {
+        run.keep_content().step(0).phase(Phase::forward);
+        const Values rows({3, 2}, {1, 2, 3, 4, 5, 6});
+        const Tensor x = run.data(changed ? other : rows);
+        run.op("aten::mm").in(x).out(labelled(changed ? "d" : "c"));
+      };
+    };
+    CHECK(first_cause(report_of(program(Values({3, 2}, {5, 6, 1, 2, 3, 4})))) ==
+          "data-order");
+    CHECK(cause_ids(report_of(program(Values({3, 2}, {6, 5, 1, 2, 3, 4})))) == "data-content");
+  }
+
+  TEST_CASE("a parameter that differs at its first use") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor w = run.parameter("fc.weight", labelled(changed ? "w2" : "w1"));
+      const Tensor x = run.data(labelled("x"));
+      run.op("aten::mm").in(x, "self").in(w, "mat2").out(labelled(changed ? "y2" : "y1"));
+      run.op("aten::mm").in(x, "self").in(w, "mat2").out(labelled(changed ? "z2" : "z1"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::parameter);
+    CHECK(report.findings[0].tensors[1].name == "fc.weight");
+    CHECK(cause_ids(report) == "init");
+    CHECK(report.propagated.events == 1);
+  }
+
+  TEST_CASE("transposed weights are the same numbers in another order") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.keep_content().step(0).phase(Phase::forward);
+      const Tensor w = run.parameter("fc.weight", changed ? Values({2, 2}, {1, 3, 2, 4})
+                                                          : Values({2, 2}, {1, 2, 3, 4}));
+      run.op("aten::mm").in(w).out(labelled(changed ? "y2" : "y1"));
+    });
+    CHECK(cause_ids(report) == "weights");
+  }
+
+  TEST_CASE("a value that changed behind the recorder in one run only is a write") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(2).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor y = run.op("aten::gelu").in(x).out(labelled("y"));
+      if (changed) run.overwrite(y, labelled("other"));
+      run.op("aten::mm").in(y, "self").out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    const Finding& finding = report.findings[0];
+    CHECK(finding.kind == FindingKind::write);
+    CHECK(finding.op == "aten::mm");
+    CHECK(has(notes_of(finding), "self changed in the candidate"));
+    CHECK(has(notes_of(finding), "last written by aten::gelu at event 0 (step 2)"));
+    CHECK(cause_ids(report) == "external-write");
+  }
+
+  TEST_CASE("a buffer refilled behind the recorder in both runs is data") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor batch = run.op("aten::clone").in(x).out(labelled("y"));
+      run.overwrite(batch, labelled(changed ? "n2" : "n1"));
+      run.op("aten::mm").in(batch).out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::data);
+    CHECK(first_cause(report) == "data-content");
+  }
+
+  TEST_CASE("a changed value that is equal in both runs is no finding") {
+    const Report report = report_of([](RunBuilder& run, bool) {
+      run.step(0).phase(Phase::forward);
+      const Tensor batch = run.op("aten::ones").out(labelled("y"));
+      run.overwrite(batch, labelled("n"));
+      run.op("aten::mm").in(batch).out(labelled("a"));
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("writing through another view than is read points at an alias") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.op("aten::ones").out(labelled("x", 8));
+      const Tensor half = run.view(x, {4}, {1}, 4);
+      run.op("aten::add_").in(half).writes(half, labelled("h", 4));
+      if (changed) run.overwrite(x, labelled("other", 8));
+      run.op("aten::mm").in(x).out(labelled(changed ? "b" : "a"));
+    });
+    CHECK(cause_ids(report) == "external-write, alias");
+  }
+
+  TEST_CASE("memory that nothing wrote is blamed on its reader, naming the op that handed it out") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor buffer = run.op("aten::empty").out_uninitialised(
+          labelled(changed ? "garbage 2" : "garbage 1", 8));
+      const Tensor half = run.view(buffer, {4}, {1}, 0);
+      run.op("aten::fill_").given(half).writes(half, labelled("f", 4), false);
+      run.op("aten::addmm").in(buffer, "mat1").out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::data);
+    CHECK(report.findings[0].op == "aten::addmm");
+    CHECK(has(notes_of(report.findings[0]), "handed out by aten::empty at event 0"));
+    CHECK(cause_ids(report) == "uninitialised");
+    CHECK(report.coverage.not_compared.uninitialised == 1);
+  }
+
+  TEST_CASE("uninitialised memory that is written before it is read is no finding") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor buffer =
+          run.op("aten::empty_like").out_uninitialised(labelled(changed ? "g2" : "g1"));
+      run.op("aten::copy_").given(buffer).in(x).writes(buffer, labelled("x"));
+      run.op("aten::mm").in(buffer).out(labelled("y"));
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("what an inner op is handed before it writes it is no input") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      run.composite("aten::mm", [&](EventBuilder& mm) {
+        mm.in(x);
+        const Tensor y = run.op("aten::empty").out_uninitialised(labelled(changed ? "g2" : "g1"));
+        run.op("aten::resolve_conj").in(y).returns_view(y);
+        run.op("aten::addmm_").in(y).writes(y, labelled(changed ? "b" : "a"));
+        return y;
+      });
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::origin);
+    CHECK(report.findings[0].op == "aten::addmm_");
+  }
+
+  TEST_CASE("differences travel through memory written in place") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor sum = run.op("aten::zeros").out(labelled("s"));
+      run.op("aten::add_").in(sum).in(x).writes(sum, labelled(changed ? "t2" : "t1"));
+      run.op("aten::exp").in(sum).out(labelled(changed ? "u2" : "u1"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::add_");
+    CHECK(report.findings[0].tensors.back().role == Role::mutated);
+    CHECK(report.propagated.events == 1);
+  }
+
+  TEST_CASE("an equal rewrite ends what was different in that memory") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor t = run.op("aten::exp").in(x).out(labelled(changed ? "b" : "a"));
+      run.op("aten::zero_").given(t).writes(t, labelled("zero"));
+      run.op("aten::sin").in(t).out(labelled("s"));
+      if (changed) run.overwrite(t, labelled("other"));
+      run.op("aten::cos").in(t).out(labelled(changed ? "d" : "c"));
+    });
+    REQUIRE(report.findings.size() == 2);
+    CHECK(report.findings[0].kind == FindingKind::origin);
+    CHECK(report.findings[1].kind == FindingKind::write);
+    CHECK(report.findings[1].op == "aten::cos");
+  }
+
+  TEST_CASE("a difference in one half of a storage leaves the other half clean") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor base = run.op("aten::zeros").out(labelled("base", 8));
+      const Tensor left = run.view(base, {4}, {1}, 0);
+      const Tensor right = run.view(base, {4}, {1}, 4);
+      run.op("aten::exp_").in(left).writes(left, labelled(changed ? "b" : "a"));
+      if (changed) run.overwrite(right, labelled("other"));
+      run.op("aten::sin").in(right).out(labelled(changed ? "d" : "c"));
+      run.op("aten::cos").in(left).out(labelled(changed ? "f" : "e"));
+    });
+    REQUIRE(report.findings.size() == 2);
+    CHECK(report.findings[0].op == "aten::exp_");
+    CHECK(report.findings[1].kind == FindingKind::write);
+    CHECK(report.findings[1].op == "aten::sin");
+    CHECK(report.propagated.events == 1);
+  }
+
+  TEST_CASE("a parameter that an optimizer step left different is propagated to the next step") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor w = run.parameter("fc.weight", labelled("w"));
+      for (int step = 0; step < 3; ++step) {
+        const std::string tag = (changed ? "b" : "a") + std::to_string(step);
+        run.step(step).phase(Phase::forward);
+        const Tensor x = run.data(labelled("x" + std::to_string(step)));
+        run.op("aten::mm").in(x).in(w).out(step == 0 ? labelled("y") : labelled("y" + tag));
+        run.backward(true);
+        const Tensor g = run.op("aten::mm").in(x).out(labelled("g" + tag));
+        run.backward(false);
+        run.op("aten::add_").in(w).in(g).writes(w, labelled("w" + tag));
+      }
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].phase == Phase::backward);
+    CHECK(report.findings[0].step == 0);
+    CHECK(report.propagated.steps == std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 2}});
+    CHECK(has(notes_of(report.findings[0]), "again in steps 1 - 2"));
+  }
+}

@@ -1,0 +1,142 @@
+#include "tests/unit/compare/report_of.hpp"
+
+using namespace ulpscope;
+using namespace ulpscope::test;
+
+namespace {
+
+/// Dropout as ATen runs it: a mask from memory that nothing wrote, filled by bernoulli_.
+Tensor dropout(RunBuilder& run, const Tensor& x, const std::string& tag) {
+  return run.composite("aten::dropout", [&](EventBuilder& outer) {
+    outer.in(x, "input").draws(0);
+    const Tensor mask =
+        run.op("aten::empty_like").given(x, slot_flag::metadata_only).out_uninitialised(
+            labelled("garbage" + tag));
+    run.op("aten::bernoulli_").draws(1).given(mask).writes(mask, labelled("mask" + tag));
+    return run.op("aten::mul").in(x).in(mask).out(labelled("dropped" + tag));
+  });
+}
+
+}  // namespace
+
+TEST_SUITE("rng") {
+  TEST_CASE("a shifted stream is named at the op that draws, with the extra draw") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::data);
+      const Tensor x = run.data(labelled("x"));
+      if (changed) run.op("aten::rand").draws(1).out(labelled("unused"));
+      run.phase(Phase::forward);
+      Tensor h;
+      run.module_with_output("fc", [&] { return h = run.op("aten::addmm").in(x).out(labelled("h")); });
+      run.module("drop", [&] { h = dropout(run, h, changed ? "b" : "a"); }, "Dropout");
+      run.module("drop2", [&] { dropout(run, h, changed ? "d" : "c"); }, "Dropout");
+    });
+    REQUIRE(report.verdict == Verdict::diverged);
+    REQUIRE(diverging(report) == 1);
+    const Finding& finding = report.findings[0];
+    CHECK(finding.kind == FindingKind::rng);
+    CHECK(finding.op == "aten::bernoulli_");
+    CHECK(finding.parents == std::vector<std::string>{"aten::dropout"});
+    CHECK(finding.module == "drop");
+    CHECK(cause_ids(report) == "rng-shift");
+    CHECK(has(find_cause(report, "rng-shift")->evidence.back(), "aten::rand at event 0"));
+    REQUIRE(report.findings.size() == 2);
+    CHECK(report.findings[1].kind == FindingKind::sequence);
+    CHECK(report.findings[1].op == "aten::rand");
+    CHECK_FALSE(report.findings[1].diverges);
+  }
+
+  TEST_CASE("memory of a dropout mask is never compared") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor mask =
+          run.op("aten::empty_like").given(x, slot_flag::metadata_only).out_uninitialised(
+              labelled(changed ? "g2" : "g1"));
+      run.op("aten::bernoulli_").draws(1).given(mask).writes(mask, labelled("m"));
+      run.op("aten::mul").in(x).in(mask).out(labelled("y"));
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("another seed is a seed") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.seed(changed ? 2 : 1).step(0).phase(Phase::forward);
+      for (int k = 0; k < 3; ++k)
+        run.op("aten::rand").draws(1).out(labelled((changed ? "b" : "a") + std::to_string(k)));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::rng);
+    CHECK(report.propagated.events == 2);
+    CHECK(cause_ids(report) == "rng-seed");
+  }
+
+  TEST_CASE("streams that meet and part again are two findings") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      if (changed) run.draw_unseen(3);
+      run.op("aten::rand").draws(1).out(labelled(changed ? "b" : "a"));
+      run.seed(7);
+      run.op("aten::rand").draws(1).out(labelled("c"));
+      if (changed) run.draw_unseen(1);
+      run.op("aten::rand").draws(1).out(labelled(changed ? "e" : "d"));
+    });
+    REQUIRE(report.findings.size() == 2);
+    CHECK(report.findings[0].event.reference == 0);
+    CHECK(report.findings[1].event.reference == 2);
+    CHECK(find_cause(report, "rng-shift")->confidence == Confidence::likely);
+  }
+
+  TEST_CASE("an op that could have drawn but did not is equal in any state") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::eval);
+      if (changed) run.draw_unseen(1);
+      const Tensor x = run.data(labelled("x"));
+      run.op("aten::dropout").in(x).draws(0).returns_view(x);
+    });
+    CHECK(report.findings.empty());
+  }
+
+  TEST_CASE("equal state and another result is the op's own doing") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.environment("cpu.capability", changed ? "AVX2" : "DEFAULT");
+      run.step(0).phase(Phase::forward);
+      run.composite("aten::randn", [&](EventBuilder& randn) {
+        randn.draws(0);
+        const Tensor y = run.op("aten::empty").out_uninitialised(labelled("g"));
+        run.op("aten::normal_").draws(1).given(y).writes(y, labelled(changed ? "b" : "a"));
+        return y;
+      });
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::origin);
+    CHECK(report.findings[0].op == "aten::normal_");
+    CHECK(cause_ids(report) == "isa, rng-device");
+  }
+
+  TEST_CASE("a draw directly before the op that shows it diverges itself") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      if (changed) run.op("aten::rand").draws(1).out(labelled("unused"));
+      run.op("aten::randn").draws(1).out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(diverging(report) == 2);
+    CHECK(report.findings[0].kind == FindingKind::sequence);
+    CHECK(report.findings[1].kind == FindingKind::rng);
+  }
+
+  TEST_CASE("workers that share a generator are told from a shifted stream") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::data);
+      const auto draw = [&](std::uint32_t worker) {
+        run.lane(LaneRole::worker, worker);
+        run.op("aten::rand").draws(1).out(labelled((changed ? "b" : "a") + std::to_string(worker)));
+      };
+      for (std::uint32_t k = 0; k < 2; ++k) draw(changed ? 1 - k : k);
+    });
+    REQUIRE_FALSE(report.findings.empty());
+    CHECK(report.findings[0].kind == FindingKind::rng);
+    CHECK(report.findings[0].lane == "worker 0");
+    CHECK(find_cause(report, "thread-rng") != nullptr);
+  }
+}

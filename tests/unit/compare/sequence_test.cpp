@@ -1,0 +1,235 @@
+#include "tests/unit/compare/report_of.hpp"
+
+using namespace ulpscope;
+using namespace ulpscope::test;
+
+TEST_SUITE("sequence") {
+  TEST_CASE("an extra op that changes nothing is harmless") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor y = run.op("aten::exp").in(x).out(labelled("y"));
+      if (changed) run.op("aten::cat").in(y).out(labelled("unused"));
+      run.op("aten::sin").in(y).out(labelled("z"));
+    });
+    CHECK(report.verdict == Verdict::identical);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::sequence);
+    CHECK(report.findings[0].op == "aten::cat");
+    CHECK_FALSE(report.findings[0].diverges);
+    CHECK_FALSE(report.findings[0].event.reference.has_value());
+    CHECK(report.findings[0].event.candidate == 1);
+    CHECK(cause_ids(report) == "harmless-rewrite");
+    CHECK(report.coverage.only_candidate == 1);
+    CHECK(report.first() == nullptr);
+  }
+
+  TEST_CASE("an op that one run lacks diverges where what follows differs") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor y = run.op("aten::exp").in(x).out(labelled("y"));
+      if (!changed) run.op("aten::clamp_").in(y).writes(y, labelled("clamped"));
+      run.op("aten::sin").in(y).out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.verdict == Verdict::diverged);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::clamp_");
+    CHECK(report.findings[0].event.reference == 1);
+    CHECK(cause_ids(report) == "structure");
+    CHECK(report.propagated.events == 1);
+  }
+
+  TEST_CASE("what a lone op wrote diverges when it is read, however late") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor counter = run.buffer("bn.num_batches_tracked", labelled("n"));
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      if (!changed) run.op("aten::add_").in(counter).writes(counter, labelled("n+1"));
+      run.module_with_output("bn", [&] { return run.op("aten::exp").in(x).out(labelled("y")); });
+      run.step(1).phase(Phase::eval);
+      run.op("aten::sin").in(counter).out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].diverges);
+    CHECK(report.findings[0].op == "aten::add_");
+    CHECK(first_cause(report) == "mode");
+  }
+
+  TEST_CASE("replaced ops are one finding, harmless where the values agree") {
+    const auto program = [](const std::string& other) {
+      return [other](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const Tensor w = run.parameter("fc.weight", labelled("w"));
+        const Tensor x = run.data(labelled("x"));
+        Tensor y;
+        run.module_with_output("fc", [&] {
+          if (!changed) return y = run.op("aten::linear").in(x).in(w).out(labelled("y"));
+          run.op("aten::t").given(w, slot_flag::metadata_only).returns_view(w);
+          const Tensor product = run.op("aten::matmul").in(x).in(w).out(labelled("product"));
+          return y = run.op("aten::add").in(product).out(labelled(other));
+        });
+        run.op("aten::relu").in(y).out(labelled(changed ? "r" + other : "ry"));
+      };
+    };
+    const Report harmless = report_of(program("y"));
+    CHECK(harmless.verdict == Verdict::identical);
+    REQUIRE(harmless.findings.size() == 1);
+    CHECK(harmless.findings[0].op == "aten::linear");
+    CHECK(has(notes_of(harmless.findings[0]),
+              "only in the candidate: aten::t, aten::matmul, aten::add"));
+
+    const Report harmful = report_of(program("y'"));
+    CHECK(harmful.verdict == Verdict::diverged);
+    REQUIRE(harmful.findings.size() == 1);
+    CHECK(harmful.findings[0].diverges);
+    CHECK(cause_ids(harmful) == "structure");
+  }
+
+  TEST_CASE("a harmless op of every step is told once") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      for (int step = 0; step < 5; ++step) {
+        run.step(step).phase(Phase::forward);
+        const Tensor x = run.data(labelled("x" + std::to_string(step)));
+        if (changed) run.op("aten::cat").in(x).out(labelled("unused"));
+        run.op("aten::sin").in(x).out(labelled("z" + std::to_string(step)));
+      }
+    });
+    CHECK(report.verdict == Verdict::identical);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(has(notes_of(report.findings[0]), "again in steps 1 - 4"));
+  }
+
+  TEST_CASE("of a lone op in every step the one that did harm is told where it did") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor total = run.data(labelled("total"));
+      for (int step = 0; step < 5; ++step) {
+        run.step(step).phase(Phase::forward);
+        const Tensor x = run.data(labelled("x" + std::to_string(step)));
+        run.op("aten::zero_").given(total).writes(total, labelled("zero"));
+        if (changed) run.op("aten::add_").in(total).writes(total, labelled("sum"));
+        run.module_with_output("m", [&] {
+          return run.op("aten::sin").in(x).out(labelled("z" + std::to_string(step)));
+        });
+        if (step == 3) run.op("aten::cos").in(total).out(labelled(changed ? "b" : "a"));
+      }
+    });
+    REQUIRE(report.findings.size() == 2);
+    CHECK(report.findings[0].op == "aten::add_");
+    CHECK(report.findings[0].diverges);
+    CHECK(report.findings[0].step == 3);
+    CHECK_FALSE(report.findings[1].diverges);
+    CHECK(report.findings[1].step == 0);
+  }
+
+  TEST_CASE("a longer op list with equal parameters is a harmless rewrite") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      std::vector<Tensor> parameters;
+      std::vector<Tensor> gradients;
+      for (int k = 0; k < 4; ++k) {
+        const std::string n = std::to_string(k);
+        parameters.push_back(run.parameter("p" + n, labelled("p" + n)));
+        gradients.push_back(run.data(labelled("g" + n)));
+      }
+      for (int step = 0; step < 2; ++step) {
+        const std::string s = std::to_string(step);
+        run.step(step).phase(Phase::forward);
+        for (int k = 0; k < 4; ++k)
+          run.op("aten::mul").in(parameters[static_cast<std::size_t>(k)]).out(
+              labelled("y" + s + std::to_string(k)));
+        run.backward(false);
+        if (changed) {
+          EventBuilder foreach = run.op("aten::_foreach_add_");
+          foreach.in_list(parameters).in_list(gradients);
+          for (std::size_t k = 0; k < 4; ++k)
+            foreach.writes(parameters[k], labelled("q" + s + std::to_string(k)));
+        } else {
+          for (std::size_t k = 0; k < 4; ++k)
+            run.op("aten::add_").in(parameters[k]).in(gradients[k]).writes(
+                parameters[k], labelled("q" + s + std::to_string(k)));
+        }
+      }
+    });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(cause_ids(report) == "harmless-rewrite");
+    CHECK(diverging(report) == 0);
+  }
+
+  TEST_CASE("an op inserted among equal ones is found by the values") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      for (int k = 0; k < 6; ++k) {
+        const std::string n = std::to_string(k);
+        if (changed && k == 3) {
+          const Tensor x = run.op("aten::ones").out(labelled("one"));
+          run.op("aten::add").in(x).out(labelled("inserted"));
+        }
+        const Tensor x = run.op("aten::ones").out(labelled("one" + n));
+        run.op("aten::add").in(x).out(labelled("sum" + n));
+      }
+    });
+    CHECK(report.verdict == Verdict::identical);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].event.candidate == 6);
+  }
+
+  TEST_CASE("backward ops follow their forward ops when a layer is missing") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      std::vector<std::uint64_t> forward;
+      Tensor x = run.data(labelled("x"));
+      for (int k = 0; k < 4; ++k) {
+        EventBuilder op = run.op("aten::as_strided");
+        forward.push_back(op.position());
+        op.given(x, slot_flag::metadata_only).arg("offset", k).returns_view(x);
+      }
+      run.backward(true);
+      for (int k = 4; k-- > 0;) {
+        if (changed && k == 2) continue;
+        run.node("AsStridedBackward0", forward[static_cast<std::size_t>(k)], [&] {
+          run.op("aten::new_zeros").out(labelled("zero"));
+          run.op("aten::as_strided").given(x, slot_flag::metadata_only).arg("offset", k)
+              .returns_view(x);
+        });
+      }
+    });
+    CHECK(diverging(report) == 0);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::sequence);
+    CHECK(report.findings[0].op == "aten::new_zeros");
+    CHECK(has(notes_of(report.findings[0]),
+              "only in the reference: aten::new_zeros, aten::as_strided"));
+  }
+
+  TEST_CASE("a lane that one run lacks stands alone") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      run.op("aten::ones").out(labelled("one"));
+      if (changed) {
+        run.lane(LaneRole::thread, 0);
+        run.op("aten::zeros").out(labelled("zero"));
+      }
+    });
+    CHECK(report.verdict == Verdict::identical);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].lane == "thread 0");
+    REQUIRE_FALSE(report.coverage.unseen.empty());
+    CHECK(has(report.coverage.unseen[0], "only the candidate has the thread 0"));
+  }
+
+  TEST_CASE("another lane is read in the order in which data flows") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      run.op("aten::exp").in(x).out(labelled("y"));
+      run.lane(LaneRole::autograd, 0).backward(true);
+      const Tensor g = run.op("aten::mm").in(x).out(labelled(changed ? "b" : "a"));
+      run.lane(LaneRole::main, 0).backward(false);
+      run.op("aten::add_").in(g).out(labelled(changed ? "d" : "c"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].lane == "autograd");
+    CHECK(report.findings[0].op == "aten::mm");
+    CHECK(report.propagated.events == 1);
+  }
+}

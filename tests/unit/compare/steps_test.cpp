@@ -1,0 +1,156 @@
+#include "tests/unit/compare/report_of.hpp"
+
+using namespace ulpscope;
+using namespace ulpscope::test;
+
+namespace {
+
+void train(RunBuilder& run, int first, int steps, const std::string& tag = {}) {
+  for (int step = 0; step < steps; ++step) {
+    run.step(first + step).phase(Phase::forward);
+    const Tensor x = run.data(labelled("x" + std::to_string(step)));
+    run.op("aten::mm").in(x).out(labelled("y" + tag + std::to_string(step)));
+    run.op("aten::relu").in(x).out(labelled("z" + std::to_string(step)));
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("steps") {
+  TEST_CASE("steps that one complete run has alone are a finding") {
+    const Report report = report_of([](RunBuilder& run) { train(run, 0, 3); },
+                                    [](RunBuilder& run) { train(run, 0, 5); });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::sequence);
+    CHECK(report.findings[0].step == 3);
+    CHECK(report.findings[0].op == "aten::mm");
+    CHECK(cause_ids(report) == "epoch");
+    CHECK(report.coverage.only_candidate == 4);
+  }
+
+  TEST_CASE("missing steps after a difference are no finding of their own") {
+    const Report report = report_of([](RunBuilder& run) { train(run, 0, 3, "a"); },
+                                    [](RunBuilder& run) { train(run, 0, 2, "b"); });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::origin);
+    CHECK(has(report.coverage.unseen.back(), "the reference goes on for 1 step after step 1"));
+  }
+
+  TEST_CASE("an incomplete run that is equal as far as it goes is inconclusive") {
+    const auto whole = [](RunBuilder& run) { train(run, 0, 3); };
+    const Report steps = report_of(whole, [](RunBuilder& run) {
+      train(run, 0, 2);
+      run.incomplete("the program was killed");
+    });
+    CHECK(steps.verdict == Verdict::inconclusive);
+    CHECK(steps.findings.empty());
+    CHECK(has(steps.coverage.unseen.back(), "incomplete: the program was killed"));
+
+    const Report ops = report_of(whole, [](RunBuilder& run) {
+      train(run, 0, 2);
+      run.step(2);
+      run.op("aten::mm").in(run.data(labelled("x2"))).out(labelled("y2"));
+      run.incomplete("the program was killed");
+    });
+    CHECK(ops.verdict == Verdict::inconclusive);
+    CHECK(ops.findings.empty());
+    CHECK(ops.coverage.only_reference == 1);
+  }
+
+  TEST_CASE("an incomplete run that differs has diverged") {
+    const Report report = report_of([](RunBuilder& run) { train(run, 0, 3, "a"); },
+                                    [](RunBuilder& run) {
+                                      train(run, 0, 2, "b");
+                                      run.incomplete("the program was killed");
+                                    });
+    CHECK(report.verdict == Verdict::diverged);
+    CHECK(report.findings.at(0).op == "aten::mm");
+  }
+
+  TEST_CASE("a warm-up step is passed over with a step offset") {
+    const auto reference = [](RunBuilder& run) { train(run, 0, 3); };
+    const auto candidate = [](RunBuilder& run) {
+      run.step(0);
+      run.op("aten::exp").in(run.data(labelled("warm"))).out(labelled("up"));
+      train(run, 1, 3);
+    };
+    CHECK(report_of(reference, candidate).verdict == Verdict::diverged);
+    const Report shifted = report_of(reference, candidate, step_offset(1));
+    CHECK(shifted.verdict == Verdict::identical);
+    CHECK(shifted.findings.empty());
+    CHECK(has(shifted.coverage.unseen.at(0), "shifted by 1"));
+    CHECK(report_of(candidate, reference, step_offset(-1)).verdict == Verdict::identical);
+  }
+
+  TEST_CASE("setup is compared, and comes before step 0") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor w = run.op("aten::exp").in(run.data(labelled("c"))).out(
+          labelled(changed ? "w2" : "w1"));
+      run.step(0).phase(Phase::forward);
+      run.op("aten::mm").in(w).out(labelled(changed ? "y2" : "y1"));
+      run.op("aten::mm").in(run.data(labelled("x"))).out(labelled(changed ? "z2" : "z1"));
+    });
+    REQUIRE(report.findings.size() == 2);
+    CHECK_FALSE(report.findings[0].step.has_value());
+    CHECK(report.findings[0].phase == Phase::setup);
+    CHECK(report.findings[1].step == 0);
+    CHECK(has(report.summary, "diverged in setup: aten::exp"));
+  }
+
+  TEST_CASE("setup that one run lacks is no identical run") {
+    const Report report = report_of(
+        [](RunBuilder& run) { train(run, 0, 2); },
+        [](RunBuilder& run) {
+          run.op("aten::ones").out(labelled("one"));
+          train(run, 0, 2);
+        });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::sequence);
+    CHECK_FALSE(report.findings[0].step.has_value());
+  }
+
+  TEST_CASE("a step in the middle that one run did not record is inconclusive") {
+    const Report report = report_of(
+        [](RunBuilder& run) { train(run, 0, 3); },
+        [](RunBuilder& run) {
+          run.step(0).phase(Phase::forward);
+          for (const int step : {0, 2}) {
+            run.step(step);
+            const Tensor x = run.data(labelled("x" + std::to_string(step)));
+            run.op("aten::mm").in(x).out(labelled("y" + std::to_string(step)));
+            run.op("aten::relu").in(x).out(labelled("z" + std::to_string(step)));
+          }
+        });
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(report.findings.empty());
+  }
+
+  TEST_CASE("runs without events, and runs of other programs, are inconclusive") {
+    const auto program = [](const std::string& family) {
+      return [family](RunBuilder& run) {
+        run.step(0).phase(Phase::forward);
+        for (int k = 0; k < 10; ++k)
+          run.op("aten::" + family + std::to_string(k)).out(labelled("y"));
+      };
+    };
+    CHECK(report_of(program("a"), [](RunBuilder&) {}).verdict == Verdict::inconclusive);
+    CHECK(report_of([](RunBuilder&) {}, [](RunBuilder&) {}).verdict == Verdict::inconclusive);
+    const Report other = report_of(program("a"), program("b"));
+    CHECK(other.verdict == Verdict::inconclusive);
+    CHECK(has(other.summary, "inconclusive: "));
+  }
+
+  TEST_CASE("one rank of a run is compared with another number of the other") {
+    const Report report = report_of(
+        [](RunBuilder& run) {
+          run.rank(0);
+          train(run, 0, 1);
+        },
+        [](RunBuilder& run) {
+          run.rank(2);
+          train(run, 0, 1);
+        });
+    CHECK(report.verdict == Verdict::identical);
+  }
+}
