@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 
@@ -119,5 +120,7 @@ void occupy_standard_descriptors() {
 int main(int argc, char** argv) {
   ulpscope::cli::occupy_standard_descriptors();
   ulpscope::cli::Arguments arguments(argv + std::min(argc, 1), argv + argc);
-  return ulpscope::cli::guarded_run(std::move(arguments));
+  const int code = ulpscope::cli::guarded_run(std::move(arguments));
+  std::fflush(nullptr);
+  std::_Exit(code);  // HDF5's exit handler crashes where a full disk kept a file from being closed
 }

@@ -35,14 +35,16 @@ int run_record(const Command& command, Arguments arguments) {
   Options options(command);
   options.value("-o,--output", "DUMP", "DUMP", "where the dump goes (runs/PROGRAM-N)",
                 [&](const auto&, const auto& value) { record_options.dump = value; });
-  options.value("--level", "LEVEL", "LEVEL", "digest, or full to keep the bytes of every value",
+  options.value("--level", "LEVEL", "LEVEL",
+                "digest (the default), or full to keep every value's bytes",
                 [&](const auto& source, const auto& value) {
                   record_options.settings.level = choice(source, value, {"digest", "full"}) == 0
                                                       ? ring::Level::digest
                                                       : ring::Level::full;
                 });
   options.value("--verify", "WHAT", "VERIFY",
-                "full: digest inputs again where the program could have written them; off: trust",
+                "full (the default): digest inputs again where the program could have written "
+                "them; off: trust them",
                 [&](const auto& source, const auto& value) {
                   record_options.settings.verify = choice(source, value, {"full", "off"}) == 0
                                                        ? ring::Verify::full

@@ -15,9 +15,9 @@
 
 namespace ulpscope::cli {
 
-/// Writes what arrives in the rings into one dump, a rank for each process. Whatever goes wrong with
-/// the disk or with what arrives ends the recording of that rank and is told at the end; the program
-/// goes on.
+/// Writes what arrives in the rings into one dump, a rank for each process. Whatever goes wrong
+/// with the disk or with what arrives ends the recording of that rank and is told at the end; the
+/// program goes on.
 class RankRecorder : public ring::Handler {
  public:
   RankRecorder(dump::RecordingOptions options, ring::Server& server, ProcessTree& processes);

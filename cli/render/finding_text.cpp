@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/render/difference_text.hpp"
 #include "cli/render/wording.hpp"
@@ -57,6 +58,17 @@ void print_headline(const Report& report, const Finding& finding, Page& page) {
   if (!events.empty()) page.line(fmt::format("      {}", page.paint(Ink::dim, events)));
 }
 
+/// What the op calls, where that differs; of an op that runs in one run only, just that.
+void print_children(const Finding& finding, Page& page) {
+  if (finding.children.reference == finding.children.candidate) return;
+  const auto print = [&page](std::string_view label, const std::vector<std::string>& names) {
+    page.framed_labelled(label,
+                         fmt::format("calls {}", names.empty() ? "nothing" : joined(names, ", ")));
+  };
+  if (finding.event.reference) print("reference", finding.children.reference);
+  if (finding.event.candidate) print("candidate", finding.children.candidate);
+}
+
 void print_op(const Finding& finding, Page& page) {
   std::vector<std::string> facts;
   if (!finding.device.empty()) facts.push_back(escaped(finding.device));
@@ -69,13 +81,7 @@ void print_op(const Finding& finding, Page& page) {
   if (!finding.forward_op.empty()) {
     page.framed_labelled("forward op", escaped(finding.forward_op));
   }
-  if (finding.children.reference != finding.children.candidate) {
-    const auto calls = [](const std::vector<std::string>& names) {
-      return fmt::format("calls {}", names.empty() ? "nothing" : joined(names, ", "));
-    };
-    page.framed_labelled("reference", calls(finding.children.reference));
-    page.framed_labelled("candidate", calls(finding.children.candidate));
-  }
+  print_children(finding, page);
 }
 
 Cell mark(bool equal) { return equal ? Cell{"=", Ink::green} : Cell{"x", Ink::red}; }
@@ -84,8 +90,8 @@ std::string argument_text(const std::optional<std::string>& value) {
   return value ? escaped(*value) : "absent";
 }
 
-/// Rows of label, name, type, mark and outcome: the type on a line of its own, where the width does
-/// not do for all.
+/// Rows of label, name, detail, mark and outcome: the detail on a line of its own, where the width
+/// does not do for all.
 void print_slots(const std::vector<std::vector<Cell>>& rows, Page& page) {
   Table table;
   for (const auto& row : rows) table.row(row);
@@ -122,15 +128,17 @@ void print_slots(const Finding& finding, bool differing_only, Page& page) {
       continue;
     }
     --room;
-    std::string result = outcome(tensor);
-    if (differing_only && tensor.difference) {
-      result += fmt::format(", {}", distance(*tensor.difference));
+    std::string detail;
+    if (!differing_only) {
+      detail = type_and_shape(tensor);
+    } else if (tensor.difference) {
+      detail = distance(*tensor.difference);
     }
     rows.push_back({{slot_label(tensor)},
                     {escaped(tensor.name)},
-                    {type_and_shape(tensor), Ink::dim},
+                    {std::move(detail), Ink::dim},
                     mark(tensor.equal),
-                    {result, tensor.equal ? Ink::plain : Ink::red}});
+                    {outcome(tensor), tensor.equal ? Ink::plain : Ink::red}});
   }
   for (const ArgumentReport& argument : finding.arguments) {
     rows.push_back({{"arg"},
@@ -161,8 +169,8 @@ void print_differences(const Finding& finding, Page& page) {
       render_difference(tensor, page);
     } else {
       page.framed();
-      page.framed_labelled("",
-                           fmt::format("{}: {}", slot_title(tensor), distance(*tensor.difference)));
+      page.framed(fmt::format("{}: {}", page.paint(Ink::bold, slot_title(tensor)),
+                              distance(*tensor.difference)));
     }
     first = false;
   }

@@ -148,7 +148,8 @@ std::string findings_in_words(const Report& report) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
     const std::string_view kind = name(static_cast<FindingKind>(i));
-    parts.push_back(counts[i] == 1 ? std::string(kind) : fmt::format("{} {}", counts[i], kind));
+    const bool says_nothing_new = counts[i] == 1 || counts[i] == total;
+    parts.push_back(says_nothing_new ? std::string(kind) : fmt::format("{} {}", counts[i], kind));
   }
   return fmt::format("{} ({})", counted(total, "finding"), fmt::join(parts, ", "));
 }

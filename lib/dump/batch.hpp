@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dump/bytes.hpp"
+#include "dump/names.hpp"
 #include "ring/message.hpp"
 #include "ulpscope/run.hpp"
 
@@ -39,6 +40,11 @@ class HeldEvent {
   std::shared_ptr<const Batch> batch_;
   const std::byte* bytes_;
 };
+
+/// Whether the sizes and ids of an event message are what they can be: everything later relies on
+/// it.
+[[nodiscard]] bool is_sound(const RingNames& names, const HeldEvent& event,
+                            std::size_t message_bytes);
 
 /// An event and the phase the timeline gave it.
 struct PlacedEvent {

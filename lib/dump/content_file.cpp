@@ -5,8 +5,8 @@
 namespace ulpscope::dump {
 namespace {
 
-constexpr std::size_t kGatheredBytes = 128 << 10;
-constexpr std::size_t kLargeBytes = 32 << 10;
+constexpr std::size_t kGatheredBytes = 512 << 10;
+constexpr std::size_t kLargeBytes = 256 << 10;
 
 }  // namespace
 

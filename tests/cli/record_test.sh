@@ -234,4 +234,14 @@ full_disk() {
   grep -q 'incomplete: rank 0: ' stderr || fail "no reason"
 }
 
+full_file_system() {
+  # Large enough to begin, too small to close the segment.
+  mkdir small
+  unshare -rm mount -t tmpfs tmpfs small 2>/dev/null || { echo "may not mount"; exit 77; }
+  expect_text "$(unshare -rm bash -c "mount -t tmpfs -o size=300k tmpfs small &&
+    '$ulpscope' record -o small/dump -- '$program' 1000 2>stderr; echo \$?")" "recorded to its end
+0"
+  grep -q 'incomplete: rank 0: ' stderr || fail "no reason"
+}
+
 "$3"

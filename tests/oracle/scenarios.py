@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
 import oracle_diff
 
 RESNET, MLP, TRANSFORMER = "digits_resnet", "layernorm_mlp", "transformer_encoder"
@@ -383,15 +384,16 @@ def main():
     parser.add_argument("names", nargs="*", help="scenarios whose name contains one of these")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--table", action="store_true")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     build = options.build.resolve()
-    failed = 0
+    failed = ran = 0
     with tempfile.TemporaryDirectory() as folder:
         for scenario in SCENARIOS:
             if options.names and not any(name in scenario.name for name in options.names):
                 continue
             if options.check and scenario.expected is None:
                 continue
+            ran += 1
             findings, same_model = compare(build, scenario, pathlib.Path(folder))
             if options.table:
                 print(table_row(scenario, findings, same_model), flush=True)
@@ -401,7 +403,7 @@ def main():
             print(
                 f"{'ok  ' if good else 'FAIL'} {scenario.name}: {(findings or ['no difference'])[0]}"
             )
-    return 1 if failed else 0
+    return 1 if failed or not ran else 0
 
 
 if __name__ == "__main__":

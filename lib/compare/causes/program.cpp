@@ -76,10 +76,14 @@ std::optional<Cause> buffer_update(const Case& of) {
   if (!of.is(FindingKind::arguments) && !of.is(FindingKind::origin)) return std::nullopt;
   std::vector<std::string> buffers;
   bool outputs_equal = true;
-  for (const TensorReport& tensor : of.finding().tensors) {
+  for (std::size_t k = 0; k < of.finding().tensors.size(); ++k) {
+    const TensorReport& tensor = of.finding().tensors[k];
     if (tensor.equal) continue;
     if (tensor.role == Role::output) outputs_equal = false;
-    if (tensor.role == Role::mutated) buffers.push_back(tensor.name.empty() ? "a buffer" : tensor.name);
+    const auto& flags = of.evidence().tensors[k].flags;
+    const bool buffer = (flags.reference | flags.candidate) & slot_flag::buffer;
+    if (tensor.role == Role::mutated && buffer)
+      buffers.push_back(tensor.name.empty() ? "a buffer" : tensor.name);
   }
   if (buffers.empty() || !outputs_equal) return std::nullopt;
   Cause cause = of.cause("buffer-update", Confidence::likely);

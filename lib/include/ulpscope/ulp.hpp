@@ -43,7 +43,8 @@ struct FloatFormat {
     return kHasInfinity && magnitude(bits) == static_cast<Bits>(kLargestFinite + 1);
   }
   [[nodiscard]] static constexpr bool is_subnormal(Bits bits) noexcept {
-    return magnitude(bits) != 0 && magnitude(bits) < kSmallestNormal;
+    // Zero wraps around to the largest number.
+    return static_cast<Bits>(magnitude(bits) - 1) < static_cast<Bits>(kSmallestNormal - 1);
   }
 
   /// Steps between two numbers, neither of them NaN.
@@ -67,8 +68,8 @@ struct FloatFormat {
       return std::bit_cast<float>(std::uint32_t{bits} << (23 - MantissaBits));
     } else {
       const auto size = static_cast<std::uint32_t>(bits & static_cast<Bits>(~kSign));
-      const float normal = std::bit_cast<float>((size << (23 - MantissaBits)) +
-                                                (std::uint32_t{127 - Bias} << 23));
+      const float normal =
+          std::bit_cast<float>((size << (23 - MantissaBits)) + (std::uint32_t{127 - Bias} << 23));
       const float subnormal = static_cast<float>(static_cast<std::int32_t>(size)) *
                               std::bit_cast<float>(std::uint32_t{127 + kLowestExponent} << 23);
       const float value = size < kSmallestNormal ? subnormal : normal;

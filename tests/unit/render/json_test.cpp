@@ -91,8 +91,8 @@ TEST_SUITE("json") {
     CHECK(findings[1]["module"].is_null());
     CHECK(findings[1]["between"] == ordered_json({"fc", "SGD"}));
     CHECK(findings[1]["event"]["reference"].is_null());
-    CHECK(findings[2]["step"].is_null());
-    CHECK(findings[2]["module"] == "");
+    CHECK(findings[3]["step"].is_null());
+    CHECK(findings[3]["module"] == "");
   }
 
   TEST_CASE("first is null where nothing diverges") {

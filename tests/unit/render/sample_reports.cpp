@@ -166,7 +166,23 @@ Report arguments_report() {
   metadata.op = "aten::to";
   metadata.event = {7, 7};
 
-  report.findings = {arguments, sequence, metadata};
+  Finding further;
+  further.kind = FindingKind::origin;
+  further.lane = "autograd";
+  further.step = 4;
+  further.phase = Phase::backward;
+  further.root = "Encoder";
+  further.module = "layers.1.attention.out_proj";
+  further.module_type = "Linear";
+  further.op = "aten::mm";
+  further.parents = {"AddmmBackward0"};
+  further.device = "cpu";
+  further.event = {80123, 80126};
+  further.tensors = {tensor(Role::input, 0, "self", {64, 256}, true),
+                     tensor(Role::output, 0, "", {256, 256}, false)};
+  further.tensors.back().difference = weight_gradient_difference();
+
+  report.findings = {arguments, sequence, further, metadata};
   report.propagated = {409001, {{0, 0}}};
   report.causes = {{"argument",
                     Confidence::certain,

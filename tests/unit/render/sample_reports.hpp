@@ -11,7 +11,7 @@ Report identical_report();
 /// A convolution's weight gradient parts at step 17, recorded with bytes, caused by threads.
 Report origin_report();
 
-/// Recorded at digest level: an argument differs, and two findings follow.
+/// Recorded at digest level: an argument differs, and three findings follow.
 Report arguments_report();
 
 }  // namespace ulpscope::test

@@ -188,7 +188,7 @@ TEST_SUITE("text") {
     const Finding further = report.findings[1];
     report.findings.insert(report.findings.begin() + 1, 20, further);
     const std::string text = rendered(report);
-    CHECK(contains(text, "and 12 further findings: see --format json"));
+    CHECK(contains(text, "and 13 further findings: see --format json"));
   }
 
   TEST_CASE("an op with many tensors shows those that differ and counts the rest") {

@@ -1,0 +1,25 @@
+#include "dump/batch.hpp"
+
+#include <algorithm>
+
+namespace ulpscope::dump {
+
+bool is_sound(const RingNames& names, const HeldEvent& event, std::size_t message_bytes) {
+  if (message_bytes < sizeof(ring::EventRow)) return false;
+  const ring::EventRow& row = event.row();
+  const std::size_t needed =
+      sizeof row + sizeof(ring::SlotRow) * row.slots + std::size_t{row.argument_bytes};
+  const auto is_sound_slot = [&](const ring::SlotRow& slot) {
+    return slot.role <= static_cast<std::uint8_t>(Role::mutated) &&
+           names.has_geometry(slot.geometry) && names.has_string(slot.name);
+  };
+  if (needed > message_bytes || row.position == ring::kNone) return false;
+  const auto slots = event.slots();
+  return row.kind >= static_cast<std::uint8_t>(EventKind::op) &&
+         row.kind <= static_cast<std::uint8_t>(EventKind::step) && names.has_op(row.op) &&
+         names.has_string(row.module) && names.has_string(row.root) &&
+         names.has_string(row.module_type) &&
+         std::all_of(slots.begin(), slots.end(), is_sound_slot);
+}
+
+}  // namespace ulpscope::dump

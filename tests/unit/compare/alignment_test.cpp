@@ -1,0 +1,255 @@
+#include <random>
+#include <set>
+
+#include "compare/sequence_alignment.hpp"
+#include "compare/window.hpp"
+#include "tests/unit/compare/report_of.hpp"
+
+using namespace ulpscope;
+using namespace ulpscope::comparison;
+using namespace ulpscope::test;
+
+namespace {
+
+[[nodiscard]] std::vector<SequenceElement> elements(const std::string& text) {
+  std::vector<SequenceElement> result;
+  for (const char c : text) result.push_back({static_cast<std::uint64_t>(c), 0, 0, false});
+  return result;
+}
+
+/// Length of the longest common subsequence, the plain way.
+[[nodiscard]] std::size_t longest_common(const std::string& a, const std::string& b) {
+  std::vector<std::vector<std::size_t>> best(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = a.size(); i-- > 0;)
+    for (std::size_t j = b.size(); j-- > 0;)
+      best[i][j] = a[i] == b[j] ? best[i + 1][j + 1] + 1
+                                : std::max(best[i + 1][j], best[i][j + 1]);
+  return best[0][0];
+}
+
+[[nodiscard]] std::string random_text(std::mt19937& random, std::size_t size, int letters) {
+  std::string text;
+  for (std::size_t i = 0; i < size; ++i)
+    text += static_cast<char>('a' + static_cast<int>(random() % static_cast<unsigned>(letters)));
+  return text;
+}
+
+void check_valid(const SequenceAlignment& alignment, const std::string& a, const std::string& b) {
+  for (std::size_t k = 0; k < alignment.pairs.size(); ++k) {
+    const auto [i, j] = alignment.pairs[k];
+    REQUIRE(i < a.size());
+    REQUIRE(j < b.size());
+    CHECK(a[i] == b[j]);
+    if (k == 0) continue;
+    CHECK(alignment.pairs[k - 1].first < i);
+    CHECK(alignment.pairs[k - 1].second < j);
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("alignment") {
+  TEST_CASE("small sequences get the longest common subsequence") {
+    std::mt19937 random(1);
+    for (int round = 0; round < 200; ++round) {
+      const std::string a = random_text(random, random() % 30, 4);
+      const std::string b = random_text(random, random() % 30, 4);
+      CAPTURE(a);
+      CAPTURE(b);
+      const SequenceAlignment alignment = align(elements(a), elements(b));
+      check_valid(alignment, a, b);
+      CHECK(alignment.pairs.size() == longest_common(a, b));
+    }
+  }
+
+  TEST_CASE("the search in linear space finds a shortest edit script") {
+    std::mt19937 random(2);
+    for (int round = 0; round < 200; ++round) {
+      // Doubled letters: no element is unique, so that nothing is anchored.
+      const std::string half_a = random_text(random, 2 + random() % 40, 3);
+      const std::string half_b = random_text(random, 2 + random() % 40, 3);
+      const std::string a = "abc" + half_a + "abc" + half_a;
+      const std::string b = "cba" + half_b + "abc" + half_b;
+      CAPTURE(a);
+      CAPTURE(b);
+      const SequenceAlignment alignment = align(elements(a), elements(b), {.exact_cells = 0});
+      check_valid(alignment, a, b);
+      CHECK(alignment.pairs.size() == longest_common(a, b));
+    }
+  }
+
+  TEST_CASE("a stretch with too many differences is given up, not guessed") {
+    std::string a;
+    std::string b;
+    for (int k = 0; k < 200; ++k) {
+      a += "aabb";
+      b += "ccdd";
+    }
+    const SequenceAlignment alignment =
+        align(elements(a), elements(b), {.exact_cells = 16, .differences = 32});
+    CHECK(alignment.pairs.empty());
+    CHECK(alignment.given_up == a.size() + b.size());
+  }
+
+  TEST_CASE("among equal elements the values decide") {
+    const auto element = [](std::uint64_t value) { return SequenceElement{1, value, value, false}; };
+    const std::vector<SequenceElement> a{element(1), element(2), element(3)};
+    const std::vector<SequenceElement> b{element(9), element(1), element(2), element(8), element(3)};
+    const SequenceAlignment alignment = align(a, b);
+    CHECK(alignment.pairs ==
+          std::vector<std::pair<std::uint32_t, std::uint32_t>>{{0, 1}, {1, 2}, {2, 4}});
+  }
+
+  TEST_CASE("a hundred insertions among 100,000 events cost a few looks at each event") {
+    std::mt19937 random(3);
+    std::set<std::size_t> at;
+    while (at.size() < 100) at.insert(random() % 100000);
+    for (const bool equal_values : {true, false}) {
+      std::vector<SequenceElement> a;
+      std::vector<SequenceElement> b;
+      for (std::size_t k = 0; k < 100000; ++k) {
+        const std::uint64_t value = equal_values ? k + 1 : 0;
+        const SequenceElement element{1 + k % 7, value, value, false};
+        if (at.contains(k)) b.push_back({1 + random() % 7, 0, 0, false});
+        a.push_back(element);
+        b.push_back(element);
+      }
+      const SequenceAlignment alignment = align(a, b);
+      CAPTURE(equal_values);
+      CHECK(alignment.pairs.size() == 100000);
+      CHECK(alignment.operations < 100 * (a.size() + b.size()));
+    }
+  }
+
+  TEST_CASE("a run of 100,000 events with 100 extra ops is lined up, in one step or many") {
+    for (const int steps : {1, 100}) {
+      CAPTURE(steps);
+      const Report report = report_of([steps](RunBuilder& run, bool changed) {
+        run.phase(Phase::forward).split_blocks(5000);
+        const Tensor x = run.data(labelled("x"));
+        for (int k = 0; k < 100000; ++k) {
+          run.step(k * steps / 100000);
+          if (changed && k % 1000 == 500) run.op("aten::cat").out(labelled("extra"));
+          run.op("aten::op" + std::to_string(k % 13)).in(x).out({static_cast<double>(k)});
+        }
+      });
+      CHECK(report.verdict == Verdict::identical);
+      CHECK(report.coverage.aligned == 100000);
+      CHECK(report.coverage.only_candidate == 100);
+      CHECK(diverging(report) == 0);
+    }
+  }
+
+  TEST_CASE("a step that comes in parts is one step") {
+    const auto program = [](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward).split_blocks(3);
+      run.module("block", [&] {
+        Tensor x = run.data(labelled("x"));
+        for (int k = 0; k < 20; ++k) {
+          const std::string tag = (changed && k >= 11 ? "b" : "a") + std::to_string(k);
+          x = run.composite("aten::outer", [&](EventBuilder& outer) {
+            outer.in(x);
+            return run.op("aten::inner").in(x).out(labelled(tag));
+          });
+        }
+      });
+    };
+    const Report report = report_of(program);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::inner");
+    CHECK(report.findings[0].module == "block");
+    CHECK(report.findings[0].event.reference == 24);
+    CHECK(report.coverage.aligned == 41);
+    CHECK(report.propagated.events == 8);
+  }
+
+  TEST_CASE("other shapes are lined up by name and told as metadata") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const auto rows = static_cast<std::size_t>(changed ? 8 : 4);
+      const Tensor x = run.data(labelled("x", rows));
+      const Tensor y = run.op("aten::exp").in(x, "self").out(labelled("y", rows));
+      run.op("aten::sin").in(y).out(labelled("z", rows));
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::metadata);
+    CHECK(report.findings[0].op == "aten::exp");
+    CHECK(cause_ids(report) == "batch-size");
+    CHECK(report.propagated.events == 1);
+  }
+
+  TEST_CASE("another dtype is told as metadata") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Values values = labelled("x");
+      const Tensor x = run.data(changed ? values.as(Dtype::float64) : values);
+      run.op("aten::exp").in(x, "self").out(labelled("y"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::metadata);
+    CHECK(has(notes_of(report.findings[0]), "float32 in the reference and float64"));
+    CHECK(cause_ids(report) == "dtype");
+  }
+
+  TEST_CASE("ops in other modules are partners when their names agree") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      Tensor x = run.data(labelled("x"));
+      for (int k = 0; k < 3; ++k)
+        run.module((changed ? "net.layer" : "layer") + std::to_string(k), [&] {
+          x = run.op("aten::addmm").in(x).out(labelled("y" + std::to_string(k)));
+        });
+    });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.findings.empty());
+  }
+}
+
+TEST_SUITE("window") {
+  TEST_CASE("ops directly inside scopes are items, and each scope ends after them") {
+    RunBuilder run;
+    run.step(0);
+    run.module("a", [&] {
+      run.op("aten::one").out(labelled("1"));
+      run.composite("aten::two", [&](EventBuilder&) {
+        return run.op("aten::inner").out(labelled("2"));
+      });
+    });
+    run.op("aten::three").out(labelled("3"));
+    const auto built = run.build();
+    const auto block = std::make_shared<const Block>(built->block(0, 0, 0));
+    std::vector<HeldEvent> events;
+    for (const Event& event : block->events) events.push_back({&event, block});
+
+    const Window window(events, true);
+    REQUIRE(window.items().size() == 4);
+    CHECK(window.event(window.items()[0].event).op == "aten::one");
+    CHECK(window.event(window.items()[1].event).op == "aten::two");
+    CHECK_FALSE(window.items()[2].op);
+    CHECK(window.event(window.items()[3].event).op == "aten::three");
+    CHECK(window.end(2) == 4);
+    CHECK(window.item_of(3) == 1);
+    CHECK(window.parent(3) == 2);
+    CHECK(window.from_item(3).size() == 1);
+
+    // Cut after "inner": neither the module nor the op around it has ended.
+    const Window cut({events.begin(), events.begin() + 4}, false);
+    REQUIRE(cut.items().size() == 1);
+    CHECK(cut.from_item(1).size() == 3);
+  }
+
+  TEST_CASE("parents that do not exist make roots") {
+    RunBuilder run;
+    run.step(0);
+    run.op("aten::one").out(labelled("1"));
+    run.op("aten::two").out(labelled("2"));
+    const auto built = run.build();
+    Block block = built->block(0, 0, 0);
+    block.events[1].parent = 77;
+    const auto held = std::make_shared<const Block>(std::move(block));
+    const Window window({{&held->events[0], held}, {&held->events[1], held}}, true);
+    CHECK(window.items().size() == 2);
+    CHECK(window.parent(1) == kNoIndex);
+  }
+}

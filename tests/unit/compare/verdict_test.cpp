@@ -1,0 +1,279 @@
+#include <limits>
+
+#include "compare/elements.hpp"
+#include "compare/environment.hpp"
+#include "tests/unit/compare/report_of.hpp"
+
+using namespace ulpscope;
+using namespace ulpscope::test;
+
+namespace {
+
+CompareOptions tolerance(std::optional<std::uint64_t> ulp, std::optional<double> rtol = {},
+                         std::optional<double> atol = {}) {
+  CompareOptions options;
+  options.max_ulp = ulp;
+  options.rtol = rtol;
+  options.atol = atol;
+  return options;
+}
+
+std::function<void(RunBuilder&, bool)> apart_by(double difference, bool content = true) {
+  return [=](RunBuilder& run, bool changed) {
+    if (content) run.keep_content();
+    run.step(0).phase(Phase::forward);
+    const Tensor x = run.data({1, 2});
+    run.op("aten::exp").in(x).out({1, 2 + (changed ? difference : 0.0)});
+  };
+}
+
+}  // namespace
+
+TEST_SUITE("tolerance") {
+  constexpr double kUlp = 2.384185791015625e-07;  // of float32 at 2
+
+  TEST_CASE("differences inside of it are within, others diverge") {
+    CHECK(report_of(apart_by(kUlp), tolerance(1)).verdict == Verdict::within);
+    CHECK(report_of(apart_by(2 * kUlp), tolerance(1)).verdict == Verdict::diverged);
+    CHECK(report_of(apart_by(0.01), tolerance({}, 0.01)).verdict == Verdict::within);
+    CHECK(report_of(apart_by(0.03), tolerance({}, 0.01)).verdict == Verdict::diverged);
+    CHECK(report_of(apart_by(0.03), tolerance({}, 0.01, 0.02)).verdict == Verdict::within);
+    CHECK(report_of(apart_by(0.03), tolerance({}, {}, 0.02)).verdict == Verdict::diverged);
+    CHECK(report_of(apart_by(0), tolerance(1)).verdict == Verdict::identical);
+  }
+
+  TEST_CASE("without bytes it cannot be checked") {
+    const Report report = report_of(apart_by(kUlp, false), tolerance(1));
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(has(report.summary, "tolerance cannot be checked"));
+  }
+
+  TEST_CASE("a NaN against a number is never inside") {
+    const auto program = [](double value) {
+      return [value](RunBuilder& run, bool changed) {
+        run.keep_content().step(0);
+        run.op("aten::log").out({changed ? std::numeric_limits<double>::quiet_NaN() : value});
+      };
+    };
+    CHECK(report_of(program(1), tolerance({}, 1e30, 1e30)).verdict == Verdict::diverged);
+  }
+
+  TEST_CASE("another list of ops can be within, another shape cannot") {
+    const auto rewrite = [](RunBuilder& run, bool changed) {
+      run.keep_content().step(0).phase(Phase::forward);
+      const Tensor x = run.data({1, 2});
+      const Tensor y = run.op(changed ? "aten::matmul" : "aten::linear")
+                           .in(x)
+                           .out({1, 2 + (changed ? kUlp : 0)});
+      run.op("aten::relu").in(y).out({1, 2 + (changed ? kUlp : 0)});
+      run.op("aten::exp").in(x).out({5, 6});
+    };
+    CHECK(report_of(rewrite).verdict == Verdict::diverged);
+    CHECK(report_of(rewrite, tolerance(1)).verdict == Verdict::within);
+
+    const auto reshape = [](RunBuilder& run, bool changed) {
+      run.keep_content().step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x", changed ? 8 : 4));
+      run.op("aten::exp").in(x).out(labelled("y", changed ? 8 : 4));
+    };
+    CHECK(report_of(reshape, tolerance(1)).verdict == Verdict::diverged);
+  }
+}
+
+TEST_SUITE("growth") {
+  TEST_CASE("is told by step for gradients whose bytes are there") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.keep_content();
+      for (int step = 0; step < 3; ++step) {
+        run.step(step).phase(Phase::forward);
+        const Tensor x = run.data({1, 2});
+        run.backward(true);
+        run.op("aten::mm").in(x).out({1, 2 + (changed ? 0.5 * (step + 1) : 0)},
+                                     slot_flag::gradient);
+        run.backward(false);
+      }
+    });
+    REQUIRE(report.growth.size() == 3);
+    CHECK(report.growth[0].scaled_max == 0.25);
+    CHECK(report.growth[2].scaled_max == 0.75);
+    CHECK(report.growth[2].step == 2);
+  }
+}
+
+TEST_SUITE("elements") {
+  TEST_CASE("places on the lattice agree with the distances of core") {
+    const std::vector<float> a{0.0F, -0.0F, 1.0F, 1e-45F, -1e-45F, 3e38F, 1.5F};
+    const std::vector<float> b{-0.0F, 0.0F, 1.0000001F, -1e-45F, 1e-44F, 2e38F, -1.5F};
+    const auto left = comparison::decode(Dtype::float32, std::as_bytes(std::span(a)));
+    const auto right = comparison::decode(Dtype::float32, std::as_bytes(std::span(b)));
+    REQUIRE(left.has_value());
+    REQUIRE(right.has_value());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      CAPTURE(i);
+      const std::vector<std::int64_t> shape{1};
+      const Difference known =
+          difference(Dtype::float32, shape, shape, std::as_bytes(std::span(&a[i], 1)),
+                     std::as_bytes(std::span(&b[i], 1)));
+      CHECK(comparison::apart((*left)[i], (*right)[i]) == known.ulp_max);
+      CHECK((*left)[i].value == static_cast<double>(a[i]));
+    }
+  }
+
+  TEST_CASE("small formats have their known values") {
+    struct Known {
+      Dtype dtype;
+      std::vector<std::uint8_t> bytes;
+      double value;
+    };
+    for (const Known& known :
+         {Known{Dtype::float16, {0x00, 0x3c}, 1.0}, Known{Dtype::float16, {0x01, 0x00}, 0x1p-24},
+          Known{Dtype::bfloat16, {0x80, 0x3f}, 1.0}, Known{Dtype::bfloat16, {0x49, 0x40}, 3.140625},
+          Known{Dtype::float8_e4m3fn, {0x7e}, 448.0}, Known{Dtype::float8_e5m2, {0x7b}, 57344.0},
+          Known{Dtype::float8_e4m3fnuz, {0x7f}, 240.0},
+          Known{Dtype::float8_e5m2fnuz, {0x7f}, 57344.0}, Known{Dtype::int8, {0xff}, -1.0}}) {
+      CAPTURE(ulpscope::name(known.dtype));
+      const auto decoded = comparison::decode(known.dtype, std::as_bytes(std::span(known.bytes)));
+      REQUIRE(decoded.has_value());
+      CHECK((*decoded)[0].value == known.value);
+    }
+  }
+}
+
+TEST_SUITE("environment") {
+  TEST_CASE("lists what differs, what can change bits first, and leaves recording out") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.environment("os.kernel", changed ? "6.2" : "6.1");
+      run.environment("threads.intra_op", changed ? "2" : "1");
+      run.environment("env.LD_PRELOAD", changed ? "b" : "a");
+      run.environment("env.ULPSCOPE_VERIFY", changed ? "off" : "full");
+      run.environment("cpu.affinity", changed ? "0" : "0-1");
+      run.environment("flag.flush_denormal", "off");
+      if (changed) run.environment("env.MKL_CBWR", "AVX2");
+      run.step(3);
+      run.environment("flag.flush_denormal", "on");
+      run.op("aten::ones").out(labelled("y"));
+    });
+    REQUIRE(report.environment.size() == 4);
+    CHECK(report.environment[0].key == "env.MKL_CBWR");
+    CHECK_FALSE(report.environment[0].reference.has_value());
+    CHECK(report.environment[1].key == "threads.intra_op");
+    CHECK(report.environment[1].can_change_bits);
+    CHECK(report.environment[2].key == "cpu.affinity");
+    CHECK_FALSE(report.environment[2].can_change_bits);
+    CHECK(report.environment[3].key == "os.kernel");
+  }
+}
+
+TEST_SUITE("coverage") {
+  TEST_CASE("unverified inputs are told") {
+    const Report report = report_of([](RunBuilder& run, bool) {
+      run.without_verification().step(0);
+      run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("y"));
+    });
+    REQUIRE(report.coverage.unseen.size() == 2);
+    CHECK(has(report.coverage.unseen[0], "--verify off"));
+  }
+
+  TEST_CASE("ignored ops are counted, and what they leave is still looked at") {
+    const auto program = [](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor y = run.op("aten::exp").in(x).out(labelled(changed ? "b" : "a"));
+      run.op("aten::sin").in(x).out(labelled("s"));
+      (void)y;
+    };
+    CompareOptions options;
+    options.ignore = {"aten::e*"};
+    const Report report = report_of(program, options);
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.coverage.not_compared.ignored == 2);
+  }
+
+  TEST_CASE("handles and opaque values are counted") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0);
+      const Tensor x = run.data(labelled("x"));
+      run.op("profiler::enter").in(x).out(labelled(changed ? "b" : "a"), slot_flag::handle);
+      run.op("aten::to_mkldnn").in(x).out(labelled(changed ? "b" : "a"), slot_flag::opaque);
+    });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.coverage.not_compared.handle == 1);
+    CHECK(report.coverage.not_compared.opaque == 1);
+  }
+
+  TEST_CASE("more findings than asked for are counted") {
+    CompareOptions options;
+    options.max_findings = 2;
+    const Report report = report_of(
+        [](RunBuilder& run, bool changed) {
+          run.step(0);
+          for (int k = 0; k < 5; ++k)
+            run.op("aten::op" + std::to_string(k)).out(
+                labelled((changed ? "b" : "a") + std::to_string(k)));
+        },
+        options);
+    CHECK(report.findings.size() == 2);
+    CHECK(report.findings[0].op == "aten::op0");
+    CHECK(has(report.coverage.unseen.back(), "3 further findings are not listed"));
+  }
+}
+
+TEST_SUITE("causes") {
+  TEST_CASE("threads are certain where only they differ and the op reduces") {
+    const auto program = [](const std::string& op) {
+      return [op](RunBuilder& run, bool changed) {
+        run.environment("threads.intra_op", changed ? "2" : "1").threads(changed ? 2 : 1);
+        run.step(0).phase(Phase::forward);
+        run.op(op).in(run.data(labelled("x"))).out(labelled(changed ? "b" : "a"));
+      };
+    };
+    const Report sum = report_of(program("aten::sum"));
+    REQUIRE(find_cause(sum, "threads") != nullptr);
+    CHECK(find_cause(sum, "threads")->confidence == Confidence::certain);
+    CHECK(has(find_cause(sum, "threads")->attempt.at(0), "OMP_NUM_THREADS=1"));
+    CHECK(has(find_cause(sum, "threads")->attempt.at(0), "./train"));
+    const Report add = report_of(program("aten::add"));
+    REQUIRE(find_cause(add, "threads") != nullptr);
+    CHECK(find_cause(add, "threads")->confidence == Confidence::possible);
+    CHECK_FALSE(find_cause(add, "threads")->against.empty());
+  }
+
+  TEST_CASE("several settings that differ make none of them certain") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.environment("threads.intra_op", changed ? "2" : "1");
+      run.environment("cpu.capability", changed ? "AVX512" : "AVX2");
+      run.environment("torch.version", changed ? "2.12" : "2.11");
+      run.step(0);
+      run.op("aten::_log_softmax").in(run.data(labelled("x"))).out(labelled(changed ? "b" : "a"));
+    });
+    CHECK(cause_ids(report) == "threads, isa, library");
+    for (const Cause& cause : report.causes) CHECK(cause.confidence != Confidence::certain);
+  }
+
+  TEST_CASE("a result that is a multiple of the other is a scale") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.keep_content().step(0);
+      const double c = changed ? 4 : 1;
+      run.op("aten::mse_loss_backward").in(run.data({1})).out({c * 0.1, c * 0.2, c * -0.3, c * 4});
+    });
+    CHECK(find_cause(report, "scale") != nullptr);
+  }
+
+  TEST_CASE("NaN in one run only is told") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.keep_content().step(0);
+      run.op("aten::log").in(run.data({1})).out(
+          {1, changed ? std::numeric_limits<double>::quiet_NaN() : 2});
+    });
+    CHECK(first_cause(report) == "nan");
+  }
+
+  TEST_CASE("denormals flushed in one run only are told") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0);
+      run.op("aten::mul").in(run.data({1})).flag(changed ? event_flag::flush_denormal : 0).out(
+          labelled(changed ? "b" : "a"));
+    });
+    CHECK(first_cause(report) == "flush-denormal");
+  }
+}
