@@ -54,8 +54,8 @@ class Comparison {
  private:
   [[nodiscard]] static RunSummary summary_of(const Run& run) {
     const RunInfo& info = run.info();
-    return {info.path, info.command, info.complete, info.ranks,
-            info.steps, info.events, info.values,   info.level};
+    return {info.path,  info.command, info.complete, info.ranks,
+            info.steps, info.events,  info.values,   info.level};
   }
 
   /// Ranks with the same number, or the only rank of either run.
@@ -89,8 +89,8 @@ class Comparison {
            environment_differences(runs_.reference->environment(ranks.reference),
                                    runs_.candidate->environment(ranks.candidate)))
         environment.try_emplace(difference.key, difference);
-      RankComparison comparison(*runs_.reference, *runs_.candidate, ranks, options_, book_,
-                                totals_, judge_);
+      RankComparison comparison(*runs_.reference, *runs_.candidate, ranks, options_, book_, totals_,
+                                judge_);
       comparison.run();
       const auto& extra = comparison.extra_steps();
       uncompared_steps_ += comparison.skipped_steps() + extra.reference + extra.candidate;
@@ -117,16 +117,18 @@ class Comparison {
     });
     diverges_ = book_.diverges();
     for (const Record& record : records)
-      beyond_tolerance_ = beyond_tolerance_ ||
-                          (record.finding.diverges && (record.finding.kind == FindingKind::metadata ||
-                                                       record.evidence.missing_steps));
+      beyond_tolerance_ =
+          beyond_tolerance_ ||
+          (record.finding.diverges &&
+           (record.finding.kind == FindingKind::metadata || record.evidence.missing_steps));
     const std::uint64_t found = records.size() + book_.left_out();
     if (records.size() > options_.max_findings) records.resize(options_.max_findings);
     if (found > records.size())
-      unseen_.push_back(fmt::format("{} are not listed",
-                                    counted(found - records.size(), "further finding")));
+      unseen_.push_back(
+          fmt::format("{} are not listed", counted(found - records.size(), "further finding")));
 
-    const bool same_set = totals_.data_values > 1 && totals_.data.reference == totals_.data.candidate;
+    const bool same_set =
+        totals_.data_values > 1 && totals_.data.reference == totals_.data.candidate;
     for (Record& record : records) {
       without_bytes_ += measure(record, runs_);
       record.evidence.same_set_of_data =
@@ -142,9 +144,9 @@ class Comparison {
     for (const Side side : kSides) {
       const RunInfo& info = on(runs_, side)->info();
       if (!info.complete)
-        words.push_back(fmt::format(
-            "the {}'s recording is incomplete{}", name(side),
-            info.incomplete_reason.empty() ? "" : ": " + info.incomplete_reason));
+        words.push_back(
+            fmt::format("the {}'s recording is incomplete{}", name(side),
+                        info.incomplete_reason.empty() ? "" : ": " + info.incomplete_reason));
       if (on(totals_.reads, side) > 0 && on(totals_.verified, side) == 0)
         words.push_back(fmt::format(
             "the {}'s inputs were not digested again where they were read (--verify off): a write "

@@ -160,8 +160,8 @@ Finding describe(FindingKind kind, const Scene& scene, EventPair at) {
 
 std::string tensor_name(const Event& event, const Slot& slot) {
   if (!slot.name.empty()) return std::string(slot.name);
-  std::string name = nth_name(
-      slot.role == Role::output ? event.return_names : event.argument_names, slot.index);
+  std::string name =
+      nth_name(slot.role == Role::output ? event.return_names : event.argument_names, slot.index);
   if (slot.element > 0 && !name.empty()) name += fmt::format("[{}]", slot.element);
   return name;
 }

@@ -19,7 +19,7 @@ struct Scene {
   Both<std::uint32_t> ranks;
   Both<Lane> lanes;
   Both<const Window*> windows;
-  std::int64_t step = kSetup;            ///< of the reference
+  std::int64_t step = kSetup;  ///< of the reference
   std::int64_t candidate_step = kSetup;
 };
 

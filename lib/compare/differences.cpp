@@ -29,9 +29,8 @@ using Bytes = std::vector<std::byte>;
   std::vector<const std::byte*> pieces;
   for (std::size_t at = 0; at + size <= bytes.size(); at += size)
     pieces.push_back(bytes.data() + at);
-  std::sort(pieces.begin(), pieces.end(), [size](const std::byte* a, const std::byte* b) {
-    return std::memcmp(a, b, size) < 0;
-  });
+  std::sort(pieces.begin(), pieces.end(),
+            [size](const std::byte* a, const std::byte* b) { return std::memcmp(a, b, size) < 0; });
   return pieces;
 }
 
@@ -40,16 +39,15 @@ using Bytes = std::vector<std::byte>;
   if (size == 0 || tensor.bytes.reference.size() <= size) return false;
   const auto left = sorted_pieces(tensor.bytes.reference, size);
   const auto right = sorted_pieces(tensor.bytes.candidate, size);
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [size](const std::byte* a, const std::byte* b) {
-                      return std::memcmp(a, b, size) == 0;
-                    });
+  return std::equal(
+      left.begin(), left.end(), right.begin(), right.end(),
+      [size](const std::byte* a, const std::byte* b) { return std::memcmp(a, b, size) == 0; });
 }
 
 [[nodiscard]] bool rows_permuted(const TensorBytes& tensor) {
   if (tensor.shape.empty() || tensor.shape.front() < 2 || !row_major(tensor)) return false;
-  return same_pieces(tensor, tensor.bytes.reference.size() /
-                                 static_cast<std::size_t>(tensor.shape.front()));
+  return same_pieces(
+      tensor, tensor.bytes.reference.size() / static_cast<std::size_t>(tensor.shape.front()));
 }
 
 /// candidate / reference where that is one number for all elements, give or take rounding.

@@ -13,9 +13,9 @@ struct FloatFormat {
   int fraction_bits;
   int bias;
   enum class Specials : std::uint8_t {
-    ieee,            ///< infinities and NaNs at the largest exponent
-    one_nan,         ///< NaN only where all bits but the sign are set, no infinity
-    negative_zero,   ///< NaN only where -0 would be, no infinity
+    ieee,           ///< infinities and NaNs at the largest exponent
+    one_nan,        ///< NaN only where all bits but the sign are set, no infinity
+    negative_zero,  ///< NaN only where -0 would be, no infinity
   } specials = Specials::ieee;
 };
 

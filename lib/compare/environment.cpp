@@ -14,21 +14,24 @@ namespace ulpscope::comparison {
 namespace {
 
 /// Keys that can change results; '*' stands for any run of characters.
-constexpr std::array<std::string_view, 21> kChangesBits{
-    "torch.*",         "program.build_id", "library.*",       "cpu.model",
-    "cpu.capability",  "cpu.onednn_isa",   "cpu.flags",       "threads.*",
-    "flag.*",          "rng.*",            "device.*.name",   "device.*.sms",
-    "device.*.driver", "cuda.*",           "cudnn.*",         "os.libc",
-    "env.*",           "env_now.*",        "blas.*",          "mkl.*",
-    "onednn.*"};
+constexpr std::array<std::string_view, 21> kChangesBits{"torch.*",         "program.build_id",
+                                                        "library.*",       "cpu.model",
+                                                        "cpu.capability",  "cpu.onednn_isa",
+                                                        "cpu.flags",       "threads.*",
+                                                        "flag.*",          "rng.*",
+                                                        "device.*.name",   "device.*.sms",
+                                                        "device.*.driver", "cuda.*",
+                                                        "cudnn.*",         "os.libc",
+                                                        "env.*",           "env_now.*",
+                                                        "blas.*",          "mkl.*",
+                                                        "onednn.*"};
 
 /// Variables that choose what is printed, stored or preloaded, not what is computed.
 constexpr std::array<std::string_view, 13> kHarmlessVariables{
-    "*.TORCH_LOGS",        "*.TORCH_HOME",
-    "*.TORCH_CPP_LOG_LEVEL",        "*.TORCH_SHOW_*",      "*.TORCH_TRACE",
-    "*.MKL_VERBOSE",                "*.ONEDNN_VERBOSE",    "*.DNNL_VERBOSE",
-    "*.NCCL_DEBUG*",                "*.OMP_DISPLAY_*",     "*.KMP_SETTINGS",
-    "*.KMP_AFFINITY_VERBOSE",       "*.PYTORCH_JIT_LOG_LEVEL"};
+    "*.TORCH_LOGS",           "*.TORCH_HOME",    "*.TORCH_CPP_LOG_LEVEL", "*.TORCH_SHOW_*",
+    "*.TORCH_TRACE",          "*.MKL_VERBOSE",   "*.ONEDNN_VERBOSE",      "*.DNNL_VERBOSE",
+    "*.NCCL_DEBUG*",          "*.OMP_DISPLAY_*", "*.KMP_SETTINGS",        "*.KMP_AFFINITY_VERBOSE",
+    "*.PYTORCH_JIT_LOG_LEVEL"};
 
 /// What recording itself brings along.
 constexpr std::array<std::string_view, 5> kOwn{"env.ULPSCOPE_*", "env_now.ULPSCOPE_*",

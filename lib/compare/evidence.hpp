@@ -19,9 +19,9 @@ struct TensorEvidence {
   Both<std::uint8_t> alignment;
   bool compared = false;  ///< digests stood against each other
   // From the bytes, where both dumps hold them:
-  bool rows_permuted = false;      ///< the same rows of the first dimension in another order
-  bool numbers_permuted = false;   ///< the same numbers in another order
-  std::optional<double> ratio;     ///< candidate / reference, where that is one number throughout
+  bool rows_permuted = false;     ///< the same rows of the first dimension in another order
+  bool numbers_permuted = false;  ///< the same numbers in another order
+  std::optional<double> ratio;    ///< candidate / reference, where that is one number throughout
 };
 
 /// A random draw that only one run made.
@@ -37,27 +37,27 @@ struct Evidence {
   bool seeded = false;
   bool explicit_generator = false;
   Both<RngState> rng;
-  std::vector<Draw> draws;         ///< one-sided draws since both streams were last equal
-  std::uint64_t more_draws = 0;    ///< those beyond the ones kept
-  std::string last_common_draw;    ///< the last op that drew from equal states, in words
-  bool seeded_lanes_share = false; ///< several threads draw from one generator
+  std::vector<Draw> draws;          ///< one-sided draws since both streams were last equal
+  std::uint64_t more_draws = 0;     ///< those beyond the ones kept
+  std::string last_common_draw;     ///< the last op that drew from equal states, in words
+  bool seeded_lanes_share = false;  ///< several threads draw from one generator
 
   Both<std::uint16_t> threads;
-  Both<std::uint32_t> event_flags;  ///< event_flag
-  bool inside_differs = false;      ///< the op called other ops, or with other shapes
+  Both<std::uint32_t> event_flags;      ///< event_flag
+  bool inside_differs = false;          ///< the op called other ops, or with other shapes
   std::vector<TensorEvidence> tensors;  ///< as Finding::tensors
 
   std::string factory;  ///< the op that handed out the memory that nothing wrote, in words
   Both<std::optional<Geometry>> written_as;  ///< how the last recorded write saw the memory
   bool changed_in_both = false;              ///< `changed` in both runs
-  bool uninitialised = false;  ///< reads memory that no recorded op wrote
-  bool wrapped_number = false; ///< the argument travelled as a tensor without dimensions
+  bool uninitialised = false;                ///< reads memory that no recorded op wrote
+  bool wrapped_number = false;    ///< the argument travelled as a tensor without dimensions
   bool same_set_of_data = false;  ///< over the whole run both read the same data, in another order
 
   Both<std::vector<std::string>> alone;        ///< sequence: the ops that one run has
   Both<std::vector<std::string>> alone_names;  ///< sequence: names of the tensors they touch
-  bool alone_draws = false;   ///< sequence: one of them draws random numbers
-  bool missing_steps = false; ///< sequence: whole steps are missing
+  bool alone_draws = false;                    ///< sequence: one of them draws random numbers
+  bool missing_steps = false;                  ///< sequence: whole steps are missing
 };
 
 /// A finding with its evidence while the comparison is under way.
@@ -65,10 +65,10 @@ struct Record {
   Finding finding;
   Evidence evidence;
   Both<std::uint32_t> ranks;
-  bool listed = true;         ///< false: kept only in case its effect is read
-  std::uint8_t lane_order = 0;  ///< main, autograd, workers, other threads
-  std::uint64_t order_event = 0;  ///< position that it takes in the reference lane
-  bool after_order_event = false; ///< it follows that event rather than being it
+  bool listed = true;              ///< false: kept only in case its effect is read
+  std::uint8_t lane_order = 0;     ///< main, autograd, workers, other threads
+  std::uint64_t order_event = 0;   ///< position that it takes in the reference lane
+  bool after_order_event = false;  ///< it follows that event rather than being it
   std::vector<std::pair<std::int64_t, std::int64_t>> repeats;  ///< later steps, closed ranges
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "compare/extent.hpp"
 #include "compare/hash.hpp"
 #include "compare/words.hpp"
 
@@ -51,22 +52,22 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
   where.reference_event = scene.windows.reference->event(at.reference).position;
   where.candidate_event = scene.windows.candidate->event(at.candidate).position;
   where.order_event = scene.windows.reference->event(outer.reference).position;
-  return state.book.enter(
-      signature(kind, scene, event, distinction), where, distinction.once_per_step, [&] {
-        Record record;
-        record.ranks = scene.ranks;
-        record.finding = describe(kind, scene, at);
-        record.order_event = where.order_event;
-        record.lane_order = lane_order(scene.lanes.reference, event);
-        add_common_evidence(record, scene, at);
-        fill(record);
-        return record;
-      });
+  return state.book.enter(signature(kind, scene, event, distinction), where,
+                          distinction.once_per_step, [&] {
+                            Record record;
+                            record.ranks = scene.ranks;
+                            record.finding = describe(kind, scene, at);
+                            record.order_event = where.order_event;
+                            record.lane_order = lane_order(scene.lanes.reference, event);
+                            add_common_evidence(record, scene, at);
+                            fill(record);
+                            return record;
+                          });
 }
 
 Source enter_alone(RankState& state, const Scene& scene, EventPair at,
-                   std::optional<std::uint64_t> order_event,
-                   const Distinction& distinction, const std::function<void(Record&)>& fill) {
+                   std::optional<std::uint64_t> order_event, const Distinction& distinction,
+                   const std::function<void(Record&)>& fill) {
   const Event& event = named_event(scene, at);
   const bool in_reference = at.reference != kNoIndex;
   Source where;
@@ -77,15 +78,15 @@ Source enter_alone(RankState& state, const Scene& scene, EventPair at,
   where.order_event = order_event.value_or(0);
   where.follows = !in_reference && order_event.has_value();
   return state.book.enter(
-      signature(FindingKind::sequence, scene, event, distinction), where,
-      distinction.once_per_step, [&] {
+      signature(FindingKind::sequence, scene, event, distinction), where, distinction.once_per_step,
+      [&] {
         Record record;
         record.ranks = scene.ranks;
         record.finding = describe(FindingKind::sequence, scene, at);
         record.order_event = where.order_event;
         record.after_order_event = where.follows;
-        record.lane_order = lane_order(
-            in_reference ? scene.lanes.reference : scene.lanes.candidate, event);
+        record.lane_order =
+            lane_order(in_reference ? scene.lanes.reference : scene.lanes.candidate, event);
         add_common_evidence(record, scene, at);
         fill(record);
         return record;
@@ -93,20 +94,39 @@ Source enter_alone(RankState& state, const Scene& scene, EventPair at,
 }
 
 std::string writer_words(const Scene& scene, Side side, const Slot& slot) {
-  const HeldEvent writer = find_event(*on(scene.runs, side), on(scene.ranks, side),
-                                      {slot.writer_lane, slot.writer});
+  const HeldEvent writer =
+      find_event(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
   if (writer.event == nullptr) return {};
   return "last written by " + event_words(*writer.event, writer.block->step);
 }
 
 std::optional<Geometry> written_as(const Scene& scene, Side side, const Slot& slot) {
-  const HeldEvent writer = find_event(*on(scene.runs, side), on(scene.ranks, side),
-                                      {slot.writer_lane, slot.writer});
+  const HeldEvent writer =
+      find_event(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
   if (writer.event == nullptr) return std::nullopt;
   for (const Slot& written : writer.event->slots)
     if (written.role != Role::input && written.storage == slot.storage &&
         written.geometry != nullptr)
       return *written.geometry;
+  return std::nullopt;
+}
+
+std::optional<Slot> last_write(const Scene& scene, Side side, const Slot& slot) {
+  const Extent read = extent(slot);
+  if (slot.storage == kNone || !read.without_gaps) return std::nullopt;
+  const HeldEvent writer =
+      find_event(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
+  if (writer.event == nullptr) return std::nullopt;
+  for (const Slot& written : writer.event->slots) {
+    if (written.role == Role::input || written.storage != slot.storage ||
+        written.geometry == nullptr || written.geometry->dtype != slot.geometry->dtype ||
+        extent(written) != read)
+      continue;
+    Slot found = written;
+    found.geometry = nullptr;
+    found.name = {};
+    return found;
+  }
   return std::nullopt;
 }
 
@@ -121,8 +141,8 @@ std::string factory_words(const Scene& scene, Side side, const Event& reader, co
     const Block block = run.block(rank, lane, *last - back);
     for (const Event& event : block.events) {
       if (!(event.flags & event_flag::factory) || event.position >= reader.position) continue;
-      const bool hands_out = std::any_of(
-          event.slots.begin(), event.slots.end(), [&](const Slot& given) {
+      const bool hands_out =
+          std::any_of(event.slots.begin(), event.slots.end(), [&](const Slot& given) {
             return given.role == Role::output && given.storage == slot.storage;
           });
       if (hands_out) return event_words(event, block.step);

@@ -27,7 +27,8 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
 /// The same for events that only one run has: `order_event` is the position they take, their own or
 /// that of the partner before them; empty where there was none yet.
 Source enter_alone(RankState& state, const Scene& scene, EventPair at,
-                   std::optional<std::uint64_t> order_event, const Distinction& distinction, const std::function<void(Record&)>& fill);
+                   std::optional<std::uint64_t> order_event, const Distinction& distinction,
+                   const std::function<void(Record&)>& fill);
 
 /// "last written by aten::add_ at event 12 (step 3)" for what a slot reads, or "" where no recorded
 /// op wrote it.
@@ -35,6 +36,10 @@ Source enter_alone(RankState& state, const Scene& scene, EventPair at,
 
 /// How the last recorded write saw the memory that a slot reads.
 [[nodiscard]] std::optional<Geometry> written_as(const Scene& scene, Side side, const Slot& slot);
+
+/// What the last recorded write left of exactly the memory that a slot reads, without gaps; empty
+/// where that write covered other bytes. Its digest is comparable, its views are not valid.
+[[nodiscard]] std::optional<Slot> last_write(const Scene& scene, Side side, const Slot& slot);
 
 /// "aten::empty at event 7 (step 0)": the op that handed out uninitialised memory; "" if it is not
 /// found among the blocks before the reader.

@@ -38,11 +38,10 @@ namespace {
 
 }  // namespace
 
-LaneComparison::LaneComparison(RankState& state, const Both<std::optional<Lane>>& lanes)
-    : state_(state), walk_(state.runs, state.ranks, lanes), judge_(state) {}
+LaneComparison::LaneComparison(RankState& state, const Both<std::optional<Lane>>& lanes, Join join)
+    : state_(state), walk_(state.runs, state.ranks, lanes), judge_(state), join_(std::move(join)) {}
 
-void LaneComparison::begin_step(std::int64_t step, std::int64_t candidate_step,
-                                ForwardId forward) {
+void LaneComparison::begin_step(std::int64_t step, std::int64_t candidate_step, ForwardId forward) {
   const std::uint64_t given_up = walk_.given_up();
   walk_.begin(step, candidate_step, std::move(forward));
   state_.totals.given_up += walk_.given_up() - given_up;
@@ -63,7 +62,7 @@ bool LaneComparison::advance(const Ensure& ensure) {
   }
   busy_ = true;
   const Entry entry = walk_.current();
-  if (ensure) ensure_inputs(entry, ensure);
+  if (ensure || join_) ensure_inputs(entry, ensure);
   const Scene scene = walk_.scene();
   const EventPair at = walk_.events_of(entry);
   if (entry.aligned())
@@ -84,10 +83,16 @@ void LaneComparison::ensure_inputs(const Entry& entry, const Ensure& ensure) con
     const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
     if (index == kNoIndex) continue;
     for (const Slot& slot : on(scene.windows, side)->event(index).slots)
-      if (slot.role == Role::input && slot.writer != kNone &&
+      if (ensure && slot.role == Role::input && slot.writer != kNone &&
           slot.writer_lane != on(scene.lanes, side).id)
         ensure(side, slot.writer_lane, slot.writer);
   }
+  if (!join_ || !entry.aligned()) return;
+  const auto left = scene.windows.reference->event(at.reference).slots;
+  const auto right = scene.windows.candidate->event(at.candidate).slots;
+  for (std::size_t k = 0; k < std::min(left.size(), right.size()); ++k)
+    if (left[k].role == Role::input && right[k].role == Role::input)
+      join_({left[k].writer_lane, left[k].writer}, {right[k].writer_lane, right[k].writer});
 }
 
 bool LaneComparison::ignored(const Event& event) const {
@@ -120,18 +125,7 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
     return;
   }
   const std::size_t records = state_.book.records().size();
-  const Judgement judgement =
-      boundary ? judge_.judge_boundary(scene, at) : judge_.judge(scene, at);
-  ++totals.coverage.aligned;
-  if (!boundary) {
-    totals.coverage.aligned += judge_.inside().pairs().size();
-    totals.coverage.only_reference += judge_.inside().alone().reference.size();
-    totals.coverage.only_candidate += judge_.inside().alone().candidate.size();
-  }
-  if (judgement.outcome == Outcome::propagated) {
-    ++totals.propagated.events;
-    if (scene.step != kSetup) add_step(totals.propagated.steps, scene.step);
-  }
+  const Judgement judgement = boundary ? judge_.judge_boundary(scene, at) : judge_.judge(scene, at);
   watch_.passed(state_.book, op, is_anchor(reference), judgement.differs, judgement.compared);
   if (!op) return;
   const std::uint64_t occurrence = state_.history.occurrence(identity(reference), scene.step);
@@ -149,15 +143,15 @@ void LaneComparison::add_history(const Event& event, std::uint64_t occurrence,
   const History::Past* past = state_.history.past(occurrence);
   if (new_records == records.size() || past == nullptr || past->broken || past->first == kSetup)
     return;
-  const auto words = past->steps == static_cast<std::uint64_t>(past->last - past->first) + 1
-                         ? steps_words({{past->first, past->last}})
-                         : fmt::format("{} steps between {} and {}", past->steps, past->first,
-                                       past->last);
+  const auto words =
+      past->steps == static_cast<std::uint64_t>(past->last - past->first) + 1
+          ? steps_words({{past->first, past->last}})
+          : fmt::format("{} steps between {} and {}", past->steps, past->first, past->last);
   for (std::size_t k = new_records; k < records.size(); ++k) {
     Record& record = records[k];
     const FindingKind kind = record.finding.kind;
-    if (!record.listed || (kind != FindingKind::origin && kind != FindingKind::arguments &&
-                           kind != FindingKind::rng))
+    if (!record.listed ||
+        (kind != FindingKind::origin && kind != FindingKind::arguments && kind != FindingKind::rng))
       continue;
     record.finding.notes.push_back(
         record.finding.op == event.op
@@ -247,8 +241,8 @@ LaneComparison::Stretch LaneComparison::stretch(const Scene& scene) const {
     const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
     const Event& event = window.event(index);
     if (event.kind != EventKind::op || ignored(event)) continue;
-    std::uint32_t& first = side == Side::reference ? result.first.reference
-                                                   : result.first.candidate;
+    std::uint32_t& first =
+        side == Side::reference ? result.first.reference : result.first.candidate;
     if (first == kNoIndex) first = index;
     on(result.ops, side).emplace_back(event.op);
     for (const Slot& slot : event.slots)
@@ -309,8 +303,8 @@ bool LaneComparison::report_missing_steps(Side side, std::int64_t step,
                       side == Side::reference ? std::optional(event.position) : last_position_, {},
                       [&](Record& record) {
                         record.evidence.missing_steps = true;
-                        record.finding.notes.push_back(fmt::format(
-                            "the {} goes on where the other run ends", name(side)));
+                        record.finding.notes.push_back(
+                            fmt::format("the {} goes on where the other run ends", name(side)));
                       });
     return true;
   }

@@ -19,11 +19,15 @@ namespace ulpscope::comparison {
 /// that is about to be compared reads what was written there.
 using Ensure = std::function<void(Side, std::uint32_t lane, std::uint64_t position)>;
 
+/// Says that the same input of the same op was written at these places.
+using Join = std::function<void(EventPlace reference, EventPlace candidate)>;
+
 /// Compares one lane of both runs, step by step, entry by entry. Either run may lack the lane: what
 /// the other has there stands alone.
 class LaneComparison {
  public:
-  LaneComparison(RankState& state, const Both<std::optional<Lane>>& lanes);
+  /// `join` may be empty: no lane shares its work among threads.
+  LaneComparison(RankState& state, const Both<std::optional<Lane>>& lanes, Join join);
 
   [[nodiscard]] LaneWalk& walk() noexcept { return walk_; }
   [[nodiscard]] const LaneWalk& walk() const noexcept { return walk_; }
@@ -74,8 +78,9 @@ class LaneComparison {
   LaneWalk walk_;
   OpJudge judge_;
   SequenceWatch watch_;
+  Join join_;
   bool busy_ = false;
-  std::size_t alone_until_ = 0;         ///< entries up to here belong to a finding already
+  std::size_t alone_until_ = 0;  ///< entries up to here belong to a finding already
   Source alone_source_;
   std::optional<std::uint64_t> last_position_;  ///< of the last partner in the reference lane
   std::uint64_t generation_ = 0;

@@ -138,8 +138,7 @@ Scene LaneWalk::scene() const {
   Scene scene;
   scene.runs = runs_;
   scene.ranks = ranks_;
-  for (const Side side : kSides)
-    on(scene.lanes, side) = on(lanes_, side).value_or(Lane{});
+  for (const Side side : kSides) on(scene.lanes, side) = on(lanes_, side).value_or(Lane{});
   scene.windows = {windows_.reference.get(), windows_.candidate.get()};
   scene.step = step_.reference;
   scene.candidate_step = step_.candidate;

@@ -83,10 +83,9 @@ void compare_by_id(const Event& reference, const Event& candidate, std::vector<S
 
 void compare_slots(const Event& reference, const Event& candidate, std::vector<SlotPair>& slots) {
   slots.clear();
-  const bool in_parallel =
-      std::equal(reference.slots.begin(), reference.slots.end(), candidate.slots.begin(),
-                 candidate.slots.end(),
-                 [](const Slot& a, const Slot& b) { return slot_id(a) == slot_id(b); });
+  const bool in_parallel = std::equal(
+      reference.slots.begin(), reference.slots.end(), candidate.slots.begin(),
+      candidate.slots.end(), [](const Slot& a, const Slot& b) { return slot_id(a) == slot_id(b); });
   if (!in_parallel) return compare_by_id(reference, candidate, slots);
   for (std::size_t k = 0; k < reference.slots.size(); ++k) {
     const Slot& a = reference.slots[k];
@@ -109,9 +108,9 @@ ArgumentDifferences compare_arguments(const Event& reference, const Event& candi
     });
   };
   const auto enter = [&](const Argument& argument, ArgumentReport report) {
-    auto& list = argument.result                              ? differences.results
+    auto& list = argument.result                                     ? differences.results
                  : is_placement(reference, candidate, argument.name) ? differences.placement
-                                                              : differences.values;
+                                                                     : differences.values;
     list.push_back(std::move(report));
   };
   for (const Argument& argument : left) {
@@ -136,8 +135,8 @@ void InsideComparison::compare(const Window& reference, const Window& candidate,
   const std::uint32_t count = reference.end(outer.reference) - outer.reference;
   bool in_parallel = count == candidate.end(outer.candidate) - outer.candidate;
   for (std::uint32_t k = 1; in_parallel && k < count; ++k)
-    in_parallel = same_event_inside(reference, outer.reference + k, candidate, outer.candidate + k,
-                                    outer);
+    in_parallel =
+        same_event_inside(reference, outer.reference + k, candidate, outer.candidate + k, outer);
   if (in_parallel) {
     for (std::uint32_t k = 1; k < count; ++k)
       pairs_.push_back({outer.reference + k, outer.candidate + k});
@@ -172,8 +171,8 @@ bool same_inputs(const Event& reference, const Event& candidate) {
   compare_slots(reference, candidate, slots);
   for (const SlotPair& slot : slots) {
     if (slot.role() != Role::input || !is_difference(slot.match)) continue;
-    const std::uint32_t flags = (slot.reference ? slot.reference->flags : 0) |
-                                (slot.candidate ? slot.candidate->flags : 0);
+    const std::uint32_t flags =
+        (slot.reference ? slot.reference->flags : 0) | (slot.candidate ? slot.candidate->flags : 0);
     if (slot.match == Match::differs && (flags & slot_flag::uninitialised)) continue;
     return false;
   }
@@ -183,9 +182,10 @@ bool same_inputs(const Event& reference, const Event& candidate) {
 bool different_outputs(const Event& reference, const Event& candidate) {
   std::vector<SlotPair> slots;
   compare_slots(reference, candidate, slots);
-  return std::any_of(slots.begin(), slots.end(), [](const SlotPair& slot) {
-           return slot.role() != Role::input && is_difference(slot.match);
-         }) ||
+  return std::any_of(slots.begin(), slots.end(),
+                     [](const SlotPair& slot) {
+                       return slot.role() != Role::input && is_difference(slot.match);
+                     }) ||
          !compare_arguments(reference, candidate).results.empty();
 }
 

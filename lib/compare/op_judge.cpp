@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <string_view>
 
 #include "compare/hash.hpp"
@@ -19,27 +20,12 @@ namespace {
   return (flags_of(slot.reference) | flags_of(slot.candidate)) & flag;
 }
 
-[[nodiscard]] bool both(const SlotPair& slot, std::uint32_t flag) noexcept {
-  return flags_of(slot.reference) & flags_of(slot.candidate) & flag;
-}
-
 /// A number whose text is short was written by a person; one with all its digits was computed.
 [[nodiscard]] bool looks_computed(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   constexpr std::size_t kComputedLength = 12;
-  return error == std::errc{} && end == text.data() + text.size() &&
-         text.size() >= kComputedLength;
-}
-
-[[nodiscard]] FindingKind kind_of_fresh(const SlotPair& slot) {
-  if (slot.match == Match::metadata) return FindingKind::metadata;
-  if (either(slot, slot_flag::changed))
-    return both(slot, slot_flag::changed) ? FindingKind::data : FindingKind::write;
-  const bool named = either(slot, slot_flag::parameter | slot_flag::buffer) ||
-                     !slot.reference->name.empty() || !slot.candidate->name.empty();
-  if (either(slot, slot_flag::unproduced) && named) return FindingKind::parameter;
-  return FindingKind::data;
+  return error == std::errc{} && end == text.data() + text.size() && text.size() >= kComputedLength;
 }
 
 /// Inputs that differ, as a key: which arguments they are.
@@ -124,7 +110,19 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
     state_.numbers.differ(result.reference.value_or(""), result.candidate.value_or(""));
   note_placement();
   spread();
+  Coverage& coverage = state_.totals.coverage;
+  coverage.aligned += inside_.pairs().size();
+  coverage.only_reference += inside_.alone().reference.size();
+  coverage.only_candidate += inside_.alone().candidate.size();
+  count_event();
   return judgement_;
+}
+
+void OpJudge::count_event() {
+  ++state_.totals.coverage.aligned;
+  if (judgement_.outcome != Outcome::propagated) return;
+  ++state_.totals.propagated.events;
+  if (scene_.step != kSetup) add_step(state_.totals.propagated.steps, scene_.step);
 }
 
 Judgement OpJudge::judge_boundary(const Scene& scene, EventPair at) {
@@ -138,7 +136,8 @@ Judgement OpJudge::judge_boundary(const Scene& scene, EventPair at) {
       // What a scope read may have been written since by the ops inside; what it leaves was not.
       fresh.push_back(&slot);
   }
-  enter_each_kind(std::move(fresh));
+  enter_each_kind(fresh);
+  count_event();
   return judgement_;
 }
 
@@ -218,8 +217,8 @@ void OpJudge::judge_rng() {
   const Event& a = reference.event(shifted.reference);
   RngTracker::Stream& stream = state_.rng.stream(a);
   if (stream.shifted) return propagated(stream.source);
-  stream.source = enter_finding(
-      state_, FindingKind::rng, scene_, shifted, at_, {}, [&](Record& record) {
+  stream.source =
+      enter_finding(state_, FindingKind::rng, scene_, shifted, at_, {}, [&](Record& record) {
         record.evidence.seeded_lanes_share = shares_generator(a);
         record.evidence.draws = stream.draws;
         record.evidence.more_draws = stream.more_draws;
@@ -253,8 +252,7 @@ bool OpJudge::shares_generator(const Event& seeded) const {
 std::optional<Source> OpJudge::known_difference(const SlotPair& slot) {
   std::optional<Source> source;
   if (slot.reference) source = state_.taint.reference.find(*slot.reference, scene_.step);
-  if (!source && slot.candidate)
-    source = state_.taint.candidate.find(*slot.candidate, scene_.step);
+  if (!source && slot.candidate) source = state_.taint.candidate.find(*slot.candidate, scene_.step);
   return source;
 }
 
@@ -270,25 +268,40 @@ void OpJudge::judge_inputs() {
       fresh.push_back(&slot);
     }
   }
-  enter_each_kind(std::move(fresh));
+  enter_each_kind(fresh);
 }
 
-void OpJudge::enter_each_kind(std::vector<const SlotPair*> fresh) {
-  while (!fresh.empty()) {
-    const FindingKind kind = kind_of_fresh(*fresh.front());
-    std::vector<const SlotPair*> of_kind;
-    std::erase_if(fresh, [&](const SlotPair* slot) {
-      if (kind_of_fresh(*slot) != kind) return false;
-      of_kind.push_back(slot);
-      return true;
-    });
-    enter_fresh(kind, of_kind);
-  }
+void OpJudge::enter_each_kind(const std::vector<const SlotPair*>& fresh) {
+  std::map<FindingKind, std::vector<const SlotPair*>> kinds;
+  for (const SlotPair* slot : fresh) kinds[kind_of_fresh(*slot)].push_back(slot);
+  for (const auto& [kind, slots] : kinds) enter_fresh(kind, slots);
+}
+
+/// Whether content is not what the last recorded write left. Memory may be read through another
+/// view than it was written, without the recorder comparing the two.
+bool OpJudge::was_changed(Side side, const Slot& slot) const {
+  if (slot.flags & slot_flag::changed) return true;
+  if (slot.flags & (slot_flag::unproduced | slot_flag::uninitialised)) return false;
+  const std::optional<Slot> written = last_write(scene_, side, slot);
+  return written && !(written->flags & (slot_flag::no_digest | slot_flag::uninitialised)) &&
+         written->digest != slot.digest;
+}
+
+FindingKind OpJudge::kind_of_fresh(const SlotPair& slot) const {
+  if (slot.match == Match::metadata) return FindingKind::metadata;
+  const bool left = was_changed(Side::reference, *slot.reference);
+  const bool right = was_changed(Side::candidate, *slot.candidate);
+  if (left != right) return FindingKind::write;
+  if (left) return FindingKind::data;
+  const bool named = either(slot, slot_flag::parameter | slot_flag::buffer) ||
+                     !slot.reference->name.empty() || !slot.candidate->name.empty();
+  if (either(slot, slot_flag::unproduced) && named) return FindingKind::parameter;
+  return FindingKind::data;
 }
 
 void OpJudge::enter_fresh(FindingKind kind, const std::vector<const SlotPair*>& fresh) {
-  const Source source = enter_finding(
-      state_, kind, scene_, at_, at_, {slots_key(fresh)}, [&](Record& record) {
+  const Source source =
+      enter_finding(state_, kind, scene_, at_, at_, {slots_key(fresh)}, [&](Record& record) {
         add_tensors(record, slots_);
         for (const SlotPair* slot : fresh) describe_fresh(record, kind, *slot);
       });
@@ -326,30 +339,30 @@ void OpJudge::describe_fresh(Record& record, FindingKind kind, const SlotPair& s
   }
   if (kind == FindingKind::write) {
     const Side side =
-        slot.reference->flags & slot_flag::changed ? Side::reference : Side::candidate;
+        was_changed(Side::reference, *slot.reference) ? Side::reference : Side::candidate;
     evidence.written_as.reference = written_as(scene_, Side::reference, *slot.reference);
     evidence.written_as.candidate = written_as(scene_, Side::candidate, *slot.candidate);
     const std::string writer = writers(side);
     notes.push_back(fmt::format("{} changed in the {} since its last recorded write{}", called,
                                 comparison::name(side), writer.empty() ? "" : " (" + writer + ")"));
-    notes.push_back(fmt::format("{} is the first op that reads it since",
-                                event(Side::reference).op));
+    notes.push_back(
+        fmt::format("{} is the first op that reads it since", event(Side::reference).op));
     return;
   }
-  if (either(slot, slot_flag::changed)) {
+  if (was_changed(Side::reference, *slot.reference)) {
     evidence.changed_in_both = true;
     notes.push_back(fmt::format("{} was written outside of recorded ops in both runs", called));
     return;
   }
   if (either(slot, slot_flag::uninitialised)) {
     evidence.uninitialised = true;
-    const Side side = slot.reference->flags & slot_flag::uninitialised ? Side::reference
-                                                                       : Side::candidate;
-    evidence.factory = factory_words(
-        scene_, side, event(side), side == Side::reference ? *slot.reference : *slot.candidate);
-    notes.push_back(fmt::format(
-        "{} reads memory that no recorded op wrote{}", called,
-        evidence.factory.empty() ? "" : ", handed out by " + evidence.factory));
+    const Side side =
+        slot.reference->flags & slot_flag::uninitialised ? Side::reference : Side::candidate;
+    evidence.factory = factory_words(scene_, side, event(side),
+                                     side == Side::reference ? *slot.reference : *slot.candidate);
+    notes.push_back(
+        fmt::format("{} reads memory that no recorded op wrote{}", called,
+                    evidence.factory.empty() ? "" : ", handed out by " + evidence.factory));
     return;
   }
   if (either(slot, slot_flag::unproduced)) {
@@ -367,9 +380,9 @@ bool OpJudge::derived(const ArgumentReport& argument) const {
 }
 
 std::optional<Both<std::string>> OpJudge::numbers_of(const SlotPair& slot) const {
-  const auto bytes = tensor_bytes(scene_.runs, scene_.ranks,
-                                  {slot.reference->digest, slot.candidate->digest},
-                                  {*slot.reference->geometry, *slot.candidate->geometry});
+  const auto bytes =
+      tensor_bytes(scene_.runs, scene_.ranks, {slot.reference->digest, slot.candidate->digest},
+                   {*slot.reference->geometry, *slot.candidate->geometry});
   if (!bytes) return std::nullopt;
   const Difference apart = difference(bytes->dtype, bytes->shape, bytes->strides,
                                       bytes->bytes.reference, bytes->bytes.candidate);
@@ -410,9 +423,7 @@ void OpJudge::judge_arguments() {
   }
   KeyHash texts;
   for (const ArgumentReport& report : reports)
-    texts.add(report.name)
-        .add(report.reference.value_or(""))
-        .add(report.candidate.value_or(""));
+    texts.add(report.name).add(report.reference.value_or("")).add(report.candidate.value_or(""));
   const bool in_optimizer = event(Side::reference).flags & event_flag::in_optimizer;
   found(enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
                       {texts.value(), !in_optimizer}, [&](Record& record) {
@@ -438,29 +449,28 @@ void OpJudge::judge_outputs() {
   const bool differs = std::any_of(slots_.begin(), slots_.end(), [](const SlotPair& slot) {
     return slot.role() != Role::input && slot.match == Match::differs;
   });
-  const bool threw = (event(Side::reference).flags ^ event(Side::candidate).flags) &
-                     event_flag::threw;
+  const bool threw =
+      (event(Side::reference).flags ^ event(Side::candidate).flags) & event_flag::threw;
   if (!differs && !threw && arguments_.results.empty()) return;
 
   const Origin origin = find_origin(*scene_.windows.reference, *scene_.windows.candidate, at_);
-  found(enter_finding(
-      state_, FindingKind::origin, scene_, origin.at, at_, {}, [&](Record& record) {
-        record.evidence.inside_differs = origin.inside_differs;
-        record.finding.arguments = arguments_.results;
-        if (origin.at.reference == at_.reference) {
-          add_tensors(record, slots_);
-        } else {
-          compare_slots(scene_.windows.reference->event(origin.at.reference),
-                        scene_.windows.candidate->event(origin.at.candidate), inner_slots_);
-          add_tensors(record, inner_slots_);
-        }
-        if (threw) {
-          const Side side = event(Side::reference).flags & event_flag::threw ? Side::reference
-                                                                             : Side::candidate;
-          record.finding.notes.push_back(
-              fmt::format("the op ended with an exception in the {}", comparison::name(side)));
-        }
-      }));
+  found(enter_finding(state_, FindingKind::origin, scene_, origin.at, at_, {}, [&](Record& record) {
+    record.evidence.inside_differs = origin.inside_differs;
+    record.finding.arguments = arguments_.results;
+    if (origin.at.reference == at_.reference) {
+      add_tensors(record, slots_);
+    } else {
+      compare_slots(scene_.windows.reference->event(origin.at.reference),
+                    scene_.windows.candidate->event(origin.at.candidate), inner_slots_);
+      add_tensors(record, inner_slots_);
+    }
+    if (threw) {
+      const Side side =
+          event(Side::reference).flags & event_flag::threw ? Side::reference : Side::candidate;
+      record.finding.notes.push_back(
+          fmt::format("the op ended with an exception in the {}", comparison::name(side)));
+    }
+  }));
 }
 
 /// What differs only inside is kept back until its effect is read: the op's own results are equal.
@@ -477,19 +487,19 @@ void OpJudge::judge_inside() {
   Origin origin{at_, true};
   if (first.reference != kNoIndex && first.reference != at_.reference)
     origin = find_origin(reference, candidate, first);
-  source_ = enter_finding(
-      state_, FindingKind::origin, scene_, origin.at, at_, {KeyHash().add("inside").value()},
-      [&](Record& record) {
-        record.listed = false;
-        record.finding.diverges = false;
-        record.evidence.inside_differs = origin.inside_differs;
-        compare_slots(reference.event(origin.at.reference),
-                      candidate.event(origin.at.candidate), inner_slots_);
-        add_tensors(record, inner_slots_);
-        record.finding.notes.push_back(
-            fmt::format("the results of {} itself are equal; what it kept aside is read later",
-                        event(Side::reference).op));
-      });
+  source_ =
+      enter_finding(state_, FindingKind::origin, scene_, origin.at, at_,
+                    {KeyHash().add("inside").value()}, [&](Record& record) {
+                      record.listed = false;
+                      record.finding.diverges = false;
+                      record.evidence.inside_differs = origin.inside_differs;
+                      compare_slots(reference.event(origin.at.reference),
+                                    candidate.event(origin.at.candidate), inner_slots_);
+                      add_tensors(record, inner_slots_);
+                      record.finding.notes.push_back(fmt::format(
+                          "the results of {} itself are equal; what it kept aside is read later",
+                          event(Side::reference).op));
+                    });
 }
 
 void OpJudge::spread_slot(const Slot* reference, const Slot* candidate, Match match) {

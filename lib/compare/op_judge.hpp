@@ -36,15 +36,13 @@ class OpJudge {
   /// what parted is one of the ops.
   [[nodiscard]] Judgement judge_boundary(const Scene& scene, EventPair at);
 
-  /// What ran inside the ops that were judged last.
-  [[nodiscard]] const InsideComparison& inside() const noexcept { return inside_; }
-
   /// An op that only `side` has: what it writes differs from now on, because of `source`.
   void write_alone(const Scene& scene, Side side, std::uint32_t event, const Source& source);
 
  private:
   void begin(const Scene& scene, EventPair at);
   void count_values();
+  void count_event();
   void judge_rng();
   void judge_inputs();
   void judge_arguments();
@@ -61,7 +59,9 @@ class OpJudge {
   [[nodiscard]] std::optional<Source> known_difference(const SlotPair& slot);
   [[nodiscard]] bool derived(const ArgumentReport& argument) const;
   [[nodiscard]] bool shares_generator(const Event& seeded) const;
-  void enter_each_kind(std::vector<const SlotPair*> fresh);
+  [[nodiscard]] bool was_changed(Side side, const Slot& slot) const;
+  [[nodiscard]] FindingKind kind_of_fresh(const SlotPair& slot) const;
+  void enter_each_kind(const std::vector<const SlotPair*>& fresh);
   void enter_fresh(FindingKind kind, const std::vector<const SlotPair*>& fresh);
   void describe_fresh(Record& record, FindingKind kind, const SlotPair& slot) const;
   [[nodiscard]] std::optional<Both<std::string>> numbers_of(const SlotPair& slot) const;

@@ -18,35 +18,38 @@ RankComparison::RankComparison(const Run& reference, const Run& candidate,
 }
 
 void RankComparison::pair_lanes() {
-  const std::vector<Lane> left = state_.runs.reference->lanes(state_.ranks.reference);
-  const std::vector<Lane> right = state_.runs.candidate->lanes(state_.ranks.candidate);
-  const auto same = [](const Lane& a, const Lane& b) {
-    return a.role == b.role && a.ordinal == b.ordinal;
-  };
-  const auto alone = [&](const Lane& lane, Side side) {
-    if (lane.events == 0) return;
-    unseen_.push_back(fmt::format("only the {} has the {} (thread {}, {})", name(side),
-                                  lane_words(lane, Event{}), lane.thread_name,
-                                  counted(lane.events, "event")));
-  };
-  for (const Lane& lane : left) {
-    const auto partner = std::find_if(right.begin(), right.end(),
-                                      [&](const Lane& other) { return same(lane, other); });
-    Both<std::optional<Lane>> pair{lane, std::nullopt};
-    if (partner != right.end())
-      pair.candidate = *partner;
-    else
-      alone(lane, Side::reference);
-    lanes_.push_back(std::make_unique<LaneComparison>(state_, pair));
+  Both<std::vector<Lane>> lanes;
+  Both<std::vector<Lane>> workers;
+  for (const Side side : kSides)
+    for (const Lane& lane : on(state_.runs, side)->lanes(on(state_.ranks, side)))
+      on(lane.role == LaneRole::main || lane.role == LaneRole::autograd ? lanes : workers, side)
+          .push_back(lane);
+  Join join;
+  if (!workers.reference.empty() || !workers.candidate.empty()) {
+    workers_ = std::make_unique<WorkerPool>(state_, workers);
+    join = [this](EventPlace a, EventPlace b) { workers_->join(a, b); };
   }
-  for (const Lane& lane : right) {
-    if (std::any_of(left.begin(), left.end(),
-                    [&](const Lane& other) { return same(lane, other); }))
-      continue;
-    alone(lane, Side::candidate);
-    lanes_.push_back(std::make_unique<LaneComparison>(
-        state_, Both<std::optional<Lane>>{std::nullopt, lane}));
+  const auto find = [](const std::vector<Lane>& among, const Lane& wanted) {
+    return std::find_if(among.begin(), among.end(), [&](const Lane& lane) {
+      return lane.role == wanted.role && lane.ordinal == wanted.ordinal;
+    });
+  };
+  const auto add = [&](const Both<std::optional<Lane>>& pair) {
+    lanes_.push_back(std::make_unique<LaneComparison>(state_, pair, join));
+    if (pair.reference && pair.candidate) return;
+    const Lane& lane = pair.reference ? *pair.reference : *pair.candidate;
+    if (lane.events > 0)
+      unseen_.push_back(fmt::format("only the {} has the {} lane (thread {}, {})",
+                                    name(pair.reference ? Side::reference : Side::candidate),
+                                    lane_words(lane, Event{}), lane.thread_name,
+                                    counted(lane.events, "event")));
+  };
+  for (const Lane& lane : lanes.reference) {
+    const auto partner = find(lanes.candidate, lane);
+    add({lane, partner == lanes.candidate.end() ? std::nullopt : std::optional(*partner)});
   }
+  for (const Lane& lane : lanes.candidate)
+    if (find(lanes.reference, lane) == lanes.reference.end()) add({std::nullopt, lane});
   const auto order = [](const std::unique_ptr<LaneComparison>& comparison) {
     const auto& lane = comparison->walk().lane(Side::reference);
     const Lane& known = lane ? *lane : *comparison->walk().lane(Side::candidate);
@@ -96,18 +99,27 @@ void RankComparison::pass_over(Side side, std::int64_t step) {
 void RankComparison::pass_over_shifted_start() {
   const std::int64_t offset = state_.options.step_offset;
   if (offset == 0) return;
-  const Both<std::int64_t> last{offset < 0 ? -offset - 1 : kSetup, offset > 0 ? offset - 1 : kSetup};
+  const Both<std::int64_t> last{offset < 0 ? -offset - 1 : kSetup,
+                                offset > 0 ? offset - 1 : kSetup};
   for (const Side side : kSides)
     for (const auto& lane : lanes_) lane->walk().skip(side, on(last, side));
-  unseen_.push_back(fmt::format(
-      "steps are shifted by {}: setup and the {}'s steps before {} are not compared", offset,
-      offset > 0 ? "candidate" : "reference", offset > 0 ? offset : -offset));
+  unseen_.push_back(
+      fmt::format("steps are shifted by {}: setup and the {}'s steps before {} are not compared",
+                  offset, offset > 0 ? "candidate" : "reference", offset > 0 ? offset : -offset));
 }
 
 void RankComparison::run() {
   pass_over_shifted_start();
+  compare_steps();
+  if (!workers_) return;
+  workers_->finish();
+  unseen_.insert(unseen_.end(), workers_->unseen().begin(), workers_->unseen().end());
+}
+
+void RankComparison::compare_steps() {
   while (const auto next = next_step()) {
-    const bool setup = next->step == kSetup && !is_over(Side::reference) && !is_over(Side::candidate);
+    const bool setup =
+        next->step == kSetup && !is_over(Side::reference) && !is_over(Side::candidate);
     if (setup || (next->has.reference && next->has.candidate)) {
       compare_step(next->step);
       continue;
@@ -118,8 +130,7 @@ void RankComparison::run() {
       end_with_extra_steps(side);
       return;
     }
-    unseen_.push_back(
-        fmt::format("only the {} has {}", name(side), step_words(next->step)));
+    unseen_.push_back(fmt::format("only the {} has {}", name(side), step_words(next->step)));
     ++skipped_steps_;
     pass_over(side, next->step);
   }
@@ -127,17 +138,16 @@ void RankComparison::run() {
 
 void RankComparison::compare_step(std::int64_t step) {
   state_.judge.begin_step(step);
-  if (step != kSetup) ++common_steps_;
+  if (workers_) workers_->read(step, to_candidate(step));
   for (const auto& lane : lanes_)
     lane->begin_step(step, to_candidate(step),
                      [this](Side side, std::uint32_t id, std::uint64_t position) {
                        return forward_number(side, id, position);
                      });
-  const Ensure order = lanes_.size() < 2
-                           ? Ensure{}
-                           : [this](Side side, std::uint32_t id, std::uint64_t position) {
-                               ensure(side, id, position);
-                             };
+  const Ensure order =
+      lanes_.size() < 2 ? Ensure{} : [this](Side side, std::uint32_t id, std::uint64_t position) {
+        ensure(side, id, position);
+      };
   for (const auto& lane : lanes_)
     while (lane->advance(order)) {
     }
@@ -169,8 +179,8 @@ std::uint64_t RankComparison::forward_number(Side side, std::uint32_t id,
   return 0;
 }
 
-/// Where everything before is equal, the missing steps are what parts the runs. Where it is not, the
-/// number of steps may follow from that.
+/// Where everything before is equal, the missing steps are what parts the runs. Where it is not,
+/// the number of steps may follow from that.
 void RankComparison::end_with_extra_steps(Side side) {
   bool entered = !state_.runs.reference->info().complete ||
                  !state_.runs.candidate->info().complete || state_.book.diverges();

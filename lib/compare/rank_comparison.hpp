@@ -8,6 +8,7 @@
 
 #include "compare/lane_comparison.hpp"
 #include "compare/rank_state.hpp"
+#include "compare/worker_pool.hpp"
 
 namespace ulpscope::comparison {
 
@@ -25,8 +26,6 @@ class RankComparison {
   [[nodiscard]] const Both<std::uint64_t>& extra_steps() const noexcept { return extra_steps_; }
   /// Steps inside the runs that only one of them recorded.
   [[nodiscard]] std::uint64_t skipped_steps() const noexcept { return skipped_steps_; }
-  /// Steps that both runs have.
-  [[nodiscard]] std::uint64_t common_steps() const noexcept { return common_steps_; }
   /// What could not be compared, in words.
   [[nodiscard]] const std::vector<std::string>& unseen() const noexcept { return unseen_; }
 
@@ -42,6 +41,7 @@ class RankComparison {
 
   void pair_lanes();
   void pass_over_shifted_start();
+  void compare_steps();
   void compare_step(std::int64_t step);
   void ensure(Side side, std::uint32_t lane, std::uint64_t position);
   [[nodiscard]] std::uint64_t forward_number(Side side, std::uint32_t lane,
@@ -50,10 +50,10 @@ class RankComparison {
   void end_with_extra_steps(Side side);
 
   RankState state_;
+  std::unique_ptr<WorkerPool> workers_;
   std::vector<std::unique_ptr<LaneComparison>> lanes_;
   Both<std::uint64_t> extra_steps_;
   std::uint64_t skipped_steps_ = 0;
-  std::uint64_t common_steps_ = 0;
   std::vector<std::string> unseen_;
 };
 

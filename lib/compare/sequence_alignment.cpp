@@ -39,8 +39,8 @@ class Aligner {
       : a_(a), b_(b), limits_(limits), a_values_(value_keys(a)), b_values_(value_keys(b)) {}
 
   [[nodiscard]] SequenceAlignment run() {
-    align_by_value({0, static_cast<std::uint32_t>(a_.size()), 0,
-                    static_cast<std::uint32_t>(b_.size())});
+    align_by_value(
+        {0, static_cast<std::uint32_t>(a_.size()), 0, static_cast<std::uint32_t>(b_.size())});
     std::sort(result_.pairs.begin(), result_.pairs.end());
     return std::move(result_);
   }
@@ -190,7 +190,8 @@ class Aligner {
     std::vector<std::int32_t> best((rows + 1) * width, 0);
     for (std::size_t i = rows; i-- > 0;) {
       for (std::size_t j = columns; j-- > 0;) {
-        const int w = weight(s.a + static_cast<std::uint32_t>(i), s.b + static_cast<std::uint32_t>(j));
+        const int w =
+            weight(s.a + static_cast<std::uint32_t>(i), s.b + static_cast<std::uint32_t>(j));
         std::int32_t value = std::max(best[(i + 1) * width + j], best[i * width + j + 1]);
         if (w > 0) value = std::max(value, best[(i + 1) * width + j + 1] + w);
         best[i * width + j] = value;
@@ -246,7 +247,8 @@ class Aligner {
       return furthest[static_cast<std::size_t>(k + offset)];
     };
     const auto same = [&](std::int64_t x, std::int64_t y) {
-      return same_structure(s.a + static_cast<std::uint32_t>(x), s.b + static_cast<std::uint32_t>(y));
+      return same_structure(s.a + static_cast<std::uint32_t>(x),
+                            s.b + static_cast<std::uint32_t>(y));
     };
     for (std::int64_t d = 0; d <= limit; ++d) {
       // Diagonals outside these bounds have left the rectangle.

@@ -24,8 +24,9 @@ struct SequenceAlignment {
 };
 
 struct AlignmentLimits {
-  std::size_t exact_cells = std::size_t{1} << 16;  ///< stretches up to this product are solved exactly
-  std::size_t differences = 2048;  ///< edits searched for in a longer stretch before giving up
+  std::size_t exact_cells = std::size_t{1}
+                            << 16;  ///< stretches up to this product are solved exactly
+  std::size_t differences = 2048;   ///< edits searched for in a longer stretch before giving up
 };
 
 /// Lines up two sequences: equal values first, unique elements next, then the shortest edit script.

@@ -26,10 +26,10 @@ namespace {
 /// A hash of the digests of the slots that `wanted` accepts and that hold comparable bytes.
 template <class Wanted>
 [[nodiscard]] std::uint64_t digest_key(const Event& event, Wanted wanted) {
-  constexpr std::uint32_t kMeaningless =
-      slot_flag::undefined | slot_flag::no_digest | slot_flag::view | slot_flag::handle |
-      slot_flag::opaque | slot_flag::overwritten | slot_flag::scratch | slot_flag::metadata_only |
-      slot_flag::uninitialised;
+  constexpr std::uint32_t kMeaningless = slot_flag::undefined | slot_flag::no_digest |
+                                         slot_flag::view | slot_flag::handle | slot_flag::opaque |
+                                         slot_flag::overwritten | slot_flag::scratch |
+                                         slot_flag::metadata_only | slot_flag::uninitialised;
   KeyHash hash;
   bool any = false;
   for (const Slot& slot : event.slots) {

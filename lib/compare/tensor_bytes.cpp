@@ -88,9 +88,8 @@ std::optional<TensorBytes> tensor_bytes(const Both<const Run*>& runs,
     on(result.bytes, side) = std::move(*content);
   }
   if (!same_memory_order(a, b))
-    result.bytes.candidate =
-        reordered(result.bytes.candidate, element, result.shape,
-                  packed_strides(b, result.shape), result.strides);
+    result.bytes.candidate = reordered(result.bytes.candidate, element, result.shape,
+                                       packed_strides(b, result.shape), result.strides);
   return result;
 }
 

@@ -101,7 +101,8 @@ Match match(const Slot& reference, const Slot& candidate) {
   if (reference.role != Role::input && (either & slot_flag::uninitialised))
     return Match::uninitialised;
   if (either & slot_flag::opaque) return Match::opaque;
-  if (either & slot_flag::no_digest) return both & slot_flag::no_digest ? Match::aside : Match::opaque;
+  if (either & slot_flag::no_digest)
+    return both & slot_flag::no_digest ? Match::aside : Match::opaque;
   if (std::find(a.sizes.begin(), a.sizes.end(), 0) != a.sizes.end()) return Match::equal;
   return match_digests(reference, candidate);
 }

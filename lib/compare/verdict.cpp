@@ -24,9 +24,10 @@ namespace {
 [[nodiscard]] Decision with_tolerance(const Outlook& outlook) {
   if (outlook.beyond_tolerance || outlook.judge.outside() > 0) return {Verdict::diverged, {}};
   if (outlook.judge.unknown() > 0)
-    return inconclusive(fmt::format("the bytes of {} that differ are not in both dumps, so the "
-                                    "tolerance cannot be checked (record with --level full)",
-                                    counted(outlook.judge.unknown(), "value")));
+    return inconclusive(
+        fmt::format("the bytes of {} that differ are not in both dumps, so the "
+                    "tolerance cannot be checked (record with --level full)",
+                    counted(outlook.judge.unknown(), "value")));
   return {Verdict::within, {}};
 }
 

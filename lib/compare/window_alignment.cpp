@@ -78,9 +78,9 @@ class RelaxedPass {
     std::vector<Entry> relaxed;
     if (!items.reference.empty() && !items.candidate.empty()) {
       const SequenceAlignment alignment = align(elements.reference, elements.candidate);
-      const auto partners = static_cast<std::size_t>(std::count_if(
-          alignment.pairs.begin(), alignment.pairs.end(),
-          [&](const auto& pair) { return !elements.reference[pair.first].marker; }));
+      const auto partners = static_cast<std::size_t>(
+          std::count_if(alignment.pairs.begin(), alignment.pairs.end(),
+                        [&](const auto& pair) { return !elements.reference[pair.first].marker; }));
       if (2 * partners >= std::min(ops.reference, ops.candidate))
         relaxed = entries_from(alignment.pairs, items.reference.size(), items.candidate.size());
     }
@@ -207,8 +207,8 @@ class WindowAligner {
     const auto count = static_cast<std::uint32_t>(window(side).items().size());
     result.reserve(count);
     for (std::uint32_t item = 0; item < count; ++item) {
-      const std::uint64_t tie = in_backward(event_of(side, item)) ? forward_number(side, item)
-                                                                  : on(partner_, side)[item];
+      const std::uint64_t tie =
+          in_backward(event_of(side, item)) ? forward_number(side, item) : on(partner_, side)[item];
       result.push_back(element(side, item, tie));
     }
     return result;

@@ -349,9 +349,11 @@ void Timeline::resolve_candidates(bool begins) {
   candidates_.clear();
 }
 
-/// The leader's end, or too much held: what comes next is not known, so what usually does is taken.
+/// The leader's end, or too much held: what comes next is not known. A forward whose optimizer has
+/// not stepped began a step if a backward pass followed; else the program only looked at its model.
 void Timeline::decide_what_is_left() {
-  resolve_candidates(expects_new_step());
+  const bool trains = reading_.known.empty() || reading_.backward_seen;
+  resolve_candidates(trains && expects_new_step());
   if (gap_) {
     resolve_gap(reading_.stretch == Stretch::after_backward ? Phase::optimizer : Phase::data);
   }

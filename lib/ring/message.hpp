@@ -67,7 +67,7 @@ struct EventRow {
   std::uint64_t position;
   std::uint64_t parent;
   std::uint64_t forward;
-  std::uint64_t epoch;   ///< process-wide clock: orders events of different lanes
+  std::uint64_t epoch;  ///< process-wide clock: orders events of different lanes
   std::uint64_t object;
   std::uint64_t rng_seed;
   std::uint64_t rng_before[2];
@@ -89,7 +89,7 @@ struct EventRow {
 struct SlotRow {
   std::uint64_t digest[2];
   std::uint64_t logical[2];
-  std::uint64_t value;    ///< equal ids: the same bytes by construction (same storage, same write)
+  std::uint64_t value;  ///< equal ids: the same bytes by construction (same storage, same write)
   std::uint64_t storage;
   std::uint64_t writer;
   std::uint32_t writer_lane;

@@ -166,8 +166,7 @@ class MemoryRun : public Run {
       for (const auto& from : copy.slots) {
         slots.push_back(from.slot);
         slots.back().name = from.name;
-        slots.back().geometry =
-            from.slot.flags & slot_flag::undefined ? nullptr : &from.geometry;
+        slots.back().geometry = from.slot.flags & slot_flag::undefined ? nullptr : &from.geometry;
       }
       Event event = copy.event;
       event.op = copy.op;
@@ -184,8 +183,8 @@ class MemoryRun : public Run {
     result.storage = data;
     return result;
   }
-  [[nodiscard]] std::optional<std::vector<std::byte>> content(
-      std::uint32_t, const Digest& digest) const override {
+  [[nodiscard]] std::optional<std::vector<std::byte>> content(std::uint32_t,
+                                                              const Digest& digest) const override {
     const auto at = contents.find(digest);
     if (at == contents.end()) return std::nullopt;
     return at->second;
@@ -326,6 +325,12 @@ class RunBuilder {
     drawn_ += count;
     return *this;
   }
+  /// Numbers drawn since the seed was set.
+  [[nodiscard]] std::uint64_t drawn() const noexcept { return drawn_; }
+  /// A text that changes with a tensor's bytes.
+  [[nodiscard]] std::string content_words(const Tensor& tensor) const {
+    return to_string(digest(storages_.at(tensor.storage).bytes));
+  }
   RunBuilder& environment(std::string key, std::string value) {
     run_->settings.push_back({step_, std::move(key), std::move(value)});
     return *this;
@@ -376,11 +381,12 @@ class RunBuilder {
     storages_.at(tensor.storage).name = std::move(name);
     storages_.at(tensor.storage).flags |= flags;
   }
-  /// The program writes behind the recorder's back.
-  void overwrite(const Tensor& tensor, const Values& values) {
+  /// The program writes behind the recorder's back. The next read is flagged as changed unless it
+  /// goes `unnoticed`, as where a recorder never saw that view of the memory before.
+  void overwrite(const Tensor& tensor, const Values& values, bool unnoticed = false) {
     auto& storage = storages_.at(tensor.storage);
     store(tensor, values);
-    storage.changed = storage.writer != kNone || storage.writes > 0;
+    storage.changed = !unnoticed && (storage.writer != kNone || storage.writes > 0);
     storage.uninitialised = false;
   }
 

@@ -39,13 +39,18 @@ using Patterns = std::span<const std::string_view>;
 Setting setting_of(std::string_view key) {
   static constexpr std::array<std::string_view, 5> kThreads{
       "threads.*", "env*.OMP_*", "env*.*_NUM_THREADS", "env*.MKL_DYNAMIC", "env*.KMP_*"};
-  static constexpr std::array<std::string_view, 9> kIsa{
-      "cpu.capability",        "cpu.onednn_isa",           "cpu.model",
-      "cpu.flags",             "env*.ATEN_CPU_CAPABILITY", "env*.*_MAX_CPU_ISA",
-      "env*.MKL_CBWR",         "env*.MKL_ENABLE_INSTRUCTIONS",
-      "env*.OPENBLAS_CORETYPE"};
+  static constexpr std::array<std::string_view, 9> kIsa{"cpu.capability",
+                                                        "cpu.onednn_isa",
+                                                        "cpu.model",
+                                                        "cpu.flags",
+                                                        "env*.ATEN_CPU_CAPABILITY",
+                                                        "env*.*_MAX_CPU_ISA",
+                                                        "env*.MKL_CBWR",
+                                                        "env*.MKL_ENABLE_INSTRUCTIONS",
+                                                        "env*.OPENBLAS_CORETYPE"};
   static constexpr std::array<std::string_view, 7> kLibrary{
-      "library.*", "torch.*", "cuda.*", "cudnn.*", "os.libc", "device.*.driver", "program.build_id"};
+      "library.*", "torch.*",         "cuda.*",          "cudnn.*",
+      "os.libc",   "device.*.driver", "program.build_id"};
   static constexpr std::array<std::string_view, 5> kPrecision{
       "flag.*tf32", "flag.matmul_precision", "flag.*reduced*", "env*.NVIDIA_TF32_OVERRIDE",
       "env*.TORCH_ALLOW_TF32*"};
@@ -63,7 +68,7 @@ Setting setting_of(std::string_view key) {
 
 OpClass class_of(std::string_view op) {
   static constexpr std::array<std::string_view, 10> kRandom{
-      "normal", "uniform", "bernoulli", "random", "rand",
+      "normal",  "uniform",     "bernoulli",   "random",  "rand",
       "dropout", "multinomial", "exponential", "poisson", "rrelu"};
   static constexpr std::array<std::string_view, 2> kConvolution{"conv", "slow_conv"};
   static constexpr std::array<std::string_view, 9> kGemm{
@@ -73,14 +78,15 @@ OpClass class_of(std::string_view op) {
   static constexpr std::array<std::string_view, 11> kReduction{
       "sum", "mean", "prod", "loss", "norm", "var", "std", "softmax", "logsumexp", "cdist", "cov"};
   static constexpr std::array<std::string_view, 12> kTranscendental{
-      "exp", "log", "sin", "cos", "tan", "erf", "pow", "sigmoid", "silu", "gelu", "softplus",
-      "mish"};
+      "exp", "log",     "sin",  "cos",  "tan",      "erf",
+      "pow", "sigmoid", "silu", "gelu", "softplus", "mish"};
   static constexpr std::array<std::string_view, 16> kPointwise{
-      "add",  "sub",  "mul",   "div",     "neg",      "relu",    "threshold_backward", "clamp",
-      "sqrt", "rsqrt", "abs",  "reciprocal", "addcmul", "addcdiv", "lerp", "where"};
+      "add",   "sub",  "mul",   "div", "neg",        "relu",    "threshold_backward",
+      "clamp", "sqrt", "rsqrt", "abs", "reciprocal", "addcmul", "addcdiv",
+      "lerp",  "where"};
   static constexpr std::array<std::string_view, 12> kMoving{
-      "copy", "clone", "cat", "stack", "index_select", "gather", "view", "t", "to", "fill", "zero",
-      "embedding"};
+      "copy", "clone", "cat", "stack", "index_select", "gather",
+      "view", "t",     "to",  "fill",  "zero",         "embedding"};
   const std::string_view bare = bare_name(op);
   if (any_part(kRandom, bare)) return OpClass::random;
   if (any_part(kConvolution, bare)) return OpClass::convolution;
@@ -135,7 +141,8 @@ Cause Case::cause(std::string id, Confidence confidence) const {
 
 std::string Case::command(std::string_view variables) const {
   std::string line(variables);
-  for (const std::string& word : report_.reference.command) line += (line.empty() ? "" : " ") + word;
+  for (const std::string& word : report_.reference.command)
+    line += (line.empty() ? "" : " ") + word;
   return line;
 }
 

@@ -48,8 +48,17 @@ class Case {
 [[nodiscard]] std::string words(const EnvironmentDifference& difference);
 
 /// What an op does, as far as it tells which causes can reach it.
-enum class OpClass { gemm, convolution, reduction, normalisation, transcendental, random, pointwise,
-                     moving, other };
+enum class OpClass {
+  gemm,
+  convolution,
+  reduction,
+  normalisation,
+  transcendental,
+  random,
+  pointwise,
+  moving,
+  other
+};
 [[nodiscard]] OpClass class_of(std::string_view op);
 
 /// A rule gives its cause where the evidence supports it.

@@ -64,7 +64,7 @@ std::optional<Cause> threads(const Case& of) {
                        op == OpClass::reduction || op == OpClass::normalisation ||
                        of.evidence().inside_differs;
   const bool untouched = !reached && (op == OpClass::pointwise || op == OpClass::moving);
-  Cause cause = of.cause("threads", untouched                         ? Confidence::possible
+  Cause cause = of.cause("threads", untouched                              ? Confidence::possible
                                     : reached && of.only(Setting::threads) ? Confidence::certain
                                                                            : Confidence::likely);
   if (used.reference != used.candidate)
@@ -90,10 +90,9 @@ std::optional<Cause> isa(const Case& of) {
                                                         : Confidence::likely);
   add_settings(cause, settings);
   if (untouched)
-    cause.against.push_back(fmt::format("{} is rounded alike on all instruction sets",
-                                        of.finding().op));
-  cause.attempt = {
-      of.command("ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_CBWR=AVX2")};
+    cause.against.push_back(
+        fmt::format("{} is rounded alike on all instruction sets", of.finding().op));
+  cause.attempt = {of.command("ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_CBWR=AVX2")};
   return cause;
 }
 
@@ -101,13 +100,12 @@ std::optional<Cause> library(const Case& of) {
   if (!is_origin(of)) return std::nullopt;
   const auto settings = of.settings(Setting::library);
   if (settings.empty()) return std::nullopt;
-  const bool only_program =
-      std::all_of(settings.begin(), settings.end(), [](const EnvironmentDifference* setting) {
-        return setting->key == "program.build_id";
-      });
+  const bool only_program = std::all_of(
+      settings.begin(), settings.end(),
+      [](const EnvironmentDifference* setting) { return setting->key == "program.build_id"; });
   if (only_program) return std::nullopt;
-  Cause cause = of.cause("library",
-                         of.only(Setting::library) ? Confidence::likely : Confidence::possible);
+  Cause cause =
+      of.cause("library", of.only(Setting::library) ? Confidence::likely : Confidence::possible);
   add_settings(cause, settings);
   cause.attempt = {of.command("LD_LIBRARY_PATH=<the other run's libraries>")};
   return cause;
@@ -119,7 +117,8 @@ std::optional<Cause> backend(const Case& of) {
   Cause cause = of.cause("backend", Confidence::certain);
   add_children(cause, of.finding());
   add_settings(cause, settings);
-  cause.attempt = {"set at::globalContext().setUserEnabledMkldnn (or CuDNN) alike in both programs"};
+  cause.attempt = {
+      "set at::globalContext().setUserEnabledMkldnn (or CuDNN) alike in both programs"};
   return cause;
 }
 
@@ -170,10 +169,9 @@ std::optional<Cause> tf32(const Case& of) {
 std::optional<Cause> alignment(const Case& of) {
   if (!is_origin(of) || !of.same_settings() || of.evidence().inside_differs) return std::nullopt;
   const auto& tensors = of.evidence().tensors;
-  const bool moved =
-      std::any_of(tensors.begin(), tensors.end(), [](const TensorEvidence& tensor) {
-        return tensor.alignment.reference != tensor.alignment.candidate;
-      });
+  const bool moved = std::any_of(tensors.begin(), tensors.end(), [](const TensorEvidence& tensor) {
+    return tensor.alignment.reference != tensor.alignment.candidate;
+  });
   const OpClass op = class_of(of.finding().op);
   if (!moved || op == OpClass::pointwise || op == OpClass::moving) return std::nullopt;
   Cause cause = of.cause("alignment", Confidence::possible);
@@ -184,8 +182,9 @@ std::optional<Cause> alignment(const Case& of) {
 
 std::optional<Cause> atomic(const Case& of) {
   static constexpr std::array<std::string_view, 9> kUnordered{
-      "index_put",    "put_",         "scatter_add", "index_add",      "bincount",
-      "histc",        "upsample_*_backward", "grid_sampler*_backward", "*_pad*_backward"};
+      "index_put",      "put_",  "scatter_add",         "index_add",
+      "bincount",       "histc", "upsample_*_backward", "grid_sampler*_backward",
+      "*_pad*_backward"};
   if (!is_origin(of) || !of.same_settings()) return std::nullopt;
   const bool known = std::any_of(kUnordered.begin(), kUnordered.end(), [&](std::string_view name) {
     return glob_match(fmt::format("*{}*", name), of.finding().op);
@@ -193,8 +192,8 @@ std::optional<Cause> atomic(const Case& of) {
   if (!known || (of.finding().device == "cpu" && of.evidence().threads.reference < 2))
     return std::nullopt;
   Cause cause = of.cause("atomic", Confidence::likely);
-  cause.evidence = {fmt::format("inputs and settings are equal, and {} adds in no fixed order",
-                                of.finding().op)};
+  cause.evidence = {
+      fmt::format("inputs and settings are equal, and {} adds in no fixed order", of.finding().op)};
   cause.attempt = {"at::globalContext().setDeterministicAlgorithms(true, false)",
                    of.command("OMP_NUM_THREADS=1")};
   return cause;

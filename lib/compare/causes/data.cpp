@@ -113,9 +113,9 @@ std::optional<Cause> uninitialised(const Case& of) {
 std::optional<Cause> external_write(const Case& of) {
   if (!of.is(FindingKind::write)) return std::nullopt;
   Cause cause = of.cause("external-write", Confidence::certain);
-  cause.evidence = {fmt::format(
-      "{} changed between its last recorded write and this read, in one run only",
-      listed(differing_inputs(of)))};
+  cause.evidence = {
+      fmt::format("{} changed between its last recorded write and this read, in one run only",
+                  listed(differing_inputs(of)))};
   return cause;
 }
 

@@ -53,19 +53,18 @@ std::optional<Cause> mode(const Case& of) {
   for (const Side side : kSides) {
     const auto& names = on(of.evidence().alone_names, side);
     const auto& ops = on(of.evidence().alone, side);
-    const bool counts_batches =
-        std::any_of(names.begin(), names.end(), [](const std::string& tensor) {
-          return glob_match("*num_batches_tracked", tensor);
-        });
+    const bool counts_batches = std::any_of(
+        names.begin(), names.end(),
+        [](const std::string& tensor) { return glob_match("*num_batches_tracked", tensor); });
     const bool drops = std::any_of(ops.begin(), ops.end(), [](const std::string& op) {
       return glob_match("*dropout*", op) || glob_match("*bernoulli*", op);
     });
     if (!counts_batches && !drops) continue;
     Cause cause = of.cause("mode", Confidence::likely);
-    cause.evidence = {counts_batches
-                          ? fmt::format("only the {} counts batches for its running statistics",
-                                        name(side))
-                          : fmt::format("only the {} drops elements", name(side))};
+    cause.evidence = {
+        counts_batches
+            ? fmt::format("only the {} counts batches for its running statistics", name(side))
+            : fmt::format("only the {} drops elements", name(side))};
     cause.attempt = {"call train() or eval() alike in both programs"};
     return cause;
   }
@@ -116,12 +115,10 @@ std::optional<Cause> dtype(const Case& of) {
     if (of.finding().tensors[k].equal || geometry.reference.dtype == geometry.candidate.dtype)
       continue;
     Cause cause = of.cause("dtype", Confidence::certain);
-    cause.evidence = {fmt::format("{} is {} and {}",
-                                  of.finding().tensors[k].name.empty()
-                                      ? "a tensor"
-                                      : of.finding().tensors[k].name,
-                                  ulpscope::name(geometry.reference.dtype),
-                                  ulpscope::name(geometry.candidate.dtype))};
+    cause.evidence = {fmt::format(
+        "{} is {} and {}",
+        of.finding().tensors[k].name.empty() ? "a tensor" : of.finding().tensors[k].name,
+        ulpscope::name(geometry.reference.dtype), ulpscope::name(geometry.candidate.dtype))};
     if ((of.evidence().event_flags.reference ^ of.evidence().event_flags.candidate) &
         event_flag::autocast)
       cause.evidence.emplace_back("autocast is on in one run only");
@@ -139,8 +136,8 @@ std::optional<Cause> batch_size(const Case& of) {
         !std::equal(a.begin() + 1, a.end(), b.begin() + 1))
       continue;
     Cause cause = of.cause("batch-size", Confidence::likely);
-    cause.evidence = {fmt::format("only the first dimension differs: {} and {}", a.front(),
-                                  b.front())};
+    cause.evidence = {
+        fmt::format("only the first dimension differs: {} and {}", a.front(), b.front())};
     return cause;
   }
   return std::nullopt;
@@ -152,8 +149,8 @@ std::optional<Cause> scale(const Case& of) {
     const auto& ratio = of.evidence().tensors[k].ratio;
     if (of.finding().tensors[k].equal || !ratio) continue;
     Cause cause = of.cause("scale", Confidence::likely);
-    cause.evidence = {fmt::format("the candidate is {} times the reference, element by element",
-                                  *ratio)};
+    cause.evidence = {
+        fmt::format("the candidate is {} times the reference, element by element", *ratio)};
     return cause;
   }
   return std::nullopt;

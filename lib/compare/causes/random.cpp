@@ -12,9 +12,9 @@ namespace {
 
 [[nodiscard]] std::string seed_words(const Case& of) {
   const auto& rng = of.evidence().rng;
-  return same_seed(of) ? fmt::format("the seed is {} in both runs", rng.reference.seed)
-                       : fmt::format("the seeds are {} and {}", rng.reference.seed,
-                                     rng.candidate.seed);
+  return same_seed(of)
+             ? fmt::format("the seed is {} in both runs", rng.reference.seed)
+             : fmt::format("the seeds are {} and {}", rng.reference.seed, rng.candidate.seed);
 }
 
 [[nodiscard]] bool drew_from_equal_state(const Case& of) {
@@ -36,8 +36,8 @@ std::optional<Cause> rng_seed(const Case& of) {
 std::optional<Cause> rng_shift(const Case& of) {
   if (!of.is(FindingKind::rng) || !same_seed(of)) return std::nullopt;
   const Evidence& evidence = of.evidence();
-  Cause cause = of.cause("rng-shift",
-                         evidence.draws.empty() ? Confidence::likely : Confidence::certain);
+  Cause cause =
+      of.cause("rng-shift", evidence.draws.empty() ? Confidence::likely : Confidence::certain);
   cause.evidence = {seed_words(of)};
   if (!evidence.last_common_draw.empty())
     cause.evidence.push_back("both streams were last equal at " + evidence.last_common_draw);
@@ -57,8 +57,9 @@ std::optional<Cause> rng_shift(const Case& of) {
     cause.evidence.emplace_back(
         "no recorded op drew in one run alone: the generator was moved outside of recorded ops, or "
         "by an op that took another amount");
-  cause.attempt = {"seed again right before this op in both programs, or draw the extra numbers "
-                   "from a generator of their own"};
+  cause.attempt = {
+      "seed again right before this op in both programs, or draw the extra numbers "
+      "from a generator of their own"};
   return cause;
 }
 
@@ -78,9 +79,8 @@ std::optional<Cause> rng_device(const Case& of) {
   std::vector<std::string> reasons;
   for (const EnvironmentDifference& difference : of.report().environment) {
     const Setting setting = setting_of(difference.key);
-    if (difference.can_change_bits &&
-        (setting == Setting::isa || setting == Setting::library ||
-         glob_match("device.*", difference.key)))
+    if (difference.can_change_bits && (setting == Setting::isa || setting == Setting::library ||
+                                       glob_match("device.*", difference.key)))
       reasons.push_back(words(difference));
   }
   if (reasons.empty()) return std::nullopt;

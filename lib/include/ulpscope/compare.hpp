@@ -14,10 +14,10 @@ struct CompareOptions {
   std::optional<std::uint64_t> max_ulp;  ///< tolerance; empty asks for bit equality
   std::optional<double> rtol;
   std::optional<double> atol;
-  std::int64_t step_offset = 0;      ///< candidate step = reference step + offset
-  std::vector<std::string> ignore;   ///< globs on op and module names left out of the comparison
-  std::size_t context = 3;           ///< neighbours kept either side of a finding
-  std::size_t max_findings = 100;    ///< findings reported in full
+  std::int64_t step_offset = 0;     ///< candidate step = reference step + offset
+  std::vector<std::string> ignore;  ///< globs on op and module names left out of the comparison
+  std::size_t context = 3;          ///< neighbours kept either side of a finding
+  std::size_t max_findings = 100;   ///< findings reported in full
 };
 
 /// Compares two runs lane by lane, step by step. Digests decide equality; bytes are read only for

@@ -70,11 +70,11 @@ struct Finding {
   FindingKind kind = FindingKind::origin;
   bool diverges = true;
   std::uint32_t rank = 0;
-  std::string lane;  ///< "main", "autograd", "worker 0", "thread 3"
+  std::string lane;                  ///< "main", "autograd", "worker 0", "thread 3"
   std::optional<std::int64_t> step;  ///< empty in setup
   Phase phase = Phase::setup;
   std::string root;
-  std::optional<std::string> module;   ///< dotted path, "" the root; empty: unattributed
+  std::optional<std::string> module;  ///< dotted path, "" the root; empty: unattributed
   std::string module_type;
   std::optional<Both<std::string>> between;  ///< unattributed: neighbours named (before, after)
   std::string op;

@@ -17,7 +17,7 @@
 namespace ulpscope {
 
 inline constexpr std::uint64_t kNone = ~std::uint64_t{0};  ///< no event, no storage
-inline constexpr std::int64_t kSetup = -1;                 ///< the "step" before the first root forward
+inline constexpr std::int64_t kSetup = -1;  ///< the "step" before the first root forward
 
 enum class EventKind : std::uint8_t {
   op = 1,         ///< a dispatcher op
@@ -49,7 +49,8 @@ inline constexpr std::uint32_t threw = 1U << 6;   ///< the op ended by an except
 inline constexpr std::uint32_t seeded = 1U << 7;  ///< may draw from a generator; rng_* are set
 inline constexpr std::uint32_t explicit_generator = 1U << 8;
 inline constexpr std::uint32_t deterministic = 1U << 9;  ///< deterministic algorithms were on
-inline constexpr std::uint32_t module_from_parameter = 1U << 10;  ///< module named by a parameter it read
+inline constexpr std::uint32_t module_from_parameter =
+    1U << 10;                                          ///< module named by a parameter it read
 inline constexpr std::uint32_t unfinished = 1U << 11;  ///< the program ended inside it
 inline constexpr std::uint32_t view = 1U << 12;        ///< returns views, reads no content
 inline constexpr std::uint32_t factory = 1U << 13;     ///< returns uninitialised memory
@@ -57,25 +58,29 @@ inline constexpr std::uint32_t factory = 1U << 13;     ///< returns uninitialise
 
 /// What is known of one tensor of an event; bits of Slot::flags.
 namespace slot_flag {
-inline constexpr std::uint32_t undefined = 1U << 0;      ///< an undefined tensor
-inline constexpr std::uint32_t no_digest = 1U << 1;      ///< not hashed (view, opaque, not readable)
-inline constexpr std::uint32_t view = 1U << 2;           ///< an output that aliases an input
-inline constexpr std::uint32_t uninitialised = 1U << 3;  ///< memory that no recorded op wrote (all or part)
-inline constexpr std::uint32_t changed = 1U << 4;   ///< differs from its last recorded write: written behind the dispatcher
+inline constexpr std::uint32_t undefined = 1U << 0;  ///< an undefined tensor
+inline constexpr std::uint32_t no_digest = 1U << 1;  ///< not hashed (view, opaque, not readable)
+inline constexpr std::uint32_t view = 1U << 2;       ///< an output that aliases an input
+inline constexpr std::uint32_t uninitialised =
+    1U << 3;  ///< memory that no recorded op wrote (all or part)
+inline constexpr std::uint32_t changed =
+    1U << 4;  ///< differs from its last recorded write: written behind the dispatcher
 inline constexpr std::uint32_t unproduced = 1U << 5;  ///< no recorded op wrote it before this read
 inline constexpr std::uint32_t verified = 1U << 6;    ///< hashed again at this read
 inline constexpr std::uint32_t parameter = 1U << 7;
 inline constexpr std::uint32_t buffer = 1U << 8;
 inline constexpr std::uint32_t gradient = 1U << 9;  ///< a parameter's gradient
 inline constexpr std::uint32_t requires_grad = 1U << 10;
-inline constexpr std::uint32_t wrapped_number = 1U << 11;  ///< a number that travels as 0-dim tensor
-inline constexpr std::uint32_t handle = 1U << 12;          ///< bytes are a pointer: never compared
-inline constexpr std::uint32_t opaque = 1U << 13;          ///< no storage that can be read
-inline constexpr std::uint32_t overwritten = 1U << 14;     ///< an argument that is only written: not an input
-inline constexpr std::uint32_t scratch = 1U << 15;         ///< an output whose bytes mean nothing
-inline constexpr std::uint32_t has_content = 1U << 16;     ///< its bytes were recorded
-inline constexpr std::uint32_t logical = 1U << 17;         ///< `logical_digest` is set
-inline constexpr std::uint32_t metadata_only = 1U << 18;   ///< an argument whose content is not read
+inline constexpr std::uint32_t wrapped_number = 1U
+                                                << 11;  ///< a number that travels as 0-dim tensor
+inline constexpr std::uint32_t handle = 1U << 12;       ///< bytes are a pointer: never compared
+inline constexpr std::uint32_t opaque = 1U << 13;       ///< no storage that can be read
+inline constexpr std::uint32_t overwritten =
+    1U << 14;  ///< an argument that is only written: not an input
+inline constexpr std::uint32_t scratch = 1U << 15;        ///< an output whose bytes mean nothing
+inline constexpr std::uint32_t has_content = 1U << 16;    ///< its bytes were recorded
+inline constexpr std::uint32_t logical = 1U << 17;        ///< `logical_digest` is set
+inline constexpr std::uint32_t metadata_only = 1U << 18;  ///< an argument whose content is not read
 }  // namespace slot_flag
 
 namespace geometry_flag {
@@ -107,13 +112,13 @@ struct Slot {
   std::uint16_t index = 0;    ///< argument index (input, mutated) or return index (output)
   std::uint16_t element = 0;  ///< index inside a tensor list, else 0
   std::uint32_t flags = 0;
-  Digest digest;          ///< memory order; zero with slot_flag::no_digest
-  Digest logical_digest;  ///< logical order, with slot_flag::logical
+  Digest digest;                  ///< memory order; zero with slot_flag::no_digest
+  Digest logical_digest;          ///< logical order, with slot_flag::logical
   std::uint64_t storage = kNone;  ///< identity of the memory, unique in the run, never reused
   std::uint32_t writes = 0;       ///< recorded writes to that storage so far
   std::uint64_t writer = kNone;   ///< position of the event that last wrote what is read here
   std::uint32_t writer_lane = 0;
-  std::uint8_t alignment = 0;  ///< data pointer modulo 64
+  std::uint8_t alignment = 0;          ///< data pointer modulo 64
   const Geometry* geometry = nullptr;  ///< null with slot_flag::undefined
   std::string_view name;  ///< "layer1.conv1.weight", "fc.bias.grad"; empty if it has no name
 };
@@ -134,8 +139,8 @@ struct RngState {
 };
 
 struct Event {
-  std::uint64_t position = 0;    ///< order of its start in its lane, from 0 over the whole run
-  std::uint64_t parent = kNone;  ///< position of the event it runs inside, in the same lane
+  std::uint64_t position = 0;     ///< order of its start in its lane, from 0 over the whole run
+  std::uint64_t parent = kNone;   ///< position of the event it runs inside, in the same lane
   std::uint64_t forward = kNone;  ///< node: position of the forward op that made it
   std::uint32_t forward_lane = 0;
   std::uint64_t object = 0;  ///< module, optimizer: which instance, numbered from 1
@@ -144,8 +149,8 @@ struct Event {
   std::uint16_t depth = 0;
   std::uint16_t threads = 0;  ///< intra-op threads
   std::uint32_t flags = 0;
-  std::string_view op;        ///< "aten::addmm", "AddmmBackward0", "SGD::step"
-  std::string_view overload;  ///< "Tensor"; empty for the default one
+  std::string_view op;              ///< "aten::addmm", "AddmmBackward0", "SGD::step"
+  std::string_view overload;        ///< "Tensor"; empty for the default one
   std::string_view argument_names;  ///< the schema's, joined by ','
   std::string_view return_names;    ///< the same for returns; empty names where it has none
   std::string_view root;
@@ -213,8 +218,8 @@ class Run {
                                     std::size_t index) const = 0;
   /// The recorded bytes of a value, packed in memory order; empty where they are not in the run.
   /// @throws Error with ErrorCode::corrupt if the bytes do not have that digest.
-  [[nodiscard]] virtual std::optional<std::vector<std::byte>> content(std::uint32_t rank,
-                                                                      const Digest& digest) const = 0;
+  [[nodiscard]] virtual std::optional<std::vector<std::byte>> content(
+      std::uint32_t rank, const Digest& digest) const = 0;
 };
 
 }  // namespace ulpscope

@@ -22,8 +22,7 @@ namespace {
   std::vector<std::vector<std::size_t>> best(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = a.size(); i-- > 0;)
     for (std::size_t j = b.size(); j-- > 0;)
-      best[i][j] = a[i] == b[j] ? best[i + 1][j + 1] + 1
-                                : std::max(best[i + 1][j], best[i][j + 1]);
+      best[i][j] = a[i] == b[j] ? best[i + 1][j + 1] + 1 : std::max(best[i + 1][j], best[i][j + 1]);
   return best[0][0];
 }
 
@@ -92,9 +91,12 @@ TEST_SUITE("alignment") {
   }
 
   TEST_CASE("among equal elements the values decide") {
-    const auto element = [](std::uint64_t value) { return SequenceElement{1, value, value, false}; };
+    const auto element = [](std::uint64_t value) {
+      return SequenceElement{1, value, value, false};
+    };
     const std::vector<SequenceElement> a{element(1), element(2), element(3)};
-    const std::vector<SequenceElement> b{element(9), element(1), element(2), element(8), element(3)};
+    const std::vector<SequenceElement> b{element(9), element(1), element(2), element(8),
+                                         element(3)};
     const SequenceAlignment alignment = align(a, b);
     CHECK(alignment.pairs ==
           std::vector<std::pair<std::uint32_t, std::uint32_t>>{{0, 1}, {1, 2}, {2, 4}});
@@ -197,9 +199,8 @@ TEST_SUITE("alignment") {
       run.step(0).phase(Phase::forward);
       Tensor x = run.data(labelled("x"));
       for (int k = 0; k < 3; ++k)
-        run.module((changed ? "net.layer" : "layer") + std::to_string(k), [&] {
-          x = run.op("aten::addmm").in(x).out(labelled("y" + std::to_string(k)));
-        });
+        run.module((changed ? "net.layer" : "layer") + std::to_string(k),
+                   [&] { x = run.op("aten::addmm").in(x).out(labelled("y" + std::to_string(k))); });
     });
     CHECK(report.verdict == Verdict::identical);
     CHECK(report.findings.empty());
@@ -212,9 +213,8 @@ TEST_SUITE("window") {
     run.step(0);
     run.module("a", [&] {
       run.op("aten::one").out(labelled("1"));
-      run.composite("aten::two", [&](EventBuilder&) {
-        return run.op("aten::inner").out(labelled("2"));
-      });
+      run.composite("aten::two",
+                    [&](EventBuilder&) { return run.op("aten::inner").out(labelled("2")); });
     });
     run.op("aten::three").out(labelled("3"));
     const auto built = run.build();

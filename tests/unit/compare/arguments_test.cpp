@@ -68,8 +68,11 @@ TEST_SUITE("arguments") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
       const Tensor x = run.data(labelled("x"));
-      run.op("aten::dropout").in(x).arg("p", 0.5).arg("train", !changed).out(
-          labelled(changed ? "b" : "a"));
+      run.op("aten::dropout")
+          .in(x)
+          .arg("p", 0.5)
+          .arg("train", !changed)
+          .out(labelled(changed ? "b" : "a"));
     });
     CHECK(cause_ids(report) == "mode, argument");
   }
@@ -78,8 +81,10 @@ TEST_SUITE("arguments") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.keep_content().step(0).phase(Phase::forward);
       const Tensor x = run.data(labelled("x"));
-      run.op("aten::mul").in(x, "self").in_number(changed ? 0.5 : 0.25).out(
-          labelled(changed ? "b" : "a"));
+      run.op("aten::mul")
+          .in(x, "self")
+          .in_number(changed ? 0.5 : 0.25)
+          .out(labelled(changed ? "b" : "a"));
     });
     REQUIRE(report.findings.size() == 1);
     CHECK(report.findings[0].kind == FindingKind::arguments);
@@ -98,8 +103,11 @@ TEST_SUITE("arguments") {
       for (int k = 0; k < 3; ++k) {
         const std::string n = std::to_string(k);
         const Tensor w = run.parameter("p" + n, labelled("w" + n));
-        run.op("aten::add_").in(w).in(g).arg("alpha", changed ? -0.11 : -0.1).writes(
-            w, labelled((changed ? "b" : "a") + n));
+        run.op("aten::add_")
+            .in(w)
+            .in(g)
+            .arg("alpha", changed ? -0.11 : -0.1)
+            .writes(w, labelled((changed ? "b" : "a") + n));
       }
     });
     CHECK(report.findings.size() == 1);
@@ -113,9 +121,13 @@ TEST_SUITE("arguments") {
       const Tensor n = run.op("aten::linalg_norm").in(x).out(labelled(changed ? "n2" : "n1"));
       run.op("aten::item").in(n).result(changed ? 0.5 : 0.25);
       const Tensor g = run.data(labelled("g"));
-      run.op("aten::mul").in(g).arg("other", changed ? 0.5 : 0.25).out(
-          labelled(changed ? "b" : "a"));
-      run.op("aten::div").in(g).arg("other", changed ? 0.6180339887498949 : 0.7320508075688772)
+      run.op("aten::mul")
+          .in(g)
+          .arg("other", changed ? 0.5 : 0.25)
+          .out(labelled(changed ? "b" : "a"));
+      run.op("aten::div")
+          .in(g)
+          .arg("other", changed ? 0.6180339887498949 : 0.7320508075688772)
           .out(labelled(changed ? "d" : "c"));
     });
     REQUIRE(report.findings.size() == 1);
@@ -130,8 +142,10 @@ TEST_SUITE("arguments") {
       const Tensor n = run.op("aten::linalg_norm").in(x).out(labelled(changed ? "n2" : "n1"));
       run.op("aten::item").in(n).result(changed ? 0.5 : 0.25);
       const Tensor g = run.data(labelled("g"));
-      run.op("aten::add").in(g).arg("alpha", changed ? 0.02 : 0.01).out(
-          labelled(changed ? "b" : "a"));
+      run.op("aten::add")
+          .in(g)
+          .arg("alpha", changed ? 0.02 : 0.01)
+          .out(labelled(changed ? "b" : "a"));
     });
     REQUIRE(report.findings.size() == 2);
     CHECK(report.findings[1].kind == FindingKind::arguments);

@@ -9,7 +9,9 @@ TEST_SUITE("inputs") {
       for (int step = 0; step < 3; ++step) {
         run.step(step).phase(Phase::forward);
         const Tensor x = run.data(labelled((changed ? "b" : "a") + std::to_string(step)));
-        run.op("aten::mm").in(x, "self").out(labelled((changed ? "d" : "c") + std::to_string(step)));
+        run.op("aten::mm")
+            .in(x, "self")
+            .out(labelled((changed ? "d" : "c") + std::to_string(step)));
       }
     });
     REQUIRE(report.verdict == Verdict::diverged);
@@ -42,8 +44,7 @@ TEST_SUITE("inputs") {
         run.op("aten::mm").in(x).out(labelled(changed ? "d" : "c"));
       };
     };
-    CHECK(first_cause(report_of(program(Values({3, 2}, {5, 6, 1, 2, 3, 4})))) ==
-          "data-order");
+    CHECK(first_cause(report_of(program(Values({3, 2}, {5, 6, 1, 2, 3, 4})))) == "data-order");
     CHECK(cause_ids(report_of(program(Values({3, 2}, {6, 5, 1, 2, 3, 4})))) == "data-content");
   }
 
@@ -65,8 +66,8 @@ TEST_SUITE("inputs") {
   TEST_CASE("transposed weights are the same numbers in another order") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.keep_content().step(0).phase(Phase::forward);
-      const Tensor w = run.parameter("fc.weight", changed ? Values({2, 2}, {1, 3, 2, 4})
-                                                          : Values({2, 2}, {1, 2, 3, 4}));
+      const Tensor w = run.parameter(
+          "fc.weight", changed ? Values({2, 2}, {1, 3, 2, 4}) : Values({2, 2}, {1, 2, 3, 4}));
       run.op("aten::mm").in(w).out(labelled(changed ? "y2" : "y1"));
     });
     CHECK(cause_ids(report) == "weights");
@@ -87,6 +88,20 @@ TEST_SUITE("inputs") {
     CHECK(has(notes_of(finding), "self changed in the candidate"));
     CHECK(has(notes_of(finding), "last written by aten::gelu at event 0 (step 2)"));
     CHECK(cause_ids(report) == "external-write");
+  }
+
+  TEST_CASE("a change is found through another view by the digest of the last write") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor w = run.op("aten::uniform_").out(Values({2, 2}, {1, 2, 3, 4}));
+      if (changed) run.overwrite(w, Values({2, 2}, {1, 2, 3, 5}), /*unnoticed=*/true);
+      const Tensor transposed = run.view(w, {2, 2}, {1, 2});
+      run.op("aten::addmm").in(transposed, "mat2").out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::write);
+    CHECK(has(notes_of(report.findings[0]), "mat2 changed in the candidate"));
+    CHECK(first_cause(report) == "external-write");
   }
 
   TEST_CASE("a buffer refilled behind the recorder in both runs is data") {
@@ -127,8 +142,8 @@ TEST_SUITE("inputs") {
   TEST_CASE("memory that nothing wrote is blamed on its reader, naming the op that handed it out") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
-      const Tensor buffer = run.op("aten::empty").out_uninitialised(
-          labelled(changed ? "garbage 2" : "garbage 1", 8));
+      const Tensor buffer =
+          run.op("aten::empty").out_uninitialised(labelled(changed ? "garbage 2" : "garbage 1", 8));
       const Tensor half = run.view(buffer, {4}, {1}, 0);
       run.op("aten::fill_").given(half).writes(half, labelled("f", 4), false);
       run.op("aten::addmm").in(buffer, "mat1").out(labelled(changed ? "b" : "a"));

@@ -185,9 +185,8 @@ TEST_SUITE("origin") {
       const Tensor grad = run.data(labelled("grad"));
       run.backward(true);
       run.scope(EventKind::scope, "autograd::engine::evaluate_function: AddmmBackward0", [&] {
-        run.node("AddmmBackward0", forward, [&] {
-          run.op("aten::mm").in(grad).in(x).out(labelled(changed ? "b" : "a"));
-        });
+        run.node("AddmmBackward0", forward,
+                 [&] { run.op("aten::mm").in(grad).in(x).out(labelled(changed ? "b" : "a")); });
       });
     });
     REQUIRE(report.findings.size() == 1);

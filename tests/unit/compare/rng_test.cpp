@@ -9,9 +9,9 @@ namespace {
 Tensor dropout(RunBuilder& run, const Tensor& x, const std::string& tag) {
   return run.composite("aten::dropout", [&](EventBuilder& outer) {
     outer.in(x, "input").draws(0);
-    const Tensor mask =
-        run.op("aten::empty_like").given(x, slot_flag::metadata_only).out_uninitialised(
-            labelled("garbage" + tag));
+    const Tensor mask = run.op("aten::empty_like")
+                            .given(x, slot_flag::metadata_only)
+                            .out_uninitialised(labelled("garbage" + tag));
     run.op("aten::bernoulli_").draws(1).given(mask).writes(mask, labelled("mask" + tag));
     return run.op("aten::mul").in(x).in(mask).out(labelled("dropped" + tag));
   });
@@ -27,9 +27,12 @@ TEST_SUITE("rng") {
       if (changed) run.op("aten::rand").draws(1).out(labelled("unused"));
       run.phase(Phase::forward);
       Tensor h;
-      run.module_with_output("fc", [&] { return h = run.op("aten::addmm").in(x).out(labelled("h")); });
-      run.module("drop", [&] { h = dropout(run, h, changed ? "b" : "a"); }, "Dropout");
-      run.module("drop2", [&] { dropout(run, h, changed ? "d" : "c"); }, "Dropout");
+      run.module_with_output("fc",
+                             [&] { return h = run.op("aten::addmm").in(x).out(labelled("h")); });
+      run.module(
+          "drop", [&] { h = dropout(run, h, changed ? "b" : "a"); }, "Dropout");
+      run.module(
+          "drop2", [&] { dropout(run, h, changed ? "d" : "c"); }, "Dropout");
     });
     REQUIRE(report.verdict == Verdict::diverged);
     REQUIRE(diverging(report) == 1);
@@ -50,9 +53,9 @@ TEST_SUITE("rng") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
       const Tensor x = run.data(labelled("x"));
-      const Tensor mask =
-          run.op("aten::empty_like").given(x, slot_flag::metadata_only).out_uninitialised(
-              labelled(changed ? "g2" : "g1"));
+      const Tensor mask = run.op("aten::empty_like")
+                              .given(x, slot_flag::metadata_only)
+                              .out_uninitialised(labelled(changed ? "g2" : "g1"));
       run.op("aten::bernoulli_").draws(1).given(mask).writes(mask, labelled("m"));
       run.op("aten::mul").in(x).in(mask).out(labelled("y"));
     });
@@ -123,20 +126,5 @@ TEST_SUITE("rng") {
     REQUIRE(diverging(report) == 2);
     CHECK(report.findings[0].kind == FindingKind::sequence);
     CHECK(report.findings[1].kind == FindingKind::rng);
-  }
-
-  TEST_CASE("workers that share a generator are told from a shifted stream") {
-    const Report report = report_of([](RunBuilder& run, bool changed) {
-      run.step(0).phase(Phase::data);
-      const auto draw = [&](std::uint32_t worker) {
-        run.lane(LaneRole::worker, worker);
-        run.op("aten::rand").draws(1).out(labelled((changed ? "b" : "a") + std::to_string(worker)));
-      };
-      for (std::uint32_t k = 0; k < 2; ++k) draw(changed ? 1 - k : k);
-    });
-    REQUIRE_FALSE(report.findings.empty());
-    CHECK(report.findings[0].kind == FindingKind::rng);
-    CHECK(report.findings[0].lane == "worker 0");
-    CHECK(find_cause(report, "thread-rng") != nullptr);
   }
 }

@@ -85,8 +85,8 @@ TEST_SUITE("steps") {
 
   TEST_CASE("setup is compared, and comes before step 0") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
-      const Tensor w = run.op("aten::exp").in(run.data(labelled("c"))).out(
-          labelled(changed ? "w2" : "w1"));
+      const Tensor w =
+          run.op("aten::exp").in(run.data(labelled("c"))).out(labelled(changed ? "w2" : "w1"));
       run.step(0).phase(Phase::forward);
       run.op("aten::mm").in(w).out(labelled(changed ? "y2" : "y1"));
       run.op("aten::mm").in(run.data(labelled("x"))).out(labelled(changed ? "z2" : "z1"));
@@ -99,29 +99,28 @@ TEST_SUITE("steps") {
   }
 
   TEST_CASE("setup that one run lacks is no identical run") {
-    const Report report = report_of(
-        [](RunBuilder& run) { train(run, 0, 2); },
-        [](RunBuilder& run) {
-          run.op("aten::ones").out(labelled("one"));
-          train(run, 0, 2);
-        });
+    const Report report = report_of([](RunBuilder& run) { train(run, 0, 2); },
+                                    [](RunBuilder& run) {
+                                      run.op("aten::ones").out(labelled("one"));
+                                      train(run, 0, 2);
+                                    });
     REQUIRE(report.findings.size() == 1);
     CHECK(report.findings[0].kind == FindingKind::sequence);
     CHECK_FALSE(report.findings[0].step.has_value());
   }
 
   TEST_CASE("a step in the middle that one run did not record is inconclusive") {
-    const Report report = report_of(
-        [](RunBuilder& run) { train(run, 0, 3); },
-        [](RunBuilder& run) {
-          run.step(0).phase(Phase::forward);
-          for (const int step : {0, 2}) {
-            run.step(step);
-            const Tensor x = run.data(labelled("x" + std::to_string(step)));
-            run.op("aten::mm").in(x).out(labelled("y" + std::to_string(step)));
-            run.op("aten::relu").in(x).out(labelled("z" + std::to_string(step)));
-          }
-        });
+    const Report report =
+        report_of([](RunBuilder& run) { train(run, 0, 3); },
+                  [](RunBuilder& run) {
+                    run.step(0).phase(Phase::forward);
+                    for (const int step : {0, 2}) {
+                      run.step(step);
+                      const Tensor x = run.data(labelled("x" + std::to_string(step)));
+                      run.op("aten::mm").in(x).out(labelled("y" + std::to_string(step)));
+                      run.op("aten::relu").in(x).out(labelled("z" + std::to_string(step)));
+                    }
+                  });
     CHECK(report.verdict == Verdict::inconclusive);
     CHECK(report.findings.empty());
   }

@@ -130,9 +130,9 @@ TEST_SUITE("layout") {
     const auto program = [](bool part) {
       return [part](RunBuilder& run, bool changed) {
         run.step(0).phase(Phase::forward);
-        const Tensor x = changed ? run.op("aten::load").out_strided(Values({1, 3, 2, 4}), {2, 2},
-                                                                     {1, 2})
-                                 : run.op("aten::load").out(Values({2, 2}, {1, 2, 3, 4}));
+        const Tensor x =
+            changed ? run.op("aten::load").out_strided(Values({1, 3, 2, 4}), {2, 2}, {1, 2})
+                    : run.op("aten::load").out(Values({2, 2}, {1, 2, 3, 4}));
         run.op("aten::convolution").in(x, "input").out(labelled(part && changed ? "b" : "a"));
       };
     };

@@ -88,8 +88,9 @@ TEST_SUITE("growth") {
         run.step(step).phase(Phase::forward);
         const Tensor x = run.data({1, 2});
         run.backward(true);
-        run.op("aten::mm").in(x).out({1, 2 + (changed ? 0.5 * (step + 1) : 0)},
-                                     slot_flag::gradient);
+        run.op("aten::mm")
+            .in(x)
+            .out({1, 2 + (changed ? 0.5 * (step + 1) : 0)}, slot_flag::gradient);
         run.backward(false);
       }
     });
@@ -208,8 +209,8 @@ TEST_SUITE("coverage") {
         [](RunBuilder& run, bool changed) {
           run.step(0);
           for (int k = 0; k < 5; ++k)
-            run.op("aten::op" + std::to_string(k)).out(
-                labelled((changed ? "b" : "a") + std::to_string(k)));
+            run.op("aten::op" + std::to_string(k))
+                .out(labelled((changed ? "b" : "a") + std::to_string(k)));
         },
         options);
     CHECK(report.findings.size() == 2);
@@ -262,8 +263,9 @@ TEST_SUITE("causes") {
   TEST_CASE("NaN in one run only is told") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.keep_content().step(0);
-      run.op("aten::log").in(run.data({1})).out(
-          {1, changed ? std::numeric_limits<double>::quiet_NaN() : 2});
+      run.op("aten::log")
+          .in(run.data({1}))
+          .out({1, changed ? std::numeric_limits<double>::quiet_NaN() : 2});
     });
     CHECK(first_cause(report) == "nan");
   }
@@ -271,8 +273,10 @@ TEST_SUITE("causes") {
   TEST_CASE("denormals flushed in one run only are told") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0);
-      run.op("aten::mul").in(run.data({1})).flag(changed ? event_flag::flush_denormal : 0).out(
-          labelled(changed ? "b" : "a"));
+      run.op("aten::mul")
+          .in(run.data({1}))
+          .flag(changed ? event_flag::flush_denormal : 0)
+          .out(labelled(changed ? "b" : "a"));
     });
     CHECK(first_cause(report) == "flush-denormal");
   }

@@ -97,7 +97,8 @@ TEST_SUITE("timeline") {
 
   TEST_CASE("a skipped optimizer step joins its step to the next") {
     CHECK(places({"forward", "backward", "opt", "forward", "backward", "zero",  //
-                  "forward", "backward", "opt", "forward"}) == "0f 0b 0o 1f 1b 1o 1f 1b 1o 2f");
+                  "forward", "backward", "opt", "forward", "backward"}) ==
+          "0f 0b 0o 1f 1b 1o 1f 1b 1o 2f 2b");
   }
 
   TEST_CASE("optimizers that alternate make one step") {
@@ -108,7 +109,7 @@ TEST_SUITE("timeline") {
 
   TEST_CASE("two optimizers that step one after the other make one step") {
     CHECK(places({"forward", "backward", "opt", "clip", "opt2", "forward", "backward", "opt",
-                  "opt2", "forward"}) == "0f 0b 0o 0o 0o 1f 1b 1o 1o 2f");
+                  "opt2", "forward", "backward"}) == "0f 0b 0o 0o 0o 1f 1b 1o 1o 2f 2b");
   }
 
   TEST_CASE("a critic that steps more often begins a step each time") {
@@ -167,6 +168,10 @@ TEST_SUITE("timeline") {
     CHECK(places({"forward", "backward", "opt", "forward", "backward"}) == "0f 0b 0o 1f 1b");
     CHECK(places({"forward", "backward", "opt", "G", "backward", "opt2", "forward", "backward",
                   "opt", "G"}) == "0f 0b 0o 0f 0b 0o 1f 1b 1o 1f");
+  }
+
+  TEST_CASE("looking at the model after the last step begins no step") {
+    CHECK(places({"forward", "backward", "opt", "forward"}) == "0f 0b 0o 0f");
   }
 
   TEST_CASE("moving parameters about is no forward") {

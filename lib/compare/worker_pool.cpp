@@ -1,0 +1,307 @@
+#include "compare/worker_pool.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "compare/finding_writer.hpp"
+#include "compare/hash.hpp"
+#include "compare/sequence_alignment.hpp"
+#include "compare/structure.hpp"
+#include "compare/words.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+/// Waiting jobs kept; what waited longest is given up beyond it.
+constexpr std::size_t kWaiting = 4096;
+
+[[nodiscard]] bool holds_digest(const Slot& slot) noexcept {
+  constexpr std::uint32_t kNoValue = slot_flag::no_digest | slot_flag::undefined |
+                                     slot_flag::overwritten | slot_flag::uninitialised;
+  return !(slot.flags & kNoValue);
+}
+
+}  // namespace
+
+WorkerPool::WorkerPool(RankState& state, const Both<std::vector<Lane>>& lanes)
+    : state_(state), judge_(state), nothing_({}, true) {
+  for (const Side side : kSides)
+    for (const Lane& lane : on(lanes, side))
+      on(threads_, side)
+          .push_back({lane, LaneReader(*on(state.runs, side), on(state.ranks, side), lane.id), {}});
+}
+
+void WorkerPool::read(std::int64_t step, std::int64_t candidate_step) {
+  for (const Side side : kSides)
+    for (std::size_t k = 0; k < on(threads_, side).size(); ++k)
+      read_thread(side, k, side == Side::reference ? step : candidate_step);
+  while (waiting_.size() > kWaiting) {
+    count_alone(waiting_.begin()->second);
+    forget(waiting_.begin()->first);
+  }
+}
+
+void WorkerPool::read_thread(Side side, std::size_t number, std::int64_t step) {
+  LaneReader& reader = on(threads_, side)[number].reader;
+  while (reader.step() && *reader.step() <= step) {
+    const std::int64_t own_step = *reader.step();
+    std::vector<HeldEvent> events;
+    reader.read(own_step, std::numeric_limits<std::size_t>::max(), events);
+    const auto window = std::make_shared<const Window>(std::move(events), true);
+    std::set<JobId> touched;
+    for (const Item& item : window->items())
+      if (item.op) touched.insert(add(side, number, {window, item.event, own_step}));
+    for (const JobId id : touched)
+      if (waiting_.contains(id)) settle(id);
+  }
+}
+
+/// Enters an op as a job, together with the waiting jobs of its thread that it reads from.
+WorkerPool::JobId WorkerPool::add(Side side, std::size_t number, Op op) {
+  Thread& thread = on(threads_, side)[number];
+  const JobId id = next_++;
+  const std::uint64_t position = op.outer().position;
+  std::set<JobId> read;
+  for (std::uint32_t index = op.event; index < op.end(); ++index)
+    for (const Slot& slot : op.window->event(index).slots)
+      if (slot.role == Role::input && slot.writer_lane == thread.lane.id)
+        if (const auto writer = job_at(thread, slot.writer)) read.insert(*writer);
+  waiting_[id] = {side, number, {std::move(op)}, 0};
+  thread.jobs[position] = id;
+  for (const JobId earlier : read) merge(id, earlier);
+  return id;
+}
+
+void WorkerPool::merge(JobId into, JobId from) {
+  Job& source = waiting_.at(from);
+  Job& target = waiting_.at(into);
+  auto& jobs = on(threads_, target.side)[target.thread].jobs;
+  for (const Op& op : source.ops) jobs[op.outer().position] = into;
+  target.ops.insert(target.ops.begin(), source.ops.begin(), source.ops.end());
+  std::stable_sort(target.ops.begin(), target.ops.end(), [](const Op& a, const Op& b) {
+    return a.outer().position < b.outer().position;
+  });
+  source.ops.clear();
+  forget(from);
+}
+
+std::optional<WorkerPool::JobId> WorkerPool::job_at(const Thread& thread,
+                                                    std::uint64_t position) const {
+  auto at = thread.jobs.upper_bound(position);
+  if (position == kNone || at == thread.jobs.begin()) return std::nullopt;
+  --at;
+  for (const Op& op : waiting_.at(at->second).ops)
+    if (op.outer().position == at->first && position <= op.window->event(op.end() - 1).position)
+      return at->second;
+  return std::nullopt;
+}
+
+std::optional<WorkerPool::JobId> WorkerPool::job_at(Side side, EventPlace place) const {
+  for (const Thread& thread : on(threads_, side))
+    if (thread.lane.id == place.lane) return job_at(thread, place.position);
+  return std::nullopt;
+}
+
+/// Cancels a job against an equal one, or lets it wait for one.
+void WorkerPool::settle(JobId id) {
+  Job& job = waiting_.at(id);
+  const Side other = job.side == Side::reference ? Side::candidate : Side::reference;
+  job.key = content_key(job);
+  const auto partner = on(by_key_, other).find(job.key);
+  if (partner != on(by_key_, other).end())
+    cancel(id, partner->second);
+  else
+    on(by_key_, job.side).emplace(job.key, id);
+}
+
+void WorkerPool::cancel(JobId a, JobId b) {
+  Totals& totals = state_.totals;
+  for (const Op& op : waiting_.at(a).ops) {
+    totals.coverage.aligned += op.end() - op.event;
+    ++totals.ops.reference;
+    ++totals.ops.candidate;
+    ++totals.aligned_ops;
+    for (const Slot& slot : op.outer().slots) totals.values += holds_digest(slot) ? 1 : 0;
+  }
+  forget(a);
+  forget(b);
+}
+
+void WorkerPool::forget(JobId id) {
+  const Job& job = waiting_.at(id);
+  auto& keys = on(by_key_, job.side);
+  const auto [begin, end] = keys.equal_range(job.key);
+  const auto at = std::find_if(begin, end, [&](const auto& entry) { return entry.second == id; });
+  if (at != end) keys.erase(at);
+  auto& jobs = on(threads_, job.side)[job.thread].jobs;
+  for (const Op& op : job.ops) jobs.erase(op.outer().position);
+  waiting_.erase(id);
+}
+
+void WorkerPool::join(EventPlace reference, EventPlace candidate) {
+  const auto among = [&](Side side, EventPlace place) {
+    const auto& threads = on(threads_, side);
+    return std::any_of(threads.begin(), threads.end(),
+                       [&](const Thread& thread) { return thread.lane.id == place.lane; });
+  };
+  if (!among(Side::reference, reference) || !among(Side::candidate, candidate)) return;
+  feeds_others_ = true;
+  const auto a = job_at(Side::reference, reference);
+  const auto b = job_at(Side::candidate, candidate);
+  if (a && b) compare(*a, *b);
+}
+
+Scene WorkerPool::scene(const Job* reference, const Op* reference_op, const Job* candidate,
+                        const Op* candidate_op) const {
+  Scene scene;
+  scene.runs = state_.runs;
+  scene.ranks = state_.ranks;
+  scene.windows = {&nothing_, &nothing_};
+  if (reference != nullptr) {
+    scene.lanes.reference = threads_.reference[reference->thread].lane;
+    scene.windows.reference = reference_op->window.get();
+  }
+  if (candidate != nullptr) {
+    scene.lanes.candidate = threads_.candidate[candidate->thread].lane;
+    scene.windows.candidate = candidate_op->window.get();
+  }
+  scene.candidate_step = candidate_op ? candidate_op->step : reference_op->step;
+  scene.step = reference_op ? reference_op->step : candidate_op->step;
+  return scene;
+}
+
+void WorkerPool::compare(JobId reference, JobId candidate) {
+  const Job& a = waiting_.at(reference);
+  const Job& b = waiting_.at(candidate);
+  const auto elements = [](const Job& job) {
+    std::vector<SequenceElement> result;
+    for (const Op& op : job.ops)
+      result.push_back({structure_key(op.outer(), Place::ignored), input_key(op.outer()),
+                        output_key(op.outer()), false});
+    return result;
+  };
+  std::size_t i = 0;
+  std::size_t j = 0;
+  const auto alone = [&](std::size_t i_end, std::size_t j_end) {
+    while (i < i_end) stand_alone(a, a.ops[i++]);
+    while (j < j_end) stand_alone(b, b.ops[j++]);
+  };
+  for (const auto& [left, right] : align(elements(a), elements(b)).pairs) {
+    alone(left, right);
+    const Op& one = a.ops[i++];
+    const Op& other = b.ops[j++];
+    ++state_.totals.ops.reference;
+    ++state_.totals.ops.candidate;
+    ++state_.totals.aligned_ops;
+    (void)judge_.judge(scene(&a, &one, &b, &other), {one.event, other.event});
+  }
+  alone(a.ops.size(), b.ops.size());
+  forget(reference);
+  forget(candidate);
+}
+
+void WorkerPool::stand_alone(const Job& job, const Op& op) {
+  const bool in_reference = job.side == Side::reference;
+  const Scene here =
+      in_reference ? scene(&job, &op, nullptr, nullptr) : scene(nullptr, nullptr, &job, &op);
+  const EventPair at = in_reference ? EventPair{op.event, kNoIndex} : EventPair{kNoIndex, op.event};
+  Coverage& coverage = state_.totals.coverage;
+  (in_reference ? coverage.only_reference : coverage.only_candidate) += op.end() - op.event;
+  ++on(state_.totals.ops, job.side);
+  const Source source = enter_alone(state_, here, at, op.outer().position, {}, [&](Record& record) {
+    record.finding.diverges = false;
+    on(record.evidence.alone, job.side).emplace_back(op.outer().op);
+    record.finding.notes.push_back(
+        fmt::format("only in the {}: {}", name(job.side), op.outer().op));
+  });
+  state_.rng.drew_alone(job.side, *op.window, op.event, here.step);
+  for (std::uint32_t index = op.event; index < op.end(); ++index)
+    judge_.write_alone(here, job.side, index, source);
+}
+
+void WorkerPool::pair_rest(JobKey key) {
+  std::multimap<std::uint64_t, JobId> candidates;
+  for (const auto& [id, job] : waiting_)
+    if (job.side == Side::candidate) candidates.emplace(key(job), id);
+  std::vector<std::pair<JobId, JobId>> pairs;
+  for (const auto& [id, job] : waiting_) {
+    if (job.side != Side::reference) continue;
+    const auto partner = candidates.lower_bound(key(job));
+    if (partner == candidates.end() || partner->first != key(job)) continue;
+    pairs.emplace_back(id, partner->second);
+    candidates.erase(partner);
+  }
+  for (const auto& [a, b] : pairs) compare(a, b);
+}
+
+void WorkerPool::count_alone(const Job& job) {
+  Coverage& coverage = state_.totals.coverage;
+  for (const Op& op : job.ops) {
+    (job.side == Side::reference ? coverage.only_reference : coverage.only_candidate) +=
+        op.end() - op.event;
+    ++left_over_;
+  }
+}
+
+void WorkerPool::finish() {
+  constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+  read(kEnd, kEnd);
+  pair_rest(outside_key);
+  const bool complete =
+      state_.runs.reference->info().complete && state_.runs.candidate->info().complete;
+  if (!feeds_others_ && complete) {
+    pair_rest(names_key);
+    for (const auto& [id, job] : waiting_)
+      for (const Op& op : job.ops) stand_alone(job, op);
+  } else {
+    // A loader works ahead: how far, when the program ends, is a race.
+    for (const auto& [id, job] : waiting_) count_alone(job);
+  }
+  waiting_.clear();
+  if (left_over_ > 0)
+    unseen_.push_back(fmt::format(
+        "{} of worker threads have no equal in the other run, and nothing that both have reads "
+        "what they made",
+        counted(left_over_, "op")));
+}
+
+/// Equal for jobs that did the same with the same values.
+std::uint64_t WorkerPool::content_key(const Job& job) {
+  KeyHash hash;
+  for (const Op& op : job.ops) {
+    for (std::uint32_t index = op.event; index < op.end(); ++index) {
+      const Event& event = op.window->event(index);
+      hash.add(structure_key(event, Place::ignored)).add(output_key(event));
+      if (event.flags & event_flag::seeded && event.rng.before != event.rng.after)
+        hash.add(event.rng.before);
+    }
+    const Event& outer = op.outer();
+    hash.add(input_key(outer));
+    hash.add(std::string_view(reinterpret_cast<const char*>(outer.argument_bytes.data()),
+                              outer.argument_bytes.size()));
+  }
+  return hash.value();
+}
+
+/// Equal for jobs of the same ops that read the same from outside of recorded ops.
+std::uint64_t WorkerPool::outside_key(const Job& job) {
+  KeyHash hash;
+  hash.add(names_key(job));
+  for (const Op& op : job.ops)
+    for (const Slot& slot : op.outer().slots)
+      if (slot.role == Role::input && (slot.flags & slot_flag::unproduced) && holds_digest(slot))
+        hash.add(slot.digest);
+  return hash.value();
+}
+
+std::uint64_t WorkerPool::names_key(const Job& job) {
+  KeyHash hash;
+  for (const Op& op : job.ops) hash.add(name_key(op.outer()));
+  return hash.value();
+}
+
+}  // namespace ulpscope::comparison

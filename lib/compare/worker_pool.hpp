@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/lane_reader.hpp"
+#include "compare/op_judge.hpp"
+#include "compare/rank_state.hpp"
+#include "compare/window.hpp"
+
+namespace ulpscope::comparison {
+
+/// Compares threads that share work, such as the workers of a data loader. Which thread does which
+/// piece, and when, is a race: pieces are matched by what they did.
+///
+/// A job is the ops of one thread that feed each other. Jobs that are equal in both runs cancel,
+/// whichever thread did them. What is left is compared in pairs: jobs whose results another lane
+/// reads at the same place in both runs, else jobs that read the same.
+class WorkerPool {
+ public:
+  WorkerPool(RankState& state, const Both<std::vector<Lane>>& lanes);
+
+  /// Takes in what the threads did up to a step.
+  void read(std::int64_t step, std::int64_t candidate_step);
+
+  /// The same op in both runs reads what was written at these places: the jobs there are partners.
+  void join(EventPlace reference, EventPlace candidate);
+
+  /// Takes in the rest and compares the jobs that nothing joined.
+  void finish();
+
+  /// What stayed without a partner, in words.
+  [[nodiscard]] const std::vector<std::string>& unseen() const noexcept { return unseen_; }
+
+ private:
+  using JobId = std::uint64_t;
+
+  struct Op {
+    std::shared_ptr<const Window> window;
+    std::uint32_t event = kNoIndex;
+    std::int64_t step = kSetup;
+
+    [[nodiscard]] const Event& outer() const { return window->event(event); }
+    [[nodiscard]] std::uint32_t end() const { return window->end(event); }
+  };
+  struct Job {
+    Side side = Side::reference;
+    std::size_t thread = 0;
+    std::vector<Op> ops;
+    std::uint64_t key = 0;
+  };
+  struct Thread {
+    Lane lane;
+    LaneReader reader;
+    std::map<std::uint64_t, JobId> jobs;  ///< waiting jobs, by the positions of their ops
+  };
+  using JobKey = std::uint64_t (*)(const Job&);
+
+  void read_thread(Side side, std::size_t number, std::int64_t step);
+  JobId add(Side side, std::size_t number, Op op);
+  void merge(JobId into, JobId from);
+  [[nodiscard]] std::optional<JobId> job_at(const Thread& thread, std::uint64_t position) const;
+  [[nodiscard]] std::optional<JobId> job_at(Side side, EventPlace place) const;
+  void settle(JobId id);
+  void cancel(JobId a, JobId b);
+  void forget(JobId id);
+  void compare(JobId reference, JobId candidate);
+  void stand_alone(const Job& job, const Op& op);
+  void pair_rest(JobKey key);
+  void count_alone(const Job& job);
+  [[nodiscard]] Scene scene(const Job* reference, const Op* reference_op, const Job* candidate,
+                            const Op* candidate_op) const;
+
+  [[nodiscard]] static std::uint64_t content_key(const Job& job);
+  [[nodiscard]] static std::uint64_t outside_key(const Job& job);
+  [[nodiscard]] static std::uint64_t names_key(const Job& job);
+
+  RankState& state_;
+  OpJudge judge_;
+  Both<std::vector<Thread>> threads_;
+  std::map<JobId, Job> waiting_;
+  Both<std::multimap<std::uint64_t, JobId>> by_key_;
+  JobId next_ = 1;
+  Window nothing_;
+  bool feeds_others_ = false;  ///< another lane reads what these threads make
+  std::uint64_t left_over_ = 0;
+  std::vector<std::string> unseen_;
+};
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,116 @@
+#include "tests/unit/compare/report_of.hpp"
+
+using namespace ulpscope;
+using namespace ulpscope::test;
+
+namespace {
+
+struct Loading {
+  std::vector<int> thread_of_batch;  ///< which worker makes which batch
+  std::vector<int> draw_order;       ///< the order in which the batches draw
+  int ahead = 0;                     ///< step at which all work is done: 0, or a step later
+  std::string augment;               ///< changes what the workers make
+};
+
+/// Two workers make four batches from files, with a random shift each; main reads them in order.
+void load(RunBuilder& run, const Loading& how) {
+  std::vector<Tensor> batches(4);
+  for (const int batch : how.draw_order) {
+    const std::string n = std::to_string(batch);
+    run.lane(LaneRole::worker,
+             static_cast<std::uint32_t>(how.thread_of_batch[static_cast<std::size_t>(batch)]));
+    run.step(batch > 1 ? how.ahead : 0).phase(Phase::data);
+    const Tensor image = run.data(labelled("image" + n));
+    const std::string position = std::to_string(run.drawn());
+    const Tensor shift = run.op("aten::rand").draws(1).out(labelled("shift" + position));
+    batches[static_cast<std::size_t>(batch)] =
+        run.op("aten::add")
+            .in(image)
+            .in(shift)
+            .out(labelled("batch" + n + "/" + position + how.augment));
+  }
+  run.lane(LaneRole::main, 0).phase(Phase::forward);
+  for (int step = 0; step < 4; ++step) {
+    run.step(step);
+    const Tensor& batch = batches[static_cast<std::size_t>(step)];
+    run.op("aten::mm").in(batch).out(labelled("y" + run.content_words(batch)));
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("workers") {
+  TEST_CASE("which thread makes a batch, and when, is no difference") {
+    const Report report = report_of(
+        [](RunBuilder& run) {
+          load(run, {{0, 1, 0, 1}, {0, 1, 2, 3}, 0, {}});
+        },
+        [](RunBuilder& run) {
+          load(run, {{1, 1, 0, 0}, {0, 1, 2, 3}, 1, {}});
+        });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.findings.empty());
+    CHECK(report.coverage.aligned == 12);
+  }
+
+  TEST_CASE("threads that draw from one generator in another order are named") {
+    const Report report = report_of(
+        [](RunBuilder& run) {
+          load(run, {{0, 1, 0, 1}, {0, 1, 2, 3}, 0, {}});
+        },
+        [](RunBuilder& run) {
+          load(run, {{0, 1, 0, 1}, {1, 0, 2, 3}, 0, {}});
+        });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE_FALSE(report.findings.empty());
+    CHECK(report.findings[0].kind == FindingKind::rng);
+    CHECK(report.findings[0].op == "aten::rand");
+    CHECK(report.findings[0].lane == "worker 0");
+    CHECK(first_cause(report) == "thread-rng");
+    CHECK(diverging(report) == 1);
+    CHECK(report.propagated.events >= 4);
+  }
+
+  TEST_CASE("what a worker makes otherwise is found where it is made") {
+    const Report report = report_of(
+        [](RunBuilder& run) {
+          load(run, {{0, 1, 0, 1}, {0, 1, 2, 3}, 0, {}});
+        },
+        [](RunBuilder& run) {
+          load(run, {{1, 0, 1, 0}, {0, 1, 2, 3}, 0, "flipped"});
+        });
+    REQUIRE_FALSE(report.findings.empty());
+    CHECK(report.findings[0].kind == FindingKind::origin);
+    CHECK(report.findings[0].op == "aten::add");
+    CHECK(has(report.findings[0].lane, "worker"));
+  }
+
+  TEST_CASE("a batch made ahead that nothing reads is no difference") {
+    const auto program = [](RunBuilder& run, bool changed) {
+      load(run, {{0, 1, 0, 1}, {0, 1, 2, 3}, 0, {}});
+      run.lane(LaneRole::worker, changed ? 1 : 0).phase(Phase::data);
+      run.op("aten::add").in(run.data(labelled(changed ? "image5" : "image4"))).out(labelled("b"));
+    };
+    const Report report = report_of(program);
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.findings.empty());
+    REQUIRE_FALSE(report.coverage.unseen.empty());
+    CHECK(has(report.coverage.unseen.back(), "2 ops of worker threads"));
+  }
+
+  TEST_CASE("threads of their own are compared though nothing reads them") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::eval);
+      run.op("aten::ones").out(labelled("one"));
+      for (std::uint32_t k = 0; k < 2; ++k) {
+        run.lane(LaneRole::thread, changed ? 1 - k : k);
+        const Tensor x = run.data(labelled("request" + std::to_string(k)));
+        const bool apart = changed && k == 1;
+        run.op("aten::mm").in(x).out(labelled((apart ? "b" : "a") + std::to_string(k)));
+      }
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::origin);
+    CHECK(report.findings[0].lane == "thread 1");
+  }
+}
