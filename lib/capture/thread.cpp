@@ -3,6 +3,8 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstring>
 #include <stdexcept>
 
@@ -60,6 +62,8 @@ void stop_recording(std::string_view reason) noexcept {
   detail::end_session();
 }
 
+std::atomic<std::uint64_t> Thread::verified_bytes{0};
+
 Thread* Thread::current() noexcept {
   if (!recording() || ended) return nullptr;
   Thread* thread = current_thread;
@@ -81,7 +85,15 @@ Thread* Thread::current() noexcept {
 
 void Thread::close_current() noexcept {
   ended = true;
-  if (current_thread != nullptr) release(std::exchange(current_thread, nullptr));
+  if (current_thread == nullptr) return;
+  if (recording() && current_thread->generation_ == generation())
+    guarded("the end of a thread", [] {
+      std::array<char, 24> digits{};
+      const auto end = std::to_chars(digits.begin(), digits.end(), verified_bytes.load()).ptr;
+      current_thread->send_environment(
+          "capture.verified_bytes", {digits.data(), static_cast<std::size_t>(end - digits.data())});
+    });
+  release(std::exchange(current_thread, nullptr));
 }
 
 Thread::Thread(OpenedRing opened, std::uint64_t generation)

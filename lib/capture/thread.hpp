@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory_resource>
 #include <span>
@@ -75,7 +76,9 @@ class Thread {
   std::uint64_t next_position = 0;
   std::uint64_t epoch = 0;  ///< what was checked in it is still so
   bool in_engine = false;   ///< the last outermost thing that ran was the autograd engine's
-  std::uint64_t verified_bytes = 0;
+
+  /// Bytes that all threads have digested again to verify inputs.
+  static std::atomic<std::uint64_t> verified_bytes;
 
   /// Ids in this thread's ring, defined there at their first use.
   [[nodiscard]] std::uint32_t string(std::uint32_t name);

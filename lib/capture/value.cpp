@@ -224,7 +224,7 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
   const Digest found = with_quantiser(tensor, digest_of(thread, content));
   if (known) {
     row.flags |= slot_flag::verified;
-    thread.verified_bytes += content.dense_size;
+    Thread::verified_bytes.fetch_add(content.dense_size, std::memory_order_relaxed);
   }
   const std::lock_guard guard(storages());
   Storage& storage = storages().at(impl);

@@ -19,6 +19,7 @@
 #include "compare/value_judge.hpp"
 #include "compare/verdict.hpp"
 #include "compare/words.hpp"
+#include "ulpscope/error.hpp"
 
 namespace ulpscope {
 namespace {
@@ -198,6 +199,9 @@ class Comparison {
 }  // namespace
 
 Report compare(const Run& reference, const Run& candidate, const CompareOptions& options) {
+  constexpr std::int64_t kLargestOffset = std::int64_t{1} << 60;
+  if (options.step_offset > kLargestOffset || options.step_offset < -kLargestOffset)
+    throw Error(ErrorCode::usage, "The step offset is out of range.");
   return Comparison(reference, candidate, options).report();
 }
 

@@ -90,7 +90,7 @@ HeldEvent forward_of(const Scene& scene, Side side, std::uint32_t event) {
   for (std::uint32_t up = event; up != kNoIndex; up = window.parent(up)) {
     const Event& current = window.event(up);
     if (current.kind != EventKind::node || current.forward == kNone) continue;
-    if (current.forward_lane == on(scene.lanes, side).id)
+    if (current.forward_lane == on(scene.lanes, side)->id)
       if (const std::uint32_t near = window.find(current.forward); near != kNoIndex)
         return {&window.event(near), nullptr};
     return find_event(*on(scene.runs, side), on(scene.ranks, side),
@@ -129,7 +129,7 @@ Finding describe(FindingKind kind, const Scene& scene, EventPair at) {
   Finding finding;
   finding.kind = kind;
   finding.rank = on(scene.ranks, side);
-  finding.lane = lane_words(on(scene.lanes, side), event);
+  finding.lane = lane_words(*on(scene.lanes, side), event);
   if (scene.step != kSetup) finding.step = scene.step;
   finding.phase = event.phase;
   finding.op = event.op;

@@ -17,7 +17,7 @@ namespace ulpscope::comparison {
 struct Scene {
   Both<const Run*> runs;
   Both<std::uint32_t> ranks;
-  Both<Lane> lanes;
+  Both<const Lane*> lanes;  ///< never null: a run without the lane shows an empty one
   Both<const Window*> windows;
   std::int64_t step = kSetup;  ///< of the reference
   std::int64_t candidate_step = kSetup;

@@ -34,9 +34,9 @@ constexpr std::array<std::string_view, 13> kHarmlessVariables{
     "*.PYTORCH_JIT_LOG_LEVEL"};
 
 /// What recording itself brings along.
-constexpr std::array<std::string_view, 5> kOwn{"env.ULPSCOPE_*", "env_now.ULPSCOPE_*",
-                                               "env.LD_PRELOAD", "env_now.LD_PRELOAD",
-                                               "library.libulpscope*"};
+constexpr std::array<std::string_view, 6> kOwn{"capture.*",          "env.ULPSCOPE_*",
+                                               "env_now.ULPSCOPE_*", "env.LD_PRELOAD",
+                                               "env_now.LD_PRELOAD", "library.libulpscope*"};
 
 template <std::size_t Count>
 [[nodiscard]] bool matches(const std::array<std::string_view, Count>& patterns,

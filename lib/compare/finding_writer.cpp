@@ -22,7 +22,7 @@ constexpr std::size_t kFactoryBlocks = 256;
                                       const Distinction& distinction) {
   KeyHash hash;
   hash.add(static_cast<std::uint64_t>(kind)).add(scene.ranks.reference);
-  hash.add(std::uint64_t{lane_order(scene.lanes.reference, event)});
+  hash.add(std::uint64_t{lane_order(*scene.lanes.reference, event)});
   hash.add(event.op).add(event.overload).add(static_cast<std::uint64_t>(event.phase));
   hash.add(std::uint64_t{event.has_module}).add(event.module).add(event.root);
   return hash.add(distinction.key).value();
@@ -58,7 +58,7 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
                             record.ranks = scene.ranks;
                             record.finding = describe(kind, scene, at);
                             record.order_event = where.order_event;
-                            record.lane_order = lane_order(scene.lanes.reference, event);
+                            record.lane_order = lane_order(*scene.lanes.reference, event);
                             add_common_evidence(record, scene, at);
                             fill(record);
                             return record;
@@ -86,7 +86,7 @@ Source enter_alone(RankState& state, const Scene& scene, EventPair at,
         record.order_event = where.order_event;
         record.after_order_event = where.follows;
         record.lane_order =
-            lane_order(in_reference ? scene.lanes.reference : scene.lanes.candidate, event);
+            lane_order(*(in_reference ? scene.lanes.reference : scene.lanes.candidate), event);
         add_common_evidence(record, scene, at);
         fill(record);
         return record;
@@ -134,7 +134,7 @@ std::string factory_words(const Scene& scene, Side side, const Event& reader, co
   if (slot.storage == kNone) return {};
   const Run& run = *on(scene.runs, side);
   const std::uint32_t rank = on(scene.ranks, side);
-  const std::uint32_t lane = on(scene.lanes, side).id;
+  const std::uint32_t lane = on(scene.lanes, side)->id;
   const std::optional<std::size_t> last = find_block(run, rank, {lane, reader.position});
   if (!last) return {};
   for (std::size_t back = 0; back <= std::min(*last, kFactoryBlocks); ++back) {

@@ -84,7 +84,7 @@ void LaneComparison::ensure_inputs(const Entry& entry, const Ensure& ensure) con
     if (index == kNoIndex) continue;
     for (const Slot& slot : on(scene.windows, side)->event(index).slots)
       if (ensure && slot.role == Role::input && slot.writer != kNone &&
-          slot.writer_lane != on(scene.lanes, side).id)
+          slot.writer_lane != on(scene.lanes, side)->id)
         ensure(side, slot.writer_lane, slot.writer);
   }
   if (!join_ || !entry.aligned()) return;

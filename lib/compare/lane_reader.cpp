@@ -5,6 +5,16 @@
 
 namespace ulpscope::comparison {
 
+namespace {
+
+/// Steps are added to and subtracted from: a damaged one must not overflow.
+[[nodiscard]] std::int64_t sane_step(std::int64_t step) noexcept {
+  constexpr std::int64_t kLast = std::int64_t{1} << 60;
+  return std::clamp(step, kSetup, kLast);
+}
+
+}  // namespace
+
 LaneReader::LaneReader(const Run& run, std::uint32_t rank, std::uint32_t lane)
     : run_(&run), rank_(rank), lane_(lane), blocks_(run.block_count(rank, lane)) {
   fetch();
@@ -12,7 +22,7 @@ LaneReader::LaneReader(const Run& run, std::uint32_t rank, std::uint32_t lane)
 
 std::optional<std::int64_t> LaneReader::step() const noexcept {
   if (!ahead_) return std::nullopt;
-  return ahead_->step;
+  return sane_step(ahead_->step);
 }
 
 void LaneReader::fetch() {
@@ -31,7 +41,7 @@ std::vector<HeldEvent> LaneReader::peek() const {
 }
 
 void LaneReader::read(std::int64_t step, std::size_t limit, std::vector<HeldEvent>& events) {
-  while (ahead_ && ahead_->step <= step && events.size() < limit) {
+  while (ahead_ && sane_step(ahead_->step) <= step && events.size() < limit) {
     for (const Event& event : ahead_->events) events.push_back({&event, ahead_});
     fetch();
   }
@@ -39,7 +49,7 @@ void LaneReader::read(std::int64_t step, std::size_t limit, std::vector<HeldEven
 
 std::uint64_t LaneReader::skip(std::int64_t step) {
   std::uint64_t count = 0;
-  for (; ahead_ && ahead_->step <= step; fetch()) count += ahead_->events.size();
+  for (; ahead_ && sane_step(ahead_->step) <= step; fetch()) count += ahead_->events.size();
   return count;
 }
 

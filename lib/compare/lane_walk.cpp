@@ -138,7 +138,9 @@ Scene LaneWalk::scene() const {
   Scene scene;
   scene.runs = runs_;
   scene.ranks = ranks_;
-  for (const Side side : kSides) on(scene.lanes, side) = on(lanes_, side).value_or(Lane{});
+  static const Lane kNoLane;
+  for (const Side side : kSides)
+    on(scene.lanes, side) = on(lanes_, side) ? &*on(lanes_, side) : &kNoLane;
   scene.windows = {windows_.reference.get(), windows_.candidate.get()};
   scene.step = step_.reference;
   scene.candidate_step = step_.candidate;

@@ -241,7 +241,7 @@ void OpJudge::judge_rng() {
 
 /// Several threads of the role draw from the default generator.
 bool OpJudge::shares_generator(const Event& seeded) const {
-  const LaneRole role = scene_.lanes.reference.role;
+  const LaneRole role = scene_.lanes.reference->role;
   if (seeded.flags & event_flag::explicit_generator) return false;
   if (role != LaneRole::worker && role != LaneRole::thread) return false;
   const auto lanes = scene_.runs.reference->lanes(scene_.ranks.reference);

@@ -160,13 +160,15 @@ Scene WorkerPool::scene(const Job* reference, const Op* reference_op, const Job*
   Scene scene;
   scene.runs = state_.runs;
   scene.ranks = state_.ranks;
+  static const Lane kNoLane;
+  scene.lanes = {&kNoLane, &kNoLane};
   scene.windows = {&nothing_, &nothing_};
   if (reference != nullptr) {
-    scene.lanes.reference = threads_.reference[reference->thread].lane;
+    scene.lanes.reference = &threads_.reference[reference->thread].lane;
     scene.windows.reference = reference_op->window.get();
   }
   if (candidate != nullptr) {
-    scene.lanes.candidate = threads_.candidate[candidate->thread].lane;
+    scene.lanes.candidate = &threads_.candidate[candidate->thread].lane;
     scene.windows.candidate = candidate_op->window.get();
   }
   scene.candidate_step = candidate_op ? candidate_op->step : reference_op->step;
