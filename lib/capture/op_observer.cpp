@@ -259,8 +259,10 @@ ring::SlotRow see_result(Thread& thread, const Frame& frame, const at::Tensor& t
   if ((info.flags & event_flag::factory) != 0 || info.resizes)
     return see_unfilled(thread, tensor, place, writer).row;
   ring::SlotRow row = see_written(thread, tensor, place, writer, info.wrapper).row;
-  if (place.index < info.scratch_returns.size() && info.scratch_returns[place.index])
+  if (place.index < info.scratch_returns.size() && info.scratch_returns[place.index]) {
     row.flags |= slot_flag::scratch;
+    mark_scratch(tensor);
+  }
   if (info.handle) row.flags |= slot_flag::handle;
   return row;
 }

@@ -109,6 +109,7 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   entry.id = next_id_++;
   entry.writes = 0;
   entry.produced = false;
+  entry.scratch = false;
   entry.writer = {};
   entry.name = 0;
   entry.name_flags = 0;

@@ -76,6 +76,7 @@ struct Storage {
   std::uint64_t id = 0;
   std::uint32_t writes = 0;
   bool produced = false;         ///< a recorded op made or wrote it
+  bool scratch = false;          ///< an op's working memory: its bytes mean nothing to anybody else
   bool foreign = false;          ///< memory that the allocator did not hand out (from_blob)
   Writer writer;                 ///< of any part
   std::uint32_t name = 0;        ///< process-wide name id of the parameter, buffer or gradient

@@ -127,6 +127,7 @@ void identify(Thread& thread, const Storage& storage, Seen& seen) {
   seen.row.flags |= storage.name_flags;
   if (storage.name != 0) seen.row.name = thread.string(storage.name);
   if (!storage.produced) seen.row.flags |= slot_flag::unproduced;
+  if (storage.scratch) seen.row.flags |= slot_flag::scratch;
 }
 
 void tell(const Region& region, ring::SlotRow& row) {
@@ -344,6 +345,12 @@ Seen see_unfilled(Thread& thread, const at::Tensor& tensor, Place place, Writer 
   identify(thread, storage, seen);
   row.flags |= slot_flag::uninitialised;
   return seen;
+}
+
+void mark_scratch(const at::Tensor& tensor) {
+  if (!tensor.defined() || !is_readable(tensor)) return;
+  const std::lock_guard guard(storages());
+  storages().at(*tensor.storage().unsafeGetStorageImpl()).scratch = true;
 }
 
 std::uint64_t storage_id(const at::Tensor& tensor) {

@@ -44,6 +44,9 @@ struct Seen {
 [[nodiscard]] Seen see_unfilled(Thread& thread, const at::Tensor& tensor, Place place,
                                 Writer writer);
 
+/// Whoever reads this tensor's memory from now on reads an op's working memory.
+void mark_scratch(const at::Tensor& tensor);
+
 /// The storage's id if the tensor has one, else kNone. Never digests.
 [[nodiscard]] std::uint64_t storage_id(const at::Tensor& tensor);
 

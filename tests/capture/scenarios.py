@@ -17,6 +17,7 @@ import tempfile
 RESNET = ["digits_resnet", "--steps", "3"]
 MLP = ["layernorm_mlp", "--steps", "3"]
 TRANSFORMER = ["transformer_encoder", "--steps", "2"]
+LSTM = ["lstm_copier", "--steps", "3"]
 ONE = ["--threads", "1"]
 TWO = ["--threads", "2"]
 
@@ -212,6 +213,17 @@ SCENARIOS.update({
     "mkldnn-off": Scenario(RESNET + ONE, RESNET + ONE + ["--mkldnn", "0"], "diverged",
                            cause="backend", kind="origin", step=0, phase="forward"),
     "eval-mode": Scenario(RESNET + ONE, RESNET + ONE + ["--eval"], "diverged", cause="mode"),
+    "identical-lstm": Scenario(LSTM, LSTM, "identical"),
+    "threads-lstm": Scenario(LSTM, LSTM + TWO, "diverged", cause="threads", kind="origin",
+                             phase="backward"),
+    "validation-pass": Scenario(LSTM, LSTM + ["--validate"], "identical", oracle=False),
+    "validation-draws": Scenario(LSTM, LSTM + ["--validate-in-train-mode"], "diverged", step=0,
+                                 phase="eval", kind="sequence", oracle=False),
+    "poked-gradient": Scenario(LSTM, LSTM + ["--poke-gradient", "1"], "diverged", kind="write",
+                               step=1, phase="optimizer", cause="external-write"),
+    "adam-eps": Scenario(LSTM, LSTM + ["--adam-eps", "1e-7"], "diverged", kind="arguments",
+                         step=0, phase="optimizer", cause="argument"),
+    "clip-norm": Scenario(LSTM, LSTM + ["--clip", "0.5"], "diverged", step=0, phase="optimizer"),
     "learning-rate": Scenario(MLP + ONE, MLP + ONE + ["--lr", "0.11"], "diverged",
                               kind="arguments", phase="optimizer", cause="argument"),
 })
