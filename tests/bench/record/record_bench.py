@@ -81,7 +81,9 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--pin", action="store_true", help="program and writer share one core")
     parser.add_argument("--only", default="", help="configurations whose name contains this")
+    parser.add_argument("--modes", default="", help="modes whose name contains this")
     arguments = parser.parse_args()
+    modes = {mode: options for mode, options in MODES.items() if arguments.modes in mode}
     binaries = os.path.join(arguments.build, "bin")
     cpus = {0} if arguments.pin else os.sched_getaffinity(0)
 
@@ -91,12 +93,12 @@ def main():
             continue
         program = [os.path.join(binaries, command[0]), *command[1:],
                    "--threads", str(arguments.threads)]
-        bare, ratios = [], {mode: [] for mode in MODES}
-        cpu_ratios = {mode: [] for mode in MODES}
+        bare, ratios = [], {mode: [] for mode in modes}
+        cpu_ratios = {mode: [] for mode in modes}
         for _ in range(arguments.rounds):
             bare_seconds, bare_cpu = measured(program, cpus)
             bare.append(bare_seconds)
-            for mode, options in MODES.items():
+            for mode, options in modes.items():
                 folder = tempfile.mkdtemp(prefix="ulpscope-bench-")
                 recorded = [os.path.join(binaries, "ulpscope"), "record", *options,
                             "-o", os.path.join(folder, "dump"), "--", *program]
@@ -104,7 +106,7 @@ def main():
                 shutil.rmtree(folder)
                 ratios[mode].append(seconds / bare_seconds)
                 cpu_ratios[mode].append(cpu / bare_cpu)
-        for mode in MODES:
+        for mode in modes:
             low, high = min(ratios[mode]), max(ratios[mode])
             print(f"{name:30} {mode:20} {statistics.median(bare) * 1e3:8.2f} "
                   f"{statistics.median(ratios[mode]):6.3f} {low:6.3f}-{high:.3f} "
