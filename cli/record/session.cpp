@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -92,10 +93,16 @@ std::string incomplete_reason(const RankRecorder& ranks) {
   return fmt::format("{} (and {} more)", reasons.front(), reasons.size() - 1);
 }
 
-/// Says once what is waited for when the command has ended and others have not.
+/// Tells a person at the terminal how the recording goes, and once what is waited for when the
+/// command has ended and others have not.
 class Patience {
  public:
   explicit Patience(std::string program) : program_(std::move(program)) {}
+
+  /// A terminal that the command prints to is the command's: nothing is drawn over its lines.
+  void command_runs(const RankRecorder& ranks) {
+    if (!command_prints_here_) show(ranks);
+  }
 
   void command_has_ended(const RankRecorder& ranks) {
     if (!since_) since_ = Clock::now();
@@ -107,13 +114,18 @@ class Patience {
                       "(Ctrl-C ends the recording)",
                       escaped(program_)));
     }
+    show(ranks);
+  }
+
+ private:
+  void show(const RankRecorder& ranks) {
     const dump::RecordingCounts counts = ranks.counts();
     if (counts.events == 0) return;
     progress_.show(fmt::format("recording: {}, {}", counted(counts.events, "event"),
                                counted(counts.steps, "step")));
   }
 
- private:
+  const bool command_prints_here_ = isatty(STDOUT_FILENO) == 1;
   std::string program_;
   std::optional<Clock::time_point> since_;
   bool said_ = false;
@@ -137,8 +149,10 @@ void serve(const RecordOptions& options, ring::Server& server, RankRecorder& ran
       return;
     }
     server.poll(kPollTime, ranks);
-    // Until it has ended the terminal belongs to the command.
-    if (processes.command_ended()) patience.command_has_ended(ranks);
+    if (processes.command_ended())
+      patience.command_has_ended(ranks);
+    else
+      patience.command_runs(ranks);
   }
 }
 
