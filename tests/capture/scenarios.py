@@ -216,7 +216,7 @@ SCENARIOS.update({
     "identical-lstm": Scenario(LSTM, LSTM, "identical"),
     "threads-lstm": Scenario(LSTM, LSTM + TWO, "diverged", cause="threads", kind="origin",
                              phase="backward"),
-    "validation-pass": Scenario(LSTM, LSTM + ["--validate"], "identical", oracle=False),
+    "validation-pass": Scenario(LSTM, LSTM + ["--validate", "1"], "identical", oracle=False),
     "validation-draws": Scenario(LSTM, LSTM + ["--validate-in-train-mode"], "diverged", step=0,
                                  phase="eval", kind="sequence", oracle=False),
     "poked-gradient": Scenario(LSTM, LSTM + ["--poke-gradient", "1"], "diverged", kind="write",

@@ -13,7 +13,7 @@ struct CopierSettings {
   double adam_eps = 1e-8;
   double clip = 1;
   double dropout = 0.2;
-  bool validate = false;
+  std::int64_t validate = 0;
   bool validate_in_train_mode = false;
   std::int64_t poke_gradient = programs::kNever;
 };
@@ -59,7 +59,8 @@ void train(const CopierSettings& settings) {
     }
     nn::utils::clip_grad_norm_(model->parameters(), settings.clip);
     optimizer.step();
-    if (settings.validate || settings.validate_in_train_mode) {
+    const std::int64_t passes = settings.validate_in_train_mode ? 1 : settings.validate;
+    for (std::int64_t pass = 0; pass < passes; ++pass) {
       const torch::NoGradGuard no_grad;
       model->train(settings.validate_in_train_mode);
       model->forward(tokens);
@@ -82,9 +83,9 @@ int main(int argc, char** argv) {
   app.add_option("--adam-eps", s.adam_eps, "Adam's epsilon");
   app.add_option("--clip", s.clip, "Norm that gradients are clipped to");
   app.add_option("--dropout", s.dropout, "Probability of dropping an element");
-  app.add_flag("--validate", s.validate, "Evaluate after each step");
+  app.add_option("--validate", s.validate, "Evaluate this often after each step");
   app.add_flag("--validate-in-train-mode", s.validate_in_train_mode,
-               "The same, without switching dropout off");
+               "Evaluate once after each step, without switching dropout off");
   app.add_option("--poke-gradient", s.poke_gradient,
                  "Change a gradient by one ULP before this step's clipping");
   return programs::run_program(app, argc, argv, [&] { train(s); });
