@@ -134,6 +134,9 @@ class Comparison {
       without_bytes_ += measure(record, runs_);
       record.evidence.same_set_of_data =
           same_set && record.finding.kind == FindingKind::data && !record.evidence.uninitialised;
+      if (record.more_in_step > 0)
+        record.finding.notes.push_back(
+            fmt::format("the same at {} in this step", counted(record.more_in_step, "more op")));
       if (!record.repeats.empty())
         record.finding.notes.push_back("again in " + steps_words(record.repeats));
       report.findings.push_back(record.finding);

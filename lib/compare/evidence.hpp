@@ -48,11 +48,11 @@ struct Evidence {
   std::vector<TensorEvidence> tensors;  ///< as Finding::tensors
 
   std::string factory;  ///< the op that handed out the memory that nothing wrote, in words
-  Both<std::optional<Geometry>> written_as;  ///< how the last recorded write saw the memory
-  bool changed_in_both = false;              ///< `changed` in both runs
-  bool uninitialised = false;                ///< reads memory that no recorded op wrote
-  bool wrapped_number = false;    ///< the argument travelled as a tensor without dimensions
-  bool same_set_of_data = false;  ///< over the whole run both read the same data, in another order
+  bool written_otherwise = false;  ///< write: the last recorded write covered other bytes
+  bool changed_in_both = false;    ///< `changed` in both runs
+  bool uninitialised = false;      ///< reads memory that no recorded op wrote
+  bool wrapped_number = false;     ///< the argument travelled as a tensor without dimensions
+  bool same_set_of_data = false;   ///< over the whole run both read the same data, in another order
 
   Both<std::vector<std::string>> alone;        ///< sequence: the ops that one run has
   Both<std::vector<std::string>> alone_names;  ///< sequence: names of the tensors they touch
@@ -69,6 +69,7 @@ struct Record {
   std::uint8_t lane_order = 0;     ///< main, autograd, workers, other threads
   std::uint64_t order_event = 0;   ///< position that it takes in the reference lane
   bool after_order_event = false;  ///< it follows that event rather than being it
+  std::uint64_t more_in_step = 0;  ///< further occurrences in the same step
   std::vector<std::pair<std::int64_t, std::int64_t>> repeats;  ///< later steps, closed ranges
 };
 

@@ -51,7 +51,10 @@ Source FindingBook::enter(std::uint64_t signature, Source where, bool once_per_s
   if (known != by_signature_.end()) {
     Record& record = records_[known->second];
     if (step_of(record.finding) != where.step || !once_per_step) {
-      if (step_of(record.finding) != where.step) add_step(record.repeats, where.step);
+      if (step_of(record.finding) != where.step)
+        add_step(record.repeats, where.step);
+      else
+        ++record.more_in_step;
       where.finding = known->second;
       return where;
     }

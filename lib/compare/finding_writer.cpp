@@ -24,7 +24,8 @@ constexpr std::size_t kFactoryBlocks = 256;
   hash.add(static_cast<std::uint64_t>(kind)).add(scene.ranks.reference);
   hash.add(std::uint64_t{lane_order(*scene.lanes.reference, event)});
   hash.add(event.op).add(event.overload).add(static_cast<std::uint64_t>(event.phase));
-  hash.add(std::uint64_t{event.has_module}).add(event.module).add(event.root);
+  if (!distinction.any_place)
+    hash.add(std::uint64_t{event.has_module}).add(event.module).add(event.root);
   return hash.add(distinction.key).value();
 }
 
@@ -98,17 +99,6 @@ std::string writer_words(const Scene& scene, Side side, const Slot& slot) {
       find_event(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
   if (writer.event == nullptr) return {};
   return "last written by " + event_words(*writer.event, writer.block->step);
-}
-
-std::optional<Geometry> written_as(const Scene& scene, Side side, const Slot& slot) {
-  const HeldEvent writer =
-      find_event(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
-  if (writer.event == nullptr) return std::nullopt;
-  for (const Slot& written : writer.event->slots)
-    if (written.role != Role::input && written.storage == slot.storage &&
-        written.geometry != nullptr)
-      return *written.geometry;
-  return std::nullopt;
 }
 
 std::optional<Slot> last_write(const Scene& scene, Side side, const Slot& slot) {

@@ -16,6 +16,8 @@ struct Distinction {
   /// False where further occurrences inside one step are the same finding (one setting that an
   /// optimizer applies to every parameter).
   bool once_per_step = true;
+  /// True where the module it stands in makes no difference either.
+  bool any_place = false;
 };
 
 /// Enters a finding at `at`. `outer` is the lined-up item it belongs to, which gives its place in
@@ -33,9 +35,6 @@ Source enter_alone(RankState& state, const Scene& scene, EventPair at,
 /// "last written by aten::add_ at event 12 (step 3)" for what a slot reads, or "" where no recorded
 /// op wrote it.
 [[nodiscard]] std::string writer_words(const Scene& scene, Side side, const Slot& slot);
-
-/// How the last recorded write saw the memory that a slot reads.
-[[nodiscard]] std::optional<Geometry> written_as(const Scene& scene, Side side, const Slot& slot);
 
 /// What the last recorded write left of exactly the memory that a slot reads, without gaps; empty
 /// where that write covered other bytes. Its digest is comparable, its views are not valid.

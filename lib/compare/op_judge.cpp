@@ -20,6 +20,10 @@ namespace {
   return (flags_of(slot.reference) | flags_of(slot.candidate)) & flag;
 }
 
+[[nodiscard]] bool both(const SlotPair& slot, std::uint32_t flag) noexcept {
+  return flags_of(slot.reference) & flags_of(slot.candidate) & flag;
+}
+
 /// A number whose text is short was written by a person; one with all its digits was computed.
 [[nodiscard]] bool looks_computed(std::string_view text) {
   double value = 0;
@@ -35,6 +39,16 @@ namespace {
     hash.add(std::uint64_t{static_cast<std::uint8_t>(slot->role())} << 32 |
              std::uint64_t{slot->any().index} << 16 | slot->any().element);
   return hash.value();
+}
+
+/// A view of other elements than in the other run: what is read through it differs for that reason.
+[[nodiscard]] bool is_other_view(const SlotPair& slot) {
+  if (!slot.reference || !slot.candidate || !both(slot, slot_flag::view) ||
+      !slot.reference->geometry || !slot.candidate->geometry)
+    return false;
+  const Geometry& a = *slot.reference->geometry;
+  const Geometry& b = *slot.candidate->geometry;
+  return a.storage_offset != b.storage_offset || a.sizes != b.sizes || a.strides != b.strides;
 }
 
 [[nodiscard]] bool draws_inside(const Window& window, std::uint32_t index) {
@@ -67,6 +81,7 @@ void OpJudge::begin(const Scene& scene, EventPair at) {
   source_.reset();
   inputs_differ_ = false;
   rng_differs_ = false;
+  uneven_draws_.clear();
   compare_slots(event(Side::reference), event(Side::candidate), slots_);
   arguments_ = compare_arguments(event(Side::reference), event(Side::candidate));
   count_values();
@@ -107,7 +122,10 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
   if (!source_) judge_outputs();
   if (!source_) judge_inside();
   for (const ArgumentReport& result : arguments_.results)
-    state_.numbers.differ(result.reference.value_or(""), result.candidate.value_or(""));
+    state_.numbers.differ(result.reference.value_or(""), result.candidate.value_or(""),
+                          source_.value_or(Source{}));
+  judgement_.numbers_differ = !arguments_.results.empty();
+  shift_streams();
   note_placement();
   spread();
   Coverage& coverage = state_.totals.coverage;
@@ -192,8 +210,7 @@ void OpJudge::judge_rng() {
     if (!(a.flags & b.flags & event_flag::seeded)) return;
     if (a.rng.before == b.rng.before) {
       state_.rng.in_step(a, scene_.step);
-      if (a.rng.after != b.rng.after)
-        state_.rng.stream(a).last_common_draw += ", which took another amount in each run";
+      if (a.rng.after != b.rng.after) uneven_draws_.push_back(&a);
       return;
     }
     if (!drew(a) && !drew(b)) return;
@@ -249,11 +266,33 @@ bool OpJudge::shares_generator(const Event& seeded) const {
                        [&](const Lane& lane) { return lane.role == role; }) > 1;
 }
 
+/// Why a value differs, where that is known of its memory in either run. Both runs' reasons
+/// diverge.
 std::optional<Source> OpJudge::known_difference(const SlotPair& slot) {
   std::optional<Source> source;
   if (slot.reference) source = state_.taint.reference.find(*slot.reference, scene_.step);
-  if (!source && slot.candidate) source = state_.taint.candidate.find(*slot.candidate, scene_.step);
-  return source;
+  if (!slot.candidate) return source;
+  const auto other = state_.taint.candidate.find(*slot.candidate, scene_.step);
+  if (other && source) state_.book.make_diverging(*other);
+  return source ? source : other;
+}
+
+/// Code that prepares data or the program itself: it does the same to many things in a row.
+bool OpJudge::in_data_code() const {
+  const Event& here = event(Side::reference);
+  return !here.has_module && (here.phase == Phase::data || here.phase == Phase::setup);
+}
+
+/// An op that differs may also have drawn another amount: then that is why the streams part here.
+void OpJudge::shift_streams() {
+  for (const Event* seeded : uneven_draws_) {
+    RngTracker::Stream& stream = state_.rng.stream(*seeded);
+    stream.last_common_draw =
+        event_words(*seeded, scene_.step) + ", which took another amount in each run";
+    if (!source_ || source_->finding == kNoFinding) continue;
+    stream.shifted = true;
+    stream.source = *source_;
+  }
 }
 
 void OpJudge::judge_inputs() {
@@ -300,11 +339,13 @@ FindingKind OpJudge::kind_of_fresh(const SlotPair& slot) const {
 }
 
 void OpJudge::enter_fresh(FindingKind kind, const std::vector<const SlotPair*>& fresh) {
-  const Source source =
-      enter_finding(state_, kind, scene_, at_, at_, {slots_key(fresh)}, [&](Record& record) {
-        add_tensors(record, slots_);
-        for (const SlotPair* slot : fresh) describe_fresh(record, kind, *slot);
-      });
+  const Source source = enter_finding(state_, kind, scene_, at_, at_,
+                                      {.key = slots_key(fresh), .once_per_step = !in_data_code()},
+                                      [&](Record& record) {
+                                        add_tensors(record, slots_);
+                                        for (const SlotPair* slot : fresh)
+                                          describe_fresh(record, kind, *slot);
+                                      });
   for (const SlotPair* slot : fresh) {
     state_.taint.reference.taint(*slot->reference, source, scene_.step);
     state_.taint.candidate.taint(*slot->candidate, source, scene_.step);
@@ -340,8 +381,8 @@ void OpJudge::describe_fresh(Record& record, FindingKind kind, const SlotPair& s
   if (kind == FindingKind::write) {
     const Side side =
         was_changed(Side::reference, *slot.reference) ? Side::reference : Side::candidate;
-    evidence.written_as.reference = written_as(scene_, Side::reference, *slot.reference);
-    evidence.written_as.candidate = written_as(scene_, Side::candidate, *slot.candidate);
+    const Slot& changed = side == Side::reference ? *slot.reference : *slot.candidate;
+    evidence.written_otherwise = changed.writer != kNone && !last_write(scene_, side, changed);
     const std::string writer = writers(side);
     notes.push_back(fmt::format("{} changed in the {} since its last recorded write{}", called,
                                 comparison::name(side), writer.empty() ? "" : " (" + writer + ")"));
@@ -413,20 +454,23 @@ void OpJudge::judge_arguments() {
   }
   if (reports.empty()) return;
   const bool from_host =
-      (unknown && state_.numbers.any()) ||
+      follows_numbers_ || (unknown && state_.numbers.any()) ||
       std::all_of(reports.begin(), reports.end(),
                   [&](const ArgumentReport& argument) { return derived(argument); });
-  if (from_host) {
-    if (judgement_.outcome == Outcome::equal) judgement_.outcome = Outcome::propagated;
-    source_ = Source{};
-    return;
-  }
-  KeyHash texts;
-  for (const ArgumentReport& report : reports)
-    texts.add(report.name).add(report.reference.value_or("")).add(report.candidate.value_or(""));
+  if (from_host) return propagated(state_.numbers.source());
+
+  // One setting of an optimizer is an argument of an op for every parameter.
   const bool in_optimizer = event(Side::reference).flags & event_flag::in_optimizer;
+  KeyHash key;
+  for (const ArgumentReport& report : reports) {
+    key.add(report.name);
+    if (!in_data_code()) key.add(report.reference.value_or("")).add(report.candidate.value_or(""));
+  }
   found(enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
-                      {texts.value(), !in_optimizer}, [&](Record& record) {
+                      {.key = key.value(),
+                       .once_per_step = !in_optimizer && !in_data_code(),
+                       .any_place = in_optimizer},
+                      [&](Record& record) {
                         record.finding.arguments = reports;
                         record.evidence.wrapped_number = wrapped;
                         add_tensors(record, slots_);
@@ -531,8 +575,14 @@ void OpJudge::spread() {
     write_alone(scene_, Side::reference, index, source);
   for (const std::uint32_t index : inside_.alone().candidate)
     write_alone(scene_, Side::candidate, index, source);
-  for (const SlotPair& slot : slots_)
-    if (slot.role() != Role::input) spread_slot(slot.reference, slot.candidate, slot.match);
+  for (const SlotPair& slot : slots_) {
+    if (slot.role() == Role::input) continue;
+    if (source_ && is_other_view(slot)) {
+      state_.taint.reference.taint(*slot.reference, source, scene_.step);
+      state_.taint.candidate.taint(*slot.candidate, source, scene_.step);
+    }
+    spread_slot(slot.reference, slot.candidate, slot.match);
+  }
 }
 
 void OpJudge::write_alone(const Scene& scene, Side side, std::uint32_t index,

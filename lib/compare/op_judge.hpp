@@ -20,8 +20,9 @@ enum class Outcome : std::uint8_t {
 
 struct Judgement {
   Outcome outcome = Outcome::equal;
-  bool differs = false;        ///< a value that it read or left is unequal
-  std::uint64_t compared = 0;  ///< digests that stood against each other
+  bool differs = false;         ///< a value that it read or left is unequal
+  bool numbers_differ = false;  ///< a number that it gave back to the program is unequal
+  std::uint64_t compared = 0;   ///< digests that stood against each other
 };
 
 /// Decides about one op (or another event that holds values) that both runs have: are they equal,
@@ -36,6 +37,9 @@ class OpJudge {
   /// what parted is one of the ops.
   [[nodiscard]] Judgement judge_boundary(const Scene& scene, EventPair at);
 
+  /// Whether the program computes the arguments of what follows from numbers that differ already.
+  void follow_numbers(bool follow) noexcept { follows_numbers_ = follow; }
+
   /// An op that only `side` has: what it writes differs from now on, because of `source`.
   void write_alone(const Scene& scene, Side side, std::uint32_t event, const Source& source);
 
@@ -44,6 +48,7 @@ class OpJudge {
   void count_values();
   void count_event();
   void judge_rng();
+  void shift_streams();
   void judge_inputs();
   void judge_arguments();
   void judge_outputs();
@@ -57,6 +62,7 @@ class OpJudge {
 
   [[nodiscard]] const Event& event(Side side) const;
   [[nodiscard]] std::optional<Source> known_difference(const SlotPair& slot);
+  [[nodiscard]] bool in_data_code() const;
   [[nodiscard]] bool derived(const ArgumentReport& argument) const;
   [[nodiscard]] bool shares_generator(const Event& seeded) const;
   [[nodiscard]] bool was_changed(Side side, const Slot& slot) const;
@@ -75,6 +81,8 @@ class OpJudge {
   std::optional<Source> source_;  ///< why what is left here differs
   bool inputs_differ_ = false;
   bool rng_differs_ = false;
+  bool follows_numbers_ = false;
+  std::vector<const Event*> uneven_draws_;  ///< drew from equal states, but not as much
   std::vector<SlotPair> slots_;
   std::vector<SlotPair> inner_slots_;
   InsideComparison inside_;

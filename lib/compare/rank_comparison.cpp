@@ -182,10 +182,14 @@ std::uint64_t RankComparison::forward_number(Side side, std::uint32_t id,
 /// Where everything before is equal, the missing steps are what parts the runs. Where it is not,
 /// the number of steps may follow from that.
 void RankComparison::end_with_extra_steps(Side side) {
+  const auto first = next_step();
+  if (first->step == kSetup) {  // the other run has no events at all
+    while (const auto next = next_step()) pass_over(side, next->step);
+    return;
+  }
   bool entered = !state_.runs.reference->info().complete ||
                  !state_.runs.candidate->info().complete || state_.book.diverges();
   std::uint64_t& steps = on(extra_steps_, side);
-  const auto first = next_step();
   while (const auto next = next_step()) {
     ++steps;
     if (!entered) {

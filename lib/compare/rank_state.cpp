@@ -6,7 +6,9 @@
 
 namespace ulpscope::comparison {
 
-void HostNumbers::differ(const std::string& reference, const std::string& candidate) {
+void HostNumbers::differ(const std::string& reference, const std::string& candidate,
+                         const Source& source) {
+  source_ = source;
   if (contains(reference, candidate)) return;
   known_.emplace_back(reference, candidate);
   if (known_.size() > kKept) known_.pop_front();

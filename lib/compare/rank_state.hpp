@@ -20,13 +20,17 @@ namespace ulpscope::comparison {
 /// from them reaches later ops as arguments.
 class HostNumbers {
  public:
-  void differ(const std::string& reference, const std::string& candidate);
+  /// A number is not the same in both runs, because of `source`.
+  void differ(const std::string& reference, const std::string& candidate, const Source& source);
   [[nodiscard]] bool any() const noexcept { return !known_.empty(); }
+  /// Why the last of them differed.
+  [[nodiscard]] const Source& source() const noexcept { return source_; }
   [[nodiscard]] bool contains(const std::string& reference, const std::string& candidate) const;
 
  private:
   static constexpr std::size_t kKept = 64;
   std::deque<std::pair<std::string, std::string>> known_;
+  Source source_;
 };
 
 /// In which steps each op of the program gave identical results until the first time it did not.

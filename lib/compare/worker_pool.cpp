@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <utility>
@@ -23,6 +24,13 @@ constexpr std::size_t kWaiting = 4096;
   constexpr std::uint32_t kNoValue = slot_flag::no_digest | slot_flag::undefined |
                                      slot_flag::overwritten | slot_flag::uninitialised;
   return !(slot.flags & kNoValue);
+}
+
+/// Handing out memory and making views leaves nothing that could differ.
+[[nodiscard]] bool leaves_value(const Event& event) {
+  return std::any_of(event.slots.begin(), event.slots.end(), [](const Slot& slot) {
+    return slot.role != Role::input && holds_digest(slot) && !(slot.flags & slot_flag::view);
+  });
 }
 
 }  // namespace
@@ -70,10 +78,23 @@ WorkerPool::JobId WorkerPool::add(Side side, std::size_t number, Op op) {
     for (const Slot& slot : op.window->event(index).slots)
       if (slot.role == Role::input && slot.writer_lane == thread.lane.id)
         if (const auto writer = job_at(thread, slot.writer)) read.insert(*writer);
+  // What a thread does after it has read a number may follow from that number.
+  if (!thread.jobs.empty()) {
+    const auto last = std::prev(thread.jobs.end());
+    if (gives_number(waiting_.at(last->second), last->first)) read.insert(last->second);
+  }
   waiting_[id] = {side, number, {std::move(op)}, 0};
   thread.jobs[position] = id;
   for (const JobId earlier : read) merge(id, earlier);
   return id;
+}
+
+bool WorkerPool::gives_number(const Job& job, std::uint64_t position) {
+  return std::any_of(job.ops.begin(), job.ops.end(), [&](const Op& op) {
+    if (op.outer().position != position) return false;
+    const std::vector<Argument> all = arguments(op.outer());
+    return std::any_of(all.begin(), all.end(), [](const Argument& one) { return one.result; });
+  });
 }
 
 void WorkerPool::merge(JobId into, JobId from) {
@@ -188,9 +209,10 @@ void WorkerPool::compare(JobId reference, JobId candidate) {
   };
   std::size_t i = 0;
   std::size_t j = 0;
+  std::optional<Source> numbers;  // why numbers that the threads act on differ
   const auto alone = [&](std::size_t i_end, std::size_t j_end) {
-    while (i < i_end) stand_alone(a, a.ops[i++]);
-    while (j < j_end) stand_alone(b, b.ops[j++]);
+    while (i < i_end) stand_alone(a, a.ops[i++], numbers ? &*numbers : nullptr);
+    while (j < j_end) stand_alone(b, b.ops[j++], numbers ? &*numbers : nullptr);
   };
   for (const auto& [left, right] : align(elements(a), elements(b)).pairs) {
     alone(left, right);
@@ -199,14 +221,19 @@ void WorkerPool::compare(JobId reference, JobId candidate) {
     ++state_.totals.ops.reference;
     ++state_.totals.ops.candidate;
     ++state_.totals.aligned_ops;
-    (void)judge_.judge(scene(&a, &one, &b, &other), {one.event, other.event});
+    judge_.follow_numbers(numbers.has_value());
+    if (judge_.judge(scene(&a, &one, &b, &other), {one.event, other.event}).numbers_differ)
+      numbers = state_.numbers.source();
   }
+  judge_.follow_numbers(false);
   alone(a.ops.size(), b.ops.size());
   forget(reference);
   forget(candidate);
 }
 
-void WorkerPool::stand_alone(const Job& job, const Op& op) {
+/// An op that only one of two partners has, or that has no partner at all. Where it is `explained`
+/// by numbers that differ, it is no finding of its own.
+void WorkerPool::stand_alone(const Job& job, const Op& op, const Source* explained) {
   const bool in_reference = job.side == Side::reference;
   const Scene here =
       in_reference ? scene(&job, &op, nullptr, nullptr) : scene(nullptr, nullptr, &job, &op);
@@ -214,12 +241,16 @@ void WorkerPool::stand_alone(const Job& job, const Op& op) {
   Coverage& coverage = state_.totals.coverage;
   (in_reference ? coverage.only_reference : coverage.only_candidate) += op.end() - op.event;
   ++on(state_.totals.ops, job.side);
-  const Source source = enter_alone(state_, here, at, op.outer().position, {}, [&](Record& record) {
-    record.finding.diverges = false;
-    on(record.evidence.alone, job.side).emplace_back(op.outer().op);
-    record.finding.notes.push_back(
-        fmt::format("only in the {}: {}", name(job.side), op.outer().op));
-  });
+  if (!leaves_value(op.outer())) return;
+  const auto enter = [&] {
+    return enter_alone(state_, here, at, op.outer().position, {}, [&](Record& record) {
+      record.finding.diverges = false;
+      on(record.evidence.alone, job.side).emplace_back(op.outer().op);
+      record.finding.notes.push_back(
+          fmt::format("only in the {}: {}", name(job.side), op.outer().op));
+    });
+  };
+  const Source source = explained ? *explained : enter();
   state_.rng.drew_alone(job.side, *op.window, op.event, here.step);
   for (std::uint32_t index = op.event; index < op.end(); ++index)
     judge_.write_alone(here, job.side, index, source);
@@ -258,7 +289,7 @@ void WorkerPool::finish() {
   if (!feeds_others_ && complete) {
     pair_rest(names_key);
     for (const auto& [id, job] : waiting_)
-      for (const Op& op : job.ops) stand_alone(job, op);
+      for (const Op& op : job.ops) stand_alone(job, op, nullptr);
   } else {
     // A loader works ahead: how far, when the program ends, is a race.
     for (const auto& [id, job] : waiting_) count_alone(job);

@@ -70,12 +70,14 @@ class WorkerPool {
   void cancel(JobId a, JobId b);
   void forget(JobId id);
   void compare(JobId reference, JobId candidate);
-  void stand_alone(const Job& job, const Op& op);
+  void stand_alone(const Job& job, const Op& op, const Source* explained);
   void pair_rest(JobKey key);
   void count_alone(const Job& job);
   [[nodiscard]] Scene scene(const Job* reference, const Op* reference_op, const Job* candidate,
                             const Op* candidate_op) const;
 
+  /// The op of `job` at `position` gives a number back to the program.
+  [[nodiscard]] static bool gives_number(const Job& job, std::uint64_t position);
   [[nodiscard]] static std::uint64_t content_key(const Job& job);
   [[nodiscard]] static std::uint64_t outside_key(const Job& job);
   [[nodiscard]] static std::uint64_t names_key(const Job& job);

@@ -428,9 +428,8 @@ class RunBuilder {
     event.calls(body);
   }
 
-  [[nodiscard]] std::uint64_t last_position() const {
-    return run_->stored[lane_].events.back().event.position;
-  }
+  /// The position that the next event of this lane takes.
+  [[nodiscard]] std::uint64_t next_position() const { return run_->stored[lane_].events.size(); }
 
   /// The finished run; the builder is empty afterwards.
   [[nodiscard]] std::unique_ptr<MemoryRun> build() {

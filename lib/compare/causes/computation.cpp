@@ -113,9 +113,14 @@ std::optional<Cause> library(const Case& of) {
 
 std::optional<Cause> backend(const Case& of) {
   const auto settings = of.settings(Setting::backend);
-  if (!other_backend(of)) return std::nullopt;
-  Cause cause = of.cause("backend", Confidence::certain);
-  add_children(cause, of.finding());
+  const bool seen = other_backend(of);
+  const OpClass op = class_of(of.finding().op);
+  const bool reached = is_origin(of) && op != OpClass::moving && op != OpClass::pointwise;
+  if (!seen && (settings.empty() || !reached)) return std::nullopt;
+  Cause cause = of.cause("backend", seen                        ? Confidence::certain
+                                    : of.only(Setting::backend) ? Confidence::likely
+                                                                : Confidence::possible);
+  if (seen) add_children(cause, of.finding());
   add_settings(cause, settings);
   cause.attempt = {
       "set at::globalContext().setUserEnabledMkldnn (or CuDNN) alike in both programs"};

@@ -102,10 +102,11 @@ std::optional<Cause> data_content(const Case& of) {
 
 std::optional<Cause> uninitialised(const Case& of) {
   if (!of.evidence().uninitialised) return std::nullopt;
-  Cause cause = of.cause("uninitialised", Confidence::certain);
+  Cause cause = of.cause("uninitialised", Confidence::likely);
   cause.evidence = {fmt::format("{} reads memory that no recorded op wrote", of.finding().op)};
   if (!of.evidence().factory.empty())
     cause.evidence.push_back("the memory was handed out by " + of.evidence().factory);
+  cause.against = {"memory that the program fills itself, past recorded ops, looks the same"};
   cause.attempt = {of.command("MALLOC_PERTURB_=85"), of.command("MALLOC_PERTURB_=165")};
   return cause;
 }
@@ -120,22 +121,11 @@ std::optional<Cause> external_write(const Case& of) {
 }
 
 std::optional<Cause> alias(const Case& of) {
-  if (!of.is(FindingKind::write)) return std::nullopt;
-  for (std::size_t k = 0; k < of.finding().tensors.size(); ++k) {
-    if (of.finding().tensors[k].equal) continue;
-    for (const Side side : kSides) {
-      const auto& written = on(of.evidence().written_as, side);
-      const Geometry& read = on(of.evidence().tensors[k].geometry, side);
-      if (!written || (written->sizes == read.sizes && written->strides == read.strides &&
-                       written->storage_offset == read.storage_offset))
-        continue;
-      Cause cause = of.cause("alias", Confidence::possible);
-      cause.evidence = {"the memory was last written through another view than it is read"};
-      cause.attempt = {"clone() the tensor before the write and see whether the difference stays"};
-      return cause;
-    }
-  }
-  return std::nullopt;
+  if (!of.is(FindingKind::write) || !of.evidence().written_otherwise) return std::nullopt;
+  Cause cause = of.cause("alias", Confidence::possible);
+  cause.evidence = {"the memory was last written through a view of other bytes than are read"};
+  cause.attempt = {"clone() the tensor before the write and see whether the difference stays"};
+  return cause;
 }
 
 std::optional<Cause> epoch(const Case& of) {

@@ -114,6 +114,34 @@ TEST_SUITE("arguments") {
     CHECK(report.findings[0].kind == FindingKind::arguments);
   }
 
+  TEST_CASE("what is read through a view of other elements follows from the view's argument") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor all = run.data(labelled("samples", 8));
+      const Tensor one = run.view(all, {4}, {1}, changed ? 4 : 0);
+      run.op("aten::select")
+          .given(all, slot_flag::metadata_only)
+          .arg("index", changed ? 1 : 0)
+          .returns_view(one);
+      run.op("aten::mm").in(one).out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::select");
+    CHECK(report.propagated.events == 1);
+  }
+
+  TEST_CASE("code that prepares data says the same thing once") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::data);
+      for (int k = 0; k < 4; ++k)
+        run.op("aten::scalar_tensor")
+            .arg("s", changed ? 10 + k : k)
+            .out(labelled((changed ? "b" : "a") + std::to_string(k)));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(has(notes_of(report.findings[0]), "the same at 3 more ops in this step"));
+  }
+
   TEST_CASE("a number that was read from a differing tensor is propagated") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

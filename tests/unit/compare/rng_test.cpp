@@ -127,4 +127,20 @@ TEST_SUITE("rng") {
     CHECK(report.findings[0].kind == FindingKind::sequence);
     CHECK(report.findings[1].kind == FindingKind::rng);
   }
+
+  TEST_CASE("an op that differs and draws another amount explains the shift after it") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      run.op("aten::dropout")
+          .in(x)
+          .arg("train", !changed)
+          .draws(changed ? 0 : 4)
+          .out(labelled(changed ? "b" : "a"));
+      run.op("aten::rand").draws(1).out(labelled(changed ? "d" : "c"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(report.propagated.events == 1);
+  }
 }

@@ -113,4 +113,45 @@ TEST_SUITE("workers") {
     CHECK(report.findings[0].kind == FindingKind::origin);
     CHECK(report.findings[0].lane == "thread 1");
   }
+
+  TEST_CASE("memory that a thread only handed out is no finding") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      run.op("aten::ones").out(labelled("one"));
+      if (!changed) return;
+      run.lane(LaneRole::thread, 0);
+      run.op("aten::empty").out_uninitialised(labelled("garbage"));
+    });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.findings.empty());
+  }
+
+  TEST_CASE("what a thread does with a number that it drew belongs to the draw") {
+    const auto program = [](bool other_order) {
+      return [other_order](RunBuilder& run) {
+        std::vector<Tensor> batches(2);
+        for (int k = 0; k < 2; ++k) {
+          const int batch = other_order ? 1 - k : k;
+          run.lane(LaneRole::worker, static_cast<std::uint32_t>(batch)).step(0).phase(Phase::data);
+          const std::string position = std::to_string(run.drawn());
+          const Tensor image = run.data(labelled("image" + std::to_string(batch)));
+          const Tensor shift = run.op("aten::rand").draws(1).out(labelled("r" + position));
+          run.op("aten::item").in(shift).result(static_cast<double>(run.drawn()));
+          batches[static_cast<std::size_t>(batch)] =
+              run.op("aten::roll")
+                  .in(image)
+                  .arg("shifts", static_cast<int>(run.drawn()))
+                  .out(labelled("rolled" + std::to_string(batch) + position));
+        }
+        run.lane(LaneRole::main, 0).phase(Phase::forward);
+        for (const Tensor& batch : batches)
+          run.op("aten::mm").in(batch).out(labelled("y" + run.content_words(batch)));
+      };
+    };
+    const Report report = report_of(program(false), program(true));
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::rng);
+    CHECK(report.findings[0].op == "aten::rand");
+    CHECK(first_cause(report) == "thread-rng");
+  }
 }
