@@ -76,6 +76,12 @@ std::string_view kind_name(EventKind kind) {
       return "zero_grad";
     case EventKind::step:
       return "step";
+    case EventKind::module_output:
+      return "module output";
+    case EventKind::module_gradient:
+      return "module gradient";
+    case EventKind::parameters:
+      return "parameters";
   }
   return "unknown";
 }

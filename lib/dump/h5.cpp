@@ -36,6 +36,9 @@ Type kind_type() {
   add_name(type.get(), "optimizer", EventKind::optimizer);
   add_name(type.get(), "zero_grad", EventKind::zero_grad);
   add_name(type.get(), "step", EventKind::step);
+  add_name(type.get(), "module_output", EventKind::module_output);
+  add_name(type.get(), "module_gradient", EventKind::module_gradient);
+  add_name(type.get(), "parameters", EventKind::parameters);
   return type;
 }
 

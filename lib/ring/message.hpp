@@ -19,6 +19,8 @@ enum class MessageKind : std::uint16_t {
   content = 5,
   environment = 6,
   notice = 7,
+  statistics = 8,
+  stack = 9,
 };
 
 struct MessageHeader {
@@ -79,11 +81,12 @@ struct EventRow {
   std::uint32_t flags;        ///< event_flag
   std::uint32_t forward_lane;
   std::uint32_t argument_bytes;
+  std::uint32_t stack;  ///< StackMessage
   std::uint16_t slots;
   std::uint16_t depth;
   std::uint16_t threads;
   std::uint8_t kind;  ///< EventKind
-  std::uint8_t reserved[5];
+  std::uint8_t reserved;
 };
 
 struct SlotRow {
@@ -115,6 +118,38 @@ struct ContentMessage {
   std::uint32_t reserved;
 };
 
+/// Statistics of a value, sent once per ring and value, before the event that refers to its digest.
+struct StatisticsMessage {
+  MessageHeader header;
+  std::uint64_t digest[2];
+  double min;
+  double max;
+  double mean;
+  double l2;
+  std::uint64_t elements;
+  std::uint64_t nan;
+  std::uint64_t inf;
+  std::uint64_t zero;
+  std::uint64_t subnormal;
+  std::uint8_t dtype;
+  std::uint8_t reserved[7];
+};
+
+/// Return addresses in the program, innermost first, defined once per ring. Followed by `frames`
+/// StackFrames.
+struct StackMessage {
+  MessageHeader header;
+  std::uint32_t id;
+  std::uint32_t frames;
+};
+
+/// An address as an offset in the file of a mapped object.
+struct StackFrame {
+  std::uint64_t offset;  ///< virtual address in the object, as its symbol table counts
+  std::uint32_t object;  ///< string id of the object's path
+  std::uint32_t reserved;
+};
+
 /// A setting of the process. Followed by `length` bytes of the value.
 struct EnvironmentMessage {
   MessageHeader header;
@@ -138,5 +173,6 @@ struct NoticeMessage {
 static_assert(sizeof(MessageHeader) == 8);
 static_assert(sizeof(EventRow) == 128);
 static_assert(sizeof(SlotRow) == 88);
+static_assert(sizeof(StatisticsMessage) == 104);
 
 }  // namespace ulpscope::ring

@@ -11,6 +11,7 @@
 
 #include "ulpscope/digest.hpp"
 #include "ulpscope/dtype.hpp"
+#include "ulpscope/statistics.hpp"
 
 /// One recorded run as the comparison sees it: ranks, their lanes, blocks of events. A dump on disk
 /// and a run built by a test both stand behind `Run`.
@@ -20,14 +21,27 @@ inline constexpr std::uint64_t kNone = ~std::uint64_t{0};  ///< no event, no sto
 inline constexpr std::int64_t kSetup = -1;  ///< the "step" before the first root forward
 
 enum class EventKind : std::uint8_t {
-  op = 1,         ///< a dispatcher op
-  node = 2,       ///< an autograd node running in backward
-  scope = 3,      ///< a named range: RECORD_FUNCTION, TorchScript method, user scope
-  module = 4,     ///< the forward of a module
+  op = 1,     ///< a dispatcher op
+  node = 2,   ///< an autograd node running in backward
+  scope = 3,  ///< a named range: RECORD_FUNCTION, TorchScript method, user scope
+  /// The forward of a module. Slots: its tensor arguments and what it returned; of a module whose
+  /// call cannot be seen, what was read inside that came from outside, in the order of first reads,
+  /// and what is known to have left it.
+  module = 4,
   gradient = 5,   ///< AccumulateGrad: a parameter gradient was accumulated
   optimizer = 6,  ///< an optimizer's step
   zero_grad = 7,  ///< zero_grad of a module or an optimizer
   step = 8,       ///< the program called step()
+  /// A value that left the forward of the module at `forward` and was read outside of it, where
+  /// that was not known yet when the forward ended. Slots: outputs, by index.
+  module_output = 9,
+  /// Backward crossed the boundary of the module's call at `forward`. Slots: gradients with respect
+  /// to its outputs (Role::input, index of the output) or its inputs (Role::output, index of the
+  /// input).
+  module_gradient = 10,
+  /// A root's parameters and buffers as they stand: before its first forward and after each
+  /// optimizer step. Slots: Role::input, with names.
+  parameters = 11,
 };
 
 enum class Phase : std::uint8_t { setup, data, forward, backward, optimizer, eval };
@@ -157,7 +171,9 @@ struct Event {
   std::string_view module;  ///< dotted path; meaningful only with has_module
   std::string_view module_type;
   bool has_module = false;
-  RngState rng;  ///< with event_flag::seeded
+  std::string_view stack;  ///< calls in the program, innermost first: "train.cpp:41 main", a line
+                           ///< each; empty where stacks were not recorded
+  RngState rng;            ///< with event_flag::seeded
   std::span<const Slot> slots;
   std::span<const std::byte> argument_bytes;  ///< see arguments()
 };
@@ -220,6 +236,12 @@ class Run {
   /// @throws Error with ErrorCode::corrupt if the bytes do not have that digest.
   [[nodiscard]] virtual std::optional<std::vector<std::byte>> content(
       std::uint32_t rank, const Digest& digest) const = 0;
+  /// Of a value with that digest and dtype; empty where the run was recorded without.
+  [[nodiscard]] virtual std::optional<Statistics> statistics(std::uint32_t /*rank*/,
+                                                             const Digest& /*digest*/,
+                                                             Dtype /*dtype*/) const {
+    return std::nullopt;
+  }
 };
 
 }  // namespace ulpscope
