@@ -5,8 +5,11 @@
 #include <torch/serialize/input-archive.h>
 
 #include <array>
+#include <atomic>
 #include <exception>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -14,6 +17,7 @@
 
 #include "capture/environment.hpp"
 #include "capture/memory.hpp"
+#include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
 #include "capture/op_observer.hpp"
 
@@ -50,43 +54,105 @@ std::uint64_t object_number(const void* object) {
   return numbers.try_emplace(object, numbers.size() + 1).first->second;
 }
 
+/// The tensors among the arguments or results of a forward, in order; tuples are opened.
+class TensorList {
+ public:
+  template <class... Values>
+  explicit TensorList(const Values&... values) {
+    (add(values), ...);
+  }
+  [[nodiscard]] std::span<const at::Tensor* const> get() const noexcept {
+    return {tensors_.data(), count_};
+  }
+
+ private:
+  void add(const at::Tensor& tensor) { tensors_[count_++] = &tensor; }
+  template <class... Values>
+  void add(const std::tuple<Values...>& values) {
+    std::apply([this](const Values&... value) { (add(value), ...); }, values);
+  }
+  template <class Value>
+  void add(const std::optional<Value>& value) {
+    if (value) add(*value);
+  }
+  void add(const torch::nn::ASMoutput& value) { add(value.output); }
+  template <class Value>
+  void add(const Value& /*no tensor*/) {}
+
+  std::array<const at::Tensor*, 16> tensors_{};
+  std::size_t count_ = 0;
+};
+
 /// One event around a call; ends with the scope, also by an exception.
 class CallEvent {
  public:
+  /// A module's forward.
+  CallEvent(std::size_t index, const void* module, bool trusted, const TensorList& given) noexcept
+      : CallEvent() {
+    begin([&](Thread& thread) {
+      begin_module_call(thread, call_info(EventKind::module, index, "forward"), module_at(module),
+                        object_number(module), trusted, given.get());
+    });
+  }
+  /// A method of an optimizer or a module that is no forward.
   CallEvent(EventKind kind, std::size_t index, std::string_view method, const void* object,
             bool trusted) noexcept
-      : thread_(Thread::current()), exceptions_(std::uncaught_exceptions()) {
-    if (thread_ == nullptr) return;
-    const Thread::Inside inside(*thread_);
-    guarded("the start of a call", [&] {
-      const std::string name = std::string(kClassNames[index]) + "::" + std::string(method);
-      const std::uint32_t module = kind == EventKind::module ? module_at(object) : 0;
-      if (kind == EventKind::optimizer) sample_environment(*thread_);
-      begin_event(*thread_, named_info(kind, name), module, object_number(object), trusted);
-      frames_ = thread_->frames.size();
+      : CallEvent() {
+    begin([&](Thread& thread) {
+      if (kind == EventKind::optimizer) sample_environment(thread);
+      begin_event(thread, call_info(kind, index, method), object_number(object), trusted);
     });
   }
   CallEvent(const CallEvent&) = delete;
   CallEvent& operator=(const CallEvent&) = delete;
 
-  /// The call has returned, a tensor if `result` is not null.
-  void returned(const at::Tensor* result) noexcept { end(result, false); }
+  void returned(const TensorList& results) noexcept {
+    if (!is_recorded()) return;
+    const Thread::Inside inside(*thread_);
+    guarded("the result of a call", [&] {
+      if (thread_->frames.size() < frames_) return;
+      close_frames_above(*thread_, frames_);
+      module_call_returns(*thread_, results.get());
+    });
+  }
 
-  ~CallEvent() { end(nullptr, std::uncaught_exceptions() > exceptions_); }
+  ~CallEvent() {
+    if (!is_recorded()) return;
+    const bool threw = std::uncaught_exceptions() > exceptions_;
+    const Thread::Inside inside(*thread_);
+    guarded("the end of a call", [&] { end_event(*thread_, frames_, threw); });
+  }
 
  private:
-  void end(const at::Tensor* result, bool threw) noexcept {
-    if (thread_ == nullptr || frames_ == 0 || Thread::current() != thread_) return;
+  CallEvent() noexcept : thread_(Thread::current()), exceptions_(std::uncaught_exceptions()) {}
+
+  template <class Begin>
+  void begin(Begin&& begin) noexcept {
+    if (thread_ == nullptr) return;
     const Thread::Inside inside(*thread_);
-    guarded("the end of a call", [&] {
-      if (thread_->frames.size() >= frames_) end_event(*thread_, result, threw);
+    guarded("the start of a call", [&] {
+      begin(*thread_);
+      frames_ = thread_->frames.size();
     });
-    frames_ = 0;
+  }
+
+  [[nodiscard]] bool is_recorded() const noexcept {
+    return thread_ != nullptr && frames_ != 0 && Thread::current() == thread_;
+  }
+
+  static const OpInfo& call_info(EventKind kind, std::size_t index, std::string_view method) {
+    static auto& known = immortal<std::array<std::atomic<const OpInfo*>, kCount>>();
+    const OpInfo* info = known[index].load(std::memory_order_acquire);
+    if (info == nullptr) {
+      info = &named_info(kind, std::string(kClassNames[index]) + "::" + std::string(method));
+      known[index].store(info, std::memory_order_release);
+    }
+    return *info;
   }
 
   Thread* thread_;
   int exceptions_;
-  std::size_t frames_ = 0;  ///< how many there are with this call's; 0: it has none, or has ended
+  std::size_t frames_ = 0;  ///< how many there are with this call's; 0: it has none
 };
 
 void learn(const void* module) noexcept {
@@ -109,11 +175,10 @@ template <class Return, class... Arguments>
 struct Forward<Return(Arguments...)> {
   template <std::size_t kIndex>
   static Return call(void* self, Arguments... arguments) {
-    CallEvent event(EventKind::module, kIndex, "forward", self,
-                    !runs_user_code(kClassNames[kIndex]));
+    CallEvent event(kIndex, self, !runs_user_code(kClassNames[kIndex]), TensorList(arguments...));
     Return result =
         next<kIndex, Return(void*, Arguments...)>()(self, std::forward<Arguments>(arguments)...);
-    if constexpr (std::is_same_v<Return, at::Tensor>) event.returned(&result);
+    event.returned(TensorList(result));
     return result;
   }
 };

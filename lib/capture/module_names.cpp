@@ -2,13 +2,18 @@
 
 #include <torch/nn/module.h>
 
+#include <algorithm>
+#include <atomic>
 #include <deque>
 #include <map>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include "capture/memory.hpp"
+#include "capture/module_classes.hpp"
 #include "capture/recorder.hpp"
 #include "capture/storage_table.hpp"
 #include "ulpscope/run.hpp"
@@ -19,15 +24,41 @@ namespace {
 struct Known {
   const void* type_table = nullptr;  ///< the object's vtable: tells classes apart
   std::uint32_t module = 0;
+  std::uint64_t walk = 0;
   bool is_root = false;
+};
+
+struct Module {
+  ModuleName name;
+  std::uint32_t root = 0;
+  std::uint32_t above = 0;
+  std::uintptr_t address = 0;
+};
+
+struct Class {
+  explicit Class(std::string_view type) : members(type) {}
+  ClassMembers members;
+  std::pmr::vector<Instance> instances{&process_memory()};
+};
+
+struct WeakTensor {
+  c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> tensor;
+  std::uint32_t name = 0;
+  std::uint32_t flag = 0;
+  std::uint32_t module = 0;
 };
 
 struct Registry {
   std::mutex mutex;
+  std::uint64_t walks = 0;
   std::pmr::unordered_map<const void*, Known> by_address{&process_memory()};
-  std::pmr::deque<ModuleName> names{&process_memory()};
+  std::pmr::deque<Module> modules{&process_memory()};  ///< by number, from 1
   std::pmr::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> by_name{&process_memory()};
   std::pmr::unordered_map<std::pmr::string, std::uint32_t> roots_of_type{&process_memory()};
+  std::pmr::deque<Class> classes{&process_memory()};  ///< by number, from 1
+  std::pmr::unordered_map<std::string_view, std::uint32_t> class_numbers{&process_memory()};
+  std::pmr::map<std::uint32_t, std::pmr::vector<WeakTensor>> state{&process_memory()};
+  std::atomic<std::uint32_t> class_count{0};
 };
 
 Registry& registry() {
@@ -49,60 +80,115 @@ std::string_view class_name(std::string_view full) {
 
 std::uint32_t number_of(Registry& all, const ModuleName& name) {
   const auto [found, added] = all.by_name.try_emplace(
-      std::pair(name.root, name.path), static_cast<std::uint32_t>(all.names.size() + 1));
-  if (added)
-    all.names.push_back(name);
-  else
-    all.names[found->second - 1].type = name.type;
+      std::pair(name.root, name.path), static_cast<std::uint32_t>(all.modules.size() + 1));
+  if (added) all.modules.emplace_back();
+  all.modules[found->second - 1].name = name;
   return found->second;
 }
 
-void tie(const at::Tensor& tensor, const std::string& name, std::uint32_t flag,
-         std::uint32_t module) {
-  if (!tensor.defined() || !tensor.has_storage()) return;
-  const std::uint32_t id = name_id(name);
-  const std::lock_guard guard(storages());
-  Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
-  storage.name = id;
-  storage.name_flags = flag;
-  storage.module = module;
+void remove_instance(Registry& all, const Instance& gone) {
+  for (Class& each : all.classes)
+    std::erase_if(each.instances, [&](const Instance& instance) {
+      return instance.address == gone.address || instance.module == gone.module;
+    });
 }
 
-void walk(Registry& all, const torch::nn::Module& module, std::uint32_t root,
-          const std::string& path, bool is_root) {
-  const ModuleName name{
-      .path = name_id(path), .root = root, .type = name_id(class_name(module.name()))};
-  const std::uint32_t number = number_of(all, name);
-  all.by_address[&module] = {type_table_of(&module), number, is_root};
-  const std::string prefix = path.empty() ? "" : path + ".";
-  for (const auto& item : module.named_parameters(/*recurse=*/false))
-    tie(item.value(), prefix + item.key(), slot_flag::parameter, number);
-  for (const auto& item : module.named_buffers(/*recurse=*/false))
-    tie(item.value(), prefix + item.key(), slot_flag::buffer, number);
-  for (const auto& item : module.named_children())
-    walk(all, *item.value(), root, prefix + item.key(), false);
+void add_instance(Registry& all, const torch::nn::Module& module, const Instance& instance) {
+  remove_instance(all, instance);
+  for (const std::string_view type : classes_of(typeid(module))) {
+    const auto [found, added] =
+        all.class_numbers.try_emplace(type, static_cast<std::uint32_t>(all.classes.size() + 1));
+    if (added) {
+      all.classes.emplace_back(type);
+      all.class_count.store(static_cast<std::uint32_t>(all.classes.size()),
+                            std::memory_order_relaxed);
+    }
+    auto& instances = all.classes[found->second - 1].instances;
+    const auto after = std::upper_bound(
+        instances.begin(), instances.end(), instance.address,
+        [](std::uintptr_t address, const Instance& other) { return address < other.address; });
+    instances.insert(after, instance);
+  }
 }
 
-std::uint32_t root_name(Registry& all, const torch::nn::Module& module) {
-  const std::string_view type = class_name(module.name());
-  const std::uint32_t count = ++all.roots_of_type[std::pmr::string(type, &process_memory())];
-  std::string name(type);
+/// One walk of a root.
+struct Walk {
+  Registry& all;
+  std::uint32_t root_name = 0;
+  std::uint32_t root = 0;
+  std::pmr::vector<WeakTensor>& state;
+  std::pmr::unordered_set<const at::TensorImpl*> met{&process_memory()};
+
+  void tie(const at::Tensor& tensor, const std::string& name, std::uint32_t flag,
+           std::uint32_t module) {
+    if (!tensor.defined()) return;
+    const std::uint32_t id = name_id(name);
+    if (!met.insert(tensor.unsafeGetTensorImpl()).second) return;
+    state.push_back({.tensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>(
+                         tensor.getIntrusivePtr()),
+                     .name = id,
+                     .flag = flag,
+                     .module = module});
+    if (!tensor.has_storage()) return;
+    const std::lock_guard guard(storages());
+    Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
+    storage.name = id;
+    storage.name_flags = flag;
+    storage.module = module;
+  }
+
+  void visit(const torch::nn::Module& module, const std::string& path, std::uint32_t above) {
+    Known& known = all.by_address[&module];
+    if (known.walk == all.walks) return;
+    const auto address = reinterpret_cast<std::uintptr_t>(&module);
+    const ModuleName name{
+        .path = name_id(path), .root = root_name, .type = name_id(class_name(module.name()))};
+    const std::uint32_t number = number_of(all, name);
+    if (above == 0) root = number;
+    if (above != 0 && known.is_root) all.state.erase(known.module);
+    Module& entry = all.modules[number - 1];
+    if (entry.address != address || known.module != number ||
+        known.type_table != type_table_of(&module))
+      add_instance(all, module, {address, number});
+    known = {type_table_of(&module), number, all.walks, above == 0};
+    entry.root = root;
+    entry.above = above;
+    entry.address = address;
+    const std::string prefix = path.empty() ? "" : path + ".";
+    for (const auto& item : module.named_parameters(/*recurse=*/false))
+      tie(item.value(), prefix + item.key(), slot_flag::parameter, number);
+    for (const auto& item : module.named_buffers(/*recurse=*/false))
+      tie(item.value(), prefix + item.key(), slot_flag::buffer, number);
+    for (const auto& item : module.named_children())
+      visit(*item.value(), prefix + item.key(), number);
+  }
+};
+
+std::uint32_t name_of_root(Registry& all, const torch::nn::Module& module, std::string_view given) {
+  const std::string_view base = given.empty() ? class_name(module.name()) : given;
+  const std::uint32_t count = ++all.roots_of_type[std::pmr::string(base, &process_memory())];
+  std::string name(base);
   if (count > 1) name += "#" + std::to_string(count);
   return name_id(name);
 }
 
 }  // namespace
 
-void learn_module(const torch::nn::Module& module) {
+void learn_module(const torch::nn::Module& module, std::string_view name) {
   Registry& all = registry();
   const std::lock_guard guard(all.mutex);
   const auto known = all.by_address.find(&module);
   const bool same =
       known != all.by_address.end() && known->second.type_table == type_table_of(&module);
-  if (same && !known->second.is_root) return;
-  const std::uint32_t root =
-      same ? all.names[known->second.module - 1].root : root_name(all, module);
-  walk(all, module, root, "", true);
+  if (same && !known->second.is_root && name.empty()) return;
+  const bool keeps_name = same && known->second.is_root && name.empty();
+  const std::uint32_t root = keeps_name ? all.modules[known->second.module - 1].name.root
+                                        : name_of_root(all, module, name);
+  ++all.walks;
+  std::pmr::vector<WeakTensor> state(&process_memory());
+  Walk walk{.all = all, .root_name = root, .state = state};
+  walk.visit(module, "", 0);
+  all.state[walk.root] = std::move(state);
 }
 
 std::uint32_t module_at(const void* address) {
@@ -116,7 +202,13 @@ std::uint32_t module_at(const void* address) {
 ModuleName module_name(std::uint32_t module) {
   Registry& all = registry();
   const std::lock_guard guard(all.mutex);
-  return all.names.at(module - 1);
+  return all.modules.at(module - 1).name;
+}
+
+std::uint32_t root_of(std::uint32_t module) {
+  Registry& all = registry();
+  const std::lock_guard guard(all.mutex);
+  return all.modules.at(module - 1).root;
 }
 
 bool is_below(std::uint32_t inner, std::uint32_t outer) {
@@ -128,6 +220,60 @@ bool is_below(std::uint32_t inner, std::uint32_t outer) {
   return outer_path.empty() ||
          (inner_path.starts_with(outer_path) && inner_path.size() > outer_path.size() &&
           inner_path[outer_path.size()] == '.');
+}
+
+ModuleClass class_of_function(std::string_view function) {
+  Registry& all = registry();
+  const std::lock_guard guard(all.mutex);
+  for (std::size_t i = 0; i < all.classes.size(); ++i)
+    if (all.classes[i].members.contain(function))
+      return {static_cast<std::uint32_t>(i + 1), all.classes[i].members.name_of(function)};
+  return {};
+}
+
+std::uint32_t known_classes() noexcept {
+  return registry().class_count.load(std::memory_order_relaxed);
+}
+
+void visit_instances(std::uint32_t module_class,
+                     c10::function_ref<void(std::span<const Instance>)> visit) {
+  Registry& all = registry();
+  const std::lock_guard guard(all.mutex);
+  visit(all.classes.at(module_class - 1).instances);
+}
+
+Instance above_of_class(std::uint32_t module, std::uint32_t module_class) {
+  Registry& all = registry();
+  const std::lock_guard guard(all.mutex);
+  const auto& instances = all.classes.at(module_class - 1).instances;
+  for (std::uint32_t above = all.modules.at(module - 1).above; above != 0;
+       above = all.modules[above - 1].above) {
+    const auto found =
+        std::find_if(instances.begin(), instances.end(),
+                     [&](const Instance& instance) { return instance.module == above; });
+    if (found != instances.end()) return *found;
+  }
+  return {};
+}
+
+std::pmr::vector<NamedTensor> state_of(std::uint32_t root) {
+  Registry& all = registry();
+  const std::lock_guard guard(all.mutex);
+  std::pmr::vector<NamedTensor> state(&process_memory());
+  const auto found = all.state.find(root);
+  if (found == all.state.end()) return state;
+  for (const WeakTensor& each : found->second)
+    if (const auto alive = each.tensor.lock())
+      state.push_back({at::Tensor(alive), each.name, each.flag, each.module});
+  return state;
+}
+
+std::vector<std::uint32_t> known_roots() {
+  Registry& all = registry();
+  const std::lock_guard guard(all.mutex);
+  std::vector<std::uint32_t> roots;
+  for (const auto& [root, state] : all.state) roots.push_back(root);
+  return roots;
 }
 
 void lock_module_names() { registry().mutex.lock(); }

@@ -1,7 +1,13 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
+#include <c10/util/FunctionRef.h>
+
 #include <cstdint>
+#include <memory_resource>
+#include <span>
 #include <string_view>
+#include <vector>
 
 namespace torch::nn {
 class Module;
@@ -14,13 +20,15 @@ namespace ulpscope::capture {
 /// Names are process-wide name ids (recorder.hpp).
 struct ModuleName {
   std::uint32_t path = 0;  ///< "layer1.conv1", "" for the root
-  std::uint32_t root = 0;  ///< class name of the root, numbered when it occurs again
+  std::uint32_t root = 0;  ///< as watched, else its class name, numbered when it occurs again
   std::uint32_t type = 0;  ///< "Conv2d"
 };
 
 /// Walks `module` and everything below it, unless it is known to lie inside another root, and ties
-/// its parameters and buffers to their storages. Call it with the thread marked as inside a hook.
-void learn_module(const torch::nn::Module& module);
+/// its parameters and buffers to their storages. What is registered twice goes by its first name.
+/// Call it with the thread marked as inside a hook.
+/// @param name of the root; empty for its class name.
+void learn_module(const torch::nn::Module& module, std::string_view name = {});
 
 /// The number of the module at `address`, or 0 if no walk has met it. Recognises an address that
 /// another class of module has taken over.
@@ -31,6 +39,43 @@ void learn_module(const torch::nn::Module& module);
 
 /// Whether `inner` lies strictly below `outer` in the same root.
 [[nodiscard]] bool is_below(std::uint32_t inner, std::uint32_t outer);
+
+/// The number of the root that a module belongs to.
+[[nodiscard]] std::uint32_t root_of(std::uint32_t module);
+
+/// A class of known modules, or one that they derive from.
+struct ModuleClass {
+  std::uint32_t number = 0;  ///< from 1; 0: the function is no member of such a class
+  std::string_view method;   ///< "forward"
+};
+/// The class that a function, by its mangled name, is a member of.
+[[nodiscard]] ModuleClass class_of_function(std::string_view function);
+/// Grows when a class becomes known: answers of class_of_function() may change then.
+[[nodiscard]] std::uint32_t known_classes() noexcept;
+
+/// A module as an object of the program.
+struct Instance {
+  std::uintptr_t address = 0;
+  std::uint32_t module = 0;
+};
+/// Calls visit with the modules of a class, by address.
+void visit_instances(std::uint32_t module_class,
+                     c10::function_ref<void(std::span<const Instance>)> visit);
+/// The nearest module above `module` that is of the class; zeros where there is none.
+[[nodiscard]] Instance above_of_class(std::uint32_t module, std::uint32_t module_class);
+
+/// A parameter or buffer of a root that is still alive.
+struct NamedTensor {
+  at::Tensor tensor;
+  std::uint32_t name = 0;
+  std::uint32_t flag = 0;  ///< slot_flag::parameter or buffer
+  std::uint32_t module = 0;
+};
+/// What the last walk of a root found, in the order of named_parameters() and named_buffers() of
+/// each module. Let go of it before the hook ends: the program's tensors are counted references.
+[[nodiscard]] std::pmr::vector<NamedTensor> state_of(std::uint32_t root);
+/// Numbers of the roots that have been walked.
+[[nodiscard]] std::vector<std::uint32_t> known_roots();
 
 void lock_module_names();  ///< for fork()
 void unlock_module_names();

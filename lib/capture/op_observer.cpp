@@ -1,87 +1,25 @@
 #include "capture/op_observer.hpp"
 
-#include <ATen/Context.h>
-#include <ATen/autocast_mode.h>
 #include <ATen/record_function.h>
-#include <c10/core/GradMode.h>
-#include <c10/core/InferenceMode.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
 #include <torch/csrc/autograd/variable.h>
-#include <xmmintrin.h>
 
 #include <algorithm>
 #include <array>
-#include <string>
+#include <utility>
 
 #include "capture/argument_reader.hpp"
 #include "capture/environment.hpp"
+#include "capture/filter.hpp"
 #include "capture/forward_links.hpp"
+#include "capture/frames.hpp"
+#include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
 #include "capture/value.hpp"
 
 namespace ulpscope::capture {
 namespace {
-
-constexpr unsigned kFlushBits = 0x8040;  // MXCSR: flush to zero, denormals are zero
-
-/// Bits of a parent's flags that hold for everything inside it.
-constexpr std::uint32_t kInherited = event_flag::in_backward | event_flag::in_optimizer |
-                                     event_flag::autocast | event_flag::flush_denormal |
-                                     event_flag::deterministic | event_flag::inference_mode;
-
-std::uint32_t state_flags() {
-  std::uint32_t flags = 0;
-  if (c10::InferenceMode::is_enabled()) flags |= event_flag::inference_mode;
-  if (at::autocast::is_autocast_enabled(at::kCPU)) flags |= event_flag::autocast;
-  if ((_mm_getcsr() & kFlushBits) != 0) flags |= event_flag::flush_denormal;
-  if (at::globalContext().deterministicAlgorithms()) flags |= event_flag::deterministic;
-  return flags;
-}
-
-const Frame* parent_of(const Thread& thread) {
-  return thread.frames.empty() ? nullptr : &thread.frames.back();
-}
-
-/// The innermost of the first `count` frames that is an event: what the next one runs inside.
-const Frame* innermost_event(const Thread& thread, std::size_t count) {
-  while (count-- > 0)
-    if (thread.frames[count].position != ring::kNone) return &thread.frames[count];
-  return nullptr;
-}
-
-Frame new_event(Thread& thread, const OpInfo& info) {
-  const Frame* parent = parent_of(thread);
-  const Frame* event = innermost_event(thread, thread.frames.size());
-  Frame frame;
-  frame.info = &info;
-  frame.position = thread.next_position++;
-  frame.epoch = current_epoch();
-  frame.depth = event == nullptr ? 0 : static_cast<std::uint16_t>(event->depth + 1);
-  frame.inside_op = parent != nullptr && (parent->inside_op || parent->info->kind == EventKind::op);
-  frame.flags = info.flags | (parent == nullptr ? 0 : parent->flags & kInherited);
-  if (!frame.inside_op) frame.flags |= state_flags();
-  if (c10::GradMode::is_enabled()) frame.flags |= event_flag::grad_mode;
-  frame.threads = frame.inside_op && event != nullptr
-                      ? event->threads
-                      : static_cast<std::uint16_t>(intra_op_threads());
-  if (parent != nullptr) {
-    frame.module = parent->module;
-    frame.forward = parent->forward;
-    frame.forward_lane = parent->forward_lane;
-  }
-  frame.slots = thread.slots.size();
-  frame.arguments = thread.arguments.size();
-  frame.written = thread.written.size();
-  return frame;
-}
-
-/// User code may have run since the last outermost event: what was checked before may no longer
-/// hold.
-void enter_user_code(Thread& thread) {
-  thread.in_engine = false;
-  thread.epoch = next_epoch();
-}
 
 /// A parameter among an op's inputs names the module that the op belongs to, unless a forward that
 /// is running names a more specific one or one that shares the parameter.
@@ -111,6 +49,14 @@ RngFingerprint rng_after(const Frame& frame) {
   return generator ? fingerprint(at::Generator(generator)) : RngFingerprint{};
 }
 
+WrittenArgument written_argument(const at::Tensor& tensor, std::uint16_t index,
+                                 std::uint16_t element) {
+  return {.tensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>(
+              tensor.getIntrusivePtr()),
+          .index = index,
+          .element = element};
+}
+
 void read_argument(Thread& thread, Frame& frame, std::size_t index, const c10::IValue& value,
                    bool boundary, std::uint32_t& owner) {
   const Access access =
@@ -130,12 +76,7 @@ void read_argument(Thread& thread, Frame& frame, std::size_t index, const c10::I
     }
     if ((access == Access::written || access == Access::overwritten) && tensor.defined())
       thread.written.push_back(
-          {.tensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>(
-               tensor.getIntrusivePtr()),
-           .index = static_cast<std::uint16_t>(index),
-           .element = element,
-           .storage = seen.storage,
-           .writes = seen.storage_writes});
+          written_argument(tensor, static_cast<std::uint16_t>(index), element));
     thread.slots.push_back(seen.row);
   });
 }
@@ -182,6 +123,7 @@ void begin_node(Thread& thread, Frame& frame, c10::ArrayRef<const c10::IValue> i
     if (made_by.module != 0) frame.module = made_by.module;
   }
   if (!frame.trusted) thread.epoch = next_epoch();
+  if (frame.position == ring::kNone) return;
   std::uint16_t index = 0;
   for (const c10::IValue& gradient : inputs) {
     for_each_tensor(gradient, [&](const at::Tensor& tensor, std::uint16_t element) {
@@ -191,49 +133,118 @@ void begin_node(Thread& thread, Frame& frame, c10::ArrayRef<const c10::IValue> i
   }
 }
 
-void begin_record(Thread& thread, const at::RecordFunction& record) {
-  const OpInfo& info = op_info(record);
-  if (thread.next_position == 0) sample_environment(thread);
-  if (info.engine) {
-    Frame frame;
-    const Frame* parent = parent_of(thread);
-    frame.info = &info;
-    frame.handle = record.handle();
-    if (parent != nullptr) {
-      frame.flags = parent->flags & kInherited;
-      frame.inside_op = parent->inside_op;
-    }
-    frame.slots = thread.slots.size();
-    frame.arguments = thread.arguments.size();
-    frame.written = thread.written.size();
-    begin_engine(thread, frame);
-    thread.frames.push_back(std::move(frame));
-    return;
-  }
+bool only_layers() { return settings().capture == ring::CaptureScope::layers; }
 
-  const Frame* parent = parent_of(thread);
-  const bool in_user_code = parent == nullptr || (!parent->trusted && !parent->inside_op &&
-                                                  parent->info->kind != EventKind::op);
-  Frame frame = new_event(thread, info);
-  frame.handle = record.handle();
+/// The declared arguments: what was called boxed sees the whole interpreter stack.
+c10::ArrayRef<const c10::IValue> arguments_of(const at::RecordFunction& record,
+                                              const OpInfo& info) {
   c10::ArrayRef<const c10::IValue> inputs = record.inputs();
   const std::size_t declared = record.num_inputs();
   if (info.kind == EventKind::op && inputs.size() > declared)
     inputs = inputs.slice(inputs.size() - declared);
+  return inputs;
+}
 
-  if (info.kind == EventKind::node || info.kind == EventKind::gradient) {
-    begin_node(thread, frame, inputs);
-  } else if (info.kind == EventKind::op) {
-    if (in_user_code) enter_user_code(thread);
-    if (info.seeded) begin_seeded(frame, inputs);
-    read_arguments(thread, frame, inputs);
+/// The program's own code calls an op: it may have entered or left its modules since the last one.
+void arrive_from_user_code(Thread& thread, const OpInfo& info,
+                           c10::ArrayRef<const c10::IValue> inputs) {
+  enter_user_code(thread);
+  thread.read.clear();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool reads =
+        i >= info.arguments.size() || info.arguments[i].access != Access::overwritten;
+    if (!reads || !holds_tensors(inputs[i])) continue;
+    for_each_tensor(inputs[i], [&](const at::Tensor& tensor, std::uint16_t) {
+      if (tensor.defined()) thread.read.push_back(&tensor);
+    });
+  }
+  follow_modules(thread, 0, thread.read);
+  ++thread.moment;
+}
+
+/// An op that is no event leaves a trace in what is known of the memory it writes.
+void begin_unwanted_op(Thread& thread, const at::RecordFunction& record, const OpInfo& info,
+                       c10::ArrayRef<const c10::IValue> inputs) {
+  Frame frame = silent_frame(thread, info);
+  frame.handle = record.handle();
+  for (std::size_t i = 0; i < inputs.size() && i < info.arguments.size(); ++i) {
+    const Access access = info.arguments[i].access;
+    if (access != Access::written && access != Access::overwritten) continue;
+    for_each_tensor(inputs[i], [&](const at::Tensor& tensor, std::uint16_t element) {
+      if (tensor.defined())
+        thread.written.push_back(written_argument(tensor, static_cast<std::uint16_t>(i), element));
+    });
   }
   frame.first_storage = storages().next_id();
   thread.frames.push_back(std::move(frame));
 }
 
+/// Where only layers are recorded, what an op calls is not looked at.
+void begin_op_between_layers(Thread& thread, const at::RecordFunction& record, const OpInfo& info) {
+  if (!in_user_code(thread)) return;
+  const auto inputs = arguments_of(record, info);
+  if (info.kind == EventKind::op) arrive_from_user_code(thread, info, inputs);
+  begin_unwanted_op(thread, record, info, inputs);
+}
+
+/// The module that an op belongs to, as far as that is known before it is looked at closely.
+std::uint32_t module_of(const Thread& thread, const OpInfo& info,
+                        c10::ArrayRef<const c10::IValue> inputs) {
+  if (info.kind == EventKind::node) {
+    const auto node = torch::autograd::get_current_node();
+    return node ? forward_links().find(node->thread_id(), node->sequence_nr()).module : 0;
+  }
+  std::uint32_t module = thread.frames.empty() ? 0 : thread.frames.back().module;
+  for (const c10::IValue& value : inputs)
+    for_each_tensor(value, [&](const at::Tensor& tensor, std::uint16_t) {
+      if (module == 0) module = owner_of(tensor);
+    });
+  return module;
+}
+
+bool is_wanted(Thread& thread, const OpInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
+  if (info.kind == EventKind::gradient) return true;  // its module is known when it ends
+  return wants_op(thread, info) && wants_module(thread, module_of(thread, info, inputs));
+}
+
+void begin_record(Thread& thread, const at::RecordFunction& record) {
+  const OpInfo& info = op_info(record);
+  if (!std::exchange(thread.environment_sampled, true)) sample_environment(thread);
+  const bool is_call = info.kind == EventKind::op || info.kind == EventKind::scope;
+  if (only_layers() && is_call && !info.engine)
+    return begin_op_between_layers(thread, record, info);
+  if (info.engine) {
+    if (in_user_code(thread) && !thread.in_engine) follow_modules(thread, 0, {});
+    Frame frame = silent_frame(thread, info);
+    frame.handle = record.handle();
+    begin_engine(thread, frame);
+    thread.frames.push_back(std::move(frame));
+    return;
+  }
+
+  const auto inputs = arguments_of(record, info);
+  const bool from_user_code = info.kind == EventKind::op && in_user_code(thread);
+  if (from_user_code) arrive_from_user_code(thread, info, inputs);
+  const bool unwanted = is_filtered() && !is_wanted(thread, info, inputs);
+  if (unwanted && is_call) return begin_unwanted_op(thread, record, info, inputs);
+  const bool silent = unwanted || (only_layers() && info.kind == EventKind::node);
+  Frame frame = silent ? silent_frame(thread, info) : new_event(thread, info);
+  frame.handle = record.handle();
+  if (info.kind == EventKind::node || info.kind == EventKind::gradient) {
+    begin_node(thread, frame, inputs);
+  } else if (info.kind == EventKind::op) {
+    if (info.seeded) begin_seeded(frame, inputs);
+    read_arguments(thread, frame, inputs);
+  }
+  frame.first_storage = storages().next_id();
+  thread.frames.push_back(std::move(frame));
+  if (info.kind == EventKind::node)
+    if (const auto node = torch::autograd::get_current_node())
+      backward_crosses(thread, *node, inputs);
+}
+
 void write_arguments_back(Thread& thread, const Frame& frame) {
-  const Writer writer{frame.position, thread.lane()};
+  const Writer writer{frame.position, thread.lane(), thread.moment};
   for (std::size_t i = frame.written; i < thread.written.size(); ++i) {
     const WrittenArgument& argument = thread.written[i];
     const auto impl = argument.tensor.lock();
@@ -248,7 +259,7 @@ void write_arguments_back(Thread& thread, const Frame& frame) {
 ring::SlotRow see_result(Thread& thread, const Frame& frame, const at::Tensor& tensor,
                          Place place) {
   const OpInfo& info = *frame.info;
-  const Writer writer{frame.position, thread.lane()};
+  const Writer writer{frame.position, thread.lane(), thread.moment};
   const std::uint64_t storage = storage_id(tensor);
   const bool made_inside = storage == ring::kNone || storage >= frame.first_storage;
   if (!made_inside) {
@@ -303,7 +314,7 @@ void see_gradient(Thread& thread) {
   const at::Tensor& parameter = accumulate->variable;
   const at::Tensor& gradient = parameter.grad();
   if (!gradient.defined()) return;
-  Seen seen = see_read(thread, gradient, {Role::output, 0, 0}, /*boundary=*/false);
+  Seen seen = see_gradient_value(thread, gradient, {Role::output, 0, 0});
   if (parameter.has_storage() && gradient.has_storage()) {
     std::uint32_t name = 0;
     std::uint32_t module = 0;
@@ -317,6 +328,10 @@ void see_gradient(Thread& thread) {
       const std::uint32_t gradient_name = name_id(std::string(name_of(name)) + ".grad");
       seen.row.name = thread.string(gradient_name);
       thread.frames.back().module = module;
+      if (is_filtered() && !wants_module(thread, module)) {
+        thread.frames.back().position = ring::kNone;
+        return;
+      }
       const std::lock_guard guard(storages());
       Storage& storage = storages().at(*gradient.storage().unsafeGetStorageImpl());
       storage.name = gradient_name;
@@ -327,55 +342,21 @@ void see_gradient(Thread& thread) {
   thread.slots.push_back(seen.row);
 }
 
-/// Sends the innermost frame's event.
-void send(Thread& thread, const Frame& frame, const RngFingerprint& after) {
-  const Frame* parent = innermost_event(thread, thread.frames.size() - 1);
-  ring::EventRow row{};
-  row.position = frame.position;
-  row.parent = parent == nullptr ? ring::kNone : parent->position;
-  row.forward = ring::kNone;
-  if (frame.info->kind == EventKind::node) {
-    row.forward = frame.forward;
-    row.forward_lane = frame.forward_lane;
-  }
-  row.epoch = frame.epoch;
-  row.object = frame.object;
-  row.op = thread.op(*frame.info);
-  row.flags = frame.flags;
-  row.depth = frame.depth;
-  row.threads = frame.threads;
-  row.kind = static_cast<std::uint8_t>(frame.info->kind);
-  if (frame.module != 0) {
-    const ModuleName module = module_name(frame.module);
-    row.module = thread.string(module.path);
-    row.root = thread.string(module.root);
-    row.module_type = thread.string(module.type);
-  }
-  if ((frame.flags & event_flag::seeded) != 0) {
-    row.rng_seed = frame.rng_before.seed;
-    row.rng_before[0] = frame.rng_before.state.high;
-    row.rng_before[1] = frame.rng_before.state.low;
-    row.rng_after[0] = after.state.high;
-    row.rng_after[1] = after.state.low;
-  }
-  thread.send_event(row, std::span(thread.slots).subspan(frame.slots),
-                    std::span(thread.arguments).subspan(frame.arguments));
-}
-
-/// Takes the innermost frame off and gives back what it held.
-void drop_frame(Thread& thread) {
-  const Frame& frame = thread.frames.back();
-  thread.slots.resize(frame.slots);
-  thread.arguments.resize(frame.arguments);
-  thread.written.erase(thread.written.begin() + static_cast<std::ptrdiff_t>(frame.written),
-                       thread.written.end());
-  thread.frames.pop_back();
-}
-
-void end_innermost(Thread& thread, const RngFingerprint& after) {
-  const Frame& frame = thread.frames.back();
-  if (frame.position != ring::kNone) send(thread, frame, after);
-  drop_frame(thread);
+/// What an op that is no event left behind.
+void note_results(Thread& thread, const Frame& frame, const at::RecordFunction& record) {
+  const Frame* event = innermost_event(thread, thread.frames.size());
+  const Writer writer{event == nullptr ? 0 : event->position, thread.lane(), thread.moment};
+  for (std::size_t i = frame.written; i < thread.written.size(); ++i)
+    if (const auto alive = thread.written[i].tensor.lock()) note_written(at::Tensor(alive), writer);
+  if (frame.info->kind != EventKind::op || (frame.info->flags & event_flag::view) != 0) return;
+  const std::vector<c10::IValue>& outputs = record.outputs();
+  const std::size_t declared = record.num_outputs();
+  for (std::size_t i = outputs.size() > declared ? outputs.size() - declared : 0;
+       i < outputs.size(); ++i)
+    for_each_tensor(outputs[i], [&](const at::Tensor& tensor, std::uint16_t) {
+      const std::uint64_t storage = storage_id(tensor);
+      if (storage != ring::kNone && storage >= frame.first_storage) note_written(tensor, writer);
+    });
 }
 
 void end_record(Thread& thread, const at::RecordFunction& record) {
@@ -383,11 +364,13 @@ void end_record(Thread& thread, const at::RecordFunction& record) {
       std::find_if(thread.frames.rbegin(), thread.frames.rend(),
                    [&](const Frame& frame) { return frame.handle == record.handle(); });
   if (begun == thread.frames.rend()) return;
-  while (thread.frames.back().handle != record.handle()) drop_frame(thread);
+  close_frames_above(thread, static_cast<std::size_t>(thread.frames.rend() - begun));
 
   Frame& frame = thread.frames.back();
   RngFingerprint after;
-  if (frame.info->kind == EventKind::op) {
+  if (frame.position == ring::kNone) {
+    note_results(thread, frame, record);
+  } else if (frame.info->kind == EventKind::op) {
     if (record.num_outputs() > 0 && record.outputs().empty()) frame.flags |= event_flag::threw;
     if (frame.info->seeded) after = rng_after(frame);
     write_arguments_back(thread, frame);
@@ -422,11 +405,12 @@ void install_op_observer() {
                             .needsIds(true));
 }
 
-void begin_event(Thread& thread, const OpInfo& info, std::uint32_t module, std::uint64_t object,
-                 bool trusted) {
-  if (!thread.in_engine || thread.frames.empty()) enter_user_code(thread);
+void begin_event(Thread& thread, const OpInfo& info, std::uint64_t object, bool trusted) {
+  if (in_user_code(thread)) {
+    if (!thread.in_engine || thread.frames.empty()) enter_user_code(thread);
+    follow_modules(thread, 0, {});
+  }
   Frame frame = new_event(thread, info);
-  if (module != 0) frame.module = module;
   frame.object = object;
   frame.trusted = trusted;
   if (info.kind == EventKind::optimizer) frame.flags |= event_flag::in_optimizer;
@@ -434,13 +418,12 @@ void begin_event(Thread& thread, const OpInfo& info, std::uint32_t module, std::
   thread.frames.push_back(std::move(frame));
 }
 
-void end_event(Thread& thread, const at::Tensor* result, bool threw) {
-  while (!thread.frames.empty() && thread.frames.back().handle != 0) drop_frame(thread);
-  if (thread.frames.empty()) return;
+void end_event(Thread& thread, std::size_t frames, bool threw) {
+  if (thread.frames.size() < frames) return;
+  close_frames_above(thread, frames);
   if (threw) thread.frames.back().flags |= event_flag::threw;
-  if (result != nullptr && result->defined())
-    thread.slots.push_back(see_mention(thread, *result, {Role::output, 0, 0}).row);
-  end_innermost(thread, {});
+  if (thread.frames.back().info->kind == EventKind::optimizer && !threw) see_parameters(thread);
+  end_innermost(thread);
 }
 
 }  // namespace ulpscope::capture

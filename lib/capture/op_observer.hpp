@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "capture/thread.hpp"
@@ -9,12 +10,12 @@ namespace ulpscope::capture {
 
 void install_op_observer();
 
-/// Begins an event that is no RecordFunction record on `thread`: a module's forward, an optimizer's
-/// step. `object` is its identity, 0 for none; with `trusted` only library code runs inside.
-void begin_event(Thread& thread, const OpInfo& info, std::uint32_t module, std::uint64_t object,
-                 bool trusted);
+/// Begins an event that is no RecordFunction record on `thread`: an optimizer's step, zero_grad.
+/// `object` is its identity, 0 for none; with `trusted` only library code runs inside.
+void begin_event(Thread& thread, const OpInfo& info, std::uint64_t object, bool trusted);
 
-/// Ends the innermost such event. `result` is what a module's forward returned, or null.
-void end_event(Thread& thread, const at::Tensor* result, bool threw);
+/// Ends such an event, or the call of a module that announced itself; what is still open inside
+/// ends before it. @param frames how many there were with its own.
+void end_event(Thread& thread, std::size_t frames, bool threw);
 
 }  // namespace ulpscope::capture

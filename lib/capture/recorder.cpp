@@ -8,9 +8,12 @@
 #include <string>
 #include <unordered_map>
 
+#include "capture/boundary_links.hpp"
 #include "capture/memory.hpp"
+#include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
 #include "capture/op_info.hpp"
+#include "capture/program_symbols.hpp"
 #include "capture/storage_table.hpp"
 
 namespace ulpscope::capture {
@@ -50,7 +53,10 @@ Process& process() {
 /// fork() copies locks as they stand: hold all of ours, so that the child finds them free.
 void before_fork() {
   process().opening.lock();
+  lock_module_calls();
   lock_module_names();
+  lock_program_symbols();
+  boundary_links().lock();
   lock_op_info();
   storages().lock();
   names().mutex.lock();
@@ -62,7 +68,10 @@ void release_locks() {
   names().mutex.unlock();
   storages().unlock();
   unlock_op_info();
+  boundary_links().unlock();
+  unlock_program_symbols();
   unlock_module_names();
+  unlock_module_calls();
   process().opening.unlock();
 }
 

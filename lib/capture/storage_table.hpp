@@ -31,6 +31,7 @@ struct RegionKey {
 struct Writer {
   std::uint64_t position = ring::kNone;
   std::uint32_t lane = 0;
+  std::uint64_t moment = 0;  ///< of its thread's clock, see Thread::moment
 };
 
 /// What is known of the bytes of a region.

@@ -8,6 +8,9 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "capture/module_calls.hpp"
+#include "ulpscope/statistics.hpp"
+
 namespace ulpscope::capture {
 namespace {
 
@@ -88,6 +91,7 @@ void Thread::close_current() noexcept {
   if (current_thread == nullptr) return;
   if (recording() && current_thread->generation_ == generation())
     guarded("the end of a thread", [] {
+      close_frames_above(*current_thread, 0);
       std::array<char, 24> digits{};
       const auto end = std::to_chars(digits.begin(), digits.end(), verified_bytes.load()).ptr;
       current_thread->send_environment(
@@ -103,6 +107,15 @@ Thread::Thread(OpenedRing opened, std::uint64_t generation)
       written(&process_memory()),
       packed(&process_memory()),
       epoch(next_epoch()),
+      running(&process_memory()),
+      open_calls(&process_memory()),
+      closed_calls(&process_memory()),
+      crossed(&process_memory()),
+      read(&process_memory()),
+      stack_frames(&process_memory()),
+      stack_ids(&process_memory()),
+      wanted_ops(&process_memory()),
+      wanted_modules(&process_memory()),
       ring_(std::move(opened.producer)),
       lane_(opened.lane),
       generation_(generation),
@@ -199,6 +212,19 @@ std::uint32_t Thread::geometry(const at::Tensor& tensor) {
   return id;
 }
 
+std::uint32_t Thread::define_stack(std::span<const ring::StackFrame> stack) {
+  ring::StackMessage message{};
+  message.header = {ring::padded(sizeof message + stack.size_bytes()), ring::MessageKind::stack, 0};
+  message.id = ++stacks_;
+  message.frames = static_cast<std::uint32_t>(stack.size());
+  if (std::byte* memory = room(message.header.size)) {
+    std::memcpy(memory, &message, sizeof message);
+    std::memcpy(memory + sizeof message, stack.data(), stack.size_bytes());
+    ring_.commit(message.header.size);
+  }
+  return message.id;
+}
+
 void Thread::send_event(ring::EventRow row, std::span<const ring::SlotRow> event_slots,
                         std::span<const std::byte> event_arguments) {
   const std::size_t size = sizeof row + event_slots.size_bytes() + event_arguments.size();
@@ -241,6 +267,31 @@ void Thread::send_content(const Digest& digest, std::span<const std::byte> bytes
     ring_.commit(message.header.size);
     offset += length;
   } while (offset < bytes.size());
+}
+
+void Thread::send_statistics(const Digest& digest, Dtype dtype, std::span<const std::byte> bytes) {
+  Digest& sent = sent_[(digest.low ^ static_cast<std::uint64_t>(dtype)) % sent_.size()];
+  if (sent == digest && digest != Digest{}) return;
+  sent = digest;
+  const Statistics found = statistics_of(dtype, bytes);
+  ring::StatisticsMessage message{};
+  message.header = {sizeof message, ring::MessageKind::statistics, 0};
+  message.digest[0] = digest.high;
+  message.digest[1] = digest.low;
+  message.min = found.min;
+  message.max = found.max;
+  message.mean = found.mean;
+  message.l2 = found.l2;
+  message.elements = found.elements;
+  message.nan = found.nan;
+  message.inf = found.inf;
+  message.zero = found.zero;
+  message.subnormal = found.subnormal;
+  message.dtype = static_cast<std::uint8_t>(dtype);
+  if (std::byte* memory = room(sizeof message)) {
+    std::memcpy(memory, &message, sizeof message);
+    ring_.commit(sizeof message);
+  }
 }
 
 void Thread::send_environment(std::string_view key, std::string_view value) {

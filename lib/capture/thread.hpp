@@ -6,15 +6,19 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory_resource>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
+#include "capture/boundary_links.hpp"
 #include "capture/geometry_table.hpp"
 #include "capture/memory.hpp"
 #include "capture/op_info.hpp"
 #include "capture/recorder.hpp"
 #include "capture/rng.hpp"
+#include "capture/running_modules.hpp"
 #include "ring/message.hpp"
 
 namespace ulpscope::capture {
@@ -24,8 +28,26 @@ struct WrittenArgument {
   c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> tensor;
   std::uint16_t index = 0;
   std::uint16_t element = 0;
-  std::uint64_t storage = ring::kNone;  ///< id before the op
-  std::uint32_t writes = 0;             ///< of that storage before the op
+};
+
+/// A value at one moment: the memory, how often it was written, how it is seen.
+struct ValueKey {
+  std::uint64_t storage = ring::kNone;
+  std::uint32_t writes = 0;
+  std::uint32_t geometry = 0;
+
+  friend bool operator==(const ValueKey&, const ValueKey&) = default;
+};
+
+/// A call of one of the program's own modules (module_calls.hpp).
+struct ModuleCall {
+  std::uint64_t position = ring::kNone;  ///< of its event
+  std::uint64_t begin = 0;               ///< in moments of its thread
+  std::uint64_t end = 0;                 ///< 0 while it is open
+  RunningModule found;
+  std::pmr::vector<ValueKey> given{&process_memory()};
+  std::pmr::vector<ring::SlotRow> inputs{&process_memory()};  ///< of the values given
+  std::pmr::vector<ValueKey> returned{&process_memory()};
 };
 
 /// Something that has begun on this thread and not yet ended.
@@ -40,11 +62,13 @@ struct Frame {
   RngFingerprint rng_before;
   std::uint32_t forward_lane = 0;
   std::uint32_t module = 0;
+  std::uint32_t stack = 0;  ///< id of its call site
   std::uint32_t flags = 0;
   std::uint16_t depth = 0;
   std::uint16_t threads = 0;
   bool trusted = false;       ///< library code runs between the ops directly inside: no user code
   bool inside_op = false;     ///< an op encloses it
+  bool from_stack = false;    ///< a call of the program's own module
   std::size_t slots = 0;      ///< where its slots begin
   std::size_t arguments = 0;  ///< where its encoded arguments begin
   std::size_t written = 0;    ///< where its written arguments begin
@@ -74,8 +98,20 @@ class Thread {
   std::pmr::vector<std::byte> packed;                ///< scratch for strided content
   std::array<std::byte, 64 << 10> argument_scratch;  ///< one event's arguments under way
   std::uint64_t next_position = 0;
-  std::uint64_t epoch = 0;  ///< what was checked in it is still so
-  bool in_engine = false;   ///< the last outermost thing that ran was the autograd engine's
+  std::uint64_t epoch = 0;   ///< what was checked in it is still so
+  std::uint64_t moment = 0;  ///< counts what the program's code calls: tells inside from outside
+  bool environment_sampled = false;
+  RunningModules running;
+  std::pmr::vector<ModuleCall> open_calls;   ///< of the program's own modules, outermost first
+  std::pmr::deque<ModuleCall> closed_calls;  ///< the latest, in the order in which they ended
+  std::pmr::vector<std::pair<BoundaryLinks::Key, Boundary>> crossed;  ///< scratch
+  std::pmr::vector<const at::Tensor*> read;                           ///< scratch
+  CallStack call_stack;                                               ///< scratch
+  std::pmr::vector<ring::StackFrame> stack_frames;                    ///< scratch
+  std::pmr::unordered_map<std::uint64_t, std::uint32_t> stack_ids;    ///< by hash of the addresses
+  std::pmr::vector<std::uint8_t> wanted_ops;      ///< what the filter said, by OpInfo::index
+  std::pmr::vector<std::uint8_t> wanted_modules;  ///< likewise, by module
+  bool in_engine = false;  ///< the last outermost thing that ran was the autograd engine's
 
   /// Bytes that all threads have digested again to verify inputs.
   static std::atomic<std::uint64_t> verified_bytes;
@@ -85,11 +121,15 @@ class Thread {
   [[nodiscard]] std::uint32_t op(const OpInfo& info);
   [[nodiscard]] std::uint32_t geometry(const at::Tensor& tensor);
 
+  [[nodiscard]] std::uint32_t define_stack(std::span<const ring::StackFrame> frames);
+
   /// Sends one event; takes what the rows say from `row`, sizes and ids of its parts excepted.
   void send_event(ring::EventRow row, std::span<const ring::SlotRow> slots,
                   std::span<const std::byte> arguments);
   /// Sends a value's bytes, unless this ring has lately carried the same.
   void send_content(const Digest& digest, std::span<const std::byte> bytes);
+  /// Statistics of a value, unless this ring has lately carried the same.
+  void send_statistics(const Digest& digest, Dtype dtype, std::span<const std::byte> bytes);
   void send_environment(std::string_view key, std::string_view value);
   void send_notice(std::string_view sentence, bool fatal);
 
@@ -116,6 +156,7 @@ class Thread {
   bool inside_ = false;
   std::uint32_t strings_ = 0;
   std::uint32_t ops_ = 0;
+  std::uint32_t stacks_ = 0;
   std::pmr::vector<std::uint32_t> string_ids_;  ///< by process-wide name id
   std::pmr::vector<std::uint32_t> op_ids_;      ///< by OpInfo::index
   GeometryTable geometry_ids_;

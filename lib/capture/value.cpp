@@ -92,11 +92,17 @@ Digest digest_of(Thread& thread, const Content& content) {
   return digest_in_memory_order(content.bytes);
 }
 
-void send_bytes(Thread& thread, const Content& content, const Digest& known_as,
-                ring::SlotRow& row) {
-  if (settings().level != ring::Level::full) return;
-  thread.send_content(known_as, content.plain() ? content.span() : resolved(thread, content));
-  row.flags |= slot_flag::has_content;
+/// What the level asks for beyond the digest.
+void send_content(Thread& thread, const at::Tensor& tensor, const Content& content,
+                  const Digest& known_as, ring::SlotRow& row) {
+  if (settings().level == ring::Level::digest) return;
+  const auto bytes = [&] { return content.plain() ? content.span() : resolved(thread, content); };
+  if (settings().level == ring::Level::full) {
+    thread.send_content(known_as, bytes());
+    row.flags |= slot_flag::has_content;
+  } else if (const auto dtype = static_cast<Dtype>(tensor.scalar_type()); element_size(dtype) > 0) {
+    thread.send_statistics(known_as, dtype, bytes());
+  }
 }
 
 ring::SlotRow blank(Thread& thread, const at::Tensor& tensor, Place place) {
@@ -117,8 +123,6 @@ ring::SlotRow blank(Thread& thread, const at::Tensor& tensor, Place place) {
 }
 
 void identify(Thread& thread, const Storage& storage, Seen& seen) {
-  seen.storage = storage.id;
-  seen.storage_writes = storage.writes;
   seen.module = storage.module;
   seen.row.storage = storage.id;
   seen.row.writes = storage.writes;
@@ -248,7 +252,7 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
                                                   .writes = storage.writes,
                                                   .writer = last});
   tell(fresh, row);
-  send_bytes(thread, content, found, row);
+  send_content(thread, tensor, content, found, row);
   return seen;
 }
 
@@ -322,7 +326,7 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
                                                   .writes = storage.writes,
                                                   .writer = writer});
   tell(fresh, row);
-  send_bytes(thread, content, found, row);
+  send_content(thread, tensor, content, found, row);
   return seen;
 }
 
@@ -346,6 +350,56 @@ Seen see_unfilled(Thread& thread, const at::Tensor& tensor, Place place, Writer 
   row.flags |= slot_flag::uninitialised;
   return seen;
 }
+
+namespace {
+
+/// Forgets what was known of the bytes: whatever wrote them was not seen, and is no surprise.
+Seen see_anew(Thread& thread, const at::Tensor& tensor, Place place) {
+  if (tensor.defined() && is_readable(tensor)) {
+    const Content content = content_of(tensor);
+    const std::lock_guard guard(storages());
+    storages().at(*tensor.storage().unsafeGetStorageImpl()).regions.forget(content.key);
+  }
+  return see_read(thread, tensor, place, /*boundary=*/true);
+}
+
+bool only_layers() { return settings().capture == ring::CaptureScope::layers; }
+
+}  // namespace
+
+Seen see_state(Thread& thread, const at::Tensor& tensor, Place place) {
+  return only_layers() ? see_anew(thread, tensor, place)
+                       : see_read(thread, tensor, place, /*boundary=*/false);
+}
+
+Seen see_gradient_value(Thread& thread, const at::Tensor& tensor, Place place) {
+  return see_state(thread, tensor, place);
+}
+
+Seen see_result_of_call(Thread& thread, const at::Tensor& tensor, Place place, Writer writer) {
+  return only_layers() ? see_written(thread, tensor, place, writer, /*already_written=*/false)
+                       : see_mention(thread, tensor, place);
+}
+
+void note_written(const at::Tensor& tensor, Writer writer) {
+  if (!tensor.defined() || !is_readable(tensor)) return;
+  const Content content = content_of(tensor);
+  const std::lock_guard guard(storages());
+  Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
+  storage.regions.forget(content.key);
+  storage.mark_written(content.key.offset, content.key.offset + content.key.bytes);
+  storage.produced = true;
+  storage.writer = writer;
+  ++storage.writes;
+}
+
+std::uint32_t owner_of(const at::Tensor& tensor) {
+  if (!tensor.defined() || !is_readable(tensor)) return 0;
+  const std::lock_guard guard(storages());
+  return storages().at(*tensor.storage().unsafeGetStorageImpl()).module;
+}
+
+bool can_be_read(const at::Tensor& tensor) { return tensor.defined() && is_readable(tensor); }
 
 void mark_scratch(const at::Tensor& tensor) {
   if (!tensor.defined() || !is_readable(tensor)) return;

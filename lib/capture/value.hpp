@@ -23,8 +23,6 @@ struct Place {
 struct Seen {
   ring::SlotRow row{};
   std::uint32_t module = 0;  ///< owner, if it is a parameter or buffer
-  std::uint64_t storage = ring::kNone;
-  std::uint32_t storage_writes = 0;
 };
 
 /// A tensor whose content is read. With `boundary` user code may have run since it was last looked
@@ -43,6 +41,27 @@ struct Seen {
 /// A tensor made by an op that does not fill it.
 [[nodiscard]] Seen see_unfilled(Thread& thread, const at::Tensor& tensor, Place place,
                                 Writer writer);
+
+/// A parameter or buffer as it stands. Where only layers are recorded, whatever wrote it last was
+/// not seen, so it is digested anew.
+[[nodiscard]] Seen see_state(Thread& thread, const at::Tensor& tensor, Place place);
+
+/// A gradient that backward hands from node to node: digested anew where only layers are recorded.
+[[nodiscard]] Seen see_gradient_value(Thread& thread, const at::Tensor& tensor, Place place);
+
+/// What a module's forward returned: known from the ops inside, or digested where only layers are
+/// recorded.
+[[nodiscard]] Seen see_result_of_call(Thread& thread, const at::Tensor& tensor, Place place,
+                                      Writer writer);
+
+/// An op that is not recorded wrote the tensor.
+void note_written(const at::Tensor& tensor, Writer writer);
+
+/// The module whose parameter or buffer it is, 0 for none.
+[[nodiscard]] std::uint32_t owner_of(const at::Tensor& tensor);
+
+/// Whether its content is in memory that can be read here.
+[[nodiscard]] bool can_be_read(const at::Tensor& tensor);
 
 /// Whoever reads this tensor's memory from now on reads an op's working memory.
 void mark_scratch(const at::Tensor& tensor);

@@ -325,7 +325,8 @@ void Segment::check_tables() const {
   const auto good_event = [&](const EventTemplate& event) {
     return event.op <= t.ops.size() && event.module <= strings && event.root <= strings &&
            event.module_type <= strings && event.arguments <= t.arguments.size() &&
-           event.kind >= 1 && event.kind <= 8 &&
+           event.kind >= static_cast<std::uint8_t>(EventKind::op) &&
+           event.kind <= static_cast<std::uint8_t>(EventKind::parameters) &&
            event.phase <= static_cast<std::uint8_t>(Phase::eval);
   };
   const auto good_slot = [&](const SlotTemplate& slot) {

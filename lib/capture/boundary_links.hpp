@@ -1,0 +1,63 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory_resource>
+#include <mutex>
+#include <vector>
+
+#include "ring/message.hpp"
+
+namespace ulpscope::capture {
+
+/// Where a value crosses the boundary of a module's call.
+struct Boundary {
+  std::uint64_t call = ring::kNone;  ///< position of the module's event
+  std::uint32_t lane = 0;            ///< of that event
+  std::uint32_t module = 0;
+  std::uint16_t index = 0;  ///< of the input or output
+  bool is_output = false;
+};
+
+/// Boundaries by the value's place in the autograd graph: the gradient with respect to output
+/// `output` of a node is what the node receives there. Holds the latest 65,536.
+class BoundaryLinks {
+ public:
+  /// A node as autograd names it once: by thread and sequence number.
+  struct Key {
+    std::uint64_t thread = 0;
+    std::uint64_t sequence = ring::kNone;
+    std::uint32_t output = 0;
+
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+
+  void add(const Key& key, const Boundary& boundary);
+  /// Boundaries of all outputs of a node, in the order in which they were added.
+  void find(std::uint64_t thread, std::uint64_t sequence,
+            std::pmr::vector<std::pair<Key, Boundary>>& found);
+
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  struct Entry {
+    Key key;
+    std::uint64_t order = 0;
+    Boundary boundary;
+  };
+  static constexpr std::size_t kRows = 4096;
+  using Row = std::array<Entry, 16>;
+
+  Row& row_of(std::uint64_t thread, std::uint64_t sequence) {
+    return rows_[(sequence + thread * 0x9e3779b97f4a7c15ULL) % kRows];
+  }
+
+  std::mutex mutex_;
+  std::uint64_t added_ = 0;
+  std::array<Row, kRows> rows_;
+};
+
+[[nodiscard]] BoundaryLinks& boundary_links();
+
+}  // namespace ulpscope::capture

@@ -1,0 +1,42 @@
+#include "capture/call_sites.hpp"
+
+#include <string_view>
+
+#include "capture/program_symbols.hpp"
+
+namespace ulpscope::capture {
+namespace {
+
+constexpr std::size_t kMostFrames = 32;
+
+bool is_library(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  for (const std::string_view known :
+       {"libtorch", "libc10", "libulpscope_", "libstdc++", "libc.so", "libgomp", "libpthread"})
+    if (name.starts_with(known)) return true;
+  return false;
+}
+
+}  // namespace
+
+std::uint32_t call_site(Thread& thread) {
+  CallStack& stack = thread.call_stack;
+  stack.take();
+  thread.stack_frames.clear();
+  std::uint64_t hash = 0;
+  for (std::size_t i = 0; i < stack.size() && thread.stack_frames.size() < kMostFrames; ++i) {
+    // Inside the call instruction rather than behind it, where another line may begin.
+    const Location location = location_of(stack[i].address - 1);
+    if (location.object.empty() || is_library(location.object)) continue;
+    thread.stack_frames.push_back(
+        {location.offset, thread.string(name_id(location.object)), 0});
+    hash = (hash ^ stack[i].address) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 29;
+  }
+  if (thread.stack_frames.empty()) return 0;
+  const auto [known, added] = thread.stack_ids.try_emplace(hash, 0);
+  if (added) known->second = thread.define_stack(thread.stack_frames);
+  return known->second;
+}
+
+}  // namespace ulpscope::capture

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+/// The calls that led to a hook, without debug information and without the program's help.
+namespace ulpscope::capture {
+
+struct CallFrame {
+  std::uintptr_t address = 0;  ///< where the call returns to, in this frame's function
+  std::uintptr_t stack = 0;    ///< the stack pointer at the call; the next frame's ends this one
+  /// The registers that calls preserve, the one that may hold a frame pointer first.
+  std::array<std::uintptr_t, 6> saved{};
+};
+
+/// Frames of one moment, innermost first.
+class CallStack {
+ public:
+  static constexpr std::size_t kMost = 96;
+
+  /// Takes the calling thread's frames, hooks and dispatcher included. Allocates nothing.
+  void take() noexcept;
+
+  /// Without the outermost frame, whose end is not known.
+  [[nodiscard]] std::size_t size() const noexcept { return size_ == 0 ? 0 : size_ - 1; }
+  [[nodiscard]] const CallFrame& operator[](std::size_t index) const noexcept {
+    return frames_[index];
+  }
+  /// The address behind a frame's last word: stays the same while its function runs.
+  [[nodiscard]] std::uintptr_t end_of(std::size_t index) const noexcept {
+    return frames_[index + 1].stack;
+  }
+  /// What lies in a frame, or the outer 4 KiB of it.
+  [[nodiscard]] std::span<const std::uintptr_t> words(std::size_t index) const noexcept;
+
+ private:
+  std::array<CallFrame, kMost> frames_;
+  std::size_t size_ = 0;
+
+  friend struct StackReader;
+};
+
+}  // namespace ulpscope::capture

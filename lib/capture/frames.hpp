@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "capture/op_info.hpp"
+#include "capture/rng.hpp"
+#include "capture/thread.hpp"
+
+/// What has begun on a thread and not yet ended, and how it becomes an event.
+namespace ulpscope::capture {
+
+/// Bits of a parent's flags that hold for everything inside it.
+inline constexpr std::uint32_t kInheritedFlags =
+    event_flag::in_backward | event_flag::in_optimizer | event_flag::autocast |
+    event_flag::flush_denormal | event_flag::deterministic | event_flag::inference_mode;
+
+[[nodiscard]] inline const Frame* parent_of(const Thread& thread) {
+  return thread.frames.empty() ? nullptr : &thread.frames.back();
+}
+
+/// The innermost of the first `count` frames that is an event: what the next one runs inside.
+[[nodiscard]] const Frame* innermost_event(const Thread& thread, std::size_t count);
+
+/// Whether what begins now was called by the program's own code, not by LibTorch's.
+[[nodiscard]] bool in_user_code(const Thread& thread);
+
+/// User code may have run since the last outermost event: what was checked before may no longer
+/// hold.
+void enter_user_code(Thread& thread);
+
+/// A frame for an event that begins now, inside the innermost one. It is not on the stack yet.
+[[nodiscard]] Frame new_event(Thread& thread, const OpInfo& info);
+
+/// A frame for something that is no event of its own.
+[[nodiscard]] Frame silent_frame(Thread& thread, const OpInfo& info);
+
+/// Takes the innermost frame off, with its slots, arguments and written arguments.
+void drop_frame(Thread& thread);
+
+/// Sends the innermost frame's event, unless it is none, and takes it off.
+void end_innermost(Thread& thread, const RngFingerprint& after = {});
+
+}  // namespace ulpscope::capture

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include <cstdint>
+#include <span>
+
+#include "capture/thread.hpp"
+
+namespace torch::autograd {
+struct Node;
+}
+
+/// Calls of modules and what crosses their boundaries: inputs, outputs and the gradients with
+/// respect to them, parameters and buffers.
+///
+/// LibTorch's own modules announce their calls (interpose.hpp). The program's are found on its call
+/// stack (running_modules.hpp); what such a call was given and gives back is told by who wrote and
+/// who reads each value.
+namespace ulpscope::capture {
+
+/// The program's code calls something that reads `read`, and may have left and entered calls of its
+/// own modules before: ends and begins their events. A value that was made in a call that has ended
+/// is one of its outputs; one that was made outside of a call that goes on is one of its inputs.
+/// @param child the module whose forward begins next, 0 for none.
+void follow_modules(Thread& thread, std::uint32_t child, std::span<const at::Tensor* const> read);
+
+/// Takes off the frames above the first `count`: those of calls that follow_modules() began end in
+/// order, others are dropped.
+void close_frames_above(Thread& thread, std::size_t count);
+
+/// Begins the call of a module that announces itself, with its tensor arguments in order.
+void begin_module_call(Thread& thread, const OpInfo& info, std::uint32_t module,
+                       std::uint64_t object, bool trusted,
+                       std::span<const at::Tensor* const> given);
+
+/// What the innermost call, one that announced itself, returns.
+void module_call_returns(Thread& thread, std::span<const at::Tensor* const> returned);
+
+/// Backward has reached a node with these gradients.
+void backward_crosses(Thread& thread, const torch::autograd::Node& node,
+                      c10::ArrayRef<const c10::IValue> gradients);
+
+/// An optimizer has stepped: parameters and buffers of the roots that changed.
+void see_parameters(Thread& thread);
+
+void lock_module_calls();  ///< for fork()
+void unlock_module_calls();
+
+}  // namespace ulpscope::capture

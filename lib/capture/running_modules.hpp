@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "capture/call_stack.hpp"
+#include "capture/pointer_map.hpp"
+
+/// Which of the program's own modules are running, read from the call stack: a frame of one of a
+/// known module's member functions, in which that module's address is found.
+namespace ulpscope::capture {
+
+struct RunningModule {
+  std::uint32_t module = 0;     ///< 0: one of its class, it cannot be told which
+  std::string_view method;      ///< "forward"
+  std::uintptr_t function = 0;  ///< where it begins
+  std::uintptr_t frame = 0;     ///< where its stack frame ends: tells calls that nest apart
+};
+
+/// One thread's reader of its own stack.
+class RunningModules {
+ public:
+  explicit RunningModules(std::pmr::memory_resource* memory)
+      : running_(memory), functions_(memory), places_(memory) {}
+
+  /// Outermost first; a member function that another one of the same module called is left out.
+  /// Each module is named by evidence: it is the only one of its class, or its address stands where
+  /// the function keeps `this`. Where there is none the module is 0.
+  /// @param child the module whose forward is about to begin, 0 for none: the modules above it tell
+  /// where functions keep `this`.
+  [[nodiscard]] std::span<const RunningModule> look(std::uint32_t child);
+
+  [[nodiscard]] const CallStack& stack() const noexcept { return stack_; }
+
+ private:
+  struct Known {
+    std::uintptr_t begin = 0;
+    std::uint32_t module_class = 0;
+    std::uint32_t classes = 0;  ///< that were known when this was found out
+    std::string_view method;
+    std::string_view name;
+  };
+
+  /// Where a function keeps the module that it runs on.
+  struct Place {
+    static constexpr std::ptrdiff_t kNowhere = -1;
+    std::ptrdiff_t preserved = kNowhere;  ///< which preserved register
+    std::ptrdiff_t word = kNowhere;       ///< which word, counted from the frame's end
+  };
+
+  const Known& function_of(std::uintptr_t address);
+  std::uint32_t module_in(std::size_t frame, const Known& function, std::uint32_t child);
+  bool learn(std::size_t frame, const Known& function, std::uintptr_t module);
+
+  CallStack stack_;
+  std::pmr::vector<RunningModule> running_;
+  PointerMap<Known> functions_;  ///< by return address
+  PointerMap<Place> places_;     ///< by function
+};
+
+}  // namespace ulpscope::capture
