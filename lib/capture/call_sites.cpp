@@ -28,8 +28,7 @@ std::uint32_t call_site(Thread& thread) {
     // Inside the call instruction rather than behind it, where another line may begin.
     const Location location = location_of(stack[i].address - 1);
     if (location.object.empty() || is_library(location.object)) continue;
-    thread.stack_frames.push_back(
-        {location.offset, thread.string(name_id(location.object)), 0});
+    thread.stack_frames.push_back({location.offset, thread.string(name_id(location.object)), 0});
     hash = (hash ^ stack[i].address) * 0x9e3779b97f4a7c15ULL;
     hash ^= hash >> 29;
   }

@@ -5,6 +5,7 @@
 #include "capture/interpose.hpp"
 #include "capture/op_observer.hpp"
 #include "capture/recorder.hpp"
+#include "capture/step_window.hpp"
 #include "capture/thread.hpp"
 
 /// Called by the preloaded object, once, where LibTorch is mapped and a writer is waiting.
@@ -17,6 +18,7 @@ extern "C" __attribute__((visibility("default"))) int ulpscope_capture_start(
   guarded("the start of recording", [&] {
     if (!start_recording(socket_path, TORCH_VERSION)) return;
     install_op_observer();
+    begin_step_window();
     interpose(symbols, count);
     std::atexit(+[] { Thread::close_current(); });
     started = 0;

@@ -1,5 +1,6 @@
 #include "capture/module_calls.hpp"
 
+#include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/variable.h>
 
@@ -15,6 +16,7 @@
 #include "capture/frames.hpp"
 #include "capture/memory.hpp"
 #include "capture/module_names.hpp"
+#include "capture/step_window.hpp"
 #include "capture/value.hpp"
 
 namespace ulpscope::capture {
@@ -238,11 +240,13 @@ void begin_module_call(Thread& thread, const OpInfo& info, std::uint32_t module,
                        std::uint64_t object, bool trusted,
                        std::span<const at::Tensor* const> given) {
   const bool from_user_code = in_user_code(thread);
-  if (from_user_code) {
+  if (from_user_code && c10::GradMode::is_enabled()) step_window_sees_forward(module);
+  if (idle()) given = {};
+  if (from_user_code && !idle()) {
     if (!thread.in_engine || thread.frames.empty()) enter_user_code(thread);
     follow_modules(thread, module, given);
   }
-  if (module != 0) announce_root(thread, module);
+  if (module != 0 && !idle()) announce_root(thread, module);
   const bool wanted = wants_module(thread, module);
   Frame frame = wanted ? new_event(thread, info) : silent_frame(thread, info);
   if (module != 0) frame.module = module;
@@ -263,7 +267,7 @@ void begin_module_call(Thread& thread, const OpInfo& info, std::uint32_t module,
 
 void module_call_returns(Thread& thread, std::span<const at::Tensor* const> returned) {
   const Frame& frame = thread.frames.back();
-  if (frame.position == ring::kNone) return;
+  if (frame.position == ring::kNone || idle()) return;
   std::uint16_t index = 0;
   for (const at::Tensor* tensor : returned) {
     const Place place{Role::output, index, 0};
@@ -306,6 +310,11 @@ void see_parameters(Thread& thread) {
     }
     tell_parameters(thread, root);
   }
+}
+
+void tell_roots_again() {
+  const std::lock_guard guard(told_roots().mutex);
+  told_roots().stamps.clear();
 }
 
 void lock_module_calls() { told_roots().mutex.lock(); }

@@ -45,6 +45,9 @@ void backward_crosses(Thread& thread, const torch::autograd::Node& node,
 /// An optimizer has stepped: parameters and buffers of the roots that changed.
 void see_parameters(Thread& thread);
 
+/// Before each root's next forward its parameters and buffers are told again.
+void tell_roots_again();
+
 void lock_module_calls();  ///< for fork()
 void unlock_module_calls();
 

@@ -16,6 +16,7 @@
 #include "capture/frames.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
+#include "capture/step_window.hpp"
 #include "capture/value.hpp"
 
 namespace ulpscope::capture {
@@ -381,6 +382,8 @@ void end_record(Thread& thread, const at::RecordFunction& record) {
   end_innermost(thread, after);
 }
 
+at::CallbackHandle observer = at::INVALID_CALLBACK_HANDLE;
+
 std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& record) {
   if (Thread* thread = Thread::current(); thread != nullptr && !record.isAsync()) {
     const Thread::Inside inside(*thread);
@@ -399,14 +402,21 @@ void on_end(const at::RecordFunction& record, at::ObserverContext* /*context*/) 
 }  // namespace
 
 void install_op_observer() {
-  at::addGlobalCallback(at::RecordFunctionCallback(&on_start, &on_end)
-                            .needsInputs(true)
-                            .needsOutputs(true)
-                            .needsIds(true));
+  observer = at::addGlobalCallback(at::RecordFunctionCallback(&on_start, &on_end)
+                                       .needsInputs(true)
+                                       .needsOutputs(true)
+                                       .needsIds(true));
+}
+
+void observe_ops(bool on) {
+  if (on)
+    at::reenableCallback(observer);
+  else
+    at::disableCallback(observer);
 }
 
 void begin_event(Thread& thread, const OpInfo& info, std::uint64_t object, bool trusted) {
-  if (in_user_code(thread)) {
+  if (in_user_code(thread) && !idle()) {
     if (!thread.in_engine || thread.frames.empty()) enter_user_code(thread);
     follow_modules(thread, 0, {});
   }
@@ -422,7 +432,10 @@ void end_event(Thread& thread, std::size_t frames, bool threw) {
   if (thread.frames.size() < frames) return;
   close_frames_above(thread, frames);
   if (threw) thread.frames.back().flags |= event_flag::threw;
-  if (thread.frames.back().info->kind == EventKind::optimizer && !threw) see_parameters(thread);
+  if (thread.frames.back().info->kind == EventKind::optimizer) {
+    if (!idle() && !threw) see_parameters(thread);
+    step_window_sees_optimizer(thread.frames.back().object);
+  }
   end_innermost(thread);
 }
 

@@ -10,6 +10,9 @@ namespace ulpscope::capture {
 
 void install_op_observer();
 
+/// Stops and resumes what install_op_observer() began.
+void observe_ops(bool on);
+
 /// Begins an event that is no RecordFunction record on `thread`: an optimizer's step, zero_grad.
 /// `object` is its identity, 0 for none; with `trusted` only library code runs inside.
 void begin_event(Thread& thread, const OpInfo& info, std::uint64_t object, bool trusted);

@@ -14,6 +14,7 @@
 #include "capture/module_names.hpp"
 #include "capture/op_info.hpp"
 #include "capture/program_symbols.hpp"
+#include "capture/step_window.hpp"
 #include "capture/storage_table.hpp"
 
 namespace ulpscope::capture {
@@ -53,6 +54,7 @@ Process& process() {
 /// fork() copies locks as they stand: hold all of ours, so that the child finds them free.
 void before_fork() {
   process().opening.lock();
+  lock_step_window();
   lock_module_calls();
   lock_module_names();
   lock_program_symbols();
@@ -72,6 +74,7 @@ void release_locks() {
   unlock_program_symbols();
   unlock_module_names();
   unlock_module_calls();
+  unlock_step_window();
   process().opening.unlock();
 }
 

@@ -120,6 +120,16 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   entry.foreign = is_foreign(storage);
 }
 
+void StorageTable::forget_contents() {
+  entries_.for_each([](Storage& entry) {
+    entry.regions.clear();
+    entry.uninitialised.clear();
+    entry.produced = false;
+    entry.scratch = false;
+    entry.writer = {};
+  });
+}
+
 void StorageTable::purge_some() {
   for (std::size_t i = 0; i < kSweptPerAddition && !sweep_.empty(); ++i) {
     if (sweep_at_ >= sweep_.size()) sweep_at_ = 0;

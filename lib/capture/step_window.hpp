@@ -1,0 +1,35 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+/// Keeps the recorder idle outside the steps that are asked for. What a step is the writer decides,
+/// with what comes later (dump/timeline.hpp); here it is bounded from both sides, so that
+/// everything is observed from one step before the first to two after the last. While idle only
+/// modules that announce themselves and optimizers are told, without their values: the writer
+/// counts steps by them.
+namespace ulpscope::capture {
+
+namespace detail {
+extern std::atomic<bool> idle_switch;
+}
+
+/// Whether values are not wanted now.
+[[nodiscard]] inline bool idle() noexcept {
+  return detail::idle_switch.load(std::memory_order_relaxed);
+}
+
+/// Reads the settings: a recording whose first step is not 0 begins idle.
+void begin_step_window();
+
+/// The program's code calls a module while gradients are recorded.
+void step_window_sees_forward(std::uint32_t module);
+/// An optimizer has stepped.
+void step_window_sees_optimizer(std::uint64_t optimizer);
+/// The program says that a step begins.
+void step_window_sees_step();
+
+void lock_step_window();  ///< for fork()
+void unlock_step_window();
+
+}  // namespace ulpscope::capture
