@@ -1,10 +1,10 @@
 #include "ulpscope/difference.hpp"
 
-#include <cfenv>
 #include <cmath>
 #include <cstring>
 
 #include "core/cpu_level.hpp"
+#include "core/default_floating_point.hpp"
 #include "core/difference_kernel.hpp"
 #include "core/number_text.hpp"
 #include "ulpscope/error.hpp"
@@ -17,21 +17,6 @@ using core::DifferenceKernel;
 using core::DifferenceTotals;
 using core::IndexMap;
 using core::Severity;
-
-/// Rounding to nearest and subnormals kept, whatever the caller has set.
-class DefaultFloatingPoint {
- public:
-  DefaultFloatingPoint() {
-    std::fegetenv(&saved_);
-    std::fesetenv(FE_DFL_ENV);
-  }
-  DefaultFloatingPoint(const DefaultFloatingPoint&) = delete;
-  DefaultFloatingPoint& operator=(const DefaultFloatingPoint&) = delete;
-  ~DefaultFloatingPoint() { std::fesetenv(&saved_); }
-
- private:
-  std::fenv_t saved_;
-};
 
 Difference finish(Dtype dtype, const IndexMap& map, std::span<const std::byte> reference,
                   std::span<const std::byte> candidate, const DifferenceTotals& totals);
