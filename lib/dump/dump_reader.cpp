@@ -105,6 +105,14 @@ class DumpRun : public Run {
     return std::nullopt;
   }
 
+  [[nodiscard]] std::optional<Statistics> statistics(std::uint32_t rank, const Digest& digest,
+                                                     Dtype dtype) const override {
+    for (const auto& path : find(rank).segments) {
+      if (const auto found = cache_.get(path)->statistics(digest, dtype)) return found;
+    }
+    return std::nullopt;
+  }
+
  private:
   const RankIndex& find(std::uint32_t rank) const {
     const auto found = ranks_.find(rank);

@@ -70,13 +70,15 @@ Type lane_role_type() {
   return type;
 }
 
-Type dtype_type() {
-  auto type = byte_enumeration();
+template <class Number>
+Type dtype_type(hid_t base) {
+  Type type(checked("create an enumeration", H5Tenum_create(base)));
   for (unsigned number = 0; number < 256; ++number) {
     const auto dtype = static_cast<Dtype>(number);
     const std::string spelling(name(dtype));
     if (dtype_from_name(spelling) == dtype && spelling != "dtype" + std::to_string(number)) {
-      add_name(type.get(), spelling.c_str(), dtype);
+      const auto value = static_cast<Number>(dtype);
+      checked("describe an enumeration", H5Tenum_insert(type.get(), spelling.c_str(), &value));
     }
   }
   return type;
@@ -106,7 +108,11 @@ Type element_type(ColumnType type) {
     case ColumnType::lane_role:
       return lane_role_type();
     case ColumnType::dtype:
-      return dtype_type();
+      return dtype_type<std::uint8_t>(H5T_STD_U8LE);
+    case ColumnType::wide_dtype:
+      return dtype_type<std::uint64_t>(H5T_STD_U64LE);
+    case ColumnType::f64:
+      return copy(H5T_IEEE_F64LE);
   }
   throw Error(ErrorCode::usage, "A column has a type that does not exist.");
 }

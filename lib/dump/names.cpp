@@ -1,5 +1,8 @@
 #include "dump/names.hpp"
 
+#include <array>
+#include <charconv>
+
 #include "dump/bytes.hpp"
 
 namespace ulpscope::dump {
@@ -7,6 +10,7 @@ namespace {
 
 constexpr std::uint32_t kHighestId = 1U << 22;
 constexpr std::uint32_t kLongestString = 1U << 20;
+constexpr std::uint32_t kMostFrames = 256;
 constexpr std::uint8_t kMostDimensions = 64;  // PyTorch's own limit
 
 }  // namespace
@@ -19,6 +23,20 @@ std::uint32_t Pool::add(std::string_view bytes) {
   return id;
 }
 
+const std::string& FrameTexts::text(std::string_view object, std::uint64_t offset) {
+  const auto [item, added] = texts_.try_emplace({std::string(object), offset});
+  if (!added) return item->second;
+  std::string& text = item->second;
+  if (resolve_) text = resolve_(object, offset);
+  if (text.empty()) {
+    std::array<char, 16> digits{};
+    const auto [end, error] =
+        std::to_chars(digits.data(), digits.data() + digits.size(), offset, 16);
+    text = std::string(object) + "+0x" + std::string(digits.data(), end);
+  }
+  return text;
+}
+
 std::optional<std::string> RingNames::define(std::span<const std::byte> message) {
   switch (ByteReader(message).get<ring::MessageHeader>().kind) {
     case ring::MessageKind::string:
@@ -27,6 +45,8 @@ std::optional<std::string> RingNames::define(std::span<const std::byte> message)
       return define_op(message);
     case ring::MessageKind::geometry:
       return define_geometry(message);
+    case ring::MessageKind::stack:
+      return define_stack(message);
     default:
       return "it sent a definition of an unknown kind";
   }
@@ -80,6 +100,22 @@ std::optional<std::string> RingNames::define_geometry(std::span<const std::byte>
   key.put(name);
   key.put_bytes(dimensions);
   return set(geometries_, head.id, names_.geometries.add(text_of(key.bytes())), message);
+}
+
+std::optional<std::string> RingNames::define_stack(std::span<const std::byte> message) {
+  ByteReader reader(message);
+  const auto head = reader.get<ring::StackMessage>();
+  if (head.frames > kMostFrames) return "it sent a stack with too many frames";
+  std::string text;
+  for (std::uint32_t i = 0; i < head.frames; ++i) {
+    const auto frame = reader.get<ring::StackFrame>();
+    if (!reader.ok() || frame.object == 0 || !has_string(frame.object)) {
+      return "it sent a stack that does not add up";
+    }
+    if (i > 0) text += '\n';
+    text += names_.frames.text(names_.strings.at(string(frame.object)), frame.offset);
+  }
+  return set(stacks_, head.id, names_.strings.add(text), message);
 }
 
 }  // namespace ulpscope::dump

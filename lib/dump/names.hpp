@@ -2,11 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ring/message.hpp"
@@ -51,7 +54,24 @@ struct GeometryName {
   std::uint8_t has_strides;
 };
 
+/// Where in the program an address of a mapped object is, as text; empty where that is not known.
+using FrameResolver = std::function<std::string(std::string_view object, std::uint64_t offset)>;
+
+/// Texts of return addresses, each asked for once.
+class FrameTexts {
+ public:
+  explicit FrameTexts(FrameResolver resolve = {}) : resolve_(std::move(resolve)) {}
+
+  /// What the resolver says, else "/lib/libfoo.so+0x1234".
+  [[nodiscard]] const std::string& text(std::string_view object, std::uint64_t offset);
+
+ private:
+  FrameResolver resolve_;
+  std::map<std::pair<std::string, std::uint64_t>, std::string> texts_;
+};
+
 struct RankNames {
+  FrameTexts frames;
   Pool strings;
   Pool ops;         ///< each an OpName
   Pool geometries;  ///< each a GeometryName, then its dimensions (int64)
@@ -63,7 +83,7 @@ class RingNames {
  public:
   explicit RingNames(RankNames& names) noexcept : names_(names) {}
 
-  /// `message` is a whole StringMessage, OpMessage or GeometryMessage.
+  /// `message` is a whole StringMessage, OpMessage, GeometryMessage or StackMessage.
   /// @returns why it cannot be right; nothing if it was taken.
   [[nodiscard]] std::optional<std::string> define(std::span<const std::byte> message);
 
@@ -73,12 +93,17 @@ class RingNames {
   [[nodiscard]] std::uint32_t geometry(std::uint32_t id) const noexcept {
     return find(geometries_, id);
   }
+  /// The string id of a stack's frames, a line each.
+  [[nodiscard]] std::uint32_t stack(std::uint32_t id) const noexcept { return find(stacks_, id); }
   [[nodiscard]] bool has_string(std::uint32_t id) const noexcept {
     return id == 0 || string(id) != 0;
   }
   [[nodiscard]] bool has_op(std::uint32_t id) const noexcept { return id == 0 || op(id) != 0; }
   [[nodiscard]] bool has_geometry(std::uint32_t id) const noexcept {
     return id == 0 || geometry(id) != 0;
+  }
+  [[nodiscard]] bool has_stack(std::uint32_t id) const noexcept {
+    return id == 0 || stack(id) != 0;
   }
   /// Every definition so far, as messages.
   [[nodiscard]] std::span<const std::byte> definitions() const noexcept { return definitions_; }
@@ -92,11 +117,13 @@ class RingNames {
   std::optional<std::string> define_string(std::span<const std::byte> message);
   std::optional<std::string> define_op(std::span<const std::byte> message);
   std::optional<std::string> define_geometry(std::span<const std::byte> message);
+  std::optional<std::string> define_stack(std::span<const std::byte> message);
 
   RankNames& names_;
   std::vector<std::uint32_t> strings_;
   std::vector<std::uint32_t> ops_;
   std::vector<std::uint32_t> geometries_;
+  std::vector<std::uint32_t> stacks_;
   std::vector<std::byte> definitions_;
 };
 

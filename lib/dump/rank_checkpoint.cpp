@@ -13,6 +13,8 @@ void RankWriter::write_start() {
   payload.put_text(options_.creator);
   payload.put(static_cast<std::uint32_t>(options_.command.size()));
   for (const std::string& word : options_.command) payload.put_text(word);
+  payload.put(options_.first_step);
+  payload.put(options_.last_step);
   journal_->append(RecordKind::start, 0, payload.bytes());
 }
 
@@ -29,6 +31,10 @@ void RankWriter::write_checkpoint() {
     }
   }
   journal_->append(RecordKind::state, 0, save_state());
+  const auto statistics = statistics_.unpublished();
+  if (!statistics.empty()) {
+    journal_->append(RecordKind::messages, lanes_.begin()->first, statistics);
+  }
   for (const auto& [id, lane] : lanes_) {
     ByteWriter placed;
     for (const PlacedEvent& event : lane.block) {

@@ -58,6 +58,7 @@ RankWriter::RankWriter(const RecordingOptions& options, std::uint32_t rank, std:
       pid_(pid),
       segment_(segment),
       recovering_(recovering),
+      names_{FrameTexts(options.resolve_frame), {}, {}, {}},
       root_module_(names_.strings.add("")) {
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
@@ -134,7 +135,10 @@ void RankWriter::finish(std::string_view reason) {
 
 RecordingCounts RankWriter::counts() const noexcept {
   RecordingCounts counts = counts_;
-  counts.steps = timeline_.steps();
+  const auto begun = static_cast<std::int64_t>(timeline_.steps());
+  const std::int64_t first = std::max<std::int64_t>(options_.first_step, 0);
+  const std::int64_t end = options_.last_step < begun ? options_.last_step + 1 : begun;
+  counts.steps = static_cast<std::uint64_t>(std::max<std::int64_t>(end - first, 0));
   return counts;
 }
 
@@ -184,6 +188,7 @@ void RankWriter::process(std::uint32_t id, Lane& lane, const std::shared_ptr<con
       case ring::MessageKind::string:
       case ring::MessageKind::op:
       case ring::MessageKind::geometry:
+      case ring::MessageKind::stack:
         if (const auto reason = lane.names.define(message)) return stop(*reason);
         break;
       case ring::MessageKind::event:
@@ -196,6 +201,9 @@ void RankWriter::process(std::uint32_t id, Lane& lane, const std::shared_ptr<con
         break;
       case ring::MessageKind::notice:
         if (!take_notice(message)) return stop("it sent a notice that does not add up");
+        break;
+      case ring::MessageKind::statistics:
+        if (!statistics_.take(message)) return stop("it sent statistics that do not add up");
         break;
       default:
         return stop("it sent a message of an unknown kind");
@@ -344,7 +352,6 @@ void RankWriter::place_late(std::uint32_t id, Lane& lane, bool last_chance) {
     }
     const PlacedEvent placed{std::move(event), found.phase};
     add_block(id, lane, found.step, std::span(&placed, 1));
-    ++lane.events;
   }
   lane.late = std::move(waiting);
 }
@@ -352,22 +359,32 @@ void RankWriter::place_late(std::uint32_t id, Lane& lane, bool last_chance) {
 void RankWriter::close_block(std::uint32_t id, Lane& lane) {
   if (lane.block.empty()) return;
   add_block(id, lane, lane.step, lane.block);
-  lane.events += lane.block.size();
   lane.block.clear();
 }
 
-void RankWriter::add_block(std::uint32_t id, const Lane& lane, std::int64_t step,
+void RankWriter::add_block(std::uint32_t id, Lane& lane, std::int64_t step,
                            std::span<const PlacedEvent> events) {
+  if (!is_written(step)) return;
+  lane.events += events.size();
   builder_->add_block(id, step, lane.names, events);
   counts_.events += events.size();
   counts_.values += builder_->tables().blocks.back().values;
   for (const PlacedEvent& placed : events) {
     for (const ring::SlotRow& slot : placed.event.slots()) {
+      require_statistics(lane, slot);
       if ((slot.flags & slot_flag::has_content) != 0) {
         require_content({slot.digest[0], slot.digest[1]});
       }
     }
   }
+}
+
+void RankWriter::require_statistics(const Lane& lane, const ring::SlotRow& slot) {
+  const auto geometry = lane.names.geometry(slot.geometry);
+  if (geometry == 0 || (slot.flags & slot_flag::no_digest) != 0) return;
+  const auto name = ByteReader(bytes_of(names_.geometries.at(geometry))).get<GeometryName>();
+  statistics_.require({{slot.digest[0], slot.digest[1]}, static_cast<Dtype>(name.dtype)},
+                      builder_->tables().statistics);
 }
 
 /// A setting holds from the step on in which it was sent; one that does not change is kept once.
@@ -486,6 +503,7 @@ void RankWriter::publish(bool finished, std::string_view reason) {
 
 void RankWriter::begin_segment() {
   builder_ = std::make_unique<SegmentBuilder>(names_);
+  statistics_.begin_segment();
   writer_ = std::make_unique<SegmentWriter>(segment_path(directory_, segment_));
   contents_.clear();
 }

@@ -17,6 +17,7 @@
 #include "dump/segment_reader.hpp"
 #include "dump/segment_tables.hpp"
 #include "dump/segment_writer.hpp"
+#include "dump/statistics_store.hpp"
 #include "dump/timeline.hpp"
 
 namespace ulpscope::dump {
@@ -115,10 +116,14 @@ class RankWriter {
   void place(std::uint32_t id, Lane& lane, std::int64_t step, Phase phase);
   void place_late(std::uint32_t id, Lane& lane, bool last_chance);
   void close_block(std::uint32_t id, Lane& lane);
-  void add_block(std::uint32_t id, const Lane& lane, std::int64_t step,
+  [[nodiscard]] bool is_written(std::int64_t step) const noexcept {
+    return options_.first_step <= step && step <= options_.last_step;
+  }
+  void add_block(std::uint32_t id, Lane& lane, std::int64_t step,
                  std::span<const PlacedEvent> events);
   void place_settings(bool all);
 
+  void require_statistics(const Lane& lane, const ring::SlotRow& slot);
   void require_content(const Digest& digest);
   [[nodiscard]] bool is_receiving_content() const;
 
@@ -145,6 +150,7 @@ class RankWriter {
   RecordingCounts counts_;
 
   RankNames names_;
+  StatisticsStore statistics_;
   Timeline timeline_;
   std::uint32_t root_module_ = 0;  ///< the id of the empty module path
   std::map<std::uint32_t, Lane> lanes_;

@@ -54,9 +54,9 @@ class Replay {
  private:
   void start(std::span<const std::byte> payload) {
     ByteReader in(payload);
-    if (in.get<std::uint32_t>() > kJournalVersion) {
-      throw Error(ErrorCode::version, "The journal was written by a newer ulpscope.",
-                  "Recover it with the ulpscope that recorded it, or a newer one.");
+    if (in.get<std::uint32_t>() != kJournalVersion) {
+      throw Error(ErrorCode::version, "The journal was written by another version of ulpscope.",
+                  "Recover it with the ulpscope that recorded it.");
     }
     const auto rank = in.get<std::uint32_t>();
     const auto pid = in.get<std::uint32_t>();
@@ -67,6 +67,8 @@ class Replay {
     for (auto words = in.get<std::uint32_t>(); words > 0 && in.ok(); --words) {
       options_.command.emplace_back(in.get_text());
     }
+    options_.first_step = in.get<std::int64_t>();
+    options_.last_step = in.get<std::int64_t>();
     if (!in.ok() || rank != rank_ || segment != segment_) {
       throw Error(ErrorCode::corrupt, "The journal belongs to another rank or segment.");
     }

@@ -10,7 +10,7 @@
 namespace ulpscope::dump {
 
 inline constexpr std::uint32_t kFormatVersion =
-    1;  ///< bump on any change an old reader would misread
+    2;  ///< bump on any change an old reader would misread
 
 /// In a template: the position or id stands among the block's variables.
 inline constexpr std::uint32_t kVariable = 0xffffffff;
@@ -66,6 +66,8 @@ struct EventTemplate {
   std::uint32_t forward_lane;
   std::uint32_t rng_before;  ///< digest reference
   std::uint32_t rng_after;   ///< digest reference
+  std::uint32_t stack;       ///< string id
+  std::uint32_t reserved;
   std::uint16_t slots;
   std::uint16_t depth;
   std::uint16_t threads;
@@ -137,6 +139,20 @@ struct NoticeRow {
   std::uint32_t text;
 };
 
+struct StatisticsRow {
+  Digest digest;
+  double min;
+  double max;
+  double mean;
+  double l2;
+  std::uint64_t elements;
+  std::uint64_t nan;
+  std::uint64_t inf;
+  std::uint64_t zero;
+  std::uint64_t subnormal;
+  std::uint64_t dtype;
+};
+
 struct ContentRow {
   Digest digest;
   std::uint64_t offset;
@@ -147,11 +163,12 @@ struct ContentRow {
 static_assert(std::has_unique_object_representations_v<GeometryRow>);
 static_assert(std::has_unique_object_representations_v<LaneRow>);
 static_assert(std::has_unique_object_representations_v<EventTemplate> &&
-              sizeof(EventTemplate) == 72);
+              sizeof(EventTemplate) == 80);
 static_assert(std::has_unique_object_representations_v<SlotTemplate> && sizeof(SlotTemplate) == 44);
 static_assert(std::has_unique_object_representations_v<BlockRow>);
 static_assert(std::has_unique_object_representations_v<EventOverride>);
 static_assert(std::has_unique_object_representations_v<SlotOverride>);
+static_assert(sizeof(StatisticsRow) == 96, "a number of any bits, but no padding");
 static_assert(std::has_unique_object_representations_v<ContentRow>);
 
 }  // namespace ulpscope::dump

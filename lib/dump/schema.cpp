@@ -54,6 +54,8 @@ constexpr auto event_columns(std::size_t base) {
       Column{"forward_lane", base + offsetof(EventTemplate, forward_lane), u32},
       Column{"rng_before", base + offsetof(EventTemplate, rng_before), u32},
       Column{"rng_after", base + offsetof(EventTemplate, rng_after), u32},
+      Column{"stack", base + offsetof(EventTemplate, stack), u32},
+      Column{"reserved", base + offsetof(EventTemplate, reserved), u32},
       Column{"slots", base + offsetof(EventTemplate, slots), u16},
       Column{"depth", base + offsetof(EventTemplate, depth), u16},
       Column{"threads", base + offsetof(EventTemplate, threads), u16},
@@ -134,6 +136,21 @@ constexpr std::array kNoticeColumns = {
     Column{"text", offsetof(NoticeRow, text), u32},
 };
 
+constexpr std::array kStatisticsColumns = {
+    Column{"digest_high", offsetof(StatisticsRow, digest) + offsetof(Digest, high), u64},
+    Column{"digest_low", offsetof(StatisticsRow, digest) + offsetof(Digest, low), u64},
+    Column{"min", offsetof(StatisticsRow, min), f64},
+    Column{"max", offsetof(StatisticsRow, max), f64},
+    Column{"mean", offsetof(StatisticsRow, mean), f64},
+    Column{"l2", offsetof(StatisticsRow, l2), f64},
+    Column{"elements", offsetof(StatisticsRow, elements), u64},
+    Column{"nan", offsetof(StatisticsRow, nan), u64},
+    Column{"inf", offsetof(StatisticsRow, inf), u64},
+    Column{"zero", offsetof(StatisticsRow, zero), u64},
+    Column{"subnormal", offsetof(StatisticsRow, subnormal), u64},
+    Column{"dtype", offsetof(StatisticsRow, dtype), wide_dtype},
+};
+
 constexpr std::array kContentColumns = {
     Column{"digest_high", offsetof(ContentRow, digest) + offsetof(Digest, high), u64},
     Column{"digest_low", offsetof(ContentRow, digest) + offsetof(Digest, low), u64},
@@ -209,6 +226,11 @@ const TableSchema kEnvironment{
     kEnvironmentColumns, sizeof(EnvironmentRow)};
 const TableSchema kNotices{"/notices", "what this recording says about its own completeness",
                            kNoticeColumns, sizeof(NoticeRow)};
+const TableSchema kStatistics{
+    "/statistics",
+    "minimum, maximum, mean, L2 norm and counts of values, by digest and dtype; complex numbers "
+    "count as two elements",
+    kStatisticsColumns, sizeof(StatisticsRow)};
 const TableSchema kContentIndex{"/content/index",
                                 "where the bytes of a value stand in /content/bytes, by digest",
                                 kContentColumns, sizeof(ContentRow)};

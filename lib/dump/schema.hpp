@@ -22,6 +22,8 @@ enum class ColumnType : std::uint8_t {
   role,
   lane_role,
   dtype,
+  wide_dtype,  ///< in 8 bytes
+  f64,
 };
 
 struct Column {
@@ -59,6 +61,7 @@ extern const TableSchema kSlotOverrides;
 extern const TableSchema kArgumentOverrides;
 extern const TableSchema kEnvironment;
 extern const TableSchema kNotices;
+extern const TableSchema kStatistics;
 extern const TableSchema kContentIndex;
 
 inline constexpr const char* kContentBytes = "/content/bytes";
@@ -89,6 +92,7 @@ void for_each_table(AnyTables& tables, Visit&& visit) {
   visit(schema::kArgumentOverrides, tables.argument_overrides);
   visit(schema::kEnvironment, tables.environment);
   visit(schema::kNotices, tables.notices);
+  visit(schema::kStatistics, tables.statistics);
   visit(schema::kContentIndex, tables.contents);
 }
 

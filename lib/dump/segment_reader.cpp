@@ -107,6 +107,7 @@ class BlockDecoder {
     event.module = segment_.string(stored.module);
     event.module_type = segment_.string(stored.module_type);
     event.has_module = stored.module != 0;
+    event.stack = segment_.string(stored.stack);
     event.argument_bytes = tables_.arguments.at(stored.arguments);
     event.parent = back(stored.parent);
     event.forward = back(stored.forward);
@@ -215,6 +216,7 @@ std::shared_ptr<const Segment> Segment::open(const std::filesystem::path& path) 
   }
   segment->check_tables();
   segment->decode_geometries();
+  segment->index_statistics();
   return segment;
 }
 
@@ -325,7 +327,7 @@ void Segment::check_tables() const {
   const auto good_event = [&](const EventTemplate& event) {
     return event.op <= t.ops.size() && event.module <= strings && event.root <= strings &&
            event.module_type <= strings && event.arguments <= t.arguments.size() &&
-           event.kind >= static_cast<std::uint8_t>(EventKind::op) &&
+           event.stack <= strings && event.kind >= static_cast<std::uint8_t>(EventKind::op) &&
            event.kind <= static_cast<std::uint8_t>(EventKind::parameters) &&
            event.phase <= static_cast<std::uint8_t>(Phase::eval);
   };
@@ -375,6 +377,14 @@ void Segment::check_tables() const {
   for (const NoticeRow& notice : t.notices) expect(notice.text <= strings, "/notices");
 }
 
+void Segment::index_statistics() {
+  for (std::size_t i = 0; i < tables_.statistics.size(); ++i) {
+    const StatisticsRow& row = tables_.statistics[i];
+    if (row.dtype > 255) refuse("its table /statistics does not add up.");
+    statistics_.emplace(ValueKey{row.digest, static_cast<Dtype>(row.dtype)}, i);
+  }
+}
+
 void Segment::decode_geometries() {
   geometries_.reserve(tables_.geometries.size());
   for (const GeometryRow& row : tables_.geometries) {
@@ -406,6 +416,14 @@ Block Segment::block(std::size_t index) const {
   }
   block.storage = std::move(storage);
   return block;
+}
+
+std::optional<Statistics> Segment::statistics(const Digest& digest, Dtype dtype) const {
+  const auto found = statistics_.find({digest, dtype});
+  if (found == statistics_.end()) return std::nullopt;
+  const StatisticsRow& row = tables_.statistics[found->second];
+  return Statistics{row.min, row.max, row.mean, row.l2,       row.elements,
+                    row.nan, row.inf, row.zero, row.subnormal};
 }
 
 std::optional<std::vector<std::byte>> Segment::content(const Digest& wanted) const {

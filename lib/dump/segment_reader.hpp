@@ -31,6 +31,9 @@ class Segment : public std::enable_shared_from_this<Segment> {
   /// @throws Error with ErrorCode::corrupt.
   [[nodiscard]] Block block(std::size_t index) const;
 
+  /// Empty where the segment has none of that value.
+  [[nodiscard]] std::optional<Statistics> statistics(const Digest& digest, Dtype dtype) const;
+
   /// Empty where the segment does not hold that content. @throws Error with ErrorCode::corrupt.
   [[nodiscard]] std::optional<std::vector<std::byte>> content(const Digest& digest) const;
 
@@ -41,6 +44,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
   void read_content_layout(std::int64_t file);
   void check_tables() const;
   void decode_geometries();
+  void index_statistics();
   [[noreturn]] void refuse(const std::string& what) const;
 
   std::filesystem::path path_;
@@ -50,6 +54,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
   std::uint64_t chunk_bytes_ = 1;
   std::vector<std::uint64_t> chunk_offsets_;  ///< in the file; 0 where nothing was written
   std::unordered_map<Digest, std::size_t, DigestHash> contents_;
+  std::unordered_map<ValueKey, std::size_t, ValueKeyHash> statistics_;
 };
 
 }  // namespace ulpscope::dump

@@ -56,7 +56,7 @@ std::uint64_t Tables::bytes() const noexcept {
          size_of(templates) + size_of(template_events) + size_of(template_slots) + size_of(blocks) +
          size_of(digests) + size_of(variables) + size_of(event_overrides) +
          size_of(slot_overrides) + size_of(argument_overrides) + size_of(environment) +
-         size_of(notices) + size_of(contents);
+         size_of(notices) + size_of(statistics) + size_of(contents);
 }
 
 void NormalBlock::clear() noexcept {
@@ -138,6 +138,7 @@ EventTemplate SegmentBuilder::normalise(std::uint32_t lane, const RingNames& rin
     event.rng_before = rng_reference({row.rng_before[0], row.rng_before[1]});
     event.rng_after = rng_reference({row.rng_after[0], row.rng_after[1]});
   }
+  event.stack = string(ring.stack(row.stack));
   event.slots = row.slots;
   event.depth = row.depth;
   event.threads = row.threads;

@@ -20,6 +20,19 @@ struct DigestHash {
   }
 };
 
+/// What statistics belong to: equal bytes of another dtype are another value.
+struct ValueKey {
+  Digest digest;
+  Dtype dtype = Dtype::undefined;
+  friend bool operator==(const ValueKey&, const ValueKey&) = default;
+};
+
+struct ValueKeyHash {
+  std::size_t operator()(const ValueKey& key) const noexcept {
+    return DigestHash{}(key.digest) + static_cast<std::size_t>(key.dtype);
+  }
+};
+
 /// Byte strings one after the other; string k (from 1) ends at offsets[k].
 struct StringTable {
   std::vector<std::byte> bytes;
@@ -52,6 +65,7 @@ struct Tables {
   std::vector<ArgumentOverride> argument_overrides;
   std::vector<EnvironmentRow> environment;
   std::vector<NoticeRow> notices;
+  std::vector<StatisticsRow> statistics;
   std::vector<ContentRow> contents;
 
   [[nodiscard]] std::uint64_t bytes() const noexcept;

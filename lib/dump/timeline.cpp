@@ -14,7 +14,7 @@ bool has(const TimelineEvent& event, std::uint32_t flag) { return (event.flags &
 
 bool is_backward(const TimelineEvent& event) {
   return has(event, event_flag::in_backward) || event.kind == EventKind::node ||
-         event.kind == EventKind::gradient;
+         event.kind == EventKind::gradient || event.kind == EventKind::module_gradient;
 }
 
 bool is_quiet(const TimelineEvent& event) {
@@ -43,7 +43,8 @@ bool runs_in_forward(const TimelineEvent& event) {
 
 Phase follower_phase(const TimelineEvent& event, std::int64_t step) {
   if (is_backward(event)) return Phase::backward;
-  if (has(event, event_flag::in_optimizer) || event.kind == EventKind::optimizer) {
+  if (has(event, event_flag::in_optimizer) || event.kind == EventKind::optimizer ||
+      event.kind == EventKind::parameters) {
     return Phase::optimizer;
   }
   if (step == kSetup) return Phase::setup;
@@ -178,6 +179,11 @@ void Timeline::place(const TimelineEvent& event, Entry& entry) {
       resolve_gap(reading_.stretch == Stretch::after_backward ? Phase::forward : Phase::data);
     }
     reading_.stretch = Stretch::backward;
+    return;
+  }
+  if (event.kind == EventKind::parameters) {
+    // How they stand belongs to what changed them; it says nothing about what comes next.
+    entry.phase = reading_.in_setup ? Phase::setup : Phase::optimizer;
     return;
   }
   if (reading_.op.open) {

@@ -88,6 +88,12 @@ void check_seal(const std::filesystem::path& segment) {
                     std::to_string(kFormatVersion) + ".",
                 "Read it with the ulpscope that recorded it, or a newer one.");
   }
+  if (block.format_version < kFormatVersion) {
+    throw Error(ErrorCode::version,
+                "'" + segment.string() + "' was written in format " +
+                    std::to_string(block.format_version) + ", which was never released.",
+                "Record the run again.");
+  }
   if (block.file_bytes != size) refuse(segment, "its size is not the one it was published with");
   if (block.extents > kMostExtents) refuse(segment, "its list of contents is too long");
   std::uint64_t end = kUserBlockBytes;

@@ -124,6 +124,34 @@ class MessageWriter {
     } while (done < bytes.size());
   }
 
+  void statistics(const Digest& digest, Dtype dtype, const Statistics& of) {
+    ring::StatisticsMessage message{};
+    message.digest[0] = digest.high;
+    message.digest[1] = digest.low;
+    message.min = of.min;
+    message.max = of.max;
+    message.mean = of.mean;
+    message.l2 = of.l2;
+    message.elements = of.elements;
+    message.nan = of.nan;
+    message.inf = of.inf;
+    message.zero = of.zero;
+    message.subnormal = of.subnormal;
+    message.dtype = static_cast<std::uint8_t>(dtype);
+    put(ring::MessageKind::statistics, message, {});
+  }
+
+  /// Return addresses, innermost first, as offsets in objects.
+  std::uint32_t stack(const std::vector<std::pair<std::string, std::uint64_t>>& addresses) {
+    std::vector<ring::StackFrame> frames;
+    for (const auto& [object, offset] : addresses) frames.push_back({offset, string(object), 0});
+    ring::StackMessage message{};
+    message.id = next_stack_++;
+    message.frames = static_cast<std::uint32_t>(frames.size());
+    put(ring::MessageKind::stack, message, std::as_bytes(std::span(frames)));
+    return message.id;
+  }
+
   void environment(std::uint64_t epoch, std::string_view key, std::string_view value) {
     ring::EnvironmentMessage message{};
     message.epoch = epoch;
@@ -160,6 +188,7 @@ class MessageWriter {
   std::uint32_t next_string_ = 1;
   std::uint32_t next_op_ = 1;
   std::uint32_t next_geometry_ = 1;
+  std::uint32_t next_stack_ = 1;
 };
 
 /// A tensor of an event. Values with the same `digest` number have the same digest and, unless

@@ -148,6 +148,7 @@ void measure_content(std::size_t size) {
     dump.lane();
     const auto start = Clock::now();
     for (const auto& message : messages) dump.recording.consume(0, message);
+    dump.recording.finish({});
     return seconds_since(start);
   };
   const auto time_plain = [&] {

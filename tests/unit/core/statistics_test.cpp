@@ -170,7 +170,7 @@ TEST_CASE("statistics of float64 survive squares beyond its range") {
 }
 
 TEST_CASE("statistics of float64 and complex128 are those of their numbers") {
-  std::vector<double> numbers(5001);
+  std::vector<double> numbers(5002);
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;
   for (double& number : numbers) number = normal(random);
@@ -178,7 +178,6 @@ TEST_CASE("statistics of float64 and complex128 are those of their numbers") {
   numbers[9] = -HUGE_VAL;
   numbers[2000] = -0.0;
   numbers[2001] = -5e-324;
-  numbers.push_back(1e10);
   Oracle oracle;
   for (const double number : numbers)
     oracle.add(test::decode_native<double>(std::bit_cast<std::uint64_t>(number)));

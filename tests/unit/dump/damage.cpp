@@ -96,14 +96,14 @@ TEST_SUITE("damage") {
   TEST_CASE("a newer format is refused in a sentence") {
     const SoundDump dump;
     std::string changed = dump.bytes;
-    changed[8] = 2;
+    changed[8] = 3;
     dump.write(changed);
     try {
       static_cast<void>(open_dump(dump.dir.path()));
       FAIL("no error");
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::version);
-      CHECK(std::string(error.what()).find("format 2") != std::string::npos);
+      CHECK(std::string(error.what()).find("format 3") != std::string::npos);
     }
   }
 
