@@ -273,6 +273,7 @@ void interpose(const UlpscopeSymbol* symbols, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t index = index_of(symbols[i].name);
     if (index == kNotOurs || *symbols[i].slot == nullptr || wrapper(index) == nullptr) continue;
+    if (next_functions[index] != nullptr) continue;  // wrapped for an earlier recording
     next_functions[index] = *symbols[i].slot;
     *symbols[i].slot = wrapper(index);
   }

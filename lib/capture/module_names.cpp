@@ -83,8 +83,8 @@ void walk(Registry& all, const torch::nn::Module& module, std::uint32_t root,
     walk(all, *item.value(), root, prefix + item.key(), false);
 }
 
-std::uint32_t root_name(Registry& all, const torch::nn::Module& module) {
-  const std::string_view type = class_name(module.name());
+std::uint32_t root_name(Registry& all, const torch::nn::Module& module, std::string_view given) {
+  const std::string_view type = given.empty() ? class_name(module.name()) : given;
   const std::uint32_t count = ++all.roots_of_type[std::pmr::string(type, &process_memory())];
   std::string name(type);
   if (count > 1) name += "#" + std::to_string(count);
@@ -93,15 +93,16 @@ std::uint32_t root_name(Registry& all, const torch::nn::Module& module) {
 
 }  // namespace
 
-void learn_module(const torch::nn::Module& module) {
+void learn_module(const torch::nn::Module& module, std::string_view name) {
   Registry& all = registry();
   const std::lock_guard guard(all.mutex);
   const auto known = all.by_address.find(&module);
   const bool same =
       known != all.by_address.end() && known->second.type_table == type_table_of(&module);
-  if (same && !known->second.is_root) return;
+  if (same && !known->second.is_root && name.empty()) return;
+  const bool keeps_name = same && known->second.is_root && name.empty();
   const std::uint32_t root =
-      same ? all.names[known->second.module - 1].root : root_name(all, module);
+      keeps_name ? all.names[known->second.module - 1].root : root_name(all, module, name);
   walk(all, module, root, "", true);
 }
 
@@ -111,6 +112,15 @@ std::uint32_t module_at(const void* address) {
   const auto known = all.by_address.find(address);
   if (known == all.by_address.end() || known->second.type_table != type_table_of(address)) return 0;
   return known->second.module;
+}
+
+std::uint32_t module_named(std::string_view path) {
+  const std::uint32_t wanted = name_id(path);
+  Registry& all = registry();
+  const std::lock_guard guard(all.mutex);
+  for (std::size_t i = all.names.size(); i > 0; --i)
+    if (all.names[i - 1].path == wanted) return static_cast<std::uint32_t>(i);
+  return 0;
 }
 
 ModuleName module_name(std::uint32_t module) {

@@ -20,11 +20,15 @@ struct ModuleName {
 
 /// Walks `module` and everything below it, unless it is known to lie inside another root, and ties
 /// its parameters and buffers to their storages. Call it with the thread marked as inside a hook.
-void learn_module(const torch::nn::Module& module);
+/// @param name of the root; empty for its class name.
+void learn_module(const torch::nn::Module& module, std::string_view name = {});
 
 /// The number of the module at `address`, or 0 if no walk has met it. Recognises an address that
 /// another class of module has taken over.
 [[nodiscard]] std::uint32_t module_at(const void* address);
+
+/// The number of the module of the latest root that has one at `path`, or 0.
+[[nodiscard]] std::uint32_t module_named(std::string_view path);
 
 /// @pre `module` came from module_at() or a storage.
 [[nodiscard]] ModuleName module_name(std::uint32_t module);

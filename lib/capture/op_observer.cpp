@@ -413,13 +413,22 @@ void on_end(const at::RecordFunction& record, at::ObserverContext* /*context*/) 
   }
 }
 
+at::CallbackHandle installed = at::INVALID_CALLBACK_HANDLE;
+
 }  // namespace
 
 void install_op_observer() {
-  at::addGlobalCallback(at::RecordFunctionCallback(&on_start, &on_end)
-                            .needsInputs(true)
-                            .needsOutputs(true)
-                            .needsIds(true));
+  if (installed != at::INVALID_CALLBACK_HANDLE) return;
+  installed = at::addGlobalCallback(at::RecordFunctionCallback(&on_start, &on_end)
+                                        .needsInputs(true)
+                                        .needsOutputs(true)
+                                        .needsIds(true));
+}
+
+void remove_op_observer() noexcept {
+  if (installed == at::INVALID_CALLBACK_HANDLE) return;
+  guarded("the end of recording",
+          [] { at::removeCallback(std::exchange(installed, at::INVALID_CALLBACK_HANDLE)); });
 }
 
 void begin_event(Thread& thread, const OpInfo& info, std::uint32_t module, std::uint64_t object,

@@ -8,6 +8,8 @@
 namespace ulpscope::capture {
 
 void install_op_observer();
+/// While it is not installed, ops cost what they do without us.
+void remove_op_observer() noexcept;
 
 /// Begins an event that is no RecordFunction record on `thread`: a module's forward, an optimizer's
 /// step. `object` is its identity, 0 for none; with `trusted` only library code runs inside.

@@ -100,6 +100,17 @@ Storage& StorageTable::at(const c10::StorageImpl& storage) {
   return entry;
 }
 
+void StorageTable::forget() {
+  entries_.for_each([](Storage& entry) {
+    entry.writes = 0;
+    entry.produced = false;
+    entry.scratch = false;
+    entry.writer = {};
+    entry.uninitialised.clear();
+    entry.regions.clear();
+  });
+}
+
 void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   auto& owner = const_cast<c10::StorageImpl&>(storage);
   entry.alive = c10::weak_intrusive_ptr<c10::StorageImpl>(

@@ -101,6 +101,9 @@ class StorageTable {
   /// Tells the storages that share memory with `storage` that a range of it was written.
   void write_through(const Storage& storage, const RegionKey& key);
 
+  /// Drops what is known of bytes and writers; names and numbers stay.
+  void forget();
+
   /// Ids of storages made from now on are at least this.
   [[nodiscard]] std::uint64_t next_id() const noexcept { return next_id_; }
   [[nodiscard]] std::uint64_t next_value() noexcept { return ++next_value_; }
