@@ -23,6 +23,7 @@ struct Command {
 };
 
 extern const Command kRecordCommand;
+extern const Command kWriteCommand;  ///< for ulpscope::Recorder; the help does not name it
 extern const Command kCompareCommand;
 extern const Command kInspectCommand;
 extern const Command kEnvCommand;

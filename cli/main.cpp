@@ -59,6 +59,14 @@ void print_overview(bool everything) {
       meant.empty() ? "ulpscope -h lists the commands" : fmt::format("did you mean {}?", meant));
 }
 
+const Command* find_command(std::string_view word) {
+  if (word == kWriteCommand.name) return &kWriteCommand;
+  const auto all = commands();
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&word](const Command* command) { return command->name == word; });
+  return found == all.end() ? nullptr : *found;
+}
+
 /// Everything but what a command does: `trouble` becomes that command's code once it is known.
 int run(Arguments arguments, Exit& trouble) {
   if (arguments.empty()) {
@@ -73,13 +81,11 @@ int run(Arguments arguments, Exit& trouble) {
     fmt::print("ulpscope {}\n", kVersion);
     return 0;
   }
-  const auto all = commands();
-  const auto found = std::find_if(
-      all.begin(), all.end(), [&word](const Command* command) { return command->name == word; });
-  if (found == all.end()) refuse_command(word);
-  trouble = (*found)->trouble;
+  const Command* command = find_command(word);
+  if (command == nullptr) refuse_command(word);
+  trouble = command->trouble;
   arguments.erase(arguments.begin());
-  return (*found)->run(**found, std::move(arguments));
+  return command->run(*command, std::move(arguments));
 }
 
 int guarded_run(Arguments arguments) {

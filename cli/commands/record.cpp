@@ -4,6 +4,7 @@
 #include "cli/options.hpp"
 #include "cli/record/cannot_run.hpp"
 #include "cli/record/session.hpp"
+#include "cli/record/write.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/say.hpp"
 #include "ring/layout.hpp"
@@ -30,8 +31,8 @@ Arguments split_command(const Options& options, Arguments& arguments) {
   return command;
 }
 
-int run_record(const Command& command, Arguments arguments) {
-  RecordOptions record_options;
+/// False when help was asked for and printed.
+bool parse(const Command& command, Arguments arguments, RecordOptions& record_options) {
   Options options(command);
   options.value("-o,--output", "DUMP", "DUMP", "where the dump goes (runs/PROGRAM-N)",
                 [&](const auto&, const auto& value) { record_options.dump = value; });
@@ -58,20 +59,32 @@ int run_record(const Command& command, Arguments arguments) {
                   record_options.settings.ring_bytes = ring_bytes(source, value);
                 });
   record_options.command = split_command(options, arguments);
-  if (!options.parse(std::move(arguments))) return 0;
+  if (!options.parse(std::move(arguments))) return false;
   if (record_options.command.empty()) {
     throw Error(ErrorCode::usage, "record needs a command to run",
                 fmt::format("usage: ulpscope {} {}", command.name, command.synopsis));
   }
+  return true;
+}
 
+int run_record(const Command& command, Arguments arguments) {
+  RecordOptions options;
+  if (!parse(command, std::move(arguments), options)) return 0;
   try {
-    const RecordResult result = record(record_options);
+    const RecordResult result = record(options);
     say(fmt::format("ulpscope: {}", escaped(closing_line(result))));
     return result.exit_code;
   } catch (const CannotRun& error) {
     say_error(error.what(), error.hint());
     return static_cast<int>(error.exit());
   }
+}
+
+int run_write(const Command& command, Arguments arguments) {
+  RecordOptions options;
+  if (!parse(command, std::move(arguments), options)) return 0;
+  write(options);
+  return 0;
 }
 
 }  // namespace
@@ -92,5 +105,14 @@ const Command kRecordCommand{
     "ulpscope record --level full -- ./train --epochs 1",
     Exit::not_started,
     run_record};
+
+const Command kWriteCommand{
+    "write",
+    "Write what a program records through ulpscope::Recorder.",
+    "[OPTIONS] -- PROGRAM [ARGUMENTS]",
+    "Started by that program, which it outlives; prints where it listens and where the dump goes.",
+    "ulpscope write -o runs/a -- ./train",
+    Exit::not_started,
+    run_write};
 
 }  // namespace ulpscope::cli

@@ -43,13 +43,14 @@ fs::path find_preload() {
 }
 
 fs::path find_capture_directory(const fs::path& preload) {
-  const std::string given = environment("ULPSCOPE_CAPTURE");
+  const std::string given = environment("ULPSCOPE_CAPTURE_LIBRARY");
   if (given.empty()) return preload.parent_path();
   std::error_code error;
   const fs::path path = fs::canonical(given, error);
   if (error) {
-    throw Error(ErrorCode::io, fmt::format("ULPSCOPE_CAPTURE names '{}', which cannot be read: {}",
-                                           given, error.message()));
+    throw Error(ErrorCode::io,
+                fmt::format("ULPSCOPE_CAPTURE_LIBRARY names '{}', which cannot be read: {}", given,
+                            error.message()));
   }
   return fs::is_directory(path, error) ? path : path.parent_path();
 }

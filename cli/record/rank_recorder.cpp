@@ -9,9 +9,8 @@
 
 namespace ulpscope::cli {
 
-RankRecorder::RankRecorder(dump::RecordingOptions options, ring::Server& server,
-                           ProcessTree& processes)
-    : options_(std::move(options)), server_(server), processes_(processes) {}
+RankRecorder::RankRecorder(dump::RecordingOptions options, ring::Server& server, EndingOf ending_of)
+    : options_(std::move(options)), server_(server), ending_of_(std::move(ending_of)) {}
 
 RankRecorder::Rank* RankRecorder::find(ring::SessionId session) {
   const auto found = ranks_.find(session);
@@ -105,8 +104,9 @@ void RankRecorder::on_lane_closed(ring::SessionId session, std::uint32_t lane,
 std::string RankRecorder::reason(const Rank& rank, ring::ProcessEnd how) const {
   if (!rank.trouble.empty()) return rank.trouble;
   if (how == ring::ProcessEnd::stopped) return ending_everything_;
-  if (how == ring::ProcessEnd::replaced || rank.main_lane_closed) return {};
-  const std::optional<Ending> ending = processes_.ending_of(rank.pid);
+  if (how == ring::ProcessEnd::replaced || how == ring::ProcessEnd::left) return {};
+  if (rank.main_lane_closed) return {};
+  const std::optional<Ending> ending = ending_of_(rank.pid);
   if (ending && ending->signal != 0) {
     const char* name = sigabbrev_np(ending->signal);
     return fmt::format("process {} was ended by signal {} (SIG{})", rank.pid, ending->signal,
@@ -119,7 +119,6 @@ std::string RankRecorder::reason(const Rank& rank, ring::ProcessEnd how) const {
 void RankRecorder::on_process_gone(ring::SessionId session, ring::ProcessEnd how) {
   Rank* rank = find(session);
   if (rank == nullptr) return;
-  processes_.reap();
   std::string why = reason(*rank, how);
   if (rank->recording) {
     try {

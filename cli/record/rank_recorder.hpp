@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,12 +16,15 @@
 
 namespace ulpscope::cli {
 
+/// How a process ended, where that can be known.
+using EndingOf = std::function<std::optional<Ending>(pid_t)>;
+
 /// Writes what arrives in the rings into one dump, a rank for each process. Whatever goes wrong
 /// with the disk or with what arrives ends the recording of that rank and is told at the end; the
 /// program goes on.
 class RankRecorder : public ring::Handler {
  public:
-  RankRecorder(dump::RecordingOptions options, ring::Server& server, ProcessTree& processes);
+  RankRecorder(dump::RecordingOptions options, ring::Server& server, EndingOf ending_of);
 
   void on_process(ring::SessionId session, const ring::Hello& hello) override;
   void on_ring(ring::SessionId session, std::uint32_t lane, bool is_main,
@@ -62,7 +66,7 @@ class RankRecorder : public ring::Handler {
 
   dump::RecordingOptions options_;
   ring::Server& server_;
-  ProcessTree& processes_;
+  EndingOf ending_of_;
   std::map<ring::SessionId, Rank> ranks_;
   std::vector<std::string> shortcomings_;
   std::vector<std::string> refusals_;

@@ -39,18 +39,6 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds kPollTime = 50ms;
 constexpr std::chrono::seconds kPatience = 1s;  // before it is said what is waited for
 
-std::string_view level_name(ring::Level level) {
-  switch (level) {
-    case ring::Level::digest:
-      return "digest";
-    case ring::Level::stats:
-      return "stats";
-    case ring::Level::full:
-      return "full";
-  }
-  return "digest";
-}
-
 /// What is known before the start about why the command will not be recorded; empty if nothing.
 std::string known_obstacle(const RecordOptions& options, const Executable& executable,
                            const RecordingLibraries& libraries) {
@@ -71,7 +59,7 @@ std::vector<std::pair<std::string, std::string>> recording_variables(
       before == nullptr || *before == '\0' ? "" : fmt::format(":{}", before);
   return {{"LD_PRELOAD", libraries.preload.string() + preloaded},
           {"ULPSCOPE_SOCKET", server.socket_path().string()},
-          {"ULPSCOPE_CAPTURE", libraries.capture_directory.string()}};
+          {"ULPSCOPE_CAPTURE_LIBRARY", libraries.capture_directory.string()}};
 }
 
 std::string reason_for_nothing(const RankRecorder& ranks, const Executable& executable,
@@ -83,14 +71,6 @@ std::string reason_for_nothing(const RankRecorder& ranks, const Executable& exec
                        libraries.capture_directory.string());
   }
   return "no process of it loaded LibTorch before start";
-}
-
-std::string incomplete_reason(const RankRecorder& ranks) {
-  std::vector<std::string> reasons = ranks.shortcomings();
-  reasons.insert(reasons.end(), ranks.refusals().begin(), ranks.refusals().end());
-  if (reasons.empty()) return {};
-  if (reasons.size() == 1) return reasons.front();
-  return fmt::format("{} (and {} more)", reasons.front(), reasons.size() - 1);
 }
 
 /// Tells a person at the terminal how the recording goes, and once what is waited for when the
@@ -165,15 +145,6 @@ void wait_unrecorded(ProcessTree& processes, const SignalForwarder& signals) {
   }
 }
 
-/// A status that cannot be written is told, but is no reason to hurt a command that runs.
-void write_status_if_possible(const fs::path& directory, const dump::Status& status) {
-  try {
-    dump::write_status(directory, status);
-  } catch (const Error& error) {
-    say(fmt::format("ulpscope: note: {}", error.what()));
-  }
-}
-
 [[noreturn]] void refuse_to_run(const fs::path& directory, const std::string& program, int reason) {
   std::error_code ignored;
   fs::remove(directory / "status.json", ignored);
@@ -184,6 +155,34 @@ void write_status_if_possible(const fs::path& directory, const dump::Status& sta
 }
 
 }  // namespace
+
+std::string_view level_name(ring::Level level) {
+  switch (level) {
+    case ring::Level::digest:
+      return "digest";
+    case ring::Level::stats:
+      return "stats";
+    case ring::Level::full:
+      return "full";
+  }
+  return "digest";
+}
+
+std::string incomplete_reason(const RankRecorder& ranks) {
+  std::vector<std::string> reasons = ranks.shortcomings();
+  reasons.insert(reasons.end(), ranks.refusals().begin(), ranks.refusals().end());
+  if (reasons.empty()) return {};
+  if (reasons.size() == 1) return reasons.front();
+  return fmt::format("{} (and {} more)", reasons.front(), reasons.size() - 1);
+}
+
+void write_status_if_possible(const fs::path& directory, const dump::Status& status) {
+  try {
+    dump::write_status(directory, status);
+  } catch (const Error& error) {
+    say(fmt::format("ulpscope: note: {}", error.what()));
+  }
+}
 
 RecordResult record(const RecordOptions& options) {
   const std::string& program = options.command.front();
@@ -212,7 +211,10 @@ RecordResult record(const RecordOptions& options) {
   recording.command = options.command;
   recording.level = status.level;
   recording.creator = fmt::format("ulpscope {}", kVersion);
-  RankRecorder ranks(recording, *server, processes);
+  RankRecorder ranks(recording, *server, [&processes](pid_t pid) {
+    processes.reap();
+    return processes.ending_of(pid);
+  });
 
   const bool enter = executable.obstacle == Obstacle::none;
   using Variables = std::vector<std::pair<std::string, std::string>>;

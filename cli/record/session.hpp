@@ -2,12 +2,15 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dump/recording.hpp"
 #include "ring/settings.hpp"
 
 namespace ulpscope::cli {
+
+class RankRecorder;
 
 struct RecordOptions {
   std::filesystem::path dump;  ///< empty: runs/PROGRAM-N
@@ -33,6 +36,14 @@ struct RecordResult {
 ///
 /// @throws Error where the command could not be started; CannotRun where it is not runnable.
 [[nodiscard]] RecordResult record(const RecordOptions& options);
+
+[[nodiscard]] std::string_view level_name(ring::Level level);
+
+/// Why what was recorded is not all, as one sentence; empty if it is.
+[[nodiscard]] std::string incomplete_reason(const RankRecorder& ranks);
+
+/// A status that cannot be written is told, but is no reason to hurt a program that runs.
+void write_status_if_possible(const std::filesystem::path& directory, const dump::Status& status);
 
 /// "recorded runs/a: 41,235 events, 91,234 values, 1.2 GB, 50 steps", or why not, as one line.
 [[nodiscard]] std::string closing_line(const RecordResult& result);

@@ -2,26 +2,45 @@
 
 #include <cstdlib>
 
+#include "capture/filter.hpp"
 #include "capture/interpose.hpp"
 #include "capture/op_observer.hpp"
 #include "capture/recorder.hpp"
 #include "capture/step_window.hpp"
 #include "capture/thread.hpp"
 
-/// Called by the preloaded object, once, where LibTorch is mapped and a writer is waiting.
-extern "C" __attribute__((visibility("default"))) int ulpscope_capture_start(
-    const UlpscopeSymbol* symbols, std::size_t count) {
-  using namespace ulpscope::capture;
-  const char* socket_path = std::getenv("ULPSCOPE_SOCKET");
-  if (socket_path == nullptr) return 1;
+namespace ulpscope::capture {
+namespace {
+
+int start(const char* socket_path, const UlpscopeSymbol* symbols, std::size_t count,
+          Follow follow) {
   int started = 1;
   guarded("the start of recording", [&] {
-    if (!start_recording(socket_path, TORCH_VERSION)) return;
+    if (!start_recording(socket_path, TORCH_VERSION, follow)) return;
+    begin_filter();
     install_op_observer();
     begin_step_window();
     interpose(symbols, count);
-    std::atexit(+[] { Thread::close_current(); });
-    started = 0;
+    static const int at_exit = std::atexit(+[] { Thread::close_current(); });
+    started = at_exit;
   });
   return started;
+}
+
+}  // namespace
+}  // namespace ulpscope::capture
+
+/// Called by the preloaded object, once, where LibTorch is mapped and a writer is waiting.
+extern "C" __attribute__((visibility("default"))) int ulpscope_capture_start(
+    const char* socket_path, const UlpscopeSymbol* symbols, std::size_t count) {
+  using namespace ulpscope::capture;
+  return start(socket_path, symbols, count, Follow::children);
+}
+
+/// Called for a program's own Recorder, which may be followed by others. As ulpscope_capture_start;
+/// why it failed is what ProgramCalls::refusal says.
+extern "C" __attribute__((visibility("default"))) int ulpscope_capture_start_recorder(
+    const char* socket_path, const UlpscopeSymbol* symbols, std::size_t count) {
+  using namespace ulpscope::capture;
+  return start(socket_path, symbols, count, Follow::nobody);
 }

@@ -34,8 +34,8 @@ struct Filter {
   Globs ignore = globs_of(settings().ignore.view());
 };
 
-const Filter& filter() {
-  static const Filter& instance = immortal<Filter>();
+Filter& filter() {
+  static Filter& instance = immortal<Filter>();
   return instance;
 }
 
@@ -74,10 +74,14 @@ bool remembered(std::pmr::vector<std::uint8_t>& answers, std::uint32_t number, D
 
 }  // namespace
 
-bool is_filtered() noexcept {
-  static const bool any =
+namespace detail {
+bool any_filter = false;
+}
+
+void begin_filter() {
+  filter() = Filter();
+  detail::any_filter =
       !filter().modules.empty() || !filter().ops.empty() || !filter().ignore.empty();
-  return any;
 }
 
 bool wants_op(Thread& thread, const OpInfo& info) {

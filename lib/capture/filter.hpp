@@ -8,8 +8,14 @@
 /// Which events the settings' globs ask for.
 namespace ulpscope::capture {
 
+/// Reads the settings of a recording that begins.
+void begin_filter();
+
+namespace detail {
+extern bool any_filter;
+}
 /// Whether there is anything that is not wanted.
-[[nodiscard]] bool is_filtered() noexcept;
+[[nodiscard]] inline bool is_filtered() noexcept { return detail::any_filter; }
 
 /// Whether an op's name passes `ops` and `ignore`.
 [[nodiscard]] bool wants_op(Thread& thread, const OpInfo& info);

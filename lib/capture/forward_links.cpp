@@ -17,6 +17,11 @@ ForwardOp ForwardLinks::find(std::uint64_t thread, std::uint64_t sequence) {
   return entry.thread == thread && entry.sequence == sequence ? entry.op : ForwardOp{};
 }
 
+void ForwardLinks::clear() {
+  const std::lock_guard guard(mutex_);
+  entries_.fill({});
+}
+
 ForwardLinks& forward_links() {
   static ForwardLinks& instance = immortal<ForwardLinks>();
   return instance;

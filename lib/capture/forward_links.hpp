@@ -22,6 +22,7 @@ class ForwardLinks {
   /// The innermost op that ends with a node made it: later ones do not replace it.
   void add(std::uint64_t thread, std::uint64_t sequence, const ForwardOp& op);
   [[nodiscard]] ForwardOp find(std::uint64_t thread, std::uint64_t sequence);
+  void clear();
 
  private:
   struct Entry {

@@ -1,7 +1,7 @@
 #include "capture/interpose.hpp"
 
-#include <torch/nn/module.h>
-#include <torch/nn/modules/adaptive.h>
+#include <torch/nn/modules.h>
+#include <torch/optim.h>
 #include <torch/serialize/input-archive.h>
 
 #include <array>
@@ -168,11 +168,33 @@ constexpr bool runs_user_code(std::string_view class_name) {
   return class_name == "Functional" || class_name == "TripletMarginWithDistanceLoss";
 }
 
+/// The classes of symbols.def, by the name that its modules have.
+namespace declared {
+using namespace torch::nn;
+using ModuleImpl = torch::nn::Module;
+using OptimizerImpl = torch::optim::Optimizer;
+using AdagradImpl = torch::optim::Adagrad;
+using AdamImpl = torch::optim::Adam;
+using AdamWImpl = torch::optim::AdamW;
+using LBFGSImpl = torch::optim::LBFGS;
+using RMSpropImpl = torch::optim::RMSprop;
+using SGDImpl = torch::optim::SGD;
+}  // namespace declared
+
+/// Whether the class declares `member` with this signature. Mangled names tell parameters but not
+/// what is returned: a wrapper that is not sure of both is not used.
+#define ULPSCOPE_DECLARES(member, signature) \
+  template <class Class>                     \
+  static constexpr bool kFits = requires {   \
+    static_cast<signature>(&Class::member);  \
+  }
+
 template <class Signature>
 struct Forward;
 
 template <class Return, class... Arguments>
 struct Forward<Return(Arguments...)> {
+  ULPSCOPE_DECLARES(forward, Return (Class::*)(Arguments...));
   template <std::size_t kIndex>
   static Return call(void* self, Arguments... arguments) {
     CallEvent event(kIndex, self, !runs_user_code(kClassNames[kIndex]), TensorList(arguments...));
@@ -213,6 +235,7 @@ struct forward_adaptive_log_softmax : Forward<torch::nn::ASMoutput(const Tensor&
 
 struct optimizer_step {
   using Closure = std::function<Tensor()>;
+  ULPSCOPE_DECLARES(step, Tensor (Class::*)(Closure));
   template <std::size_t kIndex>
   static Tensor call(void* self, Closure closure) {
     CallEvent event(EventKind::optimizer, kIndex, "step", self, !closure);
@@ -221,6 +244,7 @@ struct optimizer_step {
 };
 
 struct ZeroGrad {
+  ULPSCOPE_DECLARES(zero_grad, void (Class::*)(bool));
   template <std::size_t kIndex>
   static void call(void* self, bool set_to_none) {
     CallEvent event(EventKind::zero_grad, kIndex, "zero_grad", self, true);
@@ -252,14 +276,29 @@ struct Show<kWhen, Return(Arguments...)> {
   }
 };
 
-struct module_parameters : Show<Look::before, std::vector<Tensor>(bool)> {};
-struct module_named_parameters : Show<Look::before, torch::OrderedDict<std::string, Tensor>(bool)> {
+struct module_parameters : Show<Look::before, std::vector<Tensor>(bool)> {
+  ULPSCOPE_DECLARES(parameters, std::vector<Tensor> (Class::*)(bool) const);
 };
-struct module_train : Show<Look::before, void(bool)> {};
-struct module_to_dtype : Show<Look::after, void(c10::ScalarType, bool)> {};
-struct module_to_device_dtype : Show<Look::after, void(c10::Device, c10::ScalarType, bool)> {};
-struct module_to_device : Show<Look::after, void(c10::Device, bool)> {};
-struct module_load : Show<Look::after, void(torch::serialize::InputArchive&)> {};
+struct module_named_parameters : Show<Look::before, torch::OrderedDict<std::string, Tensor>(bool)> {
+  using Named = torch::OrderedDict<std::string, Tensor>;
+  ULPSCOPE_DECLARES(named_parameters, Named (Class::*)(bool) const);
+};
+struct module_train : Show<Look::before, void(bool)> {
+  ULPSCOPE_DECLARES(train, void (Class::*)(bool));
+};
+struct module_to_dtype : Show<Look::after, void(c10::ScalarType, bool)> {
+  ULPSCOPE_DECLARES(to, void (Class::*)(c10::ScalarType, bool));
+};
+struct module_to_device_dtype : Show<Look::after, void(c10::Device, c10::ScalarType, bool)> {
+  ULPSCOPE_DECLARES(to, void (Class::*)(c10::Device, c10::ScalarType, bool));
+};
+struct module_to_device : Show<Look::after, void(c10::Device, bool)> {
+  ULPSCOPE_DECLARES(to, void (Class::*)(c10::Device, bool));
+};
+struct module_load : Show<Look::after, void(torch::serialize::InputArchive&)> {
+  ULPSCOPE_DECLARES(load, void (Class::*)(torch::serialize::InputArchive&));
+};
+#undef ULPSCOPE_DECLARES
 
 constexpr std::size_t kNotOurs = kCount;
 
@@ -274,10 +313,19 @@ std::size_t index_of(std::string_view name) {
   return kNotOurs;
 }
 
+/// What calls of a symbol go through; null where this LibTorch declares it differently.
+template <class Group, class Class, std::size_t kIndex>
+void* wrapper_for() {
+  if constexpr (Group::template kFits<Class>)
+    return reinterpret_cast<void*>(&Group::template call<kIndex>);
+  else
+    return nullptr;
+}
+
 void* wrapper(std::size_t index) {
   static const std::array<void*, kCount> kWrappers = {
 #define ULPSCOPE_SYMBOL(group, class_name, mangled) \
-  reinterpret_cast<void*>(&group::template call<k##mangled>),
+  wrapper_for<group, declared::class_name##Impl, k##mangled>(),
 #include "preload/symbols.def"
 #undef ULPSCOPE_SYMBOL
   };
@@ -289,7 +337,8 @@ void* wrapper(std::size_t index) {
 void interpose(const UlpscopeSymbol* symbols, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t index = index_of(symbols[i].name);
-    if (index == kNotOurs || *symbols[i].slot == nullptr) continue;
+    if (index == kNotOurs || *symbols[i].slot == nullptr || wrapper(index) == nullptr) continue;
+    if (next_functions[index] != nullptr) continue;  // wrapped for an earlier recording
     next_functions[index] = *symbols[i].slot;
     *symbols[i].slot = wrapper(index);
   }

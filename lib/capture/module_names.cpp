@@ -199,6 +199,15 @@ std::uint32_t module_at(const void* address) {
   return known->second.module;
 }
 
+std::uint32_t module_named(std::string_view path) {
+  const std::uint32_t wanted = name_id(path);
+  Registry& all = registry();
+  const std::lock_guard guard(all.mutex);
+  for (std::size_t i = all.modules.size(); i > 0; --i)
+    if (all.modules[i - 1].name.path == wanted) return static_cast<std::uint32_t>(i);
+  return 0;
+}
+
 ModuleName module_name(std::uint32_t module) {
   Registry& all = registry();
   const std::lock_guard guard(all.mutex);

@@ -34,6 +34,9 @@ void learn_module(const torch::nn::Module& module, std::string_view name = {});
 /// another class of module has taken over.
 [[nodiscard]] std::uint32_t module_at(const void* address);
 
+/// The number of the module of the latest root that has one at `path`, or 0.
+[[nodiscard]] std::uint32_t module_named(std::string_view path);
+
 /// @pre `module` came from module_at() or a storage.
 [[nodiscard]] ModuleName module_name(std::uint32_t module);
 

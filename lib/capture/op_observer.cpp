@@ -382,8 +382,6 @@ void end_record(Thread& thread, const at::RecordFunction& record) {
   end_innermost(thread, after);
 }
 
-at::CallbackHandle observer = at::INVALID_CALLBACK_HANDLE;
-
 std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& record) {
   if (Thread* thread = Thread::current(); thread != nullptr && !record.isAsync()) {
     const Thread::Inside inside(*thread);
@@ -399,20 +397,29 @@ void on_end(const at::RecordFunction& record, at::ObserverContext* /*context*/) 
   }
 }
 
+at::CallbackHandle installed = at::INVALID_CALLBACK_HANDLE;
+
 }  // namespace
 
 void install_op_observer() {
-  observer = at::addGlobalCallback(at::RecordFunctionCallback(&on_start, &on_end)
-                                       .needsInputs(true)
-                                       .needsOutputs(true)
-                                       .needsIds(true));
+  if (installed != at::INVALID_CALLBACK_HANDLE) return;
+  installed = at::addGlobalCallback(at::RecordFunctionCallback(&on_start, &on_end)
+                                        .needsInputs(true)
+                                        .needsOutputs(true)
+                                        .needsIds(true));
+}
+
+void remove_op_observer() noexcept {
+  if (installed == at::INVALID_CALLBACK_HANDLE) return;
+  guarded("the end of recording",
+          [] { at::removeCallback(std::exchange(installed, at::INVALID_CALLBACK_HANDLE)); });
 }
 
 void observe_ops(bool on) {
   if (on)
-    at::reenableCallback(observer);
+    at::reenableCallback(installed);
   else
-    at::disableCallback(observer);
+    at::disableCallback(installed);
 }
 
 void begin_event(Thread& thread, const OpInfo& info, std::uint64_t object, bool trusted) {

@@ -9,6 +9,8 @@
 namespace ulpscope::capture {
 
 void install_op_observer();
+/// While it is not installed, ops cost what they do without us.
+void remove_op_observer() noexcept;
 
 /// Stops and resumes what install_op_observer() began.
 void observe_ops(bool on);

@@ -3,19 +3,24 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <deque>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 
+#include "capture/api.hpp"
 #include "capture/boundary_links.hpp"
+#include "capture/forward_links.hpp"
 #include "capture/memory.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
 #include "capture/op_info.hpp"
+#include "capture/op_observer.hpp"
 #include "capture/program_symbols.hpp"
 #include "capture/step_window.hpp"
 #include "capture/storage_table.hpp"
+#include "capture/thread.hpp"
 
 namespace ulpscope::capture {
 
@@ -36,10 +41,14 @@ Names& names() {
   return instance;
 }
 
+/// Longest wait for a writer to complete its dump.
+constexpr std::chrono::seconds kPatience{60};
+
 struct Process {
   ring::Client client;
   std::mutex opening;
   std::uint32_t lanes = 0;
+  Follow follow = Follow::children;
   std::atomic<std::uint64_t> generation{0};
   std::atomic<std::uint64_t> epoch{0};
   std::pmr::string socket_path{&process_memory()};
@@ -82,9 +91,19 @@ bool connect() {
   Process& self = process();
   self.lanes = 0;
   self.generation.fetch_add(1, std::memory_order_relaxed);
+  tell_roots_again();
   const bool connected = self.client.connect(self.socket_path.c_str(), self.capture_version);
   detail::recording_switch.store(connected, std::memory_order_relaxed);
+  tell_program(connected);
   return connected;
+}
+
+/// What is known of memory was true while it was recorded.
+void forget_earlier_recording() {
+  const std::lock_guard guard(storages());
+  storages().forget();
+  forward_links().clear();
+  Thread::verified_bytes = 0;
 }
 
 void after_fork_in_child() {
@@ -92,23 +111,37 @@ void after_fork_in_child() {
   detail::recording_switch.store(false, std::memory_order_relaxed);
   process().client.after_fork_in_child();
   release_locks();
-  if (was_recording) connect();
+  if (was_recording && process().follow == Follow::children) connect();
+  if (!recording()) tell_program(false);
 }
 
 }  // namespace
 
-bool start_recording(const char* socket_path, std::string_view capture_version) {
+bool start_recording(const char* socket_path, std::string_view capture_version, Follow follow) {
   Process& self = process();
+  if (generation() != 0) forget_earlier_recording();
   self.socket_path = socket_path;
   self.capture_version = capture_version;
-  if (!connect()) return false;
-  pthread_atfork(&before_fork, &release_locks, &after_fork_in_child);
-  return true;
+  self.follow = follow;
+  static const int fork_handled =
+      pthread_atfork(&before_fork, &release_locks, &after_fork_in_child);
+  return fork_handled == 0 && connect();
+}
+
+std::string_view refusal() noexcept { return process().client.refusal(); }
+
+void finish_recording() noexcept {
+  Thread::leave_current();
+  detail::recording_switch.store(false, std::memory_order_relaxed);
+  tell_program(false);
+  process().client.leave(kPatience);
+  remove_op_observer();
 }
 
 namespace detail {
 void end_session() noexcept {
   recording_switch.store(false, std::memory_order_relaxed);
+  tell_program(false);
   process().client.end_session();
 }
 }  // namespace detail

@@ -9,8 +9,21 @@
 /// The process as a whole: whether it records, its clock, its names.
 namespace ulpscope::capture {
 
-/// Connects to the writer and switches recording on. False: the process runs unrecorded.
-[[nodiscard]] bool start_recording(const char* socket_path, std::string_view capture_version);
+/// Which processes a recording is of.
+enum class Follow : std::uint8_t {
+  children,  ///< `ulpscope record`: a forked child records too, as a process of its own
+  nobody,    ///< a program's own Recorder: a forked child goes on unrecorded
+};
+
+/// Connects to the writer and switches recording on: may be called again when an earlier recording
+/// has ended. False: the process runs unrecorded, see refusal().
+[[nodiscard]] bool start_recording(const char* socket_path, std::string_view capture_version,
+                                   Follow follow);
+[[nodiscard]] std::string_view refusal() noexcept;
+
+/// Ends the recording in order and waits until its dump is complete. Ops that other threads are in
+/// may be missing from it. Never throws.
+void finish_recording() noexcept;
 
 /// True while events are wanted. Cheap enough to ask at every op.
 [[nodiscard]] inline bool recording() noexcept;

@@ -60,7 +60,7 @@ void apply(const Window& steps) {
   if (!rest) {
     // What happened in between was not seen.
     const std::lock_guard guard(storages());
-    storages().forget_contents();
+    storages().forget();
   }
   if (!rest) tell_roots_again();
   observe_ops(!rest);
@@ -72,7 +72,12 @@ void apply(const Window& steps) {
 void begin_step_window() {
   Window& steps = window();
   const std::lock_guard guard(steps.mutex);
+  steps.explicit_steps = false;
+  steps.least = steps.most = -1;
+  steps.known.clear();
+  steps.stepped.clear();
   steps.bounded = settings().first_step > 0 || settings().last_step != ~std::uint64_t{0};
+  detail::idle_switch.store(false, std::memory_order_relaxed);
   if (steps.bounded) apply(steps);
 }
 

@@ -100,6 +100,17 @@ Storage& StorageTable::at(const c10::StorageImpl& storage) {
   return entry;
 }
 
+void StorageTable::forget() {
+  entries_.for_each([](Storage& entry) {
+    entry.writes = 0;
+    entry.produced = false;
+    entry.scratch = false;
+    entry.writer = {};
+    entry.uninitialised.clear();
+    entry.regions.clear();
+  });
+}
+
 void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   auto& owner = const_cast<c10::StorageImpl&>(storage);
   entry.alive = c10::weak_intrusive_ptr<c10::StorageImpl>(
@@ -118,16 +129,6 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   entry.regions.clear();
   if (!entry.foreign && is_foreign(storage)) foreign_.push_back(&storage);
   entry.foreign = is_foreign(storage);
-}
-
-void StorageTable::forget_contents() {
-  entries_.for_each([](Storage& entry) {
-    entry.regions.clear();
-    entry.uninitialised.clear();
-    entry.produced = false;
-    entry.scratch = false;
-    entry.writer = {};
-  });
 }
 
 void StorageTable::purge_some() {

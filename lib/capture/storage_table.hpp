@@ -102,8 +102,8 @@ class StorageTable {
   /// Tells the storages that share memory with `storage` that a range of it was written.
   void write_through(const Storage& storage, const RegionKey& key);
 
-  /// Forgets what is known of all bytes: what happens to them is not seen for a while.
-  void forget_contents();
+  /// Drops what is known of bytes and writers; names and numbers stay.
+  void forget();
 
   /// Ids of storages made from now on are at least this.
   [[nodiscard]] std::uint64_t next_id() const noexcept { return next_id_; }

@@ -88,6 +88,10 @@ Thread* Thread::current() noexcept {
 
 void Thread::close_current() noexcept {
   ended = true;
+  leave_current();
+}
+
+void Thread::leave_current() noexcept {
   if (current_thread == nullptr) return;
   if (recording() && current_thread->generation_ == generation())
     guarded("the end of a thread", [] {

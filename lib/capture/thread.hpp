@@ -86,6 +86,8 @@ class Thread {
   /// Closes the calling thread's lane in order: what it does from now on is not recorded. A lane
   /// that nobody closed tells the writer that its thread was killed.
   static void close_current() noexcept;
+  /// The same for a recording that ends while the thread goes on: it can take part in a later one.
+  static void leave_current() noexcept;
 
   Thread(OpenedRing opened, std::uint64_t generation);
 

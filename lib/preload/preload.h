@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-/* What the preloaded object hands to the capture library. */
+/* What the object that enters a program hands to the capture library. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,10 +14,12 @@ struct UlpscopeSymbol {
   void** slot;
 };
 
-/* The capture library's entry, `ulpscope_capture_start`. Each slot holds the next definition of its
- * function, or null where this LibTorch has none; the library may put a wrapper of the same signature
- * in its place. Returns 0 when recording has begun. */
-typedef int UlpscopeCaptureStart(const struct UlpscopeSymbol* symbols, size_t count);
+/* The capture library's entry, `ulpscope_capture_start`: records for the writer that listens at
+ * `socket_path`. Each slot holds the next definition of its function, or null where this LibTorch has
+ * none; the library may put a wrapper of the same signature in its place. Returns 0 when recording
+ * has begun. */
+typedef int UlpscopeCaptureStart(const char* socket_path, const struct UlpscopeSymbol* symbols,
+                                 size_t count);
 
 #ifdef __cplusplus
 }

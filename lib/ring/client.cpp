@@ -322,6 +322,22 @@ void Client::end_session() noexcept {
   }
 }
 
+void Client::leave(std::chrono::milliseconds patience) noexcept {
+  const bool in_session = recording();
+  end_session();
+  if (!in_session) return;
+  const Unnoticed unnoticed;
+  LeaveRequest request;
+  request.header = header_of(RequestKind::leave, sizeof request);
+  request.session = session_;
+  request.nonce = nonce_;
+  iovec part{&request, sizeof request};
+  const Clock::time_point deadline = Clock::now() + timeout_;
+  const Descriptor socket = connect_to(socket_path_.view(), deadline);
+  if (!socket || !send_packet(socket.get(), {&part, 1}, deadline)) return;
+  wait_for(socket.get(), POLLIN, Clock::now() + patience);
+}
+
 void Client::after_fork_in_child() noexcept {
   // The wiped page already says "off"; a kernel without wiping would not have let us connect.
   if (guard_ != nullptr) guard_->token.store(0, std::memory_order_relaxed);

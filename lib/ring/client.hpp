@@ -12,9 +12,9 @@ namespace ulpscope::ring {
 /// A recorded process's side of the handshake. One per process, alive until the process ends.
 ///
 /// No call throws, prints, allocates from the program's heap, raises a signal, changes errno or
-/// leaves a descriptor open, and every call returns within the handshake timeout. connect() and
-/// after_fork_in_child() must not overlap with other calls; open_ring() may be called by several
-/// threads at once.
+/// leaves a descriptor open, and every call but leave() returns within the handshake timeout.
+/// connect() and after_fork_in_child() must not overlap with other calls; open_ring() may be called
+/// by several threads at once.
 class Client {
  public:
   explicit constexpr Client(
@@ -38,6 +38,10 @@ class Client {
 
   /// Ends recording in this process for good: every producer of it stops at its next reserve().
   void end_session() noexcept;
+
+  /// Ends the session in order, which end_session() does not: what was committed is delivered and
+  /// the dump completed. Returns when that is done, at the latest after `patience`.
+  void leave(std::chrono::milliseconds patience) noexcept;
 
   /// For pthread_atfork's child handler: forgets the parent's session, so that the child can
   /// connect() for one of its own. Producers inherited from the parent never write again; destroy

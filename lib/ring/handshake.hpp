@@ -6,13 +6,14 @@
 #include "ring/settings.hpp"
 
 /// The packets of the handshake. A request is one packet, its reply is one packet with at most one
-/// descriptor, then the connection ends.
+/// descriptor, then the connection ends. A request to leave has no packet for a reply: its
+/// connection ends when the dump is complete.
 namespace ulpscope::ring {
 
 inline constexpr std::uint32_t kHandshakeMagic = 0x48504c55;  // "ULPH"
 inline constexpr std::uint32_t kMaxCommandBytes = std::uint32_t{64} << 10;
 
-enum class RequestKind : std::uint32_t { hello = 1, ring = 2 };
+enum class RequestKind : std::uint32_t { hello = 1, ring = 2, leave = 3 };
 
 struct RequestHeader {
   std::uint32_t magic = kHandshakeMagic;
@@ -43,6 +44,12 @@ struct RingRequest {
   Text<64> thread_name;
 };
 
+struct LeaveRequest {
+  RequestHeader header;
+  std::uint64_t session = 0;
+  std::uint64_t nonce = 0;
+};
+
 struct ReplyHeader {
   std::uint32_t magic = kHandshakeMagic;
   std::uint32_t protocol = 0;
@@ -68,6 +75,7 @@ struct RingReply {
 
 static_assert(std::is_trivially_copyable_v<HelloRequest> &&
               std::is_trivially_copyable_v<RingRequest> &&
+              std::is_trivially_copyable_v<LeaveRequest> &&
               std::is_trivially_copyable_v<HelloReply> && std::is_trivially_copyable_v<RingReply>);
 
 }  // namespace ulpscope::ring

@@ -82,6 +82,7 @@ struct Session {
   std::vector<Lane> lanes;
   SessionStats stats;  ///< of closed lanes
   bool exited = false;
+  bool left = false;
   bool stopped = false;
 };
 
@@ -125,6 +126,7 @@ struct Server::State {
   bool take_request(std::uint64_t connection, Handler& handler);
   void answer_hello(const Connection& connection, const Packet& packet, Handler& handler);
   void answer_ring(const Connection& connection, const Packet& packet, Handler& handler);
+  void take_leave(Connection& connection, const Packet& packet);
   void refuse(const Connection& connection, RequestKind kind, std::uint32_t pid,
               std::string_view why, Handler& handler);
   void drop_late_connections();
@@ -146,6 +148,7 @@ struct Server::State {
   Descriptor epoll;
   BatchReader reader;
   std::map<std::uint64_t, Connection> connections;
+  std::vector<Descriptor> leaving;  ///< of processes that wait for the dump to be complete
   std::map<SessionId, Session> sessions;
   std::vector<SessionStats> finished;
   std::uint64_t last_connection = 0;
@@ -266,6 +269,8 @@ bool Server::State::take_request(std::uint64_t connection, Handler& handler) {
     answer_hello(found->second, packet, handler);
   } else if (header.kind == RequestKind::ring) {
     answer_ring(found->second, packet, handler);
+  } else if (header.kind == RequestKind::leave) {
+    take_leave(found->second, packet);
   }
   return true;
 }
@@ -393,6 +398,19 @@ void Server::State::answer_ring(const Connection& connection, const Packet& pack
   reply(connection.socket.get(), &answer, sizeof answer, memory.get());
 }
 
+void Server::State::take_leave(Connection& connection, const Packet& packet) {
+  LeaveRequest request;
+  if (!copy_request(packet, request) || packet.bytes.size() != sizeof request) return;
+  const auto found = sessions.find(request.session);
+  if (found == sessions.end() || found->second.nonce != request.nonce ||
+      found->second.stats.pid != packet.pid || found->second.left) {
+    return;
+  }
+  found->second.left = true;
+  ::epoll_ctl(epoll.get(), EPOLL_CTL_DEL, connection.socket.get(), nullptr);
+  leaving.push_back(std::move(connection.socket));
+}
+
 bool Server::State::drain_all(Handler& handler) {
   bool any = false;
   for (auto& [id, session] : sessions) {
@@ -450,8 +468,10 @@ bool Server::State::finish_sessions(Handler& handler) {
   for (auto entry = sessions.begin(); entry != sessions.end();) {
     const SessionId id = entry->first;
     const Session& session = entry->second;
-    const bool over = session.exited || session.stopped;
-    const ProcessEnd how = session.stopped ? ProcessEnd::stopped : ProcessEnd::exited;
+    const bool over = session.exited || session.stopped || session.left;
+    const ProcessEnd how = session.stopped ? ProcessEnd::stopped
+                           : session.left  ? ProcessEnd::left
+                                           : ProcessEnd::exited;
     ++entry;
     if (over) finish(id, how, handler);
     any |= over;

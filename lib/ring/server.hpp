@@ -43,6 +43,7 @@ struct Hello {
 enum class ProcessEnd : std::uint8_t {
   exited,    ///< the process has ended
   replaced,  ///< the process executed another program and introduced itself again
+  left,      ///< the process asked for its recording to end: Client::leave()
   stopped,   ///< Server::end_session()
 };
 

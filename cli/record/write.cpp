@@ -1,0 +1,107 @@
+#include "cli/record/write.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <optional>
+
+#include "cli/record/dump_directory.hpp"
+#include "cli/record/rank_recorder.hpp"
+#include "cli/record/signals.hpp"
+#include "cli/version.hpp"
+#include "ring/server.hpp"
+#include "ulpscope/error.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds kPollTime = 50ms;
+constexpr std::chrono::seconds kIntroduction = 30s;  // in which the program introduces itself
+
+struct Opened {
+  ring::Server server;
+  fs::path dump;
+};
+
+/// The socket and the place for the dump; what refuses them is told to the program.
+Opened open_recording(const RecordOptions& options) {
+  try {
+    return {.server = ring::Server({.settings = options.settings}),
+            .dump = fs::absolute(make_dump_directory(
+                options.dump, fs::path(options.command.front()).filename(), options.force))};
+  } catch (const Error& error) {
+    fmt::print("refused\n{}\n{}\n", error.what(), error.hint());
+    throw;
+  }
+}
+
+/// The program waits for these lines and for the end of the stream.
+void tell_program(const Opened& opened) {
+  fmt::print("ready\n{}\n{}\n", opened.server.socket_path().string(), opened.dump.string());
+  std::fflush(stdout);
+  const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nowhere < 0) throw Error(ErrorCode::io, "/dev/null cannot be opened");
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, stream);
+  close(nowhere);
+  [[maybe_unused]] const int moved = chdir("/");  // another directory keeps its file system busy
+}
+
+/// Delivers what is recorded until the program has left or ended. Returns why it cannot be all.
+std::string serve(ring::Server& server, RankRecorder& ranks, const SignalForwarder& signals) {
+  const Clock::time_point give_up = Clock::now() + kIntroduction;
+  for (;;) {
+    server.poll(kPollTime, ranks);
+    if (signals.asked_to_end()) {
+      ranks.end_all("the process that writes the dump was told to end");
+      while (server.live_sessions() != 0) server.poll(kPollTime, ranks);
+      return {};
+    }
+    if (server.live_sessions() != 0) continue;
+    if (!server.stats().empty()) return {};
+    if (Clock::now() > give_up) return "the program did not introduce itself";
+  }
+}
+
+}  // namespace
+
+void write(const RecordOptions& options) {
+  Opened opened = open_recording(options);
+  dump::Status status;
+  status.command = options.command;
+  status.level = level_name(options.settings.level);
+  status.reason = "the recording has not ended";
+  dump::write_status(opened.dump, status);
+
+  SignalForwarder signals;
+  signals.set_command(0);
+  dump::RecordingOptions recording;
+  recording.directory = opened.dump;
+  recording.command = options.command;
+  recording.level = status.level;
+  recording.creator = fmt::format("ulpscope {}", kVersion);
+  RankRecorder ranks(recording, opened.server, [](pid_t) { return std::optional<Ending>(); });
+
+  tell_program(opened);
+  std::string failure;
+  try {
+    failure = serve(opened.server, ranks, signals);
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  status.ranks = ranks.ranks();
+  status.counts = ranks.counts();
+  status.recorded = !status.ranks.empty();
+  status.reason = failure.empty() ? incomplete_reason(ranks) : failure;
+  status.complete = status.recorded && status.reason.empty();
+  write_status_if_possible(opened.dump, status);
+}
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,129 @@
+#define _GNU_SOURCE
+#include "preload/jumps.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+/* Each exported name is a naked jump through its slot, so registers, the hidden return pointer, `this`
+ * and exceptions pass untouched. Until a slot is filled it holds a stub that finds the next
+ * definition first; r11 carries the slot's address and is free at a call. */
+#define ULPSCOPE_SYMBOL(group, class_name, mangled)            \
+  __attribute__((visibility("hidden"))) extern void* ulpscope_slot_##mangled; \
+  __asm__(                                                     \
+      ".text\n"                                                \
+      ".globl " #mangled "\n"                                  \
+      ".type " #mangled ", @function\n" #mangled ":\n"         \
+      "  endbr64\n"                                            \
+      "  jmp *ulpscope_slot_" #mangled "(%rip)\n"              \
+      ".size " #mangled ", .-" #mangled "\n"                   \
+      ".type ulpscope_stub_" #mangled ", @function\n"          \
+      "ulpscope_stub_" #mangled ":\n"                          \
+      "  endbr64\n"                                            \
+      "  lea ulpscope_slot_" #mangled "(%rip), %r11\n"         \
+      "  jmp ulpscope_resolve_and_jump\n"                      \
+      ".size ulpscope_stub_" #mangled ", .-ulpscope_stub_" #mangled "\n" \
+      ".section .data.rel.local, \"aw\"\n"                     \
+      ".balign 8\n"                                            \
+      ".hidden ulpscope_slot_" #mangled "\n"                   \
+      ".globl ulpscope_slot_" #mangled "\n"                    \
+      "ulpscope_slot_" #mangled ":\n"                          \
+      "  .quad ulpscope_stub_" #mangled "\n"                   \
+      ".text\n");
+#include "symbols.def"
+#undef ULPSCOPE_SYMBOL
+
+/* Saves what a call may carry in registers, asks for the function behind the slot in r11 and goes on
+ * into it, as the dynamic loader's own lazy binding does. */
+__asm__(
+    ".text\n"
+    ".type ulpscope_resolve_and_jump, @function\n"
+    "ulpscope_resolve_and_jump:\n"
+    "  .cfi_startproc\n"
+    "  push %rbp\n"
+    "  .cfi_def_cfa_offset 16\n"
+    "  .cfi_offset %rbp, -16\n"
+    "  mov %rsp, %rbp\n"
+    "  .cfi_def_cfa_register %rbp\n"
+    "  sub $192, %rsp\n"
+    "  and $-16, %rsp\n"
+    "  mov %rdi, 0(%rsp)\n"
+    "  mov %rsi, 8(%rsp)\n"
+    "  mov %rdx, 16(%rsp)\n"
+    "  mov %rcx, 24(%rsp)\n"
+    "  mov %r8, 32(%rsp)\n"
+    "  mov %r9, 40(%rsp)\n"
+    "  mov %rax, 48(%rsp)\n"
+    "  movups %xmm0, 64(%rsp)\n"
+    "  movups %xmm1, 80(%rsp)\n"
+    "  movups %xmm2, 96(%rsp)\n"
+    "  movups %xmm3, 112(%rsp)\n"
+    "  movups %xmm4, 128(%rsp)\n"
+    "  movups %xmm5, 144(%rsp)\n"
+    "  movups %xmm6, 160(%rsp)\n"
+    "  movups %xmm7, 176(%rsp)\n"
+    "  mov %r11, %rdi\n"
+    "  call ulpscope_resolve\n"
+    "  mov %rax, %r11\n"
+    "  mov 0(%rsp), %rdi\n"
+    "  mov 8(%rsp), %rsi\n"
+    "  mov 16(%rsp), %rdx\n"
+    "  mov 24(%rsp), %rcx\n"
+    "  mov 32(%rsp), %r8\n"
+    "  mov 40(%rsp), %r9\n"
+    "  mov 48(%rsp), %rax\n"
+    "  movups 64(%rsp), %xmm0\n"
+    "  movups 80(%rsp), %xmm1\n"
+    "  movups 96(%rsp), %xmm2\n"
+    "  movups 112(%rsp), %xmm3\n"
+    "  movups 128(%rsp), %xmm4\n"
+    "  movups 144(%rsp), %xmm5\n"
+    "  movups 160(%rsp), %xmm6\n"
+    "  movups 176(%rsp), %xmm7\n"
+    "  leave\n"
+    "  .cfi_def_cfa %rsp, 8\n"
+    "  jmp *%r11\n"
+    "  .cfi_endproc\n"
+    ".size ulpscope_resolve_and_jump, .-ulpscope_resolve_and_jump\n");
+
+static const struct UlpscopeSymbol symbols[] = {
+#define ULPSCOPE_SYMBOL(group, class_name, mangled) {#mangled, &ulpscope_slot_##mangled},
+#include "symbols.def"
+#undef ULPSCOPE_SYMBOL
+};
+enum { symbol_count = sizeof(symbols) / sizeof(symbols[0]) };
+
+/* What the slots held when the object was loaded. */
+static void* stubs[symbol_count];
+
+static void* next_definition(const char* name) {
+  void* found = dlsym(RTLD_NEXT, name);
+  if (found) return found;
+  void* torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (!torch) return NULL;
+  found = dlsym(torch, name);
+  dlclose(torch);
+  return found;
+}
+
+/* The definition behind a slot that was called before it was filled: LibTorch came by dlopen. */
+__attribute__((used, visibility("hidden"))) void* ulpscope_resolve(void** slot) {
+  for (size_t i = 0; i < symbol_count; ++i) {
+    if (symbols[i].slot != slot) continue;
+    void* next = next_definition(symbols[i].name);
+    if (!next) abort(); /* as the loader does for a symbol that nobody defines */
+    *slot = next;
+    return next;
+  }
+  abort();
+}
+
+int ulpscope_start_with_jumps(UlpscopeCaptureStart* start, const char* socket_path) {
+  if (!stubs[0])
+    for (size_t i = 0; i < symbol_count; ++i) stubs[i] = *symbols[i].slot;
+  for (size_t i = 0; i < symbol_count; ++i)
+    if (*symbols[i].slot == stubs[i]) *symbols[i].slot = next_definition(symbols[i].name);
+  const int result = start(socket_path, symbols, symbol_count);
+  for (size_t i = 0; i < symbol_count; ++i)
+    if (!*symbols[i].slot) *symbols[i].slot = stubs[i];
+  return result;
+}

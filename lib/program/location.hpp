@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace ulpscope::program {
+
+/// The folder that this library lies in; empty where the loader does not tell.
+[[nodiscard]] std::filesystem::path own_folder();
+
+/// The `ulpscope` that writes dumps: ULPSCOPE_BINARY, beside this library, as installed, on PATH.
+/// @throws Error with ErrorCode::io where there is none.
+[[nodiscard]] std::filesystem::path find_writer();
+
+/// Folders that may hold capture libraries, best first: ULPSCOPE_CAPTURE_LIBRARY (a folder, or a
+/// file in it) alone, or beside this library and as installed.
+[[nodiscard]] std::vector<std::filesystem::path> capture_folders();
+
+}  // namespace ulpscope::program
