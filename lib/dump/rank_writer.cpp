@@ -18,6 +18,7 @@ constexpr std::size_t kMostGaps = 1024;
 constexpr std::uint64_t kLargestContent = 1ULL << 38;
 
 bool has_parameter(const ring::SlotRow& slot) { return (slot.flags & slot_flag::parameter) != 0; }
+bool trains(const ring::SlotRow& slot) { return (slot.flags & slot_flag::requires_grad) != 0; }
 
 TimelineEvent summary(const HeldEvent& held, const RingNames& names, std::uint32_t root_module) {
   const ring::EventRow& row = held.row();
@@ -30,14 +31,16 @@ TimelineEvent summary(const HeldEvent& held, const RingNames& names, std::uint32
   event.depth = row.depth;
   event.kind = static_cast<EventKind>(row.kind);
   event.is_root_module = event.module != 0 && event.module == root_module;
+  bool reads = false;
+  bool result_trains = false;
   for (const ring::SlotRow& slot : held.slots()) {
-    if (!has_parameter(slot)) continue;
     const auto role = static_cast<Role>(slot.role);
-    event.writes_parameter = event.writes_parameter || role == Role::mutated;
-    event.reads_trained_parameter =
-        event.reads_trained_parameter ||
-        (role == Role::input && (slot.flags & slot_flag::requires_grad) != 0);
+    event.writes_parameter =
+        event.writes_parameter || (role == Role::mutated && has_parameter(slot));
+    reads = reads || (role == Role::input && has_parameter(slot) && trains(slot));
+    result_trains = result_trains || (role != Role::input && trains(slot));
   }
+  event.uses_trained_parameter = reads && result_trains;
   return event;
 }
 

@@ -29,16 +29,27 @@ void insert(std::vector<std::uint64_t>& items, std::uint64_t item) {
   if (!contains(items, item)) items.push_back(item);
 }
 
-/// Could belong to a forward of a root: not whether it begins one.
-bool runs_in_forward(const TimelineEvent& event) {
+bool belongs_to_root(const TimelineEvent& event) {
   const bool fits = event.kind == EventKind::op || event.kind == EventKind::module ||
                     event.kind == EventKind::scope;
-  // Moving a module to a device or clipping its weights touches parameters too, but outside the
-  // graph; only a read that trains is evidence that its owner's forward runs.
+  return fits && (event.root != 0 || event.module != 0) && !is_backward(event) &&
+         !event.writes_parameter;
+}
+
+/// Could belong to a forward of a root: not whether it begins one.
+bool runs_in_forward(const TimelineEvent& event) {
+  // Moving a module to a device, detaching or clipping its weights touches parameters too, but
+  // outside the graph; only a use that trains is evidence that its owner's forward runs.
   const bool evident =
-      !has(event, event_flag::module_from_parameter) || event.reads_trained_parameter;
-  return fits && evident && (event.root != 0 || event.module != 0) && !is_quiet(event) &&
-         !is_backward(event) && !event.writes_parameter;
+      !has(event, event_flag::module_from_parameter) || event.uses_trained_parameter;
+  return belongs_to_root(event) && evident && !is_quiet(event);
+}
+
+/// The same without grad mode, where nothing trains: there a view of a parameter is no evidence.
+bool runs_in_quiet_forward(const TimelineEvent& event) {
+  const bool evident =
+      !has(event, event_flag::module_from_parameter) || !has(event, event_flag::view);
+  return belongs_to_root(event) && evident && is_quiet(event);
 }
 
 Phase follower_phase(const TimelineEvent& event, std::int64_t step) {
@@ -130,6 +141,7 @@ void Timeline::choose_leader() {
   if (lanes_.at(*leader_).runs_forward) return;
   for (const auto& [id, lane] : lanes_) {
     if (id == *leader_ || !lane.runs_forward) continue;
+    quiet_forwards_.clear();
     decide_what_is_left();
     reading_ = settled_ = Reading{};
     leader_ = id;
@@ -204,7 +216,13 @@ void Timeline::place(const TimelineEvent& event, Entry& entry) {
     entry.phase = Phase::optimizer;
     return begin_optimizer(event, kInferredOptimizer | event.root);
   }
-  if (begins_forward(event)) begin_forward(event, at);
+  if (begins_forward(event)) {
+    begin_forward(event, at);
+  } else if (begins_quiet_forward(event)) {
+    begin_quiet_forward(event, at);
+  } else if (event.module != reading_.forward_module) {
+    reading_.left_first_module = true;
+  }
   if (event.kind == EventKind::step) {
     reading_.explicit_steps = true;
     reading_.step_begins = true;
@@ -213,9 +231,10 @@ void Timeline::place(const TimelineEvent& event, Entry& entry) {
   if (reading_.stretch == Stretch::backward) reading_.stretch = Stretch::after_backward;
   if (reading_.in_setup) {
     entry.phase = Phase::setup;
+  } else if (reading_.without_grad) {
+    entry.phase = entry.quiet ? Phase::eval : Phase::data;
   } else if (reading_.stretch == Stretch::forward) {
     entry.phase = entry.quiet ? Phase::eval : Phase::forward;
-    if (event.module != reading_.forward_module) reading_.left_first_module = true;
   } else {
     entry.pending = true;
   }
@@ -273,22 +292,38 @@ bool Timeline::begins_forward(const TimelineEvent& event) const {
 /// Without a backward pass or an optimizer between them, one forward is told from the next by its
 /// root module, or by its first module coming round again.
 bool Timeline::begins_forward_again(const TimelineEvent& event) const {
-  if (!reading_.known.empty() || reading_.root_module.open) return false;
+  return reading_.known.empty() && comes_round_again(event);
+}
+
+bool Timeline::comes_round_again(const TimelineEvent& event) const {
+  if (reading_.root_module.open) return false;
   if (event.root != reading_.forward_root) return true;
   if (event.kind == EventKind::module && event.is_root_module) return true;
   return event.module == reading_.forward_module && reading_.left_first_module;
 }
 
-void Timeline::begin_forward(const TimelineEvent& event, std::uint64_t at) {
-  resolve_gap(Phase::data);
-  reading_.stretch = Stretch::forward;
-  reading_.backward_seen = false;
+bool Timeline::begins_quiet_forward(const TimelineEvent& event) const {
+  if (!reading_.without_grad && !(reading_.in_setup && reading_.known.empty())) return false;
+  if (!runs_in_quiet_forward(event)) return false;
+  const bool first = !reading_.without_grad && quiet_forwards_.empty();
+  return first || comes_round_again(event);
+}
+
+void Timeline::remember_forward(const TimelineEvent& event) {
   reading_.forward_root = event.root;
   reading_.forward_module = event.module;
   reading_.left_first_module = false;
   if (event.kind == EventKind::module && event.is_root_module) {
     reading_.root_module = {event.depth, true};
   }
+}
+
+void Timeline::begin_forward(const TimelineEvent& event, std::uint64_t at) {
+  resolve_gap(Phase::data);
+  reading_.stretch = Stretch::forward;
+  reading_.backward_seen = false;
+  reading_.without_grad = false;
+  remember_forward(event);
   if (reading_.in_setup) return begin_step(at);
   if (reading_.explicit_steps) return;
   if (reading_.without_optimizer) return begin_step(at);
@@ -296,6 +331,12 @@ void Timeline::begin_forward(const TimelineEvent& event, std::uint64_t at) {
   if (waiting_for_first || (!reading_.stepped.empty() && candidates_.empty())) {
     candidates_.push_back(at);
   }
+}
+
+void Timeline::begin_quiet_forward(const TimelineEvent& event, std::uint64_t at) {
+  remember_forward(event);
+  if (!reading_.in_setup) return begin_step(at);
+  quiet_forwards_.push_back(at);
 }
 
 void Timeline::begin_optimizer(const TimelineEvent& event, std::uint64_t object) {
@@ -323,6 +364,7 @@ void Timeline::begin_step(std::uint64_t at) {
   }
   reading_.in_setup = false;
   reading_.stepped.clear();
+  quiet_forwards_.clear();
 }
 
 void Timeline::resolve_gap(Phase phase) {
@@ -349,10 +391,26 @@ void Timeline::resolve_candidates(bool begins) {
   candidates_.clear();
 }
 
+/// Nothing trains: every forward without grad mode is a step.
+void Timeline::resolve_quiet_forwards() {
+  if (quiet_forwards_.empty()) return;
+  const auto forwards = std::exchange(quiet_forwards_, {});
+  for (auto at = forwards.front(); at < first_entry_ + entries_.size(); ++at) {
+    Entry& entry = entries_[at - first_entry_];
+    if (entry.phase == Phase::setup) entry.phase = entry.quiet ? Phase::eval : Phase::data;
+  }
+  if (reading_.op_phase == Phase::setup) {
+    reading_.op_phase = reading_.op_is_quiet ? Phase::eval : Phase::data;
+  }
+  for (const auto at : forwards) begin_step(at);
+  reading_.without_grad = true;
+}
+
 /// The leader's end, or too much held: what comes next is not known. A forward whose optimizer has
 /// not stepped began a step if a backward pass followed; else the program only looked at its model.
 void Timeline::decide_what_is_left() {
   const bool trains = reading_.known.empty() || reading_.backward_seen;
+  resolve_quiet_forwards();
   resolve_candidates(trains && expects_new_step());
   if (gap_) {
     resolve_gap(reading_.stretch == Stretch::after_backward ? Phase::optimizer : Phase::data);
@@ -370,6 +428,7 @@ std::uint64_t Timeline::first_undecided() const {
   std::uint64_t first = first_entry_ + entries_.size();
   if (gap_) first = std::min(first, *gap_);
   if (!candidates_.empty()) first = std::min(first, candidates_.front());
+  if (!quiet_forwards_.empty()) first = std::min(first, quiet_forwards_.front());
   if (reading_.optimizer.open && !reading_.optimizer_has_forward) {
     first = std::min(first, std::max(optimizer_entry_, first_entry_));
   }

@@ -20,9 +20,9 @@ struct TimelineEvent {
   std::uint32_t flags = 0;   ///< event_flag
   std::uint16_t depth = 0;
   EventKind kind = EventKind::op;
-  bool is_root_module = false;           ///< `module` is the root itself
-  bool reads_trained_parameter = false;  ///< an input is a parameter that requires grad
-  bool writes_parameter = false;         ///< a mutated input is a parameter
+  bool is_root_module = false;          ///< `module` is the root itself
+  bool uses_trained_parameter = false;  ///< an input is a parameter, and both it and a result train
+  bool writes_parameter = false;        ///< a mutated input is a parameter
 };
 
 /// Where the next event of a lane belongs.
@@ -38,6 +38,8 @@ struct Placement {
 /// does. The leader's events are read in order; what cannot be told yet (does this forward begin a
 /// step? are these ops part of the optimizer's work?) is held until it can, at most kMostHeld
 /// events. Events of other lanes follow the leader by epoch.
+///
+/// A leader that runs forwards without grad mode alone makes one step of each, all in phase eval.
 class Timeline {
  public:
   static constexpr std::size_t kMostHeld = 131072;
@@ -93,6 +95,7 @@ class Timeline {
     bool step_begins = false;        ///< by step(): with the next event
     bool optimizer_events = false;   ///< optimizers announce themselves
     bool without_optimizer = false;  ///< given up waiting for one
+    bool without_grad = false;       ///< given up waiting for a forward in grad mode
     bool backward_seen = false;      ///< since the last root forward began
     bool optimizer_has_forward = false;
     bool left_first_module = false;
@@ -139,12 +142,17 @@ class Timeline {
   void note_backward_elsewhere(const TimelineEvent& event);
   [[nodiscard]] bool begins_forward(const TimelineEvent& event) const;
   [[nodiscard]] bool begins_forward_again(const TimelineEvent& event) const;
+  [[nodiscard]] bool begins_quiet_forward(const TimelineEvent& event) const;
+  [[nodiscard]] bool comes_round_again(const TimelineEvent& event) const;
   void begin_forward(const TimelineEvent& event, std::uint64_t at);
+  void begin_quiet_forward(const TimelineEvent& event, std::uint64_t at);
+  void remember_forward(const TimelineEvent& event);
   void begin_optimizer(const TimelineEvent& event, std::uint64_t object);
   void end_optimizer();
   void begin_step(std::uint64_t at);
   void resolve_gap(Phase phase);
   void resolve_candidates(bool begins);
+  void resolve_quiet_forwards();
   void decide_what_is_left();
   [[nodiscard]] bool expects_new_step() const;
   [[nodiscard]] std::uint64_t first_undecided() const;
@@ -165,6 +173,8 @@ class Timeline {
   std::uint64_t first_entry_ = 0;          ///< number of entries_.front()
   std::optional<std::uint64_t> gap_;       ///< entries from here wait for their phase
   std::vector<std::uint64_t> candidates_;  ///< forwards that may begin a step
+  /// Forwards without grad mode before any in it: steps if the program never trains.
+  std::vector<std::uint64_t> quiet_forwards_;
   std::uint64_t optimizer_entry_ = 0;
   std::vector<std::uint64_t> backward_elsewhere_;  ///< epochs, a heap with the smallest on top
 

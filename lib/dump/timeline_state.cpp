@@ -14,8 +14,8 @@ std::vector<std::byte> Timeline::save() const {
   out.put(settled_.stretch);
   for (const bool flag :
        {settled_.in_setup, settled_.explicit_steps, settled_.step_begins, settled_.optimizer_events,
-        settled_.without_optimizer, settled_.backward_seen, settled_.optimizer_has_forward,
-        settled_.left_first_module, settled_.op_is_quiet}) {
+        settled_.without_optimizer, settled_.without_grad, settled_.backward_seen,
+        settled_.optimizer_has_forward, settled_.left_first_module, settled_.op_is_quiet}) {
     out.put(flag);
   }
   out.put(settled_.op_phase);
@@ -57,8 +57,9 @@ bool Timeline::restore(std::span<const std::byte> saved) {
   settled_.stretch = in.get<Stretch>();
   for (bool* flag :
        {&settled_.in_setup, &settled_.explicit_steps, &settled_.step_begins,
-        &settled_.optimizer_events, &settled_.without_optimizer, &settled_.backward_seen,
-        &settled_.optimizer_has_forward, &settled_.left_first_module, &settled_.op_is_quiet}) {
+        &settled_.optimizer_events, &settled_.without_optimizer, &settled_.without_grad,
+        &settled_.backward_seen, &settled_.optimizer_has_forward, &settled_.left_first_module,
+        &settled_.op_is_quiet}) {
     *flag = in.get<bool>();
   }
   settled_.op_phase = in.get<Phase>();

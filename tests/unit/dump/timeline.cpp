@@ -18,6 +18,7 @@ constexpr std::uint32_t kGrad = event_flag::grad_mode;
 /// A program in words, one event each. "d1" and the like set the depth of the next word.
 ///   data, forward, loss: ops in grad mode, with a root for forward; G: forward of another root
 ///   backward: inside the engine; clip, eval: ops without grad mode, eval with a root
+///   infer, infer2: modules of a root's forward without grad mode; peek: views of its parameters
 ///   zero: zero_grad; opt, opt2: an optimizer's step; step: the program called step()
 ///   update: an op that writes a parameter without grad mode; root: the root module's event
 TimelineEvent event(const std::string& word) {
@@ -31,6 +32,10 @@ TimelineEvent event(const std::string& word) {
   if (word == "backward") event.flags = kGrad | event_flag::in_backward;
   if (word == "clip" || word == "update" || word == "eval") event.flags = 0;
   if (word == "eval") event.root = 1;
+  if (word == "infer" || word == "infer2") event.flags = 0, event.root = 1, event.module = 5;
+  if (word == "infer2") event.module = 6;
+  if (word == "peek") event.root = 1, event.module = 5;
+  if (word == "peek") event.flags = event_flag::module_from_parameter | event_flag::view;
   if (word == "update") event.writes_parameter = true, event.root = 1;
   if (word == "zero") event.kind = EventKind::zero_grad;
   if (word == "opt" || word == "opt2" || word == "lbfgs") event.kind = EventKind::optimizer;
@@ -69,6 +74,38 @@ std::string places(Timeline& timeline, const std::vector<std::string>& words) {
 std::string places(const std::vector<std::string>& words) {
   Timeline timeline;
   return places(timeline, words);
+}
+
+/// A timeline that is saved and restored after any number of words decides as one that is not.
+void check_every_cut(const std::vector<std::string>& words) {
+  std::vector<std::pair<std::int64_t, Phase>> whole;
+  for (std::size_t cut = 0; cut <= words.size(); ++cut) {
+    CAPTURE(cut);
+    Timeline first;
+    first.open(0, true);
+    std::vector<std::pair<std::int64_t, Phase>> placed;
+    const auto collect = [&](Timeline& timeline) {
+      for (const auto& placement : timeline.take()) {
+        placed.emplace_back(placement.step, placement.phase);
+      }
+    };
+    const auto add = [&](Timeline& timeline, std::size_t i) {
+      auto next = event(words[i]);
+      next.epoch = i + 1;
+      timeline.add(0, next);
+      timeline.advance(0);
+    };
+    for (std::size_t i = 0; i < cut; ++i) add(first, i);
+    collect(first);
+    Timeline second;
+    second.open(0, true);
+    REQUIRE(second.restore(first.save()));
+    for (std::size_t i = placed.size(); i < words.size(); ++i) add(second, i);
+    second.finish();
+    collect(second);
+    if (cut == 0) whole = placed;
+    CHECK(placed == whole);
+  }
 }
 
 }  // namespace
@@ -153,6 +190,34 @@ TEST_SUITE("timeline") {
     CHECK(places({"forward", "deeper", "backward", "forward", "deeper", "backward"}) ==
           "0f 0f 0b 1f 1f 1b");
     CHECK(places({"forward", "deeper", "forward", "deeper"}) == "0f 0f 1f 1f");
+  }
+
+  TEST_CASE("without grad mode every root forward is a step where nothing trains") {
+    CHECK(places({"data", "peek", "infer", "infer2", "clip", "data", "infer", "infer2", "peek"}) ==
+          "-s -s 0e 0e 0e 0d 1e 1e 1e");
+    CHECK(places({"infer", "infer2", "infer", "infer2", "infer"}) == "0e 0e 1e 1e 2e");
+  }
+
+  TEST_CASE("an evaluation before the training belongs to setup") {
+    CHECK(places({"infer", "infer2", "infer", "infer2", "forward", "backward", "opt", "infer",
+                  "infer2", "infer", "forward", "backward", "opt"}) ==
+          "-s -s -s -s 0f 0b 0o 0e 0e 0e 1f 1b 1o");
+  }
+
+  TEST_CASE("a program that only infers is not held for ever") {
+    Timeline timeline;
+    timeline.open(0, true);
+    const std::uint64_t count = Timeline::kMostHeld + 10;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      auto next = event(i % 2 == 0 ? "infer" : "infer2");
+      next.epoch = i;
+      timeline.add(0, next);
+    }
+    timeline.advance(0);
+    const auto placements = timeline.take();
+    REQUIRE(placements.size() == count);
+    CHECK(placements.back().step == static_cast<std::int64_t>(count / 2) - 1);
+    CHECK(placements.back().phase == Phase::eval);
   }
 
   TEST_CASE("a module called twice in a row is one forward") {
@@ -275,33 +340,11 @@ TEST_SUITE("timeline of several lanes") {
         "data", "forward", "backward", "clip", "opt",      "data", "forward", "backward",
         "opt",  "opt2",    "zero",     "eval", "data",     "G",    "loss",    "backward",
         "clip", "opt",     "forward",  "loss", "backward", "opt2", "data",    "forward"};
-    std::vector<std::pair<std::int64_t, Phase>> whole;
-    for (std::size_t cut = 0; cut <= words.size(); ++cut) {
-      CAPTURE(cut);
-      Timeline first;
-      first.open(0, true);
-      std::vector<std::pair<std::int64_t, Phase>> placed;
-      const auto collect = [&](Timeline& timeline) {
-        for (const auto& placement : timeline.take()) {
-          placed.emplace_back(placement.step, placement.phase);
-        }
-      };
-      const auto add = [&](Timeline& timeline, std::size_t i) {
-        auto next = event(words[i]);
-        next.epoch = i + 1;
-        timeline.add(0, next);
-        timeline.advance(0);
-      };
-      for (std::size_t i = 0; i < cut; ++i) add(first, i);
-      collect(first);
-      Timeline second;
-      second.open(0, true);
-      REQUIRE(second.restore(first.save()));
-      for (std::size_t i = placed.size(); i < words.size(); ++i) add(second, i);
-      second.finish();
-      collect(second);
-      if (cut == 0) whole = placed;
-      CHECK(placed == whole);
-    }
+    check_every_cut(words);
+  }
+
+  TEST_CASE("a timeline saved while nothing but inference was seen goes on as well") {
+    check_every_cut({"data", "infer", "infer2", "clip", "infer", "infer2"});
+    check_every_cut({"data", "infer", "infer2", "infer", "forward", "backward", "opt", "forward"});
   }
 }
