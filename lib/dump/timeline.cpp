@@ -98,7 +98,10 @@ void Timeline::advance(std::uint32_t lane) {
 
 void Timeline::make_readable(Lane& lane) {
   for (; lane.readable < lane.waiting.size(); ++lane.readable) {
-    lane.runs_forward = lane.runs_forward || runs_in_forward(lane.waiting[lane.readable]);
+    const TimelineEvent& event = lane.waiting[lane.readable];
+    lane.runs_forward = lane.runs_forward || runs_in_forward(event);
+    const bool works_on_it = is_backward(event) || event.kind == EventKind::optimizer;
+    lane.trains = lane.trains || (lane.runs_forward && works_on_it);
   }
 }
 
@@ -135,12 +138,13 @@ bool Timeline::is_decided(std::uint64_t epoch) const noexcept {
   return (any_settled_ && epoch <= settled_epoch_) || lanes_.at(*leader_).closed;
 }
 
-/// While the main lane is still in setup, a lane that runs a root forward takes the lead.
+/// While the main lane is still in setup, a lane that trains takes the lead. Threads that only run
+/// forwards share requests as it happens: what they do has no steps.
 void Timeline::choose_leader() {
   if (!leader_ || !reading_.in_setup) return;
   if (lanes_.at(*leader_).runs_forward) return;
   for (const auto& [id, lane] : lanes_) {
-    if (id == *leader_ || !lane.runs_forward) continue;
+    if (id == *leader_ || !lane.trains) continue;
     quiet_forwards_.clear();
     decide_what_is_left();
     reading_ = settled_ = Reading{};
@@ -164,7 +168,9 @@ void Timeline::read(const TimelineEvent& event) {
     }
     begin_step(first_entry_ + entries_.size() - 1);
   }
+  note_trained_reads(event);
   place(event, entry);
+  note_quiet_run(event);
   if (entry.pending && !gap_) gap_ = first_entry_ + entries_.size() - 1;
   if (!reading_.op.open && event.kind == EventKind::op) {
     reading_.op = {event.depth, true};
@@ -242,6 +248,7 @@ void Timeline::place(const TimelineEvent& event, Entry& entry) {
 
 /// A step with a closure runs forward and backward inside the optimizer.
 void Timeline::place_inside_optimizer(const TimelineEvent& event, Entry& entry) {
+  note_trained_module(event);
   if (entry.quiet) {
     entry.phase = Phase::optimizer;
     reading_.stretch = Stretch::after_backward;
@@ -257,6 +264,36 @@ void Timeline::place_inside_optimizer(const TimelineEvent& event, Entry& entry) 
     reading_.stretch = Stretch::forward;
   }
   entry.phase = reading_.stretch == Stretch::forward ? Phase::forward : Phase::data;
+}
+
+/// Keeps account of what runs without grad mode inside a forward.
+void Timeline::note_quiet_run(const TimelineEvent& event) {
+  if (reading_.stretch != Stretch::forward || reading_.without_grad) return quiet_runs_.clear();
+  const std::uint64_t at = first_entry_ + entries_.size() - 1;
+  if (entries_.back().phase != Phase::eval) return;
+  if (quiet_runs_.empty() || quiet_runs_.back().end_entry != at) {
+    quiet_runs_.push_back({at, at, event.position, event.position});
+  }
+  quiet_runs_.back().end_entry = at + 1;
+  quiet_runs_.back().last_position = event.position;
+}
+
+/// Only an autograd function makes a value without grad mode that trains.
+void Timeline::note_trained_reads(const TimelineEvent& event) {
+  for (const std::uint64_t writer : event.trained_writers) {
+    const auto made_by =
+        std::find_if(quiet_runs_.begin(), quiet_runs_.end(), [writer](const QuietRun& run) {
+          return run.first_position <= writer && writer <= run.last_position;
+        });
+    if (writer == kNone || made_by == quiet_runs_.end()) continue;
+    for (auto at = made_by->first_entry; at < made_by->end_entry; ++at) {
+      entries_[at - first_entry_].phase = Phase::forward;
+    }
+    if (reading_.op.open && made_by->end_entry + 1 == first_entry_ + entries_.size()) {
+      reading_.op_phase = Phase::forward;
+    }
+    quiet_runs_.erase(made_by);
+  }
 }
 
 void Timeline::leave_ranges(std::uint16_t depth) {
@@ -323,6 +360,7 @@ void Timeline::begin_forward(const TimelineEvent& event, std::uint64_t at) {
   reading_.stretch = Stretch::forward;
   reading_.backward_seen = false;
   reading_.without_grad = false;
+  quiet_runs_.clear();
   remember_forward(event);
   if (reading_.in_setup) return begin_step(at);
   if (reading_.explicit_steps) return;
@@ -346,10 +384,28 @@ void Timeline::begin_optimizer(const TimelineEvent& event, std::uint64_t object)
   reading_.optimizer_has_forward = false;
   reading_.without_optimizer = false;
   if (!reading_.in_setup) reading_.stretch = Stretch::after_backward;
-  resolve_candidates(contains(reading_.stepped, object));
+  // A new optimizer: what it writes will tell whether it alternates with the others or replaces
+  // one.
+  if (contains(reading_.known, object) || reading_.stepped.empty()) {
+    resolve_candidates(contains(reading_.stepped, object));
+  }
+}
+
+/// A new optimizer that writes what another one has written in this step replaces it.
+void Timeline::note_trained_module(const TimelineEvent& event) {
+  if (!event.writes_parameter || event.module == 0) return;
+  const std::uint64_t module = (std::uint64_t{event.root} << 32U) | event.module;
+  const auto lately = newly_trained_by_.find(module);
+  const auto before = trained_by_.find(module);
+  std::optional<std::uint64_t> by;
+  if (before != trained_by_.end()) by = before->second;
+  if (lately != newly_trained_by_.end()) by = lately->second;
+  resolve_candidates(by && contains(reading_.stepped, *by));
+  newly_trained_by_[module] = reading_.optimizer_object;
 }
 
 void Timeline::end_optimizer() {
+  resolve_candidates(false);
   resolve_gap(Phase::optimizer);
   reading_.optimizer.open = false;
   insert(reading_.stepped, reading_.optimizer_object);
@@ -410,6 +466,7 @@ void Timeline::resolve_quiet_forwards() {
 /// not stepped began a step if a backward pass followed; else the program only looked at its model.
 void Timeline::decide_what_is_left() {
   const bool trains = reading_.known.empty() || reading_.backward_seen;
+  quiet_runs_.clear();
   resolve_quiet_forwards();
   resolve_candidates(trains && expects_new_step());
   if (gap_) {
@@ -429,6 +486,7 @@ std::uint64_t Timeline::first_undecided() const {
   if (gap_) first = std::min(first, *gap_);
   if (!candidates_.empty()) first = std::min(first, candidates_.front());
   if (!quiet_forwards_.empty()) first = std::min(first, quiet_forwards_.front());
+  if (!quiet_runs_.empty()) first = std::min(first, quiet_runs_.front().first_entry);
   if (reading_.optimizer.open && !reading_.optimizer_has_forward) {
     first = std::min(first, std::max(optimizer_entry_, first_entry_));
   }
@@ -441,6 +499,8 @@ void Timeline::mark_settled() {
   if (first_undecided() != end) return;
   settled_ = reading_;
   settled_entry_ = end;
+  for (const auto& [module, optimizer] : newly_trained_by_) trained_by_[module] = optimizer;
+  newly_trained_by_.clear();
 }
 
 void Timeline::settle() {

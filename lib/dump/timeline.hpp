@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -14,6 +15,9 @@ namespace ulpscope::dump {
 /// What the timeline needs to know of an event.
 struct TimelineEvent {
   std::uint64_t epoch = 0;
+  std::uint64_t position = 0;
+  /// Events of the same lane that wrote what it reads and trains: the latest two, else kNone.
+  std::array<std::uint64_t, 2> trained_writers{kNone, kNone};
   std::uint64_t object = 0;  ///< optimizer: which one
   std::uint32_t root = 0;    ///< 0: belongs to no root module
   std::uint32_t module = 0;  ///< 0: belongs to no module
@@ -34,9 +38,9 @@ struct Placement {
 
 /// Derives step and phase of a rank's events while they arrive.
 ///
-/// One lane leads: the main lane, unless another lane runs a root forward before the main lane
-/// does. The leader's events are read in order; what cannot be told yet (does this forward begin a
-/// step? are these ops part of the optimizer's work?) is held until it can, at most kMostHeld
+/// One lane leads: the main lane, unless another lane trains before the main lane runs a root
+/// forward. The leader's events are read in order; what cannot be told yet (does this forward begin
+/// a step? are these ops part of the optimizer's work?) is held until it can, at most kMostHeld
 /// events. Events of other lanes follow the leader by epoch.
 ///
 /// A leader that runs forwards without grad mode alone makes one step of each, all in phase eval.
@@ -122,12 +126,21 @@ class Timeline {
     bool begins_step = false;
   };
 
+  /// Events in a forward that ran without grad mode, one after the other.
+  struct QuietRun {
+    std::uint64_t first_entry = 0;
+    std::uint64_t end_entry = 0;
+    std::uint64_t first_position = 0;
+    std::uint64_t last_position = 0;
+  };
+
   struct Lane {
     std::deque<TimelineEvent> waiting;
     std::size_t readable = 0;  ///< of `waiting`: added before the last advance()
     std::int64_t last_step = kSetup;
     bool closed = false;
     bool runs_forward = false;  ///< has sent an event of a root's forward
+    bool trains = false;        ///< and then one of a backward pass or of an optimizer
   };
 
   struct Boundary {
@@ -138,6 +151,9 @@ class Timeline {
   void read(const TimelineEvent& event);
   void place(const TimelineEvent& event, Entry& entry);
   void place_inside_optimizer(const TimelineEvent& event, Entry& entry);
+  void note_trained_module(const TimelineEvent& event);
+  void note_quiet_run(const TimelineEvent& event);
+  void note_trained_reads(const TimelineEvent& event);
   void leave_ranges(std::uint16_t depth);
   void note_backward_elsewhere(const TimelineEvent& event);
   [[nodiscard]] bool begins_forward(const TimelineEvent& event) const;
@@ -175,6 +191,12 @@ class Timeline {
   std::vector<std::uint64_t> candidates_;  ///< forwards that may begin a step
   /// Forwards without grad mode before any in it: steps if the program never trains.
   std::vector<std::uint64_t> quiet_forwards_;
+  /// May be evaluation, or the inside of an autograd function of the program's own: the forward if
+  /// something trains on what they made.
+  std::vector<QuietRun> quiet_runs_;
+  using TrainedBy = std::map<std::uint64_t, std::uint64_t>;
+  TrainedBy trained_by_;        ///< modules: the optimizer that wrote last
+  TrainedBy newly_trained_by_;  ///< the same for what is undecided
   std::uint64_t optimizer_entry_ = 0;
   std::vector<std::uint64_t> backward_elsewhere_;  ///< epochs, a heap with the smallest on top
 

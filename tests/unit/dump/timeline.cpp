@@ -20,7 +20,9 @@ constexpr std::uint32_t kGrad = event_flag::grad_mode;
 ///   backward: inside the engine; clip, eval: ops without grad mode, eval with a root
 ///   infer, infer2: modules of a root's forward without grad mode; peek: views of its parameters
 ///   zero: zero_grad; opt, opt2: an optimizer's step; step: the program called step()
-///   update: an op that writes a parameter without grad mode; root: the root module's event
+///   function: an op without grad mode; trains: an op that trains on what the last of them made
+///   update, updateG: ops that write a parameter of a root without grad mode; root: the root
+///   module's event
 TimelineEvent event(const std::string& word) {
   TimelineEvent event;
   event.flags = kGrad;
@@ -30,13 +32,15 @@ TimelineEvent event(const std::string& word) {
   if (word == "root") event.root = 1, event.module = 4, event.kind = EventKind::module;
   if (word == "root") event.is_root_module = true;
   if (word == "backward") event.flags = kGrad | event_flag::in_backward;
-  if (word == "clip" || word == "update" || word == "eval") event.flags = 0;
+  if (word == "clip" || word == "update" || word == "eval" || word == "function") event.flags = 0;
   if (word == "eval") event.root = 1;
   if (word == "infer" || word == "infer2") event.flags = 0, event.root = 1, event.module = 5;
   if (word == "infer2") event.module = 6;
   if (word == "peek") event.root = 1, event.module = 5;
   if (word == "peek") event.flags = event_flag::module_from_parameter | event_flag::view;
-  if (word == "update") event.writes_parameter = true, event.root = 1;
+  if (word == "update") event.writes_parameter = true, event.root = 1, event.module = 5;
+  if (word == "updateG") event.writes_parameter = true, event.root = 2, event.module = 5;
+  if (word == "updateG") event.flags = 0;
   if (word == "zero") event.kind = EventKind::zero_grad;
   if (word == "opt" || word == "opt2" || word == "lbfgs") event.kind = EventKind::optimizer;
   if (word == "opt" || word == "lbfgs") event.object = 1;
@@ -46,21 +50,28 @@ TimelineEvent event(const std::string& word) {
   return event;
 }
 
-/// "step:phase" of every event of the program, with the phase's first letter.
-std::string places(Timeline& timeline, const std::vector<std::string>& words) {
-  timeline.open(0, true);
-  std::uint64_t epoch = 0;
+std::vector<TimelineEvent> program(const std::vector<std::string>& words) {
+  std::vector<TimelineEvent> events;
   std::uint16_t depth = 0;
+  std::uint64_t function = kNone;
   for (const auto& word : words) {
     if (word[0] == 'd' && word.size() == 2) {
       depth = static_cast<std::uint16_t>(word[1] - '0');
       continue;
     }
-    auto next = event(word);
-    next.epoch = ++epoch;
+    auto& next = events.emplace_back(event(word));
+    next.epoch = next.position = events.size();
     next.depth = depth;
-    timeline.add(0, next);
+    if (word == "function") function = next.position;
+    if (word == "trains") next.trained_writers[0] = function;
   }
+  return events;
+}
+
+/// "step:phase" of every event of the program, with the phase's first letter.
+std::string places(Timeline& timeline, const std::vector<std::string>& words) {
+  timeline.open(0, true);
+  for (const auto& next : program(words)) timeline.add(0, next);
   timeline.finish();
   std::string text;
   for (const auto& placement : timeline.take()) {
@@ -78,8 +89,9 @@ std::string places(const std::vector<std::string>& words) {
 
 /// A timeline that is saved and restored after any number of words decides as one that is not.
 void check_every_cut(const std::vector<std::string>& words) {
+  const std::vector<TimelineEvent> events = program(words);
   std::vector<std::pair<std::int64_t, Phase>> whole;
-  for (std::size_t cut = 0; cut <= words.size(); ++cut) {
+  for (std::size_t cut = 0; cut <= events.size(); ++cut) {
     CAPTURE(cut);
     Timeline first;
     first.open(0, true);
@@ -90,9 +102,7 @@ void check_every_cut(const std::vector<std::string>& words) {
       }
     };
     const auto add = [&](Timeline& timeline, std::size_t i) {
-      auto next = event(words[i]);
-      next.epoch = i + 1;
-      timeline.add(0, next);
+      timeline.add(0, events[i]);
       timeline.advance(0);
     };
     for (std::size_t i = 0; i < cut; ++i) add(first, i);
@@ -100,7 +110,7 @@ void check_every_cut(const std::vector<std::string>& words) {
     Timeline second;
     second.open(0, true);
     REQUIRE(second.restore(first.save()));
-    for (std::size_t i = placed.size(); i < words.size(); ++i) add(second, i);
+    for (std::size_t i = placed.size(); i < events.size(); ++i) add(second, i);
     second.finish();
     collect(second);
     if (cut == 0) whole = placed;
@@ -144,6 +154,17 @@ TEST_SUITE("timeline") {
           "0f 0b 0o 0f 0b 0o 0d 1f 1b 1o 1f 1b 1o");
   }
 
+  TEST_CASE("an optimizer that takes the place of another one begins a step") {
+    CHECK(places({"forward", "backward", "opt", "d1", "update", "d0",   //
+                  "forward", "backward", "opt2", "d1", "update", "d0",  //
+                  "forward", "backward", "opt2", "d1", "update"}) ==
+          "0f 0b 0o 0o 1f 1b 1o 1o 2f 2b 2o 2o");
+    CHECK(places({"forward", "backward", "opt", "d1", "update", "d0",  //
+                  "G", "backward", "opt2", "d1", "updateG", "d0",      //
+                  "forward", "backward", "opt", "d1", "update"}) ==
+          "0f 0b 0o 0o 0f 0b 0o 0o 1f 1b 1o 1o");
+  }
+
   TEST_CASE("two optimizers that step one after the other make one step") {
     CHECK(places({"forward", "backward", "opt", "clip", "opt2", "forward", "backward", "opt",
                   "opt2", "forward", "backward"}) == "0f 0b 0o 0o 0o 1f 1b 1o 1o 2f 2b");
@@ -161,6 +182,14 @@ TEST_SUITE("timeline") {
 
   TEST_CASE("metrics without grad mode are eval, the loss around them forward") {
     CHECK(places({"forward", "eval", "loss", "backward", "opt"}) == "0f 0e 0f 0b 0o");
+  }
+
+  TEST_CASE(
+      "what trains belongs to the forward though an autograd function makes it without grad") {
+    CHECK(places({"forward", "function", "d1", "function", "d0", "trains", "backward", "opt"}) ==
+          "0f 0f 0f 0f 0b 0o");
+    CHECK(places({"forward", "eval", "loss", "function", "loss", "trains", "eval", "backward"}) ==
+          "0f 0e 0f 0f 0f 0f 0e 0b");
   }
 
   TEST_CASE("what an op calls has the op's phase whatever its grad mode") {
@@ -341,6 +370,8 @@ TEST_SUITE("timeline of several lanes") {
         "opt",  "opt2",    "zero",     "eval", "data",     "G",    "loss",    "backward",
         "clip", "opt",     "forward",  "loss", "backward", "opt2", "data",    "forward"};
     check_every_cut(words);
+    check_every_cut({"forward", "backward", "opt", "d1", "update", "d0", "forward", "eval", "loss",
+                     "backward", "opt2", "d1", "update", "d0", "forward", "backward", "opt2"});
   }
 
   TEST_CASE("a timeline saved while nothing but inference was seen goes on as well") {
