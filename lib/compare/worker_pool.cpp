@@ -83,7 +83,7 @@ WorkerPool::JobId WorkerPool::add(Side side, std::size_t number, Op op) {
     const auto last = std::prev(thread.jobs.end());
     if (gives_number(waiting_.at(last->second), last->first)) read.insert(last->second);
   }
-  waiting_[id] = {side, number, {std::move(op)}, 0};
+  waiting_[id] = {side, number, thread.lane.id, {std::move(op)}, 0};
   thread.jobs[position] = id;
   for (const JobId earlier : read) merge(id, earlier);
   return id;
@@ -258,13 +258,16 @@ void WorkerPool::stand_alone(const Job& job, const Op& op, const Source* explain
 
 void WorkerPool::pair_rest(JobKey key) {
   std::multimap<std::uint64_t, JobId> candidates;
-  for (const auto& [id, job] : waiting_)
-    if (job.side == Side::candidate) candidates.emplace(key(job), id);
+  for (const auto& [id, job] : waiting_) {
+    if (job.side != Side::candidate) continue;
+    if (const auto own = key(job)) candidates.emplace(*own, id);
+  }
   std::vector<std::pair<JobId, JobId>> pairs;
   for (const auto& [id, job] : waiting_) {
     if (job.side != Side::reference) continue;
-    const auto partner = candidates.lower_bound(key(job));
-    if (partner == candidates.end() || partner->first != key(job)) continue;
+    const auto own = key(job);
+    const auto partner = own ? candidates.lower_bound(*own) : candidates.end();
+    if (partner == candidates.end() || partner->first != *own) continue;
     pairs.emplace_back(id, partner->second);
     candidates.erase(partner);
   }
@@ -284,6 +287,7 @@ void WorkerPool::finish() {
   constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
   read(kEnd, kEnd);
   pair_rest(outside_key);
+  pair_rest(entry_key);
   const bool complete =
       state_.runs.reference->info().complete && state_.runs.candidate->info().complete;
   if (!feeds_others_ && complete) {
@@ -321,9 +325,9 @@ std::uint64_t WorkerPool::content_key(const Job& job) {
 }
 
 /// Equal for jobs of the same ops that read the same from outside of recorded ops.
-std::uint64_t WorkerPool::outside_key(const Job& job) {
+std::optional<std::uint64_t> WorkerPool::outside_key(const Job& job) {
   KeyHash hash;
-  hash.add(names_key(job));
+  hash.add(*names_key(job)).add(entry_key(job).value_or(0));
   for (const Op& op : job.ops)
     for (const Slot& slot : op.outer().slots)
       if (slot.role == Role::input && (slot.flags & slot_flag::unproduced) && holds_digest(slot))
@@ -331,7 +335,27 @@ std::uint64_t WorkerPool::outside_key(const Job& job) {
   return hash.value();
 }
 
-std::uint64_t WorkerPool::names_key(const Job& job) {
+/// Equal for jobs of the same ops whose first values from elsewhere are the same, those of modules
+/// aside: what a request brings, not what serves it. Empty where a job reads no such value.
+std::optional<std::uint64_t> WorkerPool::entry_key(const Job& job) {
+  KeyHash hash;
+  hash.add(*names_key(job));
+  for (const Op& op : job.ops) {
+    bool reads = false;
+    for (const Slot& slot : op.outer().slots) {
+      constexpr std::uint32_t kOfModule = slot_flag::parameter | slot_flag::buffer;
+      const bool own = slot.writer != kNone && slot.writer_lane == job.lane;
+      if (slot.role != Role::input || own || !holds_digest(slot) || (slot.flags & kOfModule))
+        continue;
+      hash.add(slot.digest);
+      reads = true;
+    }
+    if (reads) return hash.value();
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> WorkerPool::names_key(const Job& job) {
   KeyHash hash;
   for (const Op& op : job.ops) hash.add(name_key(op.outer()));
   return hash.value();

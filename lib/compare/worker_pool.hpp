@@ -20,7 +20,8 @@ namespace ulpscope::comparison {
 ///
 /// A job is the ops of one thread that feed each other. Jobs that are equal in both runs cancel,
 /// whichever thread did them. What is left is compared in pairs: jobs whose results another lane
-/// reads at the same place in both runs, else jobs that read the same.
+/// reads at the same place in both runs, else jobs that read the same, else jobs that begin with
+/// the same.
 class WorkerPool {
  public:
   WorkerPool(RankState& state, const Both<std::vector<Lane>>& lanes);
@@ -51,6 +52,7 @@ class WorkerPool {
   struct Job {
     Side side = Side::reference;
     std::size_t thread = 0;
+    std::uint32_t lane = 0;
     std::vector<Op> ops;
     std::uint64_t key = 0;
   };
@@ -59,7 +61,7 @@ class WorkerPool {
     LaneReader reader;
     std::map<std::uint64_t, JobId> jobs;  ///< waiting jobs, by the positions of their ops
   };
-  using JobKey = std::uint64_t (*)(const Job&);
+  using JobKey = std::optional<std::uint64_t> (*)(const Job&);
 
   void read_thread(Side side, std::size_t number, std::int64_t step);
   JobId add(Side side, std::size_t number, Op op);
@@ -79,8 +81,9 @@ class WorkerPool {
   /// The op of `job` at `position` gives a number back to the program.
   [[nodiscard]] static bool gives_number(const Job& job, std::uint64_t position);
   [[nodiscard]] static std::uint64_t content_key(const Job& job);
-  [[nodiscard]] static std::uint64_t outside_key(const Job& job);
-  [[nodiscard]] static std::uint64_t names_key(const Job& job);
+  [[nodiscard]] static std::optional<std::uint64_t> outside_key(const Job& job);
+  [[nodiscard]] static std::optional<std::uint64_t> entry_key(const Job& job);
+  [[nodiscard]] static std::optional<std::uint64_t> names_key(const Job& job);
 
   RankState& state_;
   OpJudge judge_;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "dump/layout.hpp"
 #include "ulpscope/error.hpp"
@@ -18,11 +19,27 @@ constexpr std::size_t kMostGaps = 1024;
 constexpr std::uint64_t kLargestContent = 1ULL << 38;
 
 bool has_parameter(const ring::SlotRow& slot) { return (slot.flags & slot_flag::parameter) != 0; }
+bool trains(const ring::SlotRow& slot) { return (slot.flags & slot_flag::requires_grad) != 0; }
 
-TimelineEvent summary(const HeldEvent& held, const RingNames& names, std::uint32_t root_module) {
+/// Who wrote what `slot`, an input of an event in `lane`, reads and trains: kept as one of the
+/// latest two.
+void note_trained_writer(const ring::SlotRow& slot, std::uint32_t lane, TimelineEvent& event) {
+  if (!trains(slot) || slot.writer == kNone || slot.writer_lane != lane) return;
+  auto& [latest, before] = event.trained_writers;
+  if (slot.writer == latest || slot.writer == before) return;
+  if (latest == kNone || slot.writer > latest) {
+    before = std::exchange(latest, slot.writer);
+  } else if (before == kNone || slot.writer > before) {
+    before = slot.writer;
+  }
+}
+
+TimelineEvent summary(const HeldEvent& held, const RingNames& names, std::uint32_t lane,
+                      std::uint32_t root_module) {
   const ring::EventRow& row = held.row();
   TimelineEvent event;
   event.epoch = row.epoch;
+  event.position = row.position;
   event.object = row.object;
   event.root = names.string(row.root);
   event.module = names.string(row.module);
@@ -30,14 +47,17 @@ TimelineEvent summary(const HeldEvent& held, const RingNames& names, std::uint32
   event.depth = row.depth;
   event.kind = static_cast<EventKind>(row.kind);
   event.is_root_module = event.module != 0 && event.module == root_module;
+  bool reads = false;
+  bool result_trains = false;
   for (const ring::SlotRow& slot : held.slots()) {
-    if (!has_parameter(slot)) continue;
     const auto role = static_cast<Role>(slot.role);
-    event.writes_parameter = event.writes_parameter || role == Role::mutated;
-    event.reads_trained_parameter =
-        event.reads_trained_parameter ||
-        (role == Role::input && (slot.flags & slot_flag::requires_grad) != 0);
+    event.writes_parameter =
+        event.writes_parameter || (role == Role::mutated && has_parameter(slot));
+    reads = reads || (role == Role::input && has_parameter(slot) && trains(slot));
+    if (role == Role::input) note_trained_writer(slot, lane, event);
+    result_trains = result_trains || (role != Role::input && trains(slot));
   }
+  event.uses_trained_parameter = reads && result_trains;
   return event;
 }
 
@@ -297,7 +317,7 @@ void RankWriter::enter(std::uint32_t id, Lane& lane, Ordered event) {
   lane.next_position = row.position + 1;
   lane.runs_backward =
       lane.runs_backward || (row.depth == 0 && (row.flags & event_flag::in_backward) != 0);
-  timeline_.add(id, summary(event.event, lane.names, root_module_));
+  timeline_.add(id, summary(event.event, lane.names, id, root_module_));
   lane.ordered.push_back(std::move(event));
 }
 

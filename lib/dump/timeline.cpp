@@ -29,16 +29,27 @@ void insert(std::vector<std::uint64_t>& items, std::uint64_t item) {
   if (!contains(items, item)) items.push_back(item);
 }
 
-/// Could belong to a forward of a root: not whether it begins one.
-bool runs_in_forward(const TimelineEvent& event) {
+bool belongs_to_root(const TimelineEvent& event) {
   const bool fits = event.kind == EventKind::op || event.kind == EventKind::module ||
                     event.kind == EventKind::scope;
-  // Moving a module to a device or clipping its weights touches parameters too, but outside the
-  // graph; only a read that trains is evidence that its owner's forward runs.
+  return fits && (event.root != 0 || event.module != 0) && !is_backward(event) &&
+         !event.writes_parameter;
+}
+
+/// Could belong to a forward of a root: not whether it begins one.
+bool runs_in_forward(const TimelineEvent& event) {
+  // Moving a module to a device, detaching or clipping its weights touches parameters too, but
+  // outside the graph; only a use that trains is evidence that its owner's forward runs.
   const bool evident =
-      !has(event, event_flag::module_from_parameter) || event.reads_trained_parameter;
-  return fits && evident && (event.root != 0 || event.module != 0) && !is_quiet(event) &&
-         !is_backward(event) && !event.writes_parameter;
+      !has(event, event_flag::module_from_parameter) || event.uses_trained_parameter;
+  return belongs_to_root(event) && evident && !is_quiet(event);
+}
+
+/// The same without grad mode, where nothing trains: there a view of a parameter is no evidence.
+bool runs_in_quiet_forward(const TimelineEvent& event) {
+  const bool evident =
+      !has(event, event_flag::module_from_parameter) || !has(event, event_flag::view);
+  return belongs_to_root(event) && evident && is_quiet(event);
 }
 
 Phase follower_phase(const TimelineEvent& event, std::int64_t step) {
@@ -88,7 +99,10 @@ void Timeline::advance(std::uint32_t lane) {
 
 void Timeline::make_readable(Lane& lane) {
   for (; lane.readable < lane.waiting.size(); ++lane.readable) {
-    lane.runs_forward = lane.runs_forward || runs_in_forward(lane.waiting[lane.readable]);
+    const TimelineEvent& event = lane.waiting[lane.readable];
+    lane.runs_forward = lane.runs_forward || runs_in_forward(event);
+    const bool works_on_it = is_backward(event) || event.kind == EventKind::optimizer;
+    lane.trains = lane.trains || (lane.runs_forward && works_on_it);
   }
 }
 
@@ -125,12 +139,14 @@ bool Timeline::is_decided(std::uint64_t epoch) const noexcept {
   return (any_settled_ && epoch <= settled_epoch_) || lanes_.at(*leader_).closed;
 }
 
-/// While the main lane is still in setup, a lane that runs a root forward takes the lead.
+/// While the main lane is still in setup, a lane that trains takes the lead. Threads that only run
+/// forwards share requests as it happens: what they do has no steps.
 void Timeline::choose_leader() {
   if (!leader_ || !reading_.in_setup) return;
   if (lanes_.at(*leader_).runs_forward) return;
   for (const auto& [id, lane] : lanes_) {
-    if (id == *leader_ || !lane.runs_forward) continue;
+    if (id == *leader_ || !lane.trains) continue;
+    quiet_forwards_.clear();
     decide_what_is_left();
     reading_ = settled_ = Reading{};
     leader_ = id;
@@ -153,7 +169,9 @@ void Timeline::read(const TimelineEvent& event) {
     }
     begin_step(first_entry_ + entries_.size() - 1);
   }
+  note_trained_reads(event);
   place(event, entry);
+  note_quiet_run(event);
   if (entry.pending && !gap_) gap_ = first_entry_ + entries_.size() - 1;
   if (!reading_.op.open && event.kind == EventKind::op) {
     reading_.op = {event.depth, true};
@@ -210,7 +228,13 @@ void Timeline::place(const TimelineEvent& event, Entry& entry) {
     entry.phase = Phase::optimizer;
     return begin_optimizer(event, kInferredOptimizer | event.root);
   }
-  if (begins_forward(event)) begin_forward(event, at);
+  if (begins_forward(event)) {
+    begin_forward(event, at);
+  } else if (begins_quiet_forward(event)) {
+    begin_quiet_forward(event, at);
+  } else if (event.module != reading_.forward_module) {
+    reading_.left_first_module = true;
+  }
   if (event.kind == EventKind::step) {
     reading_.explicit_steps = true;
     reading_.step_begins = true;
@@ -219,9 +243,10 @@ void Timeline::place(const TimelineEvent& event, Entry& entry) {
   if (reading_.stretch == Stretch::backward) reading_.stretch = Stretch::after_backward;
   if (reading_.in_setup) {
     entry.phase = Phase::setup;
+  } else if (reading_.without_grad) {
+    entry.phase = entry.quiet ? Phase::eval : Phase::data;
   } else if (reading_.stretch == Stretch::forward) {
     entry.phase = entry.quiet ? Phase::eval : Phase::forward;
-    if (event.module != reading_.forward_module) reading_.left_first_module = true;
   } else {
     entry.pending = true;
   }
@@ -229,6 +254,7 @@ void Timeline::place(const TimelineEvent& event, Entry& entry) {
 
 /// A step with a closure runs forward and backward inside the optimizer.
 void Timeline::place_inside_optimizer(const TimelineEvent& event, Entry& entry) {
+  note_trained_module(event);
   if (entry.quiet) {
     entry.phase = Phase::optimizer;
     reading_.stretch = Stretch::after_backward;
@@ -244,6 +270,36 @@ void Timeline::place_inside_optimizer(const TimelineEvent& event, Entry& entry) 
     reading_.stretch = Stretch::forward;
   }
   entry.phase = reading_.stretch == Stretch::forward ? Phase::forward : Phase::data;
+}
+
+/// Keeps account of what runs without grad mode inside a forward.
+void Timeline::note_quiet_run(const TimelineEvent& event) {
+  if (reading_.stretch != Stretch::forward || reading_.without_grad) return quiet_runs_.clear();
+  const std::uint64_t at = first_entry_ + entries_.size() - 1;
+  if (entries_.back().phase != Phase::eval) return;
+  if (quiet_runs_.empty() || quiet_runs_.back().end_entry != at) {
+    quiet_runs_.push_back({at, at, event.position, event.position});
+  }
+  quiet_runs_.back().end_entry = at + 1;
+  quiet_runs_.back().last_position = event.position;
+}
+
+/// Only an autograd function makes a value without grad mode that trains.
+void Timeline::note_trained_reads(const TimelineEvent& event) {
+  for (const std::uint64_t writer : event.trained_writers) {
+    const auto made_by =
+        std::find_if(quiet_runs_.begin(), quiet_runs_.end(), [writer](const QuietRun& run) {
+          return run.first_position <= writer && writer <= run.last_position;
+        });
+    if (writer == kNone || made_by == quiet_runs_.end()) continue;
+    for (auto at = made_by->first_entry; at < made_by->end_entry; ++at) {
+      entries_[at - first_entry_].phase = Phase::forward;
+    }
+    if (reading_.op.open && made_by->end_entry + 1 == first_entry_ + entries_.size()) {
+      reading_.op_phase = Phase::forward;
+    }
+    quiet_runs_.erase(made_by);
+  }
 }
 
 void Timeline::leave_ranges(std::uint16_t depth) {
@@ -279,22 +335,39 @@ bool Timeline::begins_forward(const TimelineEvent& event) const {
 /// Without a backward pass or an optimizer between them, one forward is told from the next by its
 /// root module, or by its first module coming round again.
 bool Timeline::begins_forward_again(const TimelineEvent& event) const {
-  if (!reading_.known.empty() || reading_.root_module.open) return false;
+  return reading_.known.empty() && comes_round_again(event);
+}
+
+bool Timeline::comes_round_again(const TimelineEvent& event) const {
+  if (reading_.root_module.open) return false;
   if (event.root != reading_.forward_root) return true;
   if (event.kind == EventKind::module && event.is_root_module) return true;
   return event.module == reading_.forward_module && reading_.left_first_module;
 }
 
-void Timeline::begin_forward(const TimelineEvent& event, std::uint64_t at) {
-  resolve_gap(Phase::data);
-  reading_.stretch = Stretch::forward;
-  reading_.backward_seen = false;
+bool Timeline::begins_quiet_forward(const TimelineEvent& event) const {
+  if (!reading_.without_grad && !(reading_.in_setup && reading_.known.empty())) return false;
+  if (!runs_in_quiet_forward(event)) return false;
+  const bool first = !reading_.without_grad && quiet_forwards_.empty();
+  return first || comes_round_again(event);
+}
+
+void Timeline::remember_forward(const TimelineEvent& event) {
   reading_.forward_root = event.root;
   reading_.forward_module = event.module;
   reading_.left_first_module = false;
   if (event.kind == EventKind::module && event.is_root_module) {
     reading_.root_module = {event.depth, true};
   }
+}
+
+void Timeline::begin_forward(const TimelineEvent& event, std::uint64_t at) {
+  resolve_gap(Phase::data);
+  reading_.stretch = Stretch::forward;
+  reading_.backward_seen = false;
+  reading_.without_grad = false;
+  quiet_runs_.clear();
+  remember_forward(event);
   if (reading_.in_setup) return begin_step(at);
   if (reading_.explicit_steps) return;
   if (reading_.without_optimizer) return begin_step(at);
@@ -304,6 +377,12 @@ void Timeline::begin_forward(const TimelineEvent& event, std::uint64_t at) {
   }
 }
 
+void Timeline::begin_quiet_forward(const TimelineEvent& event, std::uint64_t at) {
+  remember_forward(event);
+  if (!reading_.in_setup) return begin_step(at);
+  quiet_forwards_.push_back(at);
+}
+
 void Timeline::begin_optimizer(const TimelineEvent& event, std::uint64_t object) {
   optimizer_entry_ = first_entry_ + entries_.size() - 1;
   reading_.optimizer = {event.depth, true};
@@ -311,10 +390,28 @@ void Timeline::begin_optimizer(const TimelineEvent& event, std::uint64_t object)
   reading_.optimizer_has_forward = false;
   reading_.without_optimizer = false;
   if (!reading_.in_setup) reading_.stretch = Stretch::after_backward;
-  resolve_candidates(contains(reading_.stepped, object));
+  // A new optimizer: what it writes will tell whether it alternates with the others or replaces
+  // one.
+  if (contains(reading_.known, object) || reading_.stepped.empty()) {
+    resolve_candidates(contains(reading_.stepped, object));
+  }
+}
+
+/// A new optimizer that writes what another one has written in this step replaces it.
+void Timeline::note_trained_module(const TimelineEvent& event) {
+  if (!event.writes_parameter || event.module == 0) return;
+  const std::uint64_t module = (std::uint64_t{event.root} << 32U) | event.module;
+  const auto lately = newly_trained_by_.find(module);
+  const auto before = trained_by_.find(module);
+  std::optional<std::uint64_t> by;
+  if (before != trained_by_.end()) by = before->second;
+  if (lately != newly_trained_by_.end()) by = lately->second;
+  resolve_candidates(by && contains(reading_.stepped, *by));
+  newly_trained_by_[module] = reading_.optimizer_object;
 }
 
 void Timeline::end_optimizer() {
+  resolve_candidates(false);
   resolve_gap(Phase::optimizer);
   reading_.optimizer.open = false;
   insert(reading_.stepped, reading_.optimizer_object);
@@ -329,6 +426,7 @@ void Timeline::begin_step(std::uint64_t at) {
   }
   reading_.in_setup = false;
   reading_.stepped.clear();
+  quiet_forwards_.clear();
 }
 
 void Timeline::resolve_gap(Phase phase) {
@@ -355,10 +453,27 @@ void Timeline::resolve_candidates(bool begins) {
   candidates_.clear();
 }
 
+/// Nothing trains: every forward without grad mode is a step.
+void Timeline::resolve_quiet_forwards() {
+  if (quiet_forwards_.empty()) return;
+  const auto forwards = std::exchange(quiet_forwards_, {});
+  for (auto at = forwards.front(); at < first_entry_ + entries_.size(); ++at) {
+    Entry& entry = entries_[at - first_entry_];
+    if (entry.phase == Phase::setup) entry.phase = entry.quiet ? Phase::eval : Phase::data;
+  }
+  if (reading_.op_phase == Phase::setup) {
+    reading_.op_phase = reading_.op_is_quiet ? Phase::eval : Phase::data;
+  }
+  for (const auto at : forwards) begin_step(at);
+  reading_.without_grad = true;
+}
+
 /// The leader's end, or too much held: what comes next is not known. A forward whose optimizer has
 /// not stepped began a step if a backward pass followed; else the program only looked at its model.
 void Timeline::decide_what_is_left() {
   const bool trains = reading_.known.empty() || reading_.backward_seen;
+  quiet_runs_.clear();
+  resolve_quiet_forwards();
   resolve_candidates(trains && expects_new_step());
   if (gap_) {
     resolve_gap(reading_.stretch == Stretch::after_backward ? Phase::optimizer : Phase::data);
@@ -376,6 +491,8 @@ std::uint64_t Timeline::first_undecided() const {
   std::uint64_t first = first_entry_ + entries_.size();
   if (gap_) first = std::min(first, *gap_);
   if (!candidates_.empty()) first = std::min(first, candidates_.front());
+  if (!quiet_forwards_.empty()) first = std::min(first, quiet_forwards_.front());
+  if (!quiet_runs_.empty()) first = std::min(first, quiet_runs_.front().first_entry);
   if (reading_.optimizer.open && !reading_.optimizer_has_forward) {
     first = std::min(first, std::max(optimizer_entry_, first_entry_));
   }
@@ -388,6 +505,8 @@ void Timeline::mark_settled() {
   if (first_undecided() != end) return;
   settled_ = reading_;
   settled_entry_ = end;
+  for (const auto& [module, optimizer] : newly_trained_by_) trained_by_[module] = optimizer;
+  newly_trained_by_.clear();
 }
 
 void Timeline::settle() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -14,15 +15,18 @@ namespace ulpscope::dump {
 /// What the timeline needs to know of an event.
 struct TimelineEvent {
   std::uint64_t epoch = 0;
+  std::uint64_t position = 0;
+  /// Events of the same lane that wrote what it reads and trains: the latest two, else kNone.
+  std::array<std::uint64_t, 2> trained_writers{kNone, kNone};
   std::uint64_t object = 0;  ///< optimizer: which one
   std::uint32_t root = 0;    ///< 0: belongs to no root module
   std::uint32_t module = 0;  ///< 0: belongs to no module
   std::uint32_t flags = 0;   ///< event_flag
   std::uint16_t depth = 0;
   EventKind kind = EventKind::op;
-  bool is_root_module = false;           ///< `module` is the root itself
-  bool reads_trained_parameter = false;  ///< an input is a parameter that requires grad
-  bool writes_parameter = false;         ///< a mutated input is a parameter
+  bool is_root_module = false;          ///< `module` is the root itself
+  bool uses_trained_parameter = false;  ///< an input is a parameter, and both it and a result train
+  bool writes_parameter = false;        ///< a mutated input is a parameter
 };
 
 /// Where the next event of a lane belongs.
@@ -34,10 +38,12 @@ struct Placement {
 
 /// Derives step and phase of a rank's events while they arrive.
 ///
-/// One lane leads: the main lane, unless another lane runs a root forward before the main lane
-/// does. The leader's events are read in order; what cannot be told yet (does this forward begin a
-/// step? are these ops part of the optimizer's work?) is held until it can, at most kMostHeld
+/// One lane leads: the main lane, unless another lane trains before the main lane runs a root
+/// forward. The leader's events are read in order; what cannot be told yet (does this forward begin
+/// a step? are these ops part of the optimizer's work?) is held until it can, at most kMostHeld
 /// events. Events of other lanes follow the leader by epoch.
+///
+/// A leader that runs forwards without grad mode alone makes one step of each, all in phase eval.
 class Timeline {
  public:
   static constexpr std::size_t kMostHeld = 131072;
@@ -93,6 +99,7 @@ class Timeline {
     bool step_begins = false;        ///< by step(): with the next event
     bool optimizer_events = false;   ///< optimizers announce themselves
     bool without_optimizer = false;  ///< given up waiting for one
+    bool without_grad = false;       ///< given up waiting for a forward in grad mode
     bool backward_seen = false;      ///< since the last root forward began
     bool optimizer_has_forward = false;
     bool left_first_module = false;
@@ -119,12 +126,21 @@ class Timeline {
     bool begins_step = false;
   };
 
+  /// Events in a forward that ran without grad mode, one after the other.
+  struct QuietRun {
+    std::uint64_t first_entry = 0;
+    std::uint64_t end_entry = 0;
+    std::uint64_t first_position = 0;
+    std::uint64_t last_position = 0;
+  };
+
   struct Lane {
     std::deque<TimelineEvent> waiting;
     std::size_t readable = 0;  ///< of `waiting`: added before the last advance()
     std::int64_t last_step = kSetup;
     bool closed = false;
     bool runs_forward = false;  ///< has sent an event of a root's forward
+    bool trains = false;        ///< and then one of a backward pass or of an optimizer
   };
 
   struct Boundary {
@@ -135,16 +151,24 @@ class Timeline {
   void read(const TimelineEvent& event);
   void place(const TimelineEvent& event, Entry& entry);
   void place_inside_optimizer(const TimelineEvent& event, Entry& entry);
+  void note_trained_module(const TimelineEvent& event);
+  void note_quiet_run(const TimelineEvent& event);
+  void note_trained_reads(const TimelineEvent& event);
   void leave_ranges(std::uint16_t depth);
   void note_backward_elsewhere(const TimelineEvent& event);
   [[nodiscard]] bool begins_forward(const TimelineEvent& event) const;
   [[nodiscard]] bool begins_forward_again(const TimelineEvent& event) const;
+  [[nodiscard]] bool begins_quiet_forward(const TimelineEvent& event) const;
+  [[nodiscard]] bool comes_round_again(const TimelineEvent& event) const;
   void begin_forward(const TimelineEvent& event, std::uint64_t at);
+  void begin_quiet_forward(const TimelineEvent& event, std::uint64_t at);
+  void remember_forward(const TimelineEvent& event);
   void begin_optimizer(const TimelineEvent& event, std::uint64_t object);
   void end_optimizer();
   void begin_step(std::uint64_t at);
   void resolve_gap(Phase phase);
   void resolve_candidates(bool begins);
+  void resolve_quiet_forwards();
   void decide_what_is_left();
   [[nodiscard]] bool expects_new_step() const;
   [[nodiscard]] std::uint64_t first_undecided() const;
@@ -165,6 +189,14 @@ class Timeline {
   std::uint64_t first_entry_ = 0;          ///< number of entries_.front()
   std::optional<std::uint64_t> gap_;       ///< entries from here wait for their phase
   std::vector<std::uint64_t> candidates_;  ///< forwards that may begin a step
+  /// Forwards without grad mode before any in it: steps if the program never trains.
+  std::vector<std::uint64_t> quiet_forwards_;
+  /// May be evaluation, or the inside of an autograd function of the program's own: the forward if
+  /// something trains on what they made.
+  std::vector<QuietRun> quiet_runs_;
+  using TrainedBy = std::map<std::uint64_t, std::uint64_t>;
+  TrainedBy trained_by_;        ///< modules: the optimizer that wrote last
+  TrainedBy newly_trained_by_;  ///< the same for what is undecided
   std::uint64_t optimizer_entry_ = 0;
   std::vector<std::uint64_t> backward_elsewhere_;  ///< epochs, a heap with the smallest on top
 

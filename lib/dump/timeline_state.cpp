@@ -14,8 +14,8 @@ std::vector<std::byte> Timeline::save() const {
   out.put(settled_.stretch);
   for (const bool flag :
        {settled_.in_setup, settled_.explicit_steps, settled_.step_begins, settled_.optimizer_events,
-        settled_.without_optimizer, settled_.backward_seen, settled_.optimizer_has_forward,
-        settled_.left_first_module, settled_.op_is_quiet}) {
+        settled_.without_optimizer, settled_.without_grad, settled_.backward_seen,
+        settled_.optimizer_has_forward, settled_.left_first_module, settled_.op_is_quiet}) {
     out.put(flag);
   }
   out.put(settled_.op_phase);
@@ -37,11 +37,17 @@ std::vector<std::byte> Timeline::save() const {
     out.put(lane.last_step);
     out.put(lane.closed);
     out.put(lane.runs_forward);
+    out.put(lane.trains);
   }
   out.put(boundaries_.size());
   for (const auto& boundary : boundaries_) {
     out.put(boundary.epoch);
     out.put(boundary.step);
+  }
+  out.put(trained_by_.size());
+  for (const auto& [module, optimizer] : trained_by_) {
+    out.put(module);
+    out.put(optimizer);
   }
   return {out.bytes().begin(), out.bytes().end()};
 }
@@ -57,8 +63,9 @@ bool Timeline::restore(std::span<const std::byte> saved) {
   settled_.stretch = in.get<Stretch>();
   for (bool* flag :
        {&settled_.in_setup, &settled_.explicit_steps, &settled_.step_begins,
-        &settled_.optimizer_events, &settled_.without_optimizer, &settled_.backward_seen,
-        &settled_.optimizer_has_forward, &settled_.left_first_module, &settled_.op_is_quiet}) {
+        &settled_.optimizer_events, &settled_.without_optimizer, &settled_.without_grad,
+        &settled_.backward_seen, &settled_.optimizer_has_forward, &settled_.left_first_module,
+        &settled_.op_is_quiet}) {
     *flag = in.get<bool>();
   }
   settled_.op_phase = in.get<Phase>();
@@ -80,10 +87,15 @@ bool Timeline::restore(std::span<const std::byte> saved) {
     lane.last_step = in.get<std::int64_t>();
     lane.closed = in.get<bool>();
     lane.runs_forward = in.get<bool>();
+    lane.trains = in.get<bool>();
   }
   for (auto count = in.get<std::size_t>(); count > 0 && in.ok(); --count) {
     const auto epoch = in.get<std::uint64_t>();
     boundaries_.push_back({epoch, in.get<std::int64_t>()});
+  }
+  for (auto count = in.get<std::size_t>(); count > 0 && in.ok(); --count) {
+    const auto module = in.get<std::uint64_t>();
+    trained_by_[module] = in.get<std::uint64_t>();
   }
   reading_ = settled_;
   return in.ok();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a program bare and recorded and fails if it printed anything else or ended differently.
 
-    unnoticed.py --bin build/release/bin PROGRAM
+    unnoticed.py --bin build/release/bin [--levels digest full --] PROGRAM
 """
 
 import argparse
@@ -16,9 +16,14 @@ FLAGS = {
                       ["--steps", "2", "--workers", "2"], ["--steps", "2", "--validate", "64"]],
     "layernorm_mlp": [["--steps", "4"], ["--steps", "3", "--deterministic"]],
     "transformer_encoder": [["--steps", "2"], ["--steps", "2", "--flush-denormal"]],
+    "checkpointed": [["--steps", "3", "--save", "{folder}/checkpoint.pt"]],
+    "lbfgs": [["--steps", "2"], ["--steps", "2", "--line-search"]],
+    "inference_only": [["--steps", "4"], ["--steps", "4", "--no-grad"]],
 }
 
-MODES = [["--level", "digest"], ["--level", "digest", "--verify", "off"], ["--level", "full"]]
+MODES = {"digest": ["--level", "digest"],
+         "unverified": ["--level", "digest", "--verify", "off"],
+         "full": ["--level", "full"]}
 
 
 def run(command):
@@ -29,26 +34,28 @@ def run(command):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
+    parser.add_argument("--levels", nargs="+", choices=MODES, default=list(MODES))
     parser.add_argument("program")
     arguments = parser.parse_args()
     failed = 0
     for flags in FLAGS.get(arguments.program, [[]]):
-        command = [os.path.join(arguments.bin, arguments.program), *flags]
-        bare = run(command)
-        for mode in MODES:
-            with tempfile.TemporaryDirectory(prefix="ulpscope-unnoticed-") as folder:
-                dump = os.path.join(folder, "dump")
-                recorded = run([os.path.join(arguments.bin, "ulpscope"), "record", "-o", dump, *mode,
-                                "--", *command])
+        with tempfile.TemporaryDirectory(prefix="ulpscope-unnoticed-") as folder:
+            command = [os.path.join(arguments.bin, arguments.program),
+                       *(flag.format(folder=folder) for flag in flags)]
+            bare = run(command)
+            for level in arguments.levels:
+                dump = os.path.join(folder, level)
+                recorded = run([os.path.join(arguments.bin, "ulpscope"), "record", "-o", dump,
+                                *MODES[level], "--", *command])
                 with open(os.path.join(dump, "status.json"), encoding="utf-8") as file:
                     status = json.load(file)
-            same = recorded == bare and status["recorded"]
-            failed += not same
-            print(f"{' '.join([arguments.program, *flags, *mode])}: "
-                  f"{'as bare' if same else 'DIFFERS'}, "
-                  f"{bare[1].splitlines()[-1] if bare[1] else 'prints nothing'}")
-            if recorded != bare:
-                print(f"bare: {bare}\nrecorded: {recorded}")
+                same = recorded == bare and status["recorded"]
+                failed += not same
+                print(f"{' '.join([arguments.program, *flags])}, {level}: "
+                      f"{'as bare' if same else 'DIFFERS'}, "
+                      f"{bare[1].splitlines()[-1] if bare[1] else 'prints nothing'}")
+                if recorded != bare:
+                    print(f"bare: {bare}\nrecorded: {recorded}")
     return 1 if failed else 0
 
 

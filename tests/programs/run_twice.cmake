@@ -1,6 +1,6 @@
-# Fails unless two runs of PROGRAM with one thread print the same, down to the final digest.
+# Fails unless two runs of PROGRAM with FLAGS print the same, down to the final digest.
 foreach(run first second)
-  execute_process(COMMAND ${PROGRAM} --threads 1 --steps 3 --validate 8
+  execute_process(COMMAND ${PROGRAM} ${FLAGS}
     OUTPUT_VARIABLE ${run} COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
 if(NOT first MATCHES "\nfinal digest [0-9a-f]+\n$")

@@ -297,23 +297,27 @@ inline void print_step(std::int64_t step, const torch::Tensor& loss) {
               static_cast<double>(loss.item<float>()));
 }
 
-/// Prints the last line: a 64-bit FNV-1a of all parameters and buffers, in the order of their
-/// names.
-inline void print_digest(const torch::nn::Module& model) {
+/// Prints the last line: a 64-bit FNV-1a of tensors by name.
+inline void print_digest(const std::map<std::string, torch::Tensor>& tensors) {
   std::uint64_t digest = 0xcbf29ce484222325;
   const auto add = [&digest](const void* data, std::size_t bytes) {
     const auto* byte = static_cast<const unsigned char*>(data);
     for (std::size_t i = 0; i < bytes; ++i) digest = (digest ^ byte[i]) * 0x100000001b3;
   };
-  std::map<std::string, torch::Tensor> tensors;
-  for (const auto& item : model.named_parameters()) tensors[item.key()] = item.value();
-  for (const auto& item : model.named_buffers()) tensors[item.key()] = item.value();
   for (const auto& [name, tensor] : tensors) {
     const torch::Tensor bytes = tensor.detach().contiguous();
     add(name.data(), name.size());
     add(bytes.const_data_ptr(), bytes.nbytes());
   }
   std::printf("final digest %016llx\n", static_cast<unsigned long long>(digest));
+}
+
+/// The digest of all parameters and buffers.
+inline void print_digest(const torch::nn::Module& model) {
+  std::map<std::string, torch::Tensor> tensors;
+  for (const auto& item : model.named_parameters()) tensors[item.key()] = item.value();
+  for (const auto& item : model.named_buffers()) tensors[item.key()] = item.value();
+  print_digest(tensors);
 }
 
 /// Prints the share of the first samples that the model gets right. `prepare` makes the model's

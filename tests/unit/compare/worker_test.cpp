@@ -114,6 +114,30 @@ TEST_SUITE("workers") {
     CHECK(report.findings[0].lane == "thread 1");
   }
 
+  TEST_CASE("threads that share requests are compared request by request") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::eval);
+      std::vector<Tensor> requests;
+      for (const std::string n : {"0", "1", "2"}) {
+        requests.push_back(run.op("aten::narrow").out(labelled("request" + n)));
+      }
+      const std::string mean = changed ? "poked" : "mean";
+      for (std::size_t k = 0; k < 3; ++k) {
+        const std::size_t request = changed ? 2 - k : k;
+        const std::string n = std::to_string(request);
+        run.lane(LaneRole::thread, static_cast<std::uint32_t>(k % 2));
+        const Tensor x =
+            run.op("aten::conv2d").in(requests[request]).out(labelled("convolved" + n));
+        run.op("aten::batch_norm")
+            .in(x)
+            .in(run.buffer("norm.running_mean", labelled(mean)))
+            .out(labelled("normed" + n + mean));
+      }
+    });
+    REQUIRE_FALSE(report.findings.empty());
+    for (const Finding& finding : report.findings) CHECK(finding.op == "aten::batch_norm");
+  }
+
   TEST_CASE("memory that a thread only handed out is no finding") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

@@ -18,8 +18,11 @@ constexpr std::uint32_t kGrad = event_flag::grad_mode;
 /// A program in words, one event each. "d1" and the like set the depth of the next word.
 ///   data, forward, loss: ops in grad mode, with a root for forward; G: forward of another root
 ///   backward: inside the engine; clip, eval: ops without grad mode, eval with a root
+///   infer, infer2: modules of a root's forward without grad mode; peek: views of its parameters
 ///   zero: zero_grad; opt, opt2: an optimizer's step; step: the program called step()
-///   update: an op that writes a parameter without grad mode; root: the root module's event
+///   function: an op without grad mode; trains: an op that trains on what the last of them made
+///   update, updateG: ops that write a parameter of a root without grad mode; root: the root
+///   module's event
 TimelineEvent event(const std::string& word) {
   TimelineEvent event;
   event.flags = kGrad;
@@ -29,9 +32,15 @@ TimelineEvent event(const std::string& word) {
   if (word == "root") event.root = 1, event.module = 4, event.kind = EventKind::module;
   if (word == "root") event.is_root_module = true;
   if (word == "backward") event.flags = kGrad | event_flag::in_backward;
-  if (word == "clip" || word == "update" || word == "eval") event.flags = 0;
+  if (word == "clip" || word == "update" || word == "eval" || word == "function") event.flags = 0;
   if (word == "eval") event.root = 1;
-  if (word == "update") event.writes_parameter = true, event.root = 1;
+  if (word == "infer" || word == "infer2") event.flags = 0, event.root = 1, event.module = 5;
+  if (word == "infer2") event.module = 6;
+  if (word == "peek") event.root = 1, event.module = 5;
+  if (word == "peek") event.flags = event_flag::module_from_parameter | event_flag::view;
+  if (word == "update") event.writes_parameter = true, event.root = 1, event.module = 5;
+  if (word == "updateG") event.writes_parameter = true, event.root = 2, event.module = 5;
+  if (word == "updateG") event.flags = 0;
   if (word == "zero") event.kind = EventKind::zero_grad;
   if (word == "opt" || word == "opt2" || word == "lbfgs") event.kind = EventKind::optimizer;
   if (word == "opt" || word == "lbfgs") event.object = 1;
@@ -41,21 +50,28 @@ TimelineEvent event(const std::string& word) {
   return event;
 }
 
-/// "step:phase" of every event of the program, with the phase's first letter.
-std::string places(Timeline& timeline, const std::vector<std::string>& words) {
-  timeline.open(0, true);
-  std::uint64_t epoch = 0;
+std::vector<TimelineEvent> program(const std::vector<std::string>& words) {
+  std::vector<TimelineEvent> events;
   std::uint16_t depth = 0;
+  std::uint64_t function = kNone;
   for (const auto& word : words) {
     if (word[0] == 'd' && word.size() == 2) {
       depth = static_cast<std::uint16_t>(word[1] - '0');
       continue;
     }
-    auto next = event(word);
-    next.epoch = ++epoch;
+    auto& next = events.emplace_back(event(word));
+    next.epoch = next.position = events.size();
     next.depth = depth;
-    timeline.add(0, next);
+    if (word == "function") function = next.position;
+    if (word == "trains") next.trained_writers[0] = function;
   }
+  return events;
+}
+
+/// "step:phase" of every event of the program, with the phase's first letter.
+std::string places(Timeline& timeline, const std::vector<std::string>& words) {
+  timeline.open(0, true);
+  for (const auto& next : program(words)) timeline.add(0, next);
   timeline.finish();
   std::string text;
   for (const auto& placement : timeline.take()) {
@@ -69,6 +85,37 @@ std::string places(Timeline& timeline, const std::vector<std::string>& words) {
 std::string places(const std::vector<std::string>& words) {
   Timeline timeline;
   return places(timeline, words);
+}
+
+/// A timeline that is saved and restored after any number of words decides as one that is not.
+void check_every_cut(const std::vector<std::string>& words) {
+  const std::vector<TimelineEvent> events = program(words);
+  std::vector<std::pair<std::int64_t, Phase>> whole;
+  for (std::size_t cut = 0; cut <= events.size(); ++cut) {
+    CAPTURE(cut);
+    Timeline first;
+    first.open(0, true);
+    std::vector<std::pair<std::int64_t, Phase>> placed;
+    const auto collect = [&](Timeline& timeline) {
+      for (const auto& placement : timeline.take()) {
+        placed.emplace_back(placement.step, placement.phase);
+      }
+    };
+    const auto add = [&](Timeline& timeline, std::size_t i) {
+      timeline.add(0, events[i]);
+      timeline.advance(0);
+    };
+    for (std::size_t i = 0; i < cut; ++i) add(first, i);
+    collect(first);
+    Timeline second;
+    second.open(0, true);
+    REQUIRE(second.restore(first.save()));
+    for (std::size_t i = placed.size(); i < events.size(); ++i) add(second, i);
+    second.finish();
+    collect(second);
+    if (cut == 0) whole = placed;
+    CHECK(placed == whole);
+  }
 }
 
 }  // namespace
@@ -107,6 +154,17 @@ TEST_SUITE("timeline") {
           "0f 0b 0o 0f 0b 0o 0d 1f 1b 1o 1f 1b 1o");
   }
 
+  TEST_CASE("an optimizer that takes the place of another one begins a step") {
+    CHECK(places({"forward", "backward", "opt", "d1", "update", "d0",   //
+                  "forward", "backward", "opt2", "d1", "update", "d0",  //
+                  "forward", "backward", "opt2", "d1", "update"}) ==
+          "0f 0b 0o 0o 1f 1b 1o 1o 2f 2b 2o 2o");
+    CHECK(places({"forward", "backward", "opt", "d1", "update", "d0",  //
+                  "G", "backward", "opt2", "d1", "updateG", "d0",      //
+                  "forward", "backward", "opt", "d1", "update"}) ==
+          "0f 0b 0o 0o 0f 0b 0o 0o 1f 1b 1o 1o");
+  }
+
   TEST_CASE("two optimizers that step one after the other make one step") {
     CHECK(places({"forward", "backward", "opt", "clip", "opt2", "forward", "backward", "opt",
                   "opt2", "forward", "backward"}) == "0f 0b 0o 0o 0o 1f 1b 1o 1o 2f 2b");
@@ -124,6 +182,14 @@ TEST_SUITE("timeline") {
 
   TEST_CASE("metrics without grad mode are eval, the loss around them forward") {
     CHECK(places({"forward", "eval", "loss", "backward", "opt"}) == "0f 0e 0f 0b 0o");
+  }
+
+  TEST_CASE(
+      "what trains belongs to the forward though an autograd function makes it without grad") {
+    CHECK(places({"forward", "function", "d1", "function", "d0", "trains", "backward", "opt"}) ==
+          "0f 0f 0f 0f 0b 0o");
+    CHECK(places({"forward", "eval", "loss", "function", "loss", "trains", "eval", "backward"}) ==
+          "0f 0e 0f 0f 0f 0f 0e 0b");
   }
 
   TEST_CASE("what an op calls has the op's phase whatever its grad mode") {
@@ -153,6 +219,34 @@ TEST_SUITE("timeline") {
     CHECK(places({"forward", "deeper", "backward", "forward", "deeper", "backward"}) ==
           "0f 0f 0b 1f 1f 1b");
     CHECK(places({"forward", "deeper", "forward", "deeper"}) == "0f 0f 1f 1f");
+  }
+
+  TEST_CASE("without grad mode every root forward is a step where nothing trains") {
+    CHECK(places({"data", "peek", "infer", "infer2", "clip", "data", "infer", "infer2", "peek"}) ==
+          "-s -s 0e 0e 0e 0d 1e 1e 1e");
+    CHECK(places({"infer", "infer2", "infer", "infer2", "infer"}) == "0e 0e 1e 1e 2e");
+  }
+
+  TEST_CASE("an evaluation before the training belongs to setup") {
+    CHECK(places({"infer", "infer2", "infer", "infer2", "forward", "backward", "opt", "infer",
+                  "infer2", "infer", "forward", "backward", "opt"}) ==
+          "-s -s -s -s 0f 0b 0o 0e 0e 0e 1f 1b 1o");
+  }
+
+  TEST_CASE("a program that only infers is not held for ever") {
+    Timeline timeline;
+    timeline.open(0, true);
+    const std::uint64_t count = Timeline::kMostHeld + 10;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      auto next = event(i % 2 == 0 ? "infer" : "infer2");
+      next.epoch = i;
+      timeline.add(0, next);
+    }
+    timeline.advance(0);
+    const auto placements = timeline.take();
+    REQUIRE(placements.size() == count);
+    CHECK(placements.back().step == static_cast<std::int64_t>(count / 2) - 1);
+    CHECK(placements.back().phase == Phase::eval);
   }
 
   TEST_CASE("a module called twice in a row is one forward") {
@@ -275,33 +369,13 @@ TEST_SUITE("timeline of several lanes") {
         "data", "forward", "backward", "clip", "opt",      "data", "forward", "backward",
         "opt",  "opt2",    "zero",     "eval", "data",     "G",    "loss",    "backward",
         "clip", "opt",     "forward",  "loss", "backward", "opt2", "data",    "forward"};
-    std::vector<std::pair<std::int64_t, Phase>> whole;
-    for (std::size_t cut = 0; cut <= words.size(); ++cut) {
-      CAPTURE(cut);
-      Timeline first;
-      first.open(0, true);
-      std::vector<std::pair<std::int64_t, Phase>> placed;
-      const auto collect = [&](Timeline& timeline) {
-        for (const auto& placement : timeline.take()) {
-          placed.emplace_back(placement.step, placement.phase);
-        }
-      };
-      const auto add = [&](Timeline& timeline, std::size_t i) {
-        auto next = event(words[i]);
-        next.epoch = i + 1;
-        timeline.add(0, next);
-        timeline.advance(0);
-      };
-      for (std::size_t i = 0; i < cut; ++i) add(first, i);
-      collect(first);
-      Timeline second;
-      second.open(0, true);
-      REQUIRE(second.restore(first.save()));
-      for (std::size_t i = placed.size(); i < words.size(); ++i) add(second, i);
-      second.finish();
-      collect(second);
-      if (cut == 0) whole = placed;
-      CHECK(placed == whole);
-    }
+    check_every_cut(words);
+    check_every_cut({"forward", "backward", "opt", "d1", "update", "d0", "forward", "eval", "loss",
+                     "backward", "opt2", "d1", "update", "d0", "forward", "backward", "opt2"});
+  }
+
+  TEST_CASE("a timeline saved while nothing but inference was seen goes on as well") {
+    check_every_cut({"data", "infer", "infer2", "clip", "infer", "infer2"});
+    check_every_cut({"data", "infer", "infer2", "infer", "forward", "backward", "opt", "forward"});
   }
 }
