@@ -32,6 +32,10 @@ CONFIGURATIONS = {
 MODES = {
     "digest": ["--level", "digest"],
     "digest, verify off": ["--level", "digest", "--verify", "off"],
+    "layers": ["--level", "digest", "--capture", "layers"],
+    "layers, stats": ["--level", "stats", "--capture", "layers"],
+    "stats": ["--level", "stats"],
+    "outside its steps": ["--level", "digest", "--steps", "1000000-"],
     "full": ["--level", "full"],
 }
 
