@@ -67,8 +67,8 @@ void train(ulpscope::Recorder* recorder) {
     optimizer.zero_grad();
     loss.backward();
     optimizer.step();
-    if (recorder != nullptr) recorder->step();
     std::printf("step %d: loss %a\n", static_cast<int>(step), loss.item<double>());
+    if (recorder != nullptr) recorder->step();
   }
 }
 
