@@ -94,6 +94,16 @@ def case_two_recordings_follow_each_other():
         assert compare(WORK / "a", WORK / other)["verdict"] == "identical"
 
 
+def case_nothing_is_assumed_of_an_earlier_recording():
+    trained("between", WORK / "a", WORK / "b")
+    lines = events(WORK / "b", "setup")
+    number = next(line.split()[0] for line in lines if line.endswith("aten::sum"))
+    event = run("ulpscope", "inspect", WORK / "b", f"setup/{number}")
+    read = next(line for line in event.splitlines() if line.startswith("  input 0"))
+    assert "produced by no recorded op" in read, event
+    assert "changed" not in read, event
+
+
 def case_a_second_recorder_is_refused():
     output = trained("second", WORK / "a")
     assert "refused: a Recorder is recording this process already" in output, output
