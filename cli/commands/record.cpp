@@ -81,10 +81,14 @@ int run_record(const Command& command, Arguments arguments) {
 }
 
 int run_write(const Command& command, Arguments arguments) {
-  RecordOptions options;
-  if (!parse(command, std::move(arguments), options)) return 0;
-  write(options);
-  return 0;
+  try {
+    RecordOptions options;
+    if (parse(command, std::move(arguments), options)) write(options);
+    return 0;
+  } catch (const Error& error) {  // the program listens to standard output
+    fmt::print("refused\n{}\n{}\n", error.what(), error.hint());
+    throw;
+  }
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ fs::path find_preload() {
     return path;
   }
   const fs::path prefix = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
-  for (const std::string_view directory : {"lib", ULPSCOPE_LIBRARY_DIRECTORY}) {
+  for (const std::string_view directory :
+       {"lib", "lib/ulpscope", ULPSCOPE_LIBRARY_DIRECTORY "/ulpscope"}) {
     const fs::path path = fs::canonical(prefix / directory / kPreloadName, error);
     if (!error) return path;
   }

@@ -31,16 +31,10 @@ struct Opened {
   fs::path dump;
 };
 
-/// The socket and the place for the dump; what refuses them is told to the program.
 Opened open_recording(const RecordOptions& options) {
-  try {
-    return {.server = ring::Server({.settings = options.settings}),
-            .dump = fs::absolute(make_dump_directory(
-                options.dump, fs::path(options.command.front()).filename(), options.force))};
-  } catch (const Error& error) {
-    fmt::print("refused\n{}\n{}\n", error.what(), error.hint());
-    throw;
-  }
+  const std::string program = fs::path(options.command.front()).filename();
+  return {.server = ring::Server({.settings = options.settings}),
+          .dump = fs::absolute(make_dump_directory(options.dump, program, options.force))};
 }
 
 /// The program waits for these lines and for the end of the stream.

@@ -2,6 +2,7 @@
 //
 //   train DUMP       three steps, with everything that ulpscope.hpp offers
 //   twice DUMP DUMP  the same training twice in one process, a dump each
+//   between DUMP DUMP  a tensor that changes between two recordings
 //   second DUMP      a second Recorder while the first lives
 //   children DUMP    what the program sees of processes that it did not start
 //   forks DUMP       a child that trains too
@@ -67,8 +68,8 @@ void train(ulpscope::Recorder* recorder) {
     optimizer.zero_grad();
     loss.backward();
     optimizer.step();
-    if (recorder != nullptr) recorder->step();
     std::printf("step %d: loss %a\n", static_cast<int>(step), loss.item<double>());
+    if (recorder != nullptr) recorder->step();
   }
 }
 
@@ -76,6 +77,17 @@ void train_recorded(const std::string& dump) {
   ulpscope::Recorder recorder{dump, {.level = ulpscope::Level::full}};
   ulpscope::note("dataset", "digits, 2nd edition");
   train(&recorder);
+}
+
+void change_between(const std::string& first, const std::string& second) {
+  torch::Tensor kept = torch::ones({4});
+  {
+    const ulpscope::Recorder recorder{first};
+    kept.mul_(2);
+  }
+  kept.fill_(5);
+  const ulpscope::Recorder recorder{second};
+  std::printf("sum: %a\n", kept.sum().item<double>());
 }
 
 void try_second(const std::string& dump) {
@@ -159,6 +171,7 @@ int main(int argc, char** argv) {
          train_recorded(dump);
          train_recorded(argv[3]);
        }},
+      {"between", [&] { change_between(dump, argv[3]); }},
       {"second", [&] { try_second(dump); }},
       {"children", [&] { look_for_children(dump); }},
       {"forks", [&] { fork_and_train(dump); }},

@@ -61,6 +61,28 @@ bool granted(const std::vector<std::byte>& answer) {
 }
 
 TEST_SUITE("hostile") {
+  TEST_CASE("nobody else can end a session") {
+    Server server(small_rings());
+    Diary diary;
+    const Shared<std::atomic<bool>> tried;
+    Child child([&] {
+      Client client;
+      if (!client.connect(server.socket_path().c_str(), "test")) return 1;
+      Producer producer = client.open_ring(true, "main");
+      wait_until(*tried);
+      return send_numbered(producer, 0) ? 0 : 2;
+    });
+    serve_until(server, diary, [&] { return !diary.lanes.empty(); });
+    auto leave = request_of<LeaveRequest>(RequestKind::leave);
+    leave.session = 1;
+    CHECK(answer_to(server, diary, bytes_of(leave)).empty());
+    CHECK(answer_to(server, diary, bytes_of(leave).first(sizeof leave - 1)).empty());
+    *tried = true;
+    serve(server, diary);
+    CHECK(child.wait() == 0);
+    CHECK(diary.gone[1] == ProcessEnd::exited);
+  }
+
   TEST_CASE("a request of the wrong size is refused") {
     Server server(small_rings());
     Diary diary;

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <sys/syscall.h>
 
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -57,6 +58,50 @@ TEST_SUITE("session") {
       CHECK(diary.hellos.size() == 1);
       CHECK(numbered_count(diary, 1) == 2);
     }
+  }
+
+  TEST_CASE("a process that leaves waits until the writer has all it committed") {
+    std::optional<Server> server(std::in_place, small_rings());
+    Diary diary;
+    const Shared<std::atomic<bool>> dump_is_complete;
+    Child child([&] {
+      Client client;
+      if (!client.connect(server->socket_path().c_str(), "test")) return 1;
+      Producer producer = client.open_ring(true, "main");
+      if (!send_numbered(producer, 0) || !send_numbered(producer, 1)) return 2;
+      client.leave(60s);
+      if (!*dump_is_complete) return 3;
+      return producer.recording() || client.recording() ? 4 : 0;
+    });
+    serve(*server, diary);
+    CHECK(diary.gone[1] == ProcessEnd::left);
+    CHECK(numbered_count(diary, 1) == 2);
+    *dump_is_complete = true;
+    server.reset();
+    CHECK(child.wait() == 0);
+  }
+
+  TEST_CASE("a process can leave and come back") {
+    Server first(small_rings());
+    Server second(small_rings());
+    Diary diary;
+    Diary second_diary;
+    Child child([&] {
+      Client client;
+      if (!client.connect(first.socket_path().c_str(), "test")) return 1;
+      Producer producer = client.open_ring(true, "main");
+      if (!send_numbered(producer, 0)) return 2;
+      client.leave(1ms);
+      if (!client.connect(second.socket_path().c_str(), "test")) return 3;
+      if (producer.recording()) return 4;
+      Producer again = client.open_ring(true, "main");
+      return send_numbered(again, 0) ? 0 : 5;
+    });
+    serve(first, diary);
+    serve(second, second_diary);
+    CHECK(child.wait() == 0);
+    CHECK(numbered_count(diary, 1) == 1);
+    CHECK(numbered_count(second_diary, 1) == 1);
   }
 
   TEST_CASE("a forked child can have a session of its own") {

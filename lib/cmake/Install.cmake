@@ -1,0 +1,34 @@
+# What `cmake --install` leaves under its prefix:
+#   bin/ulpscope
+#   lib/libulpscope.so, include/ulpscope      ulpscope::capture, for LibTorch programs
+#   lib/libulpscope_*.a                       ulpscope::compare, for programs that read dumps
+#   lib/ulpscope                              what enters recorded programs: the preloaded object and a
+#                                             capture library per LibTorch version; several builds may
+#                                             install theirs under one prefix
+#   lib/cmake/ulpscope                        find_package(ulpscope)
+include(CMakePackageConfigHelpers)
+
+set(inside ${CMAKE_INSTALL_LIBDIR}/ulpscope)
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/lib/include/ulpscope DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS ulpscope_preload LIBRARY DESTINATION ${inside})
+if(TARGET ulpscope_capture)
+  install(TARGETS ulpscope_capture LIBRARY DESTINATION ${inside})
+endif()
+
+install(TARGETS ulpscope_program EXPORT ulpscopeCaptureTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# Opening dumps and comparing them are one for those who use them.
+target_link_libraries(ulpscope_compare INTERFACE $<INSTALL_INTERFACE:ulpscope::dump>)
+install(TARGETS ulpscope_core ulpscope_dump ulpscope_compare EXPORT ulpscopeCompareTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+foreach(component Capture Compare)
+  install(EXPORT ulpscope${component}Targets NAMESPACE ulpscope:: DESTINATION ${package})
+endforeach()
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/ulpscopeConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/ulpscopeConfig.cmake INSTALL_DESTINATION ${package})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/ulpscopeConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/ulpscopeConfig.cmake ${PROJECT_BINARY_DIR}/ulpscopeConfigVersion.cmake
+        DESTINATION ${package})

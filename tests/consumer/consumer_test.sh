@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Installs Ulpscope into an empty folder, moves that, and builds and runs a project against it.
+#
+#   consumer_test.sh BUILD_FOLDER [CMAKE_OPTIONS...]
+set -euo pipefail
+
+readonly build=$1
+readonly source=${BASH_SOURCE[0]%/*}
+shift
+
+work=$(mktemp -d)
+readonly work
+trap 'rm -rf "$work"' EXIT
+# What is found must be found by where it lies.
+unset ULPSCOPE_BINARY ULPSCOPE_CAPTURE_LIBRARY ULPSCOPE_PRELOAD
+
+fail() {
+  printf 'consumer: %s\n' "$*" >&2
+  exit 1
+}
+
+# expect CODE TEXT COMMAND...: the exit code, and a line of what is printed.
+expect() {
+  local wanted=$1 text=$2 code=0 output
+  shift 2
+  output=$("$@" 2>&1) || code=$?
+  [[ $code == "$wanted" ]] || fail "$* returned $code, not $wanted: $output"
+  [[ $output == *"$text"* ]] || fail "$* printed no '$text': $output"
+}
+
+cmake --install "$build" --prefix "$work/installed" >/dev/null
+mv "$work/installed" "$work/prefix"
+cmake -S "$source" -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" "$@" >"$work/log" ||
+  fail "configuring: $(<"$work/log")"
+cmake --build "$work/build" >"$work/log" || fail "building: $(<"$work/log")"
+
+cd "$work"
+expect 2 'usage' prefix/bin/ulpscope compare
+expect 2 'not' build/compare_dumps nowhere nothing
+[[ -x build/train ]] || exit 0
+
+expect 0 '' build/train a
+expect 0 '' build/train b
+expect 0 '' build/train_capture_last c
+expect 0 '' build/train wider-eps 1e-3
+expect 0 'identical' build/compare_dumps a b
+expect 0 'identical' build/compare_dumps a c
+expect 1 'arguments: aten::layer_norm in norm of model' build/compare_dumps a wider-eps
+expect 1 'eps: 1e-05 and 0.001' build/compare_dumps a wider-eps
+
+expect 0 'recorded d:' prefix/bin/ulpscope record -o d --level full -- build/train ignored
+expect 0 'identical' build/compare_dumps a d

@@ -1,0 +1,12 @@
+# The folder is a project of its own: it is built by the test, not with this one.
+set(options "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}"
+            "-DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}")
+if(ULPSCOPE_WITH_TORCH)
+  list(APPEND options "-DTORCH_LIB=${ULPSCOPE_TORCH_LIBRARY_DIR}"
+                      "-DTORCH_INCLUDE=${ULPSCOPE_TORCH_ROOT}/include")
+endif()
+if(NOT ULPSCOPE_SANITIZE)
+  add_test(NAME consumer.installed
+    COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/consumer/consumer_test.sh ${PROJECT_BINARY_DIR} ${options})
+  set_tests_properties(consumer.installed PROPERTIES LABELS consumer TIMEOUT 900)
+endif()
