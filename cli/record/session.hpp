@@ -13,6 +13,8 @@ struct RecordOptions {
   std::filesystem::path dump;  ///< empty: runs/PROGRAM-N
   std::vector<std::string> command;
   ring::Settings settings;
+  std::vector<std::string> redact;  ///< globs of what is masked in settings and command line
+  std::uint64_t max_bytes = 0;      ///< size of the dump at which contents of values end; 0: none
   bool require = false;
   bool force = false;
 };

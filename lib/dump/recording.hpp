@@ -3,9 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// The writing side of a dump: takes the message streams of recorded processes (ring/message.hpp)
@@ -19,13 +22,19 @@ struct RecordingOptions {
   std::string creator = {};                    ///< "ulpscope 0.1.0"
   std::uint64_t segment_bytes = 256ULL << 20;  ///< content bytes after which a segment is published
   std::uint32_t segment_steps = 0;  ///< steps after which one is published; 0: only by size
+  std::int64_t first_step = -1;     ///< of those that are written; -1 is setup
+  std::int64_t last_step = std::numeric_limits<std::int64_t>::max();  ///< inclusive
+  /// Says where in the program a return address is ("train.cpp:41 main"): the path of a mapped
+  /// object and the virtual address in it. Where there is none, or it says nothing, the stack has
+  /// "object+0x1234".
+  std::function<std::string(std::string_view object, std::uint64_t offset)> resolve_frame = {};
 };
 
 struct RecordingCounts {
-  std::uint64_t events = 0;
-  std::uint64_t values = 0;  ///< digested values written
-  std::uint64_t bytes = 0;   ///< content bytes received
-  std::uint64_t steps = 0;
+  std::uint64_t events = 0;    ///< written
+  std::uint64_t values = 0;    ///< digested values written
+  std::uint64_t bytes = 0;     ///< content bytes received
+  std::uint64_t steps = 0;     ///< begun, of those that are written
   std::uint64_t segments = 0;  ///< published
 };
 
@@ -68,8 +77,9 @@ struct Status {
   std::string level;
   bool recorded = false;  ///< at least one process was recorded
   bool complete = false;
-  std::string reason;  ///< why not, as a sentence; empty when complete
-  int exit_code = 0;   ///< of the command
+  std::string reason;              ///< why not, as a sentence; empty when complete
+  std::vector<std::string> notes;  ///< what was left out on purpose, a sentence each
+  int exit_code = 0;               ///< of the command
   std::vector<std::uint32_t> ranks;
   RecordingCounts counts;
 };

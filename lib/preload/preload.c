@@ -150,7 +150,7 @@ static void* open_capture(const char* torch_path, const char* directory) {
 }
 
 __attribute__((constructor)) static void enter(void) {
-  const char* directory = getenv("ULPSCOPE_CAPTURE");
+  const char* directory = getenv("ULPSCOPE_CAPTURE_LIBRARY");
   if (!directory || !getenv("ULPSCOPE_SOCKET")) return;
   const char* torch_path = NULL;
   if (!dl_iterate_phdr(find_torch, &torch_path)) return;
