@@ -16,9 +16,9 @@ constexpr std::uint64_t kExampleSteps = 100;
 }  // namespace
 
 std::string in_words(const StepCost& cost) {
-  std::string text = fmt::format("a step takes {}", byte_size(cost.bytes));
+  std::string text = fmt::format("a step takes about {}", byte_size(cost.bytes));
   if (cost.limit != 0 && cost.bytes != 0) {
-    return fmt::format("{}: --max-bytes ends the bytes of values after about {}", text,
+    return fmt::format("{}: --max-bytes ends the bytes of values after {}", text,
                        counted(cost.limit / cost.bytes, "step"));
   }
   const std::uint64_t steps = cost.wanted == 0 ? kExampleSteps : cost.wanted;
@@ -36,16 +36,14 @@ std::string in_words(const StepCost& cost) {
 
 std::optional<StepCost> CostEstimate::look(std::uint64_t steps) {
   if (done_ || steps == 0) return std::nullopt;
-  if (!first_steps_) {
-    first_steps_ = steps;
-    first_bytes_ = steps == 1 ? bytes_on_disk(directory_) : 0;
-    if (steps == 1) return std::nullopt;
+  if (steps == 1) {
+    if (!setup_bytes_) setup_bytes_ = bytes_on_disk(directory_);
+    return std::nullopt;
   }
-  const std::uint64_t over = first_bytes_ == 0 ? steps : steps - *first_steps_;
-  if (over == 0) return std::nullopt;
   done_ = true;
   const std::uint64_t bytes = bytes_on_disk(directory_);
-  StepCost cost{(bytes - std::min(bytes, first_bytes_)) / over, 0, wanted_, limit_};
+  const std::uint64_t setup = std::min(bytes, setup_bytes_.value_or(0));
+  StepCost cost{(bytes - setup) / steps, 0, wanted_, limit_};
   std::error_code error;
   const auto space = std::filesystem::space(directory_, error);
   if (!error) cost.disk_free = space.available;
