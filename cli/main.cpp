@@ -10,43 +10,22 @@
 #include <new>
 
 #include "cli/command.hpp"
+#include "cli/help.hpp"
 #include "cli/nearest.hpp"
 #include "cli/term/say.hpp"
-#include "cli/version.hpp"
+#include "cli/version_text.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
 
 std::span<const Command* const> commands() {
   static constexpr std::array kCommands{&kRecordCommand, &kCompareCommand, &kInspectCommand,
-                                        &kEnvCommand,    &kVerifyCommand,  &kRecoverCommand};
+                                        &kEnvCommand,    &kVerifyCommand,  &kRecoverCommand,
+                                        &kExplainCommand};
   return kCommands;
 }
 
 namespace {
-
-void print_overview(bool everything) {
-  fmt::print(
-      "Ulpscope says where two runs of the same LibTorch model part, and why.\n\n"
-      "usage: ulpscope COMMAND ...\n\ncommands:\n");
-  for (const Command* command : commands()) {
-    fmt::print("  {:<10}{}\n", command->name, command->summary);
-  }
-  if (everything) {
-    for (const Command* command : commands()) {
-      fmt::print("\nulpscope {} {}\n", command->name, command->synopsis);
-    }
-    fmt::print(
-        "\nEvery option has a variable ULPSCOPE_NAME; a flag wins over it. Exit codes: 0 identical "
-        "or within\ntolerance, 1 diverged, 2 trouble; record returns the code of its command, 125 "
-        "for trouble of its\nown before that starts.\n");
-  }
-  fmt::print(
-      "\nexamples:\n"
-      "  ulpscope record -o runs/a -- ./train --epochs 1\n"
-      "  ulpscope compare runs/a runs/b\n\n"
-      "ulpscope COMMAND -h is one screen of help, --help all of it.\n");
-}
 
 [[noreturn]] void refuse_command(const std::string& word) {
   std::vector<std::string> names{"--help", "--version"};
@@ -78,7 +57,11 @@ int run(Arguments arguments, Exit& trouble) {
     return 0;
   }
   if (word == "--version") {
-    fmt::print("ulpscope {}\n", kVersion);
+    print_version();
+    return 0;
+  }
+  if (word == "--roff") {
+    print_manual();
     return 0;
   }
   const Command* command = find_command(word);

@@ -35,12 +35,13 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   if (word.size() > kLongestWord) return {};
   const std::size_t most = std::max<std::size_t>(1, word.size() / 3);
   std::string best;
-  std::size_t fewest = most + 1;
+  std::pair<std::size_t, std::size_t> fewest{most + 1, 0};
   for (const std::string& candidate : candidates) {
+    const std::size_t distance = edits(word, candidate);
     const bool completes = word.size() >= 3 && candidate.starts_with(word);
-    const std::size_t distance = completes ? 1 : edits(word, candidate);
-    if (distance < fewest) {
-      fewest = distance;
+    const std::pair rank{completes ? 1 : distance, distance};
+    if (rank < fewest) {
+      fewest = rank;
       best = candidate;
     }
   }

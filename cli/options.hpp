@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/help.hpp"
+#include "cli/option_values.hpp"
 
 namespace ulpscope::cli {
 
@@ -21,12 +23,33 @@ class Options {
 
   explicit Options(const Command& command);
 
-  /// `names` as CLI11 has them ("-o,--output"), `placeholder` for the help, `variable` without the
-  /// prefix ULPSCOPE_. `repeats`: may be given several times; in the variable separated by commas.
-  void value(const std::string& names, const std::string& placeholder, const std::string& variable,
-             const std::string& description, Set set, bool repeats = false);
-  void flag(const std::string& names, const std::string& variable, const std::string& description,
-            bool& target);
+  class Option {
+   public:
+    /// Sentences that only --help has, after the description.
+    Option& more(std::string text);
+    /// Only --help lists it.
+    Option& rare();
+
+   private:
+    friend class Options;
+    Option(OptionHelp of, bool may_repeat, Set to_set, CLI::Option* by_parser)
+        : help(std::move(of)), repeats(may_repeat), set(std::move(to_set)), parsed(by_parser) {}
+
+    OptionHelp help;
+    bool repeats;
+    Set set;
+    CLI::Option* parsed;
+  };
+
+  /// `names` as CLI11 has them ("-o,--output"), `placeholder` for the help ("N", "on|off"),
+  /// `variable` without the prefix ULPSCOPE_, `description` for one line of 50 columns.
+  /// `repeats`: may be given several times; in the variable separated by commas.
+  /// What is returned is valid until the next option is added.
+  Option& value(const std::string& names, const std::string& placeholder,
+                const std::string& variable, const std::string& description, Set set,
+                bool repeats = false);
+  Option& flag(const std::string& names, const std::string& variable,
+               const std::string& description, bool& target);
   void positional(const std::string& placeholder, const std::string& description,
                   std::string& target, bool required = true);
 
@@ -38,42 +61,23 @@ class Options {
   [[nodiscard]] std::size_t leading_options(const Arguments& arguments) const;
 
  private:
-  struct Option {
-    std::string names;
-    std::string placeholder;  ///< empty for a flag
-    std::string variable;
-    std::string description;
-    bool repeats = false;
-    Set set;
-    CLI::Option* parsed = nullptr;
-  };
   struct Positional {
     std::string placeholder;
-    std::string description;
-    std::string* target = nullptr;
     bool required = true;
     CLI::Option* parsed = nullptr;
   };
 
+  Option& add(Option option);
   void refuse_unknown_words() const;
   void apply(const Option& option) const;
-  void print_help(bool everything) const;
+  [[nodiscard]] bool print_help_if_asked();
   [[nodiscard]] std::string help_hint() const;
 
   const Command& command_;
   CLI::App app_;
+  CommandHelp help_;
   std::vector<Option> options_;
   std::vector<Positional> positionals_;
 };
-
-/// Values of options, or an Error that names `source`.
-[[nodiscard]] std::uint64_t whole_number(const std::string& source, const std::string& value);
-[[nodiscard]] std::int64_t signed_number(const std::string& source, const std::string& value);
-[[nodiscard]] double tolerance(const std::string& source, const std::string& value);
-/// Bytes: "4096", "64K", "8M", "1G" (powers of two).
-[[nodiscard]] std::uint64_t size_in_bytes(const std::string& source, const std::string& value);
-/// The index of `value` in `choices`.
-[[nodiscard]] std::size_t choice(const std::string& source, const std::string& value,
-                                 const std::vector<std::string>& choices);
 
 }  // namespace ulpscope::cli

@@ -10,7 +10,7 @@ namespace ulpscope::cli {
 
 void OutputOptions::attach(Options& options) {
   options.value(
-      "--color", "WHEN", "COLOR", "auto, always or never",
+      "--color", "auto|always|never", "COLOR", "colours: at a terminal (auto), always, never",
       [this](const std::string& source, const std::string& value) {
         color_ = static_cast<ColorChoice>(choice(source, value, {"auto", "always", "never"}));
       });

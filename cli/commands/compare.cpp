@@ -76,7 +76,7 @@ int run_compare(const Command& command, Arguments arguments) {
                      reference);
   options.positional("CANDIDATE", "the dump that is compared with it", candidate);
   options.value(
-      "--format", "FORMAT", "FORMAT", "what to print: text or json",
+      "--format", "text|json", "FORMAT", "what to print",
       [&](const auto& source, const auto& value) { format = format_named(source, value); });
   options.value(
       "-o,--output", "FORMAT=FILE", "OUTPUT", "also write the report to a file (repeatable)",
@@ -99,7 +99,7 @@ int run_compare(const Command& command, Arguments arguments) {
                   compare_options.step_offset = signed_number(source, value);
                 });
   options.value(
-      "--ignore", "GLOB", "IGNORE", "leave out ops and modules of that name (repeatable)",
+      "--ignore", "GLOB", "IGNORE", "no ops and modules of that name (repeatable)",
       [&](const auto&, const auto& value) { compare_options.ignore.push_back(value); }, true);
   output.attach(options);
   if (!options.parse(std::move(arguments))) return 0;

@@ -3,24 +3,15 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "cli/record/cannot_run.hpp"
+#include "cli/record/record_settings.hpp"
 #include "cli/record/session.hpp"
 #include "cli/record/write.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/say.hpp"
-#include "ring/layout.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
 namespace {
-
-std::uint64_t ring_bytes(const std::string& source, const std::string& value) {
-  const std::uint64_t bytes = size_in_bytes(source, value);
-  if (bytes < ring::kSmallestRing || bytes > ring::kLargestRing) {
-    throw Error(ErrorCode::usage, fmt::format("{} is between 64K and 1G, not {}", source, value),
-                "without it the size follows from the level");
-  }
-  return bytes;
-}
 
 /// Takes the command out of `arguments` and leaves the options.
 Arguments split_command(const Options& options, Arguments& arguments) {
@@ -31,35 +22,101 @@ Arguments split_command(const Options& options, Arguments& arguments) {
   return command;
 }
 
+void add_what_is_recorded(Options& options, RecordOptions& to) {
+  ring::Settings& settings = to.settings;
+  options
+      .value("--level", "digest|stats|full", "LEVEL", "what is kept of every value",
+             [&](const auto& source, const auto& value) {
+               settings.level =
+                   static_cast<ring::Level>(choice(source, value, {"digest", "stats", "full"}));
+             })
+      .more(
+          "Level digest (the default) keeps a 128-bit digest, stats also minimum, maximum, mean, "
+          "norm and counts of NaN and infinity, full also its bytes, which compare needs to say "
+          "how far apart two values are");
+  options
+      .value("--capture", "ops|layers", "CAPTURE", "every op, or what goes in and out of modules",
+             [&](const auto& source, const auto& value) {
+               settings.capture =
+                   static_cast<ring::CaptureScope>(choice(source, value, {"ops", "layers"}));
+             })
+      .more(
+          "By default ops; layers keeps module outputs, gradients and parameters at a fraction of "
+          "the cost");
+  options
+      .value("--steps", "RANGE", "STEPS", "only these steps: 0-19, 5, 5- or setup",
+             [&](const auto& source, const auto& value) { set_steps(settings, source, value); })
+      .more(
+          "Steps count from 0; a range that begins at 0 includes setup, which is what comes "
+          "before the first step");
+  options
+      .value(
+          "--modules", "GLOB", "MODULES", "only modules of that name (repeatable)",
+          [&](const auto& source, const auto& value) { add_glob(settings.modules, source, value); },
+          true)
+      .more("A glob of named_modules() paths: 'layer1.*'");
+  options
+      .value(
+          "--ops", "GLOB", "OPS", "only ops of that name (repeatable)",
+          [&](const auto& source, const auto& value) { add_glob(settings.ops, source, value); },
+          true)
+      .more("A glob: 'aten::*conv*'");
+  options
+      .value(
+          "--ignore", "GLOB", "IGNORE", "no ops and modules of that name (repeatable)",
+          [&](const auto& source, const auto& value) { add_glob(settings.ignore, source, value); },
+          true)
+      .more("It wins over --modules and --ops");
+  options
+      .value("--verify", "full|off", "VERIFY", "digest inputs again where code could write",
+             [&](const auto& source, const auto& value) {
+               settings.verify = static_cast<ring::Verify>(choice(source, value, {"full", "off"}));
+             })
+      .more(
+          "With full (the default) a write that is no op is found where it is read; with off "
+          "inputs are trusted, which is cheaper");
+}
+
+void add_what_is_written(Options& options, RecordOptions& to) {
+  options
+      .value(
+          "--redact", "GLOB", "REDACT", "mask settings and words that match (repeatable)",
+          [&](const auto& source, const auto& value) { to.redact.push_back(glob(source, value)); },
+          true)
+      .more(
+          "A dump holds the command line and the values of known variables. Of settings whose "
+          "name or value matches, and of words of the command line that match, as a whole or "
+          "before or behind their '=', the value becomes <redacted> before anything is stored");
+  options
+      .value(
+          "--max-bytes", "N", "MAX_BYTES", "keep no more bytes once the dump has N (K, M, G)",
+          [&](const auto& source, const auto& value) { to.max_bytes = max_bytes(source, value); })
+      .more("With --level full; digests go on, and the dump says where the bytes end");
+}
+
 /// False when help was asked for and printed.
 bool parse(const Command& command, Arguments arguments, RecordOptions& record_options) {
+  bool stacks = false;
   Options options(command);
   options.value("-o,--output", "DUMP", "DUMP", "where the dump goes (runs/PROGRAM-N)",
                 [&](const auto&, const auto& value) { record_options.dump = value; });
-  options.value("--level", "LEVEL", "LEVEL",
-                "digest (the default), or full to keep every value's bytes",
-                [&](const auto& source, const auto& value) {
-                  record_options.settings.level = choice(source, value, {"digest", "full"}) == 0
-                                                      ? ring::Level::digest
-                                                      : ring::Level::full;
-                });
-  options.value("--verify", "WHAT", "VERIFY",
-                "full (the default): digest inputs again where the program could have written "
-                "them; off: trust them",
-                [&](const auto& source, const auto& value) {
-                  record_options.settings.verify = choice(source, value, {"full", "off"}) == 0
-                                                       ? ring::Verify::full
-                                                       : ring::Verify::off;
-                });
-  options.flag("--require", "REQUIRE", "do not start what is known not to be recordable",
+  add_what_is_recorded(options, record_options);
+  options.flag("--stacks", "STACKS", "record where in the program each op was called", stacks)
+      .more("File and line need a program built with -g");
+  add_what_is_written(options, record_options);
+  options.flag("--require", "REQUIRE", "fail if the program is known not to be recordable",
                record_options.require);
   options.flag("--force", "FORCE", "replace the dump that is there", record_options.force);
-  options.value("--ring-bytes", "N", "RING_BYTES", "memory between program and writer, per thread",
-                [&](const auto& source, const auto& value) {
-                  record_options.settings.ring_bytes = ring_bytes(source, value);
-                });
+  options
+      .value("--ring-bytes", "N", "RING_BYTES", "memory between program and writer, per thread",
+             [&](const auto& source, const auto& value) {
+               record_options.settings.ring_bytes = ring_bytes(source, value);
+             })
+      .rare();
   record_options.command = split_command(options, arguments);
   if (!options.parse(std::move(arguments))) return false;
+  record_options.settings.stacks = stacks ? 1 : 0;
+  refuse_contradictions(record_options);
   if (record_options.command.empty()) {
     throw Error(ErrorCode::usage, "record needs a command to run",
                 fmt::format("usage: ulpscope {} {}", command.name, command.synopsis));
@@ -106,7 +163,7 @@ const Command kRecordCommand{
     "Exit codes: the command's own, 128 + signal if a signal ended it, 125 if ulpscope could not "
     "start it, 126 or 127 if it cannot be run or found.",
     "ulpscope record -o runs/a -- ./train --epochs 1\n"
-    "ulpscope record --level full -- ./train --epochs 1",
+    "ulpscope record --level full --steps 0-2 -- ./train",
     Exit::not_started,
     run_record};
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <system_error>
 #include <vector>
@@ -15,6 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPreloadName = "libulpscope_preload.so";
 constexpr std::string_view kCapturePrefix = "libulpscope_capture-";
+constexpr std::string_view kCaptureSuffix = ".so";
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -56,12 +58,19 @@ fs::path find_capture_directory(const fs::path& preload) {
   return fs::is_directory(path, error) ? path : path.parent_path();
 }
 
-bool holds_capture(const fs::path& directory) {
+/// Files named libulpscope_capture-VERSION.so.
+std::vector<CaptureLibrary> capture_libraries(const fs::path& directory) {
+  std::vector<CaptureLibrary> libraries;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
-    if (entry.path().filename().string().starts_with(kCapturePrefix)) return true;
+  for (fs::directory_iterator i(directory, error), end; i != end; i.increment(error)) {
+    const std::string name = i->path().filename().string();
+    if (!name.starts_with(kCapturePrefix) || !name.ends_with(kCaptureSuffix)) continue;
+    const std::size_t length = name.size() - kCapturePrefix.size() - kCaptureSuffix.size();
+    libraries.push_back({name.substr(kCapturePrefix.size(), length), i->path()});
   }
-  return false;
+  std::sort(libraries.begin(), libraries.end(),
+            [](const auto& a, const auto& b) { return a.path < b.path; });
+  return libraries;
 }
 
 }  // namespace
@@ -77,7 +86,7 @@ RecordingLibraries find_recording_libraries() {
                 "move ulpscope to a directory without them");
   }
   libraries.capture_directory = find_capture_directory(libraries.preload);
-  libraries.has_capture = holds_capture(libraries.capture_directory);
+  libraries.capture = capture_libraries(libraries.capture_directory);
   return libraries;
 }
 

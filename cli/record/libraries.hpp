@@ -1,14 +1,21 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace ulpscope::cli {
+
+struct CaptureLibrary {
+  std::string torch_version;  ///< "2.11"
+  std::filesystem::path path;
+};
 
 /// What enters the recorded program.
 struct RecordingLibraries {
   std::filesystem::path preload;            ///< libulpscope_preload.so
   std::filesystem::path capture_directory;  ///< holds libulpscope_capture-VERSION.so
-  bool has_capture = false;                 ///< at least one is there
+  std::vector<CaptureLibrary> capture;      ///< those in there, by name
 };
 
 /// Beside this program as built or as installed, unless ULPSCOPE_PRELOAD (a file) or

@@ -4,13 +4,22 @@
 #include <string.h>
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <utility>
 
+#include "cli/term/numbers.hpp"
+#include "ring/message.hpp"
+
 namespace ulpscope::cli {
 
-RankRecorder::RankRecorder(dump::RecordingOptions options, ring::Server& server, EndingOf ending_of)
-    : options_(std::move(options)), server_(server), ending_of_(std::move(ending_of)) {}
+RankRecorder::RankRecorder(dump::RecordingOptions options, const Redaction& redaction,
+                           ContentBudget& budget, ring::Server& server, EndingOf ending_of)
+    : options_(std::move(options)),
+      redaction_(redaction),
+      budget_(budget),
+      server_(server),
+      ending_of_(std::move(ending_of)) {}
 
 RankRecorder::Rank* RankRecorder::find(ring::SessionId session) {
   const auto found = ranks_.find(session);
@@ -38,13 +47,16 @@ void RankRecorder::on_process(ring::SessionId session, const ring::Hello& hello)
   Rank rank;
   rank.number = free_number(hello.ranks);
   rank.pid = static_cast<pid_t>(hello.pid);
+  rank.redacted.emplace(redaction_);
+  rank.contents.emplace(budget_);
   std::string trouble;
   try {
     rank.recording = std::make_unique<dump::RankRecording>(options_, rank.number, hello.pid);
   } catch (const std::exception& error) {
     trouble = error.what();
   }
-  Rank& kept = ranks_.insert_or_assign(session, std::move(rank)).first->second;
+  ranks_.erase(session);
+  Rank& kept = ranks_.emplace(session, std::move(rank)).first->second;
   if (!trouble.empty()) stop(session, kept, trouble);
 }
 
@@ -65,13 +77,35 @@ void RankRecorder::on_messages(ring::SessionId session, std::uint32_t lane,
   Rank* rank = find(session);
   if (rank == nullptr || !rank->trouble.empty()) return;
   try {
-    rank->recording->consume(lane, messages);
+    rank->recording->consume(lane,
+                             rank->contents->apply(lane, rank->redacted->apply(lane, messages)));
+    budget_.settle();
+    if (rank->contents->left_out()) note_end_of_contents(*rank, lane);
   } catch (const std::exception& error) {
     stop(session, *rank, error.what());
     return;
   }
   rank->verified.read(lane, messages);
   if (!rank->recording->stopped().empty()) stop(session, *rank, rank->recording->stopped());
+}
+
+/// Once a rank, in the dump's own notices and for status.json.
+void RankRecorder::note_end_of_contents(Rank& rank, std::uint32_t lane) {
+  if (rank.contents_ended) return;
+  rank.contents_ended = true;
+  const std::uint64_t steps = rank.recording->counts().steps;
+  const std::string note = fmt::format(
+      "rank {}: the bytes of values end {}, where the dump had reached {} (--max-bytes)",
+      rank.number, steps == 0 ? "in setup" : fmt::format("in step {}", steps - 1),
+      byte_size(budget_.limit()));
+  notes_.push_back(note);
+  ring::NoticeMessage row{};
+  row.header = {ring::padded(sizeof row + note.size()), ring::MessageKind::notice, 0};
+  row.length = static_cast<std::uint32_t>(note.size());
+  std::vector<std::byte> message(row.header.size);
+  std::memcpy(message.data(), &row, sizeof row);
+  std::memcpy(message.data() + sizeof row, note.data(), note.size());
+  rank.recording->consume(lane, message);
 }
 
 void RankRecorder::on_damaged(ring::SessionId session, std::uint32_t lane, std::string_view why) {

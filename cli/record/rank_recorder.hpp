@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/record/content_limit.hpp"
 #include "cli/record/processes.hpp"
+#include "cli/record/redaction.hpp"
 #include "cli/record/verified_bytes.hpp"
 #include "dump/recording.hpp"
 #include "ring/server.hpp"
@@ -24,7 +26,8 @@ using EndingOf = std::function<std::optional<Ending>(pid_t)>;
 /// program goes on.
 class RankRecorder : public ring::Handler {
  public:
-  RankRecorder(dump::RecordingOptions options, ring::Server& server, EndingOf ending_of);
+  RankRecorder(dump::RecordingOptions options, const Redaction& redaction, ContentBudget& budget,
+               ring::Server& server, EndingOf ending_of);
 
   void on_process(ring::SessionId session, const ring::Hello& hello) override;
   void on_ring(ring::SessionId session, std::uint32_t lane, bool is_main,
@@ -45,6 +48,8 @@ class RankRecorder : public ring::Handler {
   [[nodiscard]] std::uint64_t verified_bytes() const;
   /// Why what was recorded is not all, a sentence each.
   [[nodiscard]] const std::vector<std::string>& shortcomings() const { return shortcomings_; }
+  /// What the dump says about what was left out on purpose, a sentence each.
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   /// Why processes that asked for recording did not get it.
   [[nodiscard]] const std::vector<std::string>& refusals() const { return refusals_; }
 
@@ -53,23 +58,30 @@ class RankRecorder : public ring::Handler {
     std::uint32_t number = 0;
     pid_t pid = 0;
     std::unique_ptr<dump::RankRecording> recording;
+    std::optional<RedactedMessages> redacted;
+    std::optional<LimitedContents> contents;
     VerifiedBytes verified;
     std::set<std::uint32_t> main_lanes;
     bool main_lane_closed = false;
+    bool contents_ended = false;
     std::string trouble;  ///< why its recording stopped early
   };
 
   Rank* find(ring::SessionId session);
   std::uint32_t free_number(const ring::RankHints& hints) const;
   void stop(ring::SessionId session, Rank& rank, const std::string& why);
+  void note_end_of_contents(Rank& rank, std::uint32_t lane);
   [[nodiscard]] std::string reason(const Rank& rank, ring::ProcessEnd how) const;
 
   dump::RecordingOptions options_;
+  const Redaction& redaction_;
+  ContentBudget& budget_;
   ring::Server& server_;
   EndingOf ending_of_;
   std::map<ring::SessionId, Rank> ranks_;
   std::vector<std::string> shortcomings_;
   std::vector<std::string> refusals_;
+  std::vector<std::string> notes_;
   std::string ending_everything_;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <exception>
@@ -18,12 +19,14 @@
 #include "cli/record/dump_directory.hpp"
 #include "cli/record/executable.hpp"
 #include "cli/record/libraries.hpp"
+#include "cli/record/patience.hpp"
 #include "cli/record/processes.hpp"
 #include "cli/record/rank_recorder.hpp"
+#include "cli/record/record_settings.hpp"
+#include "cli/record/redaction.hpp"
 #include "cli/record/signals.hpp"
-#include "cli/term/escape.hpp"
+#include "cli/record/symboliser.hpp"
 #include "cli/term/numbers.hpp"
-#include "cli/term/progress.hpp"
 #include "cli/term/say.hpp"
 #include "cli/version.hpp"
 #include "ring/server.hpp"
@@ -33,11 +36,9 @@ namespace ulpscope::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds kPollTime = 50ms;
-constexpr std::chrono::seconds kPatience = 1s;  // before it is said what is waited for
 
 /// What is known before the start about why the command will not be recorded; empty if nothing.
 std::string known_obstacle(const RecordOptions& options, const Executable& executable,
@@ -46,7 +47,7 @@ std::string known_obstacle(const RecordOptions& options, const Executable& execu
   if (executable.obstacle != Obstacle::none) {
     return fmt::format("'{}' cannot be entered: {}", program, in_words(executable.obstacle));
   }
-  if (!libraries.has_capture) {
+  if (libraries.capture.empty()) {
     return fmt::format("there is no capture library in '{}'", libraries.capture_directory.string());
   }
   return {};
@@ -73,49 +74,15 @@ std::string reason_for_nothing(const RankRecorder& ranks, const Executable& exec
   return "no process of it loaded LibTorch before start";
 }
 
-/// Tells a person at the terminal how the recording goes, and once what is waited for when the
-/// command has ended and others have not.
-class Patience {
- public:
-  explicit Patience(std::string program) : program_(std::move(program)) {}
-
-  /// A terminal that the command prints to is the command's: nothing is drawn over its lines.
-  void command_runs(const RankRecorder& ranks) {
-    if (!command_prints_here_) show(ranks);
-  }
-
-  void command_has_ended(const RankRecorder& ranks) {
-    if (!since_) since_ = Clock::now();
-    if (!said_ && Clock::now() - *since_ > kPatience) {
-      said_ = true;
-      progress_.erase();
-      say(
-          fmt::format("ulpscope: note: {} has ended; waiting for the processes it left behind "
-                      "(Ctrl-C ends the recording)",
-                      escaped(program_)));
-    }
-    show(ranks);
-  }
-
- private:
-  void show(const RankRecorder& ranks) {
-    const dump::RecordingCounts counts = ranks.counts();
-    if (counts.events == 0) return;
-    progress_.show(fmt::format("recording: {}, {}", counted(counts.events, "event"),
-                               counted(counts.steps, "step")));
-  }
-
-  const bool command_prints_here_ = isatty(STDOUT_FILENO) == 1;
-  std::string program_;
-  std::optional<Clock::time_point> since_;
-  bool said_ = false;
-  Progress progress_;
-};
-
 /// Delivers what is recorded until the command and all that it left behind have ended.
-void serve(const RecordOptions& options, ring::Server& server, RankRecorder& ranks,
-           ProcessTree& processes, const SignalForwarder& signals) {
-  Patience patience(options.command.front());
+void serve(const RecordOptions& options, const fs::path& dump, ring::Server& server,
+           RankRecorder& ranks, ProcessTree& processes, const SignalForwarder& signals) {
+  const bool keeps_bytes = options.settings.level == ring::Level::full;
+  Patience patience(options.command.front(),
+                    keeps_bytes
+                        ? std::optional<CostEstimate>(
+                              std::in_place, dump, step_count(options.settings), options.max_bytes)
+                        : std::nullopt);
   for (;;) {
     processes.reap();
     if (signals.asked_to_end()) {
@@ -130,9 +97,9 @@ void serve(const RecordOptions& options, ring::Server& server, RankRecorder& ran
     }
     server.poll(kPollTime, ranks);
     if (processes.command_ended())
-      patience.command_has_ended(ranks);
+      patience.command_has_ended(ranks.counts());
     else
-      patience.command_runs(ranks);
+      patience.command_runs(ranks.counts());
   }
 }
 
@@ -145,6 +112,18 @@ void wait_unrecorded(ProcessTree& processes, const SignalForwarder& signals) {
   }
 }
 
+/// Steps as the dump counts them: setup is -1, and belongs to a range that begins at 0.
+void set_window(const ring::Settings& settings, dump::RecordingOptions& recording) {
+  constexpr std::int64_t kSetupStep = -1;
+  const auto at_most = static_cast<std::uint64_t>(recording.last_step);
+  const bool only_setup = settings.last_step < settings.first_step;
+  const bool from_setup = only_setup || settings.first_step == 0;
+  recording.first_step =
+      from_setup ? kSetupStep : static_cast<std::int64_t>(std::min(settings.first_step, at_most));
+  recording.last_step =
+      only_setup ? kSetupStep : static_cast<std::int64_t>(std::min(settings.last_step, at_most));
+}
+
 [[noreturn]] void refuse_to_run(const fs::path& directory, const std::string& program, int reason) {
   std::error_code ignored;
   fs::remove(directory / "status.json", ignored);
@@ -155,6 +134,22 @@ void wait_unrecorded(ProcessTree& processes, const SignalForwarder& signals) {
 }
 
 }  // namespace
+
+dump::RecordingOptions recording_options(const RecordOptions& options, const fs::path& directory,
+                                         const std::vector<std::string>& command) {
+  dump::RecordingOptions recording;
+  recording.directory = directory;
+  recording.command = command;
+  recording.level = level_name(options.settings.level);
+  recording.creator = fmt::format("ulpscope {}", kVersion);
+  set_window(options.settings, recording);
+  if (options.settings.stacks != 0) {
+    recording.resolve_frame = [names = std::make_shared<Symboliser>()](auto object, auto offset) {
+      return (*names)(object, offset);
+    };
+  }
+  return recording;
+}
 
 std::string_view level_name(ring::Level level) {
   switch (level) {
@@ -199,22 +194,20 @@ RecordResult record(const RecordOptions& options) {
   result.dump =
       make_dump_directory(options.dump, fs::path(program).filename().string(), options.force);
   dump::Status& status = result.status;
-  status.command = options.command;
+  const Redaction redaction(options.redact);
+  status.command = redaction.command(options.command);
   status.level = level_name(options.settings.level);
   status.reason = "the recording has not ended";
   dump::write_status(result.dump, status);
 
   SignalForwarder signals;
   ProcessTree processes(signals);
-  dump::RecordingOptions recording;
-  recording.directory = result.dump;
-  recording.command = options.command;
-  recording.level = status.level;
-  recording.creator = fmt::format("ulpscope {}", kVersion);
-  RankRecorder ranks(recording, *server, [&processes](pid_t pid) {
-    processes.reap();
-    return processes.ending_of(pid);
-  });
+  ContentBudget budget(result.dump, options.max_bytes);
+  RankRecorder ranks(recording_options(options, result.dump, status.command), redaction, budget,
+                     *server, [&processes](pid_t pid) {
+                       processes.reap();
+                       return processes.ending_of(pid);
+                     });
 
   const bool enter = executable.obstacle == Obstacle::none;
   using Variables = std::vector<std::pair<std::string, std::string>>;
@@ -224,7 +217,7 @@ RecordResult record(const RecordOptions& options) {
   std::string failure;
   std::vector<ring::SessionStats> sessions;
   try {
-    serve(options, *server, ranks, processes, signals);
+    serve(options, result.dump, *server, ranks, processes, signals);
     sessions = server->stats();
   } catch (const std::exception& error) {
     failure = error.what();
@@ -241,6 +234,7 @@ RecordResult record(const RecordOptions& options) {
                   : status.recorded ? incomplete_reason(ranks)
                                     : reason_for_nothing(ranks, executable, libraries, obstacle);
   status.complete = status.recorded && status.reason.empty();
+  status.notes = ranks.notes();
   write_status_if_possible(result.dump, status);
 
   result.bytes_on_disk = bytes_on_disk(result.dump);
@@ -270,6 +264,7 @@ std::string closing_line(const RecordResult& result) {
                                 grouped(result.stalled_milliseconds)));
   }
   std::string line = fmt::format("recorded {}: {}", result.dump.string(), fmt::join(parts, ", "));
+  for (const std::string& note : status.notes) line += fmt::format("; {}", note);
   if (!status.complete) {
     const std::string_view reason = status.reason;
     line += fmt::format("; incomplete: {}", reason.substr(0, reason.find_last_not_of('.') + 1));

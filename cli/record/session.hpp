@@ -16,6 +16,8 @@ struct RecordOptions {
   std::filesystem::path dump;  ///< empty: runs/PROGRAM-N
   std::vector<std::string> command;
   ring::Settings settings;
+  std::vector<std::string> redact;  ///< globs of what is masked in settings and command line
+  std::uint64_t max_bytes = 0;      ///< size of the dump at which contents of values end; 0: none
   bool require = false;
   bool force = false;
 };
@@ -38,6 +40,11 @@ struct RecordResult {
 [[nodiscard]] RecordResult record(const RecordOptions& options);
 
 [[nodiscard]] std::string_view level_name(ring::Level level);
+
+/// How a rank is written in `directory`. @param command as it may be stored, see Redaction.
+[[nodiscard]] dump::RecordingOptions recording_options(const RecordOptions& options,
+                                                       const std::filesystem::path& directory,
+                                                       const std::vector<std::string>& command);
 
 /// Why what was recorded is not all, as one sentence; empty if it is.
 [[nodiscard]] std::string incomplete_reason(const RankRecorder& ranks);

@@ -11,8 +11,8 @@
 
 #include "cli/record/dump_directory.hpp"
 #include "cli/record/rank_recorder.hpp"
+#include "cli/record/redaction.hpp"
 #include "cli/record/signals.hpp"
-#include "cli/version.hpp"
 #include "ring/server.hpp"
 #include "ulpscope/error.hpp"
 
@@ -68,20 +68,18 @@ std::string serve(ring::Server& server, RankRecorder& ranks, const SignalForward
 
 void write(const RecordOptions& options) {
   Opened opened = open_recording(options);
+  const Redaction redaction(options.redact);
   dump::Status status;
-  status.command = options.command;
+  status.command = redaction.command(options.command);
   status.level = level_name(options.settings.level);
   status.reason = "the recording has not ended";
   dump::write_status(opened.dump, status);
 
   SignalForwarder signals;
   signals.set_command(0);
-  dump::RecordingOptions recording;
-  recording.directory = opened.dump;
-  recording.command = options.command;
-  recording.level = status.level;
-  recording.creator = fmt::format("ulpscope {}", kVersion);
-  RankRecorder ranks(recording, opened.server, [](pid_t) { return std::optional<Ending>(); });
+  ContentBudget budget(opened.dump, options.max_bytes);
+  RankRecorder ranks(recording_options(options, opened.dump, status.command), redaction, budget,
+                     opened.server, [](pid_t) { return std::optional<Ending>(); });
 
   tell_program(opened);
   std::string failure;
@@ -94,6 +92,7 @@ void write(const RecordOptions& options) {
   status.counts = ranks.counts();
   status.recorded = !status.ranks.empty();
   status.reason = failure.empty() ? incomplete_reason(ranks) : failure;
+  status.notes = ranks.notes();
   status.complete = status.recorded && status.reason.empty();
   write_status_if_possible(opened.dump, status);
 }

@@ -243,8 +243,14 @@ void render_first_finding(const Report& report, std::size_t index, Page& page) {
     page.remark(Ink::bold, "help",
                 "record both runs with --level full to see how many ULP they are apart");
   }
+  const Cause* first = nullptr;
   for (const Cause& cause : report.causes) {
-    if (cause.finding == index) print_cause(cause, page);
+    if (cause.finding != index) continue;
+    if (first == nullptr) first = &cause;
+    print_cause(cause, page);
+  }
+  if (first != nullptr) {
+    page.remark(Ink::bold, "help", fmt::format("ulpscope explain {}", escaped(first->id)));
   }
 }
 

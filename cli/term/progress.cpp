@@ -10,6 +10,7 @@
 namespace ulpscope::cli {
 namespace {
 
+constexpr std::chrono::seconds kPatience{1};  // work that takes less shows no progress
 constexpr std::chrono::milliseconds kInterval{200};
 
 bool owns_terminal() { return tcgetpgrp(STDERR_FILENO) == getpgrp(); }
@@ -24,7 +25,7 @@ void write_over(std::string_view line) {
 }  // namespace
 
 Progress::Progress()
-    : enabled_(isatty(STDERR_FILENO) == 1), next_(std::chrono::steady_clock::now() + kInterval) {}
+    : enabled_(isatty(STDERR_FILENO) == 1), next_(std::chrono::steady_clock::now() + kPatience) {}
 
 void Progress::show(std::string_view text) {
   if (!enabled_ || std::chrono::steady_clock::now() < next_ || !owns_terminal()) return;

@@ -5,8 +5,9 @@
 
 namespace ulpscope::cli {
 
-/// One line on standard error that is written over, at most five times a second, and erased at the
-/// end. Says nothing where standard error is not a terminal or this process is in its background.
+/// One line on standard error, from the first second on, that is written over at most five times a
+/// second and erased at the end. Says nothing where standard error is not a terminal or this
+/// process is in its background.
 class Progress {
  public:
   Progress();

@@ -151,6 +151,8 @@ class Comparison {
         words.push_back(
             fmt::format("the {}'s recording is incomplete{}", name(side),
                         info.incomplete_reason.empty() ? "" : ": " + info.incomplete_reason));
+      for (const std::string& note : info.notes)
+        words.push_back(fmt::format("the {}: {}", name(side), note));
       if (on(totals_.reads, side) > 0 && on(totals_.verified, side) == 0)
         words.push_back(fmt::format(
             "the {}'s inputs were not digested again where they were read (--verify off): a write "

@@ -185,7 +185,12 @@ class DumpRun : public Run {
     if (info_.command.empty()) info_.command = command_of(attributes.command);
     if (!attributes.incomplete_reason.empty()) note_incomplete(attributes.incomplete_reason);
     for (const auto& notice : tables.notices) {
-      if (notice.fatal != 0) note_incomplete(std::string(segment.string(notice.text)));
+      const std::string_view text = segment.string(notice.text);
+      if (notice.fatal != 0) {
+        note_incomplete(std::string(text));
+      } else if (std::find(info_.notes.begin(), info_.notes.end(), text) == info_.notes.end()) {
+        info_.notes.emplace_back(text);  // every segment repeats those before it
+      }
     }
     for (const auto& row : tables.lanes) {
       Lane& lane = rank.lanes[row.lane];

@@ -77,8 +77,9 @@ struct Status {
   std::string level;
   bool recorded = false;  ///< at least one process was recorded
   bool complete = false;
-  std::string reason;  ///< why not, as a sentence; empty when complete
-  int exit_code = 0;   ///< of the command
+  std::string reason;              ///< why not, as a sentence; empty when complete
+  std::vector<std::string> notes;  ///< what was left out on purpose, a sentence each
+  int exit_code = 0;               ///< of the command
   std::vector<std::uint32_t> ranks;
   RecordingCounts counts;
 };

@@ -33,6 +33,7 @@ void write_status(const std::filesystem::path& directory, const Status& status) 
       {"recorded", status.recorded},
       {"complete", status.complete},
       {"reason", status.reason},
+      {"notes", status.notes},
       {"exit_code", status.exit_code},
       {"ranks", status.ranks},
       {"counts",
@@ -61,6 +62,7 @@ std::optional<Status> read_status(const std::filesystem::path& directory) {
     json.at("recorded").get_to(status.recorded);
     json.at("complete").get_to(status.complete);
     json.at("reason").get_to(status.reason);
+    if (json.contains("notes")) json.at("notes").get_to(status.notes);
     json.at("exit_code").get_to(status.exit_code);
     json.at("ranks").get_to(status.ranks);
     const auto& counts = json.at("counts");

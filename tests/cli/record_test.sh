@@ -227,6 +227,68 @@ recorded_garbage() {
   grep -q '"complete": false' dump/status.json || fail "status.json does not tell"
 }
 
+settings_arrive() {
+  expect_text "$(record --level full --capture layers --verify off --steps 3-19 --stacks --modules 'a.*' \
+    --modules b --ignore 'aten::t' -- "${program[@]}" 1 --settings | head -1)" \
+    "level 2, capture 1, verify 1, steps 3-19, stacks 1, modules a.*|b, ops , ignore aten::t"
+  expect_text "$(ULPSCOPE_LEVEL=stats ULPSCOPE_OPS='aten::mm,aten::add*' ULPSCOPE_STEPS=5- \
+    record --force -- "${program[@]}" 1 --settings | head -1)" \
+    "level 1, capture 0, verify 0, steps 5-18446744073709551615, stacks 0, modules , ops aten::mm|aten::add*, ignore "
+  expect_text "$(record --force --steps setup -- "${program[@]}" 1 --settings | head -1)" \
+    "level 0, capture 0, verify 0, steps 1-0, stacks 0, modules , ops , ignore "
+}
+
+contradictions() {
+  refused() {
+    local sentence=$1
+    shift
+    record "$@" -- touch started; expect_code $? 125
+    grep -qF "ulpscope: error: $sentence" stderr || fail "not '$sentence'"
+    grep -q '^help: ' stderr || fail "no help"
+    [ ! -e started ] || fail "the command ran"
+    [ ! -e dump ] || fail "a dump was made"
+  }
+  refused "--capture layers records no ops" --capture layers --ops 'aten::mm'
+  refused "--max-bytes bounds the bytes of values" --max-bytes 1G
+  refused "--steps takes steps, not 'all'" --steps all
+  refused "--steps 9-3 ends before it begins" --steps 9-3
+  refused "--steps takes steps, not '-3'" --steps=-3
+  refused "--ops takes a glob on one line" --ops ''
+  refused "the globs of --modules are longer than 511 bytes" --modules "$(printf 'a%.0s' {1..600})"
+  refused "--max-bytes takes a size such as 8M, not 'much'" --level full --max-bytes much
+  refused "--max-bytes must be more than 0" --level full --max-bytes 0
+  refused "--ring-bytes is between 64K and 1G" --ring-bytes 1K
+}
+
+redacted() {
+  record --redact '*TOKEN*' --redact 'sk-*' -- "${program[@]}" 10; expect_code $? 0
+  "$ulpscope" inspect dump settings >settings
+  grep -q 'env.API_TOKEN *<redacted>' settings || fail "the setting is not masked"
+  grep -q 'env.OMP_NUM_THREADS *2' settings || fail "another setting is masked"
+  record --force --redact 'sk-*' -- sh -c "${program[*]} 10" sh --key=sk-1 sk-2 >stdout
+  grep -q -- '"--key=<redacted>"' dump/status.json || fail "a value of the command line is not masked"
+  grep -rlE 'sk-(secret|1|2)' dump && fail "what is masked is in the dump"
+  record --redact 'sk-*' --force -- "${program[@]}" 10 --kill; expect_code $? 137
+  grep -rlE 'sk-secret' dump && fail "what is masked is in the dump of a killed run"
+  true
+}
+
+bytes_are_bounded() {
+  record --level full -- "${program[@]}" 2000 --bytes; expect_code $? 0
+  "$ulpscope" verify dump | grep -q '2,000 values with bytes' || fail "not all bytes are there"
+  mv dump whole
+  record --level full --max-bytes 20K -- "${program[@]}" 2000 --bytes; expect_code $? 0
+  grep -q 'the bytes of values end in setup, where the dump had reached 20 kB (--max-bytes)' stderr ||
+    fail "the closing line does not tell"
+  grep -q '"complete": true' dump/status.json || fail "digests did not go on"
+  grep -q 'rank 0: the bytes of values end' dump/status.json || fail "status.json does not tell"
+  "$ulpscope" verify dump >verified; expect_code $? 0
+  grep -q '2,000 events' verified || fail "events are missing"
+  grep -q '2,000 values with bytes' verified && fail "all bytes are there"
+  "$ulpscope" compare whole dump >report; expect_code $? 0
+  grep -q 'the candidate: rank 0: the bytes of values end' report || fail "compare does not tell"
+}
+
 full_disk() {
   # A limit on the size of files stands for the disk; the program writes no files.
   out=$(ulimit -f 400; record --ring-bytes 64K -- "${program[@]}" 100000); expect_code $? 0

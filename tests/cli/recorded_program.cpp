@@ -1,6 +1,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -11,11 +12,12 @@
 
 #include "ring/client.hpp"
 #include "tests/support/dump_builder.hpp"
+#include "ulpscope/digest.hpp"
 
 /// Stands for a program with LibTorch in it: introduces itself as the capture library does, sends a
 /// few events, and ends the way its arguments say.
 ///
-///   recorded_program [EVENTS] [--kill] [--daemon] [--garbage]
+///   recorded_program [EVENTS] [--kill] [--daemon] [--garbage] [--settings] [--bytes]
 namespace {
 
 using namespace ulpscope;
@@ -34,7 +36,8 @@ bool send(ring::Producer& producer, std::span<const std::byte> messages) {
   return true;
 }
 
-std::vector<std::byte> event(test::MessageWriter& messages, std::uint64_t position) {
+/// An event that wrote one value; with `bytes` its content too, another for each position.
+std::vector<std::byte> event(test::MessageWriter& messages, std::uint64_t position, bool bytes) {
   ring::EventRow row{};
   row.position = position;
   row.parent = ring::kNone;
@@ -51,8 +54,30 @@ std::vector<std::byte> event(test::MessageWriter& messages, std::uint64_t positi
   slot.storage = position;
   slot.writer = ring::kNone;
   slot.geometry = messages.geometry(Dtype::float32, {2, 3});
+  if (bytes) {
+    const std::vector<float> content(6, static_cast<float>(position));
+    const Digest of = digest(std::as_bytes(std::span(content)));
+    messages.content(of, std::as_bytes(std::span(content)));
+    slot.digest[0] = of.high;
+    slot.digest[1] = of.low;
+    slot.flags |= slot_flag::has_content;
+  }
   messages.event(row, std::span(&slot, 1), {});
   return messages.take();
+}
+
+void print(const ring::Settings& settings) {
+  const auto lines = [](std::string text) {
+    std::replace(text.begin(), text.end(), '\n', '|');
+    return text;
+  };
+  std::cout << "level " << static_cast<int>(settings.level) << ", capture "
+            << static_cast<int>(settings.capture) << ", verify "
+            << static_cast<int>(settings.verify) << ", steps " << settings.first_step << '-'
+            << settings.last_step << ", stacks " << static_cast<int>(settings.stacks)
+            << ", modules " << lines(std::string(settings.modules.view())) << ", ops "
+            << lines(std::string(settings.ops.view())) << ", ignore "
+            << lines(std::string(settings.ignore.view())) << '\n';
 }
 
 }  // namespace
@@ -61,11 +86,17 @@ int main(int argc, char** argv) {
   std::uint64_t events = 10;
   bool kill_itself = false;
   bool garbage = false;
+  bool settings = false;
+  bool bytes = false;
   for (const std::string_view argument : std::span(argv + 1, static_cast<std::size_t>(argc - 1))) {
     if (argument == "--kill") {
       kill_itself = true;
     } else if (argument == "--garbage") {
       garbage = true;
+    } else if (argument == "--settings") {
+      settings = true;
+    } else if (argument == "--bytes") {
+      bytes = true;
     } else if (argument == "--daemon") {
       if (daemon(1, 1) != 0) return 2;
       usleep(200'000);  // the recorder sees the command end before anything is recorded
@@ -80,20 +111,23 @@ int main(int argc, char** argv) {
     std::cerr << "not recorded: " << client.refusal() << '\n';
     return 3;
   }
+  if (settings) print(client.settings());
   bool recorded = true;
   {
     ring::Producer producer = client.open_ring(true, "main");
     test::MessageWriter messages;
     messages.environment(0, "capture.verified_bytes", "123456789");
+    messages.environment(0, "env.API_TOKEN", "sk-secret");
+    messages.environment(0, "env.OMP_NUM_THREADS", "2");
     recorded = send(producer, messages.take());
     if (garbage) {
-      std::vector<std::byte> row = event(messages, 0);
+      std::vector<std::byte> row = event(messages, 0, false);
       auto* header = reinterpret_cast<ring::MessageHeader*>(row.data());
       header->kind = static_cast<ring::MessageKind>(999);
       send(producer, row);
     }
     for (std::uint64_t i = 0; i < events && recorded; ++i) {
-      recorded = send(producer, event(messages, i));
+      recorded = send(producer, event(messages, i, bytes));
     }
     if (kill_itself) raise(SIGKILL);
   }

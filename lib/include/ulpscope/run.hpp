@@ -209,6 +209,7 @@ struct RunInfo {
   std::string level;  ///< "digest", "stats", "full"
   bool complete = false;
   std::string incomplete_reason;
+  std::vector<std::string> notes;  ///< what its recording left out on purpose, a sentence each
   std::uint32_t ranks = 0;
   std::uint64_t steps = 0;
   std::uint64_t events = 0;

@@ -26,4 +26,9 @@ TEST_SUITE("nearest") {
     const std::vector<std::string> words{"ab"};
     CHECK(nearest("ba", words) == "ab");
   }
+
+  TEST_CASE("of words that begin alike the one with fewer letters to add is meant") {
+    const std::vector<std::string> words{"thread-rng", "threads"};
+    CHECK(nearest("thread", words) == "threads");
+  }
 }

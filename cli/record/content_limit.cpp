@@ -1,0 +1,86 @@
+#include "cli/record/content_limit.hpp"
+
+#include <cstring>
+
+#include "cli/record/dump_directory.hpp"
+#include "cli/record/messages.hpp"
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+/// Closer to the limit than this part of it the rest is not worth looking at the directory again.
+constexpr std::uint64_t kLeastPart = 128;
+
+void append(std::vector<std::byte>& to, std::span<const std::byte> bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+}  // namespace
+
+bool ContentBudget::take(std::uint64_t bytes) {
+  if (limit_ == 0) return true;
+  if (used_up_) return false;
+  const auto fits = [&] { return known_ + taken_ <= limit_ && bytes <= limit_ - known_ - taken_; };
+  if (!fits()) {
+    const std::uint64_t before = known_ + taken_;
+    known_ = bytes_on_disk(directory_);
+    taken_ = in_flight_;
+    const std::uint64_t now = known_ + taken_;
+    const bool hardly_moved = before > now && before - now < limit_ / kLeastPart;
+    used_up_ = !fits() || hardly_moved;
+    if (used_up_) return false;
+  }
+  taken_ += bytes;
+  in_flight_ += bytes;
+  return true;
+}
+
+bool LimitedContents::keep_content(std::uint32_t lane, std::span<const std::byte> message) {
+  const auto row = read_row<ring::ContentMessage>(message);
+  if (!row) return true;  // whoever stores it refuses it
+  const Digest digest{row->digest[0], row->digest[1]};
+  if (row->offset == 0) {
+    keeping_[lane] = stored_.contains(digest) || budget_.take(row->total);
+    if (keeping_[lane]) stored_.insert(digest);
+  }
+  left_out_ = left_out_ || !keeping_[lane];
+  return keeping_[lane];
+}
+
+/// The event, its slots without has_content where their content was left out.
+void LimitedContents::append_event(std::span<const std::byte> message) {
+  const std::size_t begin = copy_.size();
+  append(copy_, message);
+  const auto event = read_row<ring::EventRow>(message);
+  if (!event || event->slots > (message.size() - sizeof *event) / sizeof(ring::SlotRow)) return;
+  for (std::size_t i = 0; i < event->slots; ++i) {
+    std::byte* place = copy_.data() + begin + sizeof *event + i * sizeof(ring::SlotRow);
+    ring::SlotRow slot;
+    std::memcpy(&slot, place, sizeof slot);
+    if (stored_.contains({slot.digest[0], slot.digest[1]})) continue;
+    slot.flags &= ~slot_flag::has_content;
+    std::memcpy(place, &slot, sizeof slot);
+  }
+}
+
+std::span<const std::byte> LimitedContents::apply(std::uint32_t lane,
+                                                  std::span<const std::byte> messages) {
+  if (budget_.limit() == 0) return messages;
+  copy_.clear();
+  std::size_t at = 0;
+  for_each_message(messages, [&](const ring::MessageHeader& header, auto message) {
+    at += message.size();
+    if (header.kind == ring::MessageKind::content) {
+      if (keep_content(lane, message)) append(copy_, message);
+    } else if (header.kind == ring::MessageKind::event && left_out_) {
+      append_event(message);
+    } else {
+      append(copy_, message);
+    }
+  });
+  append(copy_, messages.subspan(at));
+  return copy_;
+}
+
+}  // namespace ulpscope::cli

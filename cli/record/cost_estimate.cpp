@@ -1,0 +1,53 @@
+#include "cli/record/cost_estimate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "cli/record/dump_directory.hpp"
+#include "cli/term/numbers.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+constexpr std::uint64_t kExampleSteps = 100;
+
+}  // namespace
+
+std::string in_words(const StepCost& cost) {
+  std::string text = fmt::format("a step takes about {}", byte_size(cost.bytes));
+  if (cost.limit != 0 && cost.bytes != 0) {
+    return fmt::format("{}: --max-bytes ends the bytes of values after {}", text,
+                       counted(cost.limit / cost.bytes, "step"));
+  }
+  const std::uint64_t steps = cost.wanted == 0 ? kExampleSteps : cost.wanted;
+  const auto all =
+      static_cast<std::uint64_t>(static_cast<double>(cost.bytes) * static_cast<double>(steps));
+  text += cost.wanted == 0 ? fmt::format(", {} of them {}", steps, byte_size(all))
+                           : fmt::format(", the {} of --steps {}", grouped(steps), byte_size(all));
+  text += fmt::format("; the disk has {} free", byte_size(cost.disk_free));
+  if (all > cost.disk_free) {
+    text += fmt::format(", enough for {}", counted(cost.disk_free / cost.bytes, "step"));
+    text += " (--steps or --max-bytes bound it)";
+  }
+  return text;
+}
+
+std::optional<StepCost> CostEstimate::look(std::uint64_t steps) {
+  if (done_ || steps == 0) return std::nullopt;
+  if (steps == 1) {
+    if (!setup_bytes_) setup_bytes_ = bytes_on_disk(directory_);
+    return std::nullopt;
+  }
+  done_ = true;
+  const std::uint64_t bytes = bytes_on_disk(directory_);
+  const std::uint64_t setup = std::min(bytes, setup_bytes_.value_or(0));
+  StepCost cost{(bytes - setup) / steps, 0, wanted_, limit_};
+  std::error_code error;
+  const auto space = std::filesystem::space(directory_, error);
+  if (!error) cost.disk_free = space.available;
+  return cost;
+}
+
+}  // namespace ulpscope::cli

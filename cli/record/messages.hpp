@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "ring/message.hpp"
+
+namespace ulpscope::cli {
+
+/// Calls `use` with the header and the bytes of each whole message; what does not add up ends it.
+template <class Use>
+void for_each_message(std::span<const std::byte> messages, Use&& use) {
+  while (messages.size() >= sizeof(ring::MessageHeader)) {
+    ring::MessageHeader header;
+    std::memcpy(&header, messages.data(), sizeof header);
+    if (header.size < sizeof header || header.size > messages.size()) return;
+    use(header, messages.first(header.size));
+    messages = messages.subspan(header.size);
+  }
+}
+
+/// The fixed row of a message; empty where it is too short for one.
+template <class Row>
+[[nodiscard]] std::optional<Row> read_row(std::span<const std::byte> message) {
+  if (message.size() < sizeof(Row)) return std::nullopt;
+  Row row;
+  std::memcpy(&row, message.data(), sizeof(Row));
+  return row;
+}
+
+/// A message's fixed row and the text behind it; empty where it is too short for what it says.
+template <class Row>
+struct RowAndText {
+  Row row;
+  std::string_view text;
+};
+
+template <class Row>
+[[nodiscard]] std::optional<RowAndText<Row>> read_text(std::span<const std::byte> message) {
+  const auto row = read_row<Row>(message);
+  if (!row || row->length > message.size() - sizeof(Row)) return std::nullopt;
+  return RowAndText<Row>{
+      *row, {reinterpret_cast<const char*>(message.data()) + sizeof(Row), row->length}};
+}
+
+}  // namespace ulpscope::cli

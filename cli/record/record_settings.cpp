@@ -1,0 +1,107 @@
+#include "cli/record/record_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "cli/option_values.hpp"
+#include "ring/layout.hpp"
+#include "ulpscope/error.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+constexpr std::uint64_t kEnd = ~std::uint64_t{0};
+
+std::optional<std::uint64_t> step(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || rest != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+void set_steps(ring::Settings& settings, const std::string& source, const std::string& value) {
+  if (value == "setup") {
+    settings.first_step = 1;
+    settings.last_step = 0;
+    return;
+  }
+  const std::string_view text = value;
+  const std::size_t dash = text.find('-');
+  const auto first = step(text.substr(0, dash));
+  const std::string_view end = dash == text.npos ? text : text.substr(dash + 1);
+  const auto last = end.empty() && dash != text.npos ? kEnd : step(end);
+  if (!first || !last) {
+    throw Error(ErrorCode::usage, fmt::format("{} takes steps, not '{}'", source, value),
+                "write 0-19, 5, 5- or setup");
+  }
+  if (*last < *first) {
+    throw Error(ErrorCode::usage, fmt::format("{} {} ends before it begins", source, value),
+                "write the smaller step first: 0-19");
+  }
+  settings.first_step = *first;
+  settings.last_step = *last;
+}
+
+std::uint64_t step_count(const ring::Settings& settings) {
+  if (settings.last_step == kEnd || settings.last_step < settings.first_step) return 0;
+  return settings.last_step - settings.first_step + 1;
+}
+
+std::string glob(const std::string& source, const std::string& value) {
+  if (value.empty() || value.find('\n') != std::string::npos) {
+    throw Error(ErrorCode::usage, fmt::format("{} takes a glob on one line", source),
+                fmt::format("give it as {} 'layer1.*'", source));
+  }
+  return value;
+}
+
+void add_glob(ring::Text<512>& list, const std::string& source, const std::string& value) {
+  const std::string lines = list.view().empty()
+                                ? glob(source, value)
+                                : fmt::format("{}\n{}", list.view(), glob(source, value));
+  if (!list.fits(lines)) {
+    throw Error(ErrorCode::usage, fmt::format("the globs of {} are longer than 511 bytes", source),
+                "use fewer and shorter ones, with * for what differs");
+  }
+  list.set(lines);
+}
+
+std::uint64_t ring_bytes(const std::string& source, const std::string& value) {
+  const std::uint64_t bytes = size_in_bytes(source, value);
+  if (bytes < ring::kSmallestRing || bytes > ring::kLargestRing) {
+    throw Error(ErrorCode::usage, fmt::format("{} is between 64K and 1G, not {}", source, value),
+                "without it the size follows from the level");
+  }
+  return bytes;
+}
+
+std::uint64_t max_bytes(const std::string& source, const std::string& value) {
+  const std::uint64_t bytes = size_in_bytes(source, value);
+  if (bytes == 0) {
+    throw Error(ErrorCode::usage, fmt::format("{} must be more than 0", source),
+                "--level digest keeps no bytes at all");
+  }
+  return bytes;
+}
+
+void refuse_contradictions(const RecordOptions& options) {
+  const ring::Settings& settings = options.settings;
+  const bool layers = settings.capture == ring::CaptureScope::layers;
+  if (layers && !settings.ops.view().empty()) {
+    throw Error(ErrorCode::usage,
+                "--capture layers records no ops, so --ops cannot choose among them",
+                "leave out one of the two, or choose modules with --modules");
+  }
+  if (options.max_bytes != 0 && settings.level != ring::Level::full) {
+    throw Error(ErrorCode::usage,
+                "--max-bytes bounds the bytes of values, which only --level full keeps",
+                "add --level full, or leave out --max-bytes");
+  }
+}
+
+}  // namespace ulpscope::cli

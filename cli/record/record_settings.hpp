@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/record/session.hpp"
+#include "ring/settings.hpp"
+
+/// The values of `record`'s options. All throw Error with ErrorCode::usage that names `source`.
+namespace ulpscope::cli {
+
+/// Sets which steps are recorded: "0-19", "5", "5-" (from there to the end), "setup" (what comes
+/// before the first step). A range that begins at 0 includes setup.
+void set_steps(ring::Settings& settings, const std::string& source, const std::string& value);
+
+/// How many steps that is; 0 where there is no end.
+[[nodiscard]] std::uint64_t step_count(const ring::Settings& settings);
+
+/// A glob that can match something.
+[[nodiscard]] std::string glob(const std::string& source, const std::string& value);
+
+/// Adds a line to a list of globs.
+void add_glob(ring::Text<512>& list, const std::string& source, const std::string& value);
+
+[[nodiscard]] std::uint64_t ring_bytes(const std::string& source, const std::string& value);
+[[nodiscard]] std::uint64_t max_bytes(const std::string& source, const std::string& value);
+
+/// Options that are right alone and not together.
+void refuse_contradictions(const RecordOptions& options);
+
+}  // namespace ulpscope::cli
