@@ -1,5 +1,6 @@
 #include "capture/op_observer.hpp"
 
+#include <ATen/SequenceNumber.h>
 #include <ATen/record_function.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
@@ -238,6 +239,7 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
     read_arguments(thread, frame, inputs);
   }
   frame.first_storage = storages().next_id();
+  frame.first_node = at::sequence_number::peek();
   thread.frames.push_back(std::move(frame));
   if (info.kind == EventKind::node)
     if (const auto node = torch::autograd::get_current_node())
@@ -251,6 +253,11 @@ void write_arguments_back(Thread& thread, const Frame& frame) {
     const auto impl = argument.tensor.lock();
     if (!impl) continue;
     const at::Tensor tensor{impl};
+    // Whether an op writes what its schema does not say depends on its other arguments.
+    const auto& arguments = frame.info->arguments;
+    const bool undeclared =
+        argument.index < arguments.size() && arguments[argument.index].undeclared;
+    if (undeclared && is_as_known(thread, tensor)) continue;
     const Place place{Role::mutated, argument.index, argument.element};
     thread.slots.push_back(see_written(thread, tensor, place, writer, frame.info->wrapper).row);
   }
@@ -281,7 +288,12 @@ ring::SlotRow see_result(Thread& thread, const Frame& frame, const at::Tensor& t
 
 void link_node(Thread& thread, const Frame& frame, const at::Tensor& tensor) {
   if (!tensor.defined() || !tensor.requires_grad() || tensor.is_inference()) return;
-  if (auto* node = torch::autograd::impl::grad_fn_unsafe(tensor))
+  auto* node = torch::autograd::impl::grad_fn_unsafe(tensor);
+  // An op may hand on a tensor whose node an autograd function of the program's own has made.
+  const bool made_here = node != nullptr &&
+                         node->thread_id() == at::RecordFunction::currentThreadId() &&
+                         node->sequence_nr() >= frame.first_node;
+  if (made_here)
     forward_links().add(node->thread_id(), node->sequence_nr(),
                         {frame.position, thread.lane(), frame.module});
 }

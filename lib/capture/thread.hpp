@@ -59,6 +59,7 @@ struct Frame {
   std::uint64_t object = 0;
   std::uint64_t epoch = 0;
   std::uint64_t first_storage = 0;  ///< storages with this id or more were made inside
+  std::uint64_t first_node = 0;     ///< autograd nodes with this number or more were made inside
   RngFingerprint rng_before;
   std::uint32_t forward_lane = 0;
   std::uint32_t module = 0;

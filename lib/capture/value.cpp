@@ -148,8 +148,10 @@ void tell(const Region& region, ring::SlotRow& row) {
   }
 }
 
-/// Sparse tensors are their parts; other layouts and devices cannot be read here.
-void see_parts(Thread& thread, const at::Tensor& tensor, ring::SlotRow& row) {
+/// Sparse tensors are their parts, and their memory is that of their values; other layouts and
+/// devices cannot be read here.
+void see_parts(Thread& thread, const at::Tensor& tensor, Seen& seen) {
+  ring::SlotRow& row = seen.row;
   if (tensor.layout() != c10::kSparse || tensor.device().type() != at::kCPU) {
     row.flags |= slot_flag::opaque | slot_flag::no_digest;
     return;
@@ -168,6 +170,7 @@ void see_parts(Thread& thread, const at::Tensor& tensor, ring::SlotRow& row) {
   row.digest[0] = digest.high;
   row.digest[1] = digest.low;
   std::lock_guard guard(storages());
+  identify(thread, storages().at(*parts->values().storage().unsafeGetStorageImpl()), seen);
   row.value = storages().next_value();
 }
 
@@ -198,7 +201,7 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
   ring::SlotRow& row = seen.row;
   if (!tensor.defined()) return seen;
   if (!is_readable(tensor)) {
-    see_parts(thread, tensor, row);
+    see_parts(thread, tensor, seen);
     return seen;
   }
   const Content content = content_of(tensor);
@@ -285,7 +288,7 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   ring::SlotRow& row = seen.row;
   if (!tensor.defined()) return seen;
   if (!is_readable(tensor)) {
-    see_parts(thread, tensor, row);
+    see_parts(thread, tensor, seen);
     return seen;
   }
   const Content content = content_of(tensor);
@@ -328,6 +331,16 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   tell(fresh, row);
   send_content(thread, tensor, content, found, row);
   return seen;
+}
+
+bool is_as_known(Thread& thread, const at::Tensor& tensor) {
+  if (!tensor.defined() || !is_readable(tensor)) return false;
+  const Content content = content_of(tensor);
+  const Digest found = with_quantiser(tensor, digest_of(thread, content));
+  const std::lock_guard guard(storages());
+  Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
+  const Region* region = storage.regions.find(content.key);
+  return region != nullptr && region->digest == found;
 }
 
 Seen see_unfilled(Thread& thread, const at::Tensor& tensor, Place place, Writer writer) {

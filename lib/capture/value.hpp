@@ -38,6 +38,9 @@ struct Seen {
 [[nodiscard]] Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer writer,
                                bool already_written);
 
+/// Whether the content is what was last known of it: an op that could have written it has not.
+[[nodiscard]] bool is_as_known(Thread& thread, const at::Tensor& tensor);
+
 /// A tensor made by an op that does not fill it.
 [[nodiscard]] Seen see_unfilled(Thread& thread, const at::Tensor& tensor, Place place,
                                 Writer writer);

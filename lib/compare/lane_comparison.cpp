@@ -262,10 +262,13 @@ void LaneComparison::enter_stretch(const Scene& scene) {
   KeyHash key;
   for (const Side side : kSides)
     for (const std::string& op : on(ops.ops, side)) key.add(op);
+  // An optimizer does the same for every parameter.
+  const bool in_optimizer = event.flags & event_flag::in_optimizer;
   const std::size_t records = state_.book.records().size();
   alone_source_ = enter_alone(
       state_, scene, ops.first, in_reference ? std::optional(event.position) : last_position_,
-      {key.value(), true}, [&](Record& record) {
+      {.key = key.value(), .once_per_step = !in_optimizer, .any_place = in_optimizer},
+      [&](Record& record) {
         record.finding.diverges = false;
         for (const Side side : kSides)
           if (!on(ops.ops, side).empty())

@@ -14,6 +14,12 @@
 namespace ulpscope::comparison {
 namespace {
 
+/// Makes no values itself.
+[[nodiscard]] bool tells_of_values(const Event& event) {
+  return event.kind == EventKind::module_output || event.kind == EventKind::module_gradient ||
+         event.kind == EventKind::parameters;
+}
+
 [[nodiscard]] std::uint32_t flags_of(const Slot* slot) noexcept { return slot ? slot->flags : 0; }
 
 [[nodiscard]] bool either(const SlotPair& slot, std::uint32_t flag) noexcept {
@@ -119,6 +125,7 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
   judge_rng();
   judge_inputs();
   if (!rng_differs_ && !inputs_differ_) judge_arguments();
+  if (tells_of_values(event(Side::reference))) judge_told_values();
   if (!source_) judge_outputs();
   if (!source_) judge_inside();
   for (const ArgumentReport& result : arguments_.results)
@@ -157,6 +164,14 @@ Judgement OpJudge::judge_boundary(const Scene& scene, EventPair at) {
   enter_each_kind(fresh);
   count_event();
   return judgement_;
+}
+
+/// Values that crossed a module's boundary were made by ops before, where ops are recorded.
+void OpJudge::judge_told_values() {
+  for (const SlotPair& slot : slots_) {
+    if (slot.role() == Role::input || !is_difference(slot.match)) continue;
+    if (const auto source = known_difference(slot)) propagated(*source);
+  }
 }
 
 void OpJudge::compare_inside() {
@@ -253,7 +268,15 @@ void OpJudge::judge_rng() {
                                          stream.last_common_draw);
       });
   stream.shifted = true;
+  if (draws_integers(a)) state_.drawn_order = stream.source;
   found(stream.source);
+}
+
+/// Such as the order of samples.
+bool OpJudge::draws_integers(const Event& seeded) {
+  return std::any_of(seeded.slots.begin(), seeded.slots.end(), [](const Slot& slot) {
+    return slot.role != Role::input && slot.geometry && slot.geometry->dtype == Dtype::int64;
+  });
 }
 
 /// Several threads of the role draw from the default generator.
@@ -339,6 +362,7 @@ FindingKind OpJudge::kind_of_fresh(const SlotPair& slot) const {
 }
 
 void OpJudge::enter_fresh(FindingKind kind, const std::vector<const SlotPair*>& fresh) {
+  if (kind == FindingKind::data && numbers_source_) return propagated(*numbers_source_);
   const Source source = enter_finding(state_, kind, scene_, at_, at_,
                                       {.key = slots_key(fresh), .once_per_step = !in_data_code()},
                                       [&](Record& record) {
@@ -454,10 +478,10 @@ void OpJudge::judge_arguments() {
   }
   if (reports.empty()) return;
   const bool from_host =
-      follows_numbers_ || (unknown && state_.numbers.any()) ||
+      numbers_source_ || (unknown && state_.numbers.any()) ||
       std::all_of(reports.begin(), reports.end(),
                   [&](const ArgumentReport& argument) { return derived(argument); });
-  if (from_host) return propagated(state_.numbers.source());
+  if (from_host) return propagated(numbers_source_.value_or(state_.numbers.source()));
 
   // One setting of an optimizer is an argument of an op for every parameter.
   const bool in_optimizer = event(Side::reference).flags & event_flag::in_optimizer;

@@ -37,8 +37,9 @@ class OpJudge {
   /// what parted is one of the ops.
   [[nodiscard]] Judgement judge_boundary(const Scene& scene, EventPair at);
 
-  /// Whether the program computes the arguments of what follows from numbers that differ already.
-  void follow_numbers(bool follow) noexcept { follows_numbers_ = follow; }
+  /// The program acts on numbers that differ already, because of `source`: the arguments of what
+  /// follows, and the data that it is given, are chosen by them. Empty: no longer.
+  void follow_numbers(std::optional<Source> source) noexcept { numbers_source_ = source; }
 
   /// An op that only `side` has: what it writes differs from now on, because of `source`.
   void write_alone(const Scene& scene, Side side, std::uint32_t event, const Source& source);
@@ -51,6 +52,7 @@ class OpJudge {
   void shift_streams();
   void judge_inputs();
   void judge_arguments();
+  void judge_told_values();
   void judge_outputs();
   void judge_inside();
   void note_placement();
@@ -65,6 +67,7 @@ class OpJudge {
   [[nodiscard]] bool in_data_code() const;
   [[nodiscard]] bool derived(const ArgumentReport& argument) const;
   [[nodiscard]] bool shares_generator(const Event& seeded) const;
+  [[nodiscard]] static bool draws_integers(const Event& seeded);
   [[nodiscard]] bool was_changed(Side side, const Slot& slot) const;
   [[nodiscard]] FindingKind kind_of_fresh(const SlotPair& slot) const;
   void enter_each_kind(const std::vector<const SlotPair*>& fresh);
@@ -81,7 +84,7 @@ class OpJudge {
   std::optional<Source> source_;  ///< why what is left here differs
   bool inputs_differ_ = false;
   bool rng_differs_ = false;
-  bool follows_numbers_ = false;
+  std::optional<Source> numbers_source_;
   std::vector<const Event*> uneven_draws_;  ///< drew from equal states, but not as much
   std::vector<SlotPair> slots_;
   std::vector<SlotPair> inner_slots_;

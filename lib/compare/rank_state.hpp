@@ -96,6 +96,7 @@ struct RankState {
   Both<TaintTable> taint;
   RngTracker rng;
   HostNumbers numbers;
+  std::optional<Source> drawn_order;  ///< why the program draws other integers: an order of samples
   History history;
   std::vector<std::string> layout_noted;  ///< ops whose other layout is already a finding
   bool device_noted = false;

@@ -146,7 +146,15 @@ void WorkerPool::cancel(JobId a, JobId b) {
     ++totals.ops.reference;
     ++totals.ops.candidate;
     ++totals.aligned_ops;
-    for (const Slot& slot : op.outer().slots) totals.values += holds_digest(slot) ? 1 : 0;
+    for (const Slot& slot : op.outer().slots) {
+      if (!holds_digest(slot)) continue;
+      ++totals.values;
+      if (slot.role != Role::input) continue;
+      ++totals.reads.reference;
+      ++totals.reads.candidate;
+      totals.verified.reference += slot.flags & slot_flag::verified ? 1 : 0;
+      totals.verified.candidate += slot.flags & slot_flag::verified ? 1 : 0;
+    }
   }
   forget(a);
   forget(b);
@@ -209,7 +217,7 @@ void WorkerPool::compare(JobId reference, JobId candidate) {
   };
   std::size_t i = 0;
   std::size_t j = 0;
-  std::optional<Source> numbers;  // why numbers that the threads act on differ
+  std::optional<Source> numbers = state_.drawn_order;  // why what the threads act on differs
   const auto alone = [&](std::size_t i_end, std::size_t j_end) {
     while (i < i_end) stand_alone(a, a.ops[i++], numbers ? &*numbers : nullptr);
     while (j < j_end) stand_alone(b, b.ops[j++], numbers ? &*numbers : nullptr);
@@ -221,11 +229,11 @@ void WorkerPool::compare(JobId reference, JobId candidate) {
     ++state_.totals.ops.reference;
     ++state_.totals.ops.candidate;
     ++state_.totals.aligned_ops;
-    judge_.follow_numbers(numbers.has_value());
+    judge_.follow_numbers(numbers);
     if (judge_.judge(scene(&a, &one, &b, &other), {one.event, other.event}).numbers_differ)
       numbers = state_.numbers.source();
   }
-  judge_.follow_numbers(false);
+  judge_.follow_numbers({});
   alone(a.ops.size(), b.ops.size());
   forget(reference);
   forget(candidate);

@@ -18,6 +18,7 @@ bool is_backward(const TimelineEvent& event) {
 }
 
 bool is_quiet(const TimelineEvent& event) {
+  if (event.kind == EventKind::parameters) return false;
   return !has(event, event_flag::grad_mode) || has(event, event_flag::inference_mode);
 }
 

@@ -391,6 +391,8 @@ class RunBuilder {
   }
 
   EventBuilder op(std::string_view name) { return begin(EventKind::op, name); }
+  /// An event that is no op.
+  EventBuilder event(EventKind kind, std::string_view name) { return begin(kind, name); }
   /// An op that calls others: `body` gets it while it is open and gives the tensor that it returns.
   Tensor composite(std::string_view name, const std::function<Tensor(EventBuilder&)>& body) {
     EventBuilder event = begin(EventKind::op, name);

@@ -90,6 +90,33 @@ std::optional<Cause> buffer_update(const Case& of) {
   return cause;
 }
 
+std::optional<Cause> resume(const Case& of) {
+  if (!diverging_sequence(of) || of.finding().phase != Phase::optimizer) return std::nullopt;
+  for (const Side side : kSides) {
+    const Side other = side == Side::reference ? Side::candidate : Side::reference;
+    const auto& ops = on(of.evidence().alone, side);
+    const auto& others = on(of.evidence().alone, other);
+    const auto makes = [&](std::string_view op) {
+      return !ops.empty() && std::all_of(ops.begin(), ops.end(), [&](const auto& one) {
+        return one == op || one == "aten::detach";
+      });
+    };
+    // Adam and its kin begin with zeros; a momentum begins as a copy of the gradient.
+    const bool zeros = makes("aten::zeros_like") && others.empty();
+    const bool copies = makes("aten::clone") && !others.empty();
+    if (!zeros && !copies) continue;
+    Cause cause = of.cause("resume", Confidence::likely);
+    cause.evidence = {
+        fmt::format("only the {} makes the optimizer's state anew ({}), the {} has one already",
+                    name(side), listed(ops), name(other))};
+    if (zeros && ops.size() == 1)
+      cause.against = {"another option of the optimizer may need that state too"};
+    cause.attempt = {"save and load the optimizer together with the model"};
+    return cause;
+  }
+  return std::nullopt;
+}
+
 std::optional<Cause> structure(const Case& of) {
   if (!diverging_sequence(of)) return std::nullopt;
   Cause cause = of.cause("structure", Confidence::likely);

@@ -8,37 +8,14 @@ namespace ulpscope::comparison::causes {
 namespace {
 
 /// In the order in which equally certain causes are named.
-constexpr std::array<Rule, 31> kRules{epoch,
-                                      uninitialised,
-                                      external_write,
-                                      alias,
-                                      init,
-                                      weights,
-                                      thread_rng,
-                                      rng_seed,
-                                      rng_shift,
-                                      rng_device,
-                                      data_order,
-                                      data_content,
-                                      mode,
-                                      argument,
-                                      buffer_update,
-                                      dtype,
-                                      batch_size,
-                                      structure,
-                                      nan,
-                                      backend,
-                                      tf32,
-                                      flush_denormal,
-                                      threads,
-                                      isa,
-                                      layout,
-                                      library,
-                                      algorithm,
-                                      atomic,
-                                      alignment,
-                                      scale,
-                                      harmless_rewrite};
+constexpr std::array<Rule, 32> kRules{epoch,      uninitialised, external_write, alias,
+                                      init,       weights,       thread_rng,     rng_seed,
+                                      rng_shift,  rng_device,    data_order,     data_content,
+                                      mode,       argument,      buffer_update,  dtype,
+                                      batch_size, resume,        structure,      nan,
+                                      backend,    tf32,          flush_denormal, threads,
+                                      isa,        layout,        library,        algorithm,
+                                      atomic,     alignment,     scale,          harmless_rewrite};
 
 }  // namespace
 

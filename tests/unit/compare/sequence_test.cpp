@@ -56,6 +56,45 @@ TEST_SUITE("sequence") {
     CHECK(first_cause(report) == "mode");
   }
 
+  TEST_CASE("an optimizer's state that only one run makes is told once, as resume") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::optimizer);
+      for (const std::string name : {"a", "b", "c"}) {
+        const Tensor gradient = run.data(labelled("gradient of " + name));
+        const Tensor weight = run.parameter(name, labelled(name));
+        Tensor mean = run.data(labelled("mean of " + name));
+        run.module(name, [&] {
+          if (changed) {
+            mean = run.op("aten::zeros_like").out(labelled("zeros"));
+            run.op("aten::zeros_like").out(labelled("zeros"));
+          }
+          const std::string state = changed ? "new" : "old";
+          run.op("aten::add_")
+              .in(mean)
+              .in(gradient)
+              .writes(mean, labelled(state + " mean of " + name));
+          run.op("aten::addcdiv_").in(mean).writes(weight, labelled(state + name));
+        });
+      }
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.findings[0].op == "aten::zeros_like");
+    CHECK(first_cause(report) == "resume");
+  }
+
+  TEST_CASE("a value told at a module's boundary belongs to the op that made it") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor y = run.op("aten::mm").in(x).out(labelled(changed ? "b" : "a"));
+      run.event(EventKind::module_output, "Linear::output").returns(y);
+      run.event(EventKind::module_gradient, "Linear::gradient").returns(y);
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::mm");
+    CHECK(report.propagated.events == 2);
+  }
+
   TEST_CASE("replaced ops are one finding, harmless where the values agree") {
     const auto program = [](const std::string& other) {
       return [other](RunBuilder& run, bool changed) {

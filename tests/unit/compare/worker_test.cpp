@@ -138,6 +138,24 @@ TEST_SUITE("workers") {
     for (const Finding& finding : report.findings) CHECK(finding.op == "aten::batch_norm");
   }
 
+  TEST_CASE("workers that load other samples follow the order that was drawn") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const std::string sample = changed ? "another sample" : "a sample";
+      run.seed(changed ? 8 : 7);
+      run.op("aten::randperm").draws(1).out(labelled(sample).as(Dtype::int64));
+      run.lane(LaneRole::thread, 0).step(0).phase(Phase::data);
+      run.op("aten::scalar_tensor").arg("s", changed ? 1 : 0).out(labelled("label of " + sample));
+      const Tensor loaded =
+          run.op("aten::div").in(run.data(labelled(sample))).out(labelled("scaled " + sample));
+      run.lane(LaneRole::main, 0).phase(Phase::forward);
+      run.op("aten::mm").in(loaded).out(labelled("y of " + sample));
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.findings[0].kind == FindingKind::rng);
+    CHECK(report.findings[0].op == "aten::randperm");
+    CHECK(first_cause(report) == "rng-seed");
+  }
+
   TEST_CASE("memory that a thread only handed out is no finding") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

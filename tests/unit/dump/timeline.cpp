@@ -20,6 +20,7 @@ constexpr std::uint32_t kGrad = event_flag::grad_mode;
 ///   backward: inside the engine; clip, eval: ops without grad mode, eval with a root
 ///   infer, infer2: modules of a root's forward without grad mode; peek: views of its parameters
 ///   zero: zero_grad; opt, opt2: an optimizer's step; step: the program called step()
+///   parameters: a look at a root's parameters, taken without grad mode
 ///   function: an op without grad mode; trains: an op that trains on what the last of them made
 ///   update, updateG: ops that write a parameter of a root without grad mode; root: the root
 ///   module's event
@@ -36,6 +37,7 @@ TimelineEvent event(const std::string& word) {
   if (word == "eval") event.root = 1;
   if (word == "infer" || word == "infer2") event.flags = 0, event.root = 1, event.module = 5;
   if (word == "infer2") event.module = 6;
+  if (word == "parameters") event.flags = 0, event.root = 1, event.kind = EventKind::parameters;
   if (word == "peek") event.root = 1, event.module = 5;
   if (word == "peek") event.flags = event_flag::module_from_parameter | event_flag::view;
   if (word == "update") event.writes_parameter = true, event.root = 1, event.module = 5;
@@ -182,6 +184,11 @@ TEST_SUITE("timeline") {
 
   TEST_CASE("metrics without grad mode are eval, the loss around them forward") {
     CHECK(places({"forward", "eval", "loss", "backward", "opt"}) == "0f 0e 0f 0b 0o");
+  }
+
+  TEST_CASE("a look at the parameters belongs to what goes on") {
+    CHECK(places({"parameters", "forward", "parameters", "loss", "backward", "opt",
+                  "parameters"}) == "-s 0f 0f 0f 0b 0o 0d");
   }
 
   TEST_CASE(
