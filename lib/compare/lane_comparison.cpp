@@ -39,7 +39,11 @@ namespace {
 }  // namespace
 
 LaneComparison::LaneComparison(RankState& state, const Both<std::optional<Lane>>& lanes, Join join)
-    : state_(state), walk_(state.runs, state.ranks, lanes), judge_(state), join_(std::move(join)) {}
+    : state_(state),
+      walk_(state.runs, state.ranks, lanes),
+      judge_(state),
+      boundaries_(state),
+      join_(std::move(join)) {}
 
 void LaneComparison::begin_step(std::int64_t step, std::int64_t candidate_step, ForwardId forward) {
   const std::uint64_t given_up = walk_.given_up();
@@ -48,6 +52,7 @@ void LaneComparison::begin_step(std::int64_t step, std::int64_t candidate_step, 
 }
 
 void LaneComparison::end_step() {
+  boundaries_.end_step();
   watch_.end_step();
   passed_.clear();
   wanted_.clear();
@@ -118,14 +123,17 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
     totals.coverage.aligned += 1;
     return;
   }
-  const bool boundary = !op && holds_ops(*scene.windows.reference, at.reference);
+  const bool scope = !op && holds_ops(*scene.windows.reference, at.reference);
   if (!op && reference.slots.empty() && candidate.slots.empty()) {
     ++totals.coverage.aligned;
     watch_.passed(state_.book, false, is_anchor(reference), false, 0);
     return;
   }
   const std::size_t records = state_.book.records().size();
-  const Judgement judgement = boundary ? judge_.judge_boundary(scene, at) : judge_.judge(scene, at);
+  const Judgement judgement = is_boundary(reference.kind) ? boundaries_.judge(scene, at)
+                              : scope                     ? judge_.judge_scope(scene, at)
+                                                          : judge_.judge(scene, at);
+  if (op) boundaries_.op_passed();
   watch_.passed(state_.book, op, is_anchor(reference), judgement.differs, judgement.compared);
   if (!op) return;
   const std::uint64_t occurrence = state_.history.occurrence(identity(reference), scene.step);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compare/boundary_judge.hpp"
 #include "compare/lane_walk.hpp"
 #include "compare/op_judge.hpp"
 #include "compare/rank_state.hpp"
@@ -77,6 +78,7 @@ class LaneComparison {
   RankState& state_;
   LaneWalk walk_;
   OpJudge judge_;
+  BoundaryJudge boundaries_;
   SequenceWatch watch_;
   Join join_;
   bool busy_ = false;
