@@ -86,6 +86,7 @@ TEST_SUITE("boundaries") {
       CAPTURE(read);
       const Report report = report_of([&](RunBuilder& run, bool changed) {
         run.step(0).phase(Phase::forward);
+        run.op("aten::sin").in(run.data(labelled("x"))).out(labelled("s"));
         const Tensor y = run.data(labelled(changed ? "b" : "a"));
         run.call("custom", [&](EventBuilder& custom) { custom.returns(y, slot_flag::unproduced); });
         if (read) run.op("aten::relu").in(y).out(labelled(changed ? "d" : "c"));
