@@ -42,6 +42,7 @@ struct Evidence {
   std::string last_common_draw;     ///< the last op that drew from equal states, in words
   bool seeded_lanes_share = false;  ///< several threads draw from one generator
 
+  bool layers_only = false;  ///< ops were not recorded
   Both<std::uint16_t> threads;
   Both<std::uint32_t> event_flags;      ///< event_flag
   bool inside_differs = false;          ///< the op called other ops, or with other shapes

@@ -61,6 +61,7 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
                             record.order_event = where.order_event;
                             record.lane_order = lane_order(*scene.lanes.reference, event);
                             add_common_evidence(record, scene, at);
+                            record.evidence.layers_only = state.only_layers;
                             fill(record);
                             return record;
                           });

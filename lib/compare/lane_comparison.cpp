@@ -39,7 +39,12 @@ namespace {
 }  // namespace
 
 LaneComparison::LaneComparison(RankState& state, const Both<std::optional<Lane>>& lanes, Join join)
-    : state_(state), walk_(state.runs, state.ranks, lanes), judge_(state), join_(std::move(join)) {}
+    : state_(state),
+      walk_(state.runs, state.ranks, lanes, state.only_layers),
+      judge_(state),
+      boundaries_(state),
+      layers_(state),
+      join_(std::move(join)) {}
 
 void LaneComparison::begin_step(std::int64_t step, std::int64_t candidate_step, ForwardId forward) {
   const std::uint64_t given_up = walk_.given_up();
@@ -48,6 +53,7 @@ void LaneComparison::begin_step(std::int64_t step, std::int64_t candidate_step, 
 }
 
 void LaneComparison::end_step() {
+  boundaries_.end_step();
   watch_.end_step();
   passed_.clear();
   wanted_.clear();
@@ -103,12 +109,34 @@ bool LaneComparison::ignored(const Event& event) const {
                      });
 }
 
+/// What neighbours, histories and stretches are made of: ops, or where those are not recorded calls
+/// of modules and what optimizers and backward leave.
+bool LaneComparison::is_unit(const Event& event) const {
+  if (event.kind == EventKind::op) return true;
+  return state_.only_layers &&
+         (event.kind == EventKind::module || event.kind == EventKind::gradient ||
+          event.kind == EventKind::optimizer);
+}
+
+Judgement LaneComparison::judge(const Scene& scene, EventPair at, bool op) {
+  if (state_.only_layers) return layers_.judge(scene, at);
+  if (op) {
+    const Judgement judgement = judge_.judge(scene, at);
+    boundaries_.op_passed();
+    return judgement;
+  }
+  if (is_boundary(scene.windows.reference->event(at.reference).kind))
+    return boundaries_.judge(scene, at);
+  return holds_ops(*scene.windows.reference, at.reference) ? judge_.judge_scope(scene, at)
+                                                           : judge_.judge(scene, at);
+}
+
 void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op) {
   const Event& reference = scene.windows.reference->event(at.reference);
   const Event& candidate = scene.windows.candidate->event(at.candidate);
   Totals& totals = state_.totals;
   last_position_ = reference.position;
-  if (op) {
+  if (is_unit(reference)) {
     ++totals.ops.reference;
     ++totals.ops.candidate;
     ++totals.aligned_ops;
@@ -118,16 +146,15 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
     totals.coverage.aligned += 1;
     return;
   }
-  const bool boundary = !op && holds_ops(*scene.windows.reference, at.reference);
-  if (!op && reference.slots.empty() && candidate.slots.empty()) {
+  if (!is_unit(reference) && reference.slots.empty() && candidate.slots.empty()) {
     ++totals.coverage.aligned;
     watch_.passed(state_.book, false, is_anchor(reference), false, 0);
     return;
   }
   const std::size_t records = state_.book.records().size();
-  const Judgement judgement = boundary ? judge_.judge_boundary(scene, at) : judge_.judge(scene, at);
+  const Judgement judgement = judge(scene, at, op);
   watch_.passed(state_.book, op, is_anchor(reference), judgement.differs, judgement.compared);
-  if (!op) return;
+  if (!is_unit(reference)) return;
   const std::uint64_t occurrence = state_.history.occurrence(identity(reference), scene.step);
   add_history(reference, occurrence, records);
   if (judgement.outcome == Outcome::equal)
@@ -205,7 +232,6 @@ void LaneComparison::count_alone(const Scene& scene, EventPair at, bool op) {
   const std::uint64_t events = op ? on(scene.windows, side)->end(index) - index : 1;
   Coverage& coverage = state_.totals.coverage;
   (side == Side::reference ? coverage.only_reference : coverage.only_candidate) += events;
-  if (op) ++on(state_.totals.ops, side);
 }
 
 void LaneComparison::leave_alone(const Scene& scene) {
@@ -216,8 +242,10 @@ void LaneComparison::leave_alone(const Scene& scene) {
   const bool op = window.items()[item].op;
   const EventPair at = walk_.events_of(entry);
   const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+  const bool unit = is_unit(window.event(index));
   count_alone(scene, at, op);
-  if (!op || ignored(window.event(index))) return;
+  if (unit) ++on(state_.totals.ops, side);
+  if (!unit || ignored(window.event(index))) return;
 
   if (walk_.cursor() >= alone_until_) {
     alone_until_ = end_of_stretch();
@@ -227,6 +255,7 @@ void LaneComparison::leave_alone(const Scene& scene) {
     else
       enter_stretch(scene);
   }
+  if (!op) return;
   state_.rng.drew_alone(side, window, index, scene.step);
   for (std::uint32_t inner = index; inner < window.end(index); ++inner)
     judge_.write_alone(scene, side, inner, alone_source_);
@@ -240,7 +269,7 @@ LaneComparison::Stretch LaneComparison::stretch(const Scene& scene) const {
     const Window& window = *on(scene.windows, side);
     const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
     const Event& event = window.event(index);
-    if (event.kind != EventKind::op || ignored(event)) continue;
+    if (!is_unit(event) || ignored(event)) continue;
     std::uint32_t& first =
         side == Side::reference ? result.first.reference : result.first.candidate;
     if (first == kNoIndex) first = index;
@@ -270,6 +299,7 @@ void LaneComparison::enter_stretch(const Scene& scene) {
       {.key = key.value(), .once_per_step = !in_optimizer, .any_place = in_optimizer},
       [&](Record& record) {
         record.finding.diverges = false;
+        record.listed = !state_.only_layers;  // how much is seen of modules is no difference
         for (const Side side : kSides)
           if (!on(ops.ops, side).empty())
             record.finding.notes.push_back(
@@ -278,7 +308,10 @@ void LaneComparison::enter_stretch(const Scene& scene) {
         record.evidence.alone_names = ops.names;
         record.evidence.alone_draws = ops.draws;
       });
-  watch_.add(alone_source_, walk_, alone_until_);
+  if (state_.only_layers)
+    layers_.alone(alone_source_);
+  else
+    watch_.add(alone_source_, walk_, alone_until_);
   if (records == state_.book.records().size() || state_.options.context == 0) return;
 
   auto& neighbours = state_.book.records().back().finding.neighbours;
@@ -301,7 +334,7 @@ bool LaneComparison::report_missing_steps(Side side, std::int64_t step,
     const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
     if (index == kNoIndex) continue;
     const Event& event = on(scene.windows, side)->event(index);
-    if (event.kind != EventKind::op) continue;
+    if (!is_unit(event)) continue;
     (void)enter_alone(state_, scene, at,
                       side == Side::reference ? std::optional(event.position) : last_position_, {},
                       [&](Record& record) {

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "compare/boundary_judge.hpp"
 #include "compare/lane_walk.hpp"
+#include "compare/layer_judge.hpp"
 #include "compare/op_judge.hpp"
 #include "compare/rank_state.hpp"
 #include "compare/sequence_watch.hpp"
@@ -48,6 +50,8 @@ class LaneComparison {
   void compare_partners(const Scene& scene, EventPair at, bool op);
   void leave_alone(const Scene& scene);
   void enter_stretch(const Scene& scene);
+  [[nodiscard]] Judgement judge(const Scene& scene, EventPair at, bool op);
+  [[nodiscard]] bool is_unit(const Event& event) const;
   [[nodiscard]] std::size_t end_of_stretch() const;
   [[nodiscard]] bool cut_off(std::size_t end) const;
   [[nodiscard]] bool ignored(const Event& event) const;
@@ -56,7 +60,7 @@ class LaneComparison {
   void pass_neighbour(const Scene& scene, EventPair at, Outcome outcome, std::size_t new_records);
   void add_history(const Event& event, std::uint64_t occurrence, std::size_t new_records);
 
-  /// The ops that stand alone between two partners.
+  /// The ops (or calls of modules) that stand alone between two partners.
   struct Stretch {
     EventPair first;
     Both<std::vector<std::string>> ops;
@@ -77,6 +81,8 @@ class LaneComparison {
   RankState& state_;
   LaneWalk walk_;
   OpJudge judge_;
+  BoundaryJudge boundaries_;
+  LayerJudge layers_;
   SequenceWatch watch_;
   Join join_;
   bool busy_ = false;

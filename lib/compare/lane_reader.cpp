@@ -15,8 +15,9 @@ namespace {
 
 }  // namespace
 
-LaneReader::LaneReader(const Run& run, std::uint32_t rank, std::uint32_t lane)
+LaneReader::LaneReader(const Run& run, std::uint32_t rank, std::uint32_t lane, bool only_layers)
     : run_(&run), rank_(rank), lane_(lane), blocks_(run.block_count(rank, lane)) {
+  if (only_layers) layers_.emplace();
   fetch();
 }
 
@@ -29,6 +30,7 @@ void LaneReader::fetch() {
   ahead_.reset();
   while (!ahead_ && next_ < blocks_) {
     auto block = std::make_shared<Block>(run_->block(rank_, lane_, next_++));
+    if (layers_) *block = layers_->of(std::move(*block));
     if (!block->events.empty()) ahead_ = std::move(block);
   }
 }

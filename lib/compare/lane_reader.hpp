@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "compare/layers_view.hpp"
 #include "compare/window.hpp"
 #include "ulpscope/run.hpp"
 
@@ -14,7 +15,8 @@ namespace ulpscope::comparison {
 /// Reads one lane of one run from its first block to its last, one block ahead.
 class LaneReader {
  public:
-  LaneReader(const Run& run, std::uint32_t rank, std::uint32_t lane);
+  /// `only_layers`: leaves out what is not told where only layers are recorded.
+  LaneReader(const Run& run, std::uint32_t rank, std::uint32_t lane, bool only_layers);
 
   /// The step of the next unread block; empty at the end of the lane.
   [[nodiscard]] std::optional<std::int64_t> step() const noexcept;
@@ -36,6 +38,7 @@ class LaneReader {
   std::uint32_t lane_;
   std::size_t next_ = 0;
   std::size_t blocks_ = 0;
+  std::optional<LayersView> layers_;
   std::shared_ptr<const Block> ahead_;
 };
 

@@ -16,11 +16,11 @@ constexpr std::size_t kUnsettledEntries = 256;
 }  // namespace
 
 LaneWalk::LaneWalk(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
-                   const Both<std::optional<Lane>>& lanes)
+                   const Both<std::optional<Lane>>& lanes, bool only_layers)
     : runs_(runs), ranks_(ranks), lanes_(lanes) {
   for (const Side side : kSides)
     if (const auto& lane = on(lanes_, side))
-      on(readers_, side).emplace(*on(runs_, side), on(ranks_, side), lane->id);
+      on(readers_, side).emplace(*on(runs_, side), on(ranks_, side), lane->id, only_layers);
 }
 
 Both<std::optional<std::int64_t>> LaneWalk::next_steps() const {

@@ -17,7 +17,7 @@ namespace ulpscope::comparison {
 class LaneWalk {
  public:
   LaneWalk(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
-           const Both<std::optional<Lane>>& lanes);
+           const Both<std::optional<Lane>>& lanes, bool only_layers);
 
   /// The step of each side's next unread events.
   [[nodiscard]] Both<std::optional<std::int64_t>> next_steps() const;

@@ -90,33 +90,8 @@ void OpJudge::begin(const Scene& scene, EventPair at) {
   uneven_draws_.clear();
   compare_slots(event(Side::reference), event(Side::candidate), slots_);
   arguments_ = compare_arguments(event(Side::reference), event(Side::candidate));
-  count_values();
-}
-
-void OpJudge::count_values() {
-  NotCompared& aside = state_.totals.coverage.not_compared;
-  for (const SlotPair& slot : slots_) {
-    if (was_compared(slot.match)) ++judgement_.compared;
-    judgement_.differs = judgement_.differs || is_difference(slot.match);
-    if (slot.match == Match::uninitialised) ++aside.uninitialised;
-    if (slot.match == Match::handle) ++aside.handle;
-    if (slot.match == Match::opaque) ++aside.opaque;
-    if (slot.match == Match::layout) ++aside.layout;
-    if (slot.role() == Role::input) {
-      for (const Side side : kSides) {
-        const Slot* one = side == Side::reference ? slot.reference : slot.candidate;
-        if (one == nullptr || !was_compared(slot.match)) continue;
-        ++on(state_.totals.reads, side);
-        if (one->flags & slot_flag::verified) ++on(state_.totals.verified, side);
-      }
-    }
-    if (slot.match == Match::differs)
-      state_.judge.differs(scene_.runs, scene_.ranks, *slot.reference, *slot.candidate);
-    else if (is_difference(slot.match))
-      state_.judge.differs_beyond_tolerance();
-  }
+  count_values(state_, scene_, slots_, judgement_);
   judgement_.differs = judgement_.differs || !arguments_.results.empty();
-  state_.totals.values += judgement_.compared;
 }
 
 Judgement OpJudge::judge(const Scene& scene, EventPair at) {
@@ -139,18 +114,11 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
   coverage.aligned += inside_.pairs().size();
   coverage.only_reference += inside_.alone().reference.size();
   coverage.only_candidate += inside_.alone().candidate.size();
-  count_event();
+  count_event(state_, scene_, judgement_);
   return judgement_;
 }
 
-void OpJudge::count_event() {
-  ++state_.totals.coverage.aligned;
-  if (judgement_.outcome != Outcome::propagated) return;
-  ++state_.totals.propagated.events;
-  if (scene_.step != kSetup) add_step(state_.totals.propagated.steps, scene_.step);
-}
-
-Judgement OpJudge::judge_boundary(const Scene& scene, EventPair at) {
+Judgement OpJudge::judge_scope(const Scene& scene, EventPair at) {
   begin(scene, at);
   std::vector<const SlotPair*> fresh;
   for (const SlotPair& slot : slots_) {
@@ -162,7 +130,7 @@ Judgement OpJudge::judge_boundary(const Scene& scene, EventPair at) {
       fresh.push_back(&slot);
   }
   enter_each_kind(fresh);
-  count_event();
+  count_event(state_, scene_, judgement_);
   return judgement_;
 }
 
@@ -175,8 +143,12 @@ void OpJudge::judge_told_values() {
 }
 
 void OpJudge::compare_inside() {
-  inside_.compare(*scene_.windows.reference, *scene_.windows.candidate, at_);
   inside_differing_.clear();
+  if (event(Side::reference).kind != EventKind::op) {
+    inside_ = {};  // what runs inside a scope stands for itself
+    return;
+  }
+  inside_.compare(*scene_.windows.reference, *scene_.windows.candidate, at_);
   for (const EventPair& pair : inside_.pairs()) {
     compare_slots(scene_.windows.reference->event(pair.reference),
                   scene_.windows.candidate->event(pair.candidate), inner_slots_);

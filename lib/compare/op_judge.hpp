@@ -7,23 +7,11 @@
 
 #include "compare/describe.hpp"
 #include "compare/finding_writer.hpp"
+#include "compare/judgement.hpp"
 #include "compare/op_comparison.hpp"
 #include "compare/rank_state.hpp"
 
 namespace ulpscope::comparison {
-
-enum class Outcome : std::uint8_t {
-  equal,
-  found,       ///< something parts here
-  propagated,  ///< differs because of what parted before
-};
-
-struct Judgement {
-  Outcome outcome = Outcome::equal;
-  bool differs = false;         ///< a value that it read or left is unequal
-  bool numbers_differ = false;  ///< a number that it gave back to the program is unequal
-  std::uint64_t compared = 0;   ///< digests that stood against each other
-};
 
 /// Decides about one op (or another event that holds values) that both runs have: are they equal,
 /// do they part here and how, or did they part before.
@@ -35,7 +23,7 @@ class OpJudge {
 
   /// Compares the values of a scope that ops ran inside: they prove equality or a difference, but
   /// what parted is one of the ops.
-  [[nodiscard]] Judgement judge_boundary(const Scene& scene, EventPair at);
+  [[nodiscard]] Judgement judge_scope(const Scene& scene, EventPair at);
 
   /// The program acts on numbers that differ already, because of `source`: the arguments of what
   /// follows, and the data that it is given, are chosen by them. Empty: no longer.
@@ -46,8 +34,6 @@ class OpJudge {
 
  private:
   void begin(const Scene& scene, EventPair at);
-  void count_values();
-  void count_event();
   void judge_rng();
   void shift_streams();
   void judge_inputs();

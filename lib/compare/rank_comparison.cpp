@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "compare/hash.hpp"
+#include "compare/layers_view.hpp"
 #include "compare/words.hpp"
 
 namespace ulpscope::comparison {
@@ -14,7 +15,22 @@ RankComparison::RankComparison(const Run& reference, const Run& candidate,
                                const Both<std::uint32_t>& ranks, const CompareOptions& options,
                                FindingBook& book, Totals& totals, ValueJudge& judge)
     : state_(reference, candidate, ranks, options, book, totals, judge) {
+  choose_view();
   pair_lanes();
+}
+
+/// Where one run has layers only, that is what both are compared by.
+void RankComparison::choose_view() {
+  Both<bool> ops;
+  for (const Side side : kSides)
+    on(ops, side) = holds_ops(*on(state_.runs, side), on(state_.ranks, side));
+  state_.only_layers = !ops.reference || !ops.candidate;
+  if (!state_.only_layers) return;
+  unseen_.emplace_back(
+      "layers only: arguments, random draws and what happens inside and between modules");
+  if (ops.reference != ops.candidate)
+    unseen_.push_back(fmt::format("only the {} has ops: they are not compared",
+                                  name(ops.reference ? Side::reference : Side::candidate)));
 }
 
 void RankComparison::pair_lanes() {
@@ -138,6 +154,7 @@ void RankComparison::compare_steps() {
 
 void RankComparison::compare_step(std::int64_t step) {
   state_.judge.begin_step(step);
+  state_.layers.begin_step();
   if (workers_) workers_->read(step, to_candidate(step));
   for (const auto& lane : lanes_)
     lane->begin_step(step, to_candidate(step),

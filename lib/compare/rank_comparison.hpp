@@ -39,6 +39,7 @@ class RankComparison {
   [[nodiscard]] std::int64_t to_reference(std::int64_t step) const;
   [[nodiscard]] bool is_over(Side side) const;
 
+  void choose_view();
   void pair_lanes();
   void pass_over_shifted_start();
   void compare_steps();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compare/finding_book.hpp"
+#include "compare/layer_flow.hpp"
 #include "compare/rng_tracker.hpp"
 #include "compare/side.hpp"
 #include "compare/taint.hpp"
@@ -98,6 +99,8 @@ struct RankState {
   HostNumbers numbers;
   std::optional<Source> drawn_order;  ///< why the program draws other integers: an order of samples
   History history;
+  bool only_layers = false;  ///< one of the runs has no ops: both are compared by layers
+  LayerFlow layers;
   std::vector<std::string> layout_noted;  ///< ops whose other layout is already a finding
   bool device_noted = false;
 };

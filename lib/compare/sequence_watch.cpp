@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compare/boundary_judge.hpp"
+
 namespace ulpscope::comparison {
 namespace {
 
@@ -10,7 +12,7 @@ constexpr std::size_t kLookAhead = 4096;
 }  // namespace
 
 bool is_anchor(const Event& event) {
-  if (event.kind == EventKind::module || event.kind == EventKind::gradient) return true;
+  if (is_boundary(event.kind) || event.kind == EventKind::gradient) return true;
   return std::any_of(event.slots.begin(), event.slots.end(), [](const Slot& slot) {
     return slot.role != Role::input && (slot.flags & slot_flag::parameter) &&
            !(slot.flags & slot_flag::view);

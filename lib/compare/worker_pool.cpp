@@ -40,7 +40,10 @@ WorkerPool::WorkerPool(RankState& state, const Both<std::vector<Lane>>& lanes)
   for (const Side side : kSides)
     for (const Lane& lane : on(lanes, side))
       on(threads_, side)
-          .push_back({lane, LaneReader(*on(state.runs, side), on(state.ranks, side), lane.id), {}});
+          .push_back(
+              {lane,
+               LaneReader(*on(state.runs, side), on(state.ranks, side), lane.id, state.only_layers),
+               {}});
 }
 
 void WorkerPool::read(std::int64_t step, std::int64_t candidate_step) {

@@ -250,7 +250,7 @@ class EventBuilder {
   /// Returns a tensor that shares memory with an argument.
   EventBuilder& returns_view(const Tensor& view);
   /// Returns a tensor that exists already (an inner op's result, handed on).
-  EventBuilder& returns(const Tensor& tensor);
+  EventBuilder& returns(const Tensor& tensor, std::uint32_t flags = 0);
   /// Returns a new tensor.
   Tensor out(const Values& values, std::uint32_t flags = 0);
   /// Returns a new tensor with strides of its own; `values` in memory order.
@@ -423,6 +423,26 @@ class RunBuilder {
     }
     modules_.pop_back();
   }
+  /// The call of a module, with what crosses its boundary; gives its position.
+  std::uint64_t call(std::string_view path, const std::function<void(EventBuilder&)>& body,
+                     std::string_view type = "Linear") {
+    modules_.push_back({std::string(path), std::string(type)});
+    EventBuilder event = begin(EventKind::module, std::string(type).append("::forward"));
+    body(event);
+    modules_.pop_back();
+    return event.position();
+  }
+  /// What else is told of a module: an output or a gradient of its call at `forward`.
+  EventBuilder of_module(EventKind kind, std::string_view path, std::uint64_t forward,
+                         std::string_view type = "Linear") {
+    const char* const what = kind == EventKind::module_output ? "::output" : "::gradient";
+    return begin(kind, std::string(type).append(what), {path, type}, forward);
+  }
+  /// The root's parameters and buffers as they stand.
+  void parameters(const std::vector<Tensor>& tensors) {
+    EventBuilder event = begin(EventKind::parameters, "parameters", {"", "Net"}, kNone);
+    for (const Tensor& tensor : tensors) event.in(tensor);
+  }
   void node(std::string_view name, std::uint64_t forward, const std::function<void()>& body) {
     EventBuilder event = begin(EventKind::node, name);
     event.stored().event.forward = forward;
@@ -452,6 +472,15 @@ class RunBuilder {
   friend class EventBuilder;
 
   EventBuilder begin(EventKind kind, std::string_view name) {
+    if (modules_.empty()) return begin(kind, name, {}, kNone);
+    return begin(kind, name, {modules_.back().first, modules_.back().second}, kNone);
+  }
+
+  struct ModuleOfEvent {
+    std::string_view path, type;
+  };
+  EventBuilder begin(EventKind kind, std::string_view name, const ModuleOfEvent& module,
+                     std::uint64_t forward) {
     auto& lane = run_->stored[lane_];
     detail::StoredEvent stored;
     stored.op = name;
@@ -465,11 +494,13 @@ class RunBuilder {
     if (phase_ == Phase::optimizer && step_ != kSetup) event.flags |= event_flag::in_optimizer;
     if (!lane.open.empty()) event.parent = lane.events[lane.open.back()].event.position;
     event.depth = static_cast<std::uint16_t>(lane.open.size());
-    if (!modules_.empty()) {
+    event.forward = forward;
+    event.forward_lane = lane_;
+    if (!module.type.empty()) {
       event.has_module = true;
       stored.root = "Net";
-      stored.module = modules_.back().first;
-      stored.module_type = modules_.back().second;
+      stored.module = module.path;
+      stored.module_type = module.type;
     }
     lane.open.push_back(lane.events.size());
     lane.events.push_back(std::move(stored));
@@ -701,8 +732,8 @@ inline EventBuilder& EventBuilder::returns_view(const Tensor& view) {
   return *this;
 }
 
-inline EventBuilder& EventBuilder::returns(const Tensor& tensor) {
-  add_slot(Role::output, returns_++, 0, tensor, 0);
+inline EventBuilder& EventBuilder::returns(const Tensor& tensor, std::uint32_t flags) {
+  add_slot(Role::output, returns_++, 0, tensor, flags);
   return *this;
 }
 

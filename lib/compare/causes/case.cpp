@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <span>
 #include <utility>
 
@@ -100,6 +101,18 @@ OpClass class_of(std::string_view op) {
   if (any_part(kGemm, bare)) return OpClass::gemm;
   if (any_part(kTranscendental, bare)) return OpClass::transcendental;
   return OpClass::other;
+}
+
+OpClass class_of(const Finding& finding) {
+  if (finding.op.starts_with("aten::") || finding.module_type.empty()) return class_of(finding.op);
+  const OpClass op = class_of(finding.op);
+  if (op != OpClass::other) return op;
+  std::string type = finding.module_type;  // "BatchNorm2d" does what "batch_norm" does
+  if (const auto norm = type.find("Norm"); norm != std::string::npos && norm > 0)
+    type.insert(norm, "_");
+  std::transform(type.begin(), type.end(), type.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return class_of(type);
 }
 
 std::string words(const EnvironmentDifference& difference) {

@@ -60,6 +60,8 @@ enum class OpClass {
   other
 };
 [[nodiscard]] OpClass class_of(std::string_view op);
+/// The same for what a finding names, which may be a module.
+[[nodiscard]] OpClass class_of(const Finding& finding);
 
 /// A rule gives its cause where the evidence supports it.
 using Rule = std::optional<Cause> (*)(const Case&);

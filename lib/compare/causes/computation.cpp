@@ -59,7 +59,7 @@ std::optional<Cause> threads(const Case& of) {
   const auto settings = of.settings(Setting::threads);
   const auto& used = of.evidence().threads;
   if (settings.empty() && used.reference == used.candidate) return std::nullopt;
-  const OpClass op = class_of(of.finding().op);
+  const OpClass op = class_of(of.finding());
   const bool reached = op == OpClass::gemm || op == OpClass::convolution ||
                        op == OpClass::reduction || op == OpClass::normalisation ||
                        of.evidence().inside_differs;
@@ -83,7 +83,7 @@ std::optional<Cause> isa(const Case& of) {
   if (!is_origin(of)) return std::nullopt;
   const auto settings = of.settings(Setting::isa);
   if (settings.empty()) return std::nullopt;
-  const OpClass op = class_of(of.finding().op);
+  const OpClass op = class_of(of.finding());
   const bool untouched = op == OpClass::pointwise || op == OpClass::moving;
   Cause cause = of.cause("isa", untouched               ? Confidence::possible
                                 : of.only(Setting::isa) ? Confidence::certain
@@ -114,7 +114,7 @@ std::optional<Cause> library(const Case& of) {
 std::optional<Cause> backend(const Case& of) {
   const auto settings = of.settings(Setting::backend);
   const bool seen = other_backend(of);
-  const OpClass op = class_of(of.finding().op);
+  const OpClass op = class_of(of.finding());
   const bool reached = is_origin(of) && op != OpClass::moving && op != OpClass::pointwise;
   if (!seen && (settings.empty() || !reached)) return std::nullopt;
   Cause cause = of.cause("backend", seen                        ? Confidence::certain
@@ -159,7 +159,7 @@ std::optional<Cause> flush_denormal(const Case& of) {
 std::optional<Cause> tf32(const Case& of) {
   if (!is_origin(of)) return std::nullopt;
   const auto settings = of.settings(Setting::precision);
-  const OpClass op = class_of(of.finding().op);
+  const OpClass op = class_of(of.finding());
   if (settings.empty() || (op != OpClass::gemm && op != OpClass::convolution)) return std::nullopt;
   const bool tf32 =
       std::any_of(settings.begin(), settings.end(), [](const EnvironmentDifference* setting) {
@@ -177,7 +177,7 @@ std::optional<Cause> alignment(const Case& of) {
   const bool moved = std::any_of(tensors.begin(), tensors.end(), [](const TensorEvidence& tensor) {
     return tensor.alignment.reference != tensor.alignment.candidate;
   });
-  const OpClass op = class_of(of.finding().op);
+  const OpClass op = class_of(of.finding());
   if (!moved || op == OpClass::pointwise || op == OpClass::moving) return std::nullopt;
   Cause cause = of.cause("alignment", Confidence::possible);
   cause.evidence = {"settings are equal, and a tensor lies at another offset from a 64-byte line"};

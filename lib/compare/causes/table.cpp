@@ -29,6 +29,10 @@ std::vector<Cause> diagnose(const Case& of) {
   if (found.empty() && of.finding().diverges) {
     Cause unknown = of.cause("unknown", Confidence::possible);
     unknown.evidence = {"no rule fits what was recorded"};
+    if (of.evidence().layers_only) {
+      unknown.evidence = {"only layers were recorded: not the ops, arguments and random draws"};
+      unknown.attempt = {"ulpscope record -- " + of.command("")};
+    }
     found.push_back(std::move(unknown));
   }
   return found;

@@ -1,0 +1,111 @@
+#include "compare/boundary_judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "compare/finding_writer.hpp"
+#include "compare/hash.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] bool known_to_be_written_unseen(const SlotPair& slot) {
+  constexpr std::uint32_t kUnseen = slot_flag::unproduced | slot_flag::changed;
+  return ((slot.reference->flags | slot.candidate->flags) & kUnseen) &&
+         !((slot.reference->flags | slot.candidate->flags) & slot_flag::uninitialised);
+}
+
+void pair_by_name(const Event& reference, const Event& candidate, std::vector<SlotPair>& slots) {
+  slots.clear();
+  std::map<std::string_view, const Slot*> named;
+  for (const Slot& slot : candidate.slots) named.try_emplace(slot.name, &slot);
+  for (const Slot& slot : reference.slots)
+    if (const auto partner = named.find(slot.name); partner != named.end())
+      slots.push_back({&slot, partner->second, match(slot, *partner->second), &reference});
+}
+
+}  // namespace
+
+void compare_boundary_slots(const Event& reference, const Event& candidate,
+                            std::vector<SlotPair>& slots) {
+  if (reference.kind == EventKind::parameters) {
+    pair_by_name(reference, candidate, slots);
+    return;
+  }
+  compare_slots(reference, candidate, slots);
+  std::erase_if(slots, [](const SlotPair& slot) { return slot.match == Match::one_sided; });
+}
+
+Judgement BoundaryJudge::judge(const Scene& scene, EventPair at) {
+  Judgement judgement;
+  compare_boundary_slots(scene.windows.reference->event(at.reference),
+                         scene.windows.candidate->event(at.candidate), slots_);
+  for (const SlotPair& slot : slots_) {
+    if (was_compared(slot.match)) ++judgement.compared;
+    if (!is_difference(slot.match)) continue;
+    auto source = state_.taint.reference.find(*slot.reference, scene.step);
+    const auto other = state_.taint.candidate.find(*slot.candidate, scene.step);
+    if (!source) source = other;
+    if (source) {
+      judgement.differs = true;
+      judgement.outcome = Outcome::propagated;
+      state_.book.make_diverging(*source);
+      if (other) state_.book.make_diverging(*other);
+    } else if (slot.match == Match::differs && known_to_be_written_unseen(slot)) {
+      wait(scene, at, slot);
+    }
+  }
+  state_.totals.values += judgement.compared;
+  ++state_.totals.coverage.aligned;
+  return judgement;
+}
+
+void BoundaryJudge::wait(const Scene& scene, EventPair at, const SlotPair& slot) {
+  const bool named = !slot.reference->name.empty();
+  const bool changed = (slot.reference->flags ^ slot.candidate->flags) & slot_flag::changed;
+  const FindingKind kind = changed ? FindingKind::write
+                           : named ? FindingKind::parameter
+                                   : FindingKind::data;
+  const auto key =
+      KeyHash().add(std::uint64_t{slot.reference->index}).add(slot.reference->name).value();
+  Waiting waiting;
+  waiting.source = enter_finding(state_, kind, scene, at, at, {.key = key}, [&](Record& record) {
+    record.listed = false;
+    add_tensors(record, {slot});
+    record.finding.notes.emplace_back("no recorded op reads it up to the end of the step");
+  });
+  waiting.reference = *slot.reference;
+  waiting.candidate = *slot.candidate;
+  waiting.geometry = {*slot.reference->geometry, *slot.candidate->geometry};
+  waiting.step = scene.step;
+  waiting_.push_back(std::move(waiting));
+}
+
+bool BoundaryJudge::explained(Waiting& waiting) {
+  waiting.reference.geometry = &waiting.geometry.reference;
+  waiting.candidate.geometry = &waiting.geometry.candidate;
+  return state_.taint.reference.find(waiting.reference, waiting.step) ||
+         state_.taint.candidate.find(waiting.candidate, waiting.step);
+}
+
+void BoundaryJudge::op_passed() {
+  if (waiting_.empty()) return;
+  std::erase_if(waiting_, [&](Waiting& waiting) { return explained(waiting); });
+}
+
+void BoundaryJudge::end_step() {
+  for (Waiting& waiting : waiting_) {
+    if (explained(waiting)) continue;
+    state_.book.make_diverging(waiting.source);
+    state_.judge.differs(state_.runs, state_.ranks, waiting.reference, waiting.candidate);
+    state_.taint.reference.taint(waiting.reference, waiting.source, waiting.step);
+    state_.taint.candidate.taint(waiting.candidate, waiting.source, waiting.step);
+  }
+  waiting_.clear();
+}
+
+}  // namespace ulpscope::comparison

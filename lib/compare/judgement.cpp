@@ -1,0 +1,38 @@
+#include "compare/judgement.hpp"
+
+namespace ulpscope::comparison {
+
+void count_values(RankState& state, const Scene& scene, const std::vector<SlotPair>& slots,
+                  Judgement& judgement) {
+  NotCompared& aside = state.totals.coverage.not_compared;
+  for (const SlotPair& slot : slots) {
+    if (was_compared(slot.match)) ++judgement.compared;
+    judgement.differs = judgement.differs || is_difference(slot.match);
+    if (slot.match == Match::uninitialised) ++aside.uninitialised;
+    if (slot.match == Match::handle) ++aside.handle;
+    if (slot.match == Match::opaque) ++aside.opaque;
+    if (slot.match == Match::layout) ++aside.layout;
+    if (slot.role() == Role::input) {
+      for (const Side side : kSides) {
+        const Slot* one = side == Side::reference ? slot.reference : slot.candidate;
+        if (one == nullptr || !was_compared(slot.match)) continue;
+        ++on(state.totals.reads, side);
+        if (one->flags & slot_flag::verified) ++on(state.totals.verified, side);
+      }
+    }
+    if (slot.match == Match::differs)
+      state.judge.differs(scene.runs, scene.ranks, *slot.reference, *slot.candidate);
+    else if (is_difference(slot.match))
+      state.judge.differs_beyond_tolerance();
+  }
+  state.totals.values += judgement.compared;
+}
+
+void count_event(RankState& state, const Scene& scene, const Judgement& judgement) {
+  ++state.totals.coverage.aligned;
+  if (judgement.outcome != Outcome::propagated) return;
+  ++state.totals.propagated.events;
+  if (scene.step != kSetup) add_step(state.totals.propagated.steps, scene.step);
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compare/describe.hpp"
+#include "compare/op_comparison.hpp"
+#include "compare/rank_state.hpp"
+
+namespace ulpscope::comparison {
+
+enum class Outcome : std::uint8_t {
+  equal,
+  found,       ///< something parts here
+  propagated,  ///< differs because of what parted before
+};
+
+struct Judgement {
+  Outcome outcome = Outcome::equal;
+  bool differs = false;         ///< a value that it read or left is unequal
+  bool numbers_differ = false;  ///< a number that it gave back to the program is unequal
+  std::uint64_t compared = 0;   ///< digests that stood against each other
+};
+
+/// Adds what comparing these tensors gave to the totals and to `judgement`.
+void count_values(RankState& state, const Scene& scene, const std::vector<SlotPair>& slots,
+                  Judgement& judgement);
+
+/// Counts an event pair as lined up and, where it is that, as propagated.
+void count_event(RankState& state, const Scene& scene, const Judgement& judgement);
+
+}  // namespace ulpscope::comparison

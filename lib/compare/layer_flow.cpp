@@ -1,0 +1,128 @@
+#include "compare/layer_flow.hpp"
+
+#include <string_view>
+
+namespace ulpscope::comparison {
+namespace {
+
+/// "layer1.0.conv1.weight" belongs to "layer1.0.conv1", to "layer1" and to the root "".
+[[nodiscard]] bool belongs_to(std::string_view name, std::string_view path) {
+  if (path.empty()) return true;
+  return name.size() > path.size() && name.starts_with(path) && name[path.size()] == '.';
+}
+
+/// The path without its last part; "" above a module of the root.
+[[nodiscard]] std::string path_around(const std::string& path) {
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string::npos ? std::string() : path.substr(0, dot);
+}
+
+template <class Table>
+[[nodiscard]] std::optional<Source> look_up(const Table& table,
+                                            const typename Table::key_type& key) {
+  const auto at = table.find(key);
+  if (at == table.end()) return std::nullopt;
+  return at->second;
+}
+
+}  // namespace
+
+void LayerFlow::begin_step() {
+  calls_before_ = std::exchange(calls_, {});
+  values_before_ = std::exchange(values_, {});
+  any_gradient_.reset();
+  latest_.reset();
+  alone_.reset();
+  last_module.clear();
+}
+
+LayerCall* LayerFlow::call(EventPlace place) {
+  const Key key(place.lane, place.position);
+  if (const auto at = calls_.find(key); at != calls_.end()) return &at->second;
+  const auto before = calls_before_.find(key);
+  return before == calls_before_.end() ? nullptr : &before->second;
+}
+
+LayerCall& LayerFlow::add_call(EventPlace place, EventPlace parent, const Event& module) {
+  LayerCall& call = calls_[{place.lane, place.position}];
+  call.place = place;
+  call.parent = parent;
+  call.root = module.root;
+  call.path = module.module;
+  call.has_path = module.has_module;
+  if (LayerCall* around = this->call(parent)) around->has_inner = true;
+  return call;
+}
+
+std::vector<LayerCall*> LayerFlow::calls_of(const std::string& root, std::string path) {
+  std::vector<LayerCall*> found;
+  while (true) {
+    for (auto& [key, call] : calls_)
+      if (call.has_path && call.root == root && call.path == path) found.push_back(&call);
+    if (!found.empty() || path.empty()) return found;
+    path = path_around(path);
+  }
+}
+
+void LayerFlow::mark_inside(EventPlace place, const Source& source) {
+  for (LayerCall* at = call(place); at != nullptr; at = call(at->parent))
+    if (!at->inside) at->inside = source;
+}
+
+void LayerFlow::mark_inner_gradients(EventPlace place, const Source& source) {
+  for (LayerCall* at = call(place); at != nullptr; at = call(at->parent))
+    if (!at->inner_gradients) at->inner_gradients = source;
+}
+
+void LayerFlow::differs(const SlotPair& slot, const Source& source) {
+  latest_ = source;
+  if (slot.match == Match::differs)
+    values_.try_emplace({slot.reference->digest, slot.candidate->digest}, source);
+}
+
+std::optional<Source> LayerFlow::why(const SlotPair& slot) const {
+  if (slot.match != Match::differs) return std::nullopt;
+  const std::pair key(slot.reference->digest, slot.candidate->digest);
+  const auto here = look_up(values_, key);
+  return here ? here : look_up(values_before_, key);
+}
+
+void LayerFlow::parameter_differs(const std::string& root, const std::string& name,
+                                  const Source& source) {
+  parameters_.try_emplace({root, name}, source);
+}
+
+void LayerFlow::parameter_equal(const std::string& root, const std::string& name) {
+  parameters_.erase({root, name});
+}
+
+std::optional<Source> LayerFlow::why_parameter(const std::string& root,
+                                               const std::string& name) const {
+  return look_up(parameters_, {root, name});
+}
+
+std::optional<Source> LayerFlow::why_parameters(const LayerCall& call) const {
+  for (const auto& [named, source] : parameters_)
+    if (!call.has_path || (named.first == call.root && belongs_to(named.second, call.path)))
+      return source;
+  return std::nullopt;
+}
+
+std::optional<Source> LayerFlow::why_any_parameter() const {
+  if (parameters_.empty()) return std::nullopt;
+  return parameters_.begin()->second;
+}
+
+void LayerFlow::gradient_differs(const std::string& root, const std::string& name,
+                                 const Source& source) {
+  gradients_.try_emplace({root, name}, source);
+  any_gradient_ = source;
+  latest_ = source;
+}
+
+std::optional<Source> LayerFlow::why_gradient(const std::string& root,
+                                              const std::string& name) const {
+  return look_up(gradients_, {root, name});
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compare/lane_reader.hpp"
+#include "compare/op_comparison.hpp"
+#include "compare/source.hpp"
+
+namespace ulpscope::comparison {
+
+/// One call of a module that both runs make, and why what belongs to it differs.
+struct LayerCall {
+  EventPlace place;    ///< of the module event in the reference
+  EventPlace partner;  ///< the same in the candidate, once it is known
+  EventPlace parent;   ///< the call it runs inside
+  std::string root;
+  std::string path;
+  bool has_path = false;
+  bool has_inner = false;                 ///< calls of other modules run inside it
+  bool gradients_seen = false;            ///< a gradient with respect to an output was recorded
+  std::optional<Source> inputs;           ///< an input differs
+  std::optional<Source> inside;           ///< something that it or a call inside it left differs
+  std::optional<Source> gradients;        ///< a gradient with respect to an output differs
+  std::optional<Source> inner_gradients;  ///< one at the boundary of a call inside it
+  std::optional<Source> backward;         ///< the finding that its backward parts
+};
+
+/// How differences reach from layer to layer where ops are not recorded: which values, calls,
+/// parameters and gradients are known to differ, and why.
+class LayerFlow {
+ public:
+  /// Forgets the values and calls of steps before the last one.
+  void begin_step();
+
+  /// The call at a place of the reference; null where it is not known.
+  [[nodiscard]] LayerCall* call(EventPlace place);
+  LayerCall& add_call(EventPlace place, EventPlace parent, const Event& module);
+  /// Calls of a module in this step or, where it has none, of the nearest module around it.
+  [[nodiscard]] std::vector<LayerCall*> calls_of(const std::string& root, std::string path);
+  /// Something inside a call differs, hence inside the calls around it.
+  void mark_inside(EventPlace place, const Source& source);
+  void mark_inner_gradients(EventPlace place, const Source& source);
+
+  /// These two values are known to differ from now on.
+  void differs(const SlotPair& slot, const Source& source);
+  [[nodiscard]] std::optional<Source> why(const SlotPair& slot) const;
+  /// Why the last value that differed in this step did.
+  [[nodiscard]] const std::optional<Source>& latest() const noexcept { return latest_; }
+
+  /// True the first time that the parameters of a root are told.
+  bool see_root(const std::string& root) { return roots_.insert(root).second; }
+  void parameter_differs(const std::string& root, const std::string& name, const Source& source);
+  void parameter_equal(const std::string& root, const std::string& name);
+  [[nodiscard]] std::optional<Source> why_parameter(const std::string& root,
+                                                    const std::string& name) const;
+  /// Why a parameter or buffer of a module, or of one inside it, differs.
+  [[nodiscard]] std::optional<Source> why_parameters(const LayerCall& call) const;
+  [[nodiscard]] std::optional<Source> why_any_parameter() const;
+
+  void gradient_differs(const std::string& root, const std::string& name, const Source& source);
+  /// Why a parameter's gradient differs, or did in an earlier step.
+  [[nodiscard]] std::optional<Source> why_gradient(const std::string& root,
+                                                   const std::string& name) const;
+  [[nodiscard]] const std::optional<Source>& why_any_gradient() const noexcept {
+    return any_gradient_;
+  }
+
+  /// Calls that only one run makes, in this step.
+  void alone(const Source& source) { alone_ = source; }
+  [[nodiscard]] const std::optional<Source>& alone() const noexcept { return alone_; }
+
+  /// The module whose call or gradient was compared last in this step, in words.
+  std::string last_module;
+
+ private:
+  using Key = std::pair<std::uint32_t, std::uint64_t>;
+  using Named = std::pair<std::string, std::string>;
+  using Values = std::map<std::pair<Digest, Digest>, Source>;
+
+  std::map<Key, LayerCall> calls_;
+  std::map<Key, LayerCall> calls_before_;
+  Values values_;
+  Values values_before_;
+  std::set<std::string> roots_;
+  std::map<Named, Source> parameters_;
+  std::map<Named, Source> gradients_;
+  std::optional<Source> any_gradient_;  ///< of this step
+  std::optional<Source> latest_;
+  std::optional<Source> alone_;
+};
+
+}  // namespace ulpscope::comparison
