@@ -18,6 +18,7 @@
 #include "cli/term/escape.hpp"
 #include "cli/term/say.hpp"
 #include "cli/term/width.hpp"
+#include "cli/term/working.hpp"
 #include "cli/text_or_json.hpp"
 #include "ulpscope/error.hpp"
 
@@ -78,6 +79,17 @@ void note_other_program(const RunInfo& reference, const RunInfo& candidate) {
                   escaped(name(reference)), escaped(name(candidate))));
 }
 
+std::unique_ptr<Run> open_patiently(const std::string& argument) {
+  const Working working("opening " + argument);
+  return open_run(argument);
+}
+
+Report compare_patiently(const Run& reference, const Run& candidate,
+                         const CompareOptions& options) {
+  const Working working("comparing");
+  return compare(reference, candidate, options);
+}
+
 int run_compare(const Command& command, Arguments arguments) {
   std::string reference;
   std::string candidate;
@@ -117,10 +129,10 @@ int run_compare(const Command& command, Arguments arguments) {
   output.attach(options);
   if (!options.parse(std::move(arguments))) return 0;
 
-  const auto reference_run = open_run(reference);
-  const auto candidate_run = open_run(candidate);
+  const auto reference_run = open_patiently(reference);
+  const auto candidate_run = open_patiently(candidate);
   note_other_program(reference_run->info(), candidate_run->info());
-  const Report report = compare(*reference_run, *candidate_run, compare_options);
+  const Report report = compare_patiently(*reference_run, *candidate_run, compare_options);
   const Terminal terminal = output.terminal();
   for (const OutputFile& file : files) write_file(report, file, terminal);
   render(report, format, terminal, std::cout);

@@ -12,6 +12,7 @@
 #include "cli/render/page.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/numbers.hpp"
+#include "cli/term/working.hpp"
 #include "cli/text_or_json.hpp"
 
 namespace ulpscope::cli {
@@ -47,7 +48,11 @@ int run_verify(const Command& command, Arguments arguments) {
   output.attach(options);
   if (!options.parse(std::move(arguments))) return 0;
 
-  const dump::VerifyResult result = dump::verify(whole_dump(dump));
+  const std::filesystem::path directory = whole_dump(dump);
+  const dump::VerifyResult result = [&directory] {
+    const Working working("verifying");
+    return dump::verify(directory);
+  }();
   if (format == Format::json) {
     print_json(dump, result);
   } else {
