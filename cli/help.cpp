@@ -41,16 +41,6 @@ std::string description(const OptionHelp& option, bool everything) {
 
 }  // namespace
 
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::string_view part = text.substr(0, text.find(separator));
-    if (!part.empty()) parts.emplace_back(part);
-    text.remove_prefix(std::min(part.size() + 1, text.size()));
-  }
-  return parts;
-}
-
 std::string spelled(const OptionHelp& option) {
   const std::string names = fmt::format("{}", fmt::join(split(option.names, ','), ", "));
   return option.placeholder.empty() ? names : fmt::format("{} {}", names, option.placeholder);

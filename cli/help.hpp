@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/words.hpp"
 
 namespace ulpscope::cli {
 
@@ -42,8 +43,5 @@ void print_manual(const CommandHelp& help);
 
 /// "-o, --output N"
 [[nodiscard]] std::string spelled(const OptionHelp& option);
-
-/// The parts of `text` between separators that are not empty.
-[[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
 
 }  // namespace ulpscope::cli

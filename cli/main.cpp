@@ -76,7 +76,8 @@ int guarded_run(Arguments arguments) {
   try {
     const int result = run(std::move(arguments), trouble);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      throw Error(ErrorCode::io, "the result could not be written to standard output");
+      throw Error(ErrorCode::io, "the result could not be written to standard output",
+                  "is there room where it goes?");
     }
     return result;
   } catch (const Error& error) {

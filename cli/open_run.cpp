@@ -1,13 +1,82 @@
 #include "cli/open_run.hpp"
 
+#include <fmt/format.h>
+
 #include "cli/dump_argument.hpp"
+#include "cli/dump_path.hpp"
+#include "cli/record/recording_lock.hpp"
+#include "cli/term/numbers.hpp"
+#include "dump/layout.hpp"
+#include "dump/selector.hpp"
 #include "ulpscope/dump_reader.hpp"
+#include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
+namespace {
+
+/// A selector that is sound and fits nothing in the dump.
+void refuse_empty_selection(const DumpArgument& dump) {
+  const dump::Selector selector = dump::parse_selector(dump.selector);
+  const std::string name = dump.directory.string();
+  const std::string ranks = ranks_in_words(dump.directory);
+  if (selector.rank && !ranks.empty() &&
+      !std::filesystem::exists(dump::rank_path(dump.directory, *selector.rank))) {
+    throw Error(ErrorCode::usage, fmt::format("'{}' has no rank {}", name, *selector.rank),
+                fmt::format("it has {}", ranks));
+  }
+}
+
+/// What a person can do about trouble that comes without a hint of its own.
+std::string hint_for(ErrorCode code) {
+  return code == ErrorCode::incomplete
+             ? "record again; DUMP/status.json says what happened"
+             : "run `ulpscope verify` on the dump to see what else is wrong with it";
+}
+
+std::unique_ptr<Run> open(const DumpArgument& dump) {
+  try {
+    return open_dump(dump.directory, dump.selector);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::incomplete && is_being_recorded(dump.directory)) {
+      throw Error(ErrorCode::incomplete,
+                  fmt::format("'{}' is being recorded, and nothing of it is published yet",
+                              dump.directory.string()),
+                  "wait until the recording has ended");
+    }
+    if (!error.hint().empty()) throw;
+    throw Error(error.code(), error.what(), hint_for(error.code()));
+  }
+}
+
+}  // namespace
 
 std::unique_ptr<Run> open_run(const std::string& argument) {
   const DumpArgument dump = parse_dump_argument(argument);
-  return open_dump(dump.directory, dump.selector);
+  require_dump(dump.directory);
+  refuse_empty_selection(dump);
+  auto run = open(dump);
+  if (!dump.selector.empty() && run->info().events == 0) {
+    const std::uint64_t steps = open_dump(dump.directory)->info().steps;
+    throw Error(ErrorCode::usage, fmt::format("'{}' selects nothing", argument),
+                steps == 0 ? "it has no steps"
+                           : fmt::format("it has {}, counted from 0", counted(steps, "step")));
+  }
+  return run;
+}
+
+std::filesystem::path whole_dump(const std::string& argument) {
+  const DumpArgument dump = parse_dump_argument(argument);
+  if (!dump.selector.empty()) {
+    throw Error(ErrorCode::usage, fmt::format("'{}' is a part of a dump", argument),
+                fmt::format("give the whole: {}", dump.directory.string()));
+  }
+  require_dump(dump.directory);
+  if (is_being_recorded(dump.directory)) {
+    throw Error(ErrorCode::incomplete,
+                fmt::format("'{}' is being recorded", dump.directory.string()),
+                "wait until the recording has ended");
+  }
+  return dump.directory;
 }
 
 }  // namespace ulpscope::cli

@@ -18,7 +18,8 @@ namespace {
 }
 
 template <class T>
-T number(const std::string& source, const std::string& value, std::string_view what) {
+T number(const std::string& source, const std::string& value, std::string_view what,
+         std::string_view example) {
   T result{};
   const char* end = value.data() + value.size();
   const auto [rest, error] = std::from_chars(value.data(), end, result);
@@ -28,7 +29,7 @@ T number(const std::string& source, const std::string& value, std::string_view w
   }
   if (error != std::errc{} || rest != end) {
     refuse(fmt::format("{} takes {}, not '{}'", source, what, value),
-           fmt::format("give it as {} 4", source));
+           fmt::format("give it as {} {}", source, example));
   }
   return result;
 }
@@ -36,15 +37,15 @@ T number(const std::string& source, const std::string& value, std::string_view w
 }  // namespace
 
 std::uint64_t whole_number(const std::string& source, const std::string& value) {
-  return number<std::uint64_t>(source, value, "a whole number");
+  return number<std::uint64_t>(source, value, "a whole number", "4");
 }
 
 std::int64_t signed_number(const std::string& source, const std::string& value) {
-  return number<std::int64_t>(source, value, "a whole number");
+  return number<std::int64_t>(source, value, "a whole number", "4");
 }
 
 double tolerance(const std::string& source, const std::string& value) {
-  const double result = number<double>(source, value, "a number");
+  const double result = number<double>(source, value, "a number", "1e-6");
   if (!std::isfinite(result) || result < 0) {
     refuse(fmt::format("{} takes a number that is not negative, not '{}'", source, value),
            fmt::format("give it as {} 1e-6", source));
@@ -57,7 +58,7 @@ std::uint64_t size_in_bytes(const std::string& source, const std::string& value)
   const std::size_t unit = value.empty() ? kUnits.npos : kUnits.find(value.back());
   const unsigned shift = unit == kUnits.npos ? 0 : 10 * (static_cast<unsigned>(unit) + 1);
   const std::string digits = shift == 0 ? value : value.substr(0, value.size() - 1);
-  const auto count = number<std::uint64_t>(source, digits, "a size such as 8M");
+  const auto count = number<std::uint64_t>(source, digits, "a size", "8M");
   if (count > (~std::uint64_t{0} >> shift)) {
     refuse(fmt::format("{} is out of range: {}", source, value),
            fmt::format("{} takes a size such as 8M", source));

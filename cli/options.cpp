@@ -97,6 +97,9 @@ bool Options::parse(Arguments arguments) {
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes words from the back
   try {
     app_.parse(std::move(arguments));
+  } catch (const CLI::ArgumentMismatch& error) {
+    refuse_unknown_words();
+    refuse_missing_value(error.what());
   } catch (const CLI::ParseError& error) {
     refuse_unknown_words();
     refuse(error.what(), help_hint());
@@ -158,6 +161,21 @@ void Options::refuse_unknown_words() const {
     refuse(fmt::format("{} does not take '{}'", command_.name, word),
            fmt::format("usage: ulpscope {} {}", command_.name, command_.synopsis));
   }
+}
+
+/// `complaint` begins with the option's name and a colon.
+void Options::refuse_missing_value(const std::string& complaint) const {
+  const std::string name = complaint.substr(0, complaint.find(':'));
+  for (const Option& option : options_) {
+    if (!option.parsed->check_name(name)) continue;
+    OptionHelp spelling;
+    spelling.names = name;
+    spelling.placeholder = option.help.placeholder;
+    refuse(fmt::format("{} {}", name,
+                       spelling.placeholder.empty() ? "takes no value" : "needs a value"),
+           fmt::format("give it as {}", spelled(spelling)));
+  }
+  refuse(complaint, help_hint());
 }
 
 std::string Options::help_hint() const {

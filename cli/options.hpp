@@ -69,6 +69,7 @@ class Options {
 
   Option& add(Option option);
   void refuse_unknown_words() const;
+  [[noreturn]] void refuse_missing_value(const std::string& complaint) const;
   void apply(const Option& option) const;
   [[nodiscard]] bool print_help_if_asked();
   [[nodiscard]] std::string help_hint() const;

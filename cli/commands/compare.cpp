@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -14,13 +15,15 @@
 #include "cli/output_options.hpp"
 #include "cli/render/json.hpp"
 #include "cli/render/text.hpp"
+#include "cli/term/escape.hpp"
+#include "cli/term/say.hpp"
 #include "cli/term/width.hpp"
+#include "cli/term/working.hpp"
+#include "cli/text_or_json.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
 namespace {
-
-enum class Format : std::uint8_t { text, json };
 
 Format format_named(const std::string& source, const std::string& value) {
   return static_cast<Format>(choice(source, value, {"text", "json"}));
@@ -58,9 +61,33 @@ void write_file(const Report& report, const OutputFile& file, const Terminal& on
   out << text.view();
   out.close();
   if (!out) {
-    throw Error(ErrorCode::io, fmt::format("'{}' could not be written: {}", file.path,
-                                           std::generic_category().message(errno)));
+    throw Error(ErrorCode::io,
+                fmt::format("'{}' could not be written: {}", file.path,
+                            std::generic_category().message(errno)),
+                "name a file in a directory that exists and has room, as -o json=report.json");
   }
+}
+
+/// Two programs may well be compared; that somebody means to is not certain.
+void note_other_program(const RunInfo& reference, const RunInfo& candidate) {
+  if (reference.command.empty() || candidate.command.empty()) return;
+  const auto name = [](const RunInfo& run) {
+    return std::filesystem::path(run.command.front()).filename().string();
+  };
+  if (name(reference) == name(candidate)) return;
+  say(fmt::format("ulpscope: note: the runs are of two programs, {} and {}",
+                  escaped(name(reference)), escaped(name(candidate))));
+}
+
+std::unique_ptr<Run> open_patiently(const std::string& argument) {
+  const Working working("opening " + argument);
+  return open_run(argument);
+}
+
+Report compare_patiently(const Run& reference, const Run& candidate,
+                         const CompareOptions& options) {
+  const Working working("comparing");
+  return compare(reference, candidate, options);
 }
 
 int run_compare(const Command& command, Arguments arguments) {
@@ -75,9 +102,7 @@ int run_compare(const Command& command, Arguments arguments) {
   options.positional("REFERENCE", "the dump that counts as right: DUMP or DUMP@rank=2,steps=10-19",
                      reference);
   options.positional("CANDIDATE", "the dump that is compared with it", candidate);
-  options.value(
-      "--format", "text|json", "FORMAT", "what to print",
-      [&](const auto& source, const auto& value) { format = format_named(source, value); });
+  attach_format(options, format);
   options.value(
       "-o,--output", "FORMAT=FILE", "OUTPUT", "also write the report to a file (repeatable)",
       [&](const auto& source, const auto& value) { files.push_back(output_file(source, value)); },
@@ -104,9 +129,10 @@ int run_compare(const Command& command, Arguments arguments) {
   output.attach(options);
   if (!options.parse(std::move(arguments))) return 0;
 
-  const auto reference_run = open_run(reference);
-  const auto candidate_run = open_run(candidate);
-  const Report report = compare(*reference_run, *candidate_run, compare_options);
+  const auto reference_run = open_patiently(reference);
+  const auto candidate_run = open_patiently(candidate);
+  note_other_program(reference_run->info(), candidate_run->info());
+  const Report report = compare_patiently(*reference_run, *candidate_run, compare_options);
   const Terminal terminal = output.terminal();
   for (const OutputFile& file : files) write_file(report, file, terminal);
   render(report, format, terminal, std::cout);

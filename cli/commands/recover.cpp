@@ -1,22 +1,19 @@
 #include <fmt/format.h>
 
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/open_run.hpp"
 #include "cli/options.hpp"
 #include "cli/term/numbers.hpp"
+#include "cli/text_or_json.hpp"
 #include "dump/recovery.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
-int run_recover(const Command& command, Arguments arguments) {
-  std::string directory;
-  Options options(command);
-  options.positional("DUMP", "the dump", directory);
-  if (!options.parse(std::move(arguments))) return 0;
-
-  const dump::Recovery recovery = dump::recover(directory);
+void print_text(const dump::Recovery& recovery) {
   if (recovery.ranks.empty()) std::cout << "nothing to recover\n";
   for (const dump::RecoveredRank& rank : recovery.ranks) {
     std::cout << fmt::format("rank {}: {} recovered", rank.rank, counted(rank.events, "event"));
@@ -27,6 +24,35 @@ int run_recover(const Command& command, Arguments arguments) {
     std::cout << '\n';
   }
   std::cout << std::flush;
+}
+
+void print_json(const std::string& dump, const dump::Recovery& recovery) {
+  nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+  for (const dump::RecoveredRank& rank : recovery.ranks) {
+    ranks.push_back(
+        {{"rank", rank.rank}, {"events", rank.events}, {"unread_bytes", rank.unread_bytes}});
+  }
+  const nlohmann::ordered_json json{{"format", "ulpscope-recover"},
+                                    {"schema_version", 1},
+                                    {"dump", dump},
+                                    {"ranks", std::move(ranks)}};
+  std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+}
+
+int run_recover(const Command& command, Arguments arguments) {
+  std::string dump;
+  Format format = Format::text;
+  Options options(command);
+  options.positional("DUMP", "the dump", dump);
+  attach_format(options, format);
+  if (!options.parse(std::move(arguments))) return 0;
+
+  const dump::Recovery recovery = dump::recover(whole_dump(dump));
+  if (format == Format::json) {
+    print_json(dump, recovery);
+  } else {
+    print_text(recovery);
+  }
   return 0;
 }
 
@@ -35,10 +61,10 @@ int run_recover(const Command& command, Arguments arguments) {
 const Command kRecoverCommand{
     "recover",
     "Bring back what a killed recording had not published.",
-    "DUMP",
+    "DUMP [OPTIONS]",
     "Publishes what the journals of a recording that was killed still hold as one more segment per "
-    "rank. The bytes of values are not in the journals; digests are. Not to be run while the "
-    "recording goes on.\n"
+    "rank. The bytes of values are not in the journals; digests are. A recording that goes on is "
+    "refused.\n"
     "Exit codes: 0 done, also where there was nothing to do, 2 trouble.",
     "ulpscope recover runs/a\n"
     "ulpscope recover runs/a && ulpscope inspect runs/a",

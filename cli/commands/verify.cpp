@@ -3,29 +3,61 @@
 #include <fmt/format.h>
 
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/open_run.hpp"
 #include "cli/options.hpp"
+#include "cli/output_options.hpp"
+#include "cli/render/page.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/numbers.hpp"
+#include "cli/term/working.hpp"
+#include "cli/text_or_json.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
+void print_text(const dump::VerifyResult& result, const Terminal& terminal) {
+  Page page(terminal);
+  for (const std::string& problem : result.problems) page.line(escaped(problem));
+  const std::string seen = fmt::format(
+      "{}, {}, {}", counted(result.segments, "segment"), counted(result.events, "event"),
+      counted(result.contents, "value with bytes", "values with bytes"));
+  page.line(result.sound() ? fmt::format("{} {}", page.paint(Ink::green, "SOUND:"), seen)
+                           : fmt::format("{} {}; readable: {}", page.paint(Ink::red, "DAMAGED:"),
+                                         counted(result.problems.size(), "problem"), seen));
+  std::cout << page.text() << std::flush;
+}
+
+void print_json(const std::string& dump, const dump::VerifyResult& result) {
+  const nlohmann::ordered_json json{
+      {"format", "ulpscope-verify"}, {"schema_version", 1},         {"dump", dump},
+      {"sound", result.sound()},     {"segments", result.segments}, {"events", result.events},
+      {"contents", result.contents}, {"problems", result.problems}};
+  std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+}
+
 int run_verify(const Command& command, Arguments arguments) {
-  std::string directory;
+  std::string dump;
+  Format format = Format::text;
+  OutputOptions output;
   Options options(command);
-  options.positional("DUMP", "the dump", directory);
+  options.positional("DUMP", "the dump", dump);
+  attach_format(options, format);
+  output.attach(options);
   if (!options.parse(std::move(arguments))) return 0;
 
-  const dump::VerifyResult result = dump::verify(directory);
-  for (const std::string& problem : result.problems) std::cout << escaped(problem) << '\n';
-  std::cout << fmt::format("{}: {}, {}, {}\n",
-                           result.sound() ? std::string("SOUND")
-                                          : counted(result.problems.size(), "problem"),
-                           counted(result.segments, "segment"), counted(result.events, "event"),
-                           counted(result.contents, "value with bytes", "values with bytes"))
-            << std::flush;
+  const std::filesystem::path directory = whole_dump(dump);
+  const dump::VerifyResult result = [&directory] {
+    const Working working("verifying");
+    return dump::verify(directory);
+  }();
+  if (format == Format::json) {
+    print_json(dump, result);
+  } else {
+    print_text(result, output.terminal());
+  }
   return static_cast<int>(result.sound() ? Exit::same : Exit::different);
 }
 
@@ -34,7 +66,7 @@ int run_verify(const Command& command, Arguments arguments) {
 const Command kVerifyCommand{
     "verify",
     "Check every byte of a dump against its digests.",
-    "DUMP",
+    "DUMP [OPTIONS]",
     "Reads the whole dump and reports each damaged segment, block and value. compare checks only "
     "what it reads; this checks all.\n"
     "Exit codes: 0 sound, 1 damaged, 2 trouble.",

@@ -57,11 +57,15 @@ std::string_view title(const CausePage& page) {
 
 void render_markdown(std::string_view text, Page& page) {
   Paragraph paragraph(page);
+  bool after_code = false;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     const std::size_t heading = line.starts_with("#") ? line.find_first_not_of("# ") : 0;
-    if (line.empty() || heading != 0 || line.starts_with(kCode)) {
+    const bool is_code = line.starts_with(kCode);
+    if (after_code && !is_code && !line.empty()) page.line();
+    after_code = is_code;
+    if (line.empty() || heading != 0 || is_code) {
       paragraph.end();
       page.line(heading != 0 ? page.paint(Ink::bold, line.substr(heading)) : std::string(line));
     } else if (line.starts_with(kItem)) {

@@ -10,7 +10,8 @@ namespace ulpscope::cli {
 /// The command of `record` is not runnable; `env` has codes of its own for that.
 class CannotRun : public Error {
  public:
-  CannotRun(const std::string& message, Exit code) : Error(ErrorCode::io, message), exit_(code) {}
+  CannotRun(const std::string& message, const std::string& hint, Exit code)
+      : Error(ErrorCode::io, message, hint), exit_(code) {}
   [[nodiscard]] Exit exit() const noexcept { return exit_; }
 
  private:

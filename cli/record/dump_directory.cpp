@@ -7,6 +7,8 @@
 #include <system_error>
 #include <vector>
 
+#include "cli/record/recording_lock.hpp"
+#include "dump/status.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
@@ -17,15 +19,28 @@ namespace fs = std::filesystem;
 [[noreturn]] void fail(const fs::path& path, const std::error_code& error) {
   throw Error(ErrorCode::io,
               fmt::format("the dump '{}' could not be made: {}", path.string(), error.message()),
-              "choose a place for it with -o");
+              "choose a place that can be written with -o");
 }
 
-bool belongs_to_a_dump(const fs::path& path) {
-  const std::string name = path.filename().string();
+bool all_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+/// A file that a rank of a dump consists of.
+bool belongs_to_a_rank(const fs::directory_entry& entry) {
+  const std::string name = entry.path().filename().string();
+  return entry.is_regular_file() && (name.starts_with("segment-") || name.starts_with("journal-"));
+}
+
+bool belongs_to_a_dump(const fs::directory_entry& entry) {
+  const std::string name = entry.path().filename().string();
   constexpr std::string_view kRank = "rank";
-  const bool is_rank = name.starts_with(kRank) && name.size() > kRank.size() &&
-                       name.find_first_not_of("0123456789", kRank.size()) == std::string::npos;
-  return is_rank || name.starts_with("status.json");
+  if (name.starts_with("status.json")) return entry.is_regular_file();
+  if (!name.starts_with(kRank) || !all_digits(std::string_view(name).substr(kRank.size()))) {
+    return false;
+  }
+  if (entry.is_symlink() || !entry.is_directory()) return false;
+  return std::all_of(fs::directory_iterator(entry), {}, belongs_to_a_rank);
 }
 
 fs::path first_free(const std::string& program) {
@@ -40,27 +55,27 @@ fs::path first_free(const std::string& program) {
   }
 }
 
-void make_room(const fs::path& path, bool force) {
-  std::error_code error;
-  std::vector<fs::path> entries;
-  for (fs::directory_iterator i(path, error), end; i != end; i.increment(error)) {
-    entries.push_back(i->path());
-  }
-  if (error) fail(path, error);
+void make_room(const fs::path& path, bool force) try {
+  const std::vector<fs::directory_entry> entries(fs::directory_iterator(path), {});
   if (entries.empty()) return;
-  if (!std::all_of(entries.begin(), entries.end(), belongs_to_a_dump)) {
+  const bool is_dump = std::all_of(entries.begin(), entries.end(), belongs_to_a_dump) &&
+                       dump::read_status(path).has_value();
+  if (!is_dump) {
     throw Error(ErrorCode::usage,
                 fmt::format("'{}' holds files that belong to no dump", path.string()),
                 "choose another place with -o");
+  }
+  if (is_being_recorded(path)) {
+    throw Error(ErrorCode::usage, fmt::format("'{}' is being recorded", path.string()),
+                "choose another place with -o, or wait until that recording has ended");
   }
   if (!force) {
     throw Error(ErrorCode::usage, fmt::format("'{}' holds a dump already", path.string()),
                 "--force replaces it, -o chooses another place");
   }
-  for (const fs::path& entry : entries) {
-    fs::remove_all(entry, error);
-    if (error) fail(path, error);
-  }
+  for (const fs::directory_entry& entry : entries) fs::remove_all(entry);
+} catch (const fs::filesystem_error& error) {
+  fail(path, error.code());
 }
 
 }  // namespace

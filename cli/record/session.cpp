@@ -23,6 +23,7 @@
 #include "cli/record/processes.hpp"
 #include "cli/record/rank_recorder.hpp"
 #include "cli/record/record_settings.hpp"
+#include "cli/record/recording_lock.hpp"
 #include "cli/record/redaction.hpp"
 #include "cli/record/signals.hpp"
 #include "cli/record/symboliser.hpp"
@@ -68,8 +69,12 @@ std::string reason_for_nothing(const RankRecorder& ranks, const Executable& exec
   if (!obstacle.empty()) return obstacle;
   if (!ranks.refusals().empty()) return ranks.refusals().front();
   if (executable.needs_torch) {
-    return fmt::format("no capture library in '{}' fits its LibTorch",
-                       libraries.capture_directory.string());
+    std::vector<std::string> versions;
+    for (const CaptureLibrary& library : libraries.capture) {
+      versions.push_back(library.torch_version);
+    }
+    return fmt::format("no capture library fits its LibTorch; there is one for {}",
+                       fmt::join(versions, ", "));
   }
   return "no process of it loaded LibTorch before start";
 }
@@ -124,13 +129,30 @@ void set_window(const ring::Settings& settings, dump::RecordingOptions& recordin
       only_setup ? kSetupStep : static_cast<std::int64_t>(std::min(settings.last_step, at_most));
 }
 
+/// What to do about a command that execvp() refused with `reason`.
+std::string hint_for(const std::string& program, int reason) {
+  std::error_code ignored;
+  const bool has_path = program.find('/') != std::string::npos;
+  if (fs::is_directory(program, ignored)) return "it is a directory; name a program in it";
+  if (reason == ENOENT && has_path && fs::exists(program, ignored)) {
+    return "its first line or its header names an interpreter that is not there";
+  }
+  if (reason == ENOENT && !has_path && fs::exists(program, ignored)) {
+    return fmt::format("a program in this directory is ./{}", program);
+  }
+  if (reason == ENOENT) return has_path ? "check the path" : "check the name and PATH";
+  if (reason == EACCES) return fmt::format("chmod +x {} makes a program of it", program);
+  if (reason == ENOEXEC) return "it is no program for this machine";
+  return {};
+}
+
 [[noreturn]] void refuse_to_run(const fs::path& directory, const std::string& program, int reason) {
   std::error_code ignored;
   fs::remove(directory / "status.json", ignored);
   fs::remove(directory, ignored);
   throw CannotRun(
       fmt::format("'{}' cannot be run: {}", program, std::generic_category().message(reason)),
-      reason == ENOENT ? Exit::not_found : Exit::cannot_execute);
+      hint_for(program, reason), reason == ENOENT ? Exit::not_found : Exit::cannot_execute);
 }
 
 }  // namespace
@@ -193,6 +215,7 @@ RecordResult record(const RecordOptions& options) {
   RecordResult result;
   result.dump =
       make_dump_directory(options.dump, fs::path(program).filename().string(), options.force);
+  const RecordingLock lock(result.dump);
   dump::Status& status = result.status;
   const Redaction redaction(options.redact);
   status.command = redaction.command(options.command);

@@ -39,6 +39,16 @@ std::size_t prefix_bytes(std::string_view text, std::size_t columns) {
   return bytes;
 }
 
+/// Where the first word ends; a range such as "0 - 16" is one.
+std::size_t word_end(std::string_view text) {
+  constexpr std::string_view kDash = " - ";
+  std::size_t end = std::min(text.find(' '), text.size());
+  while (text.substr(end).starts_with(kDash)) {
+    end = std::min(text.find(' ', end + kDash.size()), text.size());
+  }
+  return end;
+}
+
 }  // namespace
 
 std::string Terminal::paint(Ink ink, std::string_view text) const {
@@ -72,7 +82,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
   std::string line;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::size_t end = word_end(text);
     const std::string_view word = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (word.empty()) continue;

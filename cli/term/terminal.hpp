@@ -33,7 +33,8 @@ struct Terminal {
 [[nodiscard]] std::string elided(std::string_view text, std::size_t width,
                                  const Terminal& terminal);
 
-/// `text` broken at spaces into lines of at most `width` columns (longer words stand alone).
+/// `text` broken at spaces into lines of at most `width` columns (longer words stand alone); not at
+/// those around a dash: "0 - 16" stays together.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
 }  // namespace ulpscope::cli

@@ -21,6 +21,7 @@ using namespace ulpscope::test;
 struct Variation {
   std::string level = "full";
   std::string threads = "1";
+  std::string cpu_flags = {};
   double learning_rate = 0.125;
   bool weight_gradient_differs = false;  ///< from step 1 on
   bool extra_op = false;
@@ -48,6 +49,9 @@ class Training {
     LaneBuilder& lane = lane_;
     lane.messages.environment(0, "threads.intra_op", variation_.threads);
     lane.messages.environment(0, "torch.version", "2.11.0");
+    if (!variation_.cpu_flags.empty()) {
+      lane.messages.environment(0, "cpu.flags", variation_.cpu_flags);
+    }
     weight_ = numbers(1);
     auto& init = lane.op("aten::uniform_").no_grad().rng(42, 1, 2);
     add(init, Role::mutated, 0, weight_, "self", 10);
@@ -189,6 +193,9 @@ int main(int argc, char** argv) {
            {.level = "digest", .threads = "2", .weight_gradient_differs = true})
       .run();
   Training(directory / "rate", {.learning_rate = 0.25}).run();
+  Training(directory / "other_cpu",
+           {.cpu_flags = "fpu vme de pse tsc msr pae mce cx8 apic sep mtrr avx avx2"})
+      .run();
   Training(directory / "extra", {.extra_op = true}).run();
   Training(directory / "killed", {.incomplete = "process 7 was ended by signal 9 (SIGKILL)"}).run();
   Training(directory / "damaged", {}).run();

@@ -98,7 +98,7 @@ static_program() {
 }
 
 privileged_program() {
-  cp "$(command -v true)" privileged
+  cp "$(type -P true)" privileged
   chown 1:1 privileged 2>/dev/null || { echo "needs root"; exit 77; }
   chmod 4755 privileged
   record --require -- ./privileged; expect_code $? 125
@@ -116,7 +116,7 @@ sanitized_program() {
 
 damaged_program() {
   for size in 4 63 64 200 1000; do
-    head -c $size "$(command -v true)" >cut && chmod +x cut
+    head -c $size "$(type -P true)" >cut && chmod +x cut
     record --force -- ./cut
     [ $? -ge 126 ] || fail "a program of $size bytes ran"
   done
@@ -255,7 +255,7 @@ contradictions() {
   refused "--steps takes steps, not '-3'" --steps=-3
   refused "--ops takes a glob on one line" --ops ''
   refused "the globs of --modules are longer than 511 bytes" --modules "$(printf 'a%.0s' {1..600})"
-  refused "--max-bytes takes a size such as 8M, not 'much'" --level full --max-bytes much
+  refused "--max-bytes takes a size, not 'much'" --level full --max-bytes much
   refused "--max-bytes must be more than 0" --level full --max-bytes 0
   refused "--ring-bytes is between 64K and 1G" --ring-bytes 1K
 }

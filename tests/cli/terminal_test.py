@@ -7,7 +7,9 @@ import re
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
+import time
 
 ulpscope, dumps, case = sys.argv[1:4]
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -88,6 +90,30 @@ def colours():
 def same_text_without_colour():
     report = ["compare", "reference", "threads"]
     assert ESCAPE.sub("", at_terminal(report, 80)) == at_terminal(report, 80, {"NO_COLOR": "1"})
+
+
+def progress():
+    """A dump that cannot be read on is waited for; the terminal says so, and the line goes away."""
+    with tempfile.TemporaryDirectory() as work:
+        dump = os.path.join(work, "dump")
+        os.mkdir(dump)
+        status = os.path.join(dump, "status.json")
+        os.mkfifo(status)
+        main, side = pty.openpty()
+        process = subprocess.Popen([ulpscope, "compare", dump, dump], stdin=side, stdout=subprocess.PIPE,
+                                   stderr=side, start_new_session=True,
+                                   preexec_fn=lambda: fcntl.ioctl(2, termios.TIOCSCTTY, 0))
+        shown = b""
+        while b"dump: 1 s" not in shown:
+            shown += os.read(main, 4096)
+        while process.poll() is None:  # each reader of the status meets a writer
+            try:
+                os.close(os.open(status, os.O_WRONLY | os.O_NONBLOCK))
+            except OSError:
+                time.sleep(0.01)
+        os.close(side)
+        while b"\r\x1b[2Kulpscope: error" not in shown:
+            shown += os.read(main, 4096)
 
 
 globals()[case]()

@@ -145,6 +145,12 @@ TEST_CASE("paragraphs and items are wrapped, commands are not") {
         "    ./a command that is longer\n");
 }
 
+TEST_CASE("an empty line follows commands") {
+  CHECK(rendered("words\n    ./one\n    ./two\nmore\n", 80) ==
+        "words\n    ./one\n    ./two\n\nmore\n");
+  CHECK(rendered("    ./one\n\nmore\n", 80) == "    ./one\n\nmore\n");
+}
+
 TEST_CASE("headings are bold where there is colour") {
   Page page(Terminal{.width = 80, .color = true});
   render_markdown("## Fix\ntext\n", page);

@@ -39,4 +39,11 @@ TEST_SUITE("terminal") {
     CHECK(terminal.paint(Ink::plain, "x") == "x");
     CHECK(terminal.paint(Ink::red, "") == "");
   }
+
+  TEST_CASE("a range stays in one line") {
+    const std::vector<std::string> lines{"propagated in steps", "0 - 16"};
+    CHECK(wrapped("propagated in steps 0 - 16", 23) == lines);
+    CHECK(wrapped("0 - 16", 3) == std::vector<std::string>{"0 - 16"});
+    CHECK(wrapped("a -", 2) == std::vector<std::string>{"a", "-"});
+  }
 }

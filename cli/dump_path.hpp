@@ -1,0 +1,15 @@
+#pragma once
+
+#include <filesystem>
+
+namespace ulpscope::cli {
+
+/// Refuses what cannot be a dump: what does not exist, a file, a part of a dump, a directory of
+/// other things. Each with what may have been meant.
+/// @throws Error with ErrorCode::not_a_dump.
+void require_dump(const std::filesystem::path& path);
+
+/// "ranks 0, 1 and 3" of a dump; empty where it has none.
+[[nodiscard]] std::string ranks_in_words(const std::filesystem::path& dump);
+
+}  // namespace ulpscope::cli

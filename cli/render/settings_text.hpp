@@ -1,0 +1,17 @@
+#pragma once
+
+#include <span>
+
+#include "cli/render/page.hpp"
+#include "cli/settings_pairs.hpp"
+
+namespace ulpscope::cli {
+
+/// Those that differ, the weighty ones first: as a table, or one below the other where values are
+/// too long for one; of long lists of words only the words that one run has alone.
+void render_differing_settings(std::span<const SettingPair> pairs, Page& page);
+
+/// Those that are equal, each with its one value.
+void render_equal_settings(std::span<const SettingPair> pairs, Page& page);
+
+}  // namespace ulpscope::cli
