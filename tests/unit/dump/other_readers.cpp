@@ -73,10 +73,12 @@ text = lambda i: bytes(f["strings/bytes"][ends[i-1]:ends[i]]).decode()
 ops = [text(op["name"]) for op in f["ops"]]
 print(ops[0], f.attrs["rank"], f["blocks"]["step"].tolist())
 row = f["content/index"][0]
-print(bytes(f["content/bytes"][row["offset"]:row["offset"]+row["bytes"]]).decode())
+file = open(sys.argv[1], "rb")
+file.seek(row["offset"])
+print(file.read(row["bytes"]).decode(), bytes(f["content/bytes/0"][:]) == b"0123456789abcdef")
 )" + "' " + make_segment(dir));
     CHECK(answer.status == 0);
-    CHECK(answer.text == "aten::empty 0 [-1, 0, 1]\n0123456789abcdef\n");
+    CHECK(answer.text == "aten::empty 0 [-1, 0, 1]\n0123456789abcdef True\n");
   }
 #endif
 }
