@@ -21,12 +21,12 @@ Type float_of_16_bits(std::size_t exponent_bits, std::size_t bias) {
 
 Type float16() { return float_of_16_bits(5, 15); }
 
-/// As h5py writes complex numbers.
-Type complex_of(const Type& part) {
+/// As h5py writes complex numbers, which are those whose parts are called "r" and "i".
+Type complex_of(const Type& part, const char* real = "r", const char* imaginary = "i") {
   const std::size_t size = H5Tget_size(part.get());
   Type type(checked("create a complex type", H5Tcreate(H5T_COMPOUND, 2 * size)));
-  checked("describe a complex type", H5Tinsert(type.get(), "r", 0, part.get()));
-  checked("describe a complex type", H5Tinsert(type.get(), "i", size, part.get()));
+  checked("describe a complex type", H5Tinsert(type.get(), real, 0, part.get()));
+  checked("describe a complex type", H5Tinsert(type.get(), imaginary, size, part.get()));
   return type;
 }
 
@@ -51,7 +51,7 @@ Type make(Dtype dtype) {
     case Dtype::float64:
       return copy(H5T_IEEE_F64LE);
     case Dtype::complex32:
-      return complex_of(float16());
+      return complex_of(float16(), "real", "imag");  // NumPy has no complex number as small
     case Dtype::complex64:
       return complex_of(copy(H5T_IEEE_F32LE));
     case Dtype::complex128:
