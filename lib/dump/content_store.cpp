@@ -137,7 +137,9 @@ void ContentStore::require(const Digest& digest) {
 
 const std::optional<ValueShape>& ContentStore::shape_of(std::uint32_t geometry) {
   const auto [item, added] = shapes_.try_emplace(geometry);
-  if (added && geometry != 0) item->second = value_shape(names_.geometries.at(geometry));
+  if (added && geometry != 0) {
+    item->second = value_shape(geometry_of(names_.geometries.at(geometry)));
+  }
   return item->second;
 }
 

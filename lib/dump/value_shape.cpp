@@ -2,15 +2,12 @@
 
 #include <cstring>
 
-#include "dump/bytes.hpp"
-#include "dump/names.hpp"
 #include "ulpscope/digest.hpp"
-#include "ulpscope/run.hpp"
 
 namespace ulpscope::dump {
 namespace {
 
-constexpr std::uint8_t kMostDimensions = 32;  // of an HDF5 dataset
+constexpr std::size_t kMostDimensions = 32;  // of an HDF5 dataset
 constexpr std::uint64_t kMostBytes = 1ULL << 40;
 constexpr std::uint64_t kMostExpandedBytes = 256ULL << 20;
 
@@ -32,22 +29,16 @@ std::vector<std::int64_t> row_major_strides(std::span<const std::int64_t> sizes)
 
 }  // namespace
 
-std::optional<ValueShape> value_shape(std::string_view geometry) {
-  ByteReader reader(bytes_of(geometry));
-  const auto name = reader.get<GeometryName>();
+std::optional<ValueShape> value_shape(const Geometry& geometry) {
   ValueShape shape;
-  shape.dtype = static_cast<Dtype>(name.dtype);
+  shape.dtype = geometry.dtype;
+  shape.sizes = geometry.sizes;
   shape.packed_bytes = shape.bytes = element_size(shape.dtype);
-  if (shape.bytes == 0 || name.layout != 0 || name.dimensions > kMostDimensions ||
-      (name.flags & (geometry_flag::sparse | geometry_flag::quantised)) != 0) {
+  const auto unusual = geometry_flag::sparse | geometry_flag::quantised;
+  if (shape.bytes == 0 || geometry.layout != 0 || (geometry.flags & unusual) != 0 ||
+      shape.sizes.size() > kMostDimensions ||
+      (!geometry.strides.empty() && geometry.strides.size() != shape.sizes.size())) {
     return std::nullopt;
-  }
-  std::vector<std::int64_t> strides;
-  for (std::uint8_t i = 0; i < name.dimensions; ++i) {
-    shape.sizes.push_back(reader.get<std::int64_t>());
-  }
-  for (std::uint8_t i = 0; i < name.dimensions * name.has_strides; ++i) {
-    strides.push_back(reader.get<std::int64_t>());
   }
   bool empty = false;
   for (const std::int64_t size : shape.sizes) {
@@ -61,7 +52,7 @@ std::optional<ValueShape> value_shape(std::string_view geometry) {
   for (const std::int64_t size : shape.sizes) {
     if (!multiply(shape.bytes, size)) return std::nullopt;
   }
-  shape.packed_strides = ulpscope::packed_strides(shape.sizes, strides);
+  shape.packed_strides = ulpscope::packed_strides(shape.sizes, geometry.strides);
   const auto row_major = row_major_strides(shape.sizes);
   for (std::size_t i = 0; i < shape.sizes.size(); ++i) {
     if (shape.sizes[i] == 1) continue;

@@ -4,10 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
-#include "ulpscope/dtype.hpp"
+#include "ulpscope/run.hpp"
 
 namespace ulpscope::dump {
 
@@ -22,10 +21,9 @@ struct ValueShape {
   bool row_major = true;    ///< the recorded bytes are in row-major order as they are
 };
 
-/// Of a geometry as RankNames keeps it. Empty where a dataset cannot show it: more than 32
-/// dimensions, another layout than strided, a dtype without whole bytes, an expanded value of more
-/// than 256 MiB.
-[[nodiscard]] std::optional<ValueShape> value_shape(std::string_view geometry);
+/// Empty where a dataset cannot show a value of that geometry: more than 32 dimensions, another
+/// layout than strided, a dtype without whole bytes, an expanded value of more than 256 MiB.
+[[nodiscard]] std::optional<ValueShape> value_shape(const Geometry& geometry);
 
 /// The elements in row-major order, expanded ones repeated. `packed` has packed_bytes.
 [[nodiscard]] std::vector<std::byte> in_row_major_order(const ValueShape& shape,
