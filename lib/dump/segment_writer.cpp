@@ -123,10 +123,7 @@ std::optional<SegmentWriter::Value> SegmentWriter::create_value(Dtype dtype,
   const hid_t type = hdf5_->types.find(dtype);
   if (type < 0) return std::nullopt;
   const std::vector<hsize_t> shape(sizes.begin(), sizes.end());
-  const h5::Space space(h5::checked(
-      "create a value",
-      shape.empty() ? H5Screate(H5S_SCALAR)
-                    : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr)));
+  const h5::Space space = h5::space_of(shape);
   h5::Dataset dataset(
       h5::checked("create a value", H5Dcreate_anon(hdf5_->file.get(), type, space.get(),
                                                    hdf5_->allocated_early.get(), H5P_DEFAULT)));
