@@ -23,6 +23,11 @@ void ContentFile::write(std::uint64_t offset, std::span<const std::byte> bytes) 
   gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
 }
 
+void ContentFile::read(std::uint64_t offset, std::span<std::byte> bytes) {
+  flush();
+  file_.read_at(offset, bytes);
+}
+
 void ContentFile::flush() {
   if (gathered_.empty()) return;
   file_.write_at(gathered_at_, gathered_);

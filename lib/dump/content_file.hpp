@@ -17,6 +17,8 @@ class ContentFile {
   explicit ContentFile(File file);
 
   void write(std::uint64_t offset, std::span<const std::byte> bytes);
+  /// What was written, flushed or not.
+  void read(std::uint64_t offset, std::span<std::byte> bytes);
   /// Until here written bytes may still stand in the buffer.
   void flush();
 

@@ -105,6 +105,19 @@ class DumpRun : public Run {
     return std::nullopt;
   }
 
+  [[nodiscard]] std::vector<LayerValue> layer_values(std::uint32_t rank) const override {
+    std::vector<LayerValue> values;
+    for (const auto& path : find(rank).segments) {
+      const auto segment = cache_.get(path);
+      for (const dump::LayerRow& row : segment->tables().layers) {
+        if (selector_.takes_step(row.step)) values.push_back(segment->layer_value(row));
+      }
+    }
+    std::stable_sort(values.begin(), values.end(),
+                     [](const LayerValue& a, const LayerValue& b) { return a.path < b.path; });
+    return values;
+  }
+
   [[nodiscard]] std::optional<Statistics> statistics(std::uint32_t rank, const Digest& digest,
                                                      Dtype dtype) const override {
     for (const auto& path : find(rank).segments) {

@@ -207,6 +207,19 @@ void read_table(hid_t file, const TableSchema& table, std::span<std::byte> bytes
           H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()));
 }
 
+Space space_of(std::span<const hsize_t> sizes) {
+  return Space(checked(
+      "create a shape",
+      sizes.empty() ? H5Screate(H5S_SCALAR)
+                    : H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr)));
+}
+
+std::uint64_t offset_of(const Dataset& dataset) {
+  const haddr_t address = H5Dget_offset(dataset.get());
+  if (address == HADDR_UNDEF) fail("make room for contents");
+  return address;
+}
+
 void write_attribute(hid_t object, const char* name, std::string_view text) {
   text = text.substr(0, kLongestAttribute);
   // HDF5 has no strings of size 0; one padding byte reads back as the empty string.

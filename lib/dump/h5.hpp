@@ -80,6 +80,12 @@ void write_table(hid_t file, const TableSchema& table, std::span<const std::byte
 /// Fills `bytes`, which holds exactly row_count() rows.
 void read_table(hid_t file, const TableSchema& table, std::span<std::byte> bytes);
 
+/// No dimensions: a scalar.
+[[nodiscard]] Space space_of(std::span<const hsize_t> sizes);
+
+/// Where the bytes of a contiguous dataset begin in the file. @throws Error where it has no room.
+[[nodiscard]] std::uint64_t offset_of(const Dataset& dataset);
+
 void write_attribute(hid_t object, const char* name, std::string_view text);
 void write_attribute(hid_t object, const char* name, std::int64_t number);
 [[nodiscard]] std::string read_text_attribute(hid_t object, const char* name);

@@ -23,6 +23,23 @@ std::uint32_t Pool::add(std::string_view bytes) {
   return id;
 }
 
+Geometry geometry_of(std::string_view bytes) {
+  ByteReader reader(bytes_of(bytes));
+  const auto name = reader.get<GeometryName>();
+  Geometry geometry;
+  geometry.dtype = static_cast<Dtype>(name.dtype);
+  geometry.device_type = name.device_type;
+  geometry.device_index = name.device_index;
+  geometry.layout = name.layout;
+  geometry.flags = name.flags;
+  geometry.storage_offset = name.storage_offset;
+  for (int i = 0; i < name.dimensions; ++i) geometry.sizes.push_back(reader.get<std::int64_t>());
+  for (int i = 0; i < name.dimensions * name.has_strides; ++i) {
+    geometry.strides.push_back(reader.get<std::int64_t>());
+  }
+  return geometry;
+}
+
 const std::string& FrameTexts::text(std::string_view object, std::uint64_t offset) {
   const auto [item, added] = texts_.try_emplace({std::string(object), offset});
   if (!added) return item->second;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ring/message.hpp"
+#include "ulpscope/run.hpp"
 
 /// The names a rank's events use: rings count ids each for itself, here every string, op and
 /// geometry has one id for all rings of the rank, from 1; 0 is none.
@@ -69,6 +70,9 @@ class FrameTexts {
   FrameResolver resolve_;
   std::map<std::pair<std::string, std::uint64_t>, std::string> texts_;
 };
+
+/// The geometry that a GeometryName and its dimensions stand for.
+[[nodiscard]] Geometry geometry_of(std::string_view bytes);
 
 struct RankNames {
   FrameTexts frames;

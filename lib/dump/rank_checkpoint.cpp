@@ -77,6 +77,9 @@ std::vector<std::byte> RankWriter::save_state() const {
     out.put(notice.fatal);
     out.put_text(notice.text);
   }
+  const auto layers = layers_.save();
+  out.put(static_cast<std::uint64_t>(layers.size()));
+  out.put_bytes(layers);
   out.put_text(stopped_);
   out.put(malformed_);
   out.put(static_cast<std::uint64_t>(lanes_.size()));
@@ -119,6 +122,7 @@ bool RankWriter::restore_state(std::span<const std::byte> saved) {
     const bool fatal = in.get<bool>();
     notices_.push_back({fatal, std::string(in.get_text())});
   }
+  if (!layers_.restore(in.get_bytes(in.get<std::uint64_t>()))) return false;
   stopped_ = in.get_text();
   malformed_ = in.get<bool>();
   for (auto count = in.get<std::uint64_t>(); count > 0 && in.ok(); --count) {
@@ -175,6 +179,7 @@ void RankWriter::restore_events(std::uint32_t id, const Record& record) {
     at += sizeof note + header.size;
     if (record.kind == RecordKind::placed) {
       lane.block.push_back({std::move(event), static_cast<Phase>(note)});
+      layers_.note(id, lane.step, lane.names, lane.block.back());
     } else {
       enter(id, lane, {std::move(event), note != 0});
     }

@@ -16,7 +16,7 @@ constexpr std::uint64_t kTableBytes = 64ULL << 20;
 constexpr std::uint64_t kJournalBytes = 256ULL << 20;
 constexpr std::size_t kOpenTreeEvents = 131072;
 constexpr std::size_t kMostGaps = 1024;
-constexpr std::uint64_t kLargestContent = 1ULL << 38;
+constexpr std::uint32_t kMostDatasets = 16384;  // of layers, in one segment
 
 bool has_parameter(const ring::SlotRow& slot) { return (slot.flags & slot_flag::parameter) != 0; }
 bool trains(const ring::SlotRow& slot) { return (slot.flags & slot_flag::requires_grad) != 0; }
@@ -79,6 +79,8 @@ RankWriter::RankWriter(const RecordingOptions& options, std::uint32_t rank, std:
       segment_(segment),
       recovering_(recovering),
       names_{FrameTexts(options.resolve_frame), {}, {}, {}},
+      contents_(directory_, names_, options.content_buffer_bytes),
+      layers_(names_),
       root_module_(names_.strings.add("")) {
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
@@ -113,7 +115,7 @@ void RankWriter::consume(std::uint32_t id, std::span<const std::byte> messages) 
   if (found == lanes_.end()) return stop("it sent events on a lane that was never opened");
   Lane& lane = found->second;
   timeline_.advance(id);
-  const auto batch = take_messages(lane, messages);
+  const auto batch = take_messages(id, messages);
   if (batch->size() > sizeof(RecordHeader)) {
     if (journal_) journal_->append_in_place(RecordKind::messages, id, *batch);
     process(id, lane, batch, sizeof(RecordHeader));
@@ -127,7 +129,7 @@ void RankWriter::close_lane(std::uint32_t id) {
   if (found == lanes_.end() || found->second.closed) return;
   Lane& lane = found->second;
   lane.closed = true;
-  lane.content.reset();
+  contents_.close_lane(id);
   timeline_.advance(id);
   order_tree(id, lane, true);
   timeline_.close(id);
@@ -138,7 +140,7 @@ void RankWriter::close_lane(std::uint32_t id) {
 void RankWriter::finish(std::string_view reason) {
   if (done_) return;
   for (auto& [id, lane] : lanes_) {
-    lane.content.reset();
+    contents_.close_lane(id);
     timeline_.advance(id);
     order_tree(id, lane, true);
   }
@@ -155,6 +157,7 @@ void RankWriter::finish(std::string_view reason) {
 
 RecordingCounts RankWriter::counts() const noexcept {
   RecordingCounts counts = counts_;
+  counts.bytes += contents_.received_bytes();
   const auto begun = static_cast<std::int64_t>(timeline_.steps());
   const std::int64_t first = std::max<std::int64_t>(options_.first_step, 0);
   const std::int64_t end = options_.last_step < begun ? options_.last_step + 1 : begun;
@@ -173,7 +176,8 @@ void RankWriter::stop(std::string_view what) {
 
 /// Copies the messages into a batch, contents excepted, which go to the segment at once. Room for
 /// the journal's record header stands in front.
-std::shared_ptr<Batch> RankWriter::take_messages(Lane& lane, std::span<const std::byte> messages) {
+std::shared_ptr<Batch> RankWriter::take_messages(std::uint32_t lane,
+                                                 std::span<const std::byte> messages) {
   auto batch = std::make_shared<Batch>();
   batch->resize(sizeof(RecordHeader));
   while (!messages.empty() && !malformed_) {
@@ -187,7 +191,7 @@ std::shared_ptr<Batch> RankWriter::take_messages(Lane& lane, std::span<const std
     const auto message = messages.first(header.size);
     messages = messages.subspan(header.size);
     if (header.kind == ring::MessageKind::content) {
-      if (!take_content(lane, message)) stop("it sent a content that does not add up");
+      if (!contents_.take(lane, message)) stop("it sent a content that does not add up");
       continue;
     }
     const std::size_t at = batch->size();
@@ -232,42 +236,24 @@ void RankWriter::process(std::uint32_t id, Lane& lane, const std::shared_ptr<con
   }
 }
 
-bool RankWriter::take_content(Lane& lane, std::span<const std::byte> message) {
-  ByteReader reader(message);
-  const auto head = reader.get<ring::ContentMessage>();
-  const auto bytes = reader.get_bytes(head.length);
-  if (!reader.ok()) return false;
-  const Digest digest{head.digest[0], head.digest[1]};
-  if (!lane.content) {
-    if (head.offset != 0 || head.total > kLargestContent) return false;
-    lane.content = IncomingContent{digest, head.total, 0, 0, !contents_.contains(digest)};
-    if (lane.content->wanted) lane.content->at = writer_->reserve(head.total);
-  }
-  IncomingContent& content = *lane.content;
-  if (content.digest != digest || content.total != head.total || content.received != head.offset ||
-      bytes.size() > content.total - content.received) {
-    return false;
-  }
-  if (content.wanted) writer_->write(content.at + content.received, bytes);
-  content.received += bytes.size();
-  counts_.bytes += bytes.size();
-  if (content.received < content.total) return true;
-  if (content.wanted && !contents_.contains(digest)) {
-    auto& rows = builder_->tables().contents;
-    contents_.emplace(digest, rows.size());
-    rows.push_back({digest, content.at, content.total});
-  }
-  lane.content.reset();
-  return true;
-}
-
 bool RankWriter::take_event(std::uint32_t id, Lane& lane, HeldEvent event,
                             std::size_t message_bytes) {
   if (!is_sound(lane.names, event, message_bytes)) return false;
+  make_recent_datasets(lane, event);
   const bool tree_ends = event.row().depth == 0;
   lane.open_tree.push_back(std::move(event));
   if (tree_ends || lane.open_tree.size() >= kOpenTreeEvents) order_tree(id, lane, tree_ends);
   return true;
+}
+
+/// While its bytes are still in memory: when the step of the event is known they may not be.
+void RankWriter::make_recent_datasets(const Lane& lane, const HeldEvent& event) {
+  if (!is_layer_event(event)) return;
+  for (const ring::SlotRow& slot : event.slots()) {
+    if (!is_layer_slot(event, slot)) continue;
+    static_cast<void>(contents_.recent_dataset({slot.digest[0], slot.digest[1]},
+                                               lane.names.geometry(slot.geometry)));
+  }
 }
 
 bool RankWriter::take_setting(const Lane& lane, std::span<const std::byte> message) {
@@ -348,6 +334,7 @@ void RankWriter::place(std::uint32_t id, Lane& lane, std::int64_t step, Phase ph
   lane.phase = phase;
   lane.placed_position = position + 1;
   lane.block.push_back({std::move(next.event), phase});
+  layers_.note(id, step, lane.names, lane.block.back());
 }
 
 /// Enters events that ended after events inside them were placed, each as a block of its own.
@@ -371,6 +358,7 @@ void RankWriter::place_late(std::uint32_t id, Lane& lane, bool last_chance) {
       lane.gaps.push_back({position + 1, found.last, found.step, found.phase});
     }
     const PlacedEvent placed{std::move(event), found.phase};
+    layers_.note(id, found.step, lane.names, placed);
     add_block(id, lane, found.step, std::span(&placed, 1));
   }
   lane.late = std::move(waiting);
@@ -390,21 +378,32 @@ void RankWriter::add_block(std::uint32_t id, Lane& lane, std::int64_t step,
   counts_.events += events.size();
   counts_.values += builder_->tables().blocks.back().values;
   for (const PlacedEvent& placed : events) {
+    add_layers(id, lane, step, placed);
     for (const ring::SlotRow& slot : placed.event.slots()) {
       require_statistics(lane, slot);
       if ((slot.flags & slot_flag::has_content) != 0) {
-        require_content({slot.digest[0], slot.digest[1]});
+        contents_.require({slot.digest[0], slot.digest[1]});
       }
     }
   }
 }
 
+void RankWriter::add_layers(std::uint32_t id, const Lane& lane, std::int64_t step,
+                            const PlacedEvent& placed) {
+  for (const auto& entry : layers_.entries(id, step, lane.names, placed)) {
+    const std::uint32_t geometry = lane.names.geometry(entry.slot->geometry);
+    const auto dataset =
+        contents_.dataset({entry.slot->digest[0], entry.slot->digest[1]}, geometry);
+    if (!dataset) continue;
+    links_.add(entry.path, entry.is_gradient, step, builder_->geometry(geometry), *dataset);
+  }
+}
+
 void RankWriter::require_statistics(const Lane& lane, const ring::SlotRow& slot) {
   const auto geometry = lane.names.geometry(slot.geometry);
-  if (geometry == 0 || (slot.flags & slot_flag::no_digest) != 0) return;
+  if (statistics_.empty() || geometry == 0 || (slot.flags & slot_flag::no_digest) != 0) return;
   const auto name = ByteReader(bytes_of(names_.geometries.at(geometry))).get<GeometryName>();
-  statistics_.require({{slot.digest[0], slot.digest[1]}, static_cast<Dtype>(name.dtype)},
-                      builder_->tables().statistics);
+  statistics_.require({{slot.digest[0], slot.digest[1]}, static_cast<Dtype>(name.dtype)}, builder_->tables().statistics);
 }
 
 /// A setting holds from the step on in which it was sent; one that does not change is kept once.
@@ -425,35 +424,14 @@ void RankWriter::place_settings(bool all) {
   waiting_settings_ = std::move(waiting);
 }
 
-/// Nothing refers to another segment: a content that came before this one was begun is copied.
-void RankWriter::require_content(const Digest& digest) {
-  if (contents_.contains(digest)) return;
-  const auto earlier = earlier_contents_.find(digest);
-  if (earlier == earlier_contents_.end()) return;
-  if (!earlier_segment_ || earlier_segment_->attributes().segment != earlier->second) {
-    earlier_segment_ = Segment::open(segment_path(directory_, earlier->second));
-  }
-  const auto bytes = earlier_segment_->content(digest);
-  if (!bytes) return;
-  const std::uint64_t at = writer_->reserve(bytes->size());
-  writer_->write(at, *bytes);
-  auto& rows = builder_->tables().contents;
-  contents_.emplace(digest, rows.size());
-  rows.push_back({digest, at, bytes->size()});
-}
-
-bool RankWriter::is_receiving_content() const {
-  return std::any_of(lanes_.begin(), lanes_.end(),
-                     [](const auto& item) { return item.second.content.has_value(); });
-}
-
 void RankWriter::publish_if_due() {
-  if (recovering_ || is_receiving_content()) return;
+  if (recovering_ || contents_.is_receiving()) return;
   const bool steps_due =
       options_.segment_steps > 0 &&
       passed_step_ - published_step_ >= static_cast<std::int64_t>(options_.segment_steps);
-  if (steps_due || writer_->content_bytes() >= options_.segment_bytes ||
-      builder_->tables().bytes() >= kTableBytes || journal_->bytes() >= kJournalBytes) {
+  if (steps_due || contents_.segment_bytes() >= options_.segment_bytes ||
+      writer_->values() >= kMostDatasets || builder_->tables().bytes() >= kTableBytes ||
+      journal_->bytes() >= kJournalBytes) {
     publish(false, {});
   }
 }
@@ -496,7 +474,10 @@ void RankWriter::publish(bool finished, std::string_view reason) {
   }
   attributes.finished = finished;
   attributes.incomplete_reason = reason;
-  writer_->complete(builder_->tables(), attributes);
+  contents_.end_segment(segment_);
+  std::vector<SegmentWriter::Link> links;
+  links_.fill(builder_->tables(), links);
+  writer_->complete(builder_->tables(), links, attributes);
 
   // The next journal must be whole before the segment is published: from then on it is the one
   // that counts.
@@ -506,7 +487,6 @@ void RankWriter::publish(bool finished, std::string_view reason) {
   } else {
     begin_journal(segment_ + 1);
   }
-  for (const auto& [digest, row] : contents_) earlier_contents_[digest] = segment_;
   ++segment_;
   if (journal_) {
     write_start();
@@ -517,7 +497,6 @@ void RankWriter::publish(bool finished, std::string_view reason) {
   published_step_ = passed_step_;
   std::error_code ignored;
   if (!recovering_) std::filesystem::remove(done_with, ignored);
-  earlier_segment_.reset();
   begin_segment();
 }
 
@@ -525,7 +504,8 @@ void RankWriter::begin_segment() {
   builder_ = std::make_unique<SegmentBuilder>(names_);
   statistics_.begin_segment();
   writer_ = std::make_unique<SegmentWriter>(segment_path(directory_, segment_));
-  contents_.clear();
+  contents_.begin_segment(*writer_, builder_->tables().contents);
+  links_.clear();
 }
 
 void RankWriter::begin_journal(std::uint32_t segment) {

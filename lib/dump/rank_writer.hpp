@@ -7,14 +7,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "dump/batch.hpp"
+#include "dump/content_store.hpp"
 #include "dump/journal.hpp"
+#include "dump/layer_links.hpp"
+#include "dump/layer_tree.hpp"
 #include "dump/names.hpp"
 #include "dump/recording.hpp"
-#include "dump/segment_reader.hpp"
 #include "dump/segment_tables.hpp"
 #include "dump/segment_writer.hpp"
 #include "dump/statistics_store.hpp"
@@ -58,14 +59,6 @@ class RankWriter {
     Phase phase;
   };
 
-  struct IncomingContent {
-    Digest digest;
-    std::uint64_t total = 0;
-    std::uint64_t received = 0;
-    std::uint64_t at = 0;
-    bool wanted = false;
-  };
-
   struct Lane {
     explicit Lane(RankNames& rank_names) : names(rank_names) {}
 
@@ -85,7 +78,6 @@ class RankWriter {
     std::uint64_t events = 0;
     std::vector<Gap> gaps;
     std::vector<HeldEvent> late;  ///< ended after events inside them were placed
-    std::optional<IncomingContent> content;
   };
 
   struct Setting {
@@ -101,10 +93,9 @@ class RankWriter {
   };
 
   void stop(std::string_view what);
-  std::shared_ptr<Batch> take_messages(Lane& lane, std::span<const std::byte> messages);
+  std::shared_ptr<Batch> take_messages(std::uint32_t lane, std::span<const std::byte> messages);
   void process(std::uint32_t id, Lane& lane, const std::shared_ptr<const Batch>& batch,
                std::size_t from);
-  [[nodiscard]] bool take_content(Lane& lane, std::span<const std::byte> message);
   [[nodiscard]] bool take_event(std::uint32_t id, Lane& lane, HeldEvent event,
                                 std::size_t message_bytes);
   [[nodiscard]] bool take_setting(const Lane& lane, std::span<const std::byte> message);
@@ -119,13 +110,13 @@ class RankWriter {
   [[nodiscard]] bool is_written(std::int64_t step) const noexcept {
     return options_.first_step <= step && step <= options_.last_step;
   }
+  void make_recent_datasets(const Lane& lane, const HeldEvent& event);
   void add_block(std::uint32_t id, Lane& lane, std::int64_t step,
                  std::span<const PlacedEvent> events);
   void place_settings(bool all);
 
   void require_statistics(const Lane& lane, const ring::SlotRow& slot);
-  void require_content(const Digest& digest);
-  [[nodiscard]] bool is_receiving_content() const;
+  void add_layers(std::uint32_t id, const Lane& lane, std::int64_t step, const PlacedEvent& placed);
 
   void publish_if_due();
   void publish(bool finished, std::string_view reason);
@@ -151,6 +142,9 @@ class RankWriter {
 
   RankNames names_;
   StatisticsStore statistics_;
+  ContentStore contents_;
+  LayerTree layers_;
+  LayerLinks links_;
   Timeline timeline_;
   std::uint32_t root_module_ = 0;  ///< the id of the empty module path
   std::map<std::uint32_t, Lane> lanes_;
@@ -163,9 +157,6 @@ class RankWriter {
   std::optional<JournalWriter> journal_;
   std::int64_t passed_step_ = kSetup;     ///< the last step that a lane has left behind
   std::int64_t published_step_ = kSetup;  ///< `passed_step_` when the last segment was published
-  std::unordered_map<Digest, std::size_t, DigestHash> contents_;            ///< of this segment
-  std::unordered_map<Digest, std::uint32_t, DigestHash> earlier_contents_;  ///< by segment
-  std::shared_ptr<const Segment> earlier_segment_;
 };
 
 }  // namespace ulpscope::dump

@@ -21,6 +21,8 @@ struct RecordingOptions {
   std::string level = "digest";
   std::string creator = {};                    ///< "ulpscope 0.1.0"
   std::uint64_t segment_bytes = 256ULL << 20;  ///< content bytes after which a segment is published
+  /// Memory in which contents wait for the layer that they may belong to.
+  std::uint64_t content_buffer_bytes = 8ULL << 20;
   std::uint32_t segment_steps = 0;  ///< steps after which one is published; 0: only by size
   std::int64_t first_step = -1;     ///< of those that are written; -1 is setup
   std::int64_t last_step = std::numeric_limits<std::int64_t>::max();  ///< inclusive

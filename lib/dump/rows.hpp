@@ -153,9 +153,16 @@ struct StatisticsRow {
   std::uint64_t dtype;
 };
 
+struct LayerRow {
+  std::int64_t step;
+  Digest digest;
+  std::uint32_t path;
+  std::uint32_t geometry;
+};
+
 struct ContentRow {
   Digest digest;
-  std::uint64_t offset;
+  std::uint64_t offset;  ///< in the file
   std::uint64_t bytes;
 };
 
@@ -169,6 +176,7 @@ static_assert(std::has_unique_object_representations_v<BlockRow>);
 static_assert(std::has_unique_object_representations_v<EventOverride>);
 static_assert(std::has_unique_object_representations_v<SlotOverride>);
 static_assert(sizeof(StatisticsRow) == 96, "a number of any bits, but no padding");
+static_assert(std::has_unique_object_representations_v<LayerRow>);
 static_assert(std::has_unique_object_representations_v<ContentRow>);
 
 }  // namespace ulpscope::dump

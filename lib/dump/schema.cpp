@@ -151,6 +151,14 @@ constexpr std::array kStatisticsColumns = {
     Column{"dtype", offsetof(StatisticsRow, dtype), wide_dtype},
 };
 
+constexpr std::array kLayerColumns = {
+    Column{"step", offsetof(LayerRow, step), i64},
+    Column{"digest_high", offsetof(LayerRow, digest) + offsetof(Digest, high), u64},
+    Column{"digest_low", offsetof(LayerRow, digest) + offsetof(Digest, low), u64},
+    Column{"path", offsetof(LayerRow, path), u32},
+    Column{"geometry", offsetof(LayerRow, geometry), u32},
+};
+
 constexpr std::array kContentColumns = {
     Column{"digest_high", offsetof(ContentRow, digest) + offsetof(Digest, high), u64},
     Column{"digest_low", offsetof(ContentRow, digest) + offsetof(Digest, low), u64},
@@ -231,8 +239,12 @@ const TableSchema kStatistics{
     "minimum, maximum, mean, L2 norm and counts of values, by digest and dtype; complex numbers "
     "count as two elements",
     kStatisticsColumns, sizeof(StatisticsRow)};
+const TableSchema kLayers{"/layers",
+                          "the datasets under /steps and /setup: path, digest of the bytes, which "
+                          "are in row-major order, and geometry of the value as it was in memory",
+                          kLayerColumns, sizeof(LayerRow)};
 const TableSchema kContentIndex{"/content/index",
-                                "where the bytes of a value stand in /content/bytes, by digest",
+                                "where in this file the bytes of a value stand, by digest",
                                 kContentColumns, sizeof(ContentRow)};
 
 }  // namespace schema

@@ -62,10 +62,11 @@ extern const TableSchema kArgumentOverrides;
 extern const TableSchema kEnvironment;
 extern const TableSchema kNotices;
 extern const TableSchema kStatistics;
+extern const TableSchema kLayers;
 extern const TableSchema kContentIndex;
 
 inline constexpr const char* kContentBytes = "/content/bytes";
-inline constexpr std::array kGroups = {"/strings", "/arguments", "/content"};
+inline constexpr std::array kGroups = {"/strings", "/arguments", "/content", "/content/bytes"};
 
 }  // namespace schema
 
@@ -93,6 +94,7 @@ void for_each_table(AnyTables& tables, Visit&& visit) {
   visit(schema::kEnvironment, tables.environment);
   visit(schema::kNotices, tables.notices);
   visit(schema::kStatistics, tables.statistics);
+  visit(schema::kLayers, tables.layers);
   visit(schema::kContentIndex, tables.contents);
 }
 

@@ -207,7 +207,6 @@ std::shared_ptr<const Segment> Segment::open(const std::filesystem::path& path) 
     const h5::File file(h5::checked("open it", H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)));
     segment->read_attributes(file.get());
     segment->read_tables(file.get());
-    segment->read_content_layout(file.get());
   } catch (const Error& error) {
     if (error.code() == ErrorCode::corrupt || error.code() == ErrorCode::io) {
       segment->refuse(error.what());
@@ -216,6 +215,7 @@ std::shared_ptr<const Segment> Segment::open(const std::filesystem::path& path) 
   }
   segment->check_tables();
   segment->decode_geometries();
+  segment->index_contents();
   segment->index_statistics();
   return segment;
 }
@@ -256,48 +256,6 @@ void Segment::read_tables(std::int64_t file) {
   const auto digest = h5::read_text_attribute(file, attribute::kRootDigest);
   if (digest != to_string(root_digest(tables_))) {
     refuse("its tables do not have the digest they were published with.");
-  }
-}
-
-void Segment::read_content_layout(std::int64_t file) {
-  const h5::Dataset dataset(
-      h5::checked("open the contents", H5Dopen2(file, schema::kContentBytes, H5P_DEFAULT)));
-  const h5::Properties creation(
-      h5::checked("read the layout of the contents", H5Dget_create_plist(dataset.get())));
-  hsize_t chunk = 0;
-  const bool one_dimensional = H5Pget_layout(creation.get()) == H5D_CHUNKED &&
-                               H5Pget_chunk(creation.get(), 1, &chunk) == 1 && chunk > 0;
-  const h5::Space space(h5::checked("read the size of the contents", H5Dget_space(dataset.get())));
-  hsize_t size = 0;
-  if (!one_dimensional || H5Sget_simple_extent_ndims(space.get()) != 1 ||
-      H5Sget_simple_extent_dims(space.get(), &size, nullptr) < 0) {
-    refuse("its contents are not stored as they should be.");
-  }
-  const std::uint64_t file_bytes = File::open(path_).size();
-  if (size % chunk != 0 || size / chunk > file_bytes) {
-    refuse("its contents are not stored as they should be.");
-  }
-  chunk_bytes_ = chunk;
-  chunk_offsets_.resize(size / chunk);
-  for (std::size_t i = 0; i < chunk_offsets_.size(); ++i) {
-    const hsize_t at = i * chunk;
-    unsigned filters = 0;
-    haddr_t address = HADDR_UNDEF;
-    hsize_t stored = 0;
-    h5::checked("locate the contents",
-                H5Dget_chunk_info_by_coord(dataset.get(), &at, &filters, &address, &stored));
-    if (address == HADDR_UNDEF) continue;
-    if (filters != 0 || stored != chunk || address > file_bytes ||
-        !fits(kUserBlockBytes + address, chunk, file_bytes)) {
-      refuse("its contents stand outside the file.");
-    }
-    chunk_offsets_[i] = kUserBlockBytes + address;
-  }
-  for (std::size_t i = 0; i < tables_.contents.size(); ++i) {
-    if (!fits(tables_.contents[i].offset, tables_.contents[i].bytes, size)) {
-      refuse("its index of contents does not add up.");
-    }
-    contents_.emplace(tables_.contents[i].digest, i);
   }
 }
 
@@ -374,7 +332,21 @@ void Segment::check_tables() const {
   for (const EnvironmentRow& entry : t.environment) {
     expect(entry.key <= strings && entry.value <= strings && entry.step >= kSetup, "/environment");
   }
+  for (const LayerRow& layer : t.layers) {
+    expect(layer.path >= 1 && layer.path <= strings && layer.geometry >= 1 &&
+               layer.geometry <= t.geometries.size() && layer.step >= kSetup,
+           "/layers");
+  }
   for (const NoticeRow& notice : t.notices) expect(notice.text <= strings, "/notices");
+}
+
+void Segment::index_contents() {
+  const std::uint64_t file_bytes = File::open(path_).size();
+  for (std::size_t i = 0; i < tables_.contents.size(); ++i) {
+    const ContentRow& row = tables_.contents[i];
+    if (!fits(row.offset, row.bytes, file_bytes)) refuse("its index of contents does not add up.");
+    contents_.emplace(row.digest, i);
+  }
 }
 
 void Segment::index_statistics() {
@@ -418,6 +390,10 @@ Block Segment::block(std::size_t index) const {
   return block;
 }
 
+LayerValue Segment::layer_value(const LayerRow& row) const {
+  return {row.step, std::string(string(row.path)), row.digest, geometries_[row.geometry - 1]};
+}
+
 std::optional<Statistics> Segment::statistics(const Digest& digest, Dtype dtype) const {
   const auto found = statistics_.find({digest, dtype});
   if (found == statistics_.end()) return std::nullopt;
@@ -429,21 +405,15 @@ std::optional<Statistics> Segment::statistics(const Digest& digest, Dtype dtype)
 std::optional<std::vector<std::byte>> Segment::content(const Digest& wanted) const {
   const auto found = contents_.find(wanted);
   if (found == contents_.end()) return std::nullopt;
-  const ContentRow& row = tables_.contents[found->second];
-  const auto file = File::open(path_);
-  if (row.bytes > file.size()) refuse("a content is larger than the file.");
+  return content_at(found->second);
+}
+
+std::vector<std::byte> Segment::content_at(std::size_t index) const {
+  const ContentRow& row = tables_.contents[index];
   std::vector<std::byte> bytes(row.bytes);
-  for (std::uint64_t done = 0; done < row.bytes;) {
-    const std::uint64_t at = row.offset + done;
-    const std::uint64_t inside = at % chunk_bytes_;
-    const std::uint64_t chunk = chunk_offsets_[at / chunk_bytes_];
-    if (chunk == 0) refuse("a content is missing.");
-    const auto count = static_cast<std::size_t>(std::min(row.bytes - done, chunk_bytes_ - inside));
-    file.read_at(chunk + inside, std::span(bytes).subspan(done, count));
-    done += count;
-  }
-  if (digest(bytes) != wanted) {
-    refuse("the content " + to_string(wanted) + " does not have that digest.");
+  if (row.bytes > 0) File::open(path_).read_at(row.offset, bytes);
+  if (digest(bytes) != row.digest) {
+    refuse("the content " + to_string(row.digest) + " does not have that digest.");
   }
   return bytes;
 }

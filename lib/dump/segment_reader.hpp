@@ -36,14 +36,19 @@ class Segment : public std::enable_shared_from_this<Segment> {
 
   /// Empty where the segment does not hold that content. @throws Error with ErrorCode::corrupt.
   [[nodiscard]] std::optional<std::vector<std::byte>> content(const Digest& digest) const;
+  /// Of a row of /content/index: a digest may stand there more than once.
+  [[nodiscard]] std::vector<std::byte> content_at(std::size_t index) const;
+
+  /// The value that a row of /layers shows.
+  [[nodiscard]] LayerValue layer_value(const LayerRow& row) const;
 
  private:
   Segment() = default;
   void read_tables(std::int64_t file);
   void read_attributes(std::int64_t file);
-  void read_content_layout(std::int64_t file);
   void check_tables() const;
   void decode_geometries();
+  void index_contents();
   void index_statistics();
   [[noreturn]] void refuse(const std::string& what) const;
 
@@ -51,8 +56,6 @@ class Segment : public std::enable_shared_from_this<Segment> {
   SegmentAttributes attributes_;
   Tables tables_;
   std::vector<Geometry> geometries_;
-  std::uint64_t chunk_bytes_ = 1;
-  std::vector<std::uint64_t> chunk_offsets_;  ///< in the file; 0 where nothing was written
   std::unordered_map<Digest, std::size_t, DigestHash> contents_;
   std::unordered_map<ValueKey, std::size_t, ValueKeyHash> statistics_;
 };

@@ -56,7 +56,7 @@ std::uint64_t Tables::bytes() const noexcept {
          size_of(templates) + size_of(template_events) + size_of(template_slots) + size_of(blocks) +
          size_of(digests) + size_of(variables) + size_of(event_overrides) +
          size_of(slot_overrides) + size_of(argument_overrides) + size_of(environment) +
-         size_of(notices) + size_of(statistics) + size_of(contents);
+         size_of(notices) + size_of(statistics) + size_of(layers) + size_of(contents);
 }
 
 void NormalBlock::clear() noexcept {

@@ -66,6 +66,7 @@ struct Tables {
   std::vector<EnvironmentRow> environment;
   std::vector<NoticeRow> notices;
   std::vector<StatisticsRow> statistics;
+  std::vector<LayerRow> layers;
   std::vector<ContentRow> contents;
 
   [[nodiscard]] std::uint64_t bytes() const noexcept;
@@ -93,6 +94,8 @@ class SegmentBuilder {
 
   /// The segment's id of a rank-wide string id.
   [[nodiscard]] std::uint32_t string(std::uint32_t rank_id);
+  /// The segment's id of a rank-wide geometry id.
+  [[nodiscard]] std::uint32_t geometry(std::uint32_t rank_id);
   [[nodiscard]] Tables& tables() noexcept { return tables_; }
   [[nodiscard]] const Tables& tables() const noexcept { return tables_; }
   [[nodiscard]] std::int64_t first_step() const noexcept { return first_step_; }
@@ -130,7 +133,6 @@ class SegmentBuilder {
   void add_template(BlockRow& block, const Digest& digest);
 
   std::uint32_t op(std::uint32_t rank_id);
-  std::uint32_t geometry(std::uint32_t rank_id);
   std::uint32_t arguments(std::span<const std::byte> bytes);
 
   const RankNames& names_;

@@ -1,27 +1,28 @@
 #include "dump/segment_writer.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <ctime>
 #include <system_error>
 
 #include "dump/bytes.hpp"
 #include "dump/files.hpp"
 #include "dump/h5.hpp"
+#include "dump/h5_value_types.hpp"
 #include "dump/schema.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::dump {
 namespace {
 
-constexpr std::uint64_t kChunkBytes = 4ULL << 20;
-constexpr hsize_t kAlignedFrom = 65536;
-constexpr hsize_t kAlignment = 4096;
+// Metadata and small values are allocated in pieces of these sizes, so that contents stand together
+// in few extents.
+constexpr hsize_t kMetadataBytes = 64 << 10;
+constexpr hsize_t kSmallDataBytes = 256 << 10;
 
 constexpr const char* kFileDescription =
-    "One part of a recording by ulpscope, complete in itself. /blocks lists what was recorded, "
-    "step "
-    "by step; lib/dump/FORMAT.md of ulpscope describes every table.";
+    "One part of a recording by ulpscope, complete in itself. /steps and /setup hold what layers "
+    "computed, where bytes were recorded; /blocks lists every event, step by step; "
+    "lib/dump/FORMAT.md of ulpscope describes every table.";
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
@@ -38,7 +39,8 @@ h5::File create_file(const std::filesystem::path& path) {
   const h5::Properties access(h5::checked("create a file", H5Pcreate(H5P_FILE_ACCESS)));
   h5::checked("choose the file format",
               H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110));
-  h5::checked("choose the alignment", H5Pset_alignment(access.get(), kAlignedFrom, kAlignment));
+  h5::checked("gather metadata", H5Pset_meta_block_size(access.get(), kMetadataBytes));
+  h5::checked("gather small values", H5Pset_small_data_block_size(access.get(), kSmallDataBytes));
   return h5::File(
       h5::checked("create '" + path.string() + "'",
                   H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get())));
@@ -49,11 +51,31 @@ std::span<const std::byte> bytes_of_rows(const std::vector<T>& rows) {
   return std::as_bytes(std::span(rows));
 }
 
+/// Where the rows of the index say that contents stand; neighbours are one extent.
+std::vector<Extent> content_extents(std::vector<ContentRow> contents) {
+  std::sort(contents.begin(), contents.end(),
+            [](const ContentRow& a, const ContentRow& b) { return a.offset < b.offset; });
+  std::vector<Extent> extents;
+  for (const ContentRow& content : contents) {
+    if (content.bytes == 0) continue;
+    if (!extents.empty() && extents.back().offset + extents.back().bytes == content.offset) {
+      extents.back().bytes += content.bytes;
+    } else {
+      extents.push_back({content.offset, content.bytes});
+    }
+  }
+  return extents;
+}
+
 }  // namespace
 
 struct SegmentWriter::Hdf5 {
   h5::File file;
-  h5::Dataset content;
+  /// Room is there as soon as a dataset is, so contents are written without passing through HDF5.
+  h5::Properties allocated_early;
+  h5::Properties with_parents;
+  h5::ValueTypes types;
+  std::vector<h5::Dataset> values;
 };
 
 SegmentWriter::SegmentWriter(std::filesystem::path path)
@@ -69,122 +91,89 @@ void SegmentWriter::open() {
     h5::Group(h5::checked("create a group", H5Gcreate2(hdf5_->file.get(), group, H5P_DEFAULT,
                                                        H5P_DEFAULT, H5P_DEFAULT)));
   }
+  auto& early = hdf5_->allocated_early;
+  early = h5::Properties(h5::checked("create the contents", H5Pcreate(H5P_DATASET_CREATE)));
+  h5::checked("create the contents", H5Pset_fill_time(early.get(), H5D_FILL_TIME_NEVER));
+  h5::checked("create the contents", H5Pset_alloc_time(early.get(), H5D_ALLOC_TIME_EARLY));
+  auto& parents = hdf5_->with_parents;
+  parents = h5::Properties(h5::checked("create a link", H5Pcreate(H5P_LINK_CREATE)));
+  h5::checked("create a link", H5Pset_create_intermediate_group(parents.get(), 1));
+  content_file_.emplace(dump::File::open_for_update(partial_));
 }
 
 std::uint64_t SegmentWriter::reserve(std::uint64_t bytes) {
-  const std::uint64_t at = content_bytes_;
-  if (bytes > (std::uint64_t{1} << 56)) {
-    throw Error(ErrorCode::usage, "A content cannot be larger than 64 PiB.");
-  }
+  if (bytes == 0) return 0;
+  const h5::Quiet quiet;
+  open();
+  const hsize_t size = bytes;
+  const h5::Space space(h5::checked("create the contents", H5Screate_simple(1, &size, nullptr)));
+  const std::string path = schema::kContentBytes + std::string("/") + std::to_string(blocks_++);
+  const h5::Dataset block(h5::checked(
+      "create the contents", H5Dcreate2(hdf5_->file.get(), path.c_str(), H5T_STD_U8LE, space.get(),
+                                        H5P_DEFAULT, hdf5_->allocated_early.get(), H5P_DEFAULT)));
   content_bytes_ += bytes;
-  return at;
+  return h5::offset_of(block);
 }
 
-void SegmentWriter::write(std::uint64_t at, std::span<const std::byte> bytes) {
-  if (bytes.empty()) return;
-  if (!content_file_ && content_bytes_ <= kChunkBytes) {
-    if (first_.size() < at + bytes.size()) first_.resize(at + bytes.size());
-    std::memcpy(first_.data() + at, bytes.data(), bytes.size());
-    return;
-  }
+std::optional<SegmentWriter::Value> SegmentWriter::create_value(Dtype dtype,
+                                                                std::span<const std::int64_t> sizes,
+                                                                const Digest& digest) {
   const h5::Quiet quiet;
-  if (!content_file_) create_content(kChunkBytes);
-  place(at, bytes);
-}
-
-void SegmentWriter::create_content(std::uint64_t chunk_bytes) {
   open();
-  chunk_bytes_ = chunk_bytes;
-  const hsize_t size = 0;
-  const hsize_t most = H5S_UNLIMITED;
-  const hsize_t chunk = chunk_bytes;
-  const h5::Space space(h5::checked("create the contents", H5Screate_simple(1, &size, &most)));
-  const h5::Properties creation(h5::checked("create the contents", H5Pcreate(H5P_DATASET_CREATE)));
-  h5::checked("create the contents", H5Pset_chunk(creation.get(), 1, &chunk));
-  h5::checked("create the contents", H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER));
-  // Chunks have their addresses as soon as the dataset is extended, so contents can be written
-  // there without passing through HDF5's buffers.
-  h5::checked("create the contents", H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY));
-  const h5::Properties access(h5::checked("create the contents", H5Pcreate(H5P_DATASET_ACCESS)));
-  h5::checked("create the contents", H5Pset_chunk_cache(access.get(), 0, 0, 0));
-  hdf5_->content = h5::Dataset(h5::checked(
-      "create the contents", H5Dcreate2(hdf5_->file.get(), schema::kContentBytes, H5T_STD_U8LE,
-                                        space.get(), H5P_DEFAULT, creation.get(), access.get())));
-  h5::write_attribute(hdf5_->content.get(), attribute::kDescription,
-                      "bytes of values in memory order, packed; /content/index says where each is");
-  content_file_.emplace(dump::File::open_for_update(partial_));
-  if (!first_.empty()) place(0, first_);
-  first_ = {};
+  const hid_t type = hdf5_->types.find(dtype);
+  if (type < 0) return std::nullopt;
+  const std::vector<hsize_t> shape(sizes.begin(), sizes.end());
+  const h5::Space space = h5::space_of(shape);
+  h5::Dataset dataset(
+      h5::checked("create a value", H5Dcreate_anon(hdf5_->file.get(), type, space.get(),
+                                                   hdf5_->allocated_early.get(), H5P_DEFAULT)));
+  h5::write_attribute(dataset.get(), attribute::kDtype, name(dtype));
+  h5::write_attribute(dataset.get(), attribute::kDigest, to_string(digest));
+  std::uint64_t bytes = element_size(dtype);
+  for (const hsize_t size : shape) bytes *= size;
+  content_bytes_ += bytes;
+  const std::uint64_t offset = bytes == 0 ? 0 : h5::offset_of(dataset);
+  hdf5_->values.push_back(std::move(dataset));
+  return Value{static_cast<std::uint32_t>(hdf5_->values.size() - 1), offset};
 }
 
-void SegmentWriter::allocate(std::uint64_t content_end) {
-  const std::uint64_t chunks = (content_end + chunk_bytes_ - 1) / chunk_bytes_;
-  if (chunks <= chunk_offsets_.size()) return;
-  const hsize_t size = chunks * chunk_bytes_;
-  h5::checked("extend the contents", H5Dset_extent(hdf5_->content.get(), &size));
-  while (chunk_offsets_.size() < chunks) {
-    const hsize_t at = chunk_offsets_.size() * chunk_bytes_;
-    unsigned filters = 0;
-    haddr_t address = HADDR_UNDEF;
-    hsize_t stored = 0;
-    h5::checked("locate the contents",
-                H5Dget_chunk_info_by_coord(hdf5_->content.get(), &at, &filters, &address, &stored));
-    if (address == HADDR_UNDEF) {
-      throw Error(ErrorCode::io, "HDF5 gave the contents no room in '" + partial_.string() + "'.");
+std::uint32_t SegmentWriter::values() const noexcept {
+  return hdf5_ ? static_cast<std::uint32_t>(hdf5_->values.size()) : 0;
+}
+
+void SegmentWriter::write(std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (!bytes.empty()) content_file_->write(offset, bytes);
+}
+
+void SegmentWriter::read(std::uint64_t offset, std::span<std::byte> bytes) {
+  if (!bytes.empty()) content_file_->read(offset, bytes);
+}
+
+/// Gives values their names. One that gets none, or whose name HDF5 refuses, keeps its bytes under
+/// a number: the index of contents refers to them.
+void SegmentWriter::link_values(std::span<const Link> links) {
+  const hid_t file = hdf5_->file.get();
+  std::vector<bool> linked(hdf5_->values.size(), false);
+  const auto link = [&](std::uint32_t number, const std::string& path) {
+    return H5Olink(hdf5_->values[number].get(), file, path.c_str(), hdf5_->with_parents.get(),
+                   H5P_DEFAULT) >= 0;
+  };
+  for (const Link& wanted : links) {
+    if (link(wanted.number, "/" + wanted.path)) linked[wanted.number] = true;
+  }
+  for (std::uint32_t number = 0; number < linked.size(); ++number) {
+    if (!linked[number] && !link(number, "/content/values/" + std::to_string(number))) {
+      h5::fail("name a value");
     }
-    // HDF5 counts addresses from the end of the user block.
-    chunk_offsets_.push_back(kUserBlockBytes + address);
   }
 }
 
-void SegmentWriter::place(std::uint64_t at, std::span<const std::byte> bytes) {
-  allocate(at + bytes.size());
-  while (!bytes.empty()) {
-    const std::uint64_t inside = at % chunk_bytes_;
-    const auto count =
-        static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), chunk_bytes_ - inside));
-    content_file_->write(chunk_offsets_[at / chunk_bytes_] + inside, bytes.first(count));
-    at += count;
-    bytes = bytes.subspan(count);
-  }
-}
-
-/// Contents that fit into one chunk make it just as large.
-void SegmentWriter::finish_contents() {
-  if (!content_file_) {
-    create_content(std::clamp<std::uint64_t>(content_bytes_, 1, kChunkBytes));
-  }
+void SegmentWriter::complete(const Tables& tables, std::span<const Link> links,
+                             const SegmentAttributes& attributes) {
+  const h5::Quiet quiet;
+  open();
   content_file_->flush();
-}
-
-std::vector<Extent> SegmentWriter::content_extents(const Tables& tables) const {
-  std::vector<ContentRow> contents = tables.contents;
-  std::sort(contents.begin(), contents.end(),
-            [](const ContentRow& a, const ContentRow& b) { return a.offset < b.offset; });
-  std::vector<Extent> extents;
-  for (const ContentRow& content : contents) {
-    for (std::uint64_t done = 0; done < content.bytes;) {
-      const std::uint64_t at = content.offset + done;
-      const std::uint64_t inside = at % chunk_bytes_;
-      const std::uint64_t count = std::min(content.bytes - done, chunk_bytes_ - inside);
-      const std::uint64_t offset = chunk_offsets_[at / chunk_bytes_] + inside;
-      if (!extents.empty() && extents.back().offset + extents.back().bytes == offset) {
-        extents.back().bytes += count;
-      } else {
-        extents.push_back({offset, count});
-      }
-      done += count;
-    }
-  }
-  std::sort(extents.begin(), extents.end(),
-            [](const Extent& a, const Extent& b) { return a.offset < b.offset; });
-  return extents;
-}
-
-void SegmentWriter::complete(const Tables& tables, const SegmentAttributes& attributes) {
-  const h5::Quiet quiet;
-  open();
-  finish_contents();
+  link_values(links);
   const hid_t file = hdf5_->file.get();
   for_each_table(tables, [&](const TableSchema& table, const auto& rows) {
     h5::write_table(file, table, bytes_of_rows(rows));
@@ -215,13 +204,12 @@ void SegmentWriter::complete(const Tables& tables, const SegmentAttributes& attr
   text(attribute::kIncompleteReason, attributes.incomplete_reason);
   text(attribute::kRootDigest, to_string(root_digest(tables)));
 
-  const auto extents = content_extents(tables);
   content_file_.reset();
-  hdf5_->content = {};
+  hdf5_->values.clear();
   // Closing can fail late on a full disk: do it before the rename, and look at the answer.
   h5::checked("close the segment", H5Fclose(hdf5_->file.release()));
   hdf5_.reset();
-  seal(partial_, extents);
+  seal(partial_, content_extents(tables.contents));
 }
 
 void SegmentWriter::publish() { rename_file(partial_, path_); }

@@ -6,13 +6,13 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "dump/content_file.hpp"
 #include "dump/segment_tables.hpp"
 #include "dump/user_block.hpp"
 #include "ulpscope/digest.hpp"
+#include "ulpscope/dtype.hpp"
 
 namespace ulpscope::dump {
 
@@ -42,35 +42,49 @@ class SegmentWriter {
   SegmentWriter& operator=(const SegmentWriter&) = delete;
   ~SegmentWriter();
 
-  /// Makes room for `bytes` of content and says where it begins.
+  /// Room for `bytes` of contents, packed: its offset in the file.
   [[nodiscard]] std::uint64_t reserve(std::uint64_t bytes);
+
+  struct Value {
+    std::uint32_t number;
+    std::uint64_t offset;  ///< in the file
+  };
+  /// Room for the elements of one value in row-major order, as a dataset that shows them. Empty
+  /// where HDF5 has no type for the dtype.
+  [[nodiscard]] std::optional<Value> create_value(Dtype dtype, std::span<const std::int64_t> sizes,
+                                                  const Digest& digest);
+
   /// Writes into reserved room; every reserved byte is written at most once.
-  void write(std::uint64_t at, std::span<const std::byte> bytes);
+  void write(std::uint64_t offset, std::span<const std::byte> bytes);
+  /// Reads what was written.
+  void read(std::uint64_t offset, std::span<std::byte> bytes);
   /// Bytes reserved so far.
   [[nodiscard]] std::uint64_t content_bytes() const noexcept { return content_bytes_; }
+  /// Values created so far.
+  [[nodiscard]] std::uint32_t values() const noexcept;
 
+  /// A name of a value in the layer tree, relative to the root.
+  struct Link {
+    std::string path;
+    std::uint32_t number;
+  };
   /// Writes the tables, closes and seals the file; it is still called `<name>.partial`.
-  void complete(const Tables& tables, const SegmentAttributes& attributes);
+  void complete(const Tables& tables, std::span<const Link> links,
+                const SegmentAttributes& attributes);
   /// Gives the completed file its name: from here on it is part of the dump.
   void publish();
 
  private:
   struct Hdf5;
   void open();
-  void create_content(std::uint64_t chunk_bytes);
-  void allocate(std::uint64_t content_end);
-  void place(std::uint64_t at, std::span<const std::byte> bytes);
-  void finish_contents();
-  [[nodiscard]] std::vector<Extent> content_extents(const Tables& tables) const;
+  void link_values(std::span<const Link> links);
 
   std::filesystem::path path_;
   std::filesystem::path partial_;
   std::unique_ptr<Hdf5> hdf5_;
-  std::vector<std::byte> first_;  ///< contents while they would fit into one chunk
   std::optional<ContentFile> content_file_;
-  std::vector<std::uint64_t> chunk_offsets_;  ///< in the file
+  std::uint32_t blocks_ = 0;  ///< of packed contents
   std::uint64_t content_bytes_ = 0;
-  std::uint64_t chunk_bytes_ = 0;
 };
 
 /// Digest of all tables in their order: the same whatever the file looks like around them.
@@ -98,6 +112,8 @@ inline constexpr const char* kContents = "contents";
 inline constexpr const char* kFinished = "finished";
 inline constexpr const char* kIncompleteReason = "incomplete_reason";
 inline constexpr const char* kRootDigest = "root_digest";
+inline constexpr const char* kDtype = "dtype";
+inline constexpr const char* kDigest = "digest";
 }  // namespace attribute
 
 }  // namespace ulpscope::dump

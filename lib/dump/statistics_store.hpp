@@ -25,6 +25,8 @@ class StatisticsStore {
   /// known.
   void require(const ValueKey& value, std::vector<StatisticsRow>& table);
 
+  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+
   /// A segment was published: the next one has an empty table.
   void begin_segment();
 

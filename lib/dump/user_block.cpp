@@ -63,10 +63,18 @@ Digest digest_outside(const File& file, UserBlock block) {
 }  // namespace
 
 void seal(const std::filesystem::path& segment, std::vector<Extent> contents) {
+  if (contents.size() > kMostExtents) {
+    const auto rest = contents.begin() + kMostExtents;
+    std::nth_element(contents.begin(), rest, contents.end(),
+                     [](const Extent& a, const Extent& b) { return a.bytes > b.bytes; });
+    contents.erase(rest, contents.end());
+    std::sort(contents.begin(), contents.end(),
+              [](const Extent& a, const Extent& b) { return a.offset < b.offset; });
+  }
   auto file = File::open_for_update(segment);
   UserBlock block;
   block.file_bytes = file.size();
-  block.extents = static_cast<std::uint32_t>(std::min(contents.size(), kMostExtents));
+  block.extents = static_cast<std::uint32_t>(contents.size());
   std::copy_n(contents.begin(), block.extents, block.extent.begin());
   block.digest = digest_outside(file, block);
   file.write_at(0, bytes_of(block));

@@ -17,8 +17,8 @@ struct Extent {
   std::uint64_t bytes = 0;
 };
 
-/// Fills the user block of a finished segment. Extents are sorted and do not touch; those that find
-/// no room in the block are digested with the rest.
+/// Fills the user block of a finished segment. Extents are sorted and do not touch; where there are
+/// too many for the block the smallest are digested with the rest.
 void seal(const std::filesystem::path& segment, std::vector<Extent> contents);
 
 /// @throws Error: not_a_dump (no user block of ours), version (newer), corrupt (says which file).

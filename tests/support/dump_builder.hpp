@@ -95,6 +95,21 @@ class MessageWriter {
     return message.id;
   }
 
+  /// A value in other than row-major order.
+  std::uint32_t strided_geometry(Dtype dtype, const std::vector<std::int64_t>& sizes,
+                                 const std::vector<std::int64_t>& strides) {
+    ring::GeometryMessage message{};
+    message.id = next_geometry_++;
+    message.dtype = static_cast<std::uint8_t>(dtype);
+    message.device_index = -1;
+    message.dimensions = static_cast<std::uint8_t>(sizes.size());
+    message.has_strides = 1;
+    std::vector<std::int64_t> dimensions = sizes;
+    dimensions.insert(dimensions.end(), strides.begin(), strides.end());
+    put(ring::MessageKind::geometry, message, std::as_bytes(std::span(dimensions)));
+    return message.id;
+  }
+
   void event(ring::EventRow row, std::span<const ring::SlotRow> slots,
              std::span<const std::byte> arguments) {
     row.slots = static_cast<std::uint16_t>(slots.size());

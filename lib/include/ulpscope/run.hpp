@@ -216,6 +216,15 @@ struct RunInfo {
   std::uint64_t values = 0;
 };
 
+/// A value of the layer tree: what a layer took in or gave out, a gradient, a parameter.
+struct LayerValue {
+  std::int64_t step = kSetup;
+  std::string path;   ///< "steps/000003/forward/layer1.conv1/0/output.0"
+  Digest digest;      ///< of its content, which is in row-major order with expanded dimensions
+                      ///< repeated
+  Geometry geometry;  ///< of the value in memory
+};
+
 class Run {
  public:
   Run() = default;
@@ -237,6 +246,11 @@ class Run {
   /// @throws Error with ErrorCode::corrupt if the bytes do not have that digest.
   [[nodiscard]] virtual std::optional<std::vector<std::byte>> content(
       std::uint32_t rank, const Digest& digest) const = 0;
+  /// Values of the layer tree, by path; none where bytes were not recorded. A path can come twice
+  /// where a step stands in two segments.
+  [[nodiscard]] virtual std::vector<LayerValue> layer_values(std::uint32_t /*rank*/) const {
+    return {};
+  }
   /// Of a value with that digest and dtype; empty where the run was recorded without.
   [[nodiscard]] virtual std::optional<Statistics> statistics(std::uint32_t /*rank*/,
                                                              const Digest& /*digest*/,

@@ -116,7 +116,7 @@ TEST_SUITE("damage") {
     int refused = 0;
     for (int i = 0; i < 2000; ++i) {
       dump::Tables tables = sound->tables();
-      const std::size_t chosen = random() % 20;
+      const std::size_t chosen = random() % 22;
       std::size_t number = 0;
       dump::for_each_table(tables, [&](const dump::TableSchema&, auto& rows) {
         if (number++ != chosen || rows.empty()) return;
@@ -125,7 +125,7 @@ TEST_SUITE("damage") {
       });
       tables.contents.clear();
       dump::SegmentWriter writer(dump.path);
-      writer.complete(tables, sound->attributes());
+      writer.complete(tables, {}, sound->attributes());
       writer.publish();
       try {
         const auto run = open_dump(dump.dir.path());
