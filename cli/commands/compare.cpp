@@ -80,7 +80,7 @@ void note_other_program(const RunInfo& reference, const RunInfo& candidate) {
 }
 
 std::unique_ptr<Run> open_patiently(const std::string& argument) {
-  const Working working("opening " + argument);
+  const Working working(fmt::format("opening {}", escaped(argument)));
   return open_run(argument);
 }
 

@@ -107,6 +107,16 @@ TEST_SUITE("limit of contents") {
     CHECK(look(contents.apply(0, messages.take())).contents == 2);
   }
 
+  TEST_CASE("what was taken and not stored leaves its room") {
+    TempDir directory;
+    ContentBudget budget(directory.path(), 1000);
+    LimitedContents contents(budget);
+    MessageWriter messages;
+    for (std::uint64_t i = 1; i <= 2; ++i) look(contents.apply(0, value(messages, i, 400)));
+    budget.settle();
+    CHECK(look(contents.apply(0, value(messages, 3, 400))).contents == 1);
+  }
+
   TEST_CASE("a content in pieces is kept or left out as a whole") {
     TempDir directory;
     ContentBudget budget(directory.path(), 100);
