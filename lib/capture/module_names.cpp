@@ -1,5 +1,6 @@
 #include "capture/module_names.hpp"
 
+#include <ATen/core/jit_type.h>
 #include <torch/nn/module.h>
 
 #include <algorithm>
@@ -162,10 +163,36 @@ struct Walk {
     for (const auto& item : module.named_children())
       visit(*item.value(), prefix + item.key(), number);
   }
+
+  std::uint32_t visit_script(const c10::ivalue::Object& object, const std::string& path,
+                             std::uint32_t above) {
+    const auto type = object.type();
+    const auto type_name = type->name();
+    const std::uint32_t number =
+        number_of(all, {.path = name_id(path),
+                        .root = root_name,
+                        .type = name_id(type_name ? type_name->name() : "")});
+    if (above == 0) root = number;
+    all.by_address[&object] = {type_table_of(&object), number, all.walks, above == 0};
+    Module& entry = all.modules[number - 1];
+    entry.root = root;
+    entry.above = above;
+    const std::string prefix = path.empty() ? "" : path + ".";
+    for (std::size_t i = 0; i < type->numAttributes(); ++i) {
+      const c10::IValue& value = object.getSlot(i);
+      const std::string name = prefix + type->getAttributeName(i);
+      if (value.isTensor() && type->is_parameter(i))
+        tie(value.toTensor(), name, slot_flag::parameter, number);
+      else if (value.isTensor() && type->is_buffer(i))
+        tie(value.toTensor(), name, slot_flag::buffer, number);
+      else if (value.isModule())
+        visit_script(value.toObjectRef(), name, number);
+    }
+    return number;
+  }
 };
 
-std::uint32_t name_of_root(Registry& all, const torch::nn::Module& module, std::string_view given) {
-  const std::string_view base = given.empty() ? class_name(module.name()) : given;
+std::uint32_t name_of_root(Registry& all, std::string_view base) {
   const std::uint32_t count = ++all.roots_of_type[std::pmr::string(base, &process_memory())];
   std::string name(base);
   if (count > 1) name += "#" + std::to_string(count);
@@ -182,13 +209,32 @@ void learn_module(const torch::nn::Module& module, std::string_view name) {
       known != all.by_address.end() && known->second.type_table == type_table_of(&module);
   if (same && !known->second.is_root && name.empty()) return;
   const bool keeps_name = same && known->second.is_root && name.empty();
-  const std::uint32_t root = keeps_name ? all.modules[known->second.module - 1].name.root
-                                        : name_of_root(all, module, name);
+  const std::uint32_t root =
+      keeps_name ? all.modules[known->second.module - 1].name.root
+                 : name_of_root(all, name.empty() ? class_name(module.name()) : name);
   ++all.walks;
   std::pmr::vector<WeakTensor> state(&process_memory());
   Walk walk{.all = all, .root_name = root, .state = state};
   walk.visit(module, "", 0);
   all.state[walk.root] = std::move(state);
+}
+
+std::uint32_t learn_script_module(const c10::ivalue::Object& module) {
+  Registry& all = registry();
+  const std::lock_guard guard(all.mutex);
+  const auto known = all.by_address.find(&module);
+  const bool same =
+      known != all.by_address.end() && known->second.type_table == type_table_of(&module);
+  if (same && !known->second.is_root) return known->second.module;
+  const auto type_name = module.type()->name();
+  const std::uint32_t root = same ? all.modules[known->second.module - 1].name.root
+                                  : name_of_root(all, type_name ? type_name->name() : "");
+  ++all.walks;
+  std::pmr::vector<WeakTensor> state(&process_memory());
+  Walk walk{.all = all, .root_name = root, .state = state};
+  const std::uint32_t number = walk.visit_script(module, "", 0);
+  all.state[walk.root] = std::move(state);
+  return number;
 }
 
 std::uint32_t module_at(const void* address) {

@@ -9,6 +9,9 @@
 #include <string_view>
 #include <vector>
 
+namespace c10::ivalue {
+struct Object;
+}
 namespace torch::nn {
 class Module;
 }
@@ -29,6 +32,10 @@ struct ModuleName {
 /// Call it with the thread marked as inside a hook.
 /// @param name of the root; empty for its class name.
 void learn_module(const torch::nn::Module& module, std::string_view name = {});
+
+/// The same for a TorchScript module that is called, and its number. One that is known to lie
+/// inside another is not walked.
+std::uint32_t learn_script_module(const c10::ivalue::Object& module);
 
 /// The number of the module at `address`, or 0 if no walk has met it. Recognises an address that
 /// another class of module has taken over.

@@ -209,9 +209,18 @@ bool is_wanted(Thread& thread, const OpInfo& info, c10::ArrayRef<const c10::IVal
   return wants_op(thread, info) && wants_module(thread, module_of(thread, info, inputs));
 }
 
+/// The module that a method of TorchScript is called on, 0 for anything else.
+std::uint32_t script_module_of(const at::RecordFunction& record) {
+  if (record.scope() != at::RecordScope::TORCHSCRIPT_FUNCTION) return 0;
+  const auto inputs = record.inputs();
+  if (inputs.empty() || !inputs.front().isModule()) return 0;
+  return learn_script_module(inputs.front().toObjectRef());
+}
+
 void begin_record(Thread& thread, const at::RecordFunction& record) {
   const OpInfo& info = op_info(record);
   if (!std::exchange(thread.environment_sampled, true)) sample_environment(thread);
+  const std::uint32_t script_module = script_module_of(record);
   const bool is_call = info.kind == EventKind::op || info.kind == EventKind::scope;
   if (only_layers() && is_call && !info.engine)
     return begin_op_between_layers(thread, record, info);
@@ -240,6 +249,7 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
   }
   frame.first_storage = storages().next_id();
   frame.first_node = at::sequence_number::peek();
+  if (script_module != 0) frame.module = script_module;
   thread.frames.push_back(std::move(frame));
   if (info.kind == EventKind::node)
     if (const auto node = torch::autograd::get_current_node())

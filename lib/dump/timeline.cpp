@@ -18,7 +18,6 @@ bool is_backward(const TimelineEvent& event) {
 }
 
 bool is_quiet(const TimelineEvent& event) {
-  if (event.kind == EventKind::parameters) return false;
   return !has(event, event_flag::grad_mode) || has(event, event_flag::inference_mode);
 }
 
@@ -202,7 +201,8 @@ void Timeline::place(const TimelineEvent& event, Entry& entry) {
   }
   if (event.kind == EventKind::parameters) {
     // How they stand belongs to what changed them; it says nothing about what comes next.
-    entry.phase = reading_.in_setup ? Phase::setup : Phase::optimizer;
+    const bool in_setup = reading_.in_setup && !reading_.optimizer.open;
+    entry.phase = in_setup ? Phase::setup : Phase::optimizer;
     return;
   }
   if (reading_.op.open) {
