@@ -16,6 +16,7 @@ constexpr std::array<int, 6> kPreserved = {29, 19, 20, 21, 22, 23};
 #endif
 
 constexpr std::size_t kMostWords = 512;
+constexpr std::uintptr_t kLargestFrame = 1 << 16;  // beyond it two frames lie on different stacks
 
 }  // namespace
 
@@ -40,7 +41,7 @@ void CallStack::take() noexcept {
 std::span<const std::uintptr_t> CallStack::words(std::size_t index) const noexcept {
   const std::uintptr_t begin = frames_[index].stack;
   const std::uintptr_t end = end_of(index);
-  if (end <= begin || begin % sizeof(std::uintptr_t) != 0) return {};
+  if (end <= begin || end - begin > kLargestFrame || begin % sizeof(std::uintptr_t) != 0) return {};
   const std::size_t count = std::min((end - begin) / sizeof(std::uintptr_t), kMostWords);
   return {reinterpret_cast<const std::uintptr_t*>(end) - count, count};
 }
