@@ -19,7 +19,8 @@ namespace ulpscope::cli {
 
 std::span<const Command* const> commands() {
   static constexpr std::array kCommands{&kRecordCommand, &kCompareCommand, &kInspectCommand,
-                                        &kEnvCommand,    &kVerifyCommand,  &kRecoverCommand};
+                                        &kEnvCommand,    &kVerifyCommand,  &kRecoverCommand,
+                                        &kExportCommand};
   return kCommands;
 }
 
