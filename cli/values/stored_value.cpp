@@ -73,13 +73,17 @@ bool names_event(std::string_view text) { return text.starts_with(kEventPrefix);
 EventName parse_event_name(std::string_view text) {
   const std::string rest(text.substr(kEventPrefix.size()));
   const std::size_t colon = rest.find(':');
-  EventName event;
   const std::string source(text);
-  if (colon == std::string::npos) {
-    event.position = whole_number(source, rest);
-  } else {
-    event.lane = static_cast<std::uint32_t>(whole_number(source, rest.substr(0, colon)));
-    event.position = whole_number(source, rest.substr(colon + 1));
+  EventName event;
+  try {
+    if (colon != std::string::npos) {
+      event.lane = static_cast<std::uint32_t>(whole_number(source, rest.substr(0, colon)));
+    }
+    event.position =
+        whole_number(source, colon == std::string::npos ? rest : rest.substr(colon + 1));
+  } catch (const Error&) {
+    throw Error(ErrorCode::usage, fmt::format("'{}' names no event", text),
+                "events are event:140913, and event:2:140913 on lane 2");
   }
   return event;
 }
