@@ -30,6 +30,7 @@ extern const Command kEnvCommand;
 extern const Command kVerifyCommand;
 extern const Command kRecoverCommand;
 extern const Command kExplainCommand;
+extern const Command kExportCommand;
 
 /// All of them, in the order of the help.
 [[nodiscard]] std::span<const Command* const> commands();

@@ -21,7 +21,7 @@ namespace ulpscope::cli {
 std::span<const Command* const> commands() {
   static constexpr std::array kCommands{&kRecordCommand, &kCompareCommand, &kInspectCommand,
                                         &kEnvCommand,    &kVerifyCommand,  &kRecoverCommand,
-                                        &kExplainCommand};
+                                        &kExportCommand, &kExplainCommand};
   return kCommands;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <iostream>
+#include <map>
 #include <optional>
 
 #include "cli/command.hpp"
@@ -9,39 +10,54 @@
 #include "cli/options.hpp"
 #include "cli/output_options.hpp"
 #include "cli/render/event_text.hpp"
+#include "cli/render/modules_text.hpp"
 #include "cli/render/page.hpp"
+#include "cli/render/value_text.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/numbers.hpp"
 #include "cli/term/table.hpp"
+#include "cli/values/stored_value.hpp"
+#include "cli/values/tree_glob.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
-/// What of a dump to show: `steps`, `settings`, a step, or an event of a step.
+/// What of a dump to show.
 struct Path {
-  enum class Kind : std::uint8_t { summary, steps, settings, step, event };
+  enum class Kind : std::uint8_t {
+    summary,
+    steps,
+    settings,
+    layers,
+    step,
+    event,
+    other,  ///< a module, values of the layer tree, or of an event
+  };
   Kind kind = Kind::summary;
   std::int64_t step = kSetup;
   std::uint64_t event = 0;
 };
 
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 Path parse_path(const std::string& text) {
   if (text.empty()) return {};
   if (text == "steps") return {Path::Kind::steps};
   if (text == "settings") return {Path::Kind::settings};
+  if (text == "layers") return {Path::Kind::layers};
   const std::size_t slash = text.find('/');
   const std::string step = text.substr(0, slash);
+  const std::string event = slash == std::string::npos ? "" : text.substr(slash + 1);
+  const bool is_step = (step == "setup" || is_number(step)) && (event.empty() || is_number(event));
+  if (!is_step) return {Path::Kind::other};
   Path path{Path::Kind::step};
-  try {
-    path.step = step == "setup" ? kSetup : signed_number("PATH", step);
-    if (slash != std::string::npos) {
-      path.kind = Path::Kind::event;
-      path.event = whole_number("PATH", text.substr(slash + 1));
-    }
-  } catch (const Error&) {
-    throw Error(ErrorCode::usage, fmt::format("'{}' is no path in a dump", text),
-                "paths are steps, settings, 17, setup and 17/140913");
+  path.step = step == "setup" ? kSetup : signed_number("PATH", step);
+  if (!event.empty()) {
+    path.kind = Path::Kind::event;
+    path.event = whole_number("PATH", event);
   }
   return path;
 }
@@ -189,6 +205,64 @@ void print_event(const Run& run, const Path& path, Page& page) {
   }
 }
 
+/// An event wherever it stands: "event:140913".
+bool print_named_event(const Run& run, const std::string& text, Page& page) {
+  const EventName wanted = parse_event_name(text);
+  bool found = false;
+  for (const std::uint32_t rank : run.ranks()) {
+    for_each_block(run, rank, [&](const Lane& lane, const Block& block) {
+      if (wanted.lane ? *wanted.lane != lane.id : lane.role != LaneRole::main) return;
+      for (const Event& event : block.events) {
+        if (event.position != wanted.position) continue;
+        if (found) page.line();
+        found = true;
+        page.line(page.paint(Ink::bold,
+                             fmt::format("rank {}, {}, step {}, event {}", rank, lane_name(lane),
+                                         step_name(block.step), grouped(event.position))));
+        render_event(event, page);
+      }
+    });
+  }
+  return found;
+}
+
+/// One value in full, several as a list. False where there is none.
+bool print_values(const Run& run, const std::string& text, Page& page) {
+  auto values = find_values(run, text);
+  if (values.empty() && !names_event(text) && !is_glob(text)) {
+    values = find_values(run, text + "/**");
+  }
+  if (values.empty()) return false;
+  if (values.size() == 1) {
+    const StoredValue& value = values.front();
+    const auto recorded = run.statistics(value.rank, value.digest, value.geometry.dtype);
+    render_value(value, recorded, row_major_bytes(run, value), page);
+    return true;
+  }
+  Table table;
+  const bool many_ranks = run.ranks().size() > 1;
+  for (const StoredValue& value : values) {
+    auto row = value_row(value);
+    if (many_ranks) row.insert(row.begin(), {fmt::format("rank {}", value.rank), Ink::dim});
+    table.row(std::move(row));
+  }
+  print_table(table, page);
+  return true;
+}
+
+void print_other(const Run& run, const std::string& text, Page& page) {
+  const bool is_event = names_event(text) && text.find('/') == std::string::npos;
+  if (is_event ? print_named_event(run, text, page) : print_values(run, text, page)) return;
+  if (render_module(run, text, page)) return;
+  const bool without_bytes = text.starts_with("steps/") && run.info().level != "full";
+  throw Error(
+      ErrorCode::usage, fmt::format("'{}' holds nothing called '{}'", run.info().path, text),
+      without_bytes
+          ? "values of layers are in dumps recorded with --level full"
+          : "inspect DUMP layers lists modules, inspect DUMP \"**\" values of layers; other "
+            "paths are steps, settings, 17, setup, 17/140913 and event:140913/output.0");
+}
+
 int run_inspect(const Command& command, Arguments arguments) {
   std::string dump;
   std::string path_text;
@@ -196,7 +270,8 @@ int run_inspect(const Command& command, Arguments arguments) {
   Options options(command);
   options.positional("DUMP", "the dump: DUMP or DUMP@rank=2,steps=10-19", dump);
   options.positional("PATH",
-                     "steps, settings, a step (17 or setup), or an event of a step (17/140913)",
+                     "steps, settings, layers, a step (17 or setup), an event of a step "
+                     "(17/140913), a module, a value, or a glob of values",
                      path_text, false);
   output.attach(options);
   if (!options.parse(std::move(arguments))) return 0;
@@ -214,11 +289,17 @@ int run_inspect(const Command& command, Arguments arguments) {
     case Path::Kind::settings:
       print_settings(*run, page);
       break;
+    case Path::Kind::layers:
+      render_modules(*run, page);
+      break;
     case Path::Kind::step:
       print_step(*run, path.step, page);
       break;
     case Path::Kind::event:
       print_event(*run, path, page);
+      break;
+    case Path::Kind::other:
+      print_other(*run, path_text, page);
       break;
   }
   std::cout << page.text() << std::flush;
@@ -229,12 +310,19 @@ int run_inspect(const Command& command, Arguments arguments) {
 
 const Command kInspectCommand{
     "inspect",
-    "Show what a dump holds: its steps, events, tensors and settings.",
+    "Show what a dump holds: its steps, events, layers, tensors and settings.",
     "DUMP [PATH] [OPTIONS]",
-    "Without a path: what was recorded, and its lanes. The paths steps and settings list those, a "
-    "step lists its events, and an event of a step shows all that is known of it.",
-    "ulpscope inspect runs/a\n"
-    "ulpscope inspect runs/a 17/140913",
+    "Without a path: what was recorded, and its lanes. The paths steps, settings and layers list "
+    "those; a step lists its events, an event of a step shows all that is known of it, a module "
+    "its "
+    "parameters and calls, a value its dtype, shape, statistics and first elements. Values are "
+    "those "
+    "of the layer tree (steps/000017/forward/layer1.conv1/0/output.0) and of events "
+    "(event:140913/output.0); a glob lists those that it matches, ** stands for any number of "
+    "parts.",
+    "ulpscope inspect runs/a layers\n"
+    "ulpscope inspect runs/a 17/140913\n"
+    "ulpscope inspect runs/a \"steps/000017/forward/layer1*/**\"",
     Exit::trouble,
     run_inspect};
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/render/value_text.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/numbers.hpp"
 
@@ -102,24 +103,6 @@ std::string_view nth_name(std::string_view joined, std::size_t n) {
   return joined.substr(0, joined.find(','));
 }
 
-std::string_view device_name(std::uint8_t type) {
-  constexpr std::string_view kNames[] = {"cpu", "cuda"};
-  return type < std::size(kNames) ? kNames[type] : "device";
-}
-
-std::string geometry_text(const Geometry* geometry) {
-  if (geometry == nullptr) return {};
-  std::string result =
-      fmt::format("{} [{}]", name(geometry->dtype), fmt::join(geometry->sizes, ", "));
-  const bool plain =
-      geometry->strides.empty() || (geometry->flags & geometry_flag::contiguous) != 0;
-  if (!plain) result += fmt::format(" strides [{}]", fmt::join(geometry->strides, ", "));
-  if (geometry->device_type != 0) {
-    result += fmt::format(" {}:{}", device_name(geometry->device_type), geometry->device_index);
-  }
-  return result;
-}
-
 std::string slot_text(const Event& event, const Slot& slot) {
   if (!slot.name.empty()) return escaped(slot.name);
   const bool is_output = slot.role == Role::output;
@@ -135,7 +118,7 @@ void print_slots(const Event& event, Page& page) {
     const bool hashed = (slot.flags & (slot_flag::undefined | slot_flag::no_digest)) == 0;
     table.row({{index},
                {slot_text(event, slot)},
-               {geometry_text(slot.geometry)},
+               {slot.geometry == nullptr ? std::string() : geometry_text(*slot.geometry)},
                {hashed ? to_string(slot.digest) : "-", Ink::dim},
                {flag_names(slot.flags, kSlotFlags), Ink::dim}});
   }
@@ -204,6 +187,12 @@ void render_event(const Event& event, Page& page) {
   if ((event.flags & event_flag::seeded) != 0) {
     page.labelled("random", fmt::format("seed {}, state {} before, {} after", event.rng.seed,
                                         to_string(event.rng.before), to_string(event.rng.after)));
+  }
+  std::string_view stack = event.stack;
+  for (std::string_view label = "stack"; !stack.empty(); label = "") {
+    const std::size_t end = std::min(stack.find('\n'), stack.size());
+    page.labelled(label, escaped(stack.substr(0, end)));
+    stack.remove_prefix(std::min(end + 1, stack.size()));
   }
   print_arguments(event, page);
   print_slots(event, page);

@@ -9,6 +9,7 @@
 
 #include "core/argument_writer.hpp"
 #include "tests/support/dump_builder.hpp"
+#include "tests/support/layer_dump.hpp"
 #include "ulpscope/digest.hpp"
 
 /// Makes the dumps that the golden tests of the command line read: two training steps of one linear
@@ -164,6 +165,49 @@ class Training {
   std::vector<float> weight_;
 };
 
+/// One step of a network of two layers with values in several dtypes and memory orders.
+void make_layers(const std::filesystem::path& directory) {
+  dump::RecordingOptions options;
+  options.level = "full";
+  DumpBuilder dump(directory, options);
+  LaneBuilder& lane = dump.lane();
+  const auto module = [&](std::string_view path, std::string_view type) -> auto& {
+    return lane.add(EventKind::module, type).root("Net").module(path).module_type(type);
+  };
+  auto& initial = lane.add(EventKind::parameters, "Net").root("Net").module("");
+  add_tensor(lane, initial, Role::input, 0, floats({0.5, -0.25}), "fc.weight",
+             slot_flag::parameter);
+  lane.op("aten::mm").root("Net").module("fc").module_type("Linear");
+  auto& fc = module("fc", "Linear");
+  add_tensor(lane, fc, Role::input, 0, floats({1, 2, 3, 4, 5, 6, 7, 8, 9, -0.0}));
+  Tensor transposed = floats({1, 4, 2, 5, 3, 1e-45F});
+  transposed.sizes = {2, 3};
+  transposed.strides = {1, 2};
+  add_tensor(lane, fc, Role::output, 0, transposed);
+  auto& half = module("half", "Cast");
+  add_tensor(lane, half, Role::output, 0,
+             tensor<std::uint16_t>(Dtype::bfloat16, {3}, {0x3fc0, 0xc000, 0x7f80}));
+  add_tensor(lane, half, Role::output, 1, tensor<float>(Dtype::complex64, {1}, {1.5F, -2.0F}));
+  auto& gradient = lane.add(EventKind::gradient, "AccumulateGrad").backward().root("Net");
+  add_tensor(lane, gradient.module("fc"), Role::output, 0, floats({0.125, 0.25}), "fc.weight.grad",
+             slot_flag::gradient);
+  lane.add(EventKind::optimizer, "SGD::step").object(1).no_grad();
+  dump.finish();
+}
+
+/// Statistics without bytes.
+void make_statistics(const std::filesystem::path& directory) {
+  dump::RecordingOptions options;
+  options.level = "stats";
+  DumpBuilder dump(directory, options);
+  LaneBuilder& lane = dump.lane();
+  lane.messages.statistics(digest_number(1), Dtype::float32,
+                           {.min = -1.5, .max = 2, .mean = 0.1, .l2 = 3, .elements = 6, .nan = 1});
+  auto& op = lane.op("aten::relu").output({.digest = 1});
+  op.row().stack = lane.messages.stack({{"/usr/bin/train", 0x4711}, {"/lib/libc.so.6", 0x99}});
+  dump.finish();
+}
+
 /// Inverts one byte in the middle of a file.
 void damage(const std::filesystem::path& path) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
@@ -200,6 +244,8 @@ int main(int argc, char** argv) {
   Training(directory / "killed", {.incomplete = "process 7 was ended by signal 9 (SIGKILL)"}).run();
   Training(directory / "damaged", {}).run();
   damage(directory / "damaged" / "rank0000" / "segment-000000.h5");
+  make_layers(directory / "layers");
+  make_statistics(directory / "statistics");
   std::filesystem::create_directory(directory / "empty");
   std::ofstream(directory / "text.txt") << "not a dump\n";
   return 0;

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/render/page.hpp"
+#include "cli/term/table.hpp"
+#include "cli/values/stored_value.hpp"
+#include "ulpscope/statistics.hpp"
+
+namespace ulpscope::cli {
+
+/// "float32 [3, 4] strides [1, 3] cuda:0"
+[[nodiscard]] std::string geometry_text(const Geometry& geometry);
+
+/// One value in a list.
+[[nodiscard]] std::vector<Cell> value_row(const StoredValue& value);
+
+/// All that is known of one value. `recorded`: its statistics, where the run was recorded with
+/// them; else they come from the bytes, where those are there.
+void render_value(const StoredValue& value, const std::optional<Statistics>& recorded,
+                  const std::optional<std::vector<std::byte>>& bytes, Page& page);
+
+}  // namespace ulpscope::cli
