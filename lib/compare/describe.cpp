@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 namespace ulpscope::comparison {
@@ -120,6 +121,24 @@ std::vector<std::string> inner_names(const Window& window, std::uint32_t event) 
   return names;
 }
 
+std::string place_in_program(std::string_view stack) {
+  constexpr std::array<std::string_view, 4> kLibraries{"torch::", "at::", "c10::", "std::"};
+  std::string_view innermost;
+  while (!stack.empty()) {
+    const std::string_view call = stack.substr(0, stack.find('\n'));
+    stack.remove_prefix(std::min(call.size() + 1, stack.size()));
+    const std::size_t blank = std::min(call.find(' '), call.size());
+    const std::string_view place = call.substr(0, blank);
+    const std::string_view function = call.substr(std::min(blank + 1, call.size()));
+    if (innermost.empty()) innermost = place;
+    const bool of_a_library =
+        std::any_of(kLibraries.begin(), kLibraries.end(),
+                    [function](std::string_view library) { return function.starts_with(library); });
+    if (!of_a_library) return std::string(place);
+  }
+  return std::string(innermost);
+}
+
 Finding describe(FindingKind kind, const Scene& scene, EventPair at) {
   const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
   const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
@@ -134,6 +153,7 @@ Finding describe(FindingKind kind, const Scene& scene, EventPair at) {
   finding.phase = event.phase;
   finding.op = event.op;
   finding.overload = event.overload;
+  finding.where = place_in_program(event.stack);
   finding.parents = callers(window, index);
   finding.device = device_of(event);
   const ModuleName module = module_of(scene, side, index);

@@ -29,6 +29,10 @@ struct Scene {
 /// Place of that lane among the lanes of one position: main, autograd, workers, other threads.
 [[nodiscard]] std::uint8_t lane_order(const Lane& lane, const Event& event) noexcept;
 
+/// "train.cpp:41", the innermost call of a stack that is none of LibTorch's or the standard
+/// library's own; of their calls alone the innermost; empty without a stack.
+[[nodiscard]] std::string place_in_program(std::string_view stack);
+
 /// Everything that a finding says of where it is. `at` holds kNoIndex for a run without the event;
 /// names come from the reference where it has it.
 [[nodiscard]] Finding describe(FindingKind kind, const Scene& scene, EventPair at);

@@ -95,7 +95,7 @@ struct StoredSlot {
 /// An event that owns its text and slots.
 struct StoredEvent {
   Event event;
-  std::string op, overload, argument_names, return_names, root, module, module_type;
+  std::string op, overload, argument_names, return_names, root, module, module_type, stack;
   std::vector<StoredSlot> slots;
   std::vector<std::byte> arguments;
   std::int64_t step = kSetup;
@@ -171,6 +171,7 @@ class MemoryRun : public Run {
       Event event = copy.event;
       event.op = copy.op;
       event.overload = copy.overload;
+      event.stack = copy.stack;
       event.argument_names = copy.argument_names;
       event.return_names = copy.return_names;
       event.root = copy.root;
@@ -239,6 +240,7 @@ class EventBuilder {
   EventBuilder& device_arg(std::string_view name, std::uint8_t type);
   EventBuilder& result(double value);
   EventBuilder& overload(std::string_view name);
+  EventBuilder& stack(std::string_view calls);
   EventBuilder& flag(std::uint32_t event_flags);
   /// Draws `count` numbers from the generator; 0 for an op that could have.
   EventBuilder& draws(int count);
@@ -691,6 +693,11 @@ inline EventBuilder& EventBuilder::result(double value) {
 
 inline EventBuilder& EventBuilder::overload(std::string_view name) {
   stored().overload = name;
+  return *this;
+}
+
+inline EventBuilder& EventBuilder::stack(std::string_view calls) {
+  stored().stack = calls;
   return *this;
 }
 

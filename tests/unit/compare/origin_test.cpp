@@ -1,3 +1,4 @@
+#include "compare/describe.hpp"
 #include "tests/unit/compare/report_of.hpp"
 
 using namespace ulpscope;
@@ -52,6 +53,28 @@ TEST_SUITE("origin") {
     CHECK(report.propagated.events == 1);
     CHECK(report.propagated.steps == std::vector<std::pair<std::int64_t, std::int64_t>>{{4, 4}});
     CHECK(cause_ids(report) == "unknown");
+  }
+
+  TEST_CASE("a recorded stack says where in the program the op was called") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      run.op("aten::relu")
+          .in(x)
+          .stack("any.h:250 torch::nn::AnyModule::forward(at::Tensor)\nnet.cpp:7 Net::forward()")
+          .out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings.front().where == "net.cpp:7");
+  }
+
+  TEST_CASE("the place in the program is the innermost call that is not a library's") {
+    CHECK(comparison::place_in_program("") == "");
+    CHECK(comparison::place_in_program("train.cpp:41 main\nstart.cpp:1 _start") == "train.cpp:41");
+    CHECK(comparison::place_in_program("train+0x12 main") == "train+0x12");
+    CHECK(comparison::place_in_program("train+0x12") == "train+0x12");
+    CHECK(comparison::place_in_program("any.h:1 at::Tensor torch::f()\nvector:9 std::g()") ==
+          "any.h:1");
   }
 
   TEST_CASE("blame goes to the deepest op with equal inputs") {
