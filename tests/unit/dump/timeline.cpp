@@ -371,6 +371,21 @@ TEST_SUITE("timeline of several lanes") {
     CHECK(steps[1] == "000111");
   }
 
+  TEST_CASE("threads that only run forwards do not take the lead") {
+    Timeline timeline;
+    timeline.open(0, true);
+    timeline.open(1, false);
+    std::uint64_t epoch = 0;
+    for (const char* word : {"forward", "deeper", "forward", "deeper"}) {
+      auto next = event(word);
+      next.epoch = ++epoch;
+      timeline.add(1, next);
+    }
+    timeline.advance(1);
+    timeline.finish();
+    for (const auto& placement : timeline.take()) CHECK(placement.step == kSetup);
+  }
+
   TEST_CASE("a timeline saved in the middle goes on as if it had not been") {
     const std::vector<std::string> words = {
         "data", "forward", "backward", "clip", "opt",      "data", "forward", "backward",
