@@ -127,6 +127,8 @@ void RankComparison::pass_over_shifted_start() {
 void RankComparison::run() {
   pass_over_shifted_start();
   compare_steps();
+  for (const Source& source : state_.layers.differing_parameters())
+    state_.book.make_diverging(source);
   if (!workers_) return;
   workers_->finish();
   unseen_.insert(unseen_.end(), workers_->unseen().begin(), workers_->unseen().end());
