@@ -222,6 +222,42 @@ TEST_SUITE("layers only") {
     CHECK(report.findings.empty());
   }
 
+  TEST_CASE("calls that repeat are lined up by their values") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      for (const char* batch : {"first", "second", "third"}) {
+        if (changed && std::string_view(batch) == "first") continue;
+        run.call("fc", [&](EventBuilder& call) {
+          call.in(run.data(labelled(batch))).out(labelled(std::string("y") + batch));
+        });
+      }
+    });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.coverage.aligned == 2);
+    CHECK(report.coverage.only_reference == 1);
+  }
+
+  TEST_CASE("recordings with ops are compared by layers where that is asked for") {
+    CompareOptions options;
+    options.by_layers = true;
+    const Report report = report_of(
+        [](RunBuilder& run, bool rewritten) {
+          run.step(0).phase(Phase::forward);
+          const Tensor x = run.data(labelled("x"));
+          run.call("fc", [&](EventBuilder& call) {
+            call.in(x);
+            if (rewritten) run.op("aten::mm").in(x).out(labelled("product"));
+            const Tensor y =
+                run.op(rewritten ? "aten::add" : "aten::addmm").in(x).out(labelled("y"));
+            call.returns(y);
+          });
+        },
+        options);
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.findings.empty());
+    CHECK(report.coverage.aligned == 1);
+  }
+
   TEST_CASE("against a recording with ops both are compared by layers") {
     const auto program = [](bool ops, bool changed) {
       return [ops, changed](RunBuilder& run) {
