@@ -73,6 +73,9 @@ void print_op(const Finding& finding, Page& page) {
   std::vector<std::string> facts;
   if (!finding.device.empty()) facts.push_back(escaped(finding.device));
   if (!finding.root.empty()) facts.push_back(fmt::format("in {}", escaped(finding.root)));
+  if (finding.module && finding.between)
+    facts.push_back(fmt::format("between {} and {}", escaped(finding.between->reference),
+                                escaped(finding.between->candidate)));
   if (!finding.where.empty()) facts.push_back(escaped(finding.where));
   const std::string facts_text = fmt::format("{}", fmt::join(facts, ", "));
   page.framed(fmt::format("{}{}{}", page.paint(Ink::bold, op_name(finding)),

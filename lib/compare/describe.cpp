@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
+#include <utility>
+
+#include "compare/module_place.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -64,6 +68,52 @@ constexpr std::size_t kTensorsListed = 64;
   return names;
 }
 
+/// The node around an event that names the forward op it belongs to; kNoIndex where there is none.
+[[nodiscard]] std::uint32_t linked_node(const Window& window, std::uint32_t event) {
+  const auto is_linked = [](const Event& current) {
+    return current.forward != kNone &&
+           (current.kind == EventKind::node || current.kind == EventKind::module_gradient);
+  };
+  while (event != kNoIndex && !is_linked(window.event(event))) event = window.parent(event);
+  return event;
+}
+
+/// The forward op of a backward event, where it stands in the same window.
+[[nodiscard]] std::uint32_t near_forward(const Scene& scene, Side side, std::uint32_t event) {
+  const Window& window = *on(scene.windows, side);
+  const std::uint32_t node = linked_node(window, event);
+  if (node == kNoIndex || window.event(node).forward_lane != on(scene.lanes, side)->id)
+    return kNoIndex;
+  return window.find(window.event(node).forward);
+}
+
+/// What the calls around an op, or around the forward op of a backward one, tell beyond `name`.
+[[nodiscard]] ModuleName narrowed(const Scene& scene, Side side, std::uint32_t event,
+                                  ModuleName name) {
+  const Window& window = *on(scene.windows, side);
+  if (window.event(event).kind != EventKind::op) return name;
+  const bool backward = window.event(event).flags & event_flag::in_backward;
+  const std::uint32_t op = backward ? near_forward(scene, side, event) : event;
+  if (op == kNoIndex || window.event(op).module != name.path) return name;
+  const std::optional<ModulePlace> place = place_in_call(window, op);
+  if (!place) return name;
+  name.between = place->between;
+  name.known = place->module.has_value();
+  if (name.known && *place->module == name.path) return name;
+  name.path = place->module.value_or("");
+  name.type.clear();
+  return name;
+}
+
+/// "train.cpp:41", from the innermost call of the program that is known around an event.
+[[nodiscard]] std::string program_line(const Scene& scene, Side side, std::uint32_t event) {
+  const Window& window = *on(scene.windows, side);
+  for (std::uint32_t up = event; up != kNoIndex; up = window.parent(up))
+    if (!window.event(up).stack.empty()) return place_in_program(window.event(up).stack);
+  const HeldEvent forward = forward_of(scene, side, event);
+  return forward.event == nullptr ? std::string() : place_in_program(forward.event->stack);
+}
+
 }  // namespace
 
 std::uint8_t lane_order(const Lane& lane, const Event& event) noexcept {
@@ -88,28 +138,25 @@ std::string lane_words(const Lane& lane, const Event& event) {
 
 HeldEvent forward_of(const Scene& scene, Side side, std::uint32_t event) {
   const Window& window = *on(scene.windows, side);
-  for (std::uint32_t up = event; up != kNoIndex; up = window.parent(up)) {
-    const Event& current = window.event(up);
-    if (current.kind != EventKind::node || current.forward == kNone) continue;
-    if (current.forward_lane == on(scene.lanes, side)->id)
-      if (const std::uint32_t near = window.find(current.forward); near != kNoIndex)
-        return {&window.event(near), nullptr};
-    return find_event(*on(scene.runs, side), on(scene.ranks, side),
-                      {current.forward_lane, current.forward});
-  }
-  return {};
+  const std::uint32_t node = linked_node(window, event);
+  if (node == kNoIndex) return {};
+  if (const std::uint32_t near = near_forward(scene, side, event); near != kNoIndex)
+    return {&window.event(near), nullptr};
+  return find_event(*on(scene.runs, side), on(scene.ranks, side),
+                    {window.event(node).forward_lane, window.event(node).forward});
 }
 
 ModuleName module_of(const Scene& scene, Side side, std::uint32_t event) {
   const auto from = [](const Event& named) {
     return ModuleName{true, std::string(named.root), std::string(named.module),
-                      std::string(named.module_type)};
+                      std::string(named.module_type), std::nullopt};
   };
   const Window& window = *on(scene.windows, side);
   for (std::uint32_t up = event; up != kNoIndex; up = window.parent(up))
-    if (window.event(up).has_module) return from(window.event(up));
+    if (window.event(up).has_module) return narrowed(scene, side, event, from(window.event(up)));
   const HeldEvent forward = forward_of(scene, side, event);
-  if (forward.event != nullptr && forward.event->has_module) return from(*forward.event);
+  if (forward.event != nullptr && forward.event->has_module)
+    return narrowed(scene, side, event, from(*forward.event));
   return {};
 }
 
@@ -153,20 +200,21 @@ Finding describe(FindingKind kind, const Scene& scene, EventPair at) {
   finding.phase = event.phase;
   finding.op = event.op;
   finding.overload = event.overload;
-  finding.where = place_in_program(event.stack);
   finding.parents = callers(window, index);
   finding.device = device_of(event);
   const ModuleName module = module_of(scene, side, index);
   finding.root = module.root;
+  finding.between = module.between;
   if (module.known) {
     finding.module = module.path;
     finding.module_type = module.type;
   } else if (const auto between = neighbours_by_module(window, index);
-             !between.reference.empty() || !between.candidate.empty()) {
+             !module.between && (!between.reference.empty() || !between.candidate.empty())) {
     finding.between = between;
   }
   if (const HeldEvent forward = forward_of(scene, side, index); forward.event != nullptr)
     finding.forward_op = forward.event->op;
+  finding.where = program_line(scene, side, index);
   if (at.reference != kNoIndex) {
     finding.event.reference = scene.windows.reference->event(at.reference).position;
     finding.children.reference = inner_names(*scene.windows.reference, at.reference);

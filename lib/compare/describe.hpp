@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,8 @@ struct ModuleName {
   std::string root;
   std::string path;
   std::string type;
+  /// The calls of modules before and after, where the path is no more than the call around them.
+  std::optional<Both<std::string>> between;
 };
 [[nodiscard]] ModuleName module_of(const Scene& scene, Side side, std::uint32_t event);
 

@@ -87,30 +87,42 @@ std::optional<Source> LayerFlow::why(const SlotPair& slot) const {
   return here ? here : look_up(values_before_, key);
 }
 
-void LayerFlow::parameter_differs(const std::string& root, const std::string& name,
+void LayerFlow::parameter_differs(const std::string& root, const Slot& parameter,
                                   const Source& source) {
-  parameters_.try_emplace({root, name}, source);
+  parameters_.try_emplace({root, std::string(parameter.name)},
+                          Parameter{source, parameter.storage});
 }
 
-void LayerFlow::parameter_equal(const std::string& root, const std::string& name) {
-  parameters_.erase({root, name});
+void LayerFlow::parameter_equal(const std::string& root, const Slot& parameter) {
+  parameters_.erase({root, std::string(parameter.name)});
+  if (parameter.storage == kNone) return;
+  std::erase_if(parameters_,
+                [&](const auto& entry) { return entry.second.storage == parameter.storage; });
 }
 
 std::optional<Source> LayerFlow::why_parameter(const std::string& root,
                                                const std::string& name) const {
-  return look_up(parameters_, {root, name});
+  const auto at = parameters_.find({root, name});
+  if (at == parameters_.end()) return std::nullopt;
+  return at->second.source;
 }
 
 std::optional<Source> LayerFlow::why_parameters(const LayerCall& call) const {
-  for (const auto& [named, source] : parameters_)
+  for (const auto& [named, parameter] : parameters_)
     if (!call.has_path || (named.first == call.root && belongs_to(named.second, call.path)))
-      return source;
+      return parameter.source;
   return std::nullopt;
 }
 
 std::optional<Source> LayerFlow::why_any_parameter() const {
   if (parameters_.empty()) return std::nullopt;
-  return parameters_.begin()->second;
+  return parameters_.begin()->second.source;
+}
+
+std::vector<Source> LayerFlow::differing_parameters() const {
+  std::vector<Source> sources;
+  for (const auto& [named, parameter] : parameters_) sources.push_back(parameter.source);
+  return sources;
 }
 
 void LayerFlow::gradient_differs(const std::string& root, const std::string& name,

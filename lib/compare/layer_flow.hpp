@@ -56,13 +56,16 @@ class LayerFlow {
 
   /// True the first time that the parameters of a root are told.
   bool see_root(const std::string& root) { return roots_.insert(root).second; }
-  void parameter_differs(const std::string& root, const std::string& name, const Source& source);
-  void parameter_equal(const std::string& root, const std::string& name);
+  void parameter_differs(const std::string& root, const Slot& parameter, const Source& source);
+  /// Its memory may be told of under other names too: a module is a root until it is registered.
+  void parameter_equal(const std::string& root, const Slot& parameter);
   [[nodiscard]] std::optional<Source> why_parameter(const std::string& root,
                                                     const std::string& name) const;
   /// Why a parameter or buffer of a module, or of one inside it, differs.
   [[nodiscard]] std::optional<Source> why_parameters(const LayerCall& call) const;
   [[nodiscard]] std::optional<Source> why_any_parameter() const;
+  /// Why each parameter that differs now does.
+  [[nodiscard]] std::vector<Source> differing_parameters() const;
 
   void gradient_differs(const std::string& root, const std::string& name, const Source& source);
   /// Why a parameter's gradient differs, or did in an earlier step.
@@ -89,7 +92,11 @@ class LayerFlow {
   Values values_;
   Values values_before_;
   std::set<std::string> roots_;
-  std::map<Named, Source> parameters_;
+  struct Parameter {
+    Source source;
+    std::uint64_t storage = kNone;  ///< in the reference
+  };
+  std::map<Named, Parameter> parameters_;
   std::map<Named, Source> gradients_;
   std::optional<Source> any_gradient_;  ///< of this step
   std::optional<Source> latest_;

@@ -34,14 +34,13 @@ void LayerJudge::judge_parameters() {
   std::vector<SlotPair> buffers;
   std::vector<SlotPair> updated;
   for (const SlotPair& slot : slots_) {
-    const std::string name(slot.reference->name);
     if (!is_difference(slot.match)) {
-      if (slot.match == Match::equal) flow_.parameter_equal(root, name);
+      if (slot.match == Match::equal) flow_.parameter_equal(root, *slot.reference);
       continue;
     }
     if (const auto source = why_parameter_differs(slot)) {
       propagated(*source);
-      flow_.parameter_differs(root, name, *source);
+      flow_.parameter_differs(root, *slot.reference, *source);
     } else if (first) {
       initial.push_back(slot);
     } else if (slot.reference->flags & slot_flag::buffer) {
@@ -51,8 +50,12 @@ void LayerJudge::judge_parameters() {
     }
   }
   if (!initial.empty()) {
-    const Source source = enter_finding(state_, FindingKind::parameter, scene_, at_, at_, {},
-                                        [&](Record& record) { add_tensors(record, initial); });
+    // Listed once it has an effect or is left at the end: a program may still fill its parameters.
+    const Source source =
+        enter_finding(state_, FindingKind::parameter, scene_, at_, at_, {}, [&](Record& record) {
+          add_tensors(record, initial);
+          record.listed = false;
+        });
     enter_parameters(initial, source);
   }
   blame_modules(buffers);
@@ -78,8 +81,7 @@ std::optional<Source> LayerJudge::why_parameter_differs(const SlotPair& slot) {
 
 void LayerJudge::enter_parameters(const std::vector<SlotPair>& slots, const Source& source) {
   const std::string root(event(Side::reference).root);
-  for (const SlotPair& slot : slots)
-    flow_.parameter_differs(root, std::string(slot.reference->name), source);
+  for (const SlotPair& slot : slots) flow_.parameter_differs(root, *slot.reference, source);
   found();
 }
 

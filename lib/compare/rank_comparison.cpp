@@ -21,13 +21,14 @@ RankComparison::RankComparison(const Run& reference, const Run& candidate,
 
 /// Where one run has layers only, that is what both are compared by.
 void RankComparison::choose_view() {
-  Both<bool> ops;
+  Both<bool> ops{!state_.options.by_layers, !state_.options.by_layers};
   for (const Side side : kSides)
-    on(ops, side) = holds_ops(*on(state_.runs, side), on(state_.ranks, side));
+    on(ops, side) = on(ops, side) && holds_ops(*on(state_.runs, side), on(state_.ranks, side));
   state_.only_layers = !ops.reference || !ops.candidate;
   if (!state_.only_layers) return;
   unseen_.emplace_back(
-      "layers only: arguments, random draws and what happens inside and between modules");
+      "compared by layers: not arguments, random draws and what happens inside and between "
+      "modules");
   if (ops.reference != ops.candidate)
     unseen_.push_back(fmt::format("only the {} has ops: they are not compared",
                                   name(ops.reference ? Side::reference : Side::candidate)));
@@ -127,6 +128,8 @@ void RankComparison::pass_over_shifted_start() {
 void RankComparison::run() {
   pass_over_shifted_start();
   compare_steps();
+  for (const Source& source : state_.layers.differing_parameters())
+    state_.book.make_diverging(source);
   if (!workers_) return;
   workers_->finish();
   unseen_.insert(unseen_.end(), workers_->unseen().begin(), workers_->unseen().end());

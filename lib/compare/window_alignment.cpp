@@ -12,11 +12,20 @@ namespace {
   return event.flags & event_flag::in_backward;
 }
 
-/// The innermost backward node around an event, itself included; kNoIndex outside of backward.
-[[nodiscard]] std::uint32_t node_around(const Window& window, std::uint32_t event) {
-  for (; event != kNoIndex; event = window.parent(event))
-    if (window.event(event).kind == EventKind::node) return event;
+/// The innermost event around one, itself included, that backward runs for a forward event;
+/// kNoIndex outside of backward.
+[[nodiscard]] std::uint32_t linked_around(const Window& window, std::uint32_t event) {
+  for (; event != kNoIndex; event = window.parent(event)) {
+    const EventKind kind = window.event(event).kind;
+    if (kind == EventKind::node || kind == EventKind::module_gradient) return event;
+  }
   return kNoIndex;
+}
+
+/// Ends of scopes weigh less than ops, unless there are no ops.
+[[nodiscard]] bool has_ops(const Window& window) {
+  return std::any_of(window.items().begin(), window.items().end(),
+                     [](const Item& item) { return item.op; });
 }
 
 /// Entries from partners: what stands between two partners on one side goes alone.
@@ -98,8 +107,8 @@ class RelaxedPass {
   }
 };
 
-[[nodiscard]] SequenceElement relaxed_element(const Event& event) {
-  return {name_key(event), input_key(event), output_key(event), event.kind != EventKind::op};
+[[nodiscard]] SequenceElement relaxed_element(const Event& event, bool marker) {
+  return {name_key(event), input_key(event), output_key(event), marker};
 }
 
 /// Lines up the items of two windows in two rounds: what runs outside of backward first, then
@@ -108,7 +117,11 @@ class WindowAligner {
  public:
   WindowAligner(const Both<const Window*>& windows, const Both<std::uint32_t>& lanes,
                 const ForwardId& forward, const AlignmentLimits& limits)
-      : windows_(windows), lanes_(lanes), outside_(forward), limits_(limits) {}
+      : windows_(windows),
+        lanes_(lanes),
+        outside_(forward),
+        limits_(limits),
+        has_ops_(has_ops(*windows.reference) || has_ops(*windows.candidate)) {}
 
   [[nodiscard]] WindowAlignment run() {
     WindowAlignment result;
@@ -126,7 +139,7 @@ class WindowAligner {
     result.given_up = whole.given_up;
     result.entries = entries_from(whole.pairs, count, window(Side::candidate).items().size());
     RelaxedPass::run(result.entries, [&](Side side, std::uint32_t item) {
-      return relaxed_element(event_of(side, item));
+      return relaxed_element(event_of(side, item), is_marker(event_of(side, item)));
     });
     return result;
   }
@@ -135,6 +148,10 @@ class WindowAligner {
   [[nodiscard]] const Window& window(Side side) const { return *on(windows_, side); }
   [[nodiscard]] const Event& event_of(Side side, std::uint32_t item) const {
     return window(side).event(window(side).items()[item].event);
+  }
+
+  [[nodiscard]] bool is_marker(const Event& event) const {
+    return has_ops_ && event.kind != EventKind::op;
   }
 
   /// The item of this window that a node's forward op belongs to, or kNoIndex.
@@ -152,7 +169,7 @@ class WindowAligner {
       const Event& a = event_of(Side::reference, i);
       const Event& b = event_of(Side::candidate, i);
       if (!same_structure(a, b, Place::counts)) return false;
-      if (a.kind == EventKind::node &&
+      if ((a.kind == EventKind::node || a.kind == EventKind::module_gradient) &&
           forward_item(Side::reference, a) != forward_item(Side::candidate, b))
         return false;
     }
@@ -164,7 +181,7 @@ class WindowAligner {
     const Event& event = event_of(side, item);
     std::uint64_t structure = structure_key(event, Place::counts);
     if (forward != 0) structure = KeyHash().add(structure).add(forward).value();
-    return {structure, input_key(event), output_key(event), event.kind != EventKind::op};
+    return {structure, input_key(event), output_key(event), is_marker(event)};
   }
 
   /// Numbers the partners outside of backward, so that nodes can name them.
@@ -191,7 +208,7 @@ class WindowAligner {
   }
 
   [[nodiscard]] std::uint64_t forward_number(Side side, std::uint32_t item) const {
-    const std::uint32_t node = node_around(window(side), window(side).items()[item].event);
+    const std::uint32_t node = linked_around(window(side), window(side).items()[item].event);
     if (node == kNoIndex) return 0;
     const Event& event = window(side).event(node);
     if (event.forward == kNone) return 0;
@@ -218,6 +235,7 @@ class WindowAligner {
   Both<std::uint32_t> lanes_;
   const ForwardId& outside_;
   AlignmentLimits limits_;
+  bool has_ops_;
   Both<std::vector<std::uint64_t>> partner_;  // per item: number of the pair it is in, 0 for none
 };
 
@@ -256,8 +274,9 @@ std::vector<Entry> align_inner(const Window& reference,
       align(elements(reference, reference_events), elements(candidate, candidate_events));
   entries = entries_from(alignment.pairs, reference_events.size(), candidate_events.size());
   RelaxedPass::run(entries, [&](Side side, std::uint32_t k) {
-    return relaxed_element(side == Side::reference ? reference.event(reference_events[k])
-                                                   : candidate.event(candidate_events[k]));
+    const Event& event = side == Side::reference ? reference.event(reference_events[k])
+                                                 : candidate.event(candidate_events[k]);
+    return relaxed_element(event, event.kind != EventKind::op);
   });
   for (Entry& entry : entries) {
     if (entry.reference != kNoIndex) entry.reference = reference_events[entry.reference];

@@ -24,19 +24,28 @@ TWO = ["--threads", "2"]
 
 class Scenario:
     """Two commands and what must come out: the verdict, and of the first finding those fields that
-    are given. `oracle` is false where the two are known to speak of the same thing differently."""
+    are given. `findings` is the number of diverging ones. `captures` says what each run records.
+    `oracle` is false where the two are known to speak of the same thing differently."""
 
     def __init__(self, reference, candidate, verdict, level="digest", environment=None, cause=None,
-                 oracle=True, reference_environment=None, **first):
+                 oracle=True, reference_environment=None, captures=("ops", "ops"), findings=None,
+                 **first):
         self.commands = [reference, candidate]
         self.environments = [reference_environment or {}, environment or {}]
         self.verdict, self.level, self.cause, self.oracle = verdict, level, cause, oracle
+        self.captures, self.findings = captures, findings
         self.first = first
 
 
 def weights_from_file(program):
     """The same pair with weights from a file, so that drawing them cannot be the difference."""
     return program + ["--load-weights", "{weights}"]
+
+
+def layers_only(reference, candidate, verdict, **known):
+    """The same for two recordings of layers, of which the oracle knows nothing."""
+    return Scenario(reference, candidate, verdict, oracle=False, captures=("layers", "layers"),
+                    **known)
 
 
 SCENARIOS = {}
@@ -69,7 +78,7 @@ class Pair:
     def record(self, index):
         dump = os.path.join(self.folder, f"dump{index}")
         prefix = [os.path.join(self.bin, "ulpscope"), "record", "--level", self.scenario.level,
-                  "-o", dump, "--"]
+                  "--capture", self.scenario.captures[index], "-o", dump, "--"]
         return dump, self.last_line(index, prefix, {})
 
     def compare(self, dumps):
@@ -110,6 +119,12 @@ def differences(scenario, report, code, oracle):
         given = None if first is None else first[field]
         if given != expected:
             wrong.append(f"first.{field} is {given!r}, expected {expected!r}")
+    diverging = sum(finding["diverges"] for finding in report["findings"])
+    if scenario.findings is not None and diverging != scenario.findings:
+        wrong.append(f"{diverging} diverging findings, expected {scenario.findings}")
+    for run in ("reference", "candidate"):
+        if report["coverage"]["aligned"] > report[run]["events"]:
+            wrong.append(f"more events aligned than the {run} has")
     causes = [cause["id"] for cause in report["causes"] if cause["finding"] == 0]
     if scenario.cause and scenario.cause not in causes[:3]:
         wrong.append(f"causes {causes}, expected {scenario.cause} among the first three")
@@ -226,6 +241,32 @@ SCENARIOS.update({
     "clip-norm": Scenario(LSTM, LSTM + ["--clip", "0.5"], "diverged", step=0, phase="optimizer"),
     "learning-rate": Scenario(MLP + ONE, MLP + ONE + ["--lr", "0.11"], "diverged",
                               kind="arguments", phase="optimizer", cause="argument"),
+    "layers-identical": layers_only(RESNET + ONE, RESNET + ONE, "identical", findings=0),
+    "layers-identical-lstm": layers_only(LSTM, LSTM, "identical", findings=0),
+    "layers-against-ops": Scenario(RESNET + ONE, RESNET + ONE, "identical", oracle=False,
+                                   captures=("layers", "ops"), findings=0),
+    "layers-threads": layers_only(RESNET + ONE, RESNET + TWO, "diverged", cause="threads",
+                                  kind="origin", step=0, phase="backward", lane="autograd",
+                                  module="fc"),
+    "layers-eps": layers_only(MLP + ONE, MLP + ONE + ["--eps", "1e-6"], "diverged", findings=1,
+                              kind="origin", op="LayerNorm::forward", module="input.norm", step=0,
+                              phase="forward"),
+    "layers-other-seed": layers_only(MLP + ONE, MLP + ONE + ["--seed", "2"], "diverged", findings=1,
+                                     kind="parameter", step=None, cause="init"),
+    "layers-unused-layer": layers_only(MLP + ONE, MLP + ONE + ["--unused-layer"], "diverged",
+                                       findings=1, kind="parameter", step=None, cause="init"),
+    "layers-raw-write": layers_only(RESNET + ONE, RESNET + ONE + ["--raw-write", "1"], "diverged",
+                                    findings=1, kind="origin", op="Conv2d::forward",
+                                    module="layer2.0.conv1", step=1, phase="forward"),
+    "layers-poked-activation": layers_only(MLP + ONE, MLP + ONE + ["--poke-activation", "1"],
+                                           "diverged", findings=1, kind="origin",
+                                           op="Mlp::forward", module="", step=1, phase="forward"),
+    "layers-data-order": layers_only(RESNET + ONE, RESNET + ONE + ["--sampler-seed", "2"],
+                                     "diverged", findings=1, kind="data", op="ResNet::forward",
+                                     step=0, phase="forward"),
+    "layers-learning-rate": layers_only(MLP + ONE, MLP + ONE + ["--lr", "0.11"], "diverged",
+                                        findings=1, kind="origin", op="Adam::step", step=0,
+                                        phase="optimizer"),
 })
 
 if __name__ == "__main__":

@@ -177,6 +177,7 @@ class MemoryRun : public Run {
       event.root = copy.root;
       event.module = copy.module;
       event.module_type = copy.module_type;
+      event.stack = copy.stack;
       event.slots = slots;
       event.argument_bytes = copy.arguments;
       result.events.push_back(event);
@@ -242,6 +243,8 @@ class EventBuilder {
   EventBuilder& overload(std::string_view name);
   EventBuilder& stack(std::string_view calls);
   EventBuilder& flag(std::uint32_t event_flags);
+  /// Where in the program it was called: "train.cpp:41 main", innermost first, a line each.
+  EventBuilder& stack(std::string calls);
   /// Draws `count` numbers from the generator; 0 for an op that could have.
   EventBuilder& draws(int count);
   /// Runs `body` inside this event.
@@ -439,6 +442,11 @@ class RunBuilder {
                          std::string_view type = "Linear") {
     const char* const what = kind == EventKind::module_output ? "::output" : "::gradient";
     return begin(kind, std::string(type).append(what), {path, type}, forward);
+  }
+  /// A parameter's gradient has been accumulated.
+  void gradient(const std::string& name, const Values& values, std::string_view path) {
+    begin(EventKind::gradient, "torch::autograd::AccumulateGrad", {path, "Linear"}, kNone)
+        .returns(make(values, name, slot_flag::gradient));
   }
   /// The root's parameters and buffers as they stand.
   void parameters(const std::vector<Tensor>& tensors) {
@@ -713,6 +721,11 @@ inline EventBuilder& EventBuilder::draws(int count) {
   event.rng.before = run_.state();
   run_.drawn_ += static_cast<std::uint64_t>(count);
   event.rng.after = run_.state();
+  return *this;
+}
+
+inline EventBuilder& EventBuilder::stack(std::string calls) {
+  stored().stack = std::move(calls);
   return *this;
 }
 

@@ -16,6 +16,7 @@ struct CompareOptions {
   std::optional<double> atol;
   std::int64_t step_offset = 0;     ///< candidate step = reference step + offset
   std::vector<std::string> ignore;  ///< globs on op and module names left out of the comparison
+  bool by_layers = false;           ///< compare modules as units, though ops were recorded
   std::size_t context = 3;          ///< neighbours kept either side of a finding
   std::size_t max_findings = 100;   ///< findings reported in full
 };

@@ -1,0 +1,116 @@
+#include "tests/unit/compare/report_of.hpp"
+
+using namespace ulpscope;
+using namespace ulpscope::test;
+
+namespace {
+
+/// The root's forward: calls of modules by path, and "op" for the op in question, which gives other
+/// bits in the candidate.
+[[nodiscard]] Finding finding_in(const std::vector<std::string_view>& forward) {
+  const Report report = report_of([&](RunBuilder& run, bool changed) {
+    run.step(0).phase(Phase::forward);
+    const Tensor x = run.data(labelled("x"));
+    run.call(
+        "",
+        [&](EventBuilder&) {
+          for (const std::string_view part : forward) {
+            if (part == "op")
+              run.op("aten::gelu").in(x).out(labelled(changed ? "b" : "a"));
+            else
+              run.call(part, [&](EventBuilder&) { run.op("aten::mm").in(x).out(labelled("y")); });
+          }
+        },
+        "Net");
+  });
+  REQUIRE(report.findings.size() == 1);
+  return report.findings.front();
+}
+
+}  // namespace
+
+TEST_SUITE("module place") {
+  TEST_CASE("an op between calls of one module's children stands in that module's forward") {
+    const Finding finding =
+        finding_in({"blocks.0.attention.qkv", "op", "blocks.0.attention.proj", "norm"});
+    CHECK(finding.module == "blocks.0.attention");
+    CHECK_FALSE(finding.between.has_value());
+  }
+
+  TEST_CASE("the module's forward may have been called before") {
+    const Finding finding = finding_in({"a.q", "a.p", "a.q", "op", "a.p"});
+    CHECK(finding.module == "a");
+  }
+
+  TEST_CASE("where the forward may have ended and begun again, the neighbours are named") {
+    for (const std::vector<std::string_view>& forward :
+         {std::vector<std::string_view>{"a.q", "a.p", "op", "a.q", "a.p"},
+          std::vector<std::string_view>{"a.q", "op", "a.q"}}) {
+      const Finding finding = finding_in(forward);
+      CHECK_FALSE(finding.module.has_value());
+      REQUIRE(finding.between.has_value());
+      CHECK(finding.between->candidate == "a.q");
+    }
+  }
+
+  TEST_CASE("between modules that may be inlined the op is in the call around them, between both") {
+    for (const std::vector<std::string_view>& forward :
+         {std::vector<std::string_view>{"embedding", "op", "encoder.norm"},
+          std::vector<std::string_view>{"blocks.0.fc", "op", "blocks.1.norm"}}) {
+      const Finding finding = finding_in(forward);
+      CHECK(finding.module == "");
+      REQUIRE(finding.between.has_value());
+      CHECK(finding.between->reference == forward[0]);
+      CHECK(finding.between->candidate == forward[2]);
+    }
+  }
+
+  TEST_CASE("a module that shows its calls has no ops outside of them") {
+    const Finding finding = finding_in({"block", "block.fc1", "op", "block.fc2"});
+    CHECK(finding.module == "");
+    CHECK(finding.between.has_value());
+  }
+
+  TEST_CASE("between the children of the call around it nothing is left open") {
+    const Finding finding = finding_in({"fc1", "op", "fc2"});
+    CHECK(finding.module == "");
+    CHECK_FALSE(finding.between.has_value());
+  }
+
+  TEST_CASE("a backward op is placed where its forward op is") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      std::uint64_t forward = 0;
+      run.call(
+          "",
+          [&](EventBuilder&) {
+            run.call("a.q", [&](EventBuilder& call) { call.in(x); });
+            forward = run.next_position();
+            run.op("aten::gelu").in(x).out(labelled("y"));
+            run.call("a.p", [&](EventBuilder& call) { call.in(x); });
+          },
+          "Net");
+      run.backward(true);
+      run.node("GeluBackward0", forward,
+               [&] { run.op("aten::gelu_backward").in(x).out(labelled(changed ? "b" : "a")); });
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].forward_op == "aten::gelu");
+    CHECK(report.findings[0].module == "a");
+  }
+
+  TEST_CASE("where in the program the op was called") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      run.composite("aten::linear", [&](EventBuilder& outer) {
+        outer.in(x).stack("net.cpp:41 Net::forward\ntrain.cpp:7 main\n");
+        return run.op("aten::addmm").in(x).out(labelled(changed ? "b" : "a"));
+      });
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::addmm");
+    CHECK(report.findings[0].where == "net.cpp:41");
+  }
+}
