@@ -23,7 +23,7 @@ ContentStore::ContentStore(std::filesystem::path rank_directory, const RankNames
                            std::uint64_t buffer_bytes)
     : directory_(std::move(rank_directory)),
       names_(names),
-      recent_(buffer_bytes,
+      recent_(buffer_bytes, buffer_bytes / 8,
               [this](std::span<const RecentContents::Content> contents) { store(contents); }) {}
 
 void ContentStore::begin_segment(SegmentWriter& writer, std::vector<ContentRow>& table) {
@@ -75,7 +75,7 @@ ContentStore::Incoming ContentStore::begin(const Digest& digest, std::uint64_t t
   Incoming content{digest, total, 0, std::nullopt, std::nullopt};
   if (rows_.contains(digest) || recent_.find(digest)) return content;
   content.recent = recent_.reserve(digest, total);
-  if (!content.recent) content.offset = writer_->reserve(total);
+  if (!content.recent) content.offset = writer_->reserve_alone(total);
   return content;
 }
 
@@ -147,8 +147,28 @@ std::optional<LayerDataset> ContentStore::recent_dataset(const Digest& digest,
                                                          std::uint32_t geometry) {
   const Request request{digest, geometry};
   if (const auto known = datasets_.find(request); known != datasets_.end()) return known->second;
-  const auto bytes = recent_.find(digest);
-  return bytes ? make_dataset(request, *bytes) : std::nullopt;
+  if (const auto bytes = recent_.find(digest)) return make_dataset(request, *bytes);
+  return make_dataset_in_place(request);
+}
+
+/// Of a content that was too large to wait in memory.
+std::optional<LayerDataset> ContentStore::make_dataset_in_place(const Request& request) {
+  const auto row = rows_.find(request.digest);
+  const auto& shape = shape_of(request.geometry);
+  if (row == rows_.end() || !shape || !shape->row_major) return std::nullopt;
+  const auto key = std::pair(type_key(*shape), request.digest);
+  if (const auto known = datasets_by_type_.find(key); known != datasets_by_type_.end()) {
+    return datasets_.emplace(request, known->second).first->second;
+  }
+  ContentRow& content = (*table_)[row->second];
+  if (content.bytes != shape->bytes) return std::nullopt;
+  const auto made = writer_->make_value(content.offset, shape->dtype, shape->sizes, request.digest);
+  if (!made) return std::nullopt;
+  content.offset = made->offset;
+  const LayerDataset dataset{made->number, request.digest};
+  datasets_by_type_.emplace(key, dataset);
+  datasets_.emplace(request, dataset);
+  return dataset;
 }
 
 std::optional<LayerDataset> ContentStore::dataset(const Digest& digest, std::uint32_t geometry) {

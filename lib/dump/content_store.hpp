@@ -81,6 +81,7 @@ class ContentStore {
   void add_row(const Digest& digest, std::uint64_t offset, std::uint64_t bytes);
   [[nodiscard]] std::optional<std::vector<std::byte>> stored_bytes(const Digest& digest);
   [[nodiscard]] const std::optional<ValueShape>& shape_of(std::uint32_t geometry);
+  [[nodiscard]] std::optional<LayerDataset> make_dataset_in_place(const Request& request);
   [[nodiscard]] std::optional<LayerDataset> make_dataset(const Request& request,
                                                          std::span<const std::byte> packed);
 

@@ -403,7 +403,8 @@ void RankWriter::require_statistics(const Lane& lane, const ring::SlotRow& slot)
   const auto geometry = lane.names.geometry(slot.geometry);
   if (statistics_.empty() || geometry == 0 || (slot.flags & slot_flag::no_digest) != 0) return;
   const auto name = ByteReader(bytes_of(names_.geometries.at(geometry))).get<GeometryName>();
-  statistics_.require({{slot.digest[0], slot.digest[1]}, static_cast<Dtype>(name.dtype)}, builder_->tables().statistics);
+  statistics_.require({{slot.digest[0], slot.digest[1]}, static_cast<Dtype>(name.dtype)},
+                      builder_->tables().statistics);
 }
 
 /// A setting holds from the step on in which it was sent; one that does not change is kept once.

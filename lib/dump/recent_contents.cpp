@@ -11,11 +11,11 @@ constexpr std::size_t kLeavingBytes = 4 << 20;  // together, so that they are st
 
 }  // namespace
 
-RecentContents::RecentContents(std::size_t capacity, Leave leave)
-    : capacity_(capacity), leave_(std::move(leave)) {}
+RecentContents::RecentContents(std::size_t capacity, std::size_t largest, Leave leave)
+    : capacity_(capacity), largest_(largest), leave_(std::move(leave)) {}
 
 std::optional<std::uint64_t> RecentContents::reserve(const Digest& digest, std::uint64_t bytes) {
-  if (bytes == 0 || bytes > capacity_ / 2) return std::nullopt;
+  if (bytes == 0 || bytes > largest_) return std::nullopt;
   if (!memory_) memory_ = std::make_unique_for_overwrite<std::byte[]>(capacity_);
   auto at = find_room(bytes);
   while (!at) {

@@ -25,7 +25,8 @@ class RecentContents {
   /// Takes contents that leave and are not stored yet, oldest first.
   using Leave = std::function<void(std::span<const Content>)>;
 
-  RecentContents(std::size_t capacity, Leave leave);
+  /// `largest`: what a content may have to be taken, at most half the capacity.
+  RecentContents(std::size_t capacity, std::size_t largest, Leave leave);
 
   /// Room for a content whose bytes are to come, or nothing where it is too large.
   /// @returns its number, for fill(), complete() and abandon().
@@ -58,6 +59,7 @@ class RecentContents {
   void set_stored(Entry& entry);
 
   std::size_t capacity_;
+  std::size_t largest_;
   Leave leave_;
   std::unique_ptr<std::byte[]> memory_;
   std::size_t end_ = 0;        ///< of the newest entry; they follow each other, round and round

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <map>
 #include <system_error>
 
 #include "dump/bytes.hpp"
@@ -70,12 +71,17 @@ std::vector<Extent> content_extents(std::vector<ContentRow> contents) {
 }  // namespace
 
 struct SegmentWriter::Hdf5 {
+  struct Alone {
+    h5::Dataset dataset;
+    std::uint64_t bytes;
+  };
   h5::File file;
   /// Room is there as soon as a dataset is, so contents are written without passing through HDF5.
   h5::Properties allocated_early;
   h5::Properties with_parents;
   h5::ValueTypes types;
   std::vector<h5::Dataset> values;
+  std::map<std::uint64_t, Alone> alone;  ///< by offset
 };
 
 SegmentWriter::SegmentWriter(std::filesystem::path path)
@@ -101,18 +107,59 @@ void SegmentWriter::open() {
   content_file_.emplace(dump::File::open_for_update(partial_));
 }
 
+std::string SegmentWriter::next_block_path() {
+  return schema::kContentBytes + std::string("/") + std::to_string(blocks_++);
+}
+
 std::uint64_t SegmentWriter::reserve(std::uint64_t bytes) {
   if (bytes == 0) return 0;
   const h5::Quiet quiet;
   open();
   const hsize_t size = bytes;
-  const h5::Space space(h5::checked("create the contents", H5Screate_simple(1, &size, nullptr)));
-  const std::string path = schema::kContentBytes + std::string("/") + std::to_string(blocks_++);
-  const h5::Dataset block(h5::checked(
-      "create the contents", H5Dcreate2(hdf5_->file.get(), path.c_str(), H5T_STD_U8LE, space.get(),
-                                        H5P_DEFAULT, hdf5_->allocated_early.get(), H5P_DEFAULT)));
+  const h5::Space space = h5::space_of({&size, 1});
+  const h5::Dataset block(
+      h5::checked("create the contents",
+                  H5Dcreate2(hdf5_->file.get(), next_block_path().c_str(), H5T_STD_U8LE,
+                             space.get(), H5P_DEFAULT, hdf5_->allocated_early.get(), H5P_DEFAULT)));
   content_bytes_ += bytes;
   return h5::offset_of(block);
+}
+
+std::uint64_t SegmentWriter::reserve_alone(std::uint64_t bytes) {
+  if (bytes == 0) return 0;
+  const h5::Quiet quiet;
+  open();
+  const hsize_t size = bytes;
+  const h5::Space space = h5::space_of({&size, 1});
+  h5::Dataset dataset(h5::checked("create the contents",
+                                  H5Dcreate_anon(hdf5_->file.get(), H5T_STD_U8LE, space.get(),
+                                                 hdf5_->allocated_early.get(), H5P_DEFAULT)));
+  content_bytes_ += bytes;
+  const std::uint64_t offset = h5::offset_of(dataset);
+  hdf5_->alone.emplace(offset, Hdf5::Alone{std::move(dataset), bytes});
+  return offset;
+}
+
+/// HDF5 cannot change the type of a dataset. It gives the room of one that is dropped to the next
+/// that asks for as much, so the bytes stay where they are; should it ever choose another place,
+/// they are copied.
+std::optional<SegmentWriter::Value> SegmentWriter::make_value(std::uint64_t offset, Dtype dtype,
+                                                              std::span<const std::int64_t> sizes,
+                                                              const Digest& digest) {
+  const h5::Quiet quiet;
+  if (!hdf5_ || hdf5_->types.find(dtype) < 0) return std::nullopt;
+  const auto alone = hdf5_->alone.find(offset);
+  if (alone == hdf5_->alone.end()) return std::nullopt;
+  const std::uint64_t bytes = alone->second.bytes;
+  hdf5_->alone.erase(alone);
+  content_bytes_ -= bytes;
+  const auto value = create_value(dtype, sizes, digest);
+  if (value && value->offset != offset) {
+    std::vector<std::byte> copy(bytes);
+    read(offset, copy);
+    write(value->offset, copy);
+  }
+  return value;
 }
 
 std::optional<SegmentWriter::Value> SegmentWriter::create_value(Dtype dtype,
@@ -166,6 +213,10 @@ void SegmentWriter::link_values(std::span<const Link> links) {
       h5::fail("name a value");
     }
   }
+  for (const auto& [offset, content] : hdf5_->alone) {
+    h5::checked("name a content", H5Olink(content.dataset.get(), file, next_block_path().c_str(),
+                                          H5P_DEFAULT, H5P_DEFAULT));
+  }
 }
 
 void SegmentWriter::complete(const Tables& tables, std::span<const Link> links,
@@ -206,6 +257,7 @@ void SegmentWriter::complete(const Tables& tables, std::span<const Link> links,
 
   content_file_.reset();
   hdf5_->values.clear();
+  hdf5_->alone.clear();
   // Closing can fail late on a full disk: do it before the rename, and look at the answer.
   h5::checked("close the segment", H5Fclose(hdf5_->file.release()));
   hdf5_.reset();

@@ -45,6 +45,9 @@ class SegmentWriter {
   /// Room for `bytes` of contents, packed: its offset in the file.
   [[nodiscard]] std::uint64_t reserve(std::uint64_t bytes);
 
+  /// The same for one content, which may become a value later.
+  [[nodiscard]] std::uint64_t reserve_alone(std::uint64_t bytes);
+
   struct Value {
     std::uint32_t number;
     std::uint64_t offset;  ///< in the file
@@ -53,6 +56,12 @@ class SegmentWriter {
   /// where HDF5 has no type for the dtype.
   [[nodiscard]] std::optional<Value> create_value(Dtype dtype, std::span<const std::int64_t> sizes,
                                                   const Digest& digest);
+
+  /// Makes a value of the content that stands alone at that offset: its bytes, written before, are
+  /// elements in row-major order. Empty where no content stands alone there, or as above.
+  [[nodiscard]] std::optional<Value> make_value(std::uint64_t offset, Dtype dtype,
+                                                std::span<const std::int64_t> sizes,
+                                                const Digest& digest);
 
   /// Writes into reserved room; every reserved byte is written at most once.
   void write(std::uint64_t offset, std::span<const std::byte> bytes);
@@ -78,6 +87,7 @@ class SegmentWriter {
   struct Hdf5;
   void open();
   void link_values(std::span<const Link> links);
+  [[nodiscard]] std::string next_block_path();
 
   std::filesystem::path path_;
   std::filesystem::path partial_;

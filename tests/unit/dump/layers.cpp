@@ -276,6 +276,30 @@ TEST_SUITE("the layer tree") {
     CHECK(dump::verify(dir.path()).problems == std::vector<std::string>{});
   }
 
+  TEST_CASE("values too large to wait in memory become datasets where they were written") {
+    const TempDir dir;
+    DumpBuilder dump(dir.path(), {.content_buffer_bytes = 4096});
+    auto& lane = dump.lane();
+    lane.op("aten::mm").root("Net").module("fc");
+    std::vector<Tensor> values;
+    for (std::size_t i = 0; i < 60; ++i) {
+      const std::size_t size = 1 + (i * 7919) % 100'000;
+      values.push_back(floats(std::vector<float>(size, static_cast<float>(i))));
+      lane.messages.content(digest(values.back().bytes), values.back().bytes);
+      lane.send();
+      if (i % 3 == 0) {  // asked for later than others that came after it
+        const Tensor& earlier = values[(i * 31) % values.size()];
+        add_tensor(lane, module(lane, "fc"), Role::output, 0, earlier);
+      }
+    }
+    dump.finish();
+    const auto segment = dump::Segment::open(dump::segment_path(dump::rank_path(dir.path(), 0), 0));
+    CHECK(segment->tables().contents.size() == 60);
+    CHECK(segment->tables().layers.size() == 20);
+    for (const Tensor& value : values) CHECK(segment->content(digest(value.bytes)) == value.bytes);
+    CHECK(dump::verify(dir.path()).problems == std::vector<std::string>{});
+  }
+
   TEST_CASE("slots whose bytes do not fit their shape are left out") {
     const TempDir dir;
     DumpBuilder dump(dir.path());

@@ -17,7 +17,7 @@ namespace {
 class Buffer {
  public:
   explicit Buffer(std::size_t capacity)
-      : recent(capacity, [this](std::span<const RecentContents::Content> contents) {
+      : recent(capacity, capacity / 2, [this](std::span<const RecentContents::Content> contents) {
           for (const auto& [digest, bytes] : contents) {
             CHECK(left.emplace(digest, std::vector(bytes.begin(), bytes.end())).second);
           }
