@@ -241,7 +241,6 @@ class EventBuilder {
   EventBuilder& device_arg(std::string_view name, std::uint8_t type);
   EventBuilder& result(double value);
   EventBuilder& overload(std::string_view name);
-  EventBuilder& stack(std::string_view calls);
   EventBuilder& flag(std::uint32_t event_flags);
   /// Where in the program it was called: "train.cpp:41 main", innermost first, a line each.
   EventBuilder& stack(std::string calls);
@@ -701,11 +700,6 @@ inline EventBuilder& EventBuilder::result(double value) {
 
 inline EventBuilder& EventBuilder::overload(std::string_view name) {
   stored().overload = name;
-  return *this;
-}
-
-inline EventBuilder& EventBuilder::stack(std::string_view calls) {
-  stored().stack = calls;
   return *this;
 }
 
