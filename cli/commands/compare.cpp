@@ -107,11 +107,12 @@ int run_compare(const Command& command, Arguments arguments) {
       "-o,--output", "FORMAT=FILE", "OUTPUT", "also write the report to a file (repeatable)",
       [&](const auto& source, const auto& value) { files.push_back(output_file(source, value)); },
       true);
-  options.value("--by", "WHAT", "BY",
-                "ops (the default), or layers: modules as units, whatever ops they run",
-                [&](const auto& source, const auto& value) {
-                  compare_options.by_layers = choice(source, value, {"ops", "layers"}) == 1;
-                });
+  options
+      .value("--by", "ops|layers", "BY", "every op, or modules as units",
+             [&](const auto& source, const auto& value) {
+               compare_options.by_layers = choice(source, value, {"ops", "layers"}) == 1;
+             })
+      .more("By default ops; layers lines the runs up by their modules, whatever ops they run");
   options.value("--max-ulp", "N", "MAX_ULP", "tolerate differences up to N ULP",
                 [&](const auto& source, const auto& value) {
                   compare_options.max_ulp = whole_number(source, value);

@@ -47,6 +47,7 @@ LaneComparison::LaneComparison(RankState& state, const Both<std::optional<Lane>>
       join_(std::move(join)) {}
 
 void LaneComparison::begin_step(std::int64_t step, std::int64_t candidate_step, ForwardId forward) {
+  loss_noted_ = false;
   const std::uint64_t given_up = walk_.given_up();
   walk_.begin(step, candidate_step, std::move(forward));
   state_.totals.given_up += walk_.given_up() - given_up;
@@ -146,6 +147,7 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
     totals.coverage.aligned += 1;
     return;
   }
+  if (reference.kind == EventKind::node && !loss_noted_) note_loss(scene, at);
   if (!is_unit(reference) && reference.slots.empty() && candidate.slots.empty()) {
     ++totals.coverage.aligned;
     watch_.passed(state_.book, false, is_anchor(reference), false, 0);
@@ -162,6 +164,22 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
   else
     state_.history.differs(occurrence);
   pass_neighbour(scene, at, judgement.outcome, records);
+}
+
+/// Backward begins at the loss: what the forward op of its first node gave.
+void LaneComparison::note_loss(const Scene& scene, EventPair node) {
+  loss_noted_ = true;
+  const HeldEvent reference = forward_of(scene, Side::reference, node.reference);
+  const HeldEvent candidate = forward_of(scene, Side::candidate, node.candidate);
+  if (reference.event == nullptr || candidate.event == nullptr) return;
+  const auto result = [](const Event& event) {
+    return std::find_if(event.slots.begin(), event.slots.end(),
+                        [](const Slot& slot) { return slot.role == Role::output; });
+  };
+  const auto left = result(*reference.event);
+  const auto right = result(*candidate.event);
+  if (left != reference.event->slots.end() && right != candidate.event->slots.end())
+    state_.judge.loss(state_.runs, state_.ranks, *left, *right);
 }
 
 void LaneComparison::add_history(const Event& event, std::uint64_t occurrence,

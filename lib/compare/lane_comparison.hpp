@@ -58,6 +58,7 @@ class LaneComparison {
   void count_alone(const Scene& scene, EventPair at, bool op);
 
   void pass_neighbour(const Scene& scene, EventPair at, Outcome outcome, std::size_t new_records);
+  void note_loss(const Scene& scene, EventPair node);
   void add_history(const Event& event, std::uint64_t occurrence, std::size_t new_records);
 
   /// The ops (or calls of modules) that stand alone between two partners.
@@ -86,6 +87,7 @@ class LaneComparison {
   SequenceWatch watch_;
   Join join_;
   bool busy_ = false;
+  bool loss_noted_ = false;      ///< the step's first backward node has passed
   std::size_t alone_until_ = 0;  ///< entries up to here belong to a finding already
   Source alone_source_;
   std::optional<std::uint64_t> last_position_;  ///< of the last partner in the reference lane

@@ -37,10 +37,15 @@ void RankComparison::choose_view() {
 void RankComparison::pair_lanes() {
   Both<std::vector<Lane>> lanes;
   Both<std::vector<Lane>> workers;
-  for (const Side side : kSides)
-    for (const Lane& lane : on(state_.runs, side)->lanes(on(state_.ranks, side)))
-      on(lane.role == LaneRole::main || lane.role == LaneRole::autograd ? lanes : workers, side)
-          .push_back(lane);
+  for (const Side side : kSides) {
+    for (const Lane& lane : on(state_.runs, side)->lanes(on(state_.ranks, side))) {
+      const bool shares_work = lane.role == LaneRole::worker || lane.role == LaneRole::thread;
+      if (!shares_work || (state_.only_layers && lane.role == LaneRole::thread))
+        on(lanes, side).push_back(lane);
+      else if (!state_.only_layers)
+        on(workers, side).push_back(lane);
+    }
+  }
   Join join;
   if (!workers.reference.empty() || !workers.candidate.empty()) {
     workers_ = std::make_unique<WorkerPool>(state_, workers);

@@ -7,6 +7,7 @@
 
 #include "compare/elements.hpp"
 #include "compare/tensor_bytes.hpp"
+#include "compare/value_match.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -59,6 +60,21 @@ void ValueJudge::differs(const Both<const Run*>& runs, const Both<std::uint32_t>
                     tensor->bytes.candidate));
 }
 
+void ValueJudge::loss(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
+                      const Slot& reference, const Slot& candidate) {
+  constexpr std::uint64_t kOne = 1;
+  if (reference.geometry == nullptr || candidate.geometry == nullptr || step_ == kSetup ||
+      element_count(*reference.geometry) != kOne || losses_.contains(step_))
+    return;
+  const auto tensor = tensor_bytes(runs, ranks, {reference.digest, candidate.digest},
+                                   {*reference.geometry, *candidate.geometry});
+  if (!tensor) return;
+  const auto left = decode(tensor->dtype, tensor->bytes.reference);
+  const auto right = decode(tensor->dtype, tensor->bytes.candidate);
+  if (!left || !right || left->size() != kOne || right->size() != kOne) return;
+  losses_[step_] = {left->front().value, right->front().value};
+}
+
 void ValueJudge::grow(const Difference& difference) {
   GrowthPoint& point = growth_[step_];
   point.step = step_;
@@ -69,7 +85,11 @@ void ValueJudge::grow(const Difference& difference) {
 
 std::vector<GrowthPoint> ValueJudge::growth() const {
   std::vector<GrowthPoint> points;
-  for (const auto& [step, point] : growth_) points.push_back(point);
+  for (const auto& [step, point] : growth_) {
+    points.push_back(point);
+    if (const auto loss = losses_.find(step); loss != losses_.end())
+      points.back().loss = loss->second;
+  }
   return points;
 }
 

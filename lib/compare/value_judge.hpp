@@ -26,6 +26,9 @@ class ValueJudge {
   void begin_step(std::int64_t step);
   void differs(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
                const Slot& reference, const Slot& candidate);
+  /// The value that backward starts from in this step: its number goes beside the step's growth.
+  void loss(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks, const Slot& reference,
+            const Slot& candidate);
   /// A difference that no tolerance covers: another dtype or shape, a tensor in one run only.
   void differs_beyond_tolerance() noexcept { ++outside_; }
 
@@ -44,6 +47,7 @@ class ValueJudge {
   std::uint64_t outside_ = 0;
   std::uint64_t unknown_ = 0;
   std::map<std::int64_t, GrowthPoint> growth_;
+  std::map<std::int64_t, Both<double>> losses_;
 };
 
 }  // namespace ulpscope::comparison

@@ -81,6 +81,26 @@ TEST_SUITE("tolerance") {
 }
 
 TEST_SUITE("growth") {
+  TEST_CASE("the loss that backward starts from stands beside the gradients") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.keep_content();
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data({1, 2, 4});
+      const std::uint64_t forward = run.next_position();
+      run.op("aten::sum").in(x).out(Values(std::vector<std::int64_t>{}, {changed ? 7.5 : 7.0}));
+      run.backward(true);
+      run.node("SumBackward0", forward, [&] {
+        const Tensor gradient = run.data({1, 2, changed ? 3.0 : 4.0});
+        run.name_storage(gradient, "fc.weight.grad", slot_flag::gradient);
+        run.op("aten::expand").in(x).writes(gradient, {1, 2, changed ? 3.0 : 4.0});
+      });
+    });
+    REQUIRE(report.growth.size() == 1);
+    REQUIRE(report.growth[0].loss.has_value());
+    CHECK(report.growth[0].loss->reference == 7.0);
+    CHECK(report.growth[0].loss->candidate == 7.5);
+  }
+
   TEST_CASE("is told by step for gradients whose bytes are there") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.keep_content();
@@ -98,6 +118,7 @@ TEST_SUITE("growth") {
     CHECK(report.growth[0].scaled_max == 0.25);
     CHECK(report.growth[2].scaled_max == 0.75);
     CHECK(report.growth[2].step == 2);
+    CHECK_FALSE(report.growth[0].loss.has_value());
   }
 }
 
