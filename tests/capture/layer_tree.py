@@ -83,10 +83,18 @@ def bits(array):
     return numpy.ascontiguousarray(array).tobytes()
 
 
+def read(dataset):
+    """What h5py reads; it widens bfloat16, which NumPy lacks, to float32."""
+    array = dataset[()]
+    if dataset.attrs["dtype"] in ("bfloat16", b"bfloat16"):
+        return (array.view("<u4") >> 16).astype("<u2")
+    return array
+
+
 def dumped_by_h5dump(segment, path):
     """The dataset's bytes as h5dump writes them in binary."""
     with tempfile.NamedTemporaryFile() as file:
-        subprocess.run(["h5dump", "-d", "/" + path, "-b", "LE", "-o", file.name, segment],
+        subprocess.run(["h5dump", "-d", "/" + path, "-b", "FILE", "-o", file.name, segment],
                        check=True, capture_output=True)
         return file.read()
 
@@ -110,7 +118,7 @@ def main():
             for segment in segments:
                 with h5py.File(segment) as file:
                     if tree_path(name) in file:
-                        found = file[tree_path(name)][()]
+                        found = read(file[tree_path(name)])
                         by_h5dump = dumped_by_h5dump(segment, tree_path(name))
             compared += 1
             if found is None:
