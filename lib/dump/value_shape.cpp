@@ -42,7 +42,7 @@ std::optional<ValueShape> value_shape(const Geometry& geometry) {
   }
   bool empty = false;
   for (const std::int64_t size : shape.sizes) {
-    if (size < 0) return std::nullopt;
+    if (size < 0 || size > static_cast<std::int64_t>(kMostBytes)) return std::nullopt;
     empty = empty || size == 0;
   }
   if (empty) {

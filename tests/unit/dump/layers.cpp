@@ -307,7 +307,7 @@ TEST_SUITE("the layer tree") {
     lane.op("aten::mm").root("Net").module("fc");
     Tensor wrong = floats({1, 2});
     for (const std::vector<std::int64_t>& sizes :
-         {std::vector<std::int64_t>{3}, {-1}, {1LL << 62, 1LL << 62}, {0}}) {
+         {std::vector<std::int64_t>{3}, {-1}, {1LL << 62, 1LL << 62}, {0}, {0, 1LL << 62}}) {
       wrong.sizes = sizes;
       add_tensor(lane, module(lane, "fc"), Role::output, 0, wrong);
     }
