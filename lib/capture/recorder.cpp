@@ -125,6 +125,8 @@ bool start_recording(const char* socket_path, std::string_view capture_version, 
   self.follow = follow;
   static const int fork_handled =
       pthread_atfork(&before_fork, &release_locks, &after_fork_in_child);
+  // A thread may still be asking for a ring of the recording before.
+  const std::lock_guard guard(self.opening);
   return fork_handled == 0 && connect();
 }
 

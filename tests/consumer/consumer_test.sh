@@ -50,3 +50,9 @@ expect 1 'eps: 1e-05 and 0.001' build/compare_dumps a wider-eps
 
 expect 0 'recorded d:' prefix/bin/ulpscope record -o d --level full -- build/train ignored
 expect 0 'identical' build/compare_dumps a d
+
+# A LibTorch that nothing installed fits.
+capture=$(find prefix -name 'libulpscope_capture-*.so')
+mv "$capture" "${capture%/*}/libulpscope_capture-9.9.so"
+expect 3 'ran unrecorded: no capture library' prefix/bin/ulpscope record -o e -- build/train ignored
+expect 3 'there is 9.9' build/train f

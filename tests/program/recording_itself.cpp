@@ -3,6 +3,7 @@
 //   train DUMP       three steps, with everything that ulpscope.hpp offers
 //   twice DUMP DUMP  the same training twice in one process, a dump each
 //   between DUMP DUMP  a tensor that changes between two recordings
+//   threads DUMP DUMP  another thread computes all the while
 //   second DUMP      a second Recorder while the first lives
 //   children DUMP    what the program sees of processes that it did not start
 //   forks DUMP       a child that trains too
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
@@ -23,6 +25,7 @@
 #include <iostream>
 #include <map>
 #include <string>
+#include <thread>
 
 #include "ulpscope/ulpscope.hpp"
 
@@ -88,6 +91,18 @@ void change_between(const std::string& first, const std::string& second) {
   kept.fill_(5);
   const ulpscope::Recorder recorder{second};
   std::printf("sum: %a\n", kept.sum().item<double>());
+}
+
+void record_beside_a_thread(const std::string& first, const std::string& second) {
+  std::atomic<bool> over = false;
+  std::thread worker([&] {
+    torch::Tensor x = torch::ones({64});
+    while (!over) x.mul_(2).add_(1).fill_(1);
+  });
+  for (int i = 0; i < 5; ++i) train_recorded(first + std::to_string(i));
+  train_recorded(second);
+  over = true;
+  worker.join();
 }
 
 void try_second(const std::string& dump) {
@@ -172,6 +187,7 @@ int main(int argc, char** argv) {
          train_recorded(argv[3]);
        }},
       {"between", [&] { change_between(dump, argv[3]); }},
+      {"threads", [&] { record_beside_a_thread(dump, argv[3]); }},
       {"second", [&] { try_second(dump); }},
       {"children", [&] { look_for_children(dump); }},
       {"forks", [&] { fork_and_train(dump); }},

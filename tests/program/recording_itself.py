@@ -104,6 +104,14 @@ def case_nothing_is_assumed_of_an_earlier_recording():
     assert "changed" not in read, event
 
 
+def case_threads_go_on_between_recordings():
+    trained("threads", WORK / "a", WORK / "last")
+    for dump in [WORK / f"a{i}" for i in range(5)] + [WORK / "last"]:
+        assert status(dump)["complete"], status(dump)
+        run("ulpscope", "verify", dump)
+        assert any(line.startswith("rank 0, main, step 1") for line in events(dump, 1))
+
+
 def case_a_second_recorder_is_refused():
     output = trained("second", WORK / "a")
     assert "refused: a Recorder is recording this process already" in output, output

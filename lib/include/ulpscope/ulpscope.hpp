@@ -99,7 +99,8 @@ ULPSCOPE_EXPORTED void note_batch(const capture::ProgramCalls& calls,
 class ULPSCOPE_EXPORTED Recorder {
  public:
   /// Starts the process that writes the dump: `ulpscope` as ULPSCOPE_BINARY names it, beside this
-  /// library, where it was installed, or on PATH. It is no child of this process.
+  /// library, where it was installed, or on PATH. It is no child of this process, unless this is
+  /// one that adopts orphans (process 1, a subreaper).
   /// @param directory of the dump; empty: runs/PROGRAM-N.
   /// @throws Error with ErrorCode::usage where another Recorder lives; unless `required` is false,
   ///         Error with ErrorCode::io where nothing can be recorded.
