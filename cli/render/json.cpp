@@ -155,7 +155,7 @@ Json finding_json(const Finding& finding) {
           {"module", optional(finding.module, text)},
           {"module_type", known(finding.module_type)},
           {"between", optional(finding.between, neighbours)},
-          {"op", finding.op},
+          {"op", known(finding.op)},
           {"overload", finding.overload},
           {"parents", strings(finding.parents)},
           {"children", both(finding.children, strings)},

@@ -39,6 +39,7 @@ std::string module_place(const Finding& finding) {
 std::string headline(const Finding& finding) {
   switch (finding.kind) {
     case FindingKind::origin:
+      if (finding.op.empty()) return "all before is equal: the runs part outside of modules";
       return "same inputs and arguments, different result: the runs part at this op";
     case FindingKind::arguments:
       return "same inputs, different arguments: the runs part at this op";
@@ -84,6 +85,7 @@ std::string event_numbers(const Finding& finding) {
 }
 
 std::string op_name(const Finding& finding) {
+  if (finding.op.empty()) return "ops outside of modules";
   std::string result = escaped(finding.op);
   if (!finding.overload.empty()) result += fmt::format(".{}", escaped(finding.overload));
   return result;

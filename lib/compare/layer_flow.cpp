@@ -29,6 +29,7 @@ template <class Table>
 
 void LayerFlow::begin_step() {
   calls_before_ = std::exchange(calls_, {});
+  calls_by_module_.clear();
   values_before_ = std::exchange(values_, {});
   any_gradient_.reset();
   latest_.reset();
@@ -43,6 +44,11 @@ LayerCall* LayerFlow::call(EventPlace place) {
   return before == calls_before_.end() ? nullptr : &before->second;
 }
 
+/// A damaged dump may call an event its own parent: a call around another begins before it.
+LayerCall* LayerFlow::around(const LayerCall& inner) {
+  return inner.parent.position < inner.place.position ? call(inner.parent) : nullptr;
+}
+
 LayerCall& LayerFlow::add_call(EventPlace place, EventPlace parent, const Event& module) {
   LayerCall& call = calls_[{place.lane, place.position}];
   call.place = place;
@@ -50,27 +56,28 @@ LayerCall& LayerFlow::add_call(EventPlace place, EventPlace parent, const Event&
   call.root = module.root;
   call.path = module.module;
   call.has_path = module.has_module;
-  if (LayerCall* around = this->call(parent)) around->has_inner = true;
+  if (LayerCall* outer = this->call(parent)) outer->has_inner = true;
+  if (call.has_path) calls_by_module_.emplace(Named(call.root, call.path), &call);
   return call;
 }
 
 std::vector<LayerCall*> LayerFlow::calls_of(const std::string& root, std::string path) {
   std::vector<LayerCall*> found;
   while (true) {
-    for (auto& [key, call] : calls_)
-      if (call.has_path && call.root == root && call.path == path) found.push_back(&call);
+    const auto [first, last] = calls_by_module_.equal_range({root, path});
+    for (auto at = first; at != last; ++at) found.push_back(at->second);
     if (!found.empty() || path.empty()) return found;
     path = path_around(path);
   }
 }
 
 void LayerFlow::mark_inside(EventPlace place, const Source& source) {
-  for (LayerCall* at = call(place); at != nullptr; at = call(at->parent))
+  for (LayerCall* at = call(place); at != nullptr; at = around(*at))
     if (!at->inside) at->inside = source;
 }
 
 void LayerFlow::mark_inner_gradients(EventPlace place, const Source& source) {
-  for (LayerCall* at = call(place); at != nullptr; at = call(at->parent))
+  for (LayerCall* at = call(place); at != nullptr; at = around(*at))
     if (!at->inner_gradients) at->inner_gradients = source;
 }
 

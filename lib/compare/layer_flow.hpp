@@ -83,12 +83,15 @@ class LayerFlow {
   std::string last_module;
 
  private:
+  [[nodiscard]] LayerCall* around(const LayerCall& inner);
+
   using Key = std::pair<std::uint32_t, std::uint64_t>;
   using Named = std::pair<std::string, std::string>;
   using Values = std::map<std::pair<Digest, Digest>, Source>;
 
   std::map<Key, LayerCall> calls_;
   std::map<Key, LayerCall> calls_before_;
+  std::multimap<Named, LayerCall*> calls_by_module_;  ///< of this step
   Values values_;
   Values values_before_;
   std::set<std::string> roots_;

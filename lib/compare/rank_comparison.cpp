@@ -60,7 +60,8 @@ void RankComparison::pair_lanes() {
     lanes_.push_back(std::make_unique<LaneComparison>(state_, pair, join));
     if (pair.reference && pair.candidate) return;
     const Lane& lane = pair.reference ? *pair.reference : *pair.candidate;
-    if (lane.events > 0)
+    const auto steps = lanes_.back()->walk().next_steps();
+    if (steps.reference || steps.candidate)
       unseen_.push_back(fmt::format("only the {} has the {} lane (thread {}, {})",
                                     name(pair.reference ? Side::reference : Side::candidate),
                                     lane_words(lane, Event{}), lane.thread_name,

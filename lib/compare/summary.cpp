@@ -15,6 +15,7 @@ namespace {
 }
 
 [[nodiscard]] std::string op_of_module(const Finding& finding) {
+  if (finding.op.empty()) return "what runs outside of modules";
   if (!finding.module) return finding.op;
   return fmt::format("{} of {}", finding.op,
                      finding.module->empty() ? finding.root : *finding.module);

@@ -150,6 +150,8 @@ TEST_SUITE("layers only") {
     REQUIRE(finding.between.has_value());
     CHECK(finding.between->reference == "block");
     CHECK(finding.between->candidate == "block.fc2");
+    CHECK(finding.op.empty());
+    CHECK(has(report.summary, "what runs outside of modules gives other bits"));
   }
 
   TEST_CASE("parameters that part after equal gradients are the optimizer's") {
