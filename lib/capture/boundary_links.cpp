@@ -28,6 +28,11 @@ void BoundaryLinks::find(std::uint64_t thread, std::uint64_t sequence,
     found.emplace_back(matching[i]->key, matching[i]->boundary);
 }
 
+void BoundaryLinks::clear() {
+  const std::lock_guard guard(mutex_);
+  rows_.fill({});
+}
+
 BoundaryLinks& boundary_links() {
   static BoundaryLinks& instance = immortal<BoundaryLinks>();
   return instance;

@@ -37,6 +37,8 @@ class BoundaryLinks {
   void find(std::uint64_t thread, std::uint64_t sequence,
             std::pmr::vector<std::pair<Key, Boundary>>& found);
 
+  void clear();
+
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
 

@@ -103,6 +103,7 @@ void forget_earlier_recording() {
   const std::lock_guard guard(storages());
   storages().forget();
   forward_links().clear();
+  boundary_links().clear();
   Thread::verified_bytes = 0;
 }
 
