@@ -163,6 +163,7 @@ void Timeline::read(const TimelineEvent& event) {
   note_backward_elsewhere(event);
   if (reading_.step_begins) {
     reading_.step_begins = false;
+    entry.epoch = std::min(event.epoch, reading_.step_epoch + 1);
     if (reading_.stretch == Stretch::after_backward) {
       resolve_gap(Phase::optimizer);
       reading_.stretch = Stretch::after_optimizer;
@@ -239,6 +240,7 @@ void Timeline::place(const TimelineEvent& event, Entry& entry) {
   if (event.kind == EventKind::step) {
     reading_.explicit_steps = true;
     reading_.step_begins = true;
+    reading_.step_epoch = event.epoch;
     candidates_.clear();
   }
   if (reading_.stretch == Stretch::backward) reading_.stretch = Stretch::after_backward;

@@ -97,6 +97,7 @@ class Timeline {
     bool in_setup = true;
     bool explicit_steps = false;     ///< the program calls step()
     bool step_begins = false;        ///< by step(): with the next event
+    std::uint64_t step_epoch = 0;    ///< of that step(): what comes later belongs to the new step
     bool optimizer_events = false;   ///< optimizers announce themselves
     bool without_optimizer = false;  ///< given up waiting for one
     bool without_grad = false;       ///< given up waiting for a forward in grad mode

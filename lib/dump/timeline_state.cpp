@@ -19,6 +19,7 @@ std::vector<std::byte> Timeline::save() const {
     out.put(flag);
   }
   out.put(settled_.op_phase);
+  out.put(settled_.step_epoch);
   for (const Range& range :
        {settled_.optimizer, settled_.zero_grad, settled_.op, settled_.root_module}) {
     out.put(range.depth);
@@ -69,6 +70,7 @@ bool Timeline::restore(std::span<const std::byte> saved) {
     *flag = in.get<bool>();
   }
   settled_.op_phase = in.get<Phase>();
+  settled_.step_epoch = in.get<std::uint64_t>();
   for (Range* range :
        {&settled_.optimizer, &settled_.zero_grad, &settled_.op, &settled_.root_module}) {
     range->depth = in.get<std::uint16_t>();

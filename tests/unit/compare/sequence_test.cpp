@@ -82,7 +82,9 @@ TEST_SUITE("sequence") {
     CHECK(first_cause(report) == "resume");
   }
 
-  TEST_CASE("a value told at a module's boundary belongs to the op that made it and is not counted again") {
+  TEST_CASE(
+      "a value told at a module's boundary belongs to the op that made it and is not counted "
+      "again") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
       const Tensor x = run.data(labelled("x"));

@@ -220,6 +220,20 @@ TEST_SUITE("timeline") {
     CHECK(places({"data", "step", "loss", "backward", "step", "loss"}) == "-s -s 0d 0b 0o 1d");
   }
 
+  TEST_CASE("what comes after step() belongs to the new step, also before its first event") {
+    Timeline timeline;
+    timeline.open(0, true);
+    std::uint64_t epoch = 0;
+    for (const auto* word : {"forward", "backward", "opt", "step", "data", "forward"}) {
+      auto next = event(word);
+      next.epoch = epoch += 10;
+      timeline.add(0, next);
+    }
+    timeline.finish();
+    CHECK(timeline.step_at(40) == 0);
+    CHECK(timeline.step_at(41) == 1);
+  }
+
   TEST_CASE("without optimizer every root forward is a step") {
     CHECK(places({"root", "d1", "forward", "d0", "data", "root", "d1", "forward"}) ==
           "0f 0f 0f 1f 1f");
