@@ -292,20 +292,19 @@ void backward_crosses(Thread& thread, const torch::autograd::Node& node,
       frame.forward = boundary.call;
       frame.forward_lane = boundary.lane;
       const Role role = boundary.is_output ? Role::input : Role::output;
-      thread.slots.push_back(see_gradient_value(thread, gradient, {role, boundary.index, 0}).row);
+      thread.slots.push_back(see_state(thread, gradient, {role, boundary.index, 0}).row);
     });
   }
 }
 
 void see_parameters(Thread& thread) {
   for (const std::uint32_t root : known_roots()) {
-    const bool layers = settings().capture == ring::CaptureScope::layers;
-    const std::uint64_t stamp = layers ? 0 : stamp_of(root);
+    const std::uint64_t stamp = only_layers() ? 0 : stamp_of(root);
     {
       ToldRoots& told = told_roots();
       const std::lock_guard guard(told.mutex);
       const auto found = told.stamps.find(root);
-      if (found == told.stamps.end() || (!layers && found->second == stamp)) continue;
+      if (found == told.stamps.end() || (!only_layers() && found->second == stamp)) continue;
       found->second = stamp;
     }
     tell_parameters(thread, root);

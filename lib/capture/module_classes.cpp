@@ -70,7 +70,7 @@ bool ClassMembers::contain(std::string_view function) const {
   function.remove_prefix(2);
   if (function.starts_with(holder_)) return true;
   for (int depth = 0; depth < 4; ++depth) {
-    for (const std::string& scope : {scope_, const_})
+    for (const std::string_view scope : {std::string_view(scope_), std::string_view(const_)})
       if (function.starts_with(scope) && function.size() > scope.size() &&
           is_digit(function[scope.size()]))
         return true;
@@ -81,7 +81,7 @@ bool ClassMembers::contain(std::string_view function) const {
 }
 
 std::string_view ClassMembers::name_of(std::string_view function) const {
-  for (const std::string& scope : {scope_, const_}) {
+  for (const std::string_view scope : {std::string_view(scope_), std::string_view(const_)}) {
     const std::size_t found = function.find(scope);
     if (found == std::string_view::npos) continue;
     std::size_t at = found + scope.size();

@@ -135,8 +135,6 @@ void begin_node(Thread& thread, Frame& frame, c10::ArrayRef<const c10::IValue> i
   }
 }
 
-bool only_layers() { return settings().capture == ring::CaptureScope::layers; }
-
 /// The declared arguments: what was called boxed sees the whole interpreter stack.
 c10::ArrayRef<const c10::IValue> arguments_of(const at::RecordFunction& record,
                                               const OpInfo& info) {
@@ -145,6 +143,14 @@ c10::ArrayRef<const c10::IValue> arguments_of(const at::RecordFunction& record,
   if (info.kind == EventKind::op && inputs.size() > declared)
     inputs = inputs.slice(inputs.size() - declared);
   return inputs;
+}
+
+/// The declared results, likewise.
+c10::ArrayRef<const c10::IValue> results_of(const at::RecordFunction& record) {
+  const std::vector<c10::IValue>& all = record.outputs();
+  const c10::ArrayRef<const c10::IValue> outputs(all.data(), all.size());
+  const std::size_t declared = record.num_outputs();
+  return outputs.size() > declared ? outputs.slice(outputs.size() - declared) : outputs;
 }
 
 /// The program's own code calls an op: it may have entered or left its modules since the last one.
@@ -309,13 +315,11 @@ void link_node(Thread& thread, const Frame& frame, const at::Tensor& tensor) {
 }
 
 void see_results(Thread& thread, const Frame& frame, const at::RecordFunction& record) {
-  const std::vector<c10::IValue>& outputs = record.outputs();
-  const std::size_t declared = record.num_outputs();
-  const std::size_t skipped = outputs.size() > declared ? outputs.size() - declared : 0;
+  const auto outputs = results_of(record);
   ArgumentWriter results(thread.argument_scratch);
   static const ArgumentInfo kPlain;
-  for (std::size_t i = skipped; i < outputs.size(); ++i) {
-    const auto index = static_cast<std::uint16_t>(i - skipped);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto index = static_cast<std::uint16_t>(i);
     if (!holds_tensors(outputs[i])) {
       write_argument(results, static_cast<std::uint16_t>(index | kArgumentResult), outputs[i],
                      kPlain);
@@ -337,7 +341,7 @@ void see_gradient(Thread& thread) {
   const at::Tensor& parameter = accumulate->variable;
   const at::Tensor& gradient = parameter.grad();
   if (!gradient.defined()) return;
-  Seen seen = see_gradient_value(thread, gradient, {Role::output, 0, 0});
+  Seen seen = see_state(thread, gradient, {Role::output, 0, 0});
   if (parameter.has_storage() && gradient.has_storage()) {
     std::uint32_t name = 0;
     std::uint32_t module = 0;
@@ -372,11 +376,8 @@ void note_results(Thread& thread, const Frame& frame, const at::RecordFunction& 
   for (std::size_t i = frame.written; i < thread.written.size(); ++i)
     if (const auto alive = thread.written[i].tensor.lock()) note_written(at::Tensor(alive), writer);
   if (frame.info->kind != EventKind::op || (frame.info->flags & event_flag::view) != 0) return;
-  const std::vector<c10::IValue>& outputs = record.outputs();
-  const std::size_t declared = record.num_outputs();
-  for (std::size_t i = outputs.size() > declared ? outputs.size() - declared : 0;
-       i < outputs.size(); ++i)
-    for_each_tensor(outputs[i], [&](const at::Tensor& tensor, std::uint16_t) {
+  for (const c10::IValue& output : results_of(record))
+    for_each_tensor(output, [&](const at::Tensor& tensor, std::uint16_t) {
       const std::uint64_t storage = storage_id(tensor);
       if (storage != ring::kNone && storage >= frame.first_storage) note_written(tensor, writer);
     });

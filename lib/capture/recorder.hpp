@@ -33,6 +33,11 @@ void stop_recording(std::string_view reason) noexcept;
 
 [[nodiscard]] const ring::Settings& settings() noexcept;
 
+/// Whether module boundaries are recorded and ops are not.
+[[nodiscard]] inline bool only_layers() noexcept {
+  return settings().capture == ring::CaptureScope::layers;
+}
+
 /// A ring for the calling thread and the number of its lane.
 struct OpenedRing {
   ring::Producer producer;

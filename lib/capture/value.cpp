@@ -376,17 +376,11 @@ Seen see_anew(Thread& thread, const at::Tensor& tensor, Place place) {
   return see_read(thread, tensor, place, /*boundary=*/true);
 }
 
-bool only_layers() { return settings().capture == ring::CaptureScope::layers; }
-
 }  // namespace
 
 Seen see_state(Thread& thread, const at::Tensor& tensor, Place place) {
   return only_layers() ? see_anew(thread, tensor, place)
                        : see_read(thread, tensor, place, /*boundary=*/false);
-}
-
-Seen see_gradient_value(Thread& thread, const at::Tensor& tensor, Place place) {
-  return see_state(thread, tensor, place);
 }
 
 Seen see_result_of_call(Thread& thread, const at::Tensor& tensor, Place place, Writer writer) {

@@ -45,12 +45,9 @@ struct Seen {
 [[nodiscard]] Seen see_unfilled(Thread& thread, const at::Tensor& tensor, Place place,
                                 Writer writer);
 
-/// A parameter or buffer as it stands. Where only layers are recorded, whatever wrote it last was
-/// not seen, so it is digested anew.
+/// A parameter, a buffer or a gradient in backward as it stands. Where only layers are recorded,
+/// whatever wrote it last was not seen, so it is digested anew.
 [[nodiscard]] Seen see_state(Thread& thread, const at::Tensor& tensor, Place place);
-
-/// A gradient that backward hands from node to node: digested anew where only layers are recorded.
-[[nodiscard]] Seen see_gradient_value(Thread& thread, const at::Tensor& tensor, Place place);
 
 /// What a module's forward returned: known from the ops inside, or digested where only layers are
 /// recorded.

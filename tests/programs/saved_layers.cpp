@@ -94,16 +94,8 @@ void save(const std::filesystem::path& folder, const std::string& name, const Te
   if (!folder.empty()) torch::save(tensor, (folder / (name + ".pt")).string());
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  SavedSettings settings;
-  CLI::App app{"Trains a small network and saves what its layers compute."};
-  programs::add_flags(app, settings);
-  app.add_option("--folder", settings.folder, "Where to save; nowhere if not given");
-  CLI11_PARSE(app, argc, argv);
+void train(const SavedSettings& settings) {
   programs::apply(settings);
-
   const programs::DigitTensors digits;
   Saving model;
   torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
@@ -130,5 +122,14 @@ int main(int argc, char** argv) {
     programs::print_step(step, loss.detach());
   }
   programs::print_digest(*model);
-  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  SavedSettings settings;
+  CLI::App app("Trains a small network and saves what its layers compute.", "saved_layers");
+  programs::add_flags(app, settings);
+  app.add_option("--folder", settings.folder, "Where to save; nowhere if not given");
+  return programs::run_program(app, argc, argv, [&] { train(settings); });
 }
