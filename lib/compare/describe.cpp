@@ -234,29 +234,33 @@ std::string tensor_name(const Event& event, const Slot& slot) {
   return name;
 }
 
+ReportedTensor reported(const SlotPair& pair) {
+  ReportedTensor tensor;
+  tensor.report.role = pair.role();
+  tensor.report.index = pair.any().index;
+  tensor.report.element = pair.any().element;
+  tensor.report.name = tensor_name(*pair.owner, pair.any());
+  tensor.report.equal = !is_difference(pair.match);
+  tensor.evidence.compared = was_compared(pair.match);
+  for (const Side side : kSides) {
+    const Slot* slot = side == Side::reference ? pair.reference : pair.candidate;
+    if (slot == nullptr) continue;
+    on(tensor.evidence.digest, side) = slot->digest;
+    on(tensor.evidence.flags, side) = slot->flags;
+    on(tensor.evidence.alignment, side) = slot->alignment;
+    if (slot->geometry == nullptr) continue;
+    on(tensor.evidence.geometry, side) = *slot->geometry;
+    on(tensor.report.shape, side) = slot->geometry->sizes;
+    if (tensor.report.dtype == Dtype::undefined) tensor.report.dtype = slot->geometry->dtype;
+  }
+  return tensor;
+}
+
 void add_tensors(Record& record, const std::vector<SlotPair>& slots) {
   const auto add = [&](const SlotPair& pair) {
-    TensorReport tensor;
-    TensorEvidence evidence;
-    tensor.role = pair.role();
-    tensor.index = pair.any().index;
-    tensor.element = pair.any().element;
-    tensor.name = tensor_name(*pair.owner, pair.any());
-    tensor.equal = !is_difference(pair.match);
-    evidence.compared = was_compared(pair.match);
-    for (const Side side : kSides) {
-      const Slot* slot = side == Side::reference ? pair.reference : pair.candidate;
-      if (slot == nullptr) continue;
-      on(evidence.digest, side) = slot->digest;
-      on(evidence.flags, side) = slot->flags;
-      on(evidence.alignment, side) = slot->alignment;
-      if (slot->geometry == nullptr) continue;
-      on(evidence.geometry, side) = *slot->geometry;
-      on(tensor.shape, side) = slot->geometry->sizes;
-      if (tensor.dtype == Dtype::undefined) tensor.dtype = slot->geometry->dtype;
-    }
-    record.finding.tensors.push_back(std::move(tensor));
-    record.evidence.tensors.push_back(std::move(evidence));
+    ReportedTensor tensor = reported(pair);
+    record.finding.tensors.push_back(std::move(tensor.report));
+    record.evidence.tensors.push_back(std::move(tensor.evidence));
   };
   const auto listed = [](const SlotPair& pair) {
     return is_difference(pair.match) || was_compared(pair.match);

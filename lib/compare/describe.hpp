@@ -44,6 +44,9 @@ struct Scene {
 /// The name a tensor goes by: its own, else the schema's.
 [[nodiscard]] std::string tensor_name(const Event& event, const Slot& slot);
 
+/// What a report says of a tensor.
+[[nodiscard]] ReportedTensor reported(const SlotPair& pair);
+
 /// Lists the tensors of a finding that hold values, the differing ones first to be kept where there
 /// are very many, together with the evidence behind each.
 void add_tensors(Record& record, const std::vector<SlotPair>& slots);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "compare/effect.hpp"
 #include "compare/elements.hpp"
 #include "compare/tensor_bytes.hpp"
 
@@ -85,20 +86,25 @@ using Bytes = std::vector<std::byte>;
 
 std::uint64_t measure(Record& record, const Both<const Run*>& runs) {
   std::uint64_t without_bytes = 0;
-  auto& tensors = record.finding.tensors;
-  for (std::size_t k = 0; k < tensors.size(); ++k) {
-    TensorEvidence& evidence = record.evidence.tensors[k];
-    if (tensors[k].equal || !evidence.compared) continue;
+  const auto measure_one = [&](TensorReport& tensor, TensorEvidence& evidence) {
+    if (tensor.equal || !evidence.compared) return;
     const auto bytes = tensor_bytes(runs, record.ranks, evidence.digest, evidence.geometry);
     if (!bytes) {
       ++without_bytes;
-      continue;
+      return;
     }
-    tensors[k].difference = difference(bytes->dtype, bytes->shape, bytes->strides,
-                                       bytes->bytes.reference, bytes->bytes.candidate);
+    tensor.difference = difference(bytes->dtype, bytes->shape, bytes->strides,
+                                   bytes->bytes.reference, bytes->bytes.candidate);
     evidence.rows_permuted = rows_permuted(*bytes);
     evidence.numbers_permuted = same_pieces(*bytes, element_size(bytes->dtype));
     evidence.ratio = constant_ratio(*bytes);
+  };
+  auto& tensors = record.finding.tensors;
+  for (std::size_t k = 0; k < tensors.size(); ++k)
+    measure_one(tensors[k], record.evidence.tensors[k]);
+  if (record.effect) {
+    measure_one(record.effect->tensor.report, record.effect->tensor.evidence);
+    record.finding.notes.push_back(effect_words(*record.effect));
   }
   return without_bytes;
 }

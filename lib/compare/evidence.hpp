@@ -61,10 +61,23 @@ struct Evidence {
   bool missing_steps = false;                  ///< sequence: whole steps are missing
 };
 
+/// One tensor of a finding and the evidence behind it.
+struct ReportedTensor {
+  TensorReport report;
+  TensorEvidence evidence;
+};
+
+/// The first value that turned out to differ after something that might have been harmless.
+struct Effect {
+  std::string place;  ///< "aten::mm at event 12 (step 3)"
+  ReportedTensor tensor;
+};
+
 /// A finding with its evidence while the comparison is under way.
 struct Record {
   Finding finding;
   Evidence evidence;
+  std::optional<Effect> effect;
   Both<std::uint32_t> ranks;
   bool listed = true;              ///< false: kept only in case its effect is read
   std::uint8_t lane_order = 0;     ///< main, autograd, workers, other threads

@@ -75,13 +75,19 @@ bool FindingBook::diverges() const noexcept {
          });
 }
 
-void FindingBook::make_diverging(const Source& source) {
+bool FindingBook::diverges(const Source& source) const noexcept {
+  return source.finding != kNoFinding && (records_[source.finding].finding.diverges ||
+                                          diverging_copy_.contains(source.finding));
+}
+
+void FindingBook::make_diverging(const Source& source, const std::function<void(Record&)>& tell) {
   if (source.finding == kNoFinding) return;
   Record& record = records_[source.finding];
   if (record.listed && record.finding.diverges) return;
   if (is_occurrence(record.finding, source)) {
     record.listed = true;
     record.finding.diverges = true;
+    if (tell) tell(record);
     return;
   }
   const auto copied = diverging_copy_.find(source.finding);
@@ -94,6 +100,8 @@ void FindingBook::make_diverging(const Source& source) {
     place(copy, source);
     copy.listed = true;
     copy.finding.diverges = true;
+    copy.effect.reset();
+    if (tell) tell(copy);
     diverging_copy_.emplace(source.finding, static_cast<std::uint32_t>(records_.size()));
     records_.push_back(std::move(copy));
     return;

@@ -29,10 +29,13 @@ class FindingBook {
                const std::function<Record()>& build);
 
   /// Its effect was read as a differing value: what was harmless until now diverges.
-  void make_diverging(const Source& source);
+  /// `tell` is given the record if that is so for the first time at this occurrence.
+  void make_diverging(const Source& source, const std::function<void(Record&)>& tell = {});
 
   /// True if the runs part anywhere so far.
   [[nodiscard]] bool diverges() const noexcept;
+  /// True if this finding diverges, at whichever of its occurrences.
+  [[nodiscard]] bool diverges(const Source& source) const noexcept;
 
   [[nodiscard]] std::vector<Record>& records() noexcept { return records_; }
   [[nodiscard]] std::uint64_t left_out() const noexcept { return left_out_; }

@@ -121,13 +121,14 @@ std::optional<Slot> last_write(const Scene& scene, Side side, const Slot& slot) 
   return std::nullopt;
 }
 
-std::string factory_words(const Scene& scene, Side side, const Event& reader, const Slot& slot) {
-  if (slot.storage == kNone) return {};
+std::optional<Factory> factory_of(const Scene& scene, Side side, const Event& reader,
+                                  const Slot& slot) {
+  if (slot.storage == kNone) return std::nullopt;
   const Run& run = *on(scene.runs, side);
   const std::uint32_t rank = on(scene.ranks, side);
   const std::uint32_t lane = on(scene.lanes, side)->id;
   const std::optional<std::size_t> last = find_block(run, rank, {lane, reader.position});
-  if (!last) return {};
+  if (!last) return std::nullopt;
   for (std::size_t back = 0; back <= std::min(*last, kFactoryBlocks); ++back) {
     const Block block = run.block(rank, lane, *last - back);
     for (const Event& event : block.events) {
@@ -136,10 +137,17 @@ std::string factory_words(const Scene& scene, Side side, const Event& reader, co
           std::any_of(event.slots.begin(), event.slots.end(), [&](const Slot& given) {
             return given.role == Role::output && given.storage == slot.storage;
           });
-      if (hands_out) return event_words(event, block.step);
+      if (hands_out) return Factory{event_words(event, block.step), event.phase};
     }
   }
-  return {};
+  return std::nullopt;
+}
+
+std::optional<Phase> phase_of_last_write(const Scene& scene, Side side, const Slot& slot) {
+  const HeldEvent writer =
+      find_event(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
+  if (writer.event == nullptr) return std::nullopt;
+  return writer.event->phase;
 }
 
 }  // namespace ulpscope::comparison

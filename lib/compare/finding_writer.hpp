@@ -40,9 +40,18 @@ Source enter_alone(RankState& state, const Scene& scene, EventPair at,
 /// where that write covered other bytes. Its digest is comparable, its views are not valid.
 [[nodiscard]] std::optional<Slot> last_write(const Scene& scene, Side side, const Slot& slot);
 
-/// "aten::empty at event 7 (step 0)": the op that handed out uninitialised memory; "" if it is not
-/// found among the blocks before the reader.
-[[nodiscard]] std::string factory_words(const Scene& scene, Side side, const Event& reader,
-                                        const Slot& slot);
+/// The op that handed out uninitialised memory.
+struct Factory {
+  std::string words;  ///< "aten::empty at event 7 (step 0)"
+  Phase phase = Phase::setup;
+};
+
+/// Empty if it is not found among the blocks before the reader.
+[[nodiscard]] std::optional<Factory> factory_of(const Scene& scene, Side side, const Event& reader,
+                                                const Slot& slot);
+
+/// In which phase the last recorded write of a slot's memory was.
+[[nodiscard]] std::optional<Phase> phase_of_last_write(const Scene& scene, Side side,
+                                                       const Slot& slot);
 
 }  // namespace ulpscope::comparison

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "compare/describe.hpp"
@@ -20,6 +21,8 @@ struct Judgement {
   bool differs = false;         ///< a value that it read or left is unequal
   bool numbers_differ = false;  ///< a number that it gave back to the program is unequal
   std::uint64_t compared = 0;   ///< digests that stood against each other
+  /// A finding that diverges only if it turns out to change a value.
+  std::optional<Source> pending;
 };
 
 /// Adds what comparing these tensors gave to the totals and to `judgement`.

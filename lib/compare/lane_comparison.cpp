@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "compare/effect.hpp"
 #include "compare/hash.hpp"
 #include "compare/structure.hpp"
 #include "compare/words.hpp"
@@ -155,7 +156,9 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
   }
   const std::size_t records = state_.book.records().size();
   const Judgement judgement = judge(scene, at, op);
-  watch_.passed(state_.book, op, is_anchor(reference), judgement.differs, judgement.compared);
+  watch_.passed(state_.book, op, is_anchor(reference), judgement.differs, judgement.compared,
+                [&](Record& record) { keep_effect(record, scene, at); });
+  if (judgement.pending) watch_.add(*judgement.pending, walk_, walk_.cursor() + 1);
   if (!is_unit(reference)) return;
   const std::uint64_t occurrence = state_.history.occurrence(identity(reference), scene.step);
   add_history(reference, occurrence, records);
@@ -300,6 +303,19 @@ LaneComparison::Stretch LaneComparison::stretch(const Scene& scene) const {
   return result;
 }
 
+/// Why what the stretch reads differs, where that is known.
+std::optional<Source> LaneComparison::differs_already(const Scene& scene) {
+  for (std::size_t k = walk_.cursor(); k < alone_until_; ++k) {
+    const EventPair at = walk_.events_of(walk_.entries()[k]);
+    const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
+    const Window& window = *on(scene.windows, side);
+    for (const Slot& slot : window.event(side == Side::reference ? at.reference : at.candidate).slots)
+      if (slot.role == Role::input)
+        if (const auto source = on(state_.taint, side).find(slot, scene.step)) return source;
+  }
+  return std::nullopt;
+}
+
 /// One finding for all ops that stand alone between two partners.
 void LaneComparison::enter_stretch(const Scene& scene) {
   const Stretch ops = stretch(scene);
@@ -312,6 +328,7 @@ void LaneComparison::enter_stretch(const Scene& scene) {
   // An optimizer does the same for every parameter.
   const bool in_optimizer = event.flags & event_flag::in_optimizer;
   const std::size_t records = state_.book.records().size();
+  const std::optional<Source> inherited = differs_already(scene);
   alone_source_ = enter_alone(
       state_, scene, ops.first, in_reference ? std::optional(event.position) : last_position_,
       {.key = key.value(), .once_per_step = !in_optimizer, .any_place = in_optimizer},
@@ -326,11 +343,14 @@ void LaneComparison::enter_stretch(const Scene& scene) {
         record.evidence.alone_names = ops.names;
         record.evidence.alone_draws = ops.draws;
       });
+  const bool known = records == state_.book.records().size();
   if (state_.only_layers)
     layers_.alone(alone_source_);
+  else if (known && inherited && !state_.book.diverges(alone_source_))
+    alone_source_ = *inherited;  // it changed nothing while that could be told
   else
     watch_.add(alone_source_, walk_, alone_until_);
-  if (records == state_.book.records().size() || state_.options.context == 0) return;
+  if (known || state_.options.context == 0) return;
 
   auto& neighbours = state_.book.records().back().finding.neighbours;
   for (const Passed& before : passed_)

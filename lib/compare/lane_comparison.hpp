@@ -69,6 +69,7 @@ class LaneComparison {
     bool draws = false;
   };
   [[nodiscard]] Stretch stretch(const Scene& scene) const;
+  [[nodiscard]] std::optional<Source> differs_already(const Scene& scene);
 
   struct NeighbourWanted {
     std::size_t record = 0;

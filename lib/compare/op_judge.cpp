@@ -7,6 +7,7 @@
 #include <map>
 #include <string_view>
 
+#include "compare/effect.hpp"
 #include "compare/hash.hpp"
 #include "compare/tensor_bytes.hpp"
 #include "compare/words.hpp"
@@ -71,11 +72,13 @@ const Event& OpJudge::event(Side side) const {
 
 void OpJudge::found(const Source& source) {
   judgement_.outcome = Outcome::found;
+  last_source_ = source;
   if (!source_) source_ = source;
 }
 
 void OpJudge::propagated(const Source& source) {
-  state_.book.make_diverging(source);
+  state_.book.make_diverging(source, [&](Record& record) { keep_effect(record, scene_, at_); });
+  last_source_ = source;
   if (judgement_.outcome == Outcome::equal) judgement_.outcome = Outcome::propagated;
   if (!source_) source_ = source;
 }
@@ -100,6 +103,7 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
   judge_rng();
   judge_inputs();
   if (!rng_differs_ && !inputs_differ_) judge_arguments();
+  if (!source_) judge_reshaped_inputs();
   if (tells_of_values(event(Side::reference))) judge_told_values();
   if (!source_) judge_outputs();
   if (!source_) judge_inside();
@@ -268,7 +272,8 @@ std::optional<Source> OpJudge::known_difference(const SlotPair& slot) {
   if (slot.reference) source = state_.taint.reference.find(*slot.reference, scene_.step);
   if (!slot.candidate) return source;
   const auto other = state_.taint.candidate.find(*slot.candidate, scene_.step);
-  if (other && source) state_.book.make_diverging(*other);
+  if (other && source)
+    state_.book.make_diverging(*other, [&](Record& record) { keep_effect(record, scene_, at_); });
   return source ? source : other;
 }
 
@@ -333,8 +338,36 @@ FindingKind OpJudge::kind_of_fresh(const SlotPair& slot) const {
   return FindingKind::data;
 }
 
+/// The runs have parted before, and code that no hook sees has computed this value within a step:
+/// whether from what differs already cannot be told.
+bool OpJudge::may_follow(const SlotPair& slot) const {
+  if (!last_source_ || !state_.book.diverges(*last_source_)) return false;
+  const auto computed = [](std::optional<Phase> phase) {
+    return phase && *phase != Phase::setup && *phase != Phase::data;
+  };
+  if (either(slot, slot_flag::uninitialised)) {
+    const Side side =
+        slot.reference->flags & slot_flag::uninitialised ? Side::reference : Side::candidate;
+    const auto factory = factory_of(scene_, side, event(side),
+                                    side == Side::reference ? *slot.reference : *slot.candidate);
+    return factory && computed(factory->phase);
+  }
+  if (!was_changed(Side::reference, *slot.reference)) return false;
+  return either(slot, slot_flag::parameter | slot_flag::buffer | slot_flag::gradient) ||
+         computed(phase_of_last_write(scene_, Side::reference, *slot.reference));
+}
+
 void OpJudge::enter_fresh(FindingKind kind, const std::vector<const SlotPair*>& fresh) {
   if (kind == FindingKind::data && numbers_source_) return propagated(*numbers_source_);
+  if (kind == FindingKind::data &&
+      std::all_of(fresh.begin(), fresh.end(),
+                  [&](const SlotPair* slot) { return may_follow(*slot); })) {
+    for (const SlotPair* slot : fresh) {
+      state_.taint.reference.taint(*slot->reference, *last_source_, scene_.step);
+      state_.taint.candidate.taint(*slot->candidate, *last_source_, scene_.step);
+    }
+    return propagated(*last_source_);
+  }
   const Source source = enter_finding(state_, kind, scene_, at_, at_,
                                       {.key = slots_key(fresh), .once_per_step = !in_data_code()},
                                       [&](Record& record) {
@@ -395,8 +428,10 @@ void OpJudge::describe_fresh(Record& record, FindingKind kind, const SlotPair& s
     evidence.uninitialised = true;
     const Side side =
         slot.reference->flags & slot_flag::uninitialised ? Side::reference : Side::candidate;
-    evidence.factory = factory_words(scene_, side, event(side),
-                                     side == Side::reference ? *slot.reference : *slot.candidate);
+    if (const auto factory =
+            factory_of(scene_, side, event(side),
+                       side == Side::reference ? *slot.reference : *slot.candidate))
+      evidence.factory = factory->words;
     notes.push_back(
         fmt::format("{} reads memory that no recorded op wrote{}", called,
                     evidence.factory.empty() ? "" : ", handed out by " + evidence.factory));
@@ -414,6 +449,42 @@ bool OpJudge::derived(const ArgumentReport& argument) const {
   if (!state_.numbers.any() || !argument.reference || !argument.candidate) return false;
   return state_.numbers.contains(*argument.reference, *argument.candidate) ||
          (looks_computed(*argument.reference) && looks_computed(*argument.candidate));
+}
+
+/// What it gives are the elements that it was given, in the same order: only a reader can tell one
+/// shape from another.
+bool OpJudge::only_reshapes() const {
+  bool reshaped = false;
+  for (const SlotPair& slot : slots_) {
+    if (slot.role() == Role::input) continue;
+    if (is_difference(slot.match)) return false;
+    reshaped = reshaped || slot.match == Match::reshaped;
+  }
+  return reshaped;
+}
+
+/// The same elements in another shape explain another result, and are handed on by an op that
+/// gives them back.
+void OpJudge::judge_reshaped_inputs() {
+  std::vector<const SlotPair*> fresh;
+  std::optional<Source> known;
+  for (const SlotPair& slot : slots_) {
+    if (slot.role() != Role::input || slot.match != Match::reshaped) continue;
+    if (!known && slot.reference) known = state_.taint.reference.find(*slot.reference, scene_.step);
+    if (!known && slot.candidate) known = state_.taint.candidate.find(*slot.candidate, scene_.step);
+    fresh.push_back(&slot);
+  }
+  if (fresh.empty()) return;
+  const bool differs = std::any_of(slots_.begin(), slots_.end(), [](const SlotPair& slot) {
+    return slot.role() != Role::input && is_difference(slot.match);
+  });
+  if (!differs) {
+    source_ = known;
+  } else if (known) {
+    propagated(*known);
+  } else {
+    enter_fresh(FindingKind::metadata, fresh);
+  }
 }
 
 std::optional<Both<std::string>> OpJudge::numbers_of(const SlotPair& slot) const {
@@ -462,15 +533,20 @@ void OpJudge::judge_arguments() {
     key.add(report.name);
     if (!in_data_code()) key.add(report.reference.value_or("")).add(report.candidate.value_or(""));
   }
-  found(enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
-                      {.key = key.value(),
-                       .once_per_step = !in_optimizer && !in_data_code(),
-                       .any_place = in_optimizer},
-                      [&](Record& record) {
-                        record.finding.arguments = reports;
-                        record.evidence.wrapped_number = wrapped;
-                        add_tensors(record, slots_);
-                      }));
+  const bool pending = !wrapped && only_reshapes();
+  const Source source = enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
+                                      {.key = key.value(),
+                                       .once_per_step = !in_optimizer && !in_data_code(),
+                                       .any_place = in_optimizer},
+                                      [&](Record& record) {
+                                        record.finding.diverges = !pending;
+                                        record.finding.arguments = reports;
+                                        record.evidence.wrapped_number = wrapped;
+                                        add_tensors(record, slots_);
+                                      });
+  if (!pending) return found(source);
+  source_ = source;
+  judgement_.pending = source;
 }
 
 void OpJudge::judge_outputs() {
@@ -547,6 +623,9 @@ void OpJudge::spread_slot(const Slot* reference, const Slot* candidate, Match ma
     const Source source = source_.value_or(Source{});
     if (reference) state_.taint.reference.taint(*reference, source, scene_.step);
     if (candidate) state_.taint.candidate.taint(*candidate, source, scene_.step);
+  } else if (match == Match::reshaped) {
+    if (reference && source_) state_.taint.reference.taint(*reference, *source_, scene_.step);
+    if (candidate && source_) state_.taint.candidate.taint(*candidate, *source_, scene_.step);
   } else if (match == Match::equal) {
     if (!state_.taint.reference.empty()) state_.taint.reference.clear(*reference);
     if (!state_.taint.candidate.empty()) state_.taint.candidate.clear(*candidate);

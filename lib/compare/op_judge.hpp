@@ -38,6 +38,7 @@ class OpJudge {
   void shift_streams();
   void judge_inputs();
   void judge_arguments();
+  void judge_reshaped_inputs();
   void judge_told_values();
   void judge_outputs();
   void judge_inside();
@@ -51,10 +52,12 @@ class OpJudge {
   [[nodiscard]] const Event& event(Side side) const;
   [[nodiscard]] std::optional<Source> known_difference(const SlotPair& slot);
   [[nodiscard]] bool in_data_code() const;
+  [[nodiscard]] bool only_reshapes() const;
   [[nodiscard]] bool derived(const ArgumentReport& argument) const;
   [[nodiscard]] bool shares_generator(const Event& seeded) const;
   [[nodiscard]] static bool draws_integers(const Event& seeded);
   [[nodiscard]] bool was_changed(Side side, const Slot& slot) const;
+  [[nodiscard]] bool may_follow(const SlotPair& slot) const;
   [[nodiscard]] FindingKind kind_of_fresh(const SlotPair& slot) const;
   void enter_each_kind(const std::vector<const SlotPair*>& fresh);
   void enter_fresh(FindingKind kind, const std::vector<const SlotPair*>& fresh);
@@ -67,7 +70,8 @@ class OpJudge {
   Scene scene_;
   EventPair at_;
   Judgement judgement_;
-  std::optional<Source> source_;  ///< why what is left here differs
+  std::optional<Source> source_;       ///< why what is left here differs
+  std::optional<Source> last_source_;  ///< of the last op of the lane that differs
   bool inputs_differ_ = false;
   bool rng_differs_ = false;
   std::optional<Source> numbers_source_;

@@ -33,10 +33,11 @@ void SequenceWatch::add(const Source& source, const LaneWalk& walk, std::size_t 
 }
 
 void SequenceWatch::passed(FindingBook& book, bool op, bool anchor, bool differs,
-                           std::uint64_t compared) {
+                           std::uint64_t compared,
+                           const std::function<void(Record&)>& tell) {
   std::erase_if(watched_, [&](Watched& watched) {
     if (differs) {
-      book.make_diverging(watched.source);
+      book.make_diverging(watched.source, tell);
       return true;
     }
     watched.compared += compared;

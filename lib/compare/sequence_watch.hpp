@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "compare/finding_book.hpp"
@@ -19,7 +20,9 @@ class SequenceWatch {
 
   /// An aligned entry was compared: `compared` digests stood against each other, `differs` tells
   /// whether one was unequal.
-  void passed(FindingBook& book, bool op, bool anchor, bool differs, std::uint64_t compared);
+  /// `tell` is given what turns out to diverge.
+  void passed(FindingBook& book, bool op, bool anchor, bool differs, std::uint64_t compared,
+              const std::function<void(Record&)>& tell = {});
 
   void end_step() { watched_.clear(); }
 

@@ -55,6 +55,20 @@ namespace {
   return Match::layout;
 }
 
+/// The same elements, row by row, whatever the shape. Of views that is known by those who read them.
+[[nodiscard]] bool same_elements(const Slot& reference, const Slot& candidate) {
+  constexpr std::uint32_t kWithoutContent = slot_flag::no_digest | slot_flag::opaque |
+                                            slot_flag::overwritten | slot_flag::metadata_only |
+                                            slot_flag::uninitialised;
+  const std::uint64_t count = element_count(*reference.geometry);
+  if (count == 0 || count != element_count(*candidate.geometry)) return false;
+  if (reference.flags & candidate.flags & slot_flag::view) return true;
+  if ((reference.flags | candidate.flags) & kWithoutContent) return false;
+  const auto left = logical_digest(reference);
+  const auto right = logical_digest(candidate);
+  return left && right && *left == *right;
+}
+
 }  // namespace
 
 bool is_row_major(const Geometry& geometry) {
@@ -93,10 +107,11 @@ Match match(const Slot& reference, const Slot& candidate) {
   const Geometry& a = *reference.geometry;
   const Geometry& b = *candidate.geometry;
   if (either & slot_flag::scratch) return Match::aside;
-  if (a.dtype != b.dtype || a.sizes != b.sizes) return Match::metadata;
-
   constexpr std::uint32_t kNotCompared =
       slot_flag::overwritten | slot_flag::metadata_only | slot_flag::view;
+  if (a.dtype != b.dtype) return Match::metadata;
+  if (a.sizes != b.sizes)
+    return same_elements(reference, candidate) ? Match::reshaped : Match::metadata;
   if (either & kNotCompared) return Match::aside;
   if (reference.role != Role::input && (either & slot_flag::uninitialised))
     return Match::uninitialised;

@@ -10,6 +10,7 @@ namespace ulpscope::comparison {
 enum class Match : std::uint8_t {
   equal,
   differs,
+  reshaped,       ///< the same elements in the same order, in another shape
   metadata,       ///< dtype or shape differ, so values have no comparison
   one_sided,      ///< a tensor in one run, none in the other
   uninitialised,  ///< an output that nothing has written yet

@@ -49,7 +49,8 @@ namespace {
 }
 
 /// Gives partners by name inside each stretch that strict alignment left: the same op with other
-/// shapes. A stretch whose names hardly agree is another computation and keeps none.
+/// shapes. A stretch whose names hardly agree, or where one run does much more, is another computation
+/// and keeps none.
 class RelaxedPass {
  public:
   using ElementOf = std::function<SequenceElement(Side, std::uint32_t)>;
@@ -90,7 +91,7 @@ class RelaxedPass {
       const auto partners = static_cast<std::size_t>(
           std::count_if(alignment.pairs.begin(), alignment.pairs.end(),
                         [&](const auto& pair) { return !elements.reference[pair.first].marker; }));
-      if (2 * partners >= std::min(ops.reference, ops.candidate))
+      if (2 * partners >= std::max(ops.reference, ops.candidate))
         relaxed = entries_from(alignment.pairs, items.reference.size(), items.candidate.size());
     }
     if (relaxed.empty()) {

@@ -113,11 +113,15 @@ TEST_SUITE("value match") {
     CHECK(match(a.slot, b.slot) == Match::equal);
   }
 
-  TEST_CASE("another shape has no comparison of values") {
+  TEST_CASE("the same elements in another shape are no difference, another number of them is") {
     Value a;
     Value b;
     fill(a, {1, 2}, {2}, {1}, false);
     fill(b, {1, 2}, {1, 2}, {2, 1}, false);
+    CHECK(match(a.slot, b.slot) == Match::reshaped);
+    fill(b, {1, 3}, {1, 2}, {2, 1}, false);
+    CHECK(match(a.slot, b.slot) == Match::metadata);
+    fill(b, {1, 2, 3}, {3}, {1}, false);
     CHECK(match(a.slot, b.slot) == Match::metadata);
     b.geometry = a.geometry;
     b.geometry.dtype = Dtype::int32;
