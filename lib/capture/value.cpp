@@ -264,7 +264,7 @@ Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place) {
   ring::SlotRow& row = seen.row;
   if (!tensor.defined()) return seen;
   if (!is_readable(tensor)) {
-    row.flags |= slot_flag::opaque | slot_flag::no_digest;
+    see_parts(thread, tensor, seen);
     return seen;
   }
   const Content content = content_of(tensor);
@@ -415,7 +415,10 @@ void mark_scratch(const at::Tensor& tensor) {
 }
 
 std::uint64_t storage_id(const at::Tensor& tensor) {
-  if (!tensor.defined() || !is_readable(tensor)) return ring::kNone;
+  if (!tensor.defined()) return ring::kNone;
+  if (tensor.layout() == c10::kSparse)
+    return storage_id(static_cast<const at::SparseTensorImpl*>(tensor.unsafeGetTensorImpl())->values());
+  if (!is_readable(tensor)) return ring::kNone;
   const std::lock_guard guard(storages());
   return storages().at(*tensor.storage().unsafeGetStorageImpl()).id;
 }

@@ -30,7 +30,8 @@ struct Seen {
 /// is known is trusted, and memory that nothing wrote is left alone.
 [[nodiscard]] Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool boundary);
 
-/// A tensor that is passed without being read; never digested, what is known is told.
+/// A tensor that is passed without being read; what is known is told, and only sparse tensors, of
+/// which nothing is kept, are digested.
 [[nodiscard]] Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place);
 
 /// A tensor that an event has written, fully or in part. `already_written` trusts what an inner op
@@ -66,7 +67,8 @@ void note_written(const at::Tensor& tensor, Writer writer);
 /// Whoever reads this tensor's memory from now on reads an op's working memory.
 void mark_scratch(const at::Tensor& tensor);
 
-/// The storage's id if the tensor has one, else kNone. Never digests.
+/// The storage's id if the tensor has one, of a sparse tensor that of its values, else kNone. Never
+/// digests.
 [[nodiscard]] std::uint64_t storage_id(const at::Tensor& tensor);
 
 }  // namespace ulpscope::capture

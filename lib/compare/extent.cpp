@@ -5,7 +5,7 @@
 namespace ulpscope::comparison {
 
 Extent extent(const Slot& slot) {
-  const Extent whole;
+  constexpr Extent whole{.without_gaps = false};
   if (slot.geometry == nullptr) return whole;
   const Geometry& geometry = *slot.geometry;
   const auto element = static_cast<std::int64_t>(element_size(geometry.dtype));

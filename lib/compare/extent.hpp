@@ -7,8 +7,8 @@
 
 namespace ulpscope::comparison {
 
-/// The bytes of its storage from a value's first element to its last; everything where the geometry
-/// does not say, or says nonsense.
+/// The bytes of its storage from a value's first element to its last; everything, with gaps, where
+/// the geometry does not say, or says nonsense.
 struct Extent {
   std::int64_t begin = 0;
   std::int64_t end = std::numeric_limits<std::int64_t>::max();
