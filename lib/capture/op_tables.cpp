@@ -61,7 +61,7 @@ bool may_copy(std::string_view op) noexcept {
 }
 
 bool computes_through_ops(std::string_view op, std::string_view overload) noexcept {
-  constexpr std::array<std::string_view, 26> kWrappers = {"aten::clone",
+  constexpr std::array<std::string_view, 25> kWrappers = {"aten::clone",
                                                           "aten::_to_copy",
                                                           "aten::convolution",
                                                           "aten::_convolution",
@@ -81,7 +81,6 @@ bool computes_through_ops(std::string_view op, std::string_view overload) noexce
                                                           "aten::randint",
                                                           "aten::randint_like",
                                                           "aten::randperm",
-                                                          "aten::scalar_tensor",
                                                           "aten::detach",
                                                           "aten::lift_fresh",
                                                           "aten::contiguous",

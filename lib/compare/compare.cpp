@@ -179,11 +179,11 @@ class Comparison {
   void diagnose(Report& report) {
     for (std::size_t k = 0; k < report.findings.size() && k < kDiagnosed; ++k) {
       const Finding& finding = report.findings[k];
-      const bool rewrite = report.verdict == Verdict::identical &&
-                           (finding.kind == FindingKind::sequence ||
-                            finding.kind == FindingKind::arguments);
+      const bool rewrite =
+          report.verdict == Verdict::identical &&
+          (finding.kind == FindingKind::sequence || finding.kind == FindingKind::arguments);
       if (!finding.diverges && !rewrite) continue;
-      for (Cause& cause : causes::diagnose(Case(book_.records()[k], k, report)))
+      for (Cause& cause : causes::diagnose(Case(book_.records()[k], k, report, totals_.evidence)))
         report.causes.push_back(std::move(cause));
       if (rewrite) break;
     }

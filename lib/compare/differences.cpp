@@ -51,8 +51,54 @@ using Bytes = std::vector<std::byte>;
       tensor, tensor.bytes.reference.size() / static_cast<std::size_t>(tensor.shape.front()));
 }
 
-/// candidate / reference where that is one number for all elements, give or take rounding.
-[[nodiscard]] std::optional<double> constant_ratio(const TensorBytes& tensor) {
+/// Of rounding alone.
+[[nodiscard]] double rounding(Dtype dtype) { return element_size(dtype) >= 4 ? 1e-6 : 1e-2; }
+
+/// Whether a number stands in a tensor more than once; empty where its bytes are not known.
+[[nodiscard]] std::optional<bool> repeats(const Both<const Run*>& runs, const Record& record,
+                                          const TensorEvidence& evidence) {
+  const auto bytes = tensor_bytes(runs, record.ranks, evidence.digest, evidence.geometry);
+  if (!bytes) return std::nullopt;
+  const std::size_t size = element_size(bytes->dtype);
+  if (size == 0) return std::nullopt;
+  const auto pieces = sorted_pieces(bytes->bytes.reference, size);
+  return std::adjacent_find(pieces.begin(), pieces.end(),
+                            [size](const std::byte* a, const std::byte* b) {
+                              return std::memcmp(a, b, size) == 0;
+                            }) != pieces.end();
+}
+
+}  // namespace
+
+std::uint64_t measure(Record& record, const Both<const Run*>& runs) {
+  std::uint64_t without_bytes = 0;
+  const auto measure_one = [&](TensorReport& tensor, TensorEvidence& evidence) {
+    if (tensor.equal || !evidence.compared) return;
+    const auto bytes = tensor_bytes(runs, record.ranks, evidence.digest, evidence.geometry);
+    if (!bytes) {
+      ++without_bytes;
+      return;
+    }
+    tensor.difference = difference(bytes->dtype, bytes->shape, bytes->strides,
+                                   bytes->bytes.reference, bytes->bytes.candidate);
+    evidence.rows_permuted = rows_permuted(*bytes);
+    evidence.numbers_permuted = same_pieces(*bytes, element_size(bytes->dtype));
+    evidence.ratio = constant_ratio(*bytes, rounding(bytes->dtype));
+  };
+  auto& tensors = record.finding.tensors;
+  for (std::size_t k = 0; k < tensors.size(); ++k) {
+    measure_one(tensors[k], record.evidence.tensors[k]);
+    if (record.finding.kind == FindingKind::origin && tensors[k].equal)
+      record.evidence.tensors[k].repeats = repeats(runs, record, record.evidence.tensors[k]);
+  }
+  if (record.effect) {
+    measure_one(record.effect->tensor.report, record.effect->tensor.evidence);
+    record.finding.notes.push_back(effect_words(*record.effect));
+  }
+  return without_bytes;
+}
+
+std::optional<double> constant_ratio(const TensorBytes& tensor, double tolerance) {
   if (!is_floating_point(tensor.dtype)) return std::nullopt;
   const auto left = decode(tensor.dtype, tensor.bytes.reference);
   const auto right = decode(tensor.dtype, tensor.bytes.candidate);
@@ -71,7 +117,6 @@ using Bytes = std::vector<std::byte>;
   constexpr std::size_t kFewest = 4;  // any one number is a multiple of any other
   if (nonzero < kFewest) return std::nullopt;
   const double ratio = (*right)[at].value / (*left)[at].value;
-  const double tolerance = element_size(tensor.dtype) >= 4 ? 1e-6 : 1e-2;
   if (!std::isfinite(ratio) || ratio == 0 || std::abs(ratio - 1) < 100 * tolerance)
     return std::nullopt;
   for (std::size_t i = 0; i < left->size(); ++i) {
@@ -80,33 +125,6 @@ using Bytes = std::vector<std::byte>;
       return std::nullopt;
   }
   return ratio;
-}
-
-}  // namespace
-
-std::uint64_t measure(Record& record, const Both<const Run*>& runs) {
-  std::uint64_t without_bytes = 0;
-  const auto measure_one = [&](TensorReport& tensor, TensorEvidence& evidence) {
-    if (tensor.equal || !evidence.compared) return;
-    const auto bytes = tensor_bytes(runs, record.ranks, evidence.digest, evidence.geometry);
-    if (!bytes) {
-      ++without_bytes;
-      return;
-    }
-    tensor.difference = difference(bytes->dtype, bytes->shape, bytes->strides,
-                                   bytes->bytes.reference, bytes->bytes.candidate);
-    evidence.rows_permuted = rows_permuted(*bytes);
-    evidence.numbers_permuted = same_pieces(*bytes, element_size(bytes->dtype));
-    evidence.ratio = constant_ratio(*bytes);
-  };
-  auto& tensors = record.finding.tensors;
-  for (std::size_t k = 0; k < tensors.size(); ++k)
-    measure_one(tensors[k], record.evidence.tensors[k]);
-  if (record.effect) {
-    measure_one(record.effect->tensor.report, record.effect->tensor.evidence);
-    record.finding.notes.push_back(effect_words(*record.effect));
-  }
-  return without_bytes;
 }
 
 }  // namespace ulpscope::comparison

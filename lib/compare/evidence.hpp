@@ -21,6 +21,7 @@ struct TensorEvidence {
   // From the bytes, where both dumps hold them:
   bool rows_permuted = false;     ///< the same rows of the first dimension in another order
   bool numbers_permuted = false;  ///< the same numbers in another order
+  std::optional<bool> repeats;    ///< a number stands in it more than once
   std::optional<double> ratio;    ///< candidate / reference, where that is one number throughout
 };
 
@@ -59,6 +60,21 @@ struct Evidence {
   Both<std::vector<std::string>> alone_names;  ///< sequence: names of the tensors they touch
   bool alone_draws = false;                    ///< sequence: one of them draws random numbers
   bool missing_steps = false;                  ///< sequence: whole steps are missing
+};
+
+/// The runs accumulate gradients another number of times in a step.
+struct OtherAccumulation {
+  std::int64_t step = kSetup;
+  std::size_t parameters = 0;   ///< for which that is so
+  Both<std::uint32_t> times;    ///< of one of them
+  std::optional<double> ratio;  ///< candidate / reference at the end, where it is one number
+};
+
+/// What the runs as a whole show.
+struct RunEvidence {
+  Both<std::uint32_t> threads;  ///< of the program beside the main one: workers that load data
+  std::optional<OtherAccumulation> accumulation;
+  bool other_batch = false;  ///< a tensor differs in its first dimension alone
 };
 
 /// One tensor of a finding and the evidence behind it.

@@ -20,6 +20,9 @@ void count_values(RankState& state, const Scene& scene, const std::vector<SlotPa
         if (one->flags & slot_flag::verified) ++on(state.totals.verified, side);
       }
     }
+    if (slot.match == Match::metadata && slot.reference->geometry && slot.candidate->geometry &&
+        is_other_batch(slot.reference->geometry->sizes, slot.candidate->geometry->sizes))
+      state.totals.evidence.other_batch = true;
     if (slot.match == Match::differs)
       state.judge.differs(scene.runs, scene.ranks, *slot.reference, *slot.candidate);
     else if (is_difference(slot.match))

@@ -73,6 +73,7 @@ bool LaneComparison::advance(const Ensure& ensure) {
   if (ensure || join_) ensure_inputs(entry, ensure);
   const Scene scene = walk_.scene();
   const EventPair at = walk_.events_of(entry);
+  count_accumulations(scene, at);
   if (entry.aligned())
     compare_partners(scene, at, scene.windows.reference->items()[entry.reference].op);
   else
@@ -101,6 +102,15 @@ void LaneComparison::ensure_inputs(const Entry& entry, const Ensure& ensure) con
   for (std::size_t k = 0; k < std::min(left.size(), right.size()); ++k)
     if (left[k].role == Role::input && right[k].role == Role::input)
       join_({left[k].writer_lane, left[k].writer}, {right[k].writer_lane, right[k].writer});
+}
+
+void LaneComparison::count_accumulations(const Scene& scene, EventPair at) {
+  for (const Side side : kSides) {
+    const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+    if (index == kNoIndex) continue;
+    const Event& event = on(scene.windows, side)->event(index);
+    if (event.kind == EventKind::gradient) state_.accumulations.add(side, event);
+  }
 }
 
 bool LaneComparison::ignored(const Event& event) const {
@@ -309,7 +319,8 @@ std::optional<Source> LaneComparison::differs_already(const Scene& scene) {
     const EventPair at = walk_.events_of(walk_.entries()[k]);
     const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
     const Window& window = *on(scene.windows, side);
-    for (const Slot& slot : window.event(side == Side::reference ? at.reference : at.candidate).slots)
+    for (const Slot& slot :
+         window.event(side == Side::reference ? at.reference : at.candidate).slots)
       if (slot.role == Role::input)
         if (const auto source = on(state_.taint, side).find(slot, scene.step)) return source;
   }

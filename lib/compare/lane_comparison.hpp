@@ -55,6 +55,7 @@ class LaneComparison {
   [[nodiscard]] std::size_t end_of_stretch() const;
   [[nodiscard]] bool cut_off(std::size_t end) const;
   [[nodiscard]] bool ignored(const Event& event) const;
+  void count_accumulations(const Scene& scene, EventPair at);
   void count_alone(const Scene& scene, EventPair at, bool op);
 
   void pass_neighbour(const Scene& scene, EventPair at, Outcome outcome, std::size_t new_records);

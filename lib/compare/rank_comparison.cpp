@@ -40,6 +40,7 @@ void RankComparison::pair_lanes() {
   for (const Side side : kSides) {
     for (const Lane& lane : on(state_.runs, side)->lanes(on(state_.ranks, side))) {
       const bool shares_work = lane.role == LaneRole::worker || lane.role == LaneRole::thread;
+      if (shares_work) ++on(state_.totals.evidence.threads, side);
       if (!shares_work || (state_.only_layers && lane.role == LaneRole::thread))
         on(lanes, side).push_back(lane);
       else if (!state_.only_layers)
@@ -134,6 +135,8 @@ void RankComparison::pass_over_shifted_start() {
 void RankComparison::run() {
   pass_over_shifted_start();
   compare_steps();
+  RunEvidence& evidence = state_.totals.evidence;
+  if (!evidence.accumulation) evidence.accumulation = state_.accumulations.other();
   for (const Source& source : state_.layers.differing_parameters())
     state_.book.make_diverging(source);
   if (!workers_) return;
@@ -164,6 +167,7 @@ void RankComparison::compare_steps() {
 void RankComparison::compare_step(std::int64_t step) {
   state_.judge.begin_step(step);
   state_.layers.begin_step();
+  state_.accumulations.begin_step(step);
   if (workers_) workers_->read(step, to_candidate(step));
   for (const auto& lane : lanes_)
     lane->begin_step(step, to_candidate(step),
@@ -178,6 +182,7 @@ void RankComparison::compare_step(std::int64_t step) {
     while (lane->advance(order)) {
     }
   for (const auto& lane : lanes_) lane->end_step();
+  state_.accumulations.end_step(state_.runs, state_.ranks);
   state_.taint.reference.purge(step);
   state_.taint.candidate.purge(step);
 }

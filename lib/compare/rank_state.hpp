@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "compare/accumulations.hpp"
 #include "compare/finding_book.hpp"
 #include "compare/layer_flow.hpp"
 #include "compare/rng_tracker.hpp"
@@ -73,6 +74,7 @@ struct Totals {
   Both<Digest> data;              ///< order-free sum of the data that differed
   std::uint64_t data_values = 0;  ///< how many values are in it
   std::uint64_t operations = 0;   ///< steps that alignment took
+  RunEvidence evidence;
 };
 
 /// What the lanes of one rank share while they are compared.
@@ -99,6 +101,7 @@ struct RankState {
   HostNumbers numbers;
   std::optional<Source> drawn_order;  ///< why the program draws other integers: an order of samples
   History history;
+  Accumulations accumulations;
   bool only_layers = false;  ///< one of the runs has no ops: both are compared by layers
   LayerFlow layers;
   std::vector<std::string> layout_noted;  ///< ops whose other layout is already a finding

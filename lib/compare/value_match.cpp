@@ -55,7 +55,8 @@ namespace {
   return Match::layout;
 }
 
-/// The same elements, row by row, whatever the shape. Of views that is known by those who read them.
+/// The same elements, row by row, whatever the shape. Of views that is known by those who read
+/// them.
 [[nodiscard]] bool same_elements(const Slot& reference, const Slot& candidate) {
   constexpr std::uint32_t kWithoutContent = slot_flag::no_digest | slot_flag::opaque |
                                             slot_flag::overwritten | slot_flag::metadata_only |
@@ -85,6 +86,11 @@ bool is_row_major(const Geometry& geometry) {
 bool same_memory_order(const Geometry& a, const Geometry& b) {
   if (a.sizes.size() != b.sizes.size() || !has_strides(a) || !has_strides(b)) return false;
   return same_expansion(a, b) && memory_order(a) == memory_order(b);
+}
+
+bool is_other_batch(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
+  return !a.empty() && a.size() == b.size() && a.front() != b.front() &&
+         std::equal(a.begin() + 1, a.end(), b.begin() + 1);
 }
 
 std::uint64_t element_count(const Geometry& geometry) noexcept {

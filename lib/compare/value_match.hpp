@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "ulpscope/run.hpp"
 
@@ -38,6 +39,10 @@ enum class Match : std::uint8_t {
 
 /// True where memory order is logical order, gaps or not.
 [[nodiscard]] bool is_row_major(const Geometry& geometry);
+
+/// Two shapes of which only the first dimension differs.
+[[nodiscard]] bool is_other_batch(const std::vector<std::int64_t>& a,
+                                  const std::vector<std::int64_t>& b);
 
 /// Number of elements, expanded dimensions counted in full; 0 on overflow or a negative size.
 [[nodiscard]] std::uint64_t element_count(const Geometry& geometry) noexcept;

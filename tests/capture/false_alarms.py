@@ -51,6 +51,8 @@ def pairs():
         Run(mlp + ["--threads", "2"], ["taskset", "-c", "0"]), False
     yield "other memory contents", Run(mlp, environment={"MALLOC_PERTURB_": "85"}), \
         Run(mlp, environment={"MALLOC_PERTURB_": "165"}), False
+    yield "deterministic algorithms", Run(PROGRAMS[0]), Run(PROGRAMS[0] + ["--deterministic"]), False
+    yield "denormals flushed where there are none", Run(mlp), Run(mlp + ["--flush-denormal"]), False
     if os.getuid() == 0:
         yield "another user", Run(mlp), Run(mlp, user=65534, folder="elsewhere"), False
     yield "another build of the program", Run(FORMS), Run(["forms_unoptimised", *FORMS[1:]]), False

@@ -1,5 +1,5 @@
-// Trains one small network that can be written in many ways. Most of them compute the same bits; the
-// final digest says which do.
+// Trains one small network that can be written in many ways. Most of them compute the same bits;
+// the final digest says which do.
 #include "basics.hpp"
 
 namespace nn = torch::nn;
@@ -19,6 +19,7 @@ struct Forms : programs::Basics {
   std::string zero_grad = "optimizer";
   std::string loss = "cross_entropy";
   std::string mean = "mean";
+  std::string norm = "batch";
   std::int64_t micro_batches = 1;
   bool unscaled = false;
   bool channels_last = false;
@@ -123,7 +124,7 @@ struct NetImpl : nn::Module {
   /// images: [samples, 1, 8, 8]
   Tensor forward(Tensor images) {
     if (forms_.channels_last) images = images.contiguous(torch::MemoryFormat::ChannelsLast);
-    const Tensor x = tokens(activated(bn(conv(images))));
+    const Tensor x = tokens(activated(forms_.norm == "batch" ? bn(conv(images)) : conv(images)));
     Tensor attended = attention(norm(x));
     if (forms_.residual == "in place")
       attended += x;
@@ -176,8 +177,7 @@ class OwnSgd {
  public:
   OwnSgd(std::vector<Tensor> parameters, double lr, bool foreach)
       : parameters_(std::move(parameters)), lr_(lr), foreach_(foreach) {
-    for (const Tensor& parameter : parameters_)
-      momentum_.push_back(torch::zeros_like(parameter));
+    for (const Tensor& parameter : parameters_) momentum_.push_back(torch::zeros_like(parameter));
   }
 
   void step() {
@@ -271,6 +271,8 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"optimizer", "model", "fill", "never"}));
   app.add_option("--loss", forms.loss)->check(CLI::IsMember({"cross_entropy", "nll", "sum"}));
   app.add_option("--mean", forms.mean)->check(CLI::IsMember({"mean", "sum"}));
+  app.add_option("--norm", forms.norm, "Whether batches are normalised")
+      ->check(CLI::IsMember({"batch", "none"}));
   app.add_option("--micro-batches", forms.micro_batches)->check(CLI::Range(1, 32));
   app.add_flag("--unscaled", forms.unscaled, "Forget to divide the loss by the micro batches");
   app.add_flag("--channels-last", forms.channels_last);

@@ -17,12 +17,13 @@ enum class Setting { threads, isa, library, precision, backend, random, other };
 /// One finding with everything a diagnosis rule may look at.
 class Case {
  public:
-  Case(const Record& record, std::size_t index, const Report& report)
-      : record_(record), index_(index), report_(report) {}
+  Case(const Record& record, std::size_t index, const Report& report, const RunEvidence& runs)
+      : record_(record), index_(index), report_(report), runs_(runs) {}
 
   [[nodiscard]] const Finding& finding() const noexcept { return record_.finding; }
   [[nodiscard]] const Evidence& evidence() const noexcept { return record_.evidence; }
   [[nodiscard]] const Report& report() const noexcept { return report_; }
+  [[nodiscard]] const RunEvidence& runs() const noexcept { return runs_; }
   [[nodiscard]] bool is(FindingKind kind) const noexcept { return finding().kind == kind; }
 
   /// Settings of a group that differ and can change bits.
@@ -40,6 +41,7 @@ class Case {
   const Record& record_;
   std::size_t index_;
   const Report& report_;
+  const RunEvidence& runs_;
 };
 
 [[nodiscard]] Setting setting_of(std::string_view key);

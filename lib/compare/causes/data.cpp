@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "compare/causes/rules.hpp"
 #include "compare/words.hpp"
@@ -30,6 +32,26 @@ template <class Test>
 
 [[nodiscard]] bool at_start(const Finding& finding) { return finding.step.value_or(0) == 0; }
 
+[[nodiscard]] bool draws_before_training(const Case& of) {
+  return of.is(FindingKind::sequence) && of.finding().diverges && !of.finding().step &&
+         of.evidence().alone_draws;
+}
+
+/// The program picks samples: it reads other rows of what it holds.
+[[nodiscard]] bool picks_samples(const Case& of) {
+  static constexpr std::array<std::string_view, 7> kPicking{
+      "aten::select", "aten::slice", "aten::narrow", "aten::index_select",
+      "aten::index",  "aten::take",  "aten::gather"};
+  const Finding& finding = of.finding();
+  if (!of.is(FindingKind::arguments) || finding.module ||
+      (finding.phase != Phase::data && finding.phase != Phase::setup) ||
+      std::find(kPicking.begin(), kPicking.end(), finding.op) == kPicking.end())
+    return false;
+  return std::all_of(finding.arguments.begin(), finding.arguments.end(), [](const auto& argument) {
+    return argument.name == "index" || argument.name == "start" || argument.name == "end";
+  });
+}
+
 [[nodiscard]] bool is_content(const Case& of) {
   return of.is(FindingKind::data) && !of.evidence().uninitialised;
 }
@@ -42,6 +64,14 @@ template <class Test>
 }  // namespace
 
 std::optional<Cause> init(const Case& of) {
+  if (draws_before_training(of)) {
+    Cause cause = of.cause("init", Confidence::likely);
+    cause.evidence = {
+        "the ops that only one run has draw random numbers before training begins: "
+        "what is drawn after them, other weights too, is shifted"};
+    cause.attempt = {"construct the same modules in the same order, or load the same weights"};
+    return cause;
+  }
   if (!of.is(FindingKind::parameter) || !at_start(of.finding())) return std::nullopt;
   if (any_differing(of, [](const TensorEvidence& tensor) { return tensor.numbers_permuted; }))
     return std::nullopt;
@@ -68,6 +98,12 @@ std::optional<Cause> weights(const Case& of) {
 }
 
 std::optional<Cause> data_order(const Case& of) {
+  if (picks_samples(of)) {
+    Cause cause = of.cause("data-order", Confidence::likely);
+    cause.evidence = {fmt::format("{} picks other rows of equal data", of.finding().op)};
+    cause.attempt = {"seed the sampler alike in both programs"};
+    return cause;
+  }
   if (!is_content(of)) return std::nullopt;
   Cause cause = of.cause("data-order", Confidence::certain);
   if (in_another_order(of)) {
@@ -125,6 +161,18 @@ std::optional<Cause> alias(const Case& of) {
   Cause cause = of.cause("alias", Confidence::possible);
   cause.evidence = {"the memory was last written through a view of other bytes than are read"};
   cause.attempt = {"clone() the tensor before the write and see whether the difference stays"};
+  return cause;
+}
+
+std::optional<Cause> worker(const Case& of) {
+  const auto& threads = of.runs().threads;
+  const bool of_data = of.is(FindingKind::data) || of.is(FindingKind::rng) ||
+                       of.finding().phase == Phase::data || of.finding().lane != "main";
+  if (threads.reference == threads.candidate || !of_data) return std::nullopt;
+  Cause cause = of.cause("worker", Confidence::likely);
+  cause.evidence = {fmt::format("{} and {} threads work beside the main one", threads.reference,
+                                threads.candidate)};
+  cause.attempt = {"use the same number of workers, and a generator of its own for each"};
   return cause;
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "compare/causes/rules.hpp"
+#include "compare/value_match.hpp"
 #include "compare/words.hpp"
 
 namespace ulpscope::comparison::causes {
@@ -154,19 +155,22 @@ std::optional<Cause> dtype(const Case& of) {
 }
 
 std::optional<Cause> batch_size(const Case& of) {
-  if (!of.is(FindingKind::metadata)) return std::nullopt;
-  for (const TensorReport& tensor : of.finding().tensors) {
-    const auto& a = tensor.shape.reference;
-    const auto& b = tensor.shape.candidate;
-    if (tensor.equal || a.empty() || a.size() != b.size() || a.front() == b.front() ||
-        !std::equal(a.begin() + 1, a.end(), b.begin() + 1))
-      continue;
+  const auto& tensors = of.finding().tensors;
+  const auto other = std::find_if(tensors.begin(), tensors.end(), [](const TensorReport& tensor) {
+    return !tensor.equal && is_other_batch(tensor.shape.reference, tensor.shape.candidate);
+  });
+  if (of.is(FindingKind::metadata) && other != tensors.end()) {
     Cause cause = of.cause("batch-size", Confidence::likely);
-    cause.evidence = {
-        fmt::format("only the first dimension differs: {} and {}", a.front(), b.front())};
+    cause.evidence = {fmt::format("only the first dimension differs: {} and {}",
+                                  other->shape.reference.front(), other->shape.candidate.front())};
     return cause;
   }
-  return std::nullopt;
+  const bool prepares = !of.finding().module &&
+                        (of.finding().phase == Phase::data || of.finding().phase == Phase::setup);
+  if (!prepares || !of.runs().other_batch) return std::nullopt;
+  Cause cause = of.cause("batch-size", Confidence::likely);
+  cause.evidence = {"data is prepared here, and batches of another size are read after it"};
+  return cause;
 }
 
 std::optional<Cause> scale(const Case& of) {

@@ -91,4 +91,19 @@ std::optional<Cause> rng_device(const Case& of) {
   return cause;
 }
 
+std::optional<Cause> rng_size(const Case& of) {
+  const bool asked_for = of.is(FindingKind::arguments) || of.is(FindingKind::metadata);
+  if (!asked_for || !drew_from_equal_state(of)) return std::nullopt;
+  for (const TensorReport& tensor : of.finding().tensors) {
+    if (tensor.role == Role::input || tensor.shape.reference == tensor.shape.candidate) continue;
+    Cause cause = of.cause("rng-size", Confidence::likely);
+    cause.evidence = {
+        "the generator's state before the op is equal, the number of elements is not: how numbers "
+        "are drawn depends on it, and all later draws are shifted"};
+    cause.attempt = {"draw the same number of elements in both programs and slice"};
+    return cause;
+  }
+  return std::nullopt;
+}
+
 }  // namespace ulpscope::comparison::causes

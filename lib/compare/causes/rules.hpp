@@ -18,11 +18,13 @@ std::optional<Cause> uninitialised(const Case&);
 std::optional<Cause> external_write(const Case&);
 std::optional<Cause> alias(const Case&);
 std::optional<Cause> epoch(const Case&);
+std::optional<Cause> worker(const Case&);
 
 // random numbers
 std::optional<Cause> rng_seed(const Case&);
 std::optional<Cause> rng_shift(const Case&);
 std::optional<Cause> rng_device(const Case&);
+std::optional<Cause> rng_size(const Case&);
 std::optional<Cause> thread_rng(const Case&);
 
 // how an op is computed
@@ -36,6 +38,20 @@ std::optional<Cause> tf32(const Case&);
 std::optional<Cause> alignment(const Case&);
 std::optional<Cause> atomic(const Case&);
 std::optional<Cause> layout(const Case&);
+
+// which elements an op picks or writes
+std::optional<Cause> ties(const Case&);
+std::optional<Cause> duplicate_index(const Case&);
+std::optional<Cause> int_cast(const Case&);
+std::optional<Cause> int32_index(const Case&);
+
+// how a step of training is put together
+std::optional<Cause> gradient_accumulation(const Case&);
+std::optional<Cause> scale_of_gradients(const Case&);
+std::optional<Cause> skipped_step(const Case&);
+std::optional<Cause> backward_order(const Case&);
+std::optional<Cause> hash_order(const Case&);
+std::optional<Cause> compiled(const Case&);
 
 // what the program asks for
 std::optional<Cause> argument(const Case&);

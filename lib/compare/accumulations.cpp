@@ -1,0 +1,55 @@
+#include "compare/accumulations.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compare/differences.hpp"
+#include "compare/tensor_bytes.hpp"
+
+namespace ulpscope::comparison {
+
+void Accumulations::begin_step(std::int64_t step) {
+  step_ = step;
+  gradients_.clear();
+}
+
+void Accumulations::add(Side side, const Event& gradient) {
+  if (other_) return;
+  const auto slot = std::find_if(gradient.slots.begin(), gradient.slots.end(), [](const Slot& one) {
+    return (one.flags & slot_flag::gradient) && !one.name.empty() && one.geometry != nullptr;
+  });
+  if (slot == gradient.slots.end()) return;
+  Last& last = on(gradients_[std::string(slot->name)], side);
+  ++last.times;
+  last.digest = slot->digest;
+  last.geometry = *slot->geometry;
+}
+
+void Accumulations::end_step(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks) {
+  if (other_) return;
+  OtherAccumulation found;
+  found.step = step_;
+  double least = 0;
+  double most = 0;
+  std::size_t measured = 0;
+  for (const auto& [name, last] : gradients_) {
+    const Last& a = last.reference;
+    const Last& b = last.candidate;
+    if (a.times == 0 || b.times == 0 || a.times == b.times) continue;
+    ++found.parameters;
+    found.times = {a.times, b.times};
+    const auto bytes = tensor_bytes(runs, ranks, {a.digest, b.digest}, {a.geometry, b.geometry});
+    const auto ratio = bytes ? constant_ratio(*bytes, kAccumulated) : std::nullopt;
+    if (!ratio) continue;
+    least = measured == 0 ? *ratio : std::min(least, *ratio);
+    most = measured == 0 ? *ratio : std::max(most, *ratio);
+    ++measured;
+  }
+  if (found.parameters == 0) return;
+  // Parameters whose gradient is zero but for rounding have no ratio of their own.
+  if (2 * measured > found.parameters && most - least <= kAccumulated * std::abs(most))
+    found.ratio = (least + most) / 2;
+  other_ = found;
+}
+
+}  // namespace ulpscope::comparison

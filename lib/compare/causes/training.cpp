@@ -1,0 +1,138 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "compare/causes/rules.hpp"
+#include "compare/words.hpp"
+
+namespace ulpscope::comparison::causes {
+namespace {
+
+[[nodiscard]] bool diverging_sequence(const Case& of) {
+  return of.is(FindingKind::sequence) && of.finding().diverges && !of.evidence().missing_steps;
+}
+
+[[nodiscard]] bool same_ops_in_another_order(const Case& of) {
+  auto left = of.evidence().alone.reference;
+  auto right = of.evidence().alone.candidate;
+  std::sort(left.begin(), left.end());
+  std::sort(right.begin(), right.end());
+  return left.size() > 1 && left == right;
+}
+
+/// Among the ops is one that ends an update of parameters.
+[[nodiscard]] bool updates(const std::vector<std::string>& ops) {
+  return std::any_of(ops.begin(), ops.end(), [](const std::string& op) {
+    return op == "aten::add_" || op == "aten::addcdiv_" || op.starts_with("aten::_fused_") ||
+           op.starts_with("aten::_foreach_add");
+  });
+}
+
+[[nodiscard]] bool is_accumulation(const Finding& finding) {
+  return std::find(finding.parents.begin(), finding.parents.end(),
+                   "torch::autograd::AccumulateGrad") != finding.parents.end();
+}
+
+/// What stands at the beginning of the runs' parting: it may follow from how steps are cut.
+[[nodiscard]] bool may_follow_from_steps(const Case& of, std::int64_t step) {
+  return of.finding().step.value_or(kSetup) <= step && !of.is(FindingKind::parameter) &&
+         !of.is(FindingKind::rng) && !of.is(FindingKind::write);
+}
+
+}  // namespace
+
+std::optional<Cause> gradient_accumulation(const Case& of) {
+  const auto& other = of.runs().accumulation;
+  if (other && may_follow_from_steps(of, other->step) && !other->ratio) {
+    Cause cause = of.cause("gradient-accumulation", Confidence::likely);
+    cause.evidence = {fmt::format(
+        "in {} a gradient is accumulated {} and {} times: the same sum, in another order",
+        step_words(other->step), other->times.reference, other->times.candidate)};
+    cause.attempt = {"compare with --rtol, or with the same number of accumulations"};
+    return cause;
+  }
+  if (!diverging_sequence(of) || !is_accumulation(of.finding())) return std::nullopt;
+  Cause cause = of.cause("gradient-accumulation", Confidence::likely);
+  cause.evidence = {
+      fmt::format("a gradient of {} is added to what was there in one run only: the other began "
+                  "with none",
+                  of.finding().module.value_or("a parameter"))};
+  cause.attempt = {"call optimizer.zero_grad() at the same place in both programs"};
+  return cause;
+}
+
+std::optional<Cause> scale_of_gradients(const Case& of) {
+  const auto& other = of.runs().accumulation;
+  if (!other || !other->ratio || !may_follow_from_steps(of, other->step)) return std::nullopt;
+  Cause cause = of.cause("scale", Confidence::likely);
+  cause.evidence = {fmt::format(
+      "in {} gradients are accumulated {} and {} times, and the candidate's come to {} "
+      "times the reference's",
+      step_words(other->step), other->times.reference, other->times.candidate, *other->ratio)};
+  cause.attempt = {"divide the loss by the number of accumulations"};
+  return cause;
+}
+
+std::optional<Cause> skipped_step(const Case& of) {
+  if (!diverging_sequence(of) || of.finding().phase != Phase::optimizer) return std::nullopt;
+  for (const Side side : kSides) {
+    const Side other = side == Side::reference ? Side::candidate : Side::reference;
+    const auto& names = on(of.evidence().alone_names, side);
+    if (names.empty() || !on(of.evidence().alone, other).empty() ||
+        !(on(of.evidence().event_flags, side) & event_flag::in_optimizer) ||
+        !updates(on(of.evidence().alone, side)))
+      continue;
+    Cause cause = of.cause("skipped-step", Confidence::possible);
+    cause.evidence = {fmt::format("only the {} updates {} here", name(side), listed(names))};
+    cause.attempt = {"see whether a scaler found an overflow, or a condition skips the update"};
+    return cause;
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> backward_order(const Case& of) {
+  if (!diverging_sequence(of) || of.finding().phase != Phase::backward ||
+      !same_ops_in_another_order(of))
+    return std::nullopt;
+  Cause cause = of.cause("backward-order", Confidence::likely);
+  cause.evidence = {"backward runs the same ops in another order, and sums are rounded otherwise"};
+  cause.attempt = {"run backward from one thread, one loss after the other"};
+  return cause;
+}
+
+std::optional<Cause> hash_order(const Case& of) {
+  if (!diverging_sequence(of) || of.finding().phase == Phase::backward ||
+      !same_ops_in_another_order(of))
+    return std::nullopt;
+  Cause cause = of.cause("hash-order", Confidence::possible);
+  cause.evidence = {"the same ops run in another order"};
+  cause.against = {"the program may have been changed to run them so"};
+  cause.attempt = {
+      "iterate over a sorted container; a hash of addresses or strings differs from "
+      "process to process"};
+  return cause;
+}
+
+std::optional<Cause> compiled(const Case& of) {
+  if (!of.is(FindingKind::sequence) && !of.is(FindingKind::origin)) return std::nullopt;
+  const auto fused = [](const std::string& op) {
+    return glob_match("prim::*", op) || glob_match("*Compiled*", op) ||
+           glob_match("*TensorExpr*", op) || glob_match("*FusionGroup*", op) ||
+           glob_match("*inductor*", op);
+  };
+  std::vector<std::string> found;
+  for (const Side side : kSides) {
+    for (const std::string& op : on(of.evidence().alone, side))
+      if (fused(op)) found.push_back(op);
+    for (const std::string& op : on(of.finding().children, side))
+      if (fused(op)) found.push_back(op);
+  }
+  if (found.empty()) return std::nullopt;
+  Cause cause = of.cause("compiled", Confidence::likely);
+  cause.evidence = {fmt::format("{} stands for a compiled region", listed(found))};
+  cause.attempt = {"run both programs without compilation"};
+  return cause;
+}
+
+}  // namespace ulpscope::comparison::causes
