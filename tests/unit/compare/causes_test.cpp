@@ -1,0 +1,219 @@
+#include "tests/unit/compare/report_of.hpp"
+
+using namespace ulpscope;
+using namespace ulpscope::test;
+
+namespace {
+
+[[nodiscard]] Values integers(std::vector<double> numbers) {
+  return Values(std::move(numbers)).as(Dtype::int64);
+}
+
+/// `parts` backward passes in a step, whose gradients come to `sum`.
+void accumulate(RunBuilder& run, int parts, const Values& sum) {
+  const Tensor data = run.data(labelled("batch", 8));
+  for (int part = 0; part < parts; ++part) {
+    run.phase(Phase::forward);
+    const Tensor piece =
+        run.op("aten::narrow")
+            .given(data)
+            .arg("length", 8 / parts)
+            .out(labelled("piece" + std::to_string(part), static_cast<std::size_t>(8 / parts)));
+    run.op("aten::mm").in(piece).out(labelled("loss" + std::to_string(part), 1));
+    run.backward(true);
+    run.gradient("fc.weight.grad", part + 1 == parts ? sum : labelled("partial"), "fc");
+    run.backward(false);
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("causes") {
+  TEST_CASE("equal numbers chosen from other places are ties") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.keep_content();
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(Values{3, 1, 3});
+      auto op = run.op("aten::topk");
+      op.in(x);
+      op.out(Values{3, 3});
+      op.out(integers(changed ? std::vector<double>{2, 0} : std::vector<double>{0, 2}));
+    });
+    CHECK(first_cause(report) == "ties");
+    CHECK(report.causes.front().confidence == Confidence::certain);
+  }
+
+  TEST_CASE("other places of numbers that are all different are no ties") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.keep_content();
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(Values{3, 1, 2});
+      run.op("aten::argmax").in(x).out(integers({changed ? 1.0 : 0.0}));
+    });
+    CHECK(find_cause(report, "ties") == nullptr);
+  }
+
+  TEST_CASE("a place written twice in no order is a duplicate index, one written once is not") {
+    const auto program = [](std::vector<double> places) {
+      return [places](RunBuilder& run, bool changed) {
+        run.keep_content();
+        run.step(0).phase(Phase::forward);
+        const Tensor x = run.data(Values{1, 2, 3, 4});
+        const Tensor index = run.data(integers(places));
+        run.op("aten::index_put_")
+            .in(x)
+            .in(index, "indices")
+            .writes(x, changed ? Values{9, 2, 3, 4} : Values{5, 2, 3, 4});
+      };
+    };
+    const Report twice = report_of(program({0, 0}));
+    REQUIRE(find_cause(twice, "duplicate-index") != nullptr);
+    CHECK(find_cause(twice, "duplicate-index")->confidence == Confidence::likely);
+    CHECK(find_cause(report_of(program({0, 1})), "duplicate-index") == nullptr);
+  }
+
+  TEST_CASE("floats that become other integers are a conversion without a defined result") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(Values{1e30});
+      run.op("aten::_to_copy").in(x).out(integers({changed ? 0.0 : -1.0}));
+    });
+    CHECK(first_cause(report) == "int-cast");
+  }
+
+  TEST_CASE("another number of draws from an equal state is a matter of size") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const int size = changed ? 17 : 16;
+      run.op("aten::randn")
+          .draws(size)
+          .arg("size", std::vector<std::int64_t>{size})
+          .out(labelled("noise", static_cast<std::size_t>(size)));
+    });
+    CHECK(find_cause(report, "rng-size") != nullptr);
+  }
+
+  TEST_CASE("gradients of more passes are the same sum in another order, or a multiple of it") {
+    const Values sum{1.0, -2.0, 3.0, 0.5};
+    const auto compared = [&](const Values& other) {
+      return report_of(
+          [&](RunBuilder& run) {
+            run.keep_content();
+            run.step(0);
+            accumulate(run, 1, sum);
+          },
+          [&](RunBuilder& run) {
+            run.keep_content();
+            run.step(0);
+            accumulate(run, 4, other);
+          });
+    };
+    const Report right = compared(Values{1.0000001, -2.0, 3.0000002, 0.5});
+    CHECK(find_cause(right, "gradient-accumulation") != nullptr);
+    CHECK(find_cause(right, "scale") == nullptr);
+    const Report wrong = compared(Values{4.0000001, -8.0, 12.0000002, 2.0});
+    CHECK(find_cause(wrong, "gradient-accumulation") == nullptr);
+    REQUIRE(find_cause(wrong, "scale") != nullptr);
+    CHECK(has(find_cause(wrong, "scale")->evidence.front(), "4"));
+  }
+
+  TEST_CASE("an update that one run leaves out is a skipped step, a part of one is not") {
+    const auto program = [](std::string_view op) {
+      return [op](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::optimizer);
+        const Tensor w = run.parameter("fc.weight", labelled("w"));
+        if (!changed)
+          run.op(op).flag(event_flag::in_optimizer).in(w).writes(w, labelled("updated"));
+        run.op("aten::sum").in(w).out(labelled(changed ? "a" : "b"));
+      };
+    };
+    CHECK(find_cause(report_of(program("aten::add_")), "skipped-step") != nullptr);
+    CHECK(find_cause(report_of(program("aten::mul_")), "skipped-step") == nullptr);
+  }
+
+  TEST_CASE("other modules drawn before training are another start") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor unused =
+          run.op("aten::empty").flag(event_flag::factory).out_uninitialised(Values{0, 0});
+      if (changed) run.op("aten::uniform_").draws(2).given(unused).writes(unused, labelled("u", 2));
+      const Tensor w =
+          run.op("aten::empty").flag(event_flag::factory).out_uninitialised(Values{0, 0});
+      run.op("aten::normal_").draws(2).given(w).writes(w, labelled(changed ? "w" : "v", 2));
+      run.step(0).phase(Phase::forward);
+      run.op("aten::relu").in(w).out(labelled(changed ? "b" : "a"));
+    });
+    CHECK(find_cause(report, "init") != nullptr);
+  }
+
+  TEST_CASE("threads that only one run has explain other data") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      if (changed) {
+        run.lane(LaneRole::worker, 0).phase(Phase::data);
+        const Tensor x = run.data(labelled("x"));
+        run.op("aten::clone").in(x).out(labelled("x"));
+        run.lane(LaneRole::main, 0);
+      }
+      run.step(0).phase(Phase::forward);
+      const Tensor batch = run.data(labelled(changed ? "other" : "batch"));
+      run.op("aten::relu").in(batch).out(labelled(changed ? "b" : "a"));
+    });
+    CHECK(find_cause(report, "worker") != nullptr);
+  }
+}
+
+TEST_SUITE("rewrites") {
+  TEST_CASE("another shape of the same elements diverges only where a result follows from it") {
+    const auto program = [](bool matters) {
+      return [matters](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const Tensor x = run.data(Values({2, 2}, {1, 2, 3, 4}));
+        const std::vector<std::int64_t> sizes =
+            changed ? std::vector<std::int64_t>{4, 1} : std::vector<std::int64_t>{4};
+        const Tensor flat =
+            run.op("aten::reshape").in(x).arg("shape", sizes).out(Values(sizes, {1, 2, 3, 4}));
+        const bool other = matters && changed;
+        const Tensor sum = run.op("aten::sum").in(flat).out(Values{other ? 11.0 : 10.0});
+        run.op("aten::relu").in(sum).out(Values{other ? 11.0 : 10.0});
+      };
+    };
+    const Report same = report_of(program(false));
+    CHECK(same.verdict == Verdict::identical);
+    CHECK(first_cause(same) == "harmless-rewrite");
+    const Report other = report_of(program(true));
+    REQUIRE(diverging(other) == 1);
+    CHECK(other.first()->kind == FindingKind::arguments);
+    CHECK(other.first()->op == "aten::reshape");
+  }
+
+  TEST_CASE("of an op list that changes bits the first value that differs is told") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.keep_content();
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(Values{1, 2});
+      const Tensor y = run.op(changed ? "aten::gelu" : "aten::relu")
+                           .in(x)
+                           .out(changed ? Values{1, 2.5} : Values{1, 2});
+      run.op("aten::neg").in(y).out(changed ? Values{-1, -2.5} : Values{-1, -2});
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.first()->kind == FindingKind::sequence);
+    CHECK(has(notes_of(*report.first()), "input 0 of aten::neg"));
+    CHECK(has(notes_of(*report.first()), "1 of 2 elements"));
+  }
+
+  TEST_CASE("what unseen code computes from differing values is no finding of its own") {
+    const auto program = [](Phase made_in) {
+      return [made_in](RunBuilder& run, bool changed) {
+        run.step(0).phase(made_in);
+        const Tensor buffer = run.op("aten::empty")
+                                  .flag(event_flag::factory)
+                                  .out_uninitialised(changed ? labelled("other") : labelled("one"));
+        run.phase(Phase::forward);
+        const Tensor x = run.data(labelled("x"));
+        run.op("aten::mm").in(x).out(labelled(changed ? "b" : "a"));
+        run.op("aten::relu").in(buffer).out(labelled(changed ? "d" : "c"));
+      };
+    };
+    CHECK(diverging(report_of(program(Phase::forward))) == 1);
+    CHECK(diverging(report_of(program(Phase::data))) == 2);
+  }
+}
