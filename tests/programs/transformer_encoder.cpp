@@ -12,6 +12,9 @@ struct TransformerSettings : Settings {
   std::int64_t heads = 4;
   std::string encoder = "own";
   std::string optimizer = "adamw";
+  std::int64_t flip_signs = programs::kNever;
+  std::int64_t write_after_gelu = programs::kNever;
+  std::int64_t step = 0;
 };
 
 nn::LayerNorm layer_norm(const Settings& settings) {
@@ -45,11 +48,14 @@ struct EncoderBlockImpl : nn::Module {
         norm2(register_module("norm2", layer_norm(settings))),
         fc1(register_module("fc1", nn::Linear(settings.width, 4 * settings.width))),
         fc2(register_module("fc2", nn::Linear(4 * settings.width, settings.width))),
-        dropout(register_module("dropout", nn::Dropout(settings.dropout))) {}
+        dropout(register_module("dropout", nn::Dropout(settings.dropout))),
+        settings_(settings) {}
 
   Tensor forward(const Tensor& x) {
     const Tensor attended = x + dropout(attention(norm1(x)));
-    return attended + dropout(fc2(torch::gelu(fc1(norm2(attended)))));
+    const Tensor hidden = torch::gelu(fc1(norm2(attended)));
+    if (settings_.step == settings_.write_after_gelu) hidden.data_ptr<float>()[7] = 0.25F;
+    return attended + dropout(fc2(hidden));
   }
 
   nn::LayerNorm norm1;
@@ -57,6 +63,7 @@ struct EncoderBlockImpl : nn::Module {
   nn::LayerNorm norm2;
   nn::Linear fc1, fc2;
   nn::Dropout dropout;
+  const TransformerSettings& settings_;
 };
 TORCH_MODULE(EncoderBlock);
 
@@ -119,7 +126,7 @@ std::unique_ptr<torch::optim::Optimizer> make_optimizer(const TransformerSetting
                                                torch::optim::AdamWOptions(settings.lr));
 }
 
-void train(const TransformerSettings& settings) {
+void train(TransformerSettings& settings) {
   programs::apply(settings);
   Differences differences(settings);
   differences.before_model();
@@ -135,6 +142,12 @@ void train(const TransformerSettings& settings) {
     for (const auto& batch : *loader) {
       const Tensor tokens = as_tokens(batch.data);
       differences.start_step(step, watched);
+      settings.step = step;
+      if (step == settings.flip_signs) {
+        float* const weights = watched.data_ptr<float>();
+        weights[3] = -weights[3];
+        weights[4] = -weights[4];
+      }
       optimizer->zero_grad();
       const Tensor loss = torch::cross_entropy_loss(model->forward(tokens), batch.target);
       loss.backward();
@@ -163,5 +176,9 @@ int main(int argc, char** argv) {
   app.add_option("--encoder", settings.encoder, "Blocks of this program or of LibTorch")
       ->check(CLI::IsMember({"own", "torch"}));
   app.add_option("--optimizer", settings.optimizer)->check(CLI::IsMember({"adamw", "sgd"}));
+  app.add_option("--flip-signs", settings.flip_signs,
+                 "Flip the signs of two weights before this step");
+  app.add_option("--write-after-gelu", settings.write_after_gelu,
+                 "Change an activation through its pointer in this step");
   return programs::run_program(app, argc, argv, [&] { train(settings); });
 }
