@@ -76,8 +76,8 @@ bool FindingBook::diverges() const noexcept {
 }
 
 bool FindingBook::diverges(const Source& source) const noexcept {
-  return source.finding != kNoFinding && (records_[source.finding].finding.diverges ||
-                                          diverging_copy_.contains(source.finding));
+  return source.finding != kNoFinding &&
+         (records_[source.finding].finding.diverges || diverging_copy_.contains(source.finding));
 }
 
 void FindingBook::make_diverging(const Source& source, const std::function<void(Record&)>& tell) {

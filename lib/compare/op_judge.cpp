@@ -428,9 +428,8 @@ void OpJudge::describe_fresh(Record& record, FindingKind kind, const SlotPair& s
     evidence.uninitialised = true;
     const Side side =
         slot.reference->flags & slot_flag::uninitialised ? Side::reference : Side::candidate;
-    if (const auto factory =
-            factory_of(scene_, side, event(side),
-                       side == Side::reference ? *slot.reference : *slot.candidate))
+    if (const auto factory = factory_of(
+            scene_, side, event(side), side == Side::reference ? *slot.reference : *slot.candidate))
       evidence.factory = factory->words;
     notes.push_back(
         fmt::format("{} reads memory that no recorded op wrote{}", called,

@@ -33,8 +33,7 @@ void SequenceWatch::add(const Source& source, const LaneWalk& walk, std::size_t 
 }
 
 void SequenceWatch::passed(FindingBook& book, bool op, bool anchor, bool differs,
-                           std::uint64_t compared,
-                           const std::function<void(Record&)>& tell) {
+                           std::uint64_t compared, const std::function<void(Record&)>& tell) {
   std::erase_if(watched_, [&](Watched& watched) {
     if (differs) {
       book.make_diverging(watched.source, tell);

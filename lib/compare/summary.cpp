@@ -75,11 +75,9 @@ std::string summary(const Report& report, const std::string& reason) {
   switch (report.verdict) {
     case Verdict::identical: {
       const bool rewritten =
-          std::any_of(report.findings.begin(), report.findings.end(),
-                      [](const Finding& finding) {
-                        return finding.kind == FindingKind::sequence ||
-                               finding.kind == FindingKind::arguments;
-                      });
+          std::any_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
+            return finding.kind == FindingKind::sequence || finding.kind == FindingKind::arguments;
+          });
       return fmt::format("identical: {} lined up, every compared value is equal{}",
                          counted(report.coverage.aligned, "event"),
                          rewritten ? ", though the op lists differ" : "");

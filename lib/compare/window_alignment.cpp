@@ -49,8 +49,8 @@ namespace {
 }
 
 /// Gives partners by name inside each stretch that strict alignment left: the same op with other
-/// shapes. A stretch whose names hardly agree, or where one run does much more, is another computation
-/// and keeps none.
+/// shapes. A stretch whose names hardly agree, or where one run does much more, is another
+/// computation and keeps none.
 class RelaxedPass {
  public:
   using ElementOf = std::function<SequenceElement(Side, std::uint32_t)>;
@@ -133,6 +133,7 @@ class WindowAligner {
       for (std::uint32_t i = 0; i < count; ++i) result.entries.push_back({i, i, false});
       return result;
     }
+    for (const Side side : kSides) count_dropped_gradients(side);
     const SequenceAlignment forward_part = align_forward();
     const SequenceAlignment whole =
         align(elements(Side::reference), elements(Side::candidate), limits_);
@@ -140,7 +141,10 @@ class WindowAligner {
     result.given_up = whole.given_up;
     result.entries = entries_from(whole.pairs, count, window(Side::candidate).items().size());
     RelaxedPass::run(result.entries, [&](Side side, std::uint32_t item) {
-      return relaxed_element(event_of(side, item), is_marker(event_of(side, item)));
+      SequenceElement element =
+          relaxed_element(event_of(side, item), is_marker(event_of(side, item)));
+      element.structure = after_dropped_gradients(element.structure, side, item);
+      return element;
     });
     return result;
   }
@@ -177,10 +181,38 @@ class WindowAligner {
     return true;
   }
 
+  /// What an optimizer did not do is not found in the next pass: for each item, how many times
+  /// gradients that backward had left were dropped before it.
+  void count_dropped_gradients(Side side) {
+    auto& dropped = on(dropped_, side);
+    dropped.clear();
+    std::uint32_t times = 0;
+    bool left = false;
+    for (const Item& item : window(side).items()) {
+      const Event& event = window(side).event(item.event);
+      if (in_backward(event)) {
+        left = true;
+      } else if (event.kind == EventKind::zero_grad) {
+        if (left) ++times;
+        left = false;
+      } else if (event.kind == EventKind::optimizer || (event.flags & event_flag::in_optimizer)) {
+        left = false;
+      }
+      dropped.push_back(times);
+    }
+  }
+
+  [[nodiscard]] std::uint64_t after_dropped_gradients(std::uint64_t structure, Side side,
+                                                      std::uint32_t item) const {
+    const std::uint32_t times = on(dropped_, side)[item];
+    return times == 0 ? structure : KeyHash().add(structure).add(std::uint64_t{times}).value();
+  }
+
   [[nodiscard]] SequenceElement element(Side side, std::uint32_t item,
                                         std::uint64_t forward) const {
     const Event& event = event_of(side, item);
     std::uint64_t structure = structure_key(event, Place::counts);
+    structure = after_dropped_gradients(structure, side, item);
     if (forward != 0) structure = KeyHash().add(structure).add(forward).value();
     return {structure, input_key(event), output_key(event), is_marker(event)};
   }
@@ -237,6 +269,7 @@ class WindowAligner {
   const ForwardId& outside_;
   AlignmentLimits limits_;
   bool has_ops_;
+  Both<std::vector<std::uint32_t>> dropped_;
   Both<std::vector<std::uint64_t>> partner_;  // per item: number of the pair it is in, 0 for none
 };
 

@@ -44,6 +44,7 @@ namespace {
 
 std::optional<Cause> gradient_accumulation(const Case& of) {
   const auto& other = of.runs().accumulation;
+  if (skipped_step(of)) return std::nullopt;
   if (other && may_follow_from_steps(of, other->step) && !other->ratio) {
     Cause cause = of.cause("gradient-accumulation", Confidence::likely);
     cause.evidence = {fmt::format(
@@ -83,7 +84,7 @@ std::optional<Cause> skipped_step(const Case& of) {
         !(on(of.evidence().event_flags, side) & event_flag::in_optimizer) ||
         !updates(on(of.evidence().alone, side)))
       continue;
-    Cause cause = of.cause("skipped-step", Confidence::possible);
+    Cause cause = of.cause("skipped-step", Confidence::likely);
     cause.evidence = {fmt::format("only the {} updates {} here", name(side), listed(names))};
     cause.attempt = {"see whether a scaler found an overflow, or a condition skips the update"};
     return cause;

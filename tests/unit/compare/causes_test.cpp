@@ -130,6 +130,43 @@ TEST_SUITE("causes") {
     CHECK(find_cause(report_of(program("aten::mul_")), "skipped-step") == nullptr);
   }
 
+  TEST_CASE("an update that never happened is not looked for in the next pass of the step") {
+    const auto pass = [](RunBuilder& run, const std::string& label, const Tensor& w) {
+      run.event(EventKind::zero_grad, "Optimizer::zero_grad");
+      run.phase(Phase::forward);
+      const Tensor x = run.data(labelled("x" + label));
+      run.op("aten::mm").in(x).in(w).out(labelled("y" + label));
+      run.backward(true);
+      run.gradient("fc.weight.grad", labelled("g" + label), "fc");
+      run.backward(false);
+    };
+    const auto update = [](RunBuilder& run, const std::string& label, const Tensor& w) {
+      run.phase(Phase::optimizer);
+      run.op("aten::add_").flag(event_flag::in_optimizer).in(w).writes(w, labelled("w" + label));
+    };
+    const Report report = report_of(
+        [&](RunBuilder& run) {
+          const Tensor w = run.parameter("fc.weight", labelled("w"));
+          pass(run.step(0), "0", w);
+          update(run, "0", w);
+          pass(run.step(1), "1", w);
+          update(run, "1", w);
+          pass(run.step(2), "2", w);
+        },
+        [&](RunBuilder& run) {
+          const Tensor w = run.parameter("fc.weight", labelled("w"));
+          pass(run.step(0), "0", w);
+          pass(run, "1", w);
+          update(run, "skipped", w);
+          pass(run.step(1), "2 after a skip", w);
+        });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->kind == FindingKind::sequence);
+    CHECK(report.first()->op == "aten::add_");
+    CHECK(report.first()->phase == Phase::optimizer);
+    CHECK(first_cause(report) == "skipped-step");
+  }
+
   TEST_CASE("other modules drawn before training are another start") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       const Tensor unused =
