@@ -313,7 +313,20 @@ void OpJudge::judge_inputs() {
 void OpJudge::enter_each_kind(const std::vector<const SlotPair*>& fresh) {
   std::map<FindingKind, std::vector<const SlotPair*>> kinds;
   for (const SlotPair* slot : fresh) kinds[kind_of_fresh(*slot)].push_back(slot);
-  for (const auto& [kind, slots] : kinds) enter_fresh(kind, slots);
+  for (const auto& [kind, slots] : kinds) {
+    if (kind != FindingKind::write) {
+      enter_fresh(kind, slots);
+      continue;
+    }
+    // Each piece of memory was written by itself.
+    std::vector<std::uint64_t> storages;
+    for (const SlotPair* slot : slots) {
+      if (std::find(storages.begin(), storages.end(), slot->reference->storage) != storages.end())
+        continue;
+      storages.push_back(slot->reference->storage);
+      enter_fresh(kind, {slot});
+    }
+  }
 }
 
 /// Whether content is not what the last recorded write left. Memory may be read through another

@@ -22,6 +22,8 @@ class Case {
 
   [[nodiscard]] const Finding& finding() const noexcept { return record_.finding; }
   [[nodiscard]] const Evidence& evidence() const noexcept { return record_.evidence; }
+  /// What it turned out to change, where it might have been harmless.
+  [[nodiscard]] const std::optional<Effect>& effect() const noexcept { return record_.effect; }
   [[nodiscard]] const Report& report() const noexcept { return report_; }
   [[nodiscard]] const RunEvidence& runs() const noexcept { return runs_; }
   [[nodiscard]] bool is(FindingKind kind) const noexcept { return finding().kind == kind; }

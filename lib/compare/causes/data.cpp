@@ -137,6 +137,14 @@ std::optional<Cause> data_content(const Case& of) {
 }
 
 std::optional<Cause> uninitialised(const Case& of) {
+  if (of.effect()) {
+    const auto& flags = of.effect()->tensor.evidence.flags;
+    if (((flags.reference | flags.candidate) & slot_flag::uninitialised) == 0) return std::nullopt;
+    Cause cause = of.cause("uninitialised", Confidence::likely);
+    cause.evidence = {fmt::format("{} reads memory that no recorded op wrote", of.effect()->place)};
+    cause.attempt = {of.command("MALLOC_PERTURB_=85"), of.command("MALLOC_PERTURB_=165")};
+    return cause;
+  }
   if (!of.evidence().uninitialised) return std::nullopt;
   Cause cause = of.cause("uninitialised", Confidence::likely);
   cause.evidence = {fmt::format("{} reads memory that no recorded op wrote", of.finding().op)};

@@ -136,19 +136,37 @@ std::optional<Cause> harmless_rewrite(const Case& of) {
 }
 
 std::optional<Cause> dtype(const Case& of) {
-  if (!of.is(FindingKind::metadata)) return std::nullopt;
-  for (std::size_t k = 0; k < of.finding().tensors.size(); ++k) {
-    const auto& geometry = of.evidence().tensors[k].geometry;
-    if (of.finding().tensors[k].equal || geometry.reference.dtype == geometry.candidate.dtype)
-      continue;
+  const auto told = [&](const TensorReport& tensor,
+                        const Both<Geometry>& geometry) -> std::optional<Cause> {
+    if (tensor.equal || geometry.reference.dtype == geometry.candidate.dtype) return std::nullopt;
     Cause cause = of.cause("dtype", Confidence::certain);
-    cause.evidence = {fmt::format(
-        "{} is {} and {}",
-        of.finding().tensors[k].name.empty() ? "a tensor" : of.finding().tensors[k].name,
-        ulpscope::name(geometry.reference.dtype), ulpscope::name(geometry.candidate.dtype))};
+    cause.evidence = {fmt::format("{} is {} and {}", tensor.name.empty() ? "a tensor" : tensor.name,
+                                  ulpscope::name(geometry.reference.dtype),
+                                  ulpscope::name(geometry.candidate.dtype))};
     if ((of.evidence().event_flags.reference ^ of.evidence().event_flags.candidate) &
         event_flag::autocast)
       cause.evidence.emplace_back("autocast is on in one run only");
+    return cause;
+  };
+  if (of.effect()) return told(of.effect()->tensor.report, of.effect()->tensor.evidence.geometry);
+  if (!of.is(FindingKind::metadata)) return std::nullopt;
+  for (std::size_t k = 0; k < of.finding().tensors.size(); ++k)
+    if (auto cause = told(of.finding().tensors[k], of.evidence().tensors[k].geometry)) return cause;
+  return std::nullopt;
+}
+
+std::optional<Cause> reduced_precision(const Case& of) {
+  if (!diverging_sequence(of)) return std::nullopt;
+  for (const Side side : kSides) {
+    const auto& ops = on(of.evidence().alone, side);
+    const auto casts = std::count_if(ops.begin(), ops.end(), [](const std::string& op) {
+      return op == "aten::to" || op == "aten::_to_copy";
+    });
+    if (casts < 2) continue;
+    Cause cause = of.cause("reduced-precision", Confidence::possible);
+    cause.evidence = {
+        fmt::format("only the {} converts tensors to another dtype and back ({} conversions)",
+                    name(side), casts)};
     return cause;
   }
   return std::nullopt;
@@ -174,28 +192,37 @@ std::optional<Cause> batch_size(const Case& of) {
 }
 
 std::optional<Cause> scale(const Case& of) {
-  if (!of.is(FindingKind::origin) && !of.is(FindingKind::sequence)) return std::nullopt;
-  for (std::size_t k = 0; k < of.finding().tensors.size(); ++k) {
-    const auto& ratio = of.evidence().tensors[k].ratio;
-    if (of.finding().tensors[k].equal || !ratio) continue;
+  const auto told = [&](const std::optional<double>& ratio) -> std::optional<Cause> {
+    if (!ratio) return std::nullopt;
     Cause cause = of.cause("scale", Confidence::likely);
     cause.evidence = {
         fmt::format("the candidate is {} times the reference, element by element", *ratio)};
     return cause;
+  };
+  if (of.effect()) return told(of.effect()->tensor.evidence.ratio);
+  if (!of.is(FindingKind::origin)) return std::nullopt;
+  for (std::size_t k = 0; k < of.finding().tensors.size(); ++k) {
+    if (of.finding().tensors[k].equal) continue;
+    if (auto cause = told(of.evidence().tensors[k].ratio)) return cause;
   }
   return std::nullopt;
 }
 
 std::optional<Cause> nan(const Case& of) {
-  if (!of.is(FindingKind::origin)) return std::nullopt;
-  for (const TensorReport& tensor : of.finding().tensors) {
-    if (tensor.equal || tensor.role == Role::input || !tensor.difference) continue;
+  const auto told = [&](const TensorReport& tensor) -> std::optional<Cause> {
+    if (!tensor.difference) return std::nullopt;
     const ClassCount& count = tensor.difference->nan;
-    if ((count.reference == 0) == (count.candidate == 0)) continue;
+    if ((count.reference == 0) == (count.candidate == 0)) return std::nullopt;
     Cause cause = of.cause("nan", Confidence::likely);
     cause.evidence = {fmt::format("the result has {} NaN in the reference and {} in the candidate",
                                   count.reference, count.candidate)};
     return cause;
+  };
+  if (of.effect()) return told(of.effect()->tensor.report);
+  if (!of.is(FindingKind::origin)) return std::nullopt;
+  for (const TensorReport& tensor : of.finding().tensors) {
+    if (tensor.equal || tensor.role == Role::input) continue;
+    if (auto cause = told(tensor)) return cause;
   }
   return std::nullopt;
 }

@@ -61,6 +61,7 @@ std::optional<Cause> resume(const Case&);
 std::optional<Cause> structure(const Case&);
 std::optional<Cause> harmless_rewrite(const Case&);
 std::optional<Cause> dtype(const Case&);
+std::optional<Cause> reduced_precision(const Case&);
 std::optional<Cause> batch_size(const Case&);
 std::optional<Cause> scale(const Case&);
 std::optional<Cause> nan(const Case&);

@@ -80,9 +80,9 @@ std::optional<Cause> skipped_step(const Case& of) {
   for (const Side side : kSides) {
     const Side other = side == Side::reference ? Side::candidate : Side::reference;
     const auto& names = on(of.evidence().alone_names, side);
-    if (names.empty() || !on(of.evidence().alone, other).empty() ||
-        !(on(of.evidence().event_flags, side) & event_flag::in_optimizer) ||
-        !updates(on(of.evidence().alone, side)))
+    const auto& flags = of.evidence().event_flags;
+    if (names.empty() || !(on(flags, side) & event_flag::in_optimizer) ||
+        (on(flags, other) & event_flag::in_optimizer) || !updates(on(of.evidence().alone, side)))
       continue;
     Cause cause = of.cause("skipped-step", Confidence::likely);
     cause.evidence = {fmt::format("only the {} updates {} here", name(side), listed(names))};
