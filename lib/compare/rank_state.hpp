@@ -13,6 +13,7 @@
 #include "compare/side.hpp"
 #include "compare/taint.hpp"
 #include "compare/value_judge.hpp"
+#include "compare/window_cut.hpp"
 #include "ulpscope/compare.hpp"
 
 namespace ulpscope::comparison {
@@ -99,6 +100,7 @@ struct RankState {
   HostNumbers numbers;
   std::optional<Source> drawn_order;  ///< why the program draws other integers: an order of samples
   History history;
+  WindowLimits windows;
   bool only_layers = false;  ///< one of the runs has no ops: both are compared by layers
   LayerFlow layers;
   std::vector<std::string> layout_noted;  ///< ops whose other layout is already a finding
