@@ -73,11 +73,12 @@ void BoundaryJudge::wait(const Scene& scene, EventPair at, const SlotPair& slot)
   const auto key =
       KeyHash().add(std::uint64_t{slot.reference->index}).add(slot.reference->name).value();
   Waiting waiting;
-  waiting.source = enter_finding(state_, kind, scene, at, at, {.key = key}, [&](Record& record) {
-    record.listed = false;
-    add_tensors(record, {slot});
-    record.finding.notes.emplace_back("no recorded op reads it up to the end of the step");
-  });
+  waiting.source = enter_finding(
+      state_, kind, scene, at, at, {.key = key, .harmless = true}, [&](Record& record) {
+        record.listed = false;
+        add_tensors(record, {slot});
+        record.finding.notes.emplace_back("no recorded op reads it up to the end of the step");
+      });
   waiting.reference = *slot.reference;
   waiting.candidate = *slot.candidate;
   waiting.geometry = {*slot.reference->geometry, *slot.candidate->geometry};

@@ -45,43 +45,50 @@ void add_step(std::vector<std::pair<std::int64_t, std::int64_t>>& ranges, std::i
     ranges.emplace_back(step, step);
 }
 
-Source FindingBook::enter(std::uint64_t signature, Source where, bool once_per_step,
+Source FindingBook::enter(std::uint64_t signature, Source where, bool once_per_step, bool harmless,
                           const std::function<Record()>& build) {
-  const auto known = by_signature_.find(signature);
-  if (known != by_signature_.end()) {
-    Record& record = records_[known->second];
-    if (step_of(record.finding) != where.step || !once_per_step) {
-      if (step_of(record.finding) != where.step)
-        add_step(record.repeats, where.step);
-      else
+  if (const auto at = by_signature_.find(signature); at != by_signature_.end()) {
+    Known& known = at->second;
+    if (known.step != where.step) known = {known.finding, where.step, 0};
+    ++known.in_step;
+    Record& record = records_[known.finding];
+    const bool same_step = step_of(record.finding) == where.step;
+    if (!same_step || !once_per_step || known.in_step > most_in_step_) {
+      if (same_step)
         ++record.more_in_step;
-      where.finding = known->second;
+      else
+        add_step(record.repeats, where.step);
+      where.finding = known.finding;
       return where;
     }
   }
   if (records_.size() >= capacity_) {
     ++left_out_;
+    left_out_diverges_ = left_out_diverges_ || !harmless;
+    where.finding = kLeftOutFinding;
     return where;
   }
   where.finding = static_cast<std::uint32_t>(records_.size());
   records_.push_back(build());
-  by_signature_.try_emplace(signature, where.finding);
+  by_signature_.try_emplace(signature, Known{where.finding, where.step, 1});
   return where;
 }
 
 bool FindingBook::diverges() const noexcept {
-  return left_out_ > 0 || std::any_of(records_.begin(), records_.end(), [](const Record& record) {
-           return record.listed && record.finding.diverges;
-         });
+  return left_out_diverges_ ||
+         std::any_of(records_.begin(), records_.end(),
+                     [](const Record& record) { return record.listed && record.finding.diverges; });
 }
 
 bool FindingBook::diverges(const Source& source) const noexcept {
-  return source.finding != kNoFinding &&
+  if (source.finding == kLeftOutFinding) return left_out_diverges_;
+  return is_kept(source.finding) &&
          (records_[source.finding].finding.diverges || diverging_copy_.contains(source.finding));
 }
 
 void FindingBook::make_diverging(const Source& source, const std::function<void(Record&)>& tell) {
-  if (source.finding == kNoFinding) return;
+  if (source.finding == kLeftOutFinding) left_out_diverges_ = true;
+  if (!is_kept(source.finding)) return;
   Record& record = records_[source.finding];
   if (record.listed && record.finding.diverges) return;
   if (is_occurrence(record.finding, source)) {
@@ -94,6 +101,7 @@ void FindingBook::make_diverging(const Source& source, const std::function<void(
   if (copied == diverging_copy_.end()) {
     if (records_.size() >= capacity_) {
       ++left_out_;
+      left_out_diverges_ = true;
       return;
     }
     Record copy = record;

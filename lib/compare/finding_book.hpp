@@ -19,13 +19,15 @@ void add_step(std::vector<std::pair<std::int64_t, std::int64_t>>& ranges, std::i
 /// with the steps in which it returned.
 class FindingBook {
  public:
-  /// More findings than `capacity` are counted, not kept.
-  explicit FindingBook(std::size_t capacity = 4096) : capacity_(capacity) {}
+  /// More findings than `capacity` are counted, not kept. What happens more than `most_in_step`
+  /// times in one step counts as a repeat.
+  explicit FindingBook(std::size_t capacity = 4096, std::uint64_t most_in_step = 64)
+      : capacity_(capacity), most_in_step_(most_in_step) {}
 
   /// Enters what happened at `where`, or counts it as a repeat of an earlier one with that
   /// signature. `build` is called only for a new one. With `once_per_step` false a second
-  /// occurrence inside one step is a repeat too.
-  Source enter(std::uint64_t signature, Source where, bool once_per_step,
+  /// occurrence inside one step is a repeat too. `harmless`: diverges only once its effect is read.
+  Source enter(std::uint64_t signature, Source where, bool once_per_step, bool harmless,
                const std::function<Record()>& build);
 
   /// Its effect was read as a differing value: what was harmless until now diverges.
@@ -42,10 +44,17 @@ class FindingBook {
 
  private:
   std::vector<Record> records_;
-  std::unordered_map<std::uint64_t, std::uint32_t> by_signature_;
+  struct Known {
+    std::uint32_t finding = 0;
+    std::int64_t step = kSetup;  ///< in which it happened last
+    std::uint64_t in_step = 0;   ///< how often it has there
+  };
+  std::unordered_map<std::uint64_t, Known> by_signature_;
   std::unordered_map<std::uint32_t, std::uint32_t> diverging_copy_;
   std::size_t capacity_;
+  std::uint64_t most_in_step_;
   std::uint64_t left_out_ = 0;
+  bool left_out_diverges_ = false;
 };
 
 }  // namespace ulpscope::comparison

@@ -54,7 +54,7 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
   where.candidate_event = scene.windows.candidate->event(at.candidate).position;
   where.order_event = scene.windows.reference->event(outer.reference).position;
   return state.book.enter(signature(kind, scene, event, distinction), where,
-                          distinction.once_per_step, [&] {
+                          distinction.once_per_step, distinction.harmless, [&] {
                             Record record;
                             record.ranks = scene.ranks;
                             record.finding = describe(kind, scene, at);
@@ -81,7 +81,7 @@ Source enter_alone(RankState& state, const Scene& scene, EventPair at,
   where.follows = !in_reference && order_event.has_value();
   return state.book.enter(
       signature(FindingKind::sequence, scene, event, distinction), where, distinction.once_per_step,
-      [&] {
+      distinction.harmless, [&] {
         Record record;
         record.ranks = scene.ranks;
         record.finding = describe(FindingKind::sequence, scene, at);

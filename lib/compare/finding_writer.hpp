@@ -18,6 +18,8 @@ struct Distinction {
   bool once_per_step = true;
   /// True where the module it stands in makes no difference either.
   bool any_place = false;
+  /// Does not diverge by itself, only once its effect is read.
+  bool harmless = false;
 };
 
 /// Enters a finding at `at`. `outer` is the lined-up item it belongs to, which gives its place in

@@ -41,7 +41,7 @@ namespace {
 
 LaneComparison::LaneComparison(RankState& state, const Both<std::optional<Lane>>& lanes, Join join)
     : state_(state),
-      walk_(state.runs, state.ranks, lanes, state.only_layers),
+      walk_(state.runs, state.ranks, lanes, state.only_layers, state.windows),
       judge_(state),
       boundaries_(state),
       layers_(state),
@@ -49,12 +49,12 @@ LaneComparison::LaneComparison(RankState& state, const Both<std::optional<Lane>>
 
 void LaneComparison::begin_step(std::int64_t step, std::int64_t candidate_step, ForwardId forward) {
   loss_noted_ = false;
-  const std::uint64_t given_up = walk_.given_up();
   walk_.begin(step, candidate_step, std::move(forward));
-  state_.totals.given_up += walk_.given_up() - given_up;
 }
 
 void LaneComparison::end_step() {
+  state_.totals.given_up += walk_.take_given_up();
+  state_.totals.operations += walk_.take_operations();
   boundaries_.end_step();
   watch_.end_step();
   passed_.clear();
@@ -78,9 +78,7 @@ bool LaneComparison::advance(const Ensure& ensure) {
     compare_partners(scene, at, scene.windows.reference->items()[entry.reference].op);
   else
     leave_alone(scene);
-  const std::uint64_t given_up = walk_.given_up();
   walk_.next();
-  state_.totals.given_up += walk_.given_up() - given_up;
   busy_ = false;
   return true;
 }
@@ -342,7 +340,10 @@ void LaneComparison::enter_stretch(const Scene& scene) {
   const std::optional<Source> inherited = differs_already(scene);
   alone_source_ = enter_alone(
       state_, scene, ops.first, in_reference ? std::optional(event.position) : last_position_,
-      {.key = key.value(), .once_per_step = !in_optimizer, .any_place = in_optimizer},
+      {.key = key.value(),
+       .once_per_step = !in_optimizer,
+       .any_place = in_optimizer,
+       .harmless = true},
       [&](Record& record) {
         record.finding.diverges = false;
         record.listed = !state_.only_layers;  // how much is seen of modules is no difference

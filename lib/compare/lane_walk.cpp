@@ -4,20 +4,11 @@
 #include <utility>
 
 namespace ulpscope::comparison {
-namespace {
-
-/// Events of a lane held at a time. Steps of training programs are far below it.
-constexpr std::size_t kWindowEvents = std::size_t{1} << 16;
-/// A window in which nothing can be lined up grows to this before it is given up.
-constexpr std::size_t kLargestWindow = 4 * kWindowEvents;
-/// Partners this close to the end of a piece may change when the next piece is known.
-constexpr std::size_t kUnsettledEntries = 256;
-
-}  // namespace
 
 LaneWalk::LaneWalk(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
-                   const Both<std::optional<Lane>>& lanes, bool only_layers)
-    : runs_(runs), ranks_(ranks), lanes_(lanes) {
+                   const Both<std::optional<Lane>>& lanes, bool only_layers,
+                   const WindowLimits& limits)
+    : runs_(runs), ranks_(ranks), lanes_(lanes), limits_(limits) {
   for (const Side side : kSides)
     if (const auto& lane = on(lanes_, side))
       on(readers_, side).emplace(*on(runs_, side), on(ranks_, side), lane->id, only_layers);
@@ -39,7 +30,8 @@ void LaneWalk::begin(std::int64_t step, std::int64_t candidate_step, ForwardId f
   step_ = {step, candidate_step};
   forward_ = std::move(forward);
   waiting_ = {};
-  window_events_ = kWindowEvents;
+  window_events_ = limits_.events;
+  looked_ahead_ = false;
   load();
 }
 
@@ -85,6 +77,17 @@ void LaneWalk::read_windows() {
   WindowAlignment alignment = align(*windows_.reference, *windows_.candidate, ids, forward_);
   entries_ = std::move(alignment.entries);
   operations_ += alignment.operations;
+  number_partners();
+  cursor_ = 0;
+  committed_ = entries_.size();
+  more_ = !last.reference || !last.candidate;
+  if (more_)
+    cut();
+  else
+    given_up_ += alignment.given_up;
+}
+
+void LaneWalk::number_partners() {
   for (const Side side : kSides)
     on(partner_numbers_, side).assign(on(windows_, side)->items().size(), 0);
   for (const Entry& entry : entries_) {
@@ -92,36 +95,59 @@ void LaneWalk::read_windows() {
     partner_numbers_.reference[entry.reference] = std::uint64_t{entry.reference} + 1;
     partner_numbers_.candidate[entry.candidate] = std::uint64_t{entry.reference} + 1;
   }
-  cursor_ = 0;
-  committed_ = entries_.size();
-  more_ = !last.reference || !last.candidate;
-  if (more_) cut();
-  if (committed_ == entries_.size()) given_up_ += alignment.given_up;
+}
+
+/// A side has nothing left in this step.
+bool LaneWalk::is_over(Side side) const {
+  const Window& window = *on(windows_, side);
+  return window.last() && window.items().empty();
 }
 
 /// Decides how far this piece of a long step is settled and keeps the rest for the next piece.
 void LaneWalk::cut() {
-  const auto last_aligned_before = [&](std::size_t end) {
-    while (end > 0 && !entries_[end - 1].aligned()) --end;
-    return end;
-  };
-  committed_ = last_aligned_before(entries_.size() - std::min(entries_.size(), kUnsettledEntries));
-  if (committed_ == 0) committed_ = last_aligned_before(entries_.size());
-
-  Both<std::uint32_t> settled;
-  if (committed_ > 0) {
-    settled = {entries_[committed_ - 1].reference + 1, entries_[committed_ - 1].candidate + 1};
-    if (committed_ < entries_.size() / 4) window_events_ *= 2;
-  } else if (entries_.empty() || window_events_ < kLargestWindow) {
-    window_events_ *= 2;
-  } else {
-    committed_ = entries_.size();
-    given_up_ += committed_;
-    for (const Side side : kSides)
-      on(settled, side) = static_cast<std::uint32_t>(on(windows_, side)->items().size());
+  const Both<const Window*> windows{windows_.reference.get(), windows_.candidate.get()};
+  committed_ = settled_entries(entries_, windows);
+  const bool little = committed_ < entries_.size() / 4;
+  const bool one_is_over = is_over(Side::reference) != is_over(Side::candidate);
+  if (one_is_over || (little && !entries_.empty() && window_events_ >= limits_.most_events)) {
+    give_up();
+    return;
   }
+  if (little || entries_.empty()) window_events_ *= 2;
+  Both<std::uint32_t> settled;
+  if (committed_ > 0)
+    settled = {entries_[committed_ - 1].reference + 1, entries_[committed_ - 1].candidate + 1};
   for (const Side side : kSides)
     on(waiting_, side) = on(windows_, side)->from_item(on(settled, side));
+}
+
+/// What is not settled goes without partners: of the run that has more here than the other one, or
+/// where that cannot be told, of both.
+void LaneWalk::give_up() {
+  const Both<const Window*> windows{windows_.reference.get(), windows_.candidate.get()};
+  std::optional<Side> longer;
+  if (windows.reference->last() != windows.candidate->last())
+    longer = windows.reference->last() ? Side::candidate : Side::reference;
+  else if (!looked_ahead_)
+    longer = side_that_comes_back(windows, readers_, step_, limits_.events);
+  looked_ahead_ = looked_ahead_ || !longer;
+
+  Both<std::uint32_t> first;
+  if (committed_ > 0)
+    first = {entries_[committed_ - 1].reference + 1, entries_[committed_ - 1].candidate + 1};
+  entries_.resize(committed_);
+  for (const Side side : kSides) {
+    std::uint32_t item = on(first, side);
+    const auto count = static_cast<std::uint32_t>(on(windows_, side)->items().size());
+    if (!longer || longer == side)
+      for (; item < count; ++item)
+        entries_.push_back(side == Side::reference ? Entry{item, kNoIndex, false}
+                                                   : Entry{kNoIndex, item, false});
+    on(waiting_, side) = on(windows_, side)->from_item(item);
+  }
+  if (!longer) given_up_ += entries_.size() - committed_;
+  committed_ = entries_.size();
+  number_partners();
 }
 
 void LaneWalk::next() {

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "compare/describe.hpp"
 #include "compare/lane_reader.hpp"
 #include "compare/window_alignment.hpp"
+#include "compare/window_cut.hpp"
 
 namespace ulpscope::comparison {
 
@@ -17,7 +19,8 @@ namespace ulpscope::comparison {
 class LaneWalk {
  public:
   LaneWalk(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
-           const Both<std::optional<Lane>>& lanes, bool only_layers);
+           const Both<std::optional<Lane>>& lanes, bool only_layers,
+           const WindowLimits& limits = {});
 
   /// The step of each side's next unread events.
   [[nodiscard]] Both<std::optional<std::int64_t>> next_steps() const;
@@ -51,17 +54,23 @@ class LaneWalk {
   [[nodiscard]] std::uint64_t partner_number(Side side, std::uint64_t position) const;
 
   [[nodiscard]] const std::optional<Lane>& lane(Side side) const { return on(lanes_, side); }
-  [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_; }
-  [[nodiscard]] std::uint64_t operations() const noexcept { return operations_; }
+  /// Items in stretches too different to be searched, and steps that lining up took, since the last
+  /// call.
+  [[nodiscard]] std::uint64_t take_given_up() noexcept { return std::exchange(given_up_, 0); }
+  [[nodiscard]] std::uint64_t take_operations() noexcept { return std::exchange(operations_, 0); }
 
  private:
   void load();
   void read_windows();
   void cut();
+  [[nodiscard]] bool is_over(Side side) const;
+  void give_up();
+  void number_partners();
 
   Both<const Run*> runs_;
   Both<std::uint32_t> ranks_;
   Both<std::optional<Lane>> lanes_;
+  WindowLimits limits_;
   Both<std::optional<LaneReader>> readers_;
 
   Both<std::int64_t> step_;
@@ -77,6 +86,7 @@ class LaneWalk {
   std::uint64_t given_up_ = 0;
   std::uint64_t operations_ = 0;
   bool more_ = false;
+  bool looked_ahead_ = false;  ///< for nothing, in this step
 };
 
 }  // namespace ulpscope::comparison

@@ -125,7 +125,7 @@ Source LayerJudge::blame_backward(const std::vector<EventPair>& readers, const S
 
 /// A call's backward leaves several gradients: one finding tells of all of them.
 void LayerJudge::add_to_finding(const Source& source, const SlotPair& slot) {
-  if (source.finding == kNoFinding) return;
+  if (!is_kept(source.finding)) return;
   Record& record = state_.book.records()[source.finding];
   if (record.finding.event.reference == source.reference_event) add_tensors(record, {slot});
 }

@@ -51,11 +51,11 @@ void LayerJudge::judge_parameters() {
   }
   if (!initial.empty()) {
     // Listed once it has an effect or is left at the end: a program may still fill its parameters.
-    const Source source =
-        enter_finding(state_, FindingKind::parameter, scene_, at_, at_, {}, [&](Record& record) {
-          add_tensors(record, initial);
-          record.listed = false;
-        });
+    const Source source = enter_finding(state_, FindingKind::parameter, scene_, at_, at_,
+                                        {.harmless = true}, [&](Record& record) {
+                                          add_tensors(record, initial);
+                                          record.listed = false;
+                                        });
     enter_parameters(initial, source);
   }
   blame_modules(buffers);

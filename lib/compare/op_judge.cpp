@@ -615,19 +615,19 @@ void OpJudge::judge_inside() {
   Origin origin{at_, true};
   if (first.reference != kNoIndex && first.reference != at_.reference)
     origin = find_origin(reference, candidate, first);
-  source_ =
-      enter_finding(state_, FindingKind::origin, scene_, origin.at, at_,
-                    {KeyHash().add("inside").value()}, [&](Record& record) {
-                      record.listed = false;
-                      record.finding.diverges = false;
-                      record.evidence.inside_differs = origin.inside_differs;
-                      compare_slots(reference.event(origin.at.reference),
-                                    candidate.event(origin.at.candidate), inner_slots_);
-                      add_tensors(record, inner_slots_);
-                      record.finding.notes.push_back(fmt::format(
-                          "the results of {} itself are equal; what it kept aside is read later",
-                          event(Side::reference).op));
-                    });
+  source_ = enter_finding(
+      state_, FindingKind::origin, scene_, origin.at, at_,
+      {.key = KeyHash().add("inside").value(), .harmless = true}, [&](Record& record) {
+        record.listed = false;
+        record.finding.diverges = false;
+        record.evidence.inside_differs = origin.inside_differs;
+        compare_slots(reference.event(origin.at.reference), candidate.event(origin.at.candidate),
+                      inner_slots_);
+        add_tensors(record, inner_slots_);
+        record.finding.notes.push_back(
+            fmt::format("the results of {} itself are equal; what it kept aside is read later",
+                        event(Side::reference).op));
+      });
 }
 
 void OpJudge::spread_slot(const Slot* reference, const Slot* candidate, Match match) {
@@ -704,7 +704,7 @@ void OpJudge::note_placement() {
   if (device) state_.device_noted = true;
   if (layout) state_.layout_noted.emplace_back(a.op);
   enter_finding(state_, FindingKind::metadata, scene_, at_, at_,
-                {KeyHash().add("placement").value()}, [&](Record& record) {
+                {.key = KeyHash().add("placement").value(), .harmless = true}, [&](Record& record) {
                   record.finding.diverges = false;
                   record.finding.arguments = arguments_.placement;
                   add_tensors(record, slots_);

@@ -13,8 +13,10 @@ namespace ulpscope::comparison {
 
 RankComparison::RankComparison(const Run& reference, const Run& candidate,
                                const Both<std::uint32_t>& ranks, const CompareOptions& options,
-                               FindingBook& book, Totals& totals, ValueJudge& judge)
+                               FindingBook& book, Totals& totals, ValueJudge& judge,
+                               const WindowLimits& windows)
     : state_(reference, candidate, ranks, options, book, totals, judge) {
+  state_.windows = windows;
   choose_view();
   pair_lanes();
 }

@@ -18,7 +18,7 @@ class RankComparison {
  public:
   RankComparison(const Run& reference, const Run& candidate, const Both<std::uint32_t>& ranks,
                  const CompareOptions& options, FindingBook& book, Totals& totals,
-                 ValueJudge& judge);
+                 ValueJudge& judge, const WindowLimits& windows = {});
 
   void run();
 

@@ -14,6 +14,7 @@
 #include "compare/side.hpp"
 #include "compare/taint.hpp"
 #include "compare/value_judge.hpp"
+#include "compare/window_cut.hpp"
 #include "ulpscope/compare.hpp"
 
 namespace ulpscope::comparison {
@@ -102,6 +103,7 @@ struct RankState {
   std::optional<Source> drawn_order;  ///< why the program draws other integers: an order of samples
   History history;
   Accumulations accumulations;
+  WindowLimits windows;
   bool only_layers = false;  ///< one of the runs has no ops: both are compared by layers
   LayerFlow layers;
   std::vector<std::string> layout_noted;  ///< ops whose other layout is already a finding

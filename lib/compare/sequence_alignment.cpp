@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "compare/hash.hpp"
 
@@ -289,7 +291,25 @@ class Aligner {
           return Middle{n - x, m - y, n - x_start, m - y_start, 2 * d};
       }
     }
-    return std::nullopt;
+    return furthest_split(s, forward, limit);
+  }
+
+  /// The point that a search which was given up has come to on the best of its diagonals, where it
+  /// met many more partners than differences on the way there.
+  [[nodiscard]] static std::optional<Middle> furthest_split(
+      const Stretch& s, const std::vector<std::int64_t>& forward, std::int64_t edits) {
+    constexpr std::int64_t kPartnersPerEdit = 8;
+    const auto offset = static_cast<std::int64_t>(forward.size() / 2);
+    Middle best;
+    for (std::int64_t k = -edits; k <= edits; k += 2) {
+      const std::int64_t x = forward[static_cast<std::size_t>(k + offset)];
+      const std::int64_t y = x - k;
+      const bool inside = y >= 0 && x <= s.a_size() && y <= s.b_size();
+      if (inside && x + y > best.a + best.b) best = {x, y, x, y, edits};
+    }
+    const std::int64_t partners = (best.a + best.b - edits) / 2;
+    if (partners < kPartnersPerEdit * edits) return std::nullopt;
+    return best;
   }
 
   const Elements& a_;
@@ -300,12 +320,42 @@ class Aligner {
   SequenceAlignment result_;
 };
 
+/// What of a sequence can have a partner at all: elements whose structure the other sequence has.
+class Shared {
+ public:
+  Shared(const Elements& of, const Elements& other) {
+    std::unordered_set<std::uint64_t> known;
+    for (const SequenceElement& element : other) known.insert(element.structure);
+    for (std::uint32_t i = 0; i < of.size(); ++i) {
+      if (!known.contains(of[i].structure)) continue;
+      elements_.push_back(of[i]);
+      index_.push_back(i);
+    }
+  }
+  [[nodiscard]] const Elements& elements() const noexcept { return elements_; }
+  [[nodiscard]] std::uint32_t index(std::uint32_t element) const { return index_[element]; }
+
+ private:
+  Elements elements_;
+  std::vector<std::uint32_t> index_;
+};
+
 }  // namespace
 
 SequenceAlignment align(const std::vector<SequenceElement>& reference,
                         const std::vector<SequenceElement>& candidate,
                         const AlignmentLimits& limits) {
-  return Aligner(reference, candidate, limits).run();
+  const bool small = reference.empty() || candidate.size() <= limits.exact_cells / reference.size();
+  if (small) return Aligner(reference, candidate, limits).run();
+  const Shared left(reference, candidate);
+  const Shared right(candidate, reference);
+  SequenceAlignment alignment = Aligner(left.elements(), right.elements(), limits).run();
+  alignment.operations += reference.size() + candidate.size();
+  for (auto& [i, j] : alignment.pairs) {
+    i = left.index(i);
+    j = right.index(j);
+  }
+  return alignment;
 }
 
 }  // namespace ulpscope::comparison

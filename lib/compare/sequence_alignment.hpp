@@ -30,8 +30,9 @@ struct AlignmentLimits {
 };
 
 /// Lines up two sequences: equal values first, unique elements next, then the shortest edit script.
-/// Near-linear where few elements differ; a stretch with more than `limits.differences` edits and
-/// no unique element is left without partners.
+/// Near-linear where few elements differ. A stretch with more than `limits.differences` edits and
+/// no unique element is taken in pieces as long as most of it agrees, and else left without
+/// partners.
 [[nodiscard]] SequenceAlignment align(const std::vector<SequenceElement>& reference,
                                       const std::vector<SequenceElement>& candidate,
                                       const AlignmentLimits& limits = {});

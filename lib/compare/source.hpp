@@ -7,6 +7,12 @@
 namespace ulpscope::comparison {
 
 inline constexpr std::uint32_t kNoFinding = ~std::uint32_t{0};
+/// A finding beyond those that are kept: all that is known of it is whether it has an effect.
+inline constexpr std::uint32_t kLeftOutFinding = kNoFinding - 1;
+
+[[nodiscard]] constexpr bool is_kept(std::uint32_t finding) noexcept {
+  return finding < kLeftOutFinding;
+}
 
 /// Where a difference comes from: a finding, and at which of its occurrences. A finding that
 /// returns step after step is kept once; its occurrences differ in step and event.

@@ -254,12 +254,13 @@ void WorkerPool::stand_alone(const Job& job, const Op& op, const Source* explain
   ++on(state_.totals.ops, job.side);
   if (!leaves_value(op.outer())) return;
   const auto enter = [&] {
-    return enter_alone(state_, here, at, op.outer().position, {}, [&](Record& record) {
-      record.finding.diverges = false;
-      on(record.evidence.alone, job.side).emplace_back(op.outer().op);
-      record.finding.notes.push_back(
-          fmt::format("only in the {}: {}", name(job.side), op.outer().op));
-    });
+    return enter_alone(state_, here, at, op.outer().position, {.harmless = true},
+                       [&](Record& record) {
+                         record.finding.diverges = false;
+                         on(record.evidence.alone, job.side).emplace_back(op.outer().op);
+                         record.finding.notes.push_back(
+                             fmt::format("only in the {}: {}", name(job.side), op.outer().op));
+                       });
   };
   const Source source = explained ? *explained : enter();
   state_.rng.drew_alone(job.side, *op.window, op.event, here.step);

@@ -78,16 +78,38 @@ TEST_SUITE("alignment") {
   }
 
   TEST_CASE("a stretch with too many differences is given up, not guessed") {
+    std::mt19937 random(5);
+    const std::string a = random_text(random, 800, 5);
+    const std::string b = random_text(random, 800, 5);
+    const SequenceAlignment alignment =
+        align(elements(a), elements(b), {.exact_cells = 16, .differences = 32});
+    CHECK(alignment.pairs.size() < 20);
+    CHECK(alignment.given_up == a.size() + b.size() - 2 * alignment.pairs.size());
+  }
+
+  TEST_CASE("a long stretch that mostly agrees is lined up in pieces") {
+    std::mt19937 random(4);
     std::string a;
     std::string b;
-    for (int k = 0; k < 200; ++k) {
-      a += "aabb";
-      b += "ccdd";
+    for (int k = 0; k < 4000; ++k) {
+      a += static_cast<char>('a' + random() % 5);
+      b += a.back();
+      if (k % 40 == 0) b += static_cast<char>('a' + random() % 5);
     }
     const SequenceAlignment alignment =
         align(elements(a), elements(b), {.exact_cells = 16, .differences = 32});
-    CHECK(alignment.pairs.empty());
-    CHECK(alignment.given_up == a.size() + b.size());
+    check_valid(alignment, a, b);
+    CHECK(alignment.pairs.size() > a.size() - 20);
+    CHECK(alignment.given_up == 0);
+  }
+
+  TEST_CASE("elements that the other sequence lacks cost no search") {
+    std::string a = "xyxyzxxz";
+    std::string b = a.substr(0, 4) + std::string(5000, 'q') + a.substr(4);
+    const SequenceAlignment alignment =
+        align(elements(a), elements(b), {.exact_cells = 256, .differences = 32});
+    CHECK(alignment.pairs.size() == a.size());
+    CHECK(alignment.given_up == 0);
   }
 
   TEST_CASE("among equal elements the values decide") {

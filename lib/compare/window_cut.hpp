@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "compare/lane_reader.hpp"
+#include "compare/side.hpp"
+#include "compare/window_alignment.hpp"
+
+namespace ulpscope::comparison {
+
+/// How much of a step is held and lined up at a time.
+struct WindowLimits {
+  /// Events of a lane. Steps of training programs are far below it.
+  std::size_t events = std::size_t{1} << 16;
+  /// A window in which nothing can be lined up grows to this before it is given up.
+  std::size_t most_events = std::size_t{1} << 18;
+};
+
+/// How many of the entries, in a piece of a step that goes on, will stay as they are whatever comes
+/// next: up to the last partners that read and leave equal values, or that stand in a row of
+/// partners, some way before the end.
+[[nodiscard]] std::size_t settled_entries(const std::vector<Entry>& entries,
+                                          const Both<const Window*>& windows);
+
+/// Of two windows that do not fit together, the side that goes on to something that the other one
+/// has: what it shows here stands alone. Looks ahead with copies of the readers, piece by piece to
+/// the end of the step. Empty where neither does.
+[[nodiscard]] std::optional<Side> side_that_comes_back(const Both<const Window*>& windows,
+                                                       Both<std::optional<LaneReader>> readers,
+                                                       const Both<std::int64_t>& step,
+                                                       std::size_t events);
+
+}  // namespace ulpscope::comparison
