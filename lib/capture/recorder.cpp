@@ -133,6 +133,8 @@ bool start_recording(const char* socket_path, std::string_view capture_version, 
 
 std::string_view refusal() noexcept { return process().client.refusal(); }
 
+Follow follows() noexcept { return process().follow; }
+
 void finish_recording() noexcept {
   Thread::leave_current();
   detail::recording_switch.store(false, std::memory_order_relaxed);

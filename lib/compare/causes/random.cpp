@@ -79,7 +79,7 @@ std::optional<Cause> rng_device(const Case& of) {
   std::vector<std::string> reasons;
   for (const EnvironmentDifference& difference : of.report().environment) {
     const Setting setting = setting_of(difference.key);
-    if (difference.can_change_bits && (setting == Setting::isa || setting == Setting::library ||
+    if (of.counts(difference) && (setting == Setting::isa || setting == Setting::library ||
                                        glob_match("device.*", difference.key)))
       reasons.push_back(words(difference));
   }
