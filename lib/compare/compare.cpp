@@ -12,6 +12,7 @@
 
 #include "compare/causes/rules.hpp"
 #include "compare/differences.hpp"
+#include "compare/each_run.hpp"
 #include "compare/environment.hpp"
 #include "compare/finding_book.hpp"
 #include "compare/rank_comparison.hpp"
@@ -184,6 +185,7 @@ class Comparison {
           report.verdict == Verdict::identical &&
           (finding.kind == FindingKind::sequence || finding.kind == FindingKind::arguments);
       if (!finding.diverges && !rewrite) continue;
+      if (k == 0) add_what_each_run_shows(book_.records()[k], runs_, options_.step_offset);
       for (Cause& cause : causes::diagnose(Case(book_.records()[k], k, report, totals_.evidence)))
         report.causes.push_back(std::move(cause));
       if (rewrite) break;

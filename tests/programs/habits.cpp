@@ -146,9 +146,11 @@ class Batches {
   }
 
   Tensor next(std::int64_t step) {
-    const std::int64_t place = step % settings_.batches;
+    const std::int64_t length =
+        settings_.habit == "half-epochs" ? settings_.batches / 2 : settings_.batches;
+    const std::int64_t place = step % length;
     if (settings_.habit == "twin-workers") return made_by_worker(step % 2);
-    if (place == 0) begin_epoch(step / settings_.batches);
+    if (place == 0) begin_epoch(step / length);
     return samples_.index_select(0, order_.narrow(0, place * settings_.batch, settings_.batch));
   }
 
@@ -246,7 +248,7 @@ int main(int argc, char** argv) {
   app.add_option("--habit", settings.habit, "What is special about this training")
       ->check(CLI::IsMember({"none", "dropout", "unseeded", "seeded-by-chance", "same-epochs",
                              "twin-workers", "threads-draw", "recompute", "recompute-restored",
-                             "unordered-op", "flush-in-thread", "keep-in-thread"}));
+                             "unordered-op", "half-epochs", "flush-in-thread", "keep-in-thread"}));
   app.add_option("--set", settings.set, "KEY=VALUE, or STEP:KEY=VALUE to set it before that step")
       ->always_capture_default(false);
   app.add_option("--batches", settings.batches, "Batches in an epoch");

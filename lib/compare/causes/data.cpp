@@ -177,10 +177,24 @@ std::optional<Cause> worker(const Case& of) {
 }
 
 std::optional<Cause> epoch(const Case& of) {
-  if (!of.evidence().missing_steps) return std::nullopt;
-  Cause cause = of.cause("epoch", Confidence::certain);
-  cause.evidence = {fmt::format("the runs have {} and {} steps; all that both have is equal",
-                                of.report().reference.steps, of.report().candidate.steps)};
+  const Evidence& evidence = of.evidence();
+  const bool both_known =
+      !evidence.epochs.reference.empty() && !evidence.epochs.candidate.empty();
+  const bool one_begins =
+      both_known && evidence.begins_epoch.reference != evidence.begins_epoch.candidate;
+  if (!evidence.missing_steps && !one_begins) return std::nullopt;
+  Cause cause =
+      of.cause("epoch", evidence.missing_steps ? Confidence::certain : Confidence::likely);
+  if (evidence.missing_steps)
+    cause.evidence = {fmt::format("the runs have {} and {} steps; all that both have is equal",
+                                  of.report().reference.steps, of.report().candidate.steps)};
+  else
+    cause.evidence = {
+        fmt::format("only in the {} an epoch begins here",
+                    name(evidence.begins_epoch.reference ? Side::reference : Side::candidate))};
+  for (const Side side : kSides)
+    if (!on(evidence.epochs, side).empty())
+      cause.evidence.push_back(fmt::format("the {}: {}", name(side), on(evidence.epochs, side)));
   return cause;
 }
 

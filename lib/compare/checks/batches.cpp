@@ -7,13 +7,12 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Tensors that are no part of a batch, or whose content was not recorded.
-constexpr std::uint32_t kNoData = slot_flag::undefined | slot_flag::no_digest |
-                                  slot_flag::uninitialised | slot_flag::parameter |
-                                  slot_flag::buffer | slot_flag::gradient |
-                                  slot_flag::requires_grad | slot_flag::wrapped_number |
-                                  slot_flag::handle | slot_flag::opaque | slot_flag::overwritten |
-                                  slot_flag::metadata_only | slot_flag::scratch;
+/// Tensors that are no part of a batch, or whose content was not recorded. Memory that no recorded
+/// op wrote may be one: programs fill it through a pointer.
+constexpr std::uint32_t kNoData =
+    slot_flag::undefined | slot_flag::no_digest | slot_flag::parameter | slot_flag::buffer |
+    slot_flag::gradient | slot_flag::requires_grad | slot_flag::wrapped_number | slot_flag::handle |
+    slot_flag::opaque | slot_flag::overwritten | slot_flag::metadata_only | slot_flag::scratch;
 
 [[nodiscard]] bool is_training(const Event& event) {
   return event.phase == Phase::backward || event.kind == EventKind::optimizer;

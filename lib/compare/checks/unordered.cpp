@@ -14,7 +14,7 @@ void UnorderedCollector::see(const Lane& /*lane*/, const Block& block) {
     if (why.empty()) continue;
     Calls& calls = ops_[std::string(event.op)];
     if (calls.count++ == 0) {
-      calls.first = event_words(event, block.step);
+      calls.first = fmt::format("event {} ({})", event.position, step_words(block.step));
       calls.why = why;
     }
   }
@@ -26,9 +26,8 @@ Check UnorderedCollector::check() const {
   check.result = Check::Result::look;
   check.text = "ops that may give other results from equal inputs outside of deterministic mode";
   for (const auto& [op, calls] : ops_)
-    check.details.push_back(fmt::format("{}: {}; first {}", op, counted(calls.count, "call"),
-                                        calls.first) +
-                            fmt::format(" ({})", calls.why));
+    check.details.push_back(fmt::format("{}: {}, the first at {}: {}", op,
+                                        counted(calls.count, "call"), calls.first, calls.why));
   return check;
 }
 
