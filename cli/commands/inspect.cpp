@@ -319,9 +319,11 @@ const Command kInspectCommand{
     "Show what a dump holds: its steps, events, layers, tensors and settings.",
     "DUMP [PATH] [OPTIONS]",
     "Without a path: what was recorded, and its lanes. The paths steps, settings and layers list "
-    "those; checks looks in this run alone for what makes runs differ: generators without a seed or "
+    "those; checks looks in this run alone for what makes runs differ: generators without a seed "
+    "or "
     "shared by threads, epochs and batches that come again, ops without a fixed order, forwards "
-    "recomputed with other results, ranks with other batch sizes; a step lists its events, an event of a step shows all that is known of it, a module "
+    "recomputed with other results, ranks with other batch sizes; a step lists its events, an "
+    "event of a step shows all that is known of it, a module "
     "its "
     "parameters and calls, a value its dtype, shape, statistics and first elements. Values are "
     "those "

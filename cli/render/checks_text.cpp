@@ -40,9 +40,9 @@ void print(std::string head, std::string_view text, std::size_t indent, Page& pa
 }
 
 void print_check(const Check& check, Page& page) {
-  const std::string head = page.paint(Ink::bold, padded(check.name, kNameWidth)) +
-                           page.paint(ink_of(check.result),
-                                      padded(comparison::name(check.result), kResultWidth));
+  const std::string head =
+      page.paint(Ink::bold, padded(check.name, kNameWidth)) +
+      page.paint(ink_of(check.result), padded(comparison::name(check.result), kResultWidth));
   print(head, escaped(check.text), kIndent, page);
   for (const std::string& detail : check.details)
     print(std::string(kIndent + 2, ' '), escaped(detail), kIndent + 4, page);

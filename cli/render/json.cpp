@@ -222,8 +222,7 @@ Json environment_json(const EnvironmentDifference& difference) {
           {"reference", optional(difference.reference, text)},
           {"candidate", optional(difference.candidate, text)},
           {"can_change_bits", difference.can_change_bits},
-          {"steps",
-           difference.steps.empty() ? Json(nullptr) : list(difference.steps, range)}};
+          {"steps", difference.steps.empty() ? Json(nullptr) : list(difference.steps, range)}};
 }
 
 Json cause_json(const Cause& cause) {

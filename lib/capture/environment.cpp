@@ -117,9 +117,7 @@ Sent& sent() {
 }
 
 bool speaks_for_process(Sent& before, const Thread& thread, bool trains) {
-  const Weight weight = trains                 ? Weight::trains
-                        : getpid() == gettid() ? Weight::main
-                                               : Weight::any;
+  const Weight weight = trains ? Weight::trains : getpid() == gettid() ? Weight::main : Weight::any;
   if (thread.lane() != before.speaker && weight > before.weight) {
     before.speaker = thread.lane();
     before.weight = weight;
@@ -164,5 +162,8 @@ void sample_environment(Thread& thread, bool trains) {
     thread.send_environment(key, value);
   }
 }
+
+void lock_environment() { sent().mutex.lock(); }
+void unlock_environment() { sent().mutex.unlock(); }
 
 }  // namespace ulpscope::capture

@@ -10,4 +10,7 @@ namespace ulpscope::capture {
 /// are told to look at is left to it, so that a change has one place in its course.
 void sample_environment(Thread& thread, bool trains = false);
 
+void lock_environment();  ///< for fork()
+void unlock_environment();
+
 }  // namespace ulpscope::capture

@@ -321,8 +321,9 @@ struct alert_not_deterministic {
 
 struct set_inter_op_threads {
   template <class>
-  static constexpr bool kFits =
-      requires { static_cast<void (*)(int)>(&at::set_num_interop_threads); };
+  static constexpr bool kFits = requires {
+    static_cast<void (*)(int)>(&at::set_num_interop_threads);
+  };
   template <std::size_t kIndex>
   static void call(int threads) {
     next<kIndex, void(int)>()(threads);

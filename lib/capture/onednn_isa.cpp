@@ -77,8 +77,7 @@ std::size_t widest_allowed(std::string_view limit) {
     if (name == alias.name) name = alias.meant;
   const auto found =
       std::find_if(kSets.begin(), kSets.end(), [&](const Isa& isa) { return isa.name == name; });
-  return found == kSets.end() ? kSets.size() - 1
-                              : static_cast<std::size_t>(found - kSets.begin());
+  return found == kSets.end() ? kSets.size() - 1 : static_cast<std::size_t>(found - kSets.begin());
 }
 
 }  // namespace

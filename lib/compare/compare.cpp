@@ -87,10 +87,9 @@ class Comparison {
   void compare_ranks(Report& report) {
     std::map<std::string, EnvironmentDifference> environment;
     for (const auto& ranks : rank_pairs()) {
-      for (auto& difference :
-           environment_differences(runs_.reference->environment(ranks.reference),
-                                   runs_.candidate->environment(ranks.candidate),
-                                   options_.step_offset))
+      for (auto& difference : environment_differences(runs_.reference->environment(ranks.reference),
+                                                      runs_.candidate->environment(ranks.candidate),
+                                                      options_.step_offset))
         environment.try_emplace(difference.key, difference);
       RankComparison comparison(*runs_.reference, *runs_.candidate, ranks, options_, book_, totals_,
                                 judge_);

@@ -17,14 +17,12 @@ namespace {
 }
 
 [[nodiscard]] bool may_be_recomputed(const Finding& finding) {
-  return finding.step &&
-         (finding.phase == Phase::backward || finding.kind == FindingKind::rng) &&
+  return finding.step && (finding.phase == Phase::backward || finding.kind == FindingKind::rng) &&
          (finding.kind == FindingKind::rng || finding.kind == FindingKind::sequence ||
           finding.kind == FindingKind::origin);
 }
 
-void add_epochs(Record& record, Side side, const Run& run, std::uint32_t rank,
-                std::int64_t step) {
+void add_epochs(Record& record, Side side, const Run& run, std::uint32_t rank, std::int64_t step) {
   BatchCollector collector;
   OrderCollector orders;
   for (const Lane& lane : run.lanes(rank))

@@ -6,8 +6,8 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <tuple>
+#include <utility>
 
 #include "compare/words.hpp"
 
@@ -15,7 +15,7 @@ namespace ulpscope::comparison {
 namespace {
 
 /// Keys that can change results; '*' stands for any run of characters.
-constexpr std::array<std::string_view, 21> kChangesBits{"torch.*",         "program.build_id",
+constexpr std::array<std::string_view, 22> kChangesBits{"torch.*",         "program.build_id",
                                                         "library.*",       "cpu.model",
                                                         "cpu.capability",  "cpu.onednn_isa",
                                                         "cpu.flags",       "threads.*",
@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 21> kChangesBits{"torch.*",         "prog
                                                         "cudnn.*",         "os.libc",
                                                         "env.*",           "env_now.*",
                                                         "blas.*",          "mkl.*",
-                                                        "onednn.*"};
+                                                        "onednn.*",        "note.rng.*"};
 
 /// Variables that choose what is printed, stored or preloaded, not what is computed.
 constexpr std::array<std::string_view, 13> kHarmlessVariables{
@@ -71,13 +71,15 @@ using Courses = std::map<std::string, Course>;
 using Values = std::vector<std::optional<std::string>>;
 
 /// The values that a setting had in a step: the one from before, and those it was set to. Of setup
-/// the last one counts: that is how the first step finds it.
-[[nodiscard]] Values values_in(const Course& course, std::int64_t step) {
+/// the last one counts: that is how the first step finds it. A note replaces the one before at
+/// once.
+[[nodiscard]] Values values_in(const Course& course, std::int64_t step, bool is_note) {
   const auto at = course.lower_bound(step);
   Values values{std::nullopt};
   if (at != course.begin()) values.front() = std::prev(at)->second.back();
   if (at == course.end() || at->first != step) return values;
   if (step == kSetup) return {at->second.back()};
+  if (is_note) values.clear();
   values.insert(values.end(), at->second.begin(), at->second.end());
   return values;
 }
@@ -100,10 +102,11 @@ using Values = std::vector<std::optional<std::string>>;
       steps.insert(entry.first);
       steps.insert(entry.first + 1);
     }
+  const bool is_note = key.starts_with("note.");
   std::optional<EnvironmentDifference> found;
   for (auto at = steps.begin(); at != steps.end(); ++at) {
-    const Both<Values> values{values_in(courses.reference, *at),
-                              values_in(courses.candidate, *at)};
+    const Both<Values> values{values_in(courses.reference, *at, is_note),
+                              values_in(courses.candidate, *at, is_note)};
     if (values.reference == values.candidate) continue;
     if (!found) {
       auto [reference, candidate] = first_apart(values.reference, values.candidate);
@@ -128,8 +131,9 @@ bool can_change_bits(std::string_view key) {
 
 bool differs_in(const EnvironmentDifference& difference, std::int64_t step) {
   return difference.steps.empty() ||
-         std::any_of(difference.steps.begin(), difference.steps.end(),
-                     [&](const auto& range) { return range.first <= step && step <= range.second; });
+         std::any_of(difference.steps.begin(), difference.steps.end(), [&](const auto& range) {
+           return range.first <= step && step <= range.second;
+         });
 }
 
 std::vector<EnvironmentDifference> environment_differences(

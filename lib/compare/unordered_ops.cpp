@@ -10,8 +10,8 @@ namespace {
 
 /// Ops that add or write in no fixed order outside of deterministic mode, from the places in ATen
 /// that ask for it (aten/src/ATen/native, LibTorch 2.6 to 2.14).
-constexpr std::array<std::string_view, 3> kOnCpuThreads{"aten::index_put*", "aten::_index_put_impl_",
-                                                        "aten::put_"};
+constexpr std::array<std::string_view, 3> kOnCpuThreads{"aten::index_put*",
+                                                        "aten::_index_put_impl_", "aten::put_"};
 constexpr std::array<std::string_view, 24> kOnGpu{"aten::index_put*",
                                                   "aten::_index_put_impl_",
                                                   "aten::put_",
@@ -56,8 +56,9 @@ std::string_view why_unordered(const Event& event) {
   if (event.flags & event_flag::deterministic) return {};
   if (event.flags & event_flag::not_deterministic) return "LibTorch says so itself";
   if (runs_on_gpu(event)) return matches(kOnGpu, event.op) ? "it adds in no fixed order" : "";
-  return event.threads > 1 && matches(kOnCpuThreads, event.op) ? "its threads write in no fixed order"
-                                                               : "";
+  return event.threads > 1 && matches(kOnCpuThreads, event.op)
+             ? "its threads write in no fixed order"
+             : "";
 }
 
 }  // namespace ulpscope::comparison

@@ -215,8 +215,8 @@ class DumpRun : public Run {
     // In the order in which they were set; every segment repeats those before it.
     for (std::size_t i = rank.environment.size(); i < tables.environment.size(); ++i) {
       const auto& row = tables.environment[i];
-      rank.environment.push_back({row.step, std::string(segment.string(row.key)),
-                                  std::string(segment.string(row.value))});
+      rank.environment.push_back(
+          {row.step, std::string(segment.string(row.key)), std::string(segment.string(row.value))});
     }
     for (std::size_t i = 0; i < tables.blocks.size(); ++i) {
       const dump::BlockRow& row = tables.blocks[i];

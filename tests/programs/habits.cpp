@@ -21,8 +21,7 @@ struct HabitSettings : programs::Basics {
 constexpr std::int64_t kFeatures = 16;
 
 void set_mkldnn_precision(at::Float32Op op, const std::string& value) {
-  at::globalContext().setFloat32Precision(at::Float32Backend::MKLDNN, op,
-                                          at::str2precision(value));
+  at::globalContext().setFloat32Precision(at::Float32Backend::MKLDNN, op, at::str2precision(value));
 }
 
 /// Makes a setting by the name that a dump has for it.

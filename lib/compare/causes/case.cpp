@@ -53,9 +53,12 @@ Setting setting_of(std::string_view key) {
   static constexpr std::array<std::string_view, 7> kLibrary{
       "library.*", "torch.*",         "cuda.*",          "cudnn.*",
       "os.libc",   "device.*.driver", "program.build_id"};
-  static constexpr std::array<std::string_view, 6> kPrecision{
-      "flag.*tf32",     "flag.*_precision", "env*.NVIDIA_TF32_OVERRIDE", "env*.TORCH_ALLOW_TF32*",
-      "env*.*_FPMATH_MODE", "flag.*reduced*"};
+  static constexpr std::array<std::string_view, 6> kPrecision{"flag.*tf32",
+                                                              "flag.*_precision",
+                                                              "env*.NVIDIA_TF32_OVERRIDE",
+                                                              "env*.TORCH_ALLOW_TF32*",
+                                                              "env*.*_FPMATH_MODE",
+                                                              "flag.*reduced*"};
   static constexpr std::array<std::string_view, 4> kBackend{
       "flag.mkldnn.enabled", "flag.cudnn.enabled", "flag.*sdp*", "env*.TORCH_BLAS_PREFER*"};
   static constexpr std::array<std::string_view, 1> kRandom{"rng.*"};
@@ -126,8 +129,7 @@ std::string words(const EnvironmentDifference& difference) {
 std::vector<const EnvironmentDifference*> Case::settings(Setting group) const {
   std::vector<const EnvironmentDifference*> found;
   for (const EnvironmentDifference& difference : report_.environment)
-    if (counts(difference) && setting_of(difference.key) == group)
-      found.push_back(&difference);
+    if (counts(difference) && setting_of(difference.key) == group) found.push_back(&difference);
   return found;
 }
 

@@ -35,8 +35,8 @@ std::optional<Cause> rng_seed(const Case& of) {
     cause.evidence.push_back(fmt::format(
         "{} looks like one that the operating system drew: nobody has seeded the generator",
         looks_drawn(rng.reference.seed) && looks_drawn(rng.candidate.seed) ? "each"
-        : looks_drawn(rng.reference.seed)                                 ? "the reference's"
-                                                                          : "the candidate's"));
+        : looks_drawn(rng.reference.seed)                                  ? "the reference's"
+                                                                           : "the candidate's"));
   cause.attempt = {"call torch::manual_seed with the same number in both programs"};
   return cause;
 }
@@ -103,7 +103,7 @@ std::optional<Cause> rng_device(const Case& of) {
   for (const EnvironmentDifference& difference : of.report().environment) {
     const Setting setting = setting_of(difference.key);
     if (of.counts(difference) && (setting == Setting::isa || setting == Setting::library ||
-                                       glob_match("device.*", difference.key)))
+                                  glob_match("device.*", difference.key)))
       reasons.push_back(words(difference));
   }
   if (reasons.empty()) return std::nullopt;

@@ -14,12 +14,12 @@ namespace ulpscope::comparison {
 /// What a training step read that no computation of a training made.
 struct Batch {
   std::int64_t step = 0;
-  std::uint64_t content = 0;  ///< equal for equal values; 0 where nothing could be read
+  std::uint64_t content = 0;            ///< equal for equal values; 0 where nothing could be read
   std::optional<std::int64_t> samples;  ///< first dimension of the first value
 };
 
-/// Collects the batches of a rank's training: what forwards in grad mode read, where a backward pass
-/// or an optimizer's step followed. What is only evaluated is none.
+/// Collects the batches of a rank's training: what forwards in grad mode read, where a backward
+/// pass or an optimizer's step followed. What is only evaluated is none.
 class BatchCollector {
  public:
   /// Blocks of a lane in their order.

@@ -63,10 +63,10 @@ Check DrawCollector::check_seeds() const {
   std::uint64_t by_chance = 0;
   for (const auto& [name, generator] : generators_) {
     if (looks_drawn(name.seed)) by_chance += generator.draws;
-    check.details.push_back(fmt::format(
-        "{}, seed {}: {}, the first by {}",
-        name.is_own ? "a generator of its own" : "the default generator", seed_words(name.seed),
-        counted(generator.draws, "draw"), generator.first));
+    check.details.push_back(
+        fmt::format("{}, seed {}: {}, the first by {}",
+                    name.is_own ? "a generator of its own" : "the default generator",
+                    seed_words(name.seed), counted(generator.draws, "draw"), generator.first));
   }
   shorten(check.details);
   if (by_chance > 0) {
@@ -94,9 +94,10 @@ Check DrawCollector::check_generators() const {
   }
   if (!twins_.empty()) {
     check.result = Check::Result::look;
-    check.text = check.details.empty()
-                     ? "threads draw from generators that were seeded alike: all get the same numbers"
-                     : check.text + ", and others draw from generators that were seeded alike";
+    check.text =
+        check.details.empty()
+            ? "threads draw from generators that were seeded alike: all get the same numbers"
+            : check.text + ", and others draw from generators that were seeded alike";
     check.details.insert(check.details.end(), twins_.begin(), twins_.end());
   }
   shorten(check.details);

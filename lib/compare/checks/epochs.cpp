@@ -27,8 +27,9 @@ constexpr std::size_t kShown = 8;
 [[nodiscard]] std::vector<Span> split(const Epochs& epochs, const std::vector<Batch>& batches) {
   std::vector<Span> parts;
   const auto at = [&](std::int64_t step) {
-    return std::lower_bound(batches.begin(), batches.end(), step,
-                            [](const Batch& batch, std::int64_t value) { return batch.step < value; });
+    return std::lower_bound(
+        batches.begin(), batches.end(), step,
+        [](const Batch& batch, std::int64_t value) { return batch.step < value; });
   };
   for (std::size_t i = 0; i < epochs.begins.size(); ++i) {
     const auto begin = at(epochs.begins[i]);
@@ -56,9 +57,8 @@ constexpr std::size_t kShown = 8;
 /// Two batches in a row at least must return.
 [[nodiscard]] std::optional<std::size_t> period_of(const std::vector<Batch>& batches) {
   for (std::size_t period = 2; period + 2 <= batches.size(); ++period) {
-    const bool returns =
-        std::equal(batches.begin() + static_cast<std::ptrdiff_t>(period), batches.end(),
-                   batches.begin(), same_content);
+    const bool returns = std::equal(batches.begin() + static_cast<std::ptrdiff_t>(period),
+                                    batches.end(), batches.begin(), same_content);
     if (returns) return period;
   }
   return std::nullopt;
@@ -117,17 +117,16 @@ Check check_epochs(const Epochs& epochs, const std::vector<Batch>& batches) {
   }
   std::vector<std::string> lengths;
   for (const Span& part : parts) lengths.push_back(std::to_string(part.size()));
-  check.text = fmt::format("{} of {} {} ({})", counted(parts.size(), "epoch"),
-                           listed(lengths, kShown),
-                           parts.size() == 1 && parts.front().size() == 1 ? "step" : "steps",
-                           how_known(epochs));
+  check.text = fmt::format(
+      "{} of {} {} ({})", counted(parts.size(), "epoch"), listed(lengths, kShown),
+      parts.size() == 1 && parts.front().size() == 1 ? "step" : "steps", how_known(epochs));
   const bool even = std::all_of(parts.begin(), parts.end(), [&](const Span& part) {
     return part.size() == parts.front().size();
   });
   if (!even) {
     check.result = Check::Result::look;
     check.text += parts.back().size() < parts.front().size() ? ": the last one is shorter"
-                                                              : ": not all have as many";
+                                                             : ": not all have as many";
   }
   return check;
 }
@@ -146,18 +145,18 @@ Check check_order(const Epochs& epochs, const std::vector<Batch>& batches) {
   const auto parts = split(epochs, batches);
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const std::size_t common = std::min(parts[i - 1].size(), parts[i].size());
-    if (common < 2 || !std::equal(parts[i].begin(), parts[i].begin() + common,
-                                  parts[i - 1].begin(), same_content))
+    if (common < 2 || !std::equal(parts[i].begin(), parts[i].begin() + common, parts[i - 1].begin(),
+                                  same_content))
       continue;
     check.result = Check::Result::look;
-    check.details.push_back(fmt::format("{} read what {} read", range_words(parts[i]),
-                                        range_words(parts[i - 1])));
+    check.details.push_back(
+        fmt::format("{} read what {} read", range_words(parts[i]), range_words(parts[i - 1])));
   }
   if (const auto period = period_of(batches); parts.size() < 2 && period) {
     check.result = Check::Result::look;
-    check.details.push_back(fmt::format(
-        "{} read what {} read", range_words(Span(batches).subspan(*period)),
-        range_words(Span(batches).first(std::min(*period, batches.size() - *period)))));
+    check.details.push_back(
+        fmt::format("{} read what {} read", range_words(Span(batches).subspan(*period)),
+                    range_words(Span(batches).first(std::min(*period, batches.size() - *period)))));
   }
   check.text = check.result == Check::Result::look
                    ? "an epoch has the same batches in the same order as the one before: nothing "
@@ -195,8 +194,8 @@ Check check_batches(const Epochs& epochs, const std::vector<Batch>& batches) {
   }
   if (twins == 0 || (batches.size() > 1 && all_alike(batches))) {
     check.details.clear();
-    check.text = twins == 0 ? "no batch comes twice in an epoch"
-                            : "every step trains on the same data";
+    check.text =
+        twins == 0 ? "no batch comes twice in an epoch" : "every step trains on the same data";
     return check;
   }
   check.result = Check::Result::look;

@@ -14,7 +14,8 @@ struct Epochs {
   enum class Source : std::uint8_t {
     unknown,
     notes,   ///< the program calls note("epoch", ...)
-    orders,  ///< an order of samples was drawn (randperm), as RandomSampler does at a loader's begin
+    orders,  ///< an order of samples was drawn (randperm), as RandomSampler does at a loader's
+             ///< begin
   };
   Source source = Source::unknown;
   std::vector<std::int64_t> begins;  ///< first step of each

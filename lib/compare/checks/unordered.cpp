@@ -21,7 +21,8 @@ void UnorderedCollector::see(const Lane& /*lane*/, const Block& block) {
 }
 
 Check UnorderedCollector::check() const {
-  Check check{"ops", Check::Result::ok, "no op is known to give other results from equal inputs", {}};
+  Check check{
+      "ops", Check::Result::ok, "no op is known to give other results from equal inputs", {}};
   if (ops_.empty()) return check;
   check.result = Check::Result::look;
   check.text = "ops that may give other results from equal inputs outside of deterministic mode";

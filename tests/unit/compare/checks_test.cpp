@@ -108,8 +108,7 @@ TEST_SUITE("epochs") {
   }
 
   TEST_CASE("another order of the same batches is another epoch") {
-    CHECK(check_of(training({"a", "b", "c", "b", "c", "a"}), "order").result ==
-          Check::Result::ok);
+    CHECK(check_of(training({"a", "b", "c", "b", "c", "a"}), "order").result == Check::Result::ok);
   }
 
   TEST_CASE("drawn orders of more samples than a batch tell where they begin") {
@@ -117,8 +116,7 @@ TEST_SUITE("epochs") {
       return [samples](RunBuilder& run) {
         for (int step = 0; step < 5; ++step) {
           run.step(step - 1).phase(step == 0 ? Phase::setup : Phase::data);
-          if (step % 2 == 0)
-            run.op("aten::randperm").draws(1).out(labelled("order", samples));
+          if (step % 2 == 0) run.op("aten::randperm").draws(1).out(labelled("order", samples));
           train_step(run, step, "batch " + std::to_string(step));
         }
       };
@@ -223,7 +221,8 @@ TEST_SUITE("generators") {
     CHECK(check_of(drawing(15496041726867381134ULL), "seeds").result == Check::Result::look);
     CHECK(check_of(drawing(67280421310721ULL), "seeds").result == Check::Result::ok);
 
-    const Report report = report_of(drawing(15496041726867381134ULL), drawing(8812344721006654311ULL));
+    const Report report =
+        report_of(drawing(15496041726867381134ULL), drawing(8812344721006654311ULL));
     REQUIRE(first_cause(report) == "rng-seed");
     CHECK(has(report.causes.front().evidence.back(), "each looks like one"));
   }

@@ -125,4 +125,27 @@ TEST_SUITE("environment") {
     CHECK(find_cause(report_of(program(1)), "threads") != nullptr);
     CHECK(find_cause(report_of(program(4)), "threads") == nullptr);
   }
+
+  TEST_CASE("what the program notes of its samples and generators is told beside other data") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      for (int step = 0; step < 3; ++step) {
+        const bool other = changed && step == 1;
+        run.step(step).environment("note.batch",
+                                   other ? "[7, 8]" : "[" + std::to_string(step) + "]");
+        run.step(step).environment("note.rng.numpy", changed ? "b" : "a");
+        run.phase(Phase::forward);
+        const Tensor x = run.data(labelled(other ? "other" : "x" + std::to_string(step)));
+        run.op("aten::exp").in(x).out(labelled(other ? "b" : "a"));
+      }
+    });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->step == 1);
+    const Cause* const cause = find_cause(report, "data-content");
+    REQUIRE(cause != nullptr);
+    CHECK(has(cause->evidence.at(1), "note.batch is [1] and [7, 8] in step 1"));
+    REQUIRE(report.environment.size() == 2);
+    CHECK(report.environment[0].key == "note.rng.numpy");
+    CHECK(report.environment[0].can_change_bits);
+    CHECK_FALSE(report.environment[1].can_change_bits);
+  }
 }

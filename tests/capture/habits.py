@@ -2,7 +2,7 @@
 """Records programs with one habit each and checks what `ulpscope inspect DUMP checks` says of them: the
 habit is seen, and nothing else is.
 
-    checks.py --bin build/release/bin CASE
+    habits.py --bin build/release/bin CASE
 """
 
 import argparse
