@@ -19,7 +19,9 @@ Settings settings_of(const Run& run, std::uint32_t rank) {
   for (const EnvironmentEntry& entry : run.environment(rank)) {
     if (entry.key.starts_with(kRecorderItself)) continue;
     const auto [place, added] = settings.emplace(entry.key, entry.value);
-    if (added && entry.step != kSetup) {
+    if (!added && entry.step == kSetup) {
+      place->second = entry.value;
+    } else if (added && entry.step != kSetup) {
       place->second = fmt::format("from step {}: {}", entry.step, entry.value);
     } else if (!added) {
       place->second += fmt::format(", from step {}: {}", entry.step, entry.value);

@@ -9,6 +9,7 @@
 #include "cli/open_run.hpp"
 #include "cli/options.hpp"
 #include "cli/output_options.hpp"
+#include "cli/render/checks_text.hpp"
 #include "cli/render/event_text.hpp"
 #include "cli/render/modules_text.hpp"
 #include "cli/render/page.hpp"
@@ -30,6 +31,7 @@ struct Path {
     steps,
     settings,
     layers,
+    checks,
     step,
     event,
     other,  ///< a module, values of the layer tree, or of an event
@@ -48,6 +50,7 @@ Path parse_path(const std::string& text) {
   if (text == "steps") return {Path::Kind::steps};
   if (text == "settings") return {Path::Kind::settings};
   if (text == "layers") return {Path::Kind::layers};
+  if (text == "checks") return {Path::Kind::checks};
   const std::size_t slash = text.find('/');
   const std::string step = text.substr(0, slash);
   const std::string event = slash == std::string::npos ? "" : text.substr(slash + 1);
@@ -260,7 +263,7 @@ void print_other(const Run& run, const std::string& text, Page& page) {
       without_bytes
           ? "values of layers are in dumps recorded with --level full"
           : "inspect DUMP layers lists modules, inspect DUMP \"**\" values of layers; other "
-            "paths are steps, settings, 17, setup, 17/140913 and event:140913/output.0");
+            "paths are steps, settings, checks, 17, setup, 17/140913 and event:140913/output.0");
 }
 
 int run_inspect(const Command& command, Arguments arguments) {
@@ -270,7 +273,7 @@ int run_inspect(const Command& command, Arguments arguments) {
   Options options(command);
   options.positional("DUMP", "the dump: DUMP or DUMP@rank=2,steps=10-19", dump);
   options.positional("PATH",
-                     "steps, settings, layers, a step (17 or setup), an event of a step "
+                     "steps, settings, layers, checks, a step (17 or setup), an event of a step "
                      "(17/140913), a module, a value, or a glob of values",
                      path_text, false);
   output.attach(options);
@@ -291,6 +294,9 @@ int run_inspect(const Command& command, Arguments arguments) {
       break;
     case Path::Kind::layers:
       render_modules(*run, page);
+      break;
+    case Path::Kind::checks:
+      render_checks(*run, page);
       break;
     case Path::Kind::step:
       print_step(*run, path.step, page);
@@ -313,7 +319,11 @@ const Command kInspectCommand{
     "Show what a dump holds: its steps, events, layers, tensors and settings.",
     "DUMP [PATH] [OPTIONS]",
     "Without a path: what was recorded, and its lanes. The paths steps, settings and layers list "
-    "those; a step lists its events, an event of a step shows all that is known of it, a module "
+    "those; checks looks in this run alone for what makes runs differ: generators without a seed "
+    "or "
+    "shared by threads, epochs and batches that come again, ops without a fixed order, forwards "
+    "recomputed with other results, ranks with other batch sizes; a step lists its events, an "
+    "event of a step shows all that is known of it, a module "
     "its "
     "parameters and calls, a value its dtype, shape, statistics and first elements. Values are "
     "those "
@@ -321,6 +331,7 @@ const Command kInspectCommand{
     "(event:140913/output.0); a glob lists those that it matches, ** stands for any number of "
     "parts.",
     "ulpscope inspect runs/a layers\n"
+    "ulpscope inspect runs/a checks\n"
     "ulpscope inspect runs/a 17/140913\n"
     "ulpscope inspect runs/a \"steps/000017/forward/layer1*/**\"",
     Exit::trouble,

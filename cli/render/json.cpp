@@ -214,10 +214,15 @@ Json growth_json(const GrowthPoint& point) {
 
 Json environment_json(const EnvironmentDifference& difference) {
   const auto text = [](const std::string& value) { return Json(value); };
+  const auto range = [](const std::pair<std::int64_t, std::int64_t>& steps) {
+    return Json::array({steps.first == kSetup ? Json(nullptr) : integer(steps.first),
+                        steps.second == kNoEnd ? Json(nullptr) : integer(steps.second)});
+  };
   return {{"key", difference.key},
           {"reference", optional(difference.reference, text)},
           {"candidate", optional(difference.candidate, text)},
-          {"can_change_bits", difference.can_change_bits}};
+          {"can_change_bits", difference.can_change_bits},
+          {"steps", difference.steps.empty() ? Json(nullptr) : list(difference.steps, range)}};
 }
 
 Json cause_json(const Cause& cause) {

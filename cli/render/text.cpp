@@ -13,6 +13,7 @@
 #include "cli/term/escape.hpp"
 #include "cli/term/numbers.hpp"
 #include "cli/term/table.hpp"
+#include "compare/environment.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -94,7 +95,8 @@ void print_settings(const Report& report, Page& page) {
       continue;
     }
     any = true;
-    table.row({{escaped(difference.key)},
+    const std::string when = comparison::when_words(difference);
+    table.row({{escaped(difference.key) + (when.empty() ? "" : " " + when)},
                {elided(setting(difference.reference), kLongestSetting, terminal), Ink::yellow},
                {elided(setting(difference.candidate), kLongestSetting, terminal), Ink::yellow}});
   }

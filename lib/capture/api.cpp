@@ -41,6 +41,7 @@ void step() noexcept {
     begin_event(thread, named_info(EventKind::step, "step"), 0, true);
     end_event(thread, thread.frames.size(), false);
     thread.epoch = next_epoch();
+    thread.look_at_settings = true;
   });
 }
 

@@ -5,11 +5,12 @@
 namespace ulpscope::capture {
 
 /// Sends the settings of the process that have changed since they were last sent: all of them at
-/// first, then flags, thread counts and seeds. An allow-list decides; nothing secret is on it.
-void sample_environment(Thread& thread);
+/// first, then what a program changes while it runs. Thread counts and rounding modes belong to a
+/// thread: one speaks for the process, the main one or, where another `trains`, that. What others
+/// are told to look at is left to it, so that a change has one place in its course.
+void sample_environment(Thread& thread, bool trains = false);
 
-/// Intra-op threads as OpenMP has them now. Asks OpenMP itself: LibTorch's own question initialises
-/// its thread pool as a side effect.
-[[nodiscard]] int intra_op_threads();
+void lock_environment();  ///< for fork()
+void unlock_environment();
 
 }  // namespace ulpscope::capture

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "capture/call_sites.hpp"
-#include "capture/environment.hpp"
+#include "capture/environment_flags.hpp"
 #include "capture/module_names.hpp"
 
 namespace ulpscope::capture {
@@ -82,6 +82,7 @@ bool in_user_code(const Thread& thread) {
 }
 
 void enter_user_code(Thread& thread) {
+  if (thread.in_engine) thread.look_at_settings = true;
   thread.in_engine = false;
   thread.epoch = next_epoch();
 }

@@ -1,5 +1,7 @@
 #include "capture/interpose.hpp"
 
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <torch/nn/modules.h>
 #include <torch/optim.h>
 #include <torch/serialize/input-archive.h>
@@ -16,6 +18,7 @@
 #include <unordered_map>
 
 #include "capture/environment.hpp"
+#include "capture/environment_flags.hpp"
 #include "capture/memory.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
@@ -99,7 +102,7 @@ class CallEvent {
             bool trusted) noexcept
       : CallEvent() {
     begin([&](Thread& thread) {
-      if (kind == EventKind::optimizer) sample_environment(thread);
+      if (kind == EventKind::optimizer) sample_environment(thread, /*trains=*/true);
       begin_event(thread, call_info(kind, index, method), object_number(object), trusted);
     });
   }
@@ -179,6 +182,8 @@ using AdamWImpl = torch::optim::AdamW;
 using LBFGSImpl = torch::optim::LBFGS;
 using RMSpropImpl = torch::optim::RMSprop;
 using SGDImpl = torch::optim::SGD;
+using ContextImpl = at::Context;
+using ParallelImpl = void;
 }  // namespace declared
 
 /// Whether the class declares `member` with this signature. Mangled names tell parameters but not
@@ -298,7 +303,33 @@ struct module_to_device : Show<Look::after, void(c10::Device, bool)> {
 struct module_load : Show<Look::after, void(torch::serialize::InputArchive&)> {
   ULPSCOPE_DECLARES(load, void (Class::*)(torch::serialize::InputArchive&));
 };
+/// LibTorch tells its deterministic mode of ops that have no fixed order, whether it is on or not.
+struct alert_not_deterministic {
+  ULPSCOPE_DECLARES(alertNotDeterministic, void (*)(std::string_view const&));
+  template <std::size_t kIndex>
+  static void call(std::string_view const& caller) {
+    if (Thread* thread = Thread::current())
+      for (auto frame = thread->frames.rbegin(); frame != thread->frames.rend(); ++frame) {
+        if (frame->position == ring::kNone) continue;
+        frame->flags |= event_flag::not_deterministic;
+        break;
+      }
+    next<kIndex, void(std::string_view const&)>()(caller);
+  }
+};
 #undef ULPSCOPE_DECLARES
+
+struct set_inter_op_threads {
+  template <class>
+  static constexpr bool kFits = requires {
+    static_cast<void (*)(int)>(&at::set_num_interop_threads);
+  };
+  template <std::size_t kIndex>
+  static void call(int threads) {
+    next<kIndex, void(int)>()(threads);
+    note_inter_op_threads(threads);
+  }
+};
 
 constexpr std::size_t kNotOurs = kCount;
 

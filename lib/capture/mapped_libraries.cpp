@@ -59,6 +59,12 @@ bool is_ours(const MappedLibrary& library) {
   return library.name.starts_with("libulpscope_") || library.name.starts_with("linux-vdso");
 }
 
+/// Every entry has the count; the first will do.
+int read_count(dl_phdr_info* info, std::size_t /*size*/, void* count) {
+  *static_cast<std::uint64_t*>(count) = info->dlpi_adds;
+  return 1;
+}
+
 }  // namespace
 
 std::vector<MappedLibrary> mapped_libraries() {
@@ -68,6 +74,12 @@ std::vector<MappedLibrary> mapped_libraries() {
     return !library.is_program && (library.name.empty() || is_ours(library));
   });
   return libraries;
+}
+
+std::uint64_t libraries_mapped() {
+  std::uint64_t count = 0;
+  dl_iterate_phdr(&read_count, &count);
+  return count;
 }
 
 }  // namespace ulpscope::capture

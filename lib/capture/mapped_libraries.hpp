@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,5 +14,8 @@ struct MappedLibrary {
 
 /// The ELF objects mapped into this process, ours left out.
 [[nodiscard]] std::vector<MappedLibrary> mapped_libraries();
+
+/// How many objects have ever been mapped; grows with every one.
+[[nodiscard]] std::uint64_t libraries_mapped();
 
 }  // namespace ulpscope::capture

@@ -100,7 +100,16 @@ void link(const at::Tensor& tensor, const Boundary& boundary) {
         boundary);
 }
 
+/// Where nothing trains, the first module that comes round again is what tells one step from the
+/// next.
+void comes_round(Thread& thread, std::uint32_t module) {
+  if (!thread.frames.empty() || module == 0) return;
+  if (thread.first_module == 0) thread.first_module = module;
+  if (thread.first_module == module) thread.look_at_settings = true;
+}
+
 void begin_call(Thread& thread, const RunningModule& found) {
+  comes_round(thread, found.module);
   announce_root(thread, found.module);
   const OpInfo& info = call_info(EventKind::module, found.module, found.method);
   Frame frame =
@@ -247,6 +256,7 @@ void begin_module_call(Thread& thread, const OpInfo& info, std::uint32_t module,
     follow_modules(thread, module, given);
   }
   if (module != 0 && !idle()) announce_root(thread, module);
+  comes_round(thread, module);
   const bool wanted = wants_module(thread, module);
   Frame frame = wanted ? new_event(thread, info) : silent_frame(thread, info);
   if (module != 0) frame.module = module;

@@ -106,11 +106,19 @@ bool runs_user_code(torch::autograd::Node& node, const OpInfo& info) {
          !node.post_hooks().empty() || !node.retains_grad_hooks().empty();
 }
 
+void look_at_settings(Thread& thread) {
+  if (std::exchange(thread.look_at_settings, false)) sample_environment(thread);
+}
+
 void begin_engine(Thread& thread, Frame& frame) {
   frame.position = ring::kNone;
   frame.flags |= event_flag::in_backward;
   frame.trusted = true;
-  if (!thread.in_engine) thread.epoch = next_epoch();
+  if (!thread.in_engine) {
+    thread.epoch = next_epoch();
+    thread.look_at_settings = true;
+  }
+  look_at_settings(thread);
   thread.in_engine = true;
 }
 
@@ -192,6 +200,7 @@ void begin_op_between_layers(Thread& thread, const at::RecordFunction& record, c
   if (!in_user_code(thread)) return;
   const auto inputs = arguments_of(record, info);
   if (info.kind == EventKind::op) arrive_from_user_code(thread, info, inputs);
+  look_at_settings(thread);
   begin_unwanted_op(thread, record, info, inputs);
 }
 
@@ -225,7 +234,6 @@ std::uint32_t script_module_of(const at::RecordFunction& record) {
 
 void begin_record(Thread& thread, const at::RecordFunction& record) {
   const OpInfo& info = op_info(record);
-  if (!std::exchange(thread.environment_sampled, true)) sample_environment(thread);
   const std::uint32_t script_module = script_module_of(record);
   const bool is_call = info.kind == EventKind::op || info.kind == EventKind::scope;
   if (only_layers() && is_call && !info.engine)
@@ -242,6 +250,7 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
   const auto inputs = arguments_of(record, info);
   const bool from_user_code = info.kind == EventKind::op && in_user_code(thread);
   if (from_user_code) arrive_from_user_code(thread, info, inputs);
+  look_at_settings(thread);
   const bool unwanted = is_filtered() && !is_wanted(thread, info, inputs);
   if (unwanted && is_call) return begin_unwanted_op(thread, record, info, inputs);
   const bool silent = unwanted || (only_layers() && info.kind == EventKind::node);
@@ -465,6 +474,7 @@ void end_event(Thread& thread, std::size_t frames, bool threw) {
   if (thread.frames.back().info->kind == EventKind::optimizer) {
     if (!idle() && !threw) see_parameters(thread);
     step_window_sees_optimizer(thread.frames.back().object);
+    thread.look_at_settings = true;
   }
   end_innermost(thread);
 }

@@ -11,6 +11,7 @@
 
 #include "capture/api.hpp"
 #include "capture/boundary_links.hpp"
+#include "capture/environment.hpp"
 #include "capture/forward_links.hpp"
 #include "capture/memory.hpp"
 #include "capture/module_calls.hpp"
@@ -63,6 +64,7 @@ Process& process() {
 /// fork() copies locks as they stand: hold all of ours, so that the child finds them free.
 void before_fork() {
   process().opening.lock();
+  lock_environment();
   lock_step_window();
   lock_module_calls();
   lock_module_names();
@@ -84,6 +86,7 @@ void release_locks() {
   unlock_module_names();
   unlock_module_calls();
   unlock_step_window();
+  unlock_environment();
   process().opening.unlock();
 }
 
@@ -132,6 +135,8 @@ bool start_recording(const char* socket_path, std::string_view capture_version, 
 }
 
 std::string_view refusal() noexcept { return process().client.refusal(); }
+
+Follow follows() noexcept { return process().follow; }
 
 void finish_recording() noexcept {
   Thread::leave_current();

@@ -20,6 +20,7 @@ enum class Follow : std::uint8_t {
 [[nodiscard]] bool start_recording(const char* socket_path, std::string_view capture_version,
                                    Follow follow);
 [[nodiscard]] std::string_view refusal() noexcept;
+[[nodiscard]] Follow follows() noexcept;
 
 /// Ends the recording in order and waits until its dump is complete. Ops that other threads are in
 /// may be missing from it. Never throws.

@@ -103,7 +103,8 @@ class Thread {
   std::uint64_t next_position = 0;
   std::uint64_t epoch = 0;   ///< what was checked in it is still so
   std::uint64_t moment = 0;  ///< counts what the program's code calls: tells inside from outside
-  bool environment_sampled = false;
+  bool look_at_settings = true;    ///< the program may have changed some since they were sent
+  std::uint32_t first_module = 0;  ///< the first one that ran inside no other
   RunningModules running;
   std::pmr::vector<ModuleCall> open_calls;   ///< of the program's own modules, outermost first
   std::pmr::deque<ModuleCall> closed_calls;  ///< the latest, in the order in which they ended

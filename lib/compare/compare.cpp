@@ -12,6 +12,7 @@
 
 #include "compare/causes/rules.hpp"
 #include "compare/differences.hpp"
+#include "compare/each_run.hpp"
 #include "compare/environment.hpp"
 #include "compare/finding_book.hpp"
 #include "compare/rank_comparison.hpp"
@@ -86,9 +87,9 @@ class Comparison {
   void compare_ranks(Report& report) {
     std::map<std::string, EnvironmentDifference> environment;
     for (const auto& ranks : rank_pairs()) {
-      for (auto& difference :
-           environment_differences(runs_.reference->environment(ranks.reference),
-                                   runs_.candidate->environment(ranks.candidate)))
+      for (auto& difference : environment_differences(runs_.reference->environment(ranks.reference),
+                                                      runs_.candidate->environment(ranks.candidate),
+                                                      options_.step_offset))
         environment.try_emplace(difference.key, difference);
       RankComparison comparison(*runs_.reference, *runs_.candidate, ranks, options_, book_, totals_,
                                 judge_);
@@ -183,6 +184,7 @@ class Comparison {
           report.verdict == Verdict::identical &&
           (finding.kind == FindingKind::sequence || finding.kind == FindingKind::arguments);
       if (!finding.diverges && !rewrite) continue;
+      if (k == 0) add_what_each_run_shows(book_.records()[k], runs_, options_.step_offset);
       for (Cause& cause : causes::diagnose(Case(book_.records()[k], k, report, totals_.evidence)))
         report.causes.push_back(std::move(cause));
       if (rewrite) break;

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "compare/words.hpp"
 
@@ -14,7 +15,7 @@ namespace ulpscope::comparison {
 namespace {
 
 /// Keys that can change results; '*' stands for any run of characters.
-constexpr std::array<std::string_view, 21> kChangesBits{"torch.*",         "program.build_id",
+constexpr std::array<std::string_view, 22> kChangesBits{"torch.*",         "program.build_id",
                                                         "library.*",       "cpu.model",
                                                         "cpu.capability",  "cpu.onednn_isa",
                                                         "cpu.flags",       "threads.*",
@@ -24,7 +25,7 @@ constexpr std::array<std::string_view, 21> kChangesBits{"torch.*",         "prog
                                                         "cudnn.*",         "os.libc",
                                                         "env.*",           "env_now.*",
                                                         "blas.*",          "mkl.*",
-                                                        "onednn.*"};
+                                                        "onednn.*",        "note.rng.*"};
 
 /// Variables that choose what is printed, stored or preloaded, not what is computed.
 constexpr std::array<std::string_view, 13> kHarmlessVariables{
@@ -45,16 +46,81 @@ template <std::size_t Count>
                      [&](std::string_view pattern) { return glob_match(pattern, key); });
 }
 
-[[nodiscard]] std::map<std::string, std::string> last_values(
-    const std::vector<EnvironmentEntry>& entries) {
-  std::map<std::string, std::pair<std::int64_t, std::string>> latest;
+/// Libraries are mapped when something first asks for them, which says nothing of when they are
+/// used; what recording found is told at its end.
+constexpr std::array<std::string_view, 2> kTimeless{"library.*", "capture.*"};
+
+/// So far that shifting by the largest offset stays in range.
+constexpr std::int64_t kLargestStep = std::int64_t{1} << 61;
+
+/// A setting over a run: what it was set to, one after the other, by step.
+using Course = std::map<std::int64_t, std::vector<std::string>>;
+using Courses = std::map<std::string, Course>;
+
+[[nodiscard]] Courses courses(const std::vector<EnvironmentEntry>& entries, std::int64_t offset) {
+  Courses all;
   for (const EnvironmentEntry& entry : entries) {
-    const auto [at, inserted] = latest.try_emplace(entry.key, entry.step, entry.value);
-    if (!inserted && entry.step >= at->second.first) at->second = {entry.step, entry.value};
+    const bool timeless = entry.step == kSetup || matches(kTimeless, entry.key);
+    const std::int64_t at = std::min(entry.step, kLargestStep);
+    const std::int64_t step = timeless ? kSetup : std::max(at - offset, kSetup);
+    all[entry.key][step].push_back(entry.value);
   }
-  std::map<std::string, std::string> values;
-  for (auto& [key, value] : latest) values.emplace(key, std::move(value.second));
+  return all;
+}
+
+using Values = std::vector<std::optional<std::string>>;
+
+/// The values that a setting had in a step: the one from before, and those it was set to. Of setup
+/// the last one counts: that is how the first step finds it. A note replaces the one before at
+/// once.
+[[nodiscard]] Values values_in(const Course& course, std::int64_t step, bool is_note) {
+  const auto at = course.lower_bound(step);
+  Values values{std::nullopt};
+  if (at != course.begin()) values.front() = std::prev(at)->second.back();
+  if (at == course.end() || at->first != step) return values;
+  if (step == kSetup) return {at->second.back()};
+  if (is_note) values.clear();
+  values.insert(values.end(), at->second.begin(), at->second.end());
   return values;
+}
+
+/// The first values of two lists that are not the same.
+[[nodiscard]] Both<std::optional<std::string>> first_apart(const Values& reference,
+                                                           const Values& candidate) {
+  std::size_t i = 0;
+  const auto at = [&](const Values& values) { return values[std::min(i, values.size() - 1)]; };
+  while (at(reference) == at(candidate) && i < std::max(reference.size(), candidate.size())) ++i;
+  return {at(reference), at(candidate)};
+}
+
+/// Where two courses part: nothing if they never do.
+[[nodiscard]] std::optional<EnvironmentDifference> difference_of(const std::string& key,
+                                                                 const Both<Course>& courses) {
+  std::set<std::int64_t> steps{kSetup};
+  for (const Side side : kSides)
+    for (const auto& entry : on(courses, side)) {
+      steps.insert(entry.first);
+      steps.insert(entry.first + 1);
+    }
+  const bool is_note = key.starts_with("note.");
+  std::optional<EnvironmentDifference> found;
+  for (auto at = steps.begin(); at != steps.end(); ++at) {
+    const Both<Values> values{values_in(courses.reference, *at, is_note),
+                              values_in(courses.candidate, *at, is_note)};
+    if (values.reference == values.candidate) continue;
+    if (!found) {
+      auto [reference, candidate] = first_apart(values.reference, values.candidate);
+      found = EnvironmentDifference{
+          key, std::move(reference), std::move(candidate), can_change_bits(key), {}};
+    }
+    const std::int64_t end = std::next(at) == steps.end() ? kNoEnd : *std::next(at) - 1;
+    if (!found->steps.empty() && found->steps.back().second + 1 == *at)
+      found->steps.back().second = end;
+    else
+      found->steps.emplace_back(*at, end);
+  }
+  if (found && found->steps.front() == std::pair(kSetup, kNoEnd)) found->steps.clear();
+  return found;
 }
 
 }  // namespace
@@ -63,27 +129,30 @@ bool can_change_bits(std::string_view key) {
   return matches(kChangesBits, key) && !matches(kHarmlessVariables, key);
 }
 
-std::vector<EnvironmentDifference> environment_differences(
-    const std::vector<EnvironmentEntry>& reference,
-    const std::vector<EnvironmentEntry>& candidate) {
-  const auto left = last_values(reference);
-  const auto right = last_values(candidate);
-  std::set<std::string> keys;
-  for (const auto& entry : left) keys.insert(entry.first);
-  for (const auto& entry : right) keys.insert(entry.first);
+bool differs_in(const EnvironmentDifference& difference, std::int64_t step) {
+  return difference.steps.empty() ||
+         std::any_of(difference.steps.begin(), difference.steps.end(), [&](const auto& range) {
+           return range.first <= step && step <= range.second;
+         });
+}
 
-  const auto value_in = [](const std::map<std::string, std::string>& values,
-                           const std::string& key) -> std::optional<std::string> {
-    const auto at = values.find(key);
-    if (at == values.end()) return std::nullopt;
-    return at->second;
-  };
+std::vector<EnvironmentDifference> environment_differences(
+    const std::vector<EnvironmentEntry>& reference, const std::vector<EnvironmentEntry>& candidate,
+    std::int64_t step_offset) {
+  const Both<Courses> all{courses(reference, 0), courses(candidate, step_offset)};
+  std::set<std::string> keys;
+  for (const Side side : kSides)
+    for (const auto& entry : on(all, side))
+      if (!matches(kOwn, entry.first)) keys.insert(entry.first);
+
   std::vector<EnvironmentDifference> differences;
   for (const std::string& key : keys) {
-    EnvironmentDifference difference{key, value_in(left, key), value_in(right, key),
-                                     can_change_bits(key)};
-    if (difference.reference != difference.candidate && !matches(kOwn, key))
-      differences.push_back(std::move(difference));
+    const auto course = [&](Side side) {
+      const auto at = on(all, side).find(key);
+      return at == on(all, side).end() ? Course{} : at->second;
+    };
+    if (auto found = difference_of(key, {course(Side::reference), course(Side::candidate)}))
+      differences.push_back(std::move(*found));
   }
   std::stable_sort(differences.begin(), differences.end(),
                    [](const EnvironmentDifference& a, const EnvironmentDifference& b) {
@@ -91,6 +160,21 @@ std::vector<EnvironmentDifference> environment_differences(
                             std::tuple(!b.can_change_bits, std::string_view(b.key));
                    });
   return differences;
+}
+
+std::string when_words(const EnvironmentDifference& difference) {
+  std::vector<std::string> parts;
+  for (const auto& [first, last] : difference.steps) {
+    if (first == last)
+      parts.push_back("in " + step_words(first));
+    else if (last == kNoEnd)
+      parts.push_back("from " + step_words(first));
+    else if (first == kSetup)
+      parts.push_back("until " + step_words(last));
+    else
+      parts.push_back("in " + steps_words({{first, last}}));
+  }
+  return listed(parts, 3);
 }
 
 }  // namespace ulpscope::comparison

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,12 +11,20 @@
 
 namespace ulpscope::comparison {
 
-/// Settings whose last value differs between two ranks: those that can change a bit first, then by
+/// Settings that differ between two ranks at any time: those that can change a bit first, then by
 /// key.
+/// @param step_offset the candidate's step that stands against the reference's step 0.
 [[nodiscard]] std::vector<EnvironmentDifference> environment_differences(
-    const std::vector<EnvironmentEntry>& reference, const std::vector<EnvironmentEntry>& candidate);
+    const std::vector<EnvironmentEntry>& reference, const std::vector<EnvironmentEntry>& candidate,
+    std::int64_t step_offset = 0);
 
 /// Whether a setting can change what an op computes.
 [[nodiscard]] bool can_change_bits(std::string_view key);
+
+/// Whether two runs had another setting in that step.
+[[nodiscard]] bool differs_in(const EnvironmentDifference& difference, std::int64_t step);
+
+/// "from step 5", "in steps 5 - 6"; empty where they differ throughout.
+[[nodiscard]] std::string when_words(const EnvironmentDifference& difference);
 
 }  // namespace ulpscope::comparison

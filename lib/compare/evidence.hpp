@@ -60,6 +60,11 @@ struct Evidence {
   Both<std::vector<std::string>> alone_names;  ///< sequence: names of the tensors they touch
   bool alone_draws = false;                    ///< sequence: one of them draws random numbers
   bool missing_steps = false;                  ///< sequence: whole steps are missing
+
+  // Of each run alone, for the first finding (each_run.hpp):
+  Both<std::vector<std::string>> recomputed;  ///< ops that backward recomputed with other results
+  Both<std::string> epochs;                   ///< how many of how many steps; empty where unknown
+  Both<bool> begins_epoch{};                  ///< one begins with the batch of the finding
 };
 
 /// The runs accumulate gradients another number of times in a step.

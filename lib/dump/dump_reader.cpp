@@ -164,7 +164,6 @@ class DumpRun : public Run {
 
   void read_rank(const dump::RankFiles& files) {
     RankIndex& rank = ranks_[files.rank];
-    std::set<std::tuple<std::int64_t, std::string, std::string>> settings;
     std::uint32_t expected = 0;
     bool finished = false;
     for (const std::uint32_t number : files.segments) {
@@ -175,7 +174,7 @@ class DumpRun : public Run {
       expected = number + 1;
       const auto segment = cache_.get(dump::segment_path(files.directory, number));
       finished = segment->attributes().finished;
-      read_segment(*segment, rank, settings);
+      read_segment(*segment, rank);
       rank.segments.push_back(dump::segment_path(files.directory, number));
     }
     if (files.live_journal()) {
@@ -187,11 +186,13 @@ class DumpRun : public Run {
     }
     sort_blocks(files, rank);
     number_lanes(rank);
-    for (const auto& [step, key, value] : settings) rank.environment.push_back({step, key, value});
+    std::stable_sort(rank.environment.begin(), rank.environment.end(),
+                     [](const EnvironmentEntry& a, const EnvironmentEntry& b) {
+                       return std::tie(a.step, a.key) < std::tie(b.step, b.key);
+                     });
   }
 
-  void read_segment(const dump::Segment& segment, RankIndex& rank,
-                    std::set<std::tuple<std::int64_t, std::string, std::string>>& settings) {
+  void read_segment(const dump::Segment& segment, RankIndex& rank) {
     const dump::Tables& tables = segment.tables();
     const auto& attributes = segment.attributes();
     if (info_.level.empty()) info_.level = attributes.level;
@@ -211,8 +212,11 @@ class DumpRun : public Run {
       lane.role = static_cast<LaneRole>(row.role);
       lane.thread_name = segment.string(row.thread_name);
     }
-    for (const auto& row : tables.environment) {
-      settings.emplace(row.step, segment.string(row.key), segment.string(row.value));
+    // In the order in which they were set; every segment repeats those before it.
+    for (std::size_t i = rank.environment.size(); i < tables.environment.size(); ++i) {
+      const auto& row = tables.environment[i];
+      rank.environment.push_back(
+          {row.step, std::string(segment.string(row.key)), std::string(segment.string(row.value))});
     }
     for (std::size_t i = 0; i < tables.blocks.size(); ++i) {
       const dump::BlockRow& row = tables.blocks[i];

@@ -20,6 +20,7 @@ TRANSFORMER = ["transformer_encoder", "--steps", "2"]
 LSTM = ["lstm_copier", "--steps", "3"]
 FORMS = ["forms", "--steps", "3"]
 UNNORMALISED = FORMS + ["--norm", "none"]
+HABITS = ["habits", "--habit"]
 ONE = ["--threads", "1"]
 TWO = ["--threads", "2"]
 AUGMENTED = RESNET + ONE + ["--augment"]
@@ -316,6 +317,12 @@ SCENARIOS.update({
                       oracle=False),
     "adam-lr": Scenario(FORMS, FORMS + ["--lr", "0.011"], "diverged", kind="arguments", step=0,
                         phase="optimizer", op="aten::addcdiv_", cause="argument", findings=1),
+    "recompute": Scenario(HABITS + ["recompute-restored"], HABITS + ["recompute"], "diverged",
+                          kind="rng", step=0, phase="backward", cause="recompute", oracle=False),
+    "half-epochs": Scenario(HABITS + ["none"], HABITS + ["half-epochs"], "diverged", cause="epoch",
+                            step=1, phase="data", oracle=False),
+    "flush-in-thread": Scenario(HABITS + ["keep-in-thread"], HABITS + ["flush-in-thread"],
+                                "diverged", cause="flush-denormal", kind="origin", oracle=False),
     "layers-identical": layers_only(RESNET + ONE, RESNET + ONE, "identical", findings=0),
     "layers-identical-lstm": layers_only(LSTM, LSTM, "identical", findings=0),
     "layers-against-ops": Scenario(RESNET + ONE, RESNET + ONE, "identical", oracle=False,

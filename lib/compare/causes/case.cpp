@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "compare/environment.hpp"
 #include "compare/words.hpp"
 
 namespace ulpscope::comparison {
@@ -52,9 +53,12 @@ Setting setting_of(std::string_view key) {
   static constexpr std::array<std::string_view, 7> kLibrary{
       "library.*", "torch.*",         "cuda.*",          "cudnn.*",
       "os.libc",   "device.*.driver", "program.build_id"};
-  static constexpr std::array<std::string_view, 5> kPrecision{
-      "flag.*tf32", "flag.matmul_precision", "flag.*reduced*", "env*.NVIDIA_TF32_OVERRIDE",
-      "env*.TORCH_ALLOW_TF32*"};
+  static constexpr std::array<std::string_view, 6> kPrecision{"flag.*tf32",
+                                                              "flag.*_precision",
+                                                              "env*.NVIDIA_TF32_OVERRIDE",
+                                                              "env*.TORCH_ALLOW_TF32*",
+                                                              "env*.*_FPMATH_MODE",
+                                                              "flag.*reduced*"};
   static constexpr std::array<std::string_view, 4> kBackend{
       "flag.mkldnn.enabled", "flag.cudnn.enabled", "flag.*sdp*", "env*.TORCH_BLAS_PREFER*"};
   static constexpr std::array<std::string_view, 1> kRandom{"rng.*"};
@@ -116,22 +120,23 @@ OpClass class_of(const Finding& finding) {
 }
 
 std::string words(const EnvironmentDifference& difference) {
-  return fmt::format("{} is {} and {}", difference.key, difference.reference.value_or("not set"),
-                     difference.candidate.value_or("not set"));
+  const std::string when = when_words(difference);
+  return fmt::format("{} is {} and {}{}{}", difference.key,
+                     difference.reference.value_or("not set"),
+                     difference.candidate.value_or("not set"), when.empty() ? "" : " ", when);
 }
 
 std::vector<const EnvironmentDifference*> Case::settings(Setting group) const {
   std::vector<const EnvironmentDifference*> found;
   for (const EnvironmentDifference& difference : report_.environment)
-    if (difference.can_change_bits && setting_of(difference.key) == group)
-      found.push_back(&difference);
+    if (counts(difference) && setting_of(difference.key) == group) found.push_back(&difference);
   return found;
 }
 
 bool Case::only(Setting group) const {
   bool any = false;
   for (const EnvironmentDifference& difference : report_.environment) {
-    if (!difference.can_change_bits) continue;
+    if (!counts(difference)) continue;
     if (setting_of(difference.key) != group) return false;
     any = true;
   }
@@ -141,7 +146,11 @@ bool Case::only(Setting group) const {
 bool Case::same_settings() const {
   return std::none_of(
       report_.environment.begin(), report_.environment.end(),
-      [](const EnvironmentDifference& difference) { return difference.can_change_bits; });
+      [this](const EnvironmentDifference& difference) { return counts(difference); });
+}
+
+bool Case::counts(const EnvironmentDifference& difference) const {
+  return difference.can_change_bits && differs_in(difference, finding().step.value_or(kSetup));
 }
 
 Cause Case::cause(std::string id, Confidence confidence) const {

@@ -28,12 +28,15 @@ class Case {
   [[nodiscard]] const RunEvidence& runs() const noexcept { return runs_; }
   [[nodiscard]] bool is(FindingKind kind) const noexcept { return finding().kind == kind; }
 
-  /// Settings of a group that differ and can change bits.
+  /// Settings of a group that differ where the finding is and can change bits.
   [[nodiscard]] std::vector<const EnvironmentDifference*> settings(Setting group) const;
   /// True where settings of this group differ and no others that can change bits.
   [[nodiscard]] bool only(Setting group) const;
-  /// No setting that can change bits differs.
+  /// No setting that can change bits differs there.
   [[nodiscard]] bool same_settings() const;
+
+  /// Whether a setting differs where the finding is and can change bits.
+  [[nodiscard]] bool counts(const EnvironmentDifference& difference) const;
 
   [[nodiscard]] Cause cause(std::string id, Confidence confidence) const;
   /// The command that was recorded, with variables set before it.

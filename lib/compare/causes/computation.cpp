@@ -194,11 +194,18 @@ std::optional<Cause> atomic(const Case& of) {
   const bool known = std::any_of(kUnordered.begin(), kUnordered.end(), [&](std::string_view name) {
     return glob_match(fmt::format("*{}*", name), of.finding().op);
   });
-  if (!known || (of.finding().device == "cpu" && of.evidence().threads.reference < 2))
-    return std::nullopt;
+  const auto& flags = of.evidence().event_flags;
+  const bool told = (flags.reference & flags.candidate) & event_flag::not_deterministic;
+  const bool serial = of.finding().device == "cpu" && of.evidence().threads.reference < 2;
+  if (!told && (!known || serial)) return std::nullopt;
   Cause cause = of.cause("atomic", Confidence::likely);
   cause.evidence = {
-      fmt::format("inputs and settings are equal, and {} adds in no fixed order", of.finding().op)};
+      told ? fmt::format("inputs and settings are equal, and LibTorch itself says that {} is not "
+                         "deterministic",
+                         of.finding().op)
+           : fmt::format("inputs and settings are equal, and {} adds in no fixed order",
+                         of.finding().op)};
+  if (told && serial) cause.against = {"it ran with one thread"};
   cause.attempt = {"at::globalContext().setDeterministicAlgorithms(true, false)",
                    of.command("OMP_NUM_THREADS=1")};
   return cause;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "compare/causes/rules.hpp"
+#include "compare/environment.hpp"
 #include "compare/words.hpp"
 
 namespace ulpscope::comparison::causes {
@@ -54,6 +55,14 @@ template <class Test>
 
 [[nodiscard]] bool is_content(const Case& of) {
   return of.is(FindingKind::data) && !of.evidence().uninitialised;
+}
+
+/// What the program itself noted otherwise at the finding: its samples, its epoch, its generators.
+void add_notes(const Case& of, Cause& cause) {
+  for (const EnvironmentDifference& difference : of.report().environment)
+    if (glob_match("note.*", difference.key) &&
+        differs_in(difference, of.finding().step.value_or(kSetup)))
+      cause.evidence.push_back(words(difference));
 }
 
 [[nodiscard]] bool in_another_order(const Case& of) {
@@ -118,6 +127,7 @@ std::optional<Cause> data_order(const Case& of) {
         "content"};
     cause.attempt = {"ulpscope record --level full -- " + of.command("")};
   }
+  add_notes(of, cause);
   cause.attempt.emplace_back("seed the sampler alike in both programs");
   return cause;
 }
@@ -133,6 +143,7 @@ std::optional<Cause> data_content(const Case& of) {
                         listed(differing_inputs(of)))};
   if (measured(of))
     cause.evidence.emplace_back("its rows are not those of the other run in another order");
+  add_notes(of, cause);
   return cause;
 }
 
@@ -185,10 +196,23 @@ std::optional<Cause> worker(const Case& of) {
 }
 
 std::optional<Cause> epoch(const Case& of) {
-  if (!of.evidence().missing_steps) return std::nullopt;
-  Cause cause = of.cause("epoch", Confidence::certain);
-  cause.evidence = {fmt::format("the runs have {} and {} steps; all that both have is equal",
-                                of.report().reference.steps, of.report().candidate.steps)};
+  const Evidence& evidence = of.evidence();
+  const bool both_known = !evidence.epochs.reference.empty() && !evidence.epochs.candidate.empty();
+  const bool one_begins =
+      both_known && evidence.begins_epoch.reference != evidence.begins_epoch.candidate;
+  if (!evidence.missing_steps && !one_begins) return std::nullopt;
+  Cause cause =
+      of.cause("epoch", evidence.missing_steps ? Confidence::certain : Confidence::likely);
+  if (evidence.missing_steps)
+    cause.evidence = {fmt::format("the runs have {} and {} steps; all that both have is equal",
+                                  of.report().reference.steps, of.report().candidate.steps)};
+  else
+    cause.evidence = {
+        fmt::format("only in the {} an epoch begins here",
+                    name(evidence.begins_epoch.reference ? Side::reference : Side::candidate))};
+  for (const Side side : kSides)
+    if (!on(evidence.epochs, side).empty())
+      cause.evidence.push_back(fmt::format("the {}: {}", name(side), on(evidence.epochs, side)));
   return cause;
 }
 

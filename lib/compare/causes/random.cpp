@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "compare/causes/rules.hpp"
+#include "compare/checks/draws.hpp"
 #include "compare/words.hpp"
 
 namespace ulpscope::comparison::causes {
@@ -29,7 +30,29 @@ std::optional<Cause> rng_seed(const Case& of) {
   if (!of.is(FindingKind::rng) || same_seed(of)) return std::nullopt;
   Cause cause = of.cause("rng-seed", Confidence::certain);
   cause.evidence = {seed_words(of)};
+  const auto& rng = of.evidence().rng;
+  if (looks_drawn(rng.reference.seed) || looks_drawn(rng.candidate.seed))
+    cause.evidence.push_back(fmt::format(
+        "{} looks like one that the operating system drew: nobody has seeded the generator",
+        looks_drawn(rng.reference.seed) && looks_drawn(rng.candidate.seed) ? "each"
+        : looks_drawn(rng.reference.seed)                                  ? "the reference's"
+                                                                           : "the candidate's"));
   cause.attempt = {"call torch::manual_seed with the same number in both programs"};
+  return cause;
+}
+
+std::optional<Cause> recompute(const Case& of) {
+  const auto& recomputed = of.evidence().recomputed;
+  if (recomputed.reference.empty() == recomputed.candidate.empty()) return std::nullopt;
+  const Side side = recomputed.reference.empty() ? Side::candidate : Side::reference;
+  Cause cause = of.cause("recompute", Confidence::certain);
+  cause.evidence = {fmt::format(
+      "only in the {} backward computes a forward again from equal inputs with another result",
+      name(side))};
+  for (std::size_t k = 0; k < on(recomputed, side).size() && k < 3; ++k)
+    cause.evidence.push_back(on(recomputed, side)[k]);
+  cause.attempt = {
+      "save the generator's state in forward and restore it before computing again in backward"};
   return cause;
 }
 
@@ -79,8 +102,8 @@ std::optional<Cause> rng_device(const Case& of) {
   std::vector<std::string> reasons;
   for (const EnvironmentDifference& difference : of.report().environment) {
     const Setting setting = setting_of(difference.key);
-    if (difference.can_change_bits && (setting == Setting::isa || setting == Setting::library ||
-                                       glob_match("device.*", difference.key)))
+    if (of.counts(difference) && (setting == Setting::isa || setting == Setting::library ||
+                                  glob_match("device.*", difference.key)))
       reasons.push_back(words(difference));
   }
   if (reasons.empty()) return std::nullopt;

@@ -26,6 +26,7 @@ std::optional<Cause> rng_shift(const Case&);
 std::optional<Cause> rng_device(const Case&);
 std::optional<Cause> rng_size(const Case&);
 std::optional<Cause> thread_rng(const Case&);
+std::optional<Cause> recompute(const Case&);
 
 // how an op is computed
 std::optional<Cause> threads(const Case&);

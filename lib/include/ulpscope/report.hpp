@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -119,11 +120,16 @@ struct Coverage {
   std::vector<std::string> unseen;  ///< what the recordings could not observe, in words
 };
 
+inline constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
+
 struct EnvironmentDifference {
   std::string key;
   std::optional<std::string> reference;
   std::optional<std::string> candidate;
   bool can_change_bits = false;
+  /// Closed ranges of the reference's steps in which they differ, kSetup among them, kNoEnd the end
+  /// of one that stays open; empty: throughout. The values are those of the first one.
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps;
 };
 
 struct GrowthPoint {

@@ -68,6 +68,8 @@ inline constexpr std::uint32_t module_from_parameter =
 inline constexpr std::uint32_t unfinished = 1U << 11;  ///< the program ended inside it
 inline constexpr std::uint32_t view = 1U << 12;        ///< returns views, reads no content
 inline constexpr std::uint32_t factory = 1U << 13;     ///< returns uninitialised memory
+inline constexpr std::uint32_t not_deterministic =
+    1U << 14;  ///< LibTorch itself says that its result may be another every time
 }  // namespace event_flag
 
 /// What is known of one tensor of an event; bits of Slot::flags.
@@ -236,6 +238,7 @@ class Run {
   /// Rank numbers, ascending.
   [[nodiscard]] virtual std::vector<std::uint32_t> ranks() const = 0;
   [[nodiscard]] virtual std::vector<Lane> lanes(std::uint32_t rank) const = 0;
+  /// By step and key; what a key was set to within one step in that order.
   [[nodiscard]] virtual std::vector<EnvironmentEntry> environment(std::uint32_t rank) const = 0;
   /// Blocks of a lane in order of position; steps never decrease.
   [[nodiscard]] virtual std::size_t block_count(std::uint32_t rank, std::uint32_t lane) const = 0;

@@ -1,7 +1,6 @@
 #include <limits>
 
 #include "compare/elements.hpp"
-#include "compare/environment.hpp"
 #include "tests/unit/compare/report_of.hpp"
 
 using namespace ulpscope;
@@ -158,31 +157,6 @@ TEST_SUITE("elements") {
       REQUIRE(decoded.has_value());
       CHECK((*decoded)[0].value == known.value);
     }
-  }
-}
-
-TEST_SUITE("environment") {
-  TEST_CASE("lists what differs, what can change bits first, and leaves recording out") {
-    const Report report = report_of([](RunBuilder& run, bool changed) {
-      run.environment("os.kernel", changed ? "6.2" : "6.1");
-      run.environment("threads.intra_op", changed ? "2" : "1");
-      run.environment("env.LD_PRELOAD", changed ? "b" : "a");
-      run.environment("env.ULPSCOPE_VERIFY", changed ? "off" : "full");
-      run.environment("cpu.affinity", changed ? "0" : "0-1");
-      run.environment("flag.flush_denormal", "off");
-      if (changed) run.environment("env.MKL_CBWR", "AVX2");
-      run.step(3);
-      run.environment("flag.flush_denormal", "on");
-      run.op("aten::ones").out(labelled("y"));
-    });
-    REQUIRE(report.environment.size() == 4);
-    CHECK(report.environment[0].key == "env.MKL_CBWR");
-    CHECK_FALSE(report.environment[0].reference.has_value());
-    CHECK(report.environment[1].key == "threads.intra_op");
-    CHECK(report.environment[1].can_change_bits);
-    CHECK(report.environment[2].key == "cpu.affinity");
-    CHECK_FALSE(report.environment[2].can_change_bits);
-    CHECK(report.environment[3].key == "os.kernel");
   }
 }
 

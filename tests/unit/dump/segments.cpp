@@ -114,6 +114,22 @@ TEST_SUITE("segments") {
     CHECK(last->string(last->tables().notices[0].text) == "Tensors of one kind were not observed.");
   }
 
+  TEST_CASE("what a setting was set to within one step stays in that order over all segments") {
+    const TempDir dir;
+    DumpBuilder dump(dir.path(), {.segment_steps = 1});
+    auto& lane = dump.lane();
+    for (const char* value : {"on", "off", "on", "never"})
+      lane.messages.environment(dump.tick(), "flag", value);
+    TrainingRun run(lane);
+    for (int step = 0; step < 3; ++step) run.step();
+    for (const char* value : {"z", "a"}) lane.messages.environment(dump.tick(), "flag", value);
+    dump.finish();
+    std::string values;
+    for (const EnvironmentEntry& entry : open_dump(dir.path())->environment(0))
+      values += entry.value + " ";
+    CHECK(values == "on off on never z a ");
+  }
+
   TEST_CASE("a fatal notice makes the run incomplete") {
     const TempDir dir;
     DumpBuilder dump(dir.path());

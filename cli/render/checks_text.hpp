@@ -1,0 +1,11 @@
+#pragma once
+
+#include "cli/render/page.hpp"
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::cli {
+
+/// What a run alone says about habits of programs whose runs differ, rank by rank.
+void render_checks(const Run& run, Page& page);
+
+}  // namespace ulpscope::cli
