@@ -417,7 +417,8 @@ void mark_scratch(const at::Tensor& tensor) {
 std::uint64_t storage_id(const at::Tensor& tensor) {
   if (!tensor.defined()) return ring::kNone;
   if (tensor.layout() == c10::kSparse)
-    return storage_id(static_cast<const at::SparseTensorImpl*>(tensor.unsafeGetTensorImpl())->values());
+    return storage_id(
+        static_cast<const at::SparseTensorImpl*>(tensor.unsafeGetTensorImpl())->values());
   if (!is_readable(tensor)) return ring::kNone;
   const std::lock_guard guard(storages());
   return storages().at(*tensor.storage().unsafeGetStorageImpl()).id;

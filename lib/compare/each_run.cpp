@@ -51,7 +51,8 @@ void add_recomputed(Record& record, Side side, const Run& run, std::uint32_t ran
 
 }  // namespace
 
-void add_what_each_run_shows(Record& record, const Both<const Run*>& runs, std::int64_t step_offset) {
+void add_what_each_run_shows(Record& record, const Both<const Run*>& runs,
+                             std::int64_t step_offset) {
   for (const Side side : kSides) {
     const Run& run = *on(runs, side);
     const std::uint32_t rank = on(record.ranks, side);

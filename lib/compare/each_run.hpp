@@ -7,6 +7,7 @@
 namespace ulpscope::comparison {
 
 /// Adds what each run alone says that may explain a finding. Reads both runs once more.
-void add_what_each_run_shows(Record& record, const Both<const Run*>& runs, std::int64_t step_offset);
+void add_what_each_run_shows(Record& record, const Both<const Run*>& runs,
+                             std::int64_t step_offset);
 
 }  // namespace ulpscope::comparison

@@ -4,8 +4,8 @@
 //   LD_PRELOAD=libplant.so PLANT=aten::mul:3 ./program     the fourth call of aten::mul
 //   LD_PRELOAD=libplant.so PLANT_LIST=FILE ./program       which ops could be changed, how often
 //
-// Calls are counted where the first result is a floating-point tensor that the op itself has computed:
-// views, fresh uninitialised memory, and what an op inside has left just so are left out.
+// Calls are counted where the first result is a floating-point tensor that the op itself has
+// computed: views, fresh uninitialised memory, and what an op inside has left just so are left out.
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -55,8 +55,7 @@ std::vector<const c10::StorageImpl*> storages(const c10::OperatorHandle& op,
     if (tensor.defined() && tensor.has_storage())
       found.push_back(tensor.storage().unsafeGetStorageImpl());
   };
-  for (const c10::IValue& value :
-       torch::jit::last(stack, op.schema().arguments().size())) {
+  for (const c10::IValue& value : torch::jit::last(stack, op.schema().arguments().size())) {
     if (value.isTensor()) add(value.toTensor());
     if (value.isTensorList())
       for (const at::Tensor& tensor : value.toTensorVector()) add(tensor);
@@ -73,12 +72,13 @@ at::Tensor written_result(const c10::OperatorHandle& op, const torch::jit::Stack
   if (!value.isTensor()) return {};
   at::Tensor tensor = value.toTensor();
   if (!tensor.defined() || !tensor.has_storage() || !tensor.device().is_cpu() ||
-      tensor.numel() == 0 || (tensor.scalar_type() != at::kFloat && tensor.scalar_type() != at::kDouble))
+      tensor.numel() == 0 ||
+      (tensor.scalar_type() != at::kFloat && tensor.scalar_type() != at::kDouble))
     return {};
   const auto* alias = returns[0].alias_info();
   if (alias && !alias->isWrite()) return {};
-  const bool shared = std::find(given.begin(), given.end(),
-                                tensor.storage().unsafeGetStorageImpl()) != given.end();
+  const bool shared =
+      std::find(given.begin(), given.end(), tensor.storage().unsafeGetStorageImpl()) != given.end();
   if (shared && !alias) return {};
   return tensor;
 }
