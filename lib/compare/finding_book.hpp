@@ -33,6 +33,9 @@ class FindingBook {
   /// Its effect was read as a differing value: what was harmless until now diverges.
   void make_diverging(const Source& source);
 
+  /// It happened before, in another step, and did no harm there as far as is known.
+  [[nodiscard]] bool was_harmless_before(const Source& source) const;
+
   /// True if the runs part anywhere so far.
   [[nodiscard]] bool diverges() const noexcept;
 
