@@ -53,6 +53,8 @@ Judgement BoundaryJudge::judge(const Scene& scene, EventPair at) {
     if (source) {
       judgement.differs = true;
       judgement.outcome = Outcome::propagated;
+      judgement.follows = true;
+      judgement.source = source;
       state_.book.make_diverging(*source);
       if (other) state_.book.make_diverging(*other);
     } else if (slot.match == Match::differs && known_to_be_written_unseen(slot)) {

@@ -74,6 +74,13 @@ Source FindingBook::enter(std::uint64_t signature, Source where, bool once_per_s
   return where;
 }
 
+bool FindingBook::was_harmless_before(const Source& source) const {
+  if (!is_kept(source.finding)) return false;
+  const Record& record = records_[source.finding];
+  return !record.finding.diverges && step_of(record.finding) != source.step &&
+         !diverging_copy_.contains(source.finding);
+}
+
 bool FindingBook::diverges() const noexcept {
   return left_out_diverges_ ||
          std::any_of(records_.begin(), records_.end(),

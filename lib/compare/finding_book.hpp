@@ -34,6 +34,9 @@ class FindingBook {
   /// `tell` is given the record if that is so for the first time at this occurrence.
   void make_diverging(const Source& source, const std::function<void(Record&)>& tell = {});
 
+  /// It happened before, in another step, and did no harm there as far as is known.
+  [[nodiscard]] bool was_harmless_before(const Source& source) const;
+
   /// True if the runs part anywhere so far.
   [[nodiscard]] bool diverges() const noexcept;
   /// True if this finding diverges, at whichever of its occurrences.

@@ -18,9 +18,11 @@ enum class Outcome : std::uint8_t {
 
 struct Judgement {
   Outcome outcome = Outcome::equal;
-  bool differs = false;         ///< a value that it read or left is unequal
-  bool numbers_differ = false;  ///< a number that it gave back to the program is unequal
-  std::uint64_t compared = 0;   ///< digests that stood against each other
+  bool differs = false;          ///< a value that it read or left is unequal
+  bool numbers_differ = false;   ///< a number that it gave back to the program is unequal
+  std::uint64_t compared = 0;    ///< digests that stood against each other
+  bool follows = false;          ///< what it read, or its generator, differed
+  std::optional<Source> source;  ///< why, as far as it is known
   /// A finding that diverges only if it turns out to change a value.
   std::optional<Source> pending;
 };

@@ -47,9 +47,10 @@ LaneComparison::LaneComparison(RankState& state, const Both<std::optional<Lane>>
       layers_(state),
       join_(std::move(join)) {}
 
-void LaneComparison::begin_step(std::int64_t step, std::int64_t candidate_step, ForwardId forward) {
+void LaneComparison::begin_step(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
+                                std::optional<Side> only) {
   loss_noted_ = false;
-  walk_.begin(step, candidate_step, std::move(forward));
+  walk_.begin(step, candidate_step, std::move(forward), only);
 }
 
 void LaneComparison::end_step() {
@@ -159,12 +160,12 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
   if (reference.kind == EventKind::node && !loss_noted_) note_loss(scene, at);
   if (!is_unit(reference) && reference.slots.empty() && candidate.slots.empty()) {
     ++totals.coverage.aligned;
-    watch_.passed(state_.book, false, is_anchor(reference), false, 0);
+    watch_.passed(state_.book, false, is_anchor(reference), {});
     return;
   }
   const std::size_t records = state_.book.records().size();
   const Judgement judgement = judge(scene, at, op);
-  watch_.passed(state_.book, op, is_anchor(reference), judgement.differs, judgement.compared,
+  watch_.passed(state_.book, op, is_anchor(reference), judgement,
                 [&](Record& record) { keep_effect(record, scene, at); });
   if (judgement.pending) watch_.add(*judgement.pending, walk_, walk_.cursor() + 1);
   if (!is_unit(reference)) return;

@@ -34,7 +34,9 @@ class LaneComparison {
   [[nodiscard]] LaneWalk& walk() noexcept { return walk_; }
   [[nodiscard]] const LaneWalk& walk() const noexcept { return walk_; }
 
-  void begin_step(std::int64_t step, std::int64_t candidate_step, ForwardId forward);
+  /// With `only` the other run has no such step.
+  void begin_step(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
+                  std::optional<Side> only = {});
   /// Compares the next entry; false when the step is done with.
   bool advance(const Ensure& ensure);
   void end_step();

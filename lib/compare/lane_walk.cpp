@@ -26,7 +26,9 @@ std::uint64_t LaneWalk::skip(Side side, std::int64_t step) {
   return reader ? reader->skip(step) : 0;
 }
 
-void LaneWalk::begin(std::int64_t step, std::int64_t candidate_step, ForwardId forward) {
+void LaneWalk::begin(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
+                     std::optional<Side> only) {
+  only_ = only;
   step_ = {step, candidate_step};
   forward_ = std::move(forward);
   waiting_ = {};
@@ -67,8 +69,9 @@ void LaneWalk::read_windows() {
     auto& reader = on(readers_, side);
     auto& events = on(waiting_, side);
     const std::int64_t step = on(step_, side);
-    if (reader) reader->read(step, window_events_, events);
-    on(last, side) = !reader || !reader->step() || *reader->step() > step;
+    const bool reads = reader && only_.value_or(side) == side;
+    if (reads) reader->read(step, window_events_, events);
+    on(last, side) = !reads || !reader->step() || *reader->step() > step;
     on(windows_, side) = std::make_unique<Window>(std::move(events), on(last, side));
     events.clear();
   }

@@ -28,7 +28,9 @@ class LaneWalk {
   std::uint64_t skip(Side side, std::int64_t step);
 
   /// Lines up the lane's events in a step, which each run has under a number of its own.
-  void begin(std::int64_t step, std::int64_t candidate_step, ForwardId forward);
+  /// With `only` the other run has no such step: nothing of it is read.
+  void begin(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
+             std::optional<Side> only = {});
   /// Shows the next unread events of `side` alone, as entries without a partner. They stay unread.
   void preview(Side side, std::int64_t step, std::int64_t candidate_step);
   [[nodiscard]] bool at_end() const noexcept { return cursor_ >= committed_; }
@@ -53,6 +55,9 @@ class LaneWalk {
   /// where it has no partner in the present windows.
   [[nodiscard]] std::uint64_t partner_number(Side side, std::uint64_t position) const;
 
+  [[nodiscard]] const std::optional<LaneReader>& reader(Side side) const {
+    return on(readers_, side);
+  }
   [[nodiscard]] const std::optional<Lane>& lane(Side side) const { return on(lanes_, side); }
   /// Items in stretches too different to be searched, and steps that lining up took, since the last
   /// call.
@@ -74,6 +79,7 @@ class LaneWalk {
   Both<std::optional<LaneReader>> readers_;
 
   Both<std::int64_t> step_;
+  std::optional<Side> only_;
   ForwardId forward_;
   Both<std::vector<HeldEvent>> waiting_;
   Both<std::unique_ptr<Window>> windows_;

@@ -111,6 +111,8 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
     state_.numbers.differ(result.reference.value_or(""), result.candidate.value_or(""),
                           source_.value_or(Source{}));
   judgement_.numbers_differ = !arguments_.results.empty();
+  judgement_.follows = inputs_differ_ || rng_differs_;
+  judgement_.source = source_;
   shift_streams();
   note_placement();
   spread();
@@ -134,6 +136,8 @@ Judgement OpJudge::judge_scope(const Scene& scene, EventPair at) {
       fresh.push_back(&slot);
   }
   enter_each_kind(fresh);
+  judgement_.follows = true;
+  judgement_.source = source_;
   count_event(state_, scene_, judgement_);
   return judgement_;
 }

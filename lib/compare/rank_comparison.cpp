@@ -17,6 +17,7 @@ RankComparison::RankComparison(const Run& reference, const Run& candidate,
                                const WindowLimits& windows)
     : state_(reference, candidate, ranks, options, book, totals, judge) {
   state_.windows = windows;
+  shift_ = options.step_offset;
   choose_view();
   pair_lanes();
 }
@@ -86,11 +87,11 @@ void RankComparison::pair_lanes() {
 }
 
 std::int64_t RankComparison::to_candidate(std::int64_t step) const {
-  return step == kSetup ? kSetup : step + state_.options.step_offset;
+  return step == kSetup ? kSetup : step + shift_;
 }
 
 std::int64_t RankComparison::to_reference(std::int64_t step) const {
-  return step == kSetup ? kSetup : step - state_.options.step_offset;
+  return step == kSetup ? kSetup : step - shift_;
 }
 
 std::optional<RankComparison::NextStep> RankComparison::next_step() const {
@@ -151,7 +152,8 @@ void RankComparison::compare_steps() {
     const bool setup =
         next->step == kSetup && !is_over(Side::reference) && !is_over(Side::candidate);
     if (setup || (next->has.reference && next->has.candidate)) {
-      compare_step(next->step);
+      if (!setup && pass_extra_steps(next->step)) continue;
+      compare_step(next->step, to_candidate(next->step));
       continue;
     }
     const Side side = next->has.reference ? Side::reference : Side::candidate;
@@ -166,16 +168,46 @@ void RankComparison::compare_steps() {
   }
 }
 
-void RankComparison::compare_step(std::int64_t step) {
+/// Where one run has steps that the other lacks, they stand alone and the later ones are partners
+/// under shifted numbers. An effect of such a step is what its values leave in memory.
+bool RankComparison::pass_extra_steps(std::int64_t step) {
+  const auto main = std::find_if(lanes_.begin(), lanes_.end(), [](const auto& lane) {
+    return lane->walk().lane(Side::reference) && lane->walk().lane(Side::candidate) &&
+           lane->walk().lane(Side::reference)->role == LaneRole::main;
+  });
+  if (main == lanes_.end()) return false;
+  const LaneWalk& walk = (*main)->walk();
+  const auto extra = sync_.look(*walk.reader(Side::reference), *walk.reader(Side::candidate));
+  if (!extra) return false;
+  const auto count = static_cast<std::int64_t>(extra->count);
+  const bool in_reference = extra->side == Side::reference;
+  const std::int64_t first = in_reference ? step : to_candidate(step);
+  for (std::int64_t k = 0; k < count; ++k)
+    compare_step(in_reference ? step + k : step, to_candidate(step) + (in_reference ? 0 : k),
+                 extra->side);
+  shift_ += in_reference ? -count : count;
+  const std::int64_t next = in_reference ? step + count : step;
+  unseen_.push_back(
+      fmt::format("the {}'s {} {} no partner: from there on step {} of the reference is step {} of "
+                  "the candidate",
+                  name(extra->side), steps_words({{first, first + count - 1}}),
+                  count == 1 ? "has" : "have", next, to_candidate(next)));
+  return true;
+}
+
+void RankComparison::compare_step(std::int64_t step, std::int64_t candidate_step,
+                                  std::optional<Side> only) {
   state_.judge.begin_step(step);
   state_.layers.begin_step();
   state_.accumulations.begin_step(step);
-  if (workers_) workers_->read(step, to_candidate(step));
+  if (workers_) workers_->read(step, candidate_step);
   for (const auto& lane : lanes_)
-    lane->begin_step(step, to_candidate(step),
-                     [this](Side side, std::uint32_t id, std::uint64_t position) {
-                       return forward_number(side, id, position);
-                     });
+    lane->begin_step(
+        step, candidate_step,
+        [this](Side side, std::uint32_t id, std::uint64_t position) {
+          return forward_number(side, id, position);
+        },
+        only);
   const Ensure order =
       lanes_.size() < 2 ? Ensure{} : [this](Side side, std::uint32_t id, std::uint64_t position) {
         ensure(side, id, position);

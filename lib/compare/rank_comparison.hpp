@@ -8,6 +8,7 @@
 
 #include "compare/lane_comparison.hpp"
 #include "compare/rank_state.hpp"
+#include "compare/step_sync.hpp"
 #include "compare/worker_pool.hpp"
 
 namespace ulpscope::comparison {
@@ -43,7 +44,8 @@ class RankComparison {
   void pair_lanes();
   void pass_over_shifted_start();
   void compare_steps();
-  void compare_step(std::int64_t step);
+  void compare_step(std::int64_t step, std::int64_t candidate_step, std::optional<Side> only = {});
+  [[nodiscard]] bool pass_extra_steps(std::int64_t step);
   void ensure(Side side, std::uint32_t lane, std::uint64_t position);
   [[nodiscard]] std::uint64_t forward_number(Side side, std::uint32_t lane,
                                              std::uint64_t position) const;
@@ -53,6 +55,8 @@ class RankComparison {
   RankState state_;
   std::unique_ptr<WorkerPool> workers_;
   std::vector<std::unique_ptr<LaneComparison>> lanes_;
+  StepSync sync_;
+  std::int64_t shift_ = 0;  ///< candidate step = reference step + this
   Both<std::uint64_t> extra_steps_;
   std::uint64_t skipped_steps_ = 0;
   std::vector<std::string> unseen_;

@@ -9,6 +9,17 @@ namespace {
 
 constexpr std::size_t kLookAhead = 4096;
 
+/// Equal inputs that give another result follow from nothing before. Nor do differences from what
+/// was found later, or was there before where the same ops did no harm without it.
+[[nodiscard]] bool may_follow_from(const Source& alone, const Judgement& judgement,
+                                   const FindingBook& book) {
+  if (!judgement.follows) return false;
+  if (judgement.outcome == Outcome::found || !judgement.source) return true;
+  const Source& source = *judgement.source;
+  const bool before = source.step != alone.step || source.order_event <= alone.order_event;
+  return before && !book.was_harmless_before(alone);
+}
+
 }  // namespace
 
 bool is_anchor(const Event& event) {
@@ -32,14 +43,14 @@ void SequenceWatch::add(const Source& source, const LaneWalk& walk, std::size_t 
   watched_.push_back(watched);
 }
 
-void SequenceWatch::passed(FindingBook& book, bool op, bool anchor, bool differs,
-                           std::uint64_t compared, const std::function<void(Record&)>& tell) {
+void SequenceWatch::passed(FindingBook& book, bool op, bool anchor, const Judgement& judgement,
+                           const std::function<void(Record&)>& tell) {
   std::erase_if(watched_, [&](Watched& watched) {
-    if (differs) {
+    if (judgement.differs && may_follow_from(watched.source, judgement, book)) {
       book.make_diverging(watched.source, tell);
       return true;
     }
-    watched.compared += compared;
+    watched.compared += judgement.compared;
     // An anchor proves something only once a value has been compared.
     if (anchor) return watched.compared > 0;
     return op && !watched.anchor_ahead && --watched.ops_left == 0;

@@ -6,22 +6,22 @@
 #include <vector>
 
 #include "compare/finding_book.hpp"
+#include "compare/judgement.hpp"
 #include "compare/lane_walk.hpp"
 
 namespace ulpscope::comparison {
 
 /// Watches whether ops that only one run has change anything: a one-sided op is harmless while
-/// every value that both runs have after it, up to the next anchor, is equal. Anchors are module
-/// boundaries, gradients and writes of parameters; without one ahead, the next eight ops count.
+/// every value that both runs have after it, up to the next anchor, is equal or differs for a
+/// reason that came up after it. Anchors are module boundaries, gradients and writes of parameters;
+/// without one ahead, the next eight ops count.
 class SequenceWatch {
  public:
   /// `source` stands just before the entries from `next` on.
   void add(const Source& source, const LaneWalk& walk, std::size_t next);
 
-  /// An aligned entry was compared: `compared` digests stood against each other, `differs` tells
-  /// whether one was unequal.
-  /// `tell` is given what turns out to diverge.
-  void passed(FindingBook& book, bool op, bool anchor, bool differs, std::uint64_t compared,
+  /// An aligned entry was compared. `tell` is given what turns out to diverge.
+  void passed(FindingBook& book, bool op, bool anchor, const Judgement& judgement,
               const std::function<void(Record&)>& tell = {});
 
   void end_step() { watched_.clear(); }

@@ -75,12 +75,45 @@ TEST_SUITE("steps") {
       run.op("aten::exp").in(run.data(labelled("warm"))).out(labelled("up"));
       train(run, 1, 3);
     };
-    CHECK(report_of(reference, candidate).verdict == Verdict::diverged);
+    const Report plain = report_of(reference, candidate);
+    CHECK(plain.verdict == Verdict::identical);
+    REQUIRE(plain.findings.size() == 1);
+    CHECK(plain.findings[0].kind == FindingKind::sequence);
+    CHECK(plain.findings[0].op == "aten::exp");
+    CHECK(plain.findings[0].step == 0);
+    CHECK(has(plain.coverage.unseen.at(0), "step 0 of the reference is step 1 of the candidate"));
     const Report shifted = report_of(reference, candidate, step_offset(1));
     CHECK(shifted.verdict == Verdict::identical);
     CHECK(shifted.findings.empty());
     CHECK(has(shifted.coverage.unseen.at(0), "shifted by 1"));
     CHECK(report_of(candidate, reference, step_offset(-1)).verdict == Verdict::identical);
+  }
+
+  TEST_CASE("samples in another order are no extra steps") {
+    const auto learn = [](RunBuilder& run, const std::vector<int>& order) {
+      const Tensor weight = run.parameter("weight", labelled("weight"));
+      for (std::size_t step = 0; step < order.size(); ++step) {
+        run.step(static_cast<std::int64_t>(step)).phase(Phase::forward);
+        const Tensor x = run.data(labelled("x" + std::to_string(order[step])));
+        const Tensor scaled =
+            run.op("aten::div").in(x).out(labelled("scaled" + run.content_words(x)));
+        const std::string made = run.content_words(scaled) + run.content_words(weight);
+        const Tensor y = run.op("aten::mm").in(scaled).in(weight).out(labelled("y" + made));
+        run.op("aten::add_").in(weight).in(y).writes(weight, labelled("w" + made));
+      }
+    };
+    for (const std::vector<int>& order :
+         {std::vector{1, 2, 3, 4, 0}, {1, 0, 2, 3, 4}, {3, 4, 0, 1, 2}}) {
+      const Report report = report_of(
+          [&](RunBuilder& run) {
+            learn(run, {0, 1, 2, 3, 4});
+          },
+          [&](RunBuilder& run) { learn(run, order); });
+      REQUIRE(report.first() != nullptr);
+      CHECK(report.first()->kind == FindingKind::data);
+      CHECK(report.first()->step == 0);
+      CHECK(report.coverage.only_candidate == 0);
+    }
   }
 
   TEST_CASE("setup is compared, and comes before step 0") {
