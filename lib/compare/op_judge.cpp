@@ -111,7 +111,7 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
     state_.numbers.differ(result.reference.value_or(""), result.candidate.value_or(""),
                           source_.value_or(Source{}));
   judgement_.numbers_differ = !arguments_.results.empty();
-  judgement_.follows = inputs_differ_ || rng_differs_;
+  judgement_.follows = judgement_.follows || inputs_differ_ || rng_differs_;
   judgement_.source = source_;
   shift_streams();
   note_placement();
@@ -480,26 +480,29 @@ bool OpJudge::only_reshapes() const {
 }
 
 /// The same elements in another shape explain another result, and are handed on by an op that
-/// gives them back.
+/// gives them back. Values laid out so differently that they were not compared may explain it too,
+/// where something before them is in question.
 void OpJudge::judge_reshaped_inputs() {
-  std::vector<const SlotPair*> fresh;
+  std::vector<const SlotPair*> reshaped;
   std::optional<Source> known;
   for (const SlotPair& slot : slots_) {
-    if (slot.role() != Role::input || slot.match != Match::reshaped) continue;
+    if (slot.role() != Role::input ||
+        (slot.match != Match::reshaped && slot.match != Match::layout))
+      continue;
     if (!known && slot.reference) known = state_.taint.reference.find(*slot.reference, scene_.step);
     if (!known && slot.candidate) known = state_.taint.candidate.find(*slot.candidate, scene_.step);
-    fresh.push_back(&slot);
+    if (slot.match == Match::reshaped) reshaped.push_back(&slot);
   }
-  if (fresh.empty()) return;
   const bool differs = std::any_of(slots_.begin(), slots_.end(), [](const SlotPair& slot) {
     return slot.role() != Role::input && is_difference(slot.match);
   });
   if (!differs) {
     source_ = known;
   } else if (known) {
+    judgement_.follows = true;
     propagated(*known);
-  } else {
-    enter_fresh(FindingKind::metadata, fresh);
+  } else if (!reshaped.empty()) {
+    enter_fresh(FindingKind::metadata, reshaped);
   }
 }
 
@@ -589,6 +592,13 @@ void OpJudge::judge_outputs() {
   found(enter_finding(state_, FindingKind::origin, scene_, origin.at, at_, {}, [&](Record& record) {
     record.evidence.inside_differs = origin.inside_differs;
     record.finding.arguments = arguments_.results;
+    for (const SlotPair& slot : slots_) {
+      if (slot.role() != Role::input || slot.match != Match::layout) continue;
+      record.evidence.not_compared = tensor_name(*slot.owner, slot.any());
+      record.finding.notes.push_back(
+          fmt::format("{} is laid out so differently that its values were not compared",
+                      record.evidence.not_compared));
+    }
     if (origin.at.reference == at_.reference) {
       add_tensors(record, slots_);
     } else {

@@ -213,6 +213,13 @@ std::optional<Cause> atomic(const Case& of) {
 
 std::optional<Cause> layout(const Case& of) {
   if (!is_origin(of)) return std::nullopt;
+  if (const std::string& input = of.evidence().not_compared; !input.empty()) {
+    Cause cause = of.cause("layout", Confidence::likely);
+    cause.evidence = {fmt::format("{} is laid out otherwise in memory", input)};
+    cause.against = {"its values were not compared"};
+    cause.attempt = {"call contiguous() on the inputs in both programs"};
+    return cause;
+  }
   for (std::size_t k = 0; k < of.finding().tensors.size(); ++k) {
     const TensorReport& tensor = of.finding().tensors[k];
     const auto& geometry = of.evidence().tensors[k].geometry;
