@@ -200,7 +200,9 @@ Json propagated_json(const Propagated& propagated) {
   for (const auto& [first, last] : propagated.steps) {
     steps.push_back(Json::array({integer(first), integer(last)}));
   }
-  return {{"events", integer(propagated.events)}, {"steps", std::move(steps)}};
+  return {{"events", integer(propagated.events)},
+          {"steps", std::move(steps)},
+          {"note", propagated.note.empty() ? Json() : Json(propagated.note)}};
 }
 
 Json growth_json(const GrowthPoint& point) {

@@ -156,6 +156,13 @@ void print_growth(const Report& report, Page& page) {
   }
 }
 
+void print_propagated(const Propagated& propagated, Page& page) {
+  if (propagated.note.empty()) return;
+  page.labelled("propagated", fmt::format("{}: {}", counted(propagated.events, "event"),
+                                          escaped(propagated.note)));
+  page.line();
+}
+
 std::string step_ranges(const Propagated& propagated) {
   std::vector<std::string> parts;
   for (const auto& [first, last] : propagated.steps) {
@@ -260,6 +267,7 @@ void render_text(const Report& report, const Terminal& terminal, std::ostream& o
     print_findings(report, page);
     print_growth(report, page);
     page.line();
+    print_propagated(report.propagated, page);
   }
   print_verdict(report, page);
   out << page.text();

@@ -45,6 +45,10 @@ class Comparison {
     report.coverage.not_compared.no_bytes = without_bytes_;
     report.coverage.unseen = unseen();
     report.propagated = totals_.propagated;
+    if (report.propagated.events > 0)
+      report.propagated.note =
+          "an origin among these cannot be separated from what they inherited; giving them the "
+          "reference's inputs would separate it";
     report.growth = judge_.growth();
     const Decision decision = decide(outlook());
     report.verdict = decision.verdict;

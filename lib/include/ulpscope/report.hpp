@@ -154,6 +154,7 @@ struct Cause {
 struct Propagated {
   std::uint64_t events = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;  ///< closed ranges
+  std::string note;  ///< what cannot be told of them, and what would tell; empty without events
 };
 
 struct Report {

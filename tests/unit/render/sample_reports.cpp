@@ -69,9 +69,9 @@ Report origin_report() {
   report.coverage.aligned = 412350;
   report.coverage.not_compared.uninitialised = 812;
   report.coverage.not_compared.handle = 3;
-  report.environment = {{"threads.intra_op", "1", "2", true},
-                        {"env.OMP_NUM_THREADS", std::nullopt, "2", true},
-                        {"cpu.affinity", "0", "0-1", false}};
+  report.environment = {{"threads.intra_op", "1", "2", true, {}},
+                        {"env.OMP_NUM_THREADS", std::nullopt, "2", true, {}},
+                        {"cpu.affinity", "0", "0-1", false, {}}};
 
   Finding finding;
   finding.kind = FindingKind::origin;
@@ -101,7 +101,7 @@ Report origin_report() {
   finding.notes = {"this op gave identical results in steps 0 - 16",
                    "the loss differs from step 18 on"};
   report.findings = {finding};
-  report.propagated = {198204, {{17, 49}}};
+  report.propagated = {198204, {{17, 49}}, {}};
   report.growth = {{17, 1.1e-07, 118, Both<double>{0.41, 0.41}},
                    {18, 3.4e-06, 2210, Both<double>{0.4096122, 0.4096125}}};
   report.causes = {{"threads",
@@ -183,7 +183,7 @@ Report arguments_report() {
   further.tensors.back().difference = weight_gradient_difference();
 
   report.findings = {arguments, sequence, further, metadata};
-  report.propagated = {409001, {{0, 0}}};
+  report.propagated = {409001, {{0, 0}}, {}};
   report.causes = {{"argument",
                     Confidence::certain,
                     0,

@@ -116,7 +116,7 @@ TEST_SUITE("text") {
     finding.arguments = {{"eps\x1b", "\x1b", std::nullopt}};
     report.reference.path = "runs/\x1b[31m";
     report.reference.command = {"./train\x07"};
-    report.environment = {{"key\x1b", "\x1b", std::nullopt, true}};
+    report.environment = {{"key\x1b", "\x1b", std::nullopt, true, {}}};
     report.causes.front().attempt = {"rm\x1b"};
     report.coverage.unseen = {"\x1b"};
     for (const char c : rendered(report)) {
