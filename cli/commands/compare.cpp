@@ -115,15 +115,15 @@ int run_compare(const Command& command, Arguments arguments) {
       .more("By default ops; layers lines the runs up by their modules, whatever ops they run");
   options.value("--max-ulp", "N", "MAX_ULP", "tolerate differences up to N ULP",
                 [&](const auto& source, const auto& value) {
-                  compare_options.max_ulp = whole_number(source, value);
+                  compare_options.limits.max_ulp = whole_number(source, value);
                 });
   options.value("--rtol", "X", "RTOL", "tolerate |d| <= atol + X * |reference|",
                 [&](const auto& source, const auto& value) {
-                  compare_options.rtol = tolerance(source, value);
+                  compare_options.limits.rtol = tolerance(source, value);
                 });
   options.value("--atol", "X", "ATOL", "tolerate |d| <= X + rtol * |reference|",
                 [&](const auto& source, const auto& value) {
-                  compare_options.atol = tolerance(source, value);
+                  compare_options.limits.atol = tolerance(source, value);
                 });
   options.value("--step-offset", "N", "STEP_OFFSET", "candidate step = reference step + N",
                 [&](const auto& source, const auto& value) {

@@ -30,6 +30,14 @@ using namespace comparison;
 /// Findings that the diagnosis rules look at; what follows has mostly the same causes.
 constexpr std::size_t kDiagnosed = 20;
 
+/// What no number can allow.
+[[nodiscard]] bool beyond_tolerance(const Record& record) {
+  const Both<std::uint32_t>& flags = record.evidence.event_flags;
+  const bool one_threw = (flags.reference ^ flags.candidate) & event_flag::threw;
+  return record.finding.diverges && (record.finding.kind == FindingKind::metadata || one_threw ||
+                                     record.evidence.missing_steps);
+}
+
 class Comparison {
  public:
   Comparison(const Run& reference, const Run& candidate, const CompareOptions& options)
@@ -46,6 +54,7 @@ class Comparison {
     report.coverage.unseen = unseen();
     report.propagated = totals_.propagated;
     report.growth = judge_.growth();
+    report.rules = judge_.tolerance().rules();
     const Decision decision = decide(outlook());
     report.verdict = decision.verdict;
     diagnose(report);
@@ -118,11 +127,7 @@ class Comparison {
       return key(a) < key(b);
     });
     diverges_ = book_.diverges();
-    for (const Record& record : records)
-      beyond_tolerance_ =
-          beyond_tolerance_ ||
-          (record.finding.diverges &&
-           (record.finding.kind == FindingKind::metadata || record.evidence.missing_steps));
+    beyond_tolerance_ = std::any_of(records.begin(), records.end(), beyond_tolerance);
     const std::uint64_t found = records.size() + book_.left_out();
     if (records.size() > options_.max_findings) records.resize(options_.max_findings);
     if (found > records.size())
@@ -132,7 +137,7 @@ class Comparison {
     const bool same_set =
         totals_.data_values > 1 && totals_.data.reference == totals_.data.candidate;
     for (Record& record : records) {
-      without_bytes_ += measure(record, runs_);
+      without_bytes_ += measure(record, runs_, judge_.tolerance());
       record.evidence.same_set_of_data =
           same_set && record.finding.kind == FindingKind::data && !record.evidence.uninitialised;
       if (record.more_in_step > 0)

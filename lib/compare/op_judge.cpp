@@ -93,7 +93,7 @@ void OpJudge::begin(const Scene& scene, EventPair at) {
   uneven_draws_.clear();
   compare_slots(event(Side::reference), event(Side::candidate), slots_);
   arguments_ = compare_arguments(event(Side::reference), event(Side::candidate));
-  count_values(state_, scene_, slots_, judgement_);
+  count_values(state_, scene_, at_, slots_, judgement_);
   judgement_.differs = judgement_.differs || !arguments_.results.empty();
 }
 
@@ -191,7 +191,9 @@ void OpJudge::add_inside_writes(const std::vector<SlotPair>& inner) {
       slots_.push_back(slot);
     else if (known->owner != &event(Side::reference))
       *known = slot;
-    judgement_.differs = judgement_.differs || slot.match == Match::differs;
+    if (slot.match != Match::differs) continue;
+    judgement_.differs = true;
+    judge_tolerance(state_, scene_, at_, slot);
   }
 }
 
@@ -646,7 +648,8 @@ void OpJudge::judge_inside() {
 
 void OpJudge::spread_slot(const Slot* reference, const Slot* candidate, Match match) {
   if (is_difference(match)) {
-    const Source source = source_.value_or(Source{});
+    Source source = source_.value_or(Source{});
+    source.written_alone = false;
     if (reference) state_.taint.reference.taint(*reference, source, scene_.step);
     if (candidate) state_.taint.candidate.taint(*candidate, source, scene_.step);
   } else if (match == Match::reshaped) {
@@ -691,9 +694,11 @@ void OpJudge::write_alone(const Scene& scene, Side side, std::uint32_t index,
   constexpr std::uint32_t kWritesNothing = slot_flag::undefined | slot_flag::view |
                                            slot_flag::uninitialised | slot_flag::scratch |
                                            slot_flag::handle;
+  Source alone = source;
+  alone.written_alone = true;
   for (const Slot& slot : on(scene.windows, side)->event(index).slots)
     if (slot.role != Role::input && !(slot.flags & kWritesNothing))
-      on(state_.taint, side).taint(slot, source, scene.step);
+      on(state_.taint, side).taint(slot, alone, scene.step);
 }
 
 void OpJudge::note_placement() {

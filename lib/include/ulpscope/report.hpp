@@ -10,6 +10,7 @@
 
 #include "ulpscope/difference.hpp"
 #include "ulpscope/run.hpp"
+#include "ulpscope/tolerance.hpp"
 
 /// What a comparison answers. Every renderer prints this value and computes nothing.
 namespace ulpscope {
@@ -40,6 +41,12 @@ struct Both {
   T candidate{};
 };
 
+/// Whether a difference is inside the tolerance that was asked for.
+struct ToleranceResult {
+  bool inside = false;
+  std::optional<std::size_t> rule;  ///< index into Report::rules; empty: the limits for all others
+};
+
 struct TensorReport {
   Role role = Role::input;
   std::uint16_t index = 0;
@@ -48,7 +55,8 @@ struct TensorReport {
   Dtype dtype = Dtype::undefined;
   Both<std::vector<std::int64_t>> shape;
   bool equal = true;
-  std::optional<Difference> difference;  ///< empty where the bytes are not in the dumps
+  std::optional<Difference> difference;      ///< empty where the bytes are not in the dumps
+  std::optional<ToleranceResult> tolerance;  ///< empty where none was asked for, or without bytes
 };
 
 struct ArgumentReport {
@@ -156,6 +164,14 @@ struct Propagated {
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;  ///< closed ranges
 };
 
+/// A rule of the tolerance, and what it decided.
+struct RuleUse {
+  ToleranceRule rule;
+  bool expired = false;      ///< it was not applied
+  std::uint64_t passed = 0;  ///< differing values that it let pass, a pair of contents counted once
+  std::uint64_t failed = 0;  ///< those that were outside of it
+};
+
 struct Report {
   Verdict verdict = Verdict::inconclusive;
   std::string summary;  ///< one sentence
@@ -167,6 +183,7 @@ struct Report {
   std::vector<GrowthPoint> growth;
   std::vector<EnvironmentDifference> environment;
   std::vector<Cause> causes;
+  std::vector<RuleUse> rules;  ///< as CompareOptions::rules
 
   /// The earliest diverging finding, or null.
   [[nodiscard]] const Finding* first() const noexcept {

@@ -11,9 +11,7 @@ namespace {
 CompareOptions tolerance(std::optional<std::uint64_t> ulp, std::optional<double> rtol = {},
                          std::optional<double> atol = {}) {
   CompareOptions options;
-  options.max_ulp = ulp;
-  options.rtol = rtol;
-  options.atol = atol;
+  options.limits = {ulp, rtol, atol};
   return options;
 }
 
