@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "compare/budget/budget_judge.hpp"
 #include "compare/causes/rules.hpp"
 #include "compare/differences.hpp"
 #include "compare/each_run.hpp"
@@ -48,6 +49,7 @@ class Comparison {
     report.reference = summary_of(*runs_.reference);
     report.candidate = summary_of(*runs_.candidate);
     compare_ranks(report);
+    if (options_.golden) report.golden = golden_conditions(report.environment);
     take_findings(report);
     report.coverage = totals_.coverage;
     report.coverage.not_compared.no_bytes = without_bytes_;
@@ -55,6 +57,7 @@ class Comparison {
     report.propagated = totals_.propagated;
     report.growth = judge_.growth();
     report.rules = judge_.tolerance().rules();
+    report.budget = budget_;
     const Decision decision = decide(outlook());
     report.verdict = decision.verdict;
     diagnose(report);
@@ -116,6 +119,7 @@ class Comparison {
 
   /// Orders what was found: diverging findings first, each by step, position, lane and rank.
   void take_findings(Report& report) {
+    if (options_.budget) add_up_budgets();
     auto& records = book_.records();
     std::erase_if(records, [](const Record& record) { return !record.listed; });
     std::stable_sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
@@ -149,6 +153,24 @@ class Comparison {
     }
   }
 
+  /// Of every origin that diverges, all its occurrences.
+  void add_up_budgets() {
+    BudgetSummary& sum = budget_.emplace();
+    beyond_budget_ = book_.diverges(Source{.finding = kLeftOutFinding});
+    const std::vector<Record>& records = book_.records();
+    for (const Record& record : records) {
+      if (!record.listed || !record.finding.diverges) continue;
+      const Record& judged_record = record.copy_of ? records[*record.copy_of] : record;
+      const BudgetSummary& one = judged_record.evidence.budget;
+      const bool judged = one.inside + one.allowed + one.outside + one.without_bytes > 0;
+      if (record.finding.kind != FindingKind::origin)
+        beyond_budget_ = true;
+      else if (!judged && one.without_model == 0)
+        ++sum.without_model;
+      budget::add(sum, one);
+    }
+  }
+
   [[nodiscard]] std::vector<std::string> unseen() const {
     std::vector<std::string> words = unseen_;
     for (const Side side : kSides) {
@@ -168,6 +190,10 @@ class Comparison {
     if (totals_.given_up > 0)
       words.push_back(fmt::format("{} stand in stretches too different to be lined up",
                                   counted(totals_.given_up, "event")));
+    if (budget_ && totals_.propagated.events > 0)
+      words.push_back(
+          fmt::format("the budget judges origins only, not the {} that follow from them",
+                      counted(totals_.propagated.events, "event")));
     return words;
   }
 
@@ -179,6 +205,8 @@ class Comparison {
     outlook.events = {runs_.reference->info().events, runs_.candidate->info().events};
     outlook.uncompared_steps = uncompared_steps_;
     outlook.lone_ranks = lone_ranks_;
+    outlook.budget = budget_;
+    outlook.beyond_budget = beyond_budget_;
     return outlook;
   }
 
@@ -207,6 +235,8 @@ class Comparison {
   std::uint64_t lone_ranks_ = 0;
   bool diverges_ = false;
   bool beyond_tolerance_ = false;
+  std::optional<BudgetSummary> budget_;
+  bool beyond_budget_ = false;
 };
 
 }  // namespace

@@ -82,6 +82,7 @@ std::uint64_t measure(Record& record, const Both<const Run*>& runs, const Tolera
     }
     tensor.difference = difference(bytes->dtype, bytes->shape, bytes->strides,
                                    bytes->bytes.reference, bytes->bytes.candidate);
+    tensor.difference->budget = evidence.budget;
     if (tolerance.any())
       tensor.tolerance = tolerance.judge(*bytes, [&] { return names_of(record.finding); });
     evidence.rows_permuted = rows_permuted(*bytes);

@@ -18,7 +18,9 @@ namespace {
 
 void judge_tolerance(RankState& state, const Scene& scene, EventPair at, const SlotPair& slot) {
   NamesOf names = [&] { return names_of(scene, at, slot); };
-  if (state.judge.tolerance().has_rules() && judged_where_written(state, scene, slot)) names = {};
+  const bool judged = state.options.budget || (state.judge.tolerance().has_rules() &&
+                                               judged_where_written(state, scene, slot));
+  if (judged) names = {};
   state.judge.differs(scene.runs, scene.ranks, *slot.reference, *slot.candidate, names);
 }
 

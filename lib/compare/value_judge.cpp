@@ -40,6 +40,13 @@ void ValueJudge::differs(const Both<const Run*>& runs, const Both<std::uint32_t>
                     tensor->bytes.candidate));
 }
 
+bool ValueJudge::allows(const TensorBytes& tensor, const NamesOf& names) {
+  if (!tolerance_.any()) return false;
+  const ToleranceResult result = tolerance_.judge(tensor, names);
+  tolerance_.count(result);
+  return result.inside;
+}
+
 void ValueJudge::loss(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
                       const Slot& reference, const Slot& candidate) {
   constexpr std::uint64_t kOne = 1;

@@ -46,6 +46,22 @@ namespace {
   return {Verdict::within, {}};
 }
 
+[[nodiscard]] Decision with_budget(const Outlook& outlook) {
+  const BudgetSummary& budget = *outlook.budget;
+  if (outlook.beyond_tolerance || outlook.beyond_budget || budget.outside > 0)
+    return {Verdict::diverged, {}};
+  if (budget.without_bytes > 0)
+    return inconclusive(fmt::format(
+        "the bytes that the budget of {} takes are not in both dumps (record with --level full)",
+        counted(budget.without_bytes, "result")));
+  if (budget.without_model > 0)
+    return inconclusive(fmt::format("no error budget is known for {} of origins",
+                                    counted(budget.without_model, "result")));
+  if (const std::string rest = unknown_rest(outlook); !rest.empty())
+    return inconclusive(fmt::format("every origin is inside its budget, but {}", rest));
+  return {Verdict::within, {}};
+}
+
 }  // namespace
 
 Decision decide(const Outlook& outlook) {
@@ -58,6 +74,7 @@ Decision decide(const Outlook& outlook) {
   if (!lined_up(totals))
     return inconclusive(fmt::format("only {} of {} and {} ops can be lined up", totals.aligned_ops,
                                     totals.ops.reference, totals.ops.candidate));
+  if (outlook.diverges && outlook.budget) return with_budget(outlook);
   if (outlook.diverges)
     return outlook.judge.tolerance().any() ? with_tolerance(outlook)
                                            : Decision{Verdict::diverged, {}};

@@ -17,6 +17,10 @@ struct CompareOptions {
   std::vector<ToleranceRule> rules;  ///< the first that matches a value decides about it
   /// The day by which rules expire; empty: none has expired.
   std::optional<std::chrono::year_month_day> today;
+  /// Asks whether every origin is inside what rounding can explain. `limits` and `rules` then allow
+  /// more for origins; what follows from them is not judged.
+  bool budget = false;
+  bool golden = false;              ///< the reference is kept as golden: see Report::golden
   std::int64_t step_offset = 0;     ///< candidate step = reference step + offset
   std::vector<std::string> ignore;  ///< globs on op and module names left out of the comparison
   bool by_layers = false;           ///< compare modules as units, though ops were recorded

@@ -172,9 +172,26 @@ struct RuleUse {
   std::uint64_t failed = 0;  ///< those that were outside of it
 };
 
+/// Differing results of origins against their error budgets, each occurrence counted.
+struct BudgetSummary {
+  std::uint64_t inside = 0;
+  std::uint64_t allowed = 0;  ///< outside, but the tolerance allows it
+  std::uint64_t outside = 0;
+  std::uint64_t without_bytes = 0;  ///< not all bytes that it takes are in the dumps
+  std::uint64_t without_model = 0;  ///< nothing is known of how the op computes
+  std::optional<double> largest_used;
+};
+
+/// Under what a golden run was recorded. Its bits hold for one instruction set, thread count and
+/// library version; where these differ, so may bits, without a fault of the program.
+struct GoldenConditions {
+  std::vector<EnvironmentDifference> differ;
+};
+
 struct Report {
   Verdict verdict = Verdict::inconclusive;
-  std::string summary;  ///< one sentence
+  std::string summary;                     ///< one sentence
+  std::optional<GoldenConditions> golden;  ///< to be told first; empty where not asked for
   RunSummary reference;
   RunSummary candidate;
   Coverage coverage;
@@ -183,7 +200,8 @@ struct Report {
   std::vector<GrowthPoint> growth;
   std::vector<EnvironmentDifference> environment;
   std::vector<Cause> causes;
-  std::vector<RuleUse> rules;  ///< as CompareOptions::rules
+  std::vector<RuleUse> rules;           ///< as CompareOptions::rules
+  std::optional<BudgetSummary> budget;  ///< empty where none was asked for
 
   /// The earliest diverging finding, or null.
   [[nodiscard]] const Finding* first() const noexcept {

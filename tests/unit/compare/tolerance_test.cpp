@@ -226,6 +226,22 @@ TEST_SUITE("rules") {
     CHECK(report_of(program, rules({rule("aten::relu", {}, 4)})).verdict == Verdict::within);
   }
 
+  TEST_CASE("what follows from an op of one run alone is judged where it is written") {
+    const auto program = [](RunBuilder& run, bool changed) {
+      run.keep_content().step(0).phase(Phase::forward);
+      const Tensor x = run.data({1, 2});
+      const Tensor y =
+          run.op(changed ? "aten::matmul" : "aten::linear").in(x).out({1, changed ? 3.0 : 2.0});
+      const Tensor z = run.op("aten::relu").in(y).out({1, changed ? 3.0 : 2.0});
+      Tensor part = z;
+      part.geometry.sizes = {1};
+      part.geometry.storage_offset = 1;
+      run.op("aten::exp").in(part).out({2});
+      run.op("aten::exp").in(x).out({5, 6});
+    };
+    CHECK(report_of(program, rules({rule("aten::relu", {}, 1U << 24)})).verdict == Verdict::within);
+  }
+
   TEST_CASE("a rule applies through its last day") {
     ToleranceRule expiring = rule("*", {}, 4);
     expiring.expires = 2027y / 1 / 31;

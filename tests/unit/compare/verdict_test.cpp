@@ -158,6 +158,28 @@ TEST_SUITE("elements") {
   }
 }
 
+TEST_SUITE("golden") {
+  TEST_CASE("names what its bits hang on, and not the program that it tests") {
+    const auto program = [](RunBuilder& run, bool changed) {
+      run.environment("cpu.capability", changed ? "AVX512" : "AVX2");
+      run.environment("program.build_id", changed ? "b" : "a");
+      run.environment("torch.version", changed ? "2.12" : "2.11");
+      run.environment("os.kernel", changed ? "6.2" : "6.1");
+      run.environment("threads.intra_op", "1");
+      run.step(0);
+      run.op("aten::ones").out(labelled("y"));
+    };
+    CHECK_FALSE(report_of(program).golden.has_value());
+    CompareOptions options;
+    options.golden = true;
+    const Report report = report_of(program, options);
+    REQUIRE(report.golden.has_value());
+    REQUIRE(report.golden->differ.size() == 2);
+    CHECK(report.golden->differ[0].key == "cpu.capability");
+    CHECK(report.golden->differ[1].key == "torch.version");
+  }
+}
+
 TEST_SUITE("coverage") {
   TEST_CASE("unverified inputs are told") {
     const Report report = report_of([](RunBuilder& run, bool) {
