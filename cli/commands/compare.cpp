@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -20,6 +21,7 @@
 #include "cli/term/width.hpp"
 #include "cli/term/working.hpp"
 #include "cli/text_or_json.hpp"
+#include "cli/tolerance_file.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
@@ -90,6 +92,11 @@ Report compare_patiently(const Run& reference, const Run& candidate,
   return compare(reference, candidate, options);
 }
 
+/// In UTC, so that a rule expires at one moment everywhere.
+std::chrono::year_month_day today() {
+  return std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+}
+
 int run_compare(const Command& command, Arguments arguments) {
   std::string reference;
   std::string candidate;
@@ -113,18 +120,45 @@ int run_compare(const Command& command, Arguments arguments) {
                compare_options.by_layers = choice(source, value, {"ops", "layers"}) == 1;
              })
       .more("By default ops; layers lines the runs up by their modules, whatever ops they run");
-  options.value("--max-ulp", "N", "MAX_ULP", "tolerate differences up to N ULP",
-                [&](const auto& source, const auto& value) {
-                  compare_options.max_ulp = whole_number(source, value);
-                });
+  options
+      .value("--max-ulp", "N", "MAX_ULP", "tolerate differences up to N ULP",
+             [&](const auto& source, const auto& value) {
+               compare_options.limits.max_ulp = whole_number(source, value);
+             })
+      .more("Of floating-point numbers; a number is also inside where --rtol and --atol allow it");
   options.value("--rtol", "X", "RTOL", "tolerate |d| <= atol + X * |reference|",
                 [&](const auto& source, const auto& value) {
-                  compare_options.rtol = tolerance(source, value);
+                  compare_options.limits.rtol = tolerance(source, value);
                 });
   options.value("--atol", "X", "ATOL", "tolerate |d| <= X + rtol * |reference|",
                 [&](const auto& source, const auto& value) {
-                  compare_options.atol = tolerance(source, value);
+                  compare_options.limits.atol = tolerance(source, value);
                 });
+  options
+      .value("--tolerance", "FILE", "TOLERANCE", "tolerate what the rules in a TOML file allow",
+             [&](const auto&, const auto& value) {
+               compare_options.rules = read_tolerance_file(value);
+               compare_options.today = today();
+             })
+      .more(
+          "Each [[rule]] has op and module globs, max_ulp, rtol and atol, a reason and a date when "
+          "it expires; the first that matches decides, --max-ulp, --rtol and --atol hold for what "
+          "none matches");
+  options
+      .flag("--budget", "BUDGET", "tolerate what rounding can explain, op by op",
+            compare_options.budget)
+      .more(
+          "Every origin is held against an error budget that follows from its op, its dtype and "
+          "how "
+          "much it adds up; what follows from an origin is not judged. A tolerance allows origins "
+          "more. Needs --level full");
+  options
+      .flag("--golden", "GOLDEN", "say first whether the reference's bits hold here",
+            compare_options.golden)
+      .more(
+          "For a reference that is kept: its bits are those of one instruction set, thread count "
+          "and "
+          "library version, and the report begins with what of these differs");
   options.value("--step-offset", "N", "STEP_OFFSET", "candidate step = reference step + N",
                 [&](const auto& source, const auto& value) {
                   compare_options.step_offset = signed_number(source, value);

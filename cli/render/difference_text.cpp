@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/render/tolerance_text.hpp"
 #include "cli/render/wording.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/histogram.hpp"
@@ -93,7 +94,7 @@ void print_beside(const DifferenceLines& left, const std::vector<std::string>& r
 
 }  // namespace
 
-void render_difference(const TensorReport& tensor, Page& page) {
+void render_difference(const Report& report, const TensorReport& tensor, Page& page) {
   if (!tensor.difference.has_value()) return;
   const Difference& difference = *tensor.difference;
   const Terminal& terminal = page.terminal();
@@ -108,6 +109,8 @@ void render_difference(const TensorReport& tensor, Page& page) {
     facts.add("scaled",
               fmt::format("{} of the largest |reference|", short_number(*difference.scaled_max)));
   }
+  if (tensor.tolerance) facts.add("tolerance", tolerance_text(*tensor.tolerance, report));
+  if (difference.budget) facts.add("budget", budget_text(*difference.budget));
   facts.add_count("NaN", difference.nan);
   facts.add_count("infinite", difference.inf);
   if (difference.subnormal.reference != difference.subnormal.candidate) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/render/difference_text.hpp"
+#include "cli/render/tolerance_text.hpp"
 #include "cli/render/wording.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/numbers.hpp"
@@ -115,7 +116,7 @@ void print_slots(const std::vector<std::vector<Cell>>& rows, Page& page) {
     page.framed(fmt::format("  {}", line));
 }
 
-void print_slots(const Finding& finding, bool differing_only, Page& page) {
+void print_slots(const Report& report, const Finding& finding, bool differing_only, Page& page) {
   std::vector<std::vector<Cell>> rows;
   const auto different = static_cast<std::size_t>(
       std::count_if(finding.tensors.begin(), finding.tensors.end(),
@@ -135,7 +136,7 @@ void print_slots(const Finding& finding, bool differing_only, Page& page) {
     if (!differing_only) {
       detail = type_and_shape(tensor);
     } else if (tensor.difference) {
-      detail = distance(*tensor.difference);
+      detail = distance(*tensor.difference) + judged_text(tensor, report);
     }
     rows.push_back({{slot_label(tensor)},
                     {escaped(tensor.name)},
@@ -164,16 +165,16 @@ void print_slots(const Finding& finding, bool differing_only, Page& page) {
   }
 }
 
-void print_differences(const Finding& finding, Page& page) {
+void print_differences(const Report& report, const Finding& finding, Page& page) {
   bool first = true;
   for (const TensorReport& tensor : finding.tensors) {
     if (tensor.equal || !tensor.difference) continue;
     if (first) {
-      render_difference(tensor, page);
+      render_difference(report, tensor, page);
     } else {
       page.framed();
       page.framed(fmt::format("{}: {}", page.paint(Ink::bold, slot_title(tensor)),
-                              distance(*tensor.difference)));
+                              distance(*tensor.difference) + judged_text(tensor, report)));
     }
     first = false;
   }
@@ -237,8 +238,8 @@ void render_first_finding(const Report& report, std::size_t index, Page& page) {
   print_headline(report, finding, page);
   page.framed();
   print_op(finding, page);
-  print_slots(finding, false, page);
-  print_differences(finding, page);
+  print_slots(report, finding, false, page);
+  print_differences(report, finding, page);
   print_neighbours(finding, page);
   page.framed();
   for (const std::string& note : finding.notes) page.remark(Ink::bold, "note", escaped(note));
@@ -261,7 +262,7 @@ void render_further_finding(const Report& report, std::size_t index, Page& page)
   const Finding& finding = report.findings[index];
   print_headline(report, finding, page);
   print_op(finding, page);
-  print_slots(finding, true, page);
+  print_slots(report, finding, true, page);
   for (const Cause& cause : report.causes) {
     if (cause.finding != index) continue;
     page.remark(Ink::bold, "cause",

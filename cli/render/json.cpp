@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
+#include "cli/render/tolerance_text.hpp"
+
 namespace ulpscope::cli {
 namespace {
 
@@ -83,6 +85,13 @@ Json worst_json(const WorstElement& worst) {
           {"bits", Json::array({bits(worst.bits[0]), bits(worst.bits[1])})}};
 }
 
+Json budget_json(const Budget& budget) {
+  return {{"ulp", real(budget.ulp)},
+          {"inside", budget.inside},
+          {"why", budget.why},
+          {"used", optional(budget.used, real)}};
+}
+
 Json difference_json(const Difference& difference) {
   Json histogram = Json::array();
   for (const HistogramBin& bin : difference.histogram) {
@@ -103,15 +112,24 @@ Json difference_json(const Difference& difference) {
             {"inf", count_json(difference.inf)},
             {"signed_zero", integer(difference.signed_zero)},
             {"subnormal", count_json(difference.subnormal)}}},
-          {"budget", nullptr}};
+          {"budget", optional(difference.budget, budget_json)}};
+}
+
+Json tolerance_json(const ToleranceResult& result) {
+  const auto index = [](std::size_t rule) { return Json(rule); };
+  return {{"inside", result.inside}, {"rule", optional(result.rule, index)}};
 }
 
 Json tensor_json(const TensorReport& tensor) {
-  return {
-      {"role", name(tensor.role)},   {"index", tensor.index},
-      {"element", tensor.element},   {"name", tensor.name},
-      {"dtype", name(tensor.dtype)}, {"shape", both(tensor.shape, shape_json)},
-      {"equal", tensor.equal},       {"difference", optional(tensor.difference, difference_json)}};
+  return {{"role", name(tensor.role)},
+          {"index", tensor.index},
+          {"element", tensor.element},
+          {"name", tensor.name},
+          {"dtype", name(tensor.dtype)},
+          {"shape", both(tensor.shape, shape_json)},
+          {"equal", tensor.equal},
+          {"difference", optional(tensor.difference, difference_json)},
+          {"tolerance", optional(tensor.tolerance, tolerance_json)}};
 }
 
 Json argument_json(const ArgumentReport& argument) {
@@ -236,6 +254,38 @@ Json cause_json(const Cause& cause) {
           {"try", strings(cause.attempt)}};
 }
 
+Json golden_json(const GoldenConditions& conditions) {
+  return {{"same_conditions", conditions.differ.empty()},
+          {"differ", list(conditions.differ, environment_json)}};
+}
+
+Json rule_json(const RuleUse& use) {
+  const ToleranceRule& rule = use.rule;
+  const auto text = [](const std::string& value) { return Json(value); };
+  const auto count = [](std::uint64_t value) { return integer(value); };
+  const auto date = [](const std::chrono::year_month_day& day) { return Json(date_text(day)); };
+  return {{"where", rule.where},
+          {"op", rule.op},
+          {"module", optional(rule.module, text)},
+          {"max_ulp", optional(rule.limits.max_ulp, count)},
+          {"rtol", optional(rule.limits.rtol, real)},
+          {"atol", optional(rule.limits.atol, real)},
+          {"reason", known(rule.reason)},
+          {"expires", optional(rule.expires, date)},
+          {"expired", use.expired},
+          {"passed", integer(use.passed)},
+          {"failed", integer(use.failed)}};
+}
+
+Json budget_summary_json(const BudgetSummary& budget) {
+  return {{"inside", integer(budget.inside)},
+          {"allowed", integer(budget.allowed)},
+          {"outside", integer(budget.outside)},
+          {"without_bytes", integer(budget.without_bytes)},
+          {"without_model", integer(budget.without_model)},
+          {"largest_used", optional(budget.largest_used, real)}};
+}
+
 }  // namespace
 
 void render_json(const Report& report, std::ostream& out) {
@@ -244,6 +294,7 @@ void render_json(const Report& report, std::ostream& out) {
                          {"schema_version", kReportSchemaVersion},
                          {"verdict", name(report.verdict)},
                          {"summary", report.summary},
+                         {"golden", optional(report.golden, golden_json)},
                          {"reference", run_json(report.reference)},
                          {"candidate", run_json(report.candidate)},
                          {"coverage", coverage_json(report.coverage)},
@@ -252,7 +303,9 @@ void render_json(const Report& report, std::ostream& out) {
                          {"propagated", propagated_json(report.propagated)},
                          {"growth", list(report.growth, growth_json)},
                          {"environment", list(report.environment, environment_json)},
-                         {"causes", list(report.causes, cause_json)}};
+                         {"causes", list(report.causes, cause_json)},
+                         {"rules", list(report.rules, rule_json)},
+                         {"budget", optional(report.budget, budget_summary_json)}};
   out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 

@@ -9,6 +9,7 @@
 
 #include "cli/render/finding_text.hpp"
 #include "cli/render/page.hpp"
+#include "cli/render/tolerance_text.hpp"
 #include "cli/render/wording.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/numbers.hpp"
@@ -80,6 +81,29 @@ void print_coverage(const Coverage& coverage, Page& page) {
 
 std::string setting(const std::optional<std::string>& value) {
   return value ? escaped(*value) : "(unset)";
+}
+
+/// Told before everything else: it says how to read what follows.
+void print_golden(const Report& report, bool alone, Page& page) {
+  if (!report.golden) return;
+  const std::vector<EnvironmentDifference>& differ = report.golden->differ;
+  if (differ.empty()) {
+    if (!alone)
+      page.labelled("golden", "recorded with the same instruction set, threads and libraries");
+    return;
+  }
+  page.labelled("golden",
+                "recorded under other conditions than the candidate, so that bits may differ "
+                "without a fault of the program:",
+                Ink::yellow);
+  for (const EnvironmentDifference& difference : differ)
+    page.labelled(
+        "", fmt::format("{} is {} and {}", escaped(difference.key),
+                        elided(setting(difference.reference), kLongestSetting, page.terminal()),
+                        elided(setting(difference.candidate), kLongestSetting, page.terminal())));
+  page.labelled("",
+                "record a golden run under these; at level full --budget or a tolerance "
+                "can tell rounding from faults");
 }
 
 void print_settings(const Report& report, Page& page) {
@@ -201,7 +225,8 @@ void print_verdict(const Report& report, Page& page) {
       break;
     }
     case Verdict::within:
-      print(Ink::green, "WITHIN", fmt::format("the tolerance: {}", summary));
+      print(Ink::green, "WITHIN",
+            fmt::format("the {}: {}", report.budget ? "budget" : "tolerance", summary));
       break;
     case Verdict::diverged: {
       const Finding* first = report.first();
@@ -260,10 +285,12 @@ bool is_plain_success(const Report& report) {
 
 void render_text(const Report& report, const Terminal& terminal, std::ostream& out) {
   Page page(terminal);
+  print_golden(report, is_plain_success(report), page);
   if (!is_plain_success(report)) {
     print_runs(report, page);
     print_coverage(report.coverage, page);
     print_settings(report, page);
+    render_rules(report, page);
     print_findings(report, page);
     print_growth(report, page);
     page.line();

@@ -9,6 +9,7 @@
 
 #include "compare/finding_writer.hpp"
 #include "compare/hash.hpp"
+#include "compare/value_names.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -84,6 +85,7 @@ void BoundaryJudge::wait(const Scene& scene, EventPair at, const SlotPair& slot)
   waiting.reference = *slot.reference;
   waiting.candidate = *slot.candidate;
   waiting.geometry = {*slot.reference->geometry, *slot.candidate->geometry};
+  waiting.names = names_of(scene, at, slot);
   waiting.step = scene.step;
   waiting_.push_back(std::move(waiting));
 }
@@ -104,7 +106,8 @@ void BoundaryJudge::end_step() {
   for (Waiting& waiting : waiting_) {
     if (explained(waiting)) continue;
     state_.book.make_diverging(waiting.source);
-    state_.judge.differs(state_.runs, state_.ranks, waiting.reference, waiting.candidate);
+    state_.judge.differs(state_.runs, state_.ranks, waiting.reference, waiting.candidate,
+                         [&] { return waiting.names; });
     state_.taint.reference.taint(waiting.reference, waiting.source, waiting.step);
     state_.taint.candidate.taint(waiting.candidate, waiting.source, waiting.step);
   }

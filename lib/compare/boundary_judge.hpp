@@ -40,6 +40,7 @@ class BoundaryJudge {
     Slot reference;
     Slot candidate;
     Both<Geometry> geometry;
+    ValueNames names;
     std::int64_t step = kSetup;
   };
   [[nodiscard]] bool explained(Waiting& waiting);

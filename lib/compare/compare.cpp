@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "compare/budget/budget_judge.hpp"
 #include "compare/causes/rules.hpp"
 #include "compare/differences.hpp"
 #include "compare/each_run.hpp"
@@ -30,6 +31,14 @@ using namespace comparison;
 /// Findings that the diagnosis rules look at; what follows has mostly the same causes.
 constexpr std::size_t kDiagnosed = 20;
 
+/// What no number can allow.
+[[nodiscard]] bool beyond_tolerance(const Record& record) {
+  const Both<std::uint32_t>& flags = record.evidence.event_flags;
+  const bool one_threw = (flags.reference ^ flags.candidate) & event_flag::threw;
+  return record.finding.diverges && (record.finding.kind == FindingKind::metadata || one_threw ||
+                                     record.evidence.missing_steps);
+}
+
 class Comparison {
  public:
   Comparison(const Run& reference, const Run& candidate, const CompareOptions& options)
@@ -40,6 +49,7 @@ class Comparison {
     report.reference = summary_of(*runs_.reference);
     report.candidate = summary_of(*runs_.candidate);
     compare_ranks(report);
+    if (options_.golden) report.golden = golden_conditions(report.environment);
     take_findings(report);
     report.coverage = totals_.coverage;
     report.coverage.not_compared.no_bytes = without_bytes_;
@@ -50,6 +60,8 @@ class Comparison {
           "an origin among these cannot be separated from what they inherited; giving them the "
           "reference's inputs would separate it";
     report.growth = judge_.growth();
+    report.rules = judge_.tolerance().rules();
+    report.budget = budget_;
     const Decision decision = decide(outlook());
     report.verdict = decision.verdict;
     diagnose(report);
@@ -111,6 +123,7 @@ class Comparison {
 
   /// Orders what was found: diverging findings first, each by step, position, lane and rank.
   void take_findings(Report& report) {
+    if (options_.budget) add_up_budgets();
     auto& records = book_.records();
     std::erase_if(records, [](const Record& record) { return !record.listed; });
     std::stable_sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
@@ -122,11 +135,7 @@ class Comparison {
       return key(a) < key(b);
     });
     diverges_ = book_.diverges();
-    for (const Record& record : records)
-      beyond_tolerance_ =
-          beyond_tolerance_ ||
-          (record.finding.diverges &&
-           (record.finding.kind == FindingKind::metadata || record.evidence.missing_steps));
+    beyond_tolerance_ = std::any_of(records.begin(), records.end(), beyond_tolerance);
     const std::uint64_t found = records.size() + book_.left_out();
     if (records.size() > options_.max_findings) records.resize(options_.max_findings);
     if (found > records.size())
@@ -136,7 +145,7 @@ class Comparison {
     const bool same_set =
         totals_.data_values > 1 && totals_.data.reference == totals_.data.candidate;
     for (Record& record : records) {
-      without_bytes_ += measure(record, runs_);
+      without_bytes_ += measure(record, runs_, judge_.tolerance());
       record.evidence.same_set_of_data =
           same_set && record.finding.kind == FindingKind::data && !record.evidence.uninitialised;
       if (record.more_in_step > 0)
@@ -145,6 +154,24 @@ class Comparison {
       if (!record.repeats.empty())
         record.finding.notes.push_back("again in " + steps_words(record.repeats));
       report.findings.push_back(record.finding);
+    }
+  }
+
+  /// Of every origin that diverges, all its occurrences.
+  void add_up_budgets() {
+    BudgetSummary& sum = budget_.emplace();
+    beyond_budget_ = book_.diverges(Source{.finding = kLeftOutFinding});
+    const std::vector<Record>& records = book_.records();
+    for (const Record& record : records) {
+      if (!record.listed || !record.finding.diverges) continue;
+      const Record& judged_record = record.copy_of ? records[*record.copy_of] : record;
+      const BudgetSummary& one = judged_record.evidence.budget;
+      const bool judged = one.inside + one.allowed + one.outside + one.without_bytes > 0;
+      if (record.finding.kind != FindingKind::origin)
+        beyond_budget_ = true;
+      else if (!judged && one.without_model == 0)
+        ++sum.without_model;
+      budget::add(sum, one);
     }
   }
 
@@ -167,6 +194,10 @@ class Comparison {
     if (totals_.given_up > 0)
       words.push_back(fmt::format("{} stand in stretches too different to be lined up",
                                   counted(totals_.given_up, "event")));
+    if (budget_ && totals_.propagated.events > 0)
+      words.push_back(
+          fmt::format("the budget judges origins only, not the {} that follow from them",
+                      counted(totals_.propagated.events, "event")));
     return words;
   }
 
@@ -178,6 +209,8 @@ class Comparison {
     outlook.events = {runs_.reference->info().events, runs_.candidate->info().events};
     outlook.uncompared_steps = uncompared_steps_;
     outlook.lone_ranks = lone_ranks_;
+    outlook.budget = budget_;
+    outlook.beyond_budget = beyond_budget_;
     return outlook;
   }
 
@@ -206,6 +239,8 @@ class Comparison {
   std::uint64_t lone_ranks_ = 0;
   bool diverges_ = false;
   bool beyond_tolerance_ = false;
+  std::optional<BudgetSummary> budget_;
+  bool beyond_budget_ = false;
 };
 
 }  // namespace

@@ -57,17 +57,6 @@ constexpr std::size_t kTensorsListed = 64;
   return names;
 }
 
-[[nodiscard]] std::vector<std::string> callers(const Window& window, std::uint32_t event) {
-  std::vector<std::string> names;
-  for (std::uint32_t up = window.parent(event); up != kNoIndex; up = window.parent(up)) {
-    const EventKind kind = window.event(up).kind;
-    if (kind == EventKind::op || kind == EventKind::node || kind == EventKind::gradient)
-      names.emplace_back(window.event(up).op);
-  }
-  std::reverse(names.begin(), names.end());
-  return names;
-}
-
 /// The node around an event that names the forward op it belongs to; kNoIndex where there is none.
 [[nodiscard]] std::uint32_t linked_node(const Window& window, std::uint32_t event) {
   const auto is_linked = [](const Event& current) {
@@ -115,6 +104,17 @@ constexpr std::size_t kTensorsListed = 64;
 }
 
 }  // namespace
+
+std::vector<std::string> callers(const Window& window, std::uint32_t event) {
+  std::vector<std::string> names;
+  for (std::uint32_t up = window.parent(event); up != kNoIndex; up = window.parent(up)) {
+    const EventKind kind = window.event(up).kind;
+    if (kind == EventKind::op || kind == EventKind::node || kind == EventKind::gradient)
+      names.emplace_back(window.event(up).op);
+  }
+  std::reverse(names.begin(), names.end());
+  return names;
+}
 
 std::uint8_t lane_order(const Lane& lane, const Event& event) noexcept {
   if (event.flags & event_flag::in_backward) return 1;

@@ -38,6 +38,9 @@ struct Scene {
 /// names come from the reference where it has it.
 [[nodiscard]] Finding describe(FindingKind kind, const Scene& scene, EventPair at);
 
+/// Names of the ops and autograd nodes that an event runs inside, outermost first.
+[[nodiscard]] std::vector<std::string> callers(const Window& window, std::uint32_t event);
+
 /// Names of the ops that an event calls directly.
 [[nodiscard]] std::vector<std::string> inner_names(const Window& window, std::uint32_t event);
 

@@ -10,6 +10,7 @@
 #include "compare/effect.hpp"
 #include "compare/elements.hpp"
 #include "compare/tensor_bytes.hpp"
+#include "compare/value_names.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -70,7 +71,7 @@ using Bytes = std::vector<std::byte>;
 
 }  // namespace
 
-std::uint64_t measure(Record& record, const Both<const Run*>& runs) {
+std::uint64_t measure(Record& record, const Both<const Run*>& runs, const Tolerance& tolerance) {
   std::uint64_t without_bytes = 0;
   const auto measure_one = [&](TensorReport& tensor, TensorEvidence& evidence) {
     if (tensor.equal || !evidence.compared) return;
@@ -81,6 +82,9 @@ std::uint64_t measure(Record& record, const Both<const Run*>& runs) {
     }
     tensor.difference = difference(bytes->dtype, bytes->shape, bytes->strides,
                                    bytes->bytes.reference, bytes->bytes.candidate);
+    tensor.difference->budget = evidence.budget;
+    if (tolerance.any())
+      tensor.tolerance = tolerance.judge(*bytes, [&] { return names_of(record.finding); });
     evidence.rows_permuted = rows_permuted(*bytes);
     evidence.numbers_permuted = same_pieces(*bytes, element_size(bytes->dtype));
     evidence.ratio = constant_ratio(*bytes, rounding(bytes->dtype));

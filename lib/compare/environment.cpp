@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "compare/causes/case.hpp"
 #include "compare/words.hpp"
 
 namespace ulpscope::comparison {
@@ -175,6 +176,19 @@ std::string when_words(const EnvironmentDifference& difference) {
       parts.push_back("in " + steps_words({{first, last}}));
   }
   return listed(parts, 3);
+}
+
+GoldenConditions golden_conditions(const std::vector<EnvironmentDifference>& differences) {
+  GoldenConditions conditions;
+  for (const EnvironmentDifference& difference : differences) {
+    const Setting setting = setting_of(difference.key);
+    const bool decides = setting == Setting::isa || setting == Setting::threads ||
+                         setting == Setting::library || difference.key.starts_with("device.");
+    // The program itself is what a golden run is there to test.
+    if (decides && difference.can_change_bits && difference.key != "program.build_id")
+      conditions.differ.push_back(difference);
+  }
+  return conditions;
 }
 
 }  // namespace ulpscope::comparison

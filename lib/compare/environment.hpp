@@ -27,4 +27,8 @@ namespace ulpscope::comparison {
 /// "from step 5", "in steps 5 - 6"; empty where they differ throughout.
 [[nodiscard]] std::string when_words(const EnvironmentDifference& difference);
 
+/// Those of them that a golden run's bits hang on: instruction set, threads, libraries.
+[[nodiscard]] GoldenConditions golden_conditions(
+    const std::vector<EnvironmentDifference>& differences);
+
 }  // namespace ulpscope::comparison

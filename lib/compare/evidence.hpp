@@ -23,6 +23,7 @@ struct TensorEvidence {
   bool numbers_permuted = false;  ///< the same numbers in another order
   std::optional<bool> repeats;    ///< a number stands in it more than once
   std::optional<double> ratio;    ///< candidate / reference, where that is one number throughout
+  std::optional<Budget> budget;   ///< of a result
 };
 
 /// A random draw that only one run made.
@@ -49,6 +50,7 @@ struct Evidence {
   std::string not_compared;             ///< an input laid out too differently to be compared
   bool inside_differs = false;          ///< the op called other ops, or with other shapes
   std::vector<TensorEvidence> tensors;  ///< as Finding::tensors
+  BudgetSummary budget;                 ///< origin: of all its occurrences
 
   std::string factory;  ///< the op that handed out the memory that nothing wrote, in words
   bool written_otherwise = false;  ///< write: the last recorded write covered other bytes
@@ -101,11 +103,12 @@ struct Record {
   Evidence evidence;
   std::optional<Effect> effect;
   Both<std::uint32_t> ranks;
-  bool listed = true;              ///< false: kept only in case its effect is read
-  std::uint8_t lane_order = 0;     ///< main, autograd, workers, other threads
-  std::uint64_t order_event = 0;   ///< position that it takes in the reference lane
-  bool after_order_event = false;  ///< it follows that event rather than being it
-  std::uint64_t more_in_step = 0;  ///< further occurrences in the same step
+  std::optional<std::uint32_t> copy_of;  ///< the finding whose other occurrences were harmless
+  bool listed = true;                    ///< false: kept only in case its effect is read
+  std::uint8_t lane_order = 0;           ///< main, autograd, workers, other threads
+  std::uint64_t order_event = 0;         ///< position that it takes in the reference lane
+  bool after_order_event = false;        ///< it follows that event rather than being it
+  std::uint64_t more_in_step = 0;        ///< further occurrences in the same step
   std::vector<std::pair<std::int64_t, std::int64_t>> repeats;  ///< later steps, closed ranges
 };
 

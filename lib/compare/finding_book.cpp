@@ -112,6 +112,7 @@ void FindingBook::make_diverging(const Source& source, const std::function<void(
       return;
     }
     Record copy = record;
+    copy.copy_of = source.finding;
     place(copy, source);
     copy.listed = true;
     copy.finding.diverges = true;

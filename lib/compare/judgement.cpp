@@ -1,9 +1,31 @@
 #include "compare/judgement.hpp"
 
-namespace ulpscope::comparison {
+#include "compare/value_names.hpp"
 
-void count_values(RankState& state, const Scene& scene, const std::vector<SlotPair>& slots,
-                  Judgement& judgement) {
+namespace ulpscope::comparison {
+namespace {
+
+/// What stands in this memory was looked at where it was written, in both runs.
+[[nodiscard]] bool judged_where_written(RankState& state, const Scene& scene,
+                                        const SlotPair& slot) {
+  if (slot.role() != Role::input) return false;
+  const auto left = state.taint.reference.find(*slot.reference, scene.step);
+  const auto right = state.taint.candidate.find(*slot.candidate, scene.step);
+  return left && right && !left->written_alone && !right->written_alone;
+}
+
+}  // namespace
+
+void judge_tolerance(RankState& state, const Scene& scene, EventPair at, const SlotPair& slot) {
+  NamesOf names = [&] { return names_of(scene, at, slot); };
+  const bool judged = state.options.budget || (state.judge.tolerance().has_rules() &&
+                                               judged_where_written(state, scene, slot));
+  if (judged) names = {};
+  state.judge.differs(scene.runs, scene.ranks, *slot.reference, *slot.candidate, names);
+}
+
+void count_values(RankState& state, const Scene& scene, EventPair at,
+                  const std::vector<SlotPair>& slots, Judgement& judgement) {
   NotCompared& aside = state.totals.coverage.not_compared;
   for (const SlotPair& slot : slots) {
     if (was_compared(slot.match)) ++judgement.compared;
@@ -24,7 +46,7 @@ void count_values(RankState& state, const Scene& scene, const std::vector<SlotPa
         is_other_batch(slot.reference->geometry->sizes, slot.candidate->geometry->sizes))
       state.totals.evidence.other_batch = true;
     if (slot.match == Match::differs)
-      state.judge.differs(scene.runs, scene.ranks, *slot.reference, *slot.candidate);
+      judge_tolerance(state, scene, at, slot);
     else if (is_difference(slot.match))
       state.judge.differs_beyond_tolerance();
   }

@@ -27,9 +27,12 @@ struct Judgement {
   std::optional<Source> pending;
 };
 
-/// Adds what comparing these tensors gave to the totals and to `judgement`.
-void count_values(RankState& state, const Scene& scene, const std::vector<SlotPair>& slots,
-                  Judgement& judgement);
+/// Adds what comparing the tensors of the events at `at` gave to the totals and to `judgement`.
+void count_values(RankState& state, const Scene& scene, EventPair at,
+                  const std::vector<SlotPair>& slots, Judgement& judgement);
+
+/// Asks the tolerance about a tensor of the events at `at` that differs in its bits.
+void judge_tolerance(RankState& state, const Scene& scene, EventPair at, const SlotPair& slot);
 
 /// Counts an event pair as lined up and, where it is that, as propagated.
 void count_event(RankState& state, const Scene& scene, const Judgement& judgement);

@@ -49,7 +49,7 @@ Judgement LayerJudge::judge(const Scene& scene, EventPair at) {
   compare_boundary_slots(event(Side::reference), event(Side::candidate), slots_);
   if (event(Side::reference).kind == EventKind::gradient)
     std::erase_if(slots_, [](const SlotPair& slot) { return slot.role() == Role::input; });
-  count_values(state_, scene_, slots_, judgement_);
+  count_values(state_, scene_, at_, slots_, judgement_);
   switch (event(Side::reference).kind) {
     case EventKind::module:
       judge_call();

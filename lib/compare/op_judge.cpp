@@ -93,7 +93,7 @@ void OpJudge::begin(const Scene& scene, EventPair at) {
   uneven_draws_.clear();
   compare_slots(event(Side::reference), event(Side::candidate), slots_);
   arguments_ = compare_arguments(event(Side::reference), event(Side::candidate));
-  count_values(state_, scene_, slots_, judgement_);
+  count_values(state_, scene_, at_, slots_, judgement_);
   judgement_.differs = judgement_.differs || !arguments_.results.empty();
 }
 
@@ -191,7 +191,9 @@ void OpJudge::add_inside_writes(const std::vector<SlotPair>& inner) {
       slots_.push_back(slot);
     else if (known->owner != &event(Side::reference))
       *known = slot;
-    judgement_.differs = judgement_.differs || slot.match == Match::differs;
+    if (slot.match != Match::differs) continue;
+    judgement_.differs = true;
+    judge_tolerance(state_, scene_, at_, slot);
   }
 }
 
@@ -552,6 +554,7 @@ void OpJudge::judge_arguments() {
     key.add(report.name);
     if (!in_data_code()) key.add(report.reference.value_or("")).add(report.candidate.value_or(""));
   }
+  const budget::Judged judged = judge_budget(at_, slots_);
   const bool pending = !wrapped && only_reshapes();
   const Source source = enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
                                       {.key = key.value(),
@@ -562,6 +565,7 @@ void OpJudge::judge_arguments() {
                                         record.finding.arguments = reports;
                                         record.evidence.wrapped_number = wrapped;
                                         add_tensors(record, slots_);
+                                        judged.enter(record);
                                       });
   if (!pending) return found(source);
   source_ = source;
@@ -589,6 +593,12 @@ void OpJudge::judge_outputs() {
   if (!differs && !threw && arguments_.results.empty()) return;
 
   const Origin origin = find_origin(*scene_.windows.reference, *scene_.windows.candidate, at_);
+  const bool here = origin.at.reference == at_.reference;
+  if (!here)
+    compare_slots(scene_.windows.reference->event(origin.at.reference),
+                  scene_.windows.candidate->event(origin.at.candidate), inner_slots_);
+  const std::vector<SlotPair>& slots = here ? slots_ : inner_slots_;
+  const budget::Judged judged = judge_budget(origin.at, slots);
   found(enter_finding(state_, FindingKind::origin, scene_, origin.at, at_, {}, [&](Record& record) {
     record.evidence.inside_differs = origin.inside_differs;
     record.finding.arguments = arguments_.results;
@@ -599,13 +609,8 @@ void OpJudge::judge_outputs() {
           fmt::format("{} is laid out so differently that its values were not compared",
                       record.evidence.not_compared));
     }
-    if (origin.at.reference == at_.reference) {
-      add_tensors(record, slots_);
-    } else {
-      compare_slots(scene_.windows.reference->event(origin.at.reference),
-                    scene_.windows.candidate->event(origin.at.candidate), inner_slots_);
-      add_tensors(record, inner_slots_);
-    }
+    add_tensors(record, slots);
+    judged.enter(record);
     if (threw) {
       const Side side =
           event(Side::reference).flags & event_flag::threw ? Side::reference : Side::candidate;
@@ -613,6 +618,21 @@ void OpJudge::judge_outputs() {
           fmt::format("the op ended with an exception in the {}", comparison::name(side)));
     }
   }));
+  add_budget(*source_, judged);
+}
+
+budget::Judged OpJudge::judge_budget(EventPair at, const std::vector<SlotPair>& slots) const {
+  if (!state_.options.budget) return {};
+  const bool inputs_compared = std::none_of(slots_.begin(), slots_.end(), [](const SlotPair& slot) {
+    return slot.role() == Role::input && slot.match == Match::layout;
+  });
+  return budget::judge(scene_, at, slots, inputs_compared, state_.judge);
+}
+
+void OpJudge::add_budget(const Source& source, const budget::Judged& judged) {
+  auto& records = state_.book.records();
+  if (source.finding < records.size())
+    budget::add(records[source.finding].evidence.budget, judged.summary);
 }
 
 /// What differs only inside is kept back until its effect is read: the op's own results are equal.
@@ -629,24 +649,28 @@ void OpJudge::judge_inside() {
   Origin origin{at_, true};
   if (first.reference != kNoIndex && first.reference != at_.reference)
     origin = find_origin(reference, candidate, first);
+  compare_slots(reference.event(origin.at.reference), candidate.event(origin.at.candidate),
+                inner_slots_);
+  const budget::Judged judged = judge_budget(origin.at, inner_slots_);
   source_ = enter_finding(
       state_, FindingKind::origin, scene_, origin.at, at_,
       {.key = KeyHash().add("inside").value(), .harmless = true}, [&](Record& record) {
         record.listed = false;
         record.finding.diverges = false;
         record.evidence.inside_differs = origin.inside_differs;
-        compare_slots(reference.event(origin.at.reference), candidate.event(origin.at.candidate),
-                      inner_slots_);
         add_tensors(record, inner_slots_);
+        judged.enter(record);
         record.finding.notes.push_back(
             fmt::format("the results of {} itself are equal; what it kept aside is read later",
                         event(Side::reference).op));
       });
+  add_budget(*source_, judged);
 }
 
 void OpJudge::spread_slot(const Slot* reference, const Slot* candidate, Match match) {
   if (is_difference(match)) {
-    const Source source = source_.value_or(Source{});
+    Source source = source_.value_or(Source{});
+    source.written_alone = false;
     if (reference) state_.taint.reference.taint(*reference, source, scene_.step);
     if (candidate) state_.taint.candidate.taint(*candidate, source, scene_.step);
   } else if (match == Match::reshaped) {
@@ -691,9 +715,11 @@ void OpJudge::write_alone(const Scene& scene, Side side, std::uint32_t index,
   constexpr std::uint32_t kWritesNothing = slot_flag::undefined | slot_flag::view |
                                            slot_flag::uninitialised | slot_flag::scratch |
                                            slot_flag::handle;
+  Source alone = source;
+  alone.written_alone = true;
   for (const Slot& slot : on(scene.windows, side)->event(index).slots)
     if (slot.role != Role::input && !(slot.flags & kWritesNothing))
-      on(state_.taint, side).taint(slot, source, scene.step);
+      on(state_.taint, side).taint(slot, alone, scene.step);
 }
 
 void OpJudge::note_placement() {

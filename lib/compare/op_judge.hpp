@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compare/budget/budget_judge.hpp"
 #include "compare/describe.hpp"
 #include "compare/finding_writer.hpp"
 #include "compare/judgement.hpp"
@@ -45,6 +46,9 @@ class OpJudge {
   void note_placement();
   void spread();
   void spread_slot(const Slot* reference, const Slot* candidate, Match match);
+
+  [[nodiscard]] budget::Judged judge_budget(EventPair at, const std::vector<SlotPair>& slots) const;
+  void add_budget(const Source& source, const budget::Judged& judged);
 
   void found(const Source& source);
   void propagated(const Source& source);

@@ -25,6 +25,9 @@ struct Source {
   /// of the last partner before it.
   std::uint64_t order_event = 0;
   bool follows = false;  ///< it stands after that event rather than being it
+  /// Memory that differs because of it was last written by an op without a partner, so nobody has
+  /// looked at what stands there now.
+  bool written_alone = false;
 };
 
 }  // namespace ulpscope::comparison

@@ -83,7 +83,7 @@ std::string summary(const Report& report, const std::string& reason) {
                          rewritten ? ", though the op lists differ" : "");
     }
     case Verdict::within:
-      return fmt::format("within tolerance: {}", totals(report));
+      return fmt::format("within {}: {}", report.budget ? "budget" : "tolerance", totals(report));
     case Verdict::diverged:
       if (first == nullptr) return "diverged";
       return fmt::format("diverged {}: {}; {}", place(*first), what_happened(*first),

@@ -9,32 +9,6 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Sizes with expanded dimensions as 1: the elements that packed bytes hold.
-[[nodiscard]] std::vector<std::int64_t> packed_shape(const Geometry& geometry) {
-  std::vector<std::int64_t> shape = geometry.sizes;
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] > 1 && geometry.strides[d] == 0) shape[d] = 1;
-  return shape;
-}
-
-/// Strides of the same elements packed without gaps in their memory order.
-[[nodiscard]] std::vector<std::int64_t> packed_strides(const Geometry& geometry,
-                                                       const std::vector<std::int64_t>& shape) {
-  std::vector<std::size_t> order(shape.size());
-  for (std::size_t d = 0; d < order.size(); ++d) order[d] = d;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    if ((shape[a] > 1) != (shape[b] > 1)) return shape[a] <= 1;
-    return geometry.strides[a] > geometry.strides[b];
-  });
-  std::vector<std::int64_t> strides(shape.size(), 1);
-  std::int64_t step = 1;
-  for (auto d = order.rbegin(); d != order.rend(); ++d) {
-    strides[*d] = step;
-    step *= shape[*d];
-  }
-  return strides;
-}
-
 /// Copies elements from one packed order into another.
 [[nodiscard]] std::vector<std::byte> reordered(const std::vector<std::byte>& bytes,
                                                std::size_t element,
@@ -61,6 +35,30 @@ namespace {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> packed_shape(const Geometry& geometry) {
+  std::vector<std::int64_t> shape = geometry.sizes;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] > 1 && geometry.strides[d] == 0) shape[d] = 1;
+  return shape;
+}
+
+std::vector<std::int64_t> packed_strides(const Geometry& geometry,
+                                         const std::vector<std::int64_t>& shape) {
+  std::vector<std::size_t> order(shape.size());
+  for (std::size_t d = 0; d < order.size(); ++d) order[d] = d;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if ((shape[a] > 1) != (shape[b] > 1)) return shape[a] <= 1;
+    return geometry.strides[a] > geometry.strides[b];
+  });
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  std::int64_t step = 1;
+  for (auto d = order.rbegin(); d != order.rend(); ++d) {
+    strides[*d] = step;
+    step *= shape[*d];
+  }
+  return strides;
+}
 
 std::optional<TensorBytes> tensor_bytes(const Both<const Run*>& runs,
                                         const Both<std::uint32_t>& ranks,

@@ -18,6 +18,13 @@ struct TensorBytes {
   Both<std::vector<std::byte>> bytes;
 };
 
+/// Sizes with expanded dimensions as 1: the elements that packed bytes hold.
+[[nodiscard]] std::vector<std::int64_t> packed_shape(const Geometry& geometry);
+
+/// Strides of the same elements packed without gaps in their memory order.
+[[nodiscard]] std::vector<std::int64_t> packed_strides(const Geometry& geometry,
+                                                       const std::vector<std::int64_t>& shape);
+
 /// The bytes of a tensor in both runs, the candidate's brought into the reference's order; empty
 /// where a dump does not hold them or where they have no element-by-element comparison.
 [[nodiscard]] std::optional<TensorBytes> tensor_bytes(const Both<const Run*>& runs,

@@ -1,63 +1,50 @@
 #include "compare/value_judge.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "compare/elements.hpp"
 #include "compare/tensor_bytes.hpp"
 #include "compare/value_match.hpp"
 
 namespace ulpscope::comparison {
-namespace {
-
-/// Whether one number is close enough: within the ULP bound, or within atol + rtol * |reference|.
-[[nodiscard]] bool inside(const Number& reference, const Number& candidate,
-                          const CompareOptions& options) {
-  const double a = reference.value;
-  const double b = candidate.value;
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-  if (a == b && reference.place == candidate.place) return true;
-  if (options.max_ulp && apart(reference, candidate) <= *options.max_ulp) return true;
-  if (!options.rtol && !options.atol) return false;
-  if (std::isinf(a) || std::isinf(b)) return a == b;
-  return std::abs(a - b) <= options.atol.value_or(0) + options.rtol.value_or(0) * std::abs(a);
-}
-
-[[nodiscard]] bool all_inside(const TensorBytes& tensor, const CompareOptions& options) {
-  const auto reference = decode(tensor.dtype, tensor.bytes.reference);
-  const auto candidate = decode(tensor.dtype, tensor.bytes.candidate);
-  if (!reference || !candidate) return false;
-  for (std::size_t i = 0; i < reference->size(); ++i)
-    if (!inside((*reference)[i], (*candidate)[i], options)) return false;
-  return true;
-}
-
-}  // namespace
 
 void ValueJudge::begin_step(std::int64_t step) {
   step_ = step;
-  seen_.clear();
+  judged_before_ = std::exchange(judged_, {});
+  grown_.clear();
 }
 
 void ValueJudge::differs(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
-                         const Slot& reference, const Slot& candidate) {
-  const bool gradient = (reference.flags & slot_flag::gradient) && step_ != kSetup;
-  if (!gradient && !has_tolerance()) return;
-  const bool recorded = reference.flags & candidate.flags & slot_flag::has_content;
-  if (!recorded && !has_tolerance()) return;
-  if (!seen_.emplace(reference.digest, candidate.digest).second) return;
+                         const Slot& reference, const Slot& candidate, const NamesOf& names) {
+  const std::pair contents(reference.digest, candidate.digest);
+  const bool gradient = (reference.flags & slot_flag::gradient) && step_ != kSetup &&
+                        (reference.flags & candidate.flags & slot_flag::has_content);
+  const bool grows = gradient && grown_.insert(contents).second;
+  const bool judged = !names || !tolerance_.any() || judged_before_.contains(contents) ||
+                      !judged_.insert(contents).second;
+  if (judged && !grows) return;
   const auto tensor = tensor_bytes(runs, ranks, {reference.digest, candidate.digest},
                                    {*reference.geometry, *candidate.geometry});
-  if (!tensor) {
-    ++unknown_;
-    return;
+  if (!judged && !tensor) ++unknown_;
+  if (!tensor) return;
+  if (!judged) {
+    const ToleranceResult result = tolerance_.judge(*tensor, names);
+    tolerance_.count(result);
+    if (!result.inside) ++outside_;
   }
-  if (has_tolerance() && !all_inside(*tensor, options_)) ++outside_;
-  if (gradient)
+  if (grows)
     grow(difference(tensor->dtype, tensor->shape, tensor->strides, tensor->bytes.reference,
                     tensor->bytes.candidate));
+}
+
+bool ValueJudge::allows(const TensorBytes& tensor, const NamesOf& names) {
+  if (!tolerance_.any()) return false;
+  const ToleranceResult result = tolerance_.judge(tensor, names);
+  tolerance_.count(result);
+  return result.inside;
 }
 
 void ValueJudge::loss(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,

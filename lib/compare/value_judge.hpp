@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compare/side.hpp"
+#include "compare/tolerance.hpp"
 #include "ulpscope/compare.hpp"
 #include "ulpscope/report.hpp"
 #include "ulpscope/run.hpp"
@@ -17,15 +18,17 @@ namespace ulpscope::comparison {
 /// gradients grow apart.
 class ValueJudge {
  public:
-  explicit ValueJudge(const CompareOptions& options) : options_(options) {}
+  explicit ValueJudge(const CompareOptions& options) : tolerance_(options) {}
 
-  [[nodiscard]] bool has_tolerance() const noexcept {
-    return options_.max_ulp || options_.rtol || options_.atol;
-  }
+  [[nodiscard]] const Tolerance& tolerance() const noexcept { return tolerance_; }
 
   void begin_step(std::int64_t step);
+  /// A value that both runs have, with other bits. `names` says where it belongs; without it, its
+  /// memory was judged where it was written.
   void differs(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
-               const Slot& reference, const Slot& candidate);
+               const Slot& reference, const Slot& candidate, const NamesOf& names);
+  /// Whether the tolerance allows what else would not pass.
+  [[nodiscard]] bool allows(const TensorBytes& tensor, const NamesOf& names);
   /// The value that backward starts from in this step: its number goes beside the step's growth.
   void loss(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks, const Slot& reference,
             const Slot& candidate);
@@ -39,11 +42,15 @@ class ValueJudge {
   [[nodiscard]] std::vector<GrowthPoint> growth() const;
 
  private:
+  using Contents = std::set<std::pair<Digest, Digest>>;
+
   void grow(const Difference& difference);
 
-  const CompareOptions& options_;
+  Tolerance tolerance_;
   std::int64_t step_ = kSetup;
-  std::set<std::pair<Digest, Digest>> seen_;
+  Contents judged_;         ///< in this step
+  Contents judged_before_;  ///< in the step before: what it wrote is read in this one
+  Contents grown_;
   std::uint64_t outside_ = 0;
   std::uint64_t unknown_ = 0;
   std::map<std::int64_t, GrowthPoint> growth_;

@@ -21,6 +21,19 @@ namespace {
   return 2 * totals.aligned_ops >= fewest;
 }
 
+/// What keeps the runs from being known in full; empty where all that they did was compared.
+[[nodiscard]] std::string unknown_rest(const Outlook& outlook) {
+  for (const Side side : kSides)
+    if (!on(outlook.complete, side))
+      return fmt::format("the {}'s recording is incomplete", name(side));
+  if (outlook.uncompared_steps > 0)
+    return fmt::format("{} were recorded in one run only",
+                       counted(outlook.uncompared_steps, "step"));
+  if (outlook.lone_ranks > 0)
+    return fmt::format("one run alone has {}", counted(outlook.lone_ranks, "rank"));
+  return {};
+}
+
 [[nodiscard]] Decision with_tolerance(const Outlook& outlook) {
   if (outlook.beyond_tolerance || outlook.judge.outside() > 0) return {Verdict::diverged, {}};
   if (outlook.judge.unknown() > 0)
@@ -28,6 +41,24 @@ namespace {
         fmt::format("the bytes of {} that differ are not in both dumps, so the "
                     "tolerance cannot be checked (record with --level full)",
                     counted(outlook.judge.unknown(), "value")));
+  if (const std::string rest = unknown_rest(outlook); !rest.empty())
+    return inconclusive(fmt::format("all that both have is inside the tolerance, but {}", rest));
+  return {Verdict::within, {}};
+}
+
+[[nodiscard]] Decision with_budget(const Outlook& outlook) {
+  const BudgetSummary& budget = *outlook.budget;
+  if (outlook.beyond_tolerance || outlook.beyond_budget || budget.outside > 0)
+    return {Verdict::diverged, {}};
+  if (budget.without_bytes > 0)
+    return inconclusive(fmt::format(
+        "the bytes that the budget of {} takes are not in both dumps (record with --level full)",
+        counted(budget.without_bytes, "result")));
+  if (budget.without_model > 0)
+    return inconclusive(fmt::format("no error budget is known for {} of origins",
+                                    counted(budget.without_model, "result")));
+  if (const std::string rest = unknown_rest(outlook); !rest.empty())
+    return inconclusive(fmt::format("every origin is inside its budget, but {}", rest));
   return {Verdict::within, {}};
 }
 
@@ -43,21 +74,13 @@ Decision decide(const Outlook& outlook) {
   if (!lined_up(totals))
     return inconclusive(fmt::format("only {} of {} and {} ops can be lined up", totals.aligned_ops,
                                     totals.ops.reference, totals.ops.candidate));
+  if (outlook.diverges && outlook.budget) return with_budget(outlook);
   if (outlook.diverges)
-    return outlook.judge.has_tolerance() ? with_tolerance(outlook)
-                                         : Decision{Verdict::diverged, {}};
+    return outlook.judge.tolerance().any() ? with_tolerance(outlook)
+                                           : Decision{Verdict::diverged, {}};
   if (totals.values == 0) return inconclusive("no value was compared");
-  for (const Side side : kSides)
-    if (!on(outlook.complete, side))
-      return inconclusive(fmt::format(
-          "all that both have is equal, but the {}'s recording is incomplete", name(side)));
-  if (outlook.uncompared_steps > 0)
-    return inconclusive(
-        fmt::format("all that both have is equal, but {} were recorded in one run only",
-                    counted(outlook.uncompared_steps, "step")));
-  if (outlook.lone_ranks > 0)
-    return inconclusive(fmt::format("all that both have is equal, but one run alone has {}",
-                                    counted(outlook.lone_ranks, "rank")));
+  if (const std::string rest = unknown_rest(outlook); !rest.empty())
+    return inconclusive(fmt::format("all that both have is equal, but {}", rest));
   if (totals.given_up > 0)
     return inconclusive(fmt::format("{} could not be lined up", counted(totals.given_up, "event")));
   return {Verdict::identical, {}};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "compare/finding_book.hpp"
@@ -18,8 +19,10 @@ struct Outlook {
   bool beyond_tolerance = false;  ///< one that no tolerance covers: dtype, shape, missing steps
   Both<bool> complete{};
   Both<std::uint64_t> events{};
-  std::uint64_t uncompared_steps = 0;  ///< steps that only one run has and no finding names
-  std::uint64_t lone_ranks = 0;        ///< ranks that only one run has
+  std::uint64_t uncompared_steps = 0;     ///< steps that only one run has and no finding names
+  std::uint64_t lone_ranks = 0;           ///< ranks that only one run has
+  std::optional<BudgetSummary> budget{};  ///< of all origins, where one was asked for
+  bool beyond_budget = false;             ///< a finding that is no origin, or one that was not kept
 };
 
 struct Decision {

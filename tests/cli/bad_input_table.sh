@@ -146,6 +146,29 @@ wrong_numbers() {
   wrong "a word too many" "compare does not take 'third'" third
   wrong "-o without a format" "--output takes FORMAT=FILE" -o report.json
 }
+# A tolerance file with these lines, and what is said of it.
+tolerance() {
+  printf '%b' "$2" >tolerance.toml
+  expect "$1" 2 "$3" help "$ulpscope" compare reference same --tolerance tolerance.toml
+}
+tolerance_files() {
+  local rule='[[rule]]\n'
+  tolerance "a tolerance file with an unknown key" "${rule}max_ulps = 4\n" "tolerance.toml:2: there is no key 'max_ulps'"
+  tolerance "one with an unknown table" '[[rules]]\nmax_ulp = 4\n' "tolerance.toml:1: there is no key 'rules'"
+  tolerance "one with text for a number" "${rule}rtol = \"small\"\n" "tolerance.toml:2: rtol takes a number that is not negative"
+  tolerance "one with a negative number" "${rule}atol = -1e-6\n" "tolerance.toml:2: atol takes a number that is not negative"
+  tolerance "one with a fraction of a ULP" "${rule}max_ulp = 0.5\n" "tolerance.toml:2: max_ulp takes a whole number"
+  tolerance "one with a date in quotes" "${rule}atol = 1\nexpires = \"2027-01-31\"\n" "tolerance.toml:3: expires takes a date without quotes"
+  tolerance "one with a day that no month has" "${rule}atol = 1\nexpires = 2027-02-30\n" "tolerance.toml:3: this is not TOML"
+  tolerance "one with a rule that allows nothing" "${rule}op = \"aten::mm\"\n" "tolerance.toml:1: this rule allows nothing"
+  tolerance "one without rules" '# later\n' "'tolerance.toml' has no rules"
+  tolerance "one that is no TOML" "${rule}op = aten::mm\n" "tolerance.toml:2: this is not TOML"
+  tolerance "one with bytes of another kind" '\xff\xfe\0\n' "tolerance.toml:1: this is not TOML"
+  expect "a tolerance file that is not there" 2 "'nowhere.toml' cannot be read: No such file" help \
+    "$ulpscope" compare reference same --tolerance nowhere.toml
+  expect "a directory for a tolerance file" 2 "cannot be read: it is not a file" help \
+    "$ulpscope" compare reference same --tolerance reference
+}
 unwritable_report() {
   expect "a report file in no directory" 2 "'missing/r.json' could not be written: No such file" help \
     "$ulpscope" compare reference same -o json=missing/r.json
@@ -255,7 +278,7 @@ contradictions() {
 
 cases=(missing_directory empty_directory other_things a_file other_hdf5 truncated_segment flipped_bit newer_format
   missing_segment nothing_recorded still_recorded crashed_program other_program not_whole
-  selectors wrong_numbers unwritable_report wrong_command
+  selectors wrong_numbers tolerance_files unwritable_report wrong_command
   existing_output unwritable_target full_disk
   no_program without_torch other_torch static_program privileged_program sanitized_program contradictions)
 

@@ -26,6 +26,7 @@ struct Variation {
   double learning_rate = 0.125;
   bool weight_gradient_differs = false;  ///< from step 1 on
   bool extra_op = false;
+  bool second_factor = false;  ///< of the product that makes the weight's gradient
   std::string incomplete = {};
 };
 
@@ -99,6 +100,7 @@ class Training {
     auto& mm = lane.op("aten::mm").backward().root("Net").module("fc").module_type("Linear");
     mm.row().op = lane.messages.op("aten::mm", "", "self,mat2");
     add(mm, Role::input, 0, batch, "", 20);
+    if (variation_.second_factor) add(mm, Role::input, 1, batch, "", 20);
     add(mm, Role::output, 0, gradient, "", 40 + step);
     lane.end();
     auto& accumulate = lane.add(EventKind::gradient, "AccumulateGrad").backward().root("Net");
@@ -218,6 +220,20 @@ void damage(const std::filesystem::path& path) {
   file.put(static_cast<char>(~byte));
 }
 
+/// Tolerance files, sound and not.
+void make_tolerances(const std::filesystem::path& directory) {
+  const std::string sound =
+      "[[rule]]\nop = \"aten::m?\"\nmodule = \"fc\"\nmax_ulp = 64\n"
+      "reason = \"a sum over two threads\"\n\n[[rule]]\nop = \"aten::conv*\"\nrtol = 1e-5\n";
+  std::ofstream(directory / "tolerance.toml")
+      << sound
+      << "\n[[rule]]\nmodule = \"*\"\nmax_ulp = 64\natol = 1e-6\n\n[[rule]]\natol = 1e-6\n";
+  std::ofstream(directory / "expired.toml")
+      << "[[rule]]\nmax_ulp = 64\nexpires = 2020-02-29\n\n[[rule]]\nop = \"aten::conv*\"\nrtol = "
+         "1e-5\n";
+  std::ofstream(directory / "unknown_key.toml") << "[[rule]]\nop = \"aten::mm\"\nmax_upl = 64\n";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -240,6 +256,10 @@ int main(int argc, char** argv) {
   Training(directory / "other_cpu",
            {.cpu_flags = "fpu vme de pse tsc msr pae mce cx8 apic sep mtrr avx avx2"})
       .run();
+  Training(directory / "factors", {.second_factor = true}).run();
+  Training(directory / "factors_threads",
+           {.threads = "2", .weight_gradient_differs = true, .second_factor = true})
+      .run();
   Training(directory / "extra", {.extra_op = true}).run();
   Training(directory / "killed", {.incomplete = "process 7 was ended by signal 9 (SIGKILL)"}).run();
   Training(directory / "damaged", {}).run();
@@ -248,5 +268,6 @@ int main(int argc, char** argv) {
   make_statistics(directory / "statistics");
   std::filesystem::create_directory(directory / "empty");
   std::ofstream(directory / "text.txt") << "not a dump\n";
+  make_tolerances(directory);
   return 0;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -7,13 +8,19 @@
 
 #include "ulpscope/report.hpp"
 #include "ulpscope/run.hpp"
+#include "ulpscope/tolerance.hpp"
 
 namespace ulpscope {
 
 struct CompareOptions {
-  std::optional<std::uint64_t> max_ulp;  ///< tolerance; empty asks for bit equality
-  std::optional<double> rtol;
-  std::optional<double> atol;
+  Limits limits;                     ///< for what no rule covers; empty asks for bit equality
+  std::vector<ToleranceRule> rules;  ///< the first that matches a value decides about it
+  /// The day by which rules expire; empty: none has expired.
+  std::optional<std::chrono::year_month_day> today;
+  /// Asks whether every origin is inside what rounding can explain. `limits` and `rules` then allow
+  /// more for origins; what follows from them is not judged.
+  bool budget = false;
+  bool golden = false;              ///< the reference is kept as golden: see Report::golden
   std::int64_t step_offset = 0;     ///< candidate step = reference step + offset
   std::vector<std::string> ignore;  ///< globs on op and module names left out of the comparison
   bool by_layers = false;           ///< compare modules as units, though ops were recorded

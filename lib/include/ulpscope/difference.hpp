@@ -36,6 +36,17 @@ struct WorstElement {
   std::size_t bit_width = 0;
 };
 
+/// What the order of additions, fused operations and the choice of a library's functions can move
+/// (lib/compare/BUDGET.md). Judged by |d| against the size of what was added up, not by ULP, which
+/// mean nothing where a sum cancels.
+struct Budget {
+  double ulp = 0;  ///< of the size of what was added up; 0: no bit may differ
+  bool inside = false;
+  std::string why;             ///< "sum of 4608 float32 products"
+  std::optional<double> used;  ///< the largest share of it that an element takes; empty where it
+                               ///< has no share: the budget is 0, or a NaN or infinity differs
+};
+
 /// How far two values of one dtype and shape are apart, exactly as shared by every renderer.
 ///
 /// ULP distance counts steps on the dtype's lattice with -0 and +0 the same point; a NaN has no
@@ -57,6 +68,7 @@ struct Difference {
   ClassCount inf;
   ClassCount subnormal;
   std::uint64_t signed_zero = 0;  ///< elements that are zero in both with different signs
+  std::optional<Budget> budget;   ///< empty where none was asked for or none is known
 };
 
 /// Compares two packed values of `dtype` element by element. `strides` gives for each logical

@@ -10,6 +10,7 @@
 
 #include "ulpscope/difference.hpp"
 #include "ulpscope/run.hpp"
+#include "ulpscope/tolerance.hpp"
 
 /// What a comparison answers. Every renderer prints this value and computes nothing.
 namespace ulpscope {
@@ -40,6 +41,12 @@ struct Both {
   T candidate{};
 };
 
+/// Whether a difference is inside the tolerance that was asked for.
+struct ToleranceResult {
+  bool inside = false;
+  std::optional<std::size_t> rule;  ///< index into Report::rules; empty: the limits for all others
+};
+
 struct TensorReport {
   Role role = Role::input;
   std::uint16_t index = 0;
@@ -48,7 +55,8 @@ struct TensorReport {
   Dtype dtype = Dtype::undefined;
   Both<std::vector<std::int64_t>> shape;
   bool equal = true;
-  std::optional<Difference> difference;  ///< empty where the bytes are not in the dumps
+  std::optional<Difference> difference;      ///< empty where the bytes are not in the dumps
+  std::optional<ToleranceResult> tolerance;  ///< empty where none was asked for, or without bytes
 };
 
 struct ArgumentReport {
@@ -157,9 +165,34 @@ struct Propagated {
   std::string note;  ///< what cannot be told of them, and what would tell; empty without events
 };
 
+/// A rule of the tolerance, and what it decided.
+struct RuleUse {
+  ToleranceRule rule;
+  bool expired = false;      ///< it was not applied
+  std::uint64_t passed = 0;  ///< differing values that it let pass, a pair of contents counted once
+  std::uint64_t failed = 0;  ///< those that were outside of it
+};
+
+/// Differing results of origins against their error budgets, each occurrence counted.
+struct BudgetSummary {
+  std::uint64_t inside = 0;
+  std::uint64_t allowed = 0;  ///< outside, but the tolerance allows it
+  std::uint64_t outside = 0;
+  std::uint64_t without_bytes = 0;  ///< not all bytes that it takes are in the dumps
+  std::uint64_t without_model = 0;  ///< nothing is known of how the op computes
+  std::optional<double> largest_used;
+};
+
+/// Under what a golden run was recorded. Its bits hold for one instruction set, thread count and
+/// library version; where these differ, so may bits, without a fault of the program.
+struct GoldenConditions {
+  std::vector<EnvironmentDifference> differ;
+};
+
 struct Report {
   Verdict verdict = Verdict::inconclusive;
-  std::string summary;  ///< one sentence
+  std::string summary;                     ///< one sentence
+  std::optional<GoldenConditions> golden;  ///< to be told first; empty where not asked for
   RunSummary reference;
   RunSummary candidate;
   Coverage coverage;
@@ -168,6 +201,8 @@ struct Report {
   std::vector<GrowthPoint> growth;
   std::vector<EnvironmentDifference> environment;
   std::vector<Cause> causes;
+  std::vector<RuleUse> rules;           ///< as CompareOptions::rules
+  std::optional<BudgetSummary> budget;  ///< empty where none was asked for
 
   /// The earliest diverging finding, or null.
   [[nodiscard]] const Finding* first() const noexcept {

@@ -11,9 +11,7 @@ namespace {
 CompareOptions tolerance(std::optional<std::uint64_t> ulp, std::optional<double> rtol = {},
                          std::optional<double> atol = {}) {
   CompareOptions options;
-  options.max_ulp = ulp;
-  options.rtol = rtol;
-  options.atol = atol;
+  options.limits = {ulp, rtol, atol};
   return options;
 }
 
@@ -157,6 +155,28 @@ TEST_SUITE("elements") {
       REQUIRE(decoded.has_value());
       CHECK((*decoded)[0].value == known.value);
     }
+  }
+}
+
+TEST_SUITE("golden") {
+  TEST_CASE("names what its bits hang on, and not the program that it tests") {
+    const auto program = [](RunBuilder& run, bool changed) {
+      run.environment("cpu.capability", changed ? "AVX512" : "AVX2");
+      run.environment("program.build_id", changed ? "b" : "a");
+      run.environment("torch.version", changed ? "2.12" : "2.11");
+      run.environment("os.kernel", changed ? "6.2" : "6.1");
+      run.environment("threads.intra_op", "1");
+      run.step(0);
+      run.op("aten::ones").out(labelled("y"));
+    };
+    CHECK_FALSE(report_of(program).golden.has_value());
+    CompareOptions options;
+    options.golden = true;
+    const Report report = report_of(program, options);
+    REQUIRE(report.golden.has_value());
+    REQUIRE(report.golden->differ.size() == 2);
+    CHECK(report.golden->differ[0].key == "cpu.capability");
+    CHECK(report.golden->differ[1].key == "torch.version");
   }
 }
 

@@ -40,9 +40,10 @@ TEST_SUITE("json") {
   TEST_CASE("the document has the public fields in their order") {
     const ordered_json document = rendered(test::origin_report());
     CHECK(keys(document) == std::vector<std::string>{"format", "schema_version", "verdict",
-                                                     "summary", "reference", "candidate",
+                                                     "summary", "golden", "reference", "candidate",
                                                      "coverage", "first", "findings", "propagated",
-                                                     "growth", "environment", "causes"});
+                                                     "growth", "environment", "causes", "rules",
+                                                     "budget"});
     CHECK(document["format"] == "ulpscope-report");
     CHECK(document["schema_version"] == 1);
     CHECK(keys(document["reference"]) == std::vector<std::string>{"path", "command", "complete",

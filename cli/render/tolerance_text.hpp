@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "cli/render/page.hpp"
+#include "ulpscope/report.hpp"
+
+namespace ulpscope::cli {
+
+/// "2027-01-31".
+[[nodiscard]] std::string date_text(const std::chrono::year_month_day& date);
+
+/// "inside, by tolerance.toml:12".
+[[nodiscard]] std::string tolerance_text(const ToleranceResult& result, const Report& report);
+
+/// "inside, takes 12 % of 70 ULP: sum of 4608 float32 products".
+[[nodiscard]] std::string budget_text(const Budget& budget);
+
+/// ", inside the tolerance (tolerance.toml:12), inside the budget": what was asked for, to follow a
+/// distance.
+[[nodiscard]] std::string judged_text(const TensorReport& tensor, const Report& report);
+
+/// What each rule of the tolerance decided, and which have expired.
+void render_rules(const Report& report, Page& page);
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ulpscope/tolerance.hpp"
+
+namespace ulpscope::cli {
+
+/// Reads the rules of a tolerance file (README, "Regression tests"), in their order.
+///
+/// @throws Error that names the file and the line where something stands that is no rule.
+[[nodiscard]] std::vector<ToleranceRule> read_tolerance_file(const std::string& path);
+
+/// The same of text that was read from `path`.
+[[nodiscard]] std::vector<ToleranceRule> parse_tolerance(const std::string& text,
+                                                         const std::string& path);
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compare/budget/models.hpp"
+
+namespace ulpscope::comparison::budget {
+namespace {
+
+/// Scores are sums over the width of a head, results sums over the keys.
+struct Sizes {
+  double width = 1;
+  double keys = 1;
+  double queries = 1;
+  double score_scale = 1;  ///< what the products are multiplied by
+  double score_error = 0;  ///< ULP of 1 that a score, and so the exponent of a weight, can move
+  std::vector<std::size_t> rows;  ///< all dimensions but the width
+};
+
+[[nodiscard]] Sizes sizes_of(const OpView& op) {
+  Sizes sizes;
+  const auto& query = op.shape("query");
+  const auto& key = op.shape("key");
+  if (query.size() < 2 || key.size() < 2) return sizes;
+  sizes.width = static_cast<double>(query.back());
+  sizes.keys = static_cast<double>(key[key.size() - 2]);
+  sizes.queries = static_cast<double>(query[query.size() - 2]);
+  sizes.score_scale = op.number("scale", 1 / std::sqrt(sizes.width));
+  sizes.rows = all_but({-1}, query.size());
+  const double query_norm = op.largest_norm("query", sizes.rows);
+  const double key_norm = op.largest_norm("key", sizes.rows);
+  const double largest_score = query_norm * key_norm * sizes.score_scale;
+  const double products =
+      std::min(op.largest("query") * key_norm, query_norm * op.largest("key")) * sizes.score_scale;
+  sizes.score_error = ulp_of_sum(sizes.width) * std::hypot(largest_score, products) + largest_score;
+  return sizes;
+}
+
+[[nodiscard]] std::string words(const OpView& op, const Sizes& sizes) {
+  return fmt::format("attention over {:.0f} keys of {:.0f} {} products", sizes.keys, sizes.width,
+                     op.dtype_name());
+}
+
+/// ULP of what is weighted, relative to its largest size: the weights' and the sums'.
+[[nodiscard]] double ulp_of_weighted(const Sizes& sizes) {
+  return 2 * sizes.score_error + 2 + ulp_of_sum(sizes.keys);
+}
+
+}  // namespace
+
+Allowance attention(const OpView& op, std::size_t result) {
+  const Sizes sizes = sizes_of(op);
+  if (result != 0)  // the logarithm of the sum of weights
+    return {4, sizes.score_error + ulp_of_sum(sizes.keys), 1, words(op, sizes)};
+  return {4, ulp_of_weighted(sizes), op.largest("value"), words(op, sizes)};
+}
+
+Allowance attention_backward(const OpView& op, std::size_t result) {
+  const Sizes sizes = sizes_of(op);
+  const std::string_view gradient = op.has_tensor("grad_out") ? "grad_out" : "grad_output";
+  const double ulp = ulp_of_weighted(sizes) + ulp_of_sum(sizes.width) + ulp_of_sum(sizes.queries);
+  if (result == 2)
+    return {4, ulp, op.largest(gradient) * std::sqrt(sizes.queries), words(op, sizes)};
+  const double score_gradient = 2 * op.largest_norm(gradient, sizes.rows) *
+                                op.largest_norm("value", sizes.rows) * sizes.score_scale;
+  const double scale = result == 0
+                           ? score_gradient * op.largest("key")
+                           : score_gradient * op.largest("query") * std::sqrt(sizes.queries);
+  return {4, ulp, scale, words(op, sizes)};
+}
+
+}  // namespace ulpscope::comparison::budget

@@ -1,0 +1,147 @@
+#include "compare/budget/budget_judge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "compare/budget/models.hpp"
+#include "compare/elements.hpp"
+#include "compare/tensor_bytes.hpp"
+#include "compare/value_names.hpp"
+
+namespace ulpscope::comparison::budget {
+namespace {
+
+/// The distance from 1 to the next number, and the smallest number above 0.
+struct Grain {
+  double eps = 0;
+  double smallest = 0;
+};
+
+[[nodiscard]] Grain grain_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::float64:
+    case Dtype::complex128:
+      return {0x1p-52, 0x1p-1074};
+    case Dtype::float32:
+    case Dtype::complex64:
+      return {0x1p-23, 0x1p-149};
+    case Dtype::float16:
+    case Dtype::complex32:
+      return {0x1p-10, 0x1p-24};
+    case Dtype::bfloat16:
+      return {0x1p-7, 0x1p-133};
+    default:
+      return {};  // integers and bool; eight bits are stored, not computed in
+  }
+}
+
+/// What an op computes in: results of 16 bits are rounded from float32.
+[[nodiscard]] double computing_eps(Dtype dtype) {
+  return std::min(grain_of(dtype).eps, grain_of(Dtype::float32).eps);
+}
+
+[[nodiscard]] double allowed(const Allowance& allowance, double size, Dtype dtype) {
+  const Grain grain = grain_of(dtype);
+  const double computing = computing_eps(dtype);
+  const double error =
+      computing * std::hypot(allowance.relative * size, allowance.absolute * allowance.scale);
+  if (error == 0) return 0;
+  const double rounding = grain.eps > computing ? grain.eps * size : 0;
+  return error + rounding + grain.smallest;
+}
+
+/// The largest share that an element takes; infinite where one has none.
+[[nodiscard]] double used_share(const Allowance& allowance, Dtype dtype,
+                                const std::vector<Number>& reference,
+                                const std::vector<Number>& candidate) {
+  const std::size_t parts = is_complex(dtype) ? 2 : 1;
+  double used = 0;
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    const double a = reference[i].value;
+    const double b = candidate[i].value;
+    if (std::isnan(a) && std::isnan(b)) continue;
+    if (std::isinf(a) && a == b) continue;
+    const double distance = std::abs(a - b);
+    if (!std::isfinite(distance)) return std::numeric_limits<double>::infinity();
+    if (distance == 0) continue;
+    double size = std::abs(a);
+    if (parts == 2) size = std::hypot(a, reference[i ^ 1].value);
+    used = std::max(used, distance / allowed(allowance, size, dtype));
+  }
+  return used;
+}
+
+/// Judges one result with other bits. What was rounded nowhere may differ in none.
+[[nodiscard]] Budget judge_result(const Allowance& allowance, const TensorBytes& tensor) {
+  Budget budget;
+  budget.why = allowance.why;
+  const bool rounds = grain_of(tensor.dtype).eps > 0;
+  if (!rounds) budget.why = "these are not rounded numbers";
+  if (!rounds || (allowance.relative == 0 && allowance.absolute == 0)) return budget;
+  budget.ulp = std::round(std::max(allowance.relative, allowance.absolute));
+  const auto reference = decode(tensor.dtype, tensor.bytes.reference);
+  const auto candidate = decode(tensor.dtype, tensor.bytes.candidate);
+  if (!reference || !candidate) return budget;
+  const double used = used_share(allowance, tensor.dtype, *reference, *candidate);
+  budget.inside = used <= 1;
+  if (std::isfinite(used)) budget.used = used;
+  return budget;
+}
+
+}  // namespace
+
+Judged judge(const Scene& scene, EventPair at, const std::vector<SlotPair>& slots,
+             bool inputs_compared, ValueJudge& values) {
+  Judged judged;
+  OpView op(*scene.runs.reference, scene.ranks.reference,
+            scene.windows.reference->event(at.reference));
+  const Model model = inputs_compared ? model_of(op.name()) : nullptr;
+  for (const SlotPair& slot : slots) {
+    if (slot.role() == Role::input || slot.match != Match::differs) continue;
+    BudgetSummary& sum = judged.summary;
+    const auto tensor =
+        tensor_bytes(scene.runs, scene.ranks, {slot.reference->digest, slot.candidate->digest},
+                     {*slot.reference->geometry, *slot.candidate->geometry});
+    if (!tensor) {
+      ++sum.without_bytes;
+      continue;
+    }
+    op.look_at(*slot.reference);
+    const Allowance allowance = model == nullptr ? Allowance{} : model(op, slot.reference->index);
+    const bool has_model = !allowance.why.empty();
+    std::uint64_t* count = has_model ? &sum.without_bytes : &sum.without_model;
+    if (has_model && !op.lacks_bytes()) {
+      const Budget budget = judge_result(allowance, *tensor);
+      count = budget.inside ? &sum.inside : &sum.outside;
+      if (budget.used) sum.largest_used = std::max(sum.largest_used.value_or(0), *budget.used);
+      judged.results.push_back(
+          {slot.role(), slot.reference->index, slot.reference->element, budget});
+    }
+    if (count != &sum.inside && values.allows(*tensor, [&] { return names_of(scene, at, slot); }))
+      count = &sum.allowed;
+    ++*count;
+  }
+  return judged;
+}
+
+void Judged::enter(Record& record) const {
+  auto& tensors = record.finding.tensors;
+  for (const Result& result : results)
+    for (std::size_t k = 0; k < tensors.size(); ++k)
+      if (tensors[k].role == result.role && tensors[k].index == result.index &&
+          tensors[k].element == result.element)
+        record.evidence.tensors[k].budget = result.budget;
+}
+
+void add(BudgetSummary& to, const BudgetSummary& more) {
+  to.inside += more.inside;
+  to.allowed += more.allowed;
+  to.outside += more.outside;
+  to.without_bytes += more.without_bytes;
+  to.without_model += more.without_model;
+  if (more.largest_used)
+    to.largest_used = std::max(to.largest_used.value_or(0), *more.largest_used);
+}
+
+}  // namespace ulpscope::comparison::budget

@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "compare/budget/models.hpp"
+
+namespace ulpscope::comparison::budget {
+namespace {
+
+constexpr double kArithmetic = 4;  ///< a few operations, each rounded or fused with its neighbour
+constexpr double kFunction = 8;    ///< of any vector or GPU library for functions such as exp
+
+/// The gradient that a backward function is given.
+[[nodiscard]] double largest_gradient(const OpView& op) {
+  return std::max({op.largest("grad_output"), op.largest("grad"), op.largest("out_grad")});
+}
+
+}  // namespace
+
+Allowance exact(const OpView&, std::size_t) {
+  return {0, 0, 0, "nothing is rounded, or once, as IEEE 754 has it"};
+}
+
+/// a + alpha * b may be fused.
+Allowance exact_unless_scaled(const OpView& op, std::size_t result) {
+  const double alpha = op.number("alpha", 1);
+  if (alpha == 1 || alpha == -1) return exact(op, result);
+  return {2, 2, op.largest("self"), "a scaled sum, fused or not"};
+}
+
+Allowance quotient(const OpView&, std::size_t) {
+  return {2, 0, 0, "a quotient, or a product with the reciprocal"};
+}
+
+Allowance function(const OpView& op, std::size_t) {
+  return {kFunction, 0, 0, fmt::format("{} of each element", op.name())};
+}
+
+/// x times a gate that vanishes for negative x: the gate's error has the size of 1.
+Allowance gated_function(const OpView& op, std::size_t) {
+  return {kFunction, 2, op.largest("self"), fmt::format("{} of each element", op.name())};
+}
+
+Allowance function_backward(const OpView& op, std::size_t) {
+  return {kFunction, kArithmetic, largest_gradient(op),
+          fmt::format("{} of each element", op.name())};
+}
+
+Allowance fused_arithmetic(const OpView& op, std::size_t) {
+  return {kArithmetic, kArithmetic, std::max(op.largest("self"), op.largest("end")),
+          "arithmetic of each element, fused or not"};
+}
+
+Allowance random_numbers(const OpView& op, std::size_t) {
+  return {kFunction, kFunction, op.largest_result(), "functions of equal random bits"};
+}
+
+}  // namespace ulpscope::comparison::budget

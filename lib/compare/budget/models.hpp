@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "compare/budget/allowance.hpp"
+#include "compare/budget/op_view.hpp"
+
+/// How large a rounding error may be, op by op (BUDGET.md has the derivation of each).
+namespace ulpscope::comparison::budget {
+
+/// `result` is the index among the op's returns, or among its arguments for one that it wrote.
+using Model = Allowance (*)(const OpView& op, std::size_t result);
+
+/// The model of an op by its plain name; null where there is none.
+[[nodiscard]] Model model_of(std::string_view op);
+
+/// ULP that adding `terms` numbers in any order, on both sides, can move a sum whose terms have
+/// the size that `scale` gives.
+[[nodiscard]] double ulp_of_sum(double terms);
+
+/// All dimensions of an argument but those given; negative ones count from the end.
+[[nodiscard]] std::vector<std::size_t> all_but(const std::vector<std::int64_t>& dimensions,
+                                               std::size_t rank);
+
+/// "sum of 4608 float32 products".
+[[nodiscard]] std::string sum_words(const OpView& op, double terms, std::string_view what);
+
+// sums of products
+[[nodiscard]] Allowance matrix_product(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance convolution(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance convolution_backward(const OpView& op, std::size_t result);
+
+// sums
+[[nodiscard]] Allowance sum(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance mean(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance cumulative_sum(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance positive_sum(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance nll_loss(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance pooling(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance pooling_backward(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance accumulated_rows(const OpView& op, std::size_t result);
+
+// normalisations and softmax
+[[nodiscard]] Allowance layer_norm(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance layer_norm_backward(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance batch_norm(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance batch_norm_backward(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance softmax(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance log_softmax(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance softmax_backward(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance log_softmax_backward(const OpView& op, std::size_t result);
+
+// attention
+[[nodiscard]] Allowance attention(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance attention_backward(const OpView& op, std::size_t result);
+
+// element by element
+[[nodiscard]] Allowance exact(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance exact_unless_scaled(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance quotient(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance function(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance gated_function(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance function_backward(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance fused_arithmetic(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance random_numbers(const OpView& op, std::size_t result);
+
+}  // namespace ulpscope::comparison::budget

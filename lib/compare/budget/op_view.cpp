@@ -1,0 +1,158 @@
+#include "compare/budget/op_view.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "compare/value_match.hpp"
+
+namespace ulpscope::comparison::budget {
+namespace {
+
+[[nodiscard]] std::string_view plain_name(std::string_view op) {
+  if (const std::size_t colons = op.find("::"); colons != std::string_view::npos)
+    op.remove_prefix(colons + 2);
+  constexpr std::string_view kForeach = "_foreach_";
+  if (op.starts_with(kForeach)) op.remove_prefix(kForeach.size());
+  if (op.ends_with('_') && !op.ends_with("__")) op.remove_suffix(1);
+  return op;
+}
+
+[[nodiscard]] std::vector<std::string_view> split_names(std::string_view joined) {
+  std::vector<std::string_view> names;
+  while (!joined.empty()) {
+    const std::size_t comma = std::min(joined.find(','), joined.size());
+    names.push_back(joined.substr(0, comma));
+    joined.remove_prefix(std::min(comma + 1, joined.size()));
+  }
+  return names;
+}
+
+/// An input whose content the op reads.
+[[nodiscard]] bool is_read(const Slot& slot) {
+  constexpr std::uint32_t kUnread =
+      slot_flag::undefined | slot_flag::overwritten | slot_flag::metadata_only;
+  return slot.role == Role::input && !(slot.flags & kUnread) && slot.geometry != nullptr;
+}
+
+}  // namespace
+
+OpView::OpView(const Run& run, std::uint32_t rank, const Event& event)
+    : run_(run),
+      rank_(rank),
+      event_(event),
+      name_(plain_name(event.op)),
+      argument_names_(split_names(event.argument_names)),
+      arguments_(arguments(event)) {}
+
+void OpView::look_at(const Slot& result) {
+  result_ = &result;
+  dtype_name_ = ulpscope::name(result.geometry->dtype);
+  result_elements_ = static_cast<double>(element_count(*result.geometry));
+}
+
+std::vector<const Slot*> OpView::slots(std::string_view argument) const {
+  std::vector<const Slot*> found;
+  for (const Slot& slot : event_.slots)
+    if (is_read(slot) && slot.index < argument_names_.size() &&
+        argument_names_[slot.index] == argument)
+      found.push_back(&slot);
+  return found;
+}
+
+const Numbers* OpView::numbers(const Slot& slot) const {
+  const auto [at, inserted] = read_.try_emplace(&slot);
+  if (inserted) at->second = numbers_of(run_, rank_, slot);
+  if (!at->second) lacks_bytes_ = true;
+  return at->second ? &*at->second : nullptr;
+}
+
+bool OpView::has_tensor(std::string_view argument) const { return !slots(argument).empty(); }
+
+const std::vector<std::int64_t>& OpView::shape(std::string_view argument) const {
+  static const std::vector<std::int64_t> kNoShape;
+  const auto found = slots(argument);
+  return found.empty() ? kNoShape : found.front()->geometry->sizes;
+}
+
+double OpView::elements(std::string_view argument) const {
+  double count = 0;
+  for (const Slot* slot : slots(argument))
+    count += static_cast<double>(element_count(*slot->geometry));
+  return count;
+}
+
+double OpView::largest(std::string_view argument) const {
+  double result = 0;
+  for (const Slot* slot : slots(argument))
+    if (const Numbers* known = numbers(*slot)) result = std::max(result, budget::largest(*known));
+  return result;
+}
+
+double OpView::smallest(std::string_view argument) const {
+  const auto found = slots(argument);
+  const Numbers* known = found.empty() ? nullptr : numbers(*found.front());
+  if (known == nullptr || known->values.empty()) return 0;
+  return *std::min_element(known->values.begin(), known->values.end());
+}
+
+double OpView::largest_result() const {
+  const Numbers* known = result_ == nullptr ? nullptr : numbers(*result_);
+  return known == nullptr ? 0 : budget::largest(*known);
+}
+
+double OpView::largest_norm(std::string_view argument, const std::vector<std::size_t>& kept) const {
+  double result = 0;
+  for (const Slot* slot : slots(argument))
+    if (const Numbers* known = numbers(*slot))
+      result = std::max(result, budget::largest_norm(*known, kept));
+  return result;
+}
+
+double OpView::size_of_sum(std::string_view argument, const std::vector<std::size_t>& kept) const {
+  double run = 0;
+  for (const Slot* slot : slots(argument))
+    if (const Numbers* known = numbers(*slot)) run = std::max(run, largest_run(*known, kept));
+  return std::hypot(run, largest_norm(argument, kept));
+}
+
+Normalised OpView::normalised(std::string_view argument, const std::vector<std::size_t>& kept,
+                              double eps) const {
+  const auto found = slots(argument);
+  const Numbers* known = found.empty() ? nullptr : numbers(*found.front());
+  return known == nullptr ? Normalised{} : budget::normalised(*known, kept, eps);
+}
+
+std::optional<std::string> OpView::text(std::string_view argument) const {
+  for (const Argument& known : arguments_)
+    if (!known.result && known.name == argument) return known.text;
+  return std::nullopt;
+}
+
+double OpView::number(std::string_view argument, double otherwise) const {
+  const std::string known = text(argument).value_or("");
+  double value = 0;
+  const auto [end, error] = std::from_chars(known.data(), known.data() + known.size(), value);
+  return error == std::errc{} && end == known.data() + known.size() ? value : otherwise;
+}
+
+bool OpView::is_true(std::string_view argument) const {
+  const std::string known = text(argument).value_or("");
+  return known == "True" || known == "true" || known == "1";
+}
+
+std::vector<std::int64_t> OpView::list(std::string_view argument) const {
+  const std::string known = text(argument).value_or("");
+  std::vector<std::int64_t> result;
+  const char* at = known.data();
+  const char* const end = at + known.size();
+  while (at < end) {
+    std::int64_t value = 0;
+    const auto [rest, error] = std::from_chars(at, end, value);
+    if (error == std::errc{}) result.push_back(value);
+    at = error == std::errc{} ? rest : at + 1;
+  }
+  return result;
+}
+
+}  // namespace ulpscope::comparison::budget

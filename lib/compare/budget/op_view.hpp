@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compare/budget/numbers.hpp"
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::comparison::budget {
+
+/// An op as the error models see it: its arguments by their names in the schema, and what its
+/// results are. Tensors are those of the reference; an origin's inputs are equal in both runs.
+class OpView {
+ public:
+  OpView(const Run& run, std::uint32_t rank, const Event& event);
+
+  /// "mkldnn_convolution": without namespace, the underscore of an in-place op, and `_foreach_`.
+  [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  [[nodiscard]] std::string_view dtype_name() const noexcept { return dtype_name_; }
+
+  /// The logical shape of an argument; empty where it is no tensor.
+  [[nodiscard]] const std::vector<std::int64_t>& shape(std::string_view argument) const;
+  /// Of results.
+  [[nodiscard]] double result_elements() const noexcept { return result_elements_; }
+  [[nodiscard]] double largest_result() const;
+
+  // Of the numbers of an argument; 0 where it was given no tensor.
+  [[nodiscard]] double elements(std::string_view argument) const;
+  [[nodiscard]] double largest(std::string_view argument) const;
+  [[nodiscard]] double smallest(std::string_view argument) const;  ///< with its sign
+  [[nodiscard]] double largest_norm(std::string_view argument,
+                                    const std::vector<std::size_t>& kept) const;
+  /// What partial sums of such slices have the size of, in whatever order.
+  [[nodiscard]] double size_of_sum(std::string_view argument,
+                                   const std::vector<std::size_t>& kept) const;
+  [[nodiscard]] Normalised normalised(std::string_view argument,
+                                      const std::vector<std::size_t>& kept, double eps) const;
+  [[nodiscard]] bool has_tensor(std::string_view argument) const;
+
+  [[nodiscard]] std::optional<std::string> text(std::string_view argument) const;
+  [[nodiscard]] double number(std::string_view argument, double otherwise) const;
+  [[nodiscard]] bool is_true(std::string_view argument) const;
+  /// "[1, 2]", "2" or nothing.
+  [[nodiscard]] std::vector<std::int64_t> list(std::string_view argument) const;
+
+  /// True where a model asked for numbers that the run does not hold.
+  [[nodiscard]] bool lacks_bytes() const noexcept { return lacks_bytes_; }
+
+  void look_at(const Slot& result);
+
+ private:
+  [[nodiscard]] std::vector<const Slot*> slots(std::string_view argument) const;
+  [[nodiscard]] const Numbers* numbers(const Slot& slot) const;
+
+  const Run& run_;
+  std::uint32_t rank_;
+  const Event& event_;
+  std::string_view name_;
+  std::string_view dtype_name_;
+  double result_elements_ = 0;
+  const Slot* result_ = nullptr;
+  std::vector<std::string_view> argument_names_;
+  std::vector<Argument> arguments_;
+  mutable std::map<const Slot*, std::optional<Numbers>> read_;
+  mutable bool lacks_bytes_ = false;
+};
+
+}  // namespace ulpscope::comparison::budget

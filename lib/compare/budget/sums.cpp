@@ -1,0 +1,124 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "compare/budget/models.hpp"
+
+namespace ulpscope::comparison::budget {
+namespace {
+
+/// How many elements of `argument` go into one of the result.
+[[nodiscard]] double terms_of(const OpView& op, std::string_view argument) {
+  return std::max(op.elements(argument) / std::max(op.result_elements(), 1.0), 1.0);
+}
+
+[[nodiscard]] std::vector<std::size_t> kept_by_reduction(const OpView& op,
+                                                         std::string_view argument) {
+  const std::vector<std::int64_t> dimensions = op.list("dim");
+  if (dimensions.empty()) return {};
+  return all_but(dimensions, op.shape(argument).size());
+}
+
+[[nodiscard]] std::string_view first_tensor(const OpView& op) {
+  return op.has_tensor("self") ? "self" : "input";
+}
+
+}  // namespace
+
+double ulp_of_sum(double terms) { return 2 + std::sqrt(std::max(terms, 1.0)); }
+
+std::vector<std::size_t> all_but(const std::vector<std::int64_t>& dimensions, std::size_t rank) {
+  std::vector<std::size_t> kept;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const auto from_end = static_cast<std::int64_t>(d) - static_cast<std::int64_t>(rank);
+    const bool reduced = std::any_of(dimensions.begin(), dimensions.end(), [&](std::int64_t one) {
+      return one == static_cast<std::int64_t>(d) || one == from_end;
+    });
+    if (!reduced) kept.push_back(d);
+  }
+  return kept;
+}
+
+std::string sum_words(const OpView& op, double terms, std::string_view what) {
+  return fmt::format("sum of {:.0f} {} {}", terms, op.dtype_name(), what);
+}
+
+Allowance sum(const OpView& op, std::size_t) {
+  const std::string_view argument = first_tensor(op);
+  const double terms = terms_of(op, argument);
+  const double ulp = ulp_of_sum(terms);
+  return {ulp, ulp, op.size_of_sum(argument, kept_by_reduction(op, argument)),
+          sum_words(op, terms, "numbers")};
+}
+
+Allowance mean(const OpView& op, std::size_t result) {
+  Allowance allowance = sum(op, result);
+  allowance.scale /= terms_of(op, first_tensor(op));
+  return allowance;
+}
+
+Allowance cumulative_sum(const OpView& op, std::size_t) {
+  const auto& shape = op.shape("self");
+  const auto dimension = static_cast<std::int64_t>(op.number("dim", 0));
+  const std::vector<std::size_t> kept = all_but({dimension}, shape.size());
+  double terms = 1;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (std::find(kept.begin(), kept.end(), d) == kept.end()) terms = static_cast<double>(shape[d]);
+  const double ulp = ulp_of_sum(terms);
+  return {ulp, ulp, op.size_of_sum("self", kept), sum_words(op, terms, "numbers")};
+}
+
+/// Terms of one sign do not cancel: the error follows the result.
+Allowance positive_sum(const OpView& op, std::size_t) {
+  const double terms = terms_of(op, first_tensor(op));
+  return {2 + ulp_of_sum(terms), 0, 0, sum_words(op, terms, "numbers of one sign")};
+}
+
+Allowance nll_loss(const OpView& op, std::size_t result) {
+  if (result != 0) return {4, 0, 0, "sum of weights"};
+  const double terms = std::max(op.elements("target") / std::max(op.result_elements(), 1.0), 1.0);
+  const double ulp = ulp_of_sum(terms);
+  return {ulp, ulp, op.largest("self") / std::sqrt(terms), sum_words(op, terms, "numbers")};
+}
+
+Allowance pooling(const OpView& op, std::size_t) {
+  const auto kernel = op.list("kernel_size");
+  const double of_kernel = std::accumulate(
+      kernel.begin(), kernel.end(), 1.0,
+      [](double product, std::int64_t size) { return product * static_cast<double>(size); });
+  const double terms = kernel.empty() ? terms_of(op, first_tensor(op)) : of_kernel;
+  const double ulp = ulp_of_sum(terms);
+  return {ulp, ulp, op.largest(first_tensor(op)) / std::sqrt(terms),
+          sum_words(op, terms, "numbers")};
+}
+
+/// What overlapping windows give to one element is added up.
+Allowance pooling_backward(const OpView& op, std::size_t) {
+  const auto kernel = op.list("kernel_size");
+  const double terms = std::accumulate(
+      kernel.begin(), kernel.end(), 1.0,
+      [](double product, std::int64_t size) { return product * static_cast<double>(size); });
+  const double ulp = ulp_of_sum(terms);
+  return {ulp, ulp, op.largest("grad_output") * std::sqrt(terms), sum_words(op, terms, "numbers")};
+}
+
+/// Rows that are added to the rows of a result by an index; how many meet is not known.
+Allowance accumulated_rows(const OpView& op, std::size_t) {
+  if (op.text("accumulate") == "False") return exact(op, 0);
+  for (const std::string_view rows : {"grad_output", "source", "src", "values"}) {
+    if (!op.has_tensor(rows)) continue;
+    const double terms = std::max(op.elements("indices") + op.elements("index"), 2.0);
+    const auto& shape = op.shape(rows);
+    const std::vector<std::size_t> kept = rows == "grad_output" && !shape.empty()
+                                              ? std::vector{shape.size() - 1}
+                                              : std::vector<std::size_t>{};
+    const double ulp = ulp_of_sum(terms);
+    return {ulp, ulp, op.largest_norm(rows, kept) + op.largest("self"),
+            fmt::format("sum of up to {:.0f} {} rows", terms, op.dtype_name())};
+  }
+  return {};
+}
+
+}  // namespace ulpscope::comparison::budget

@@ -1,0 +1,78 @@
+#include "compare/tolerance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "compare/elements.hpp"
+#include "compare/words.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+/// The limits as they hold for one dtype.
+struct Bounds {
+  bool has_ulp = false;
+  std::uint64_t ulp = 0;
+  double relative = 0;
+  double absolute = 0;
+};
+
+[[nodiscard]] bool inside(const Number& reference, const Number& candidate, const Bounds& bounds) {
+  const double a = reference.value;
+  const double b = candidate.value;
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  if (std::isinf(a) || std::isinf(b)) return a == b;
+  const std::uint64_t steps = apart(reference, candidate);
+  const double distance = bounds.has_ulp ? std::abs(a - b) : static_cast<double>(steps);
+  return steps <= bounds.ulp || distance <= bounds.absolute + bounds.relative * std::abs(a);
+}
+
+[[nodiscard]] bool all_inside(const TensorBytes& tensor, const Limits& limits) {
+  const bool has_ulp = is_floating_point(tensor.dtype) || is_complex(tensor.dtype);
+  const Bounds bounds{has_ulp, has_ulp ? limits.max_ulp.value_or(0) : 0, limits.rtol.value_or(0),
+                      limits.atol.value_or(0)};
+  if (!limits.any()) return false;
+  const auto reference = decode(tensor.dtype, tensor.bytes.reference);
+  const auto candidate = decode(tensor.dtype, tensor.bytes.candidate);
+  if (!reference || !candidate) return false;
+  return std::equal(
+      reference->begin(), reference->end(), candidate->begin(), candidate->end(),
+      [&](const Number& one, const Number& other) { return inside(one, other, bounds); });
+}
+
+[[nodiscard]] bool matches(const ToleranceRule& rule, const ValueNames& names) {
+  if (rule.module && !(names.module && glob_match(*rule.module, *names.module))) return false;
+  return rule.op == "*" || std::any_of(names.ops.begin(), names.ops.end(),
+                                       [&](const auto& op) { return glob_match(rule.op, op); });
+}
+
+}  // namespace
+
+Tolerance::Tolerance(const CompareOptions& options) : limits_(options.limits) {
+  for (const ToleranceRule& rule : options.rules) {
+    const bool expired = rule.expires && options.today && *rule.expires < *options.today;
+    rules_.push_back({rule, expired, 0, 0});
+  }
+}
+
+std::optional<std::size_t> Tolerance::rule_for(const NamesOf& names) const {
+  if (rules_.empty()) return std::nullopt;
+  const ValueNames known = names();
+  for (std::size_t index = 0; index < rules_.size(); ++index)
+    if (!rules_[index].expired && matches(rules_[index].rule, known)) return index;
+  return std::nullopt;
+}
+
+ToleranceResult Tolerance::judge(const TensorBytes& tensor, const NamesOf& names) const {
+  const std::optional<std::size_t> rule = rule_for(names);
+  return {all_inside(tensor, rule ? rules_[*rule].rule.limits : limits_), rule};
+}
+
+void Tolerance::count(const ToleranceResult& result) {
+  if (!result.rule) return;
+  RuleUse& use = rules_[*result.rule];
+  ++(result.inside ? use.passed : use.failed);
+}
+
+}  // namespace ulpscope::comparison

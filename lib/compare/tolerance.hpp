@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/tensor_bytes.hpp"
+#include "ulpscope/compare.hpp"
+#include "ulpscope/report.hpp"
+
+namespace ulpscope::comparison {
+
+/// What a rule can name a value by.
+struct ValueNames {
+  std::vector<std::string> ops;       ///< the op that wrote it and those that called it
+  std::optional<std::string> module;  ///< empty where it is in none
+};
+/// Asked for only where there are rules.
+using NamesOf = std::function<ValueNames()>;
+
+/// The tolerance that was asked for: rules, and limits for everything else.
+class Tolerance {
+ public:
+  explicit Tolerance(const CompareOptions& options);
+
+  [[nodiscard]] bool any() const noexcept { return limits_.any() || !rules_.empty(); }
+  [[nodiscard]] bool has_rules() const noexcept { return !rules_.empty(); }
+
+  /// The index of the first rule in force that matches; empty where the limits for everything else
+  /// hold.
+  [[nodiscard]] std::optional<std::size_t> rule_for(const NamesOf& names) const;
+  [[nodiscard]] ToleranceResult judge(const TensorBytes& tensor, const NamesOf& names) const;
+
+  /// Counts a judgement with the rule that made it.
+  void count(const ToleranceResult& result);
+  [[nodiscard]] const std::vector<RuleUse>& rules() const noexcept { return rules_; }
+
+ private:
+  Limits limits_;
+  std::vector<RuleUse> rules_;
+};
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "compare/describe.hpp"
+#include "compare/tolerance.hpp"
+
+namespace ulpscope::comparison {
+
+/// What the rules of a tolerance can name a tensor of the events at `at` by: the outermost op, what
+/// it runs inside, and the ops inside that left the same content in the same memory.
+[[nodiscard]] ValueNames names_of(const Scene& scene, EventPair at, const SlotPair& slot);
+
+/// The same for a finding as it is reported.
+[[nodiscard]] ValueNames names_of(const Finding& finding);
+
+}  // namespace ulpscope::comparison
