@@ -155,6 +155,8 @@ void sample_environment(Thread& thread, bool trains) {
     before.libraries = now;
     values.merge(library_settings());
   }
+  // What has begun at this moment may still turn out to be the last step's.
+  if (!values.empty()) (void)next_epoch();
   for (const auto& [key, value] : values) {
     const auto [known, added] = before.values.try_emplace(key, value);
     if (!added && known->second == value) continue;

@@ -100,8 +100,7 @@ void link(const at::Tensor& tensor, const Boundary& boundary) {
         boundary);
 }
 
-/// Where nothing trains, the first module that comes round again is what tells one step from the
-/// next.
+/// The first module that comes round again tells one step from the next also where nothing trains.
 void comes_round(Thread& thread, std::uint32_t module) {
   if (!thread.frames.empty() || module == 0) return;
   if (thread.first_module == 0) thread.first_module = module;

@@ -474,7 +474,6 @@ void end_event(Thread& thread, std::size_t frames, bool threw) {
   if (thread.frames.back().info->kind == EventKind::optimizer) {
     if (!idle() && !threw) see_parameters(thread);
     step_window_sees_optimizer(thread.frames.back().object);
-    thread.look_at_settings = true;
   }
   end_innermost(thread);
 }

@@ -128,19 +128,24 @@ def changed(runs, _):
 
 
 def mid_run(runs, _):
-    """A change is at the step in which it was made, also where it was taken back."""
-    plain = runs.record("plain", ["--steps", "8"])
+    """A change is at the step in which it was made, also where it was taken back in it or later, and
+    where nothing trains."""
     key = "flag.cudnn.benchmark"
-    cases = [([f"3:{key}=on"], [[3, None]]), ([f"3:{key}=on", f"6:{key}=off"], [[3, 6]]),
-             ([f"{key}=on", f"2:{key}=off"], [[None, 2]])]
-    for number, (sets, steps) in enumerate(cases):
-        flags = [word for one in sets for word in ("--set", one)]
+    cases = [("none", [f"3:{key}=on"], [[3, None]]),
+             ("none", [f"3:{key}=on", f"6:{key}=off"], [[3, 6]]),
+             ("none", [f"{key}=on", f"2:{key}=off"], [[None, 2]]),
+             ("tunes-backward", [], [[0, 7]]),
+             ("inference", [f"3:{key}=on"], [[3, None]])]
+    for number, (habit, sets, steps) in enumerate(cases):
+        flags = [word for one in sets for word in ("--set", one)] + ["--habit", habit]
+        plain_habit = "none" if habit == "tunes-backward" else habit
+        plain = runs.record(f"plain{number}", ["--steps", "8", "--habit", plain_habit])
         dump = runs.record(f"changing{number}", ["--steps", "8", *flags])
         listed = [row for row in runs.differences(plain, dump) if row["can_change_bits"]]
         expected = [{"key": key, "reference": "off", "candidate": "on", "can_change_bits": True,
                      "steps": steps}]
         if listed != expected:
-            yield f"{sets}: {listed}, expected {expected}"
+            yield f"{habit} {sets}: {listed}, expected {expected}"
         if runs.differences(dump, dump):
             yield f"{sets}: differs from itself"
         again = runs.record(f"again{number}", ["--steps", "8", *flags])

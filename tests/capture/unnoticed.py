@@ -18,6 +18,9 @@ FLAGS = {
     "transformer_encoder": [["--steps", "2"], ["--steps", "2", "--flush-denormal"]],
     "checkpointed": [["--steps", "3", "--save", "{folder}/checkpoint.pt"]],
     "lbfgs": [["--steps", "2"], ["--steps", "2", "--line-search"]],
+    "habits": [["--habit", "unordered-op", "--set", "threads.inter_op=3"],
+               ["--habit", "recompute", "--set", "flag.deterministic_algorithms=warn"],
+               ["--set", "2:flag.flush_denormal=on", "--set", "1:env.MKL_CBWR=COMPATIBLE"]],
     "inference_only": [["--steps", "4"], ["--steps", "4", "--no-grad"]],
 }
 

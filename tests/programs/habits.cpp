@@ -228,9 +228,17 @@ void train(const HabitSettings& settings) {
     if (settings.habit == "flush-in-thread") multiply_denormals(true);
     if (settings.habit == "keep-in-thread") multiply_denormals(false);
     apply_settings(settings, step);
+    if (settings.habit == "inference") {
+      const torch::NoGradGuard no_grad;
+      programs::print_step(step, model->forward(batch).sum());
+      continue;
+    }
+    const bool tunes = settings.habit == "tunes-backward";
     optimizer.zero_grad();
     const Tensor loss = model->forward(batch).pow(2).mean();
+    if (tunes) set("flag.cudnn.benchmark", "on");
     loss.backward();
+    if (tunes) set("flag.cudnn.benchmark", "off");
     optimizer.step();
     programs::print_step(step, loss);
     if (settings.validate && (step + 1) % settings.batches == 0) evaluate(model, batches);
@@ -247,7 +255,8 @@ int main(int argc, char** argv) {
   app.add_option("--habit", settings.habit, "What is special about this training")
       ->check(CLI::IsMember({"none", "dropout", "unseeded", "seeded-by-chance", "same-epochs",
                              "twin-workers", "threads-draw", "recompute", "recompute-restored",
-                             "unordered-op", "half-epochs", "flush-in-thread", "keep-in-thread"}));
+                             "unordered-op", "half-epochs", "inference", "tunes-backward",
+                             "flush-in-thread", "keep-in-thread"}));
   app.add_option("--set", settings.set, "KEY=VALUE, or STEP:KEY=VALUE to set it before that step")
       ->always_capture_default(false);
   app.add_option("--batches", settings.batches, "Batches in an epoch");
