@@ -28,6 +28,17 @@ struct SlotPair {
   [[nodiscard]] Role role() const noexcept { return any().role; }
 };
 
+/// slot_flag of the tensor in one run, 0 where it has none.
+[[nodiscard]] inline std::uint32_t flags_of(const Slot* slot) noexcept {
+  return slot ? slot->flags : 0;
+}
+[[nodiscard]] inline bool either(const SlotPair& slot, std::uint32_t flag) noexcept {
+  return (flags_of(slot.reference) | flags_of(slot.candidate)) & flag;
+}
+[[nodiscard]] inline bool both(const SlotPair& slot, std::uint32_t flag) noexcept {
+  return flags_of(slot.reference) & flags_of(slot.candidate) & flag;
+}
+
 /// Pairs the slots of two events by role and index and compares each pair.
 void compare_slots(const Event& reference, const Event& candidate, std::vector<SlotPair>& slots);
 

@@ -81,7 +81,7 @@ TEST_SUITE("tolerance in reports") {
 
   TEST_CASE("a golden run's other conditions come before everything else") {
     Report report = judged_report();
-    report.golden = GoldenConditions{{{"cpu.capability", "AVX2", "AVX512", true}}};
+    report.golden = GoldenConditions{{{"cpu.capability", "AVX2", "AVX512", true, {}}}};
     CHECK(text_of(report).starts_with("golden     recorded under other conditions"));
     CHECK(contains(text_of(report), "cpu.capability is AVX2 and AVX512"));
     Report same = test::identical_report();

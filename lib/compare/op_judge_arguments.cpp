@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "compare/hash.hpp"
+#include "compare/op_judge.hpp"
+#include "compare/tensor_bytes.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+/// A number whose text is short was written by a person; one with all its digits was computed.
+[[nodiscard]] bool looks_computed(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  constexpr std::size_t kComputedLength = 12;
+  return error == std::errc{} && end == text.data() + text.size() && text.size() >= kComputedLength;
+}
+
+}  // namespace
+
+bool OpJudge::derived(const ArgumentReport& argument) const {
+  if (!state_.numbers.any() || !argument.reference || !argument.candidate) return false;
+  return state_.numbers.contains(*argument.reference, *argument.candidate) ||
+         (looks_computed(*argument.reference) && looks_computed(*argument.candidate));
+}
+
+/// What it gives are the elements that it was given, in the same order: only a reader can tell one
+/// shape from another.
+bool OpJudge::only_reshapes() const {
+  bool reshaped = false;
+  for (const SlotPair& slot : slots_) {
+    if (slot.role() == Role::input) continue;
+    if (is_difference(slot.match)) return false;
+    reshaped = reshaped || slot.match == Match::reshaped;
+  }
+  return reshaped;
+}
+
+/// The same elements in another shape explain another result, and are handed on by an op that
+/// gives them back. Values laid out so differently that they were not compared may explain it too,
+/// where something before them is in question.
+void OpJudge::judge_reshaped_inputs() {
+  std::vector<const SlotPair*> reshaped;
+  std::optional<Source> known;
+  for (const SlotPair& slot : slots_) {
+    if (slot.role() != Role::input ||
+        (slot.match != Match::reshaped && slot.match != Match::layout))
+      continue;
+    if (!known && slot.reference) known = state_.taint.reference.find(*slot.reference, scene_.step);
+    if (!known && slot.candidate) known = state_.taint.candidate.find(*slot.candidate, scene_.step);
+    if (slot.match == Match::reshaped) reshaped.push_back(&slot);
+  }
+  const bool differs = std::any_of(slots_.begin(), slots_.end(), [](const SlotPair& slot) {
+    return slot.role() != Role::input && is_difference(slot.match);
+  });
+  if (!differs) {
+    source_ = known;
+  } else if (known) {
+    judgement_.follows = true;
+    propagated(*known);
+  } else if (!reshaped.empty()) {
+    enter_fresh(FindingKind::metadata, reshaped);
+  }
+}
+
+std::optional<Both<std::string>> OpJudge::numbers_of(const SlotPair& slot) const {
+  const auto bytes =
+      tensor_bytes(scene_.runs, scene_.ranks, {slot.reference->digest, slot.candidate->digest},
+                   {*slot.reference->geometry, *slot.candidate->geometry});
+  if (!bytes) return std::nullopt;
+  const Difference apart = difference(bytes->dtype, bytes->shape, bytes->strides,
+                                      bytes->bytes.reference, bytes->bytes.candidate);
+  if (!apart.worst) return std::nullopt;
+  return Both<std::string>{apart.worst->reference, apart.worst->candidate};
+}
+
+void OpJudge::judge_arguments() {
+  std::vector<ArgumentReport> reports = arguments_.values;
+  bool wrapped = false;
+  bool unknown = false;
+  for (const SlotPair& slot : slots_) {
+    if (slot.role() != Role::input) continue;
+    const std::string name = tensor_name(*slot.owner, slot.any());
+    if (slot.match == Match::one_sided) {
+      const auto words = [](const Slot* one) {
+        return std::string(one && !(one->flags & slot_flag::undefined) ? "Tensor" : "None");
+      };
+      reports.push_back({name, words(slot.reference), words(slot.candidate)});
+    } else if (slot.match == Match::differs && either(slot, slot_flag::wrapped_number)) {
+      wrapped = true;
+      const auto numbers = numbers_of(slot);
+      unknown = unknown || !numbers;
+      const std::string digests_only = "(a number; only its digest was recorded)";
+      reports.push_back({name, numbers ? numbers->reference : digests_only,
+                         numbers ? numbers->candidate : digests_only});
+    }
+  }
+  if (reports.empty()) return;
+  const bool from_host =
+      numbers_source_ || (unknown && state_.numbers.any()) ||
+      std::all_of(reports.begin(), reports.end(),
+                  [&](const ArgumentReport& argument) { return derived(argument); });
+  if (from_host) return propagated(numbers_source_.value_or(state_.numbers.source()));
+
+  // One setting of an optimizer is an argument of an op for every parameter.
+  const bool in_optimizer = event(Side::reference).flags & event_flag::in_optimizer;
+  KeyHash key;
+  for (const ArgumentReport& report : reports) {
+    key.add(report.name);
+    if (!in_data_code()) key.add(report.reference.value_or("")).add(report.candidate.value_or(""));
+  }
+  const budget::Judged judged = judge_budget(at_, slots_);
+  const bool pending = !wrapped && only_reshapes();
+  const Source source = enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
+                                      {.key = key.value(),
+                                       .once_per_step = !in_optimizer && !in_data_code(),
+                                       .any_place = in_optimizer},
+                                      [&](Record& record) {
+                                        record.finding.diverges = !pending;
+                                        record.finding.arguments = reports;
+                                        record.evidence.wrapped_number = wrapped;
+                                        add_tensors(record, slots_);
+                                        judged.enter(record);
+                                      });
+  if (!pending) return found(source);
+  source_ = source;
+  judgement_.pending = source;
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "compare/hash.hpp"
+#include "compare/op_judge.hpp"
+#include "compare/words.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+/// Inputs that differ, as a key: which arguments they are.
+[[nodiscard]] std::uint64_t slots_key(const std::vector<const SlotPair*>& slots) {
+  KeyHash hash;
+  for (const SlotPair* slot : slots)
+    hash.add(std::uint64_t{static_cast<std::uint8_t>(slot->role())} << 32 |
+             std::uint64_t{slot->any().index} << 16 | slot->any().element);
+  return hash.value();
+}
+
+}  // namespace
+
+void OpJudge::judge_inputs() {
+  std::vector<const SlotPair*> fresh;
+  for (const SlotPair& slot : slots_) {
+    if (slot.role() != Role::input || !is_difference(slot.match)) continue;
+    if (const auto source = known_difference(slot)) {
+      inputs_differ_ = true;
+      propagated(*source);
+    } else if (slot.match != Match::one_sided && !either(slot, slot_flag::wrapped_number)) {
+      inputs_differ_ = true;
+      fresh.push_back(&slot);
+    }
+  }
+  enter_each_kind(fresh);
+}
+
+void OpJudge::enter_each_kind(const std::vector<const SlotPair*>& fresh) {
+  std::map<FindingKind, std::vector<const SlotPair*>> kinds;
+  for (const SlotPair* slot : fresh) kinds[kind_of_fresh(*slot)].push_back(slot);
+  for (const auto& [kind, slots] : kinds) {
+    if (kind != FindingKind::write) {
+      enter_fresh(kind, slots);
+      continue;
+    }
+    // Each piece of memory was written by itself.
+    std::vector<std::uint64_t> storages;
+    for (const SlotPair* slot : slots) {
+      if (std::find(storages.begin(), storages.end(), slot->reference->storage) != storages.end())
+        continue;
+      storages.push_back(slot->reference->storage);
+      enter_fresh(kind, {slot});
+    }
+  }
+}
+
+/// Whether content is not what the last recorded write left. Memory may be read through another
+/// view than it was written, without the recorder comparing the two.
+bool OpJudge::was_changed(Side side, const Slot& slot) const {
+  if (slot.flags & slot_flag::changed) return true;
+  if (slot.flags & (slot_flag::unproduced | slot_flag::uninitialised)) return false;
+  const std::optional<Slot> written = last_write(scene_, side, slot);
+  return written && !(written->flags & (slot_flag::no_digest | slot_flag::uninitialised)) &&
+         written->digest != slot.digest;
+}
+
+FindingKind OpJudge::kind_of_fresh(const SlotPair& slot) const {
+  if (slot.match == Match::metadata) return FindingKind::metadata;
+  const bool left = was_changed(Side::reference, *slot.reference);
+  const bool right = was_changed(Side::candidate, *slot.candidate);
+  if (left != right) return FindingKind::write;
+  if (left) return FindingKind::data;
+  const bool named = either(slot, slot_flag::parameter | slot_flag::buffer) ||
+                     !slot.reference->name.empty() || !slot.candidate->name.empty();
+  if (either(slot, slot_flag::unproduced) && named) return FindingKind::parameter;
+  return FindingKind::data;
+}
+
+/// The runs have parted before, and code that no hook sees has computed this value within a step:
+/// whether from what differs already cannot be told.
+bool OpJudge::may_follow(const SlotPair& slot) const {
+  if (!last_source_ || !state_.book.diverges(*last_source_)) return false;
+  const auto computed = [](std::optional<Phase> phase) {
+    return phase && *phase != Phase::setup && *phase != Phase::data;
+  };
+  if (either(slot, slot_flag::uninitialised)) {
+    const Side side =
+        slot.reference->flags & slot_flag::uninitialised ? Side::reference : Side::candidate;
+    const auto factory = factory_of(scene_, side, event(side),
+                                    side == Side::reference ? *slot.reference : *slot.candidate);
+    return factory && computed(factory->phase);
+  }
+  if (!was_changed(Side::reference, *slot.reference)) return false;
+  return either(slot, slot_flag::parameter | slot_flag::buffer | slot_flag::gradient) ||
+         computed(phase_of_last_write(scene_, Side::reference, *slot.reference));
+}
+
+void OpJudge::enter_fresh(FindingKind kind, const std::vector<const SlotPair*>& fresh) {
+  if (kind == FindingKind::data && numbers_source_) return propagated(*numbers_source_);
+  if (kind == FindingKind::data &&
+      std::all_of(fresh.begin(), fresh.end(),
+                  [&](const SlotPair* slot) { return may_follow(*slot); })) {
+    for (const SlotPair* slot : fresh) {
+      state_.taint.reference.taint(*slot->reference, *last_source_, scene_.step);
+      state_.taint.candidate.taint(*slot->candidate, *last_source_, scene_.step);
+    }
+    return propagated(*last_source_);
+  }
+  const Source source = enter_finding(state_, kind, scene_, at_, at_,
+                                      {.key = slots_key(fresh), .once_per_step = !in_data_code()},
+                                      [&](Record& record) {
+                                        add_tensors(record, slots_);
+                                        for (const SlotPair* slot : fresh)
+                                          describe_fresh(record, kind, *slot);
+                                      });
+  for (const SlotPair* slot : fresh) {
+    state_.taint.reference.taint(*slot->reference, source, scene_.step);
+    state_.taint.candidate.taint(*slot->candidate, source, scene_.step);
+    if (kind != FindingKind::data) continue;
+    ++state_.totals.data_values;
+    for (const Side side : kSides) {
+      const Slot& one = side == Side::reference ? *slot->reference : *slot->candidate;
+      Digest& sum = on(state_.totals.data, side);
+      const std::uint64_t key = KeyHash().add(one.digest).value();
+      sum.high += key;
+      sum.low += KeyHash().add(key).value();
+    }
+  }
+  found(source);
+}
+
+void OpJudge::describe_fresh(Record& record, FindingKind kind, const SlotPair& slot) const {
+  const std::string name = tensor_name(*slot.owner, slot.any());
+  const std::string called = name.empty() ? "this value" : name;
+  auto& notes = record.finding.notes;
+  Evidence& evidence = record.evidence;
+  const auto writers = [&](Side side) {
+    return writer_words(scene_, side, side == Side::reference ? *slot.reference : *slot.candidate);
+  };
+  if (kind == FindingKind::metadata) {
+    const Geometry& a = *slot.reference->geometry;
+    const Geometry& b = *slot.candidate->geometry;
+    if (a.dtype != b.dtype)
+      notes.push_back(fmt::format("{} is {} in the reference and {} in the candidate", called,
+                                  ulpscope::name(a.dtype), ulpscope::name(b.dtype)));
+    return;
+  }
+  if (kind == FindingKind::write) {
+    const Side side =
+        was_changed(Side::reference, *slot.reference) ? Side::reference : Side::candidate;
+    const Slot& changed = side == Side::reference ? *slot.reference : *slot.candidate;
+    evidence.written_otherwise = changed.writer != kNone && !last_write(scene_, side, changed);
+    const std::string writer = writers(side);
+    notes.push_back(fmt::format("{} changed in the {} since its last recorded write{}", called,
+                                comparison::name(side), writer.empty() ? "" : " (" + writer + ")"));
+    notes.push_back(
+        fmt::format("{} is the first op that reads it since", event(Side::reference).op));
+    return;
+  }
+  if (was_changed(Side::reference, *slot.reference)) {
+    evidence.changed_in_both = true;
+    notes.push_back(fmt::format("{} was written outside of recorded ops in both runs", called));
+    return;
+  }
+  if (either(slot, slot_flag::uninitialised)) {
+    evidence.uninitialised = true;
+    const Side side =
+        slot.reference->flags & slot_flag::uninitialised ? Side::reference : Side::candidate;
+    if (const auto factory = factory_of(
+            scene_, side, event(side), side == Side::reference ? *slot.reference : *slot.candidate))
+      evidence.factory = factory->words;
+    notes.push_back(
+        fmt::format("{} reads memory that no recorded op wrote{}", called,
+                    evidence.factory.empty() ? "" : ", handed out by " + evidence.factory));
+    return;
+  }
+  if (either(slot, slot_flag::unproduced)) {
+    notes.push_back(fmt::format("no recorded op produced {}", called));
+    return;
+  }
+  const std::string writer = writers(Side::reference);
+  if (!writer.empty()) notes.push_back(fmt::format("{} was {}", called, writer));
+}
+
+}  // namespace ulpscope::comparison
