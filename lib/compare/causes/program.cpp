@@ -50,7 +50,7 @@ std::optional<Cause> mode(const Case& of) {
     cause.attempt = {"call train() or eval() alike in both programs"};
     return cause;
   }
-  if (!diverging_sequence(of)) return std::nullopt;
+  if (!diverging_sequence(of) || !of.finding().step) return std::nullopt;
   for (const Side side : kSides) {
     const auto& names = on(of.evidence().alone_names, side);
     const auto& ops = on(of.evidence().alone, side);

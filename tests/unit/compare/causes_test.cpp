@@ -181,6 +181,20 @@ TEST_SUITE("causes") {
     CHECK(find_cause(report, "init") != nullptr);
   }
 
+  TEST_CASE("counting batches is a matter of mode in training, not where a state is loaded") {
+    const auto program = [](std::int64_t step) {
+      return [step](RunBuilder& run, bool changed) {
+        run.step(step).phase(step == kSetup ? Phase::setup : Phase::forward);
+        const Tensor count = run.buffer("bn.num_batches_tracked", Values{0});
+        if (changed) run.op("aten::add_").in(count).writes(count, Values{1});
+        run.step(0).phase(Phase::forward);
+        run.op("aten::mul").in(count).out(Values{changed ? 2.0 : 0.0});
+      };
+    };
+    CHECK(find_cause(report_of(program(0)), "mode") != nullptr);
+    CHECK(find_cause(report_of(program(kSetup)), "mode") == nullptr);
+  }
+
   TEST_CASE("threads that only one run has explain other data") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       if (changed) {
