@@ -52,7 +52,8 @@ struct Evidence {
   std::vector<TensorEvidence> tensors;  ///< as Finding::tensors
   BudgetSummary budget;                 ///< origin: of all its occurrences
 
-  std::string factory;  ///< the op that handed out the memory that nothing wrote, in words
+  bool looks_ahead = false;  ///< arguments: a loader may do the same at another time
+  std::string factory;       ///< the op that handed out the memory that nothing wrote, in words
   bool written_otherwise = false;  ///< write: the last recorded write covered other bytes
   bool changed_in_both = false;    ///< `changed` in both runs
   bool uninitialised = false;      ///< reads memory that no recorded op wrote
@@ -61,6 +62,7 @@ struct Evidence {
 
   Both<std::vector<std::string>> alone;        ///< sequence: the ops that one run has
   Both<std::vector<std::string>> alone_names;  ///< sequence: names of the tensors they touch
+  bool among_updates = false;                  ///< sequence: next to an optimizer's op of both runs
   bool alone_draws = false;                    ///< sequence: one of them draws random numbers
   bool missing_steps = false;                  ///< sequence: whole steps are missing
 

@@ -93,6 +93,10 @@ bool FindingBook::diverges(const Source& source) const noexcept {
          (records_[source.finding].finding.diverges || diverging_copy_.contains(source.finding));
 }
 
+bool FindingBook::looks_ahead(const Source& source) const noexcept {
+  return is_kept(source.finding) && records_[source.finding].evidence.looks_ahead;
+}
+
 void FindingBook::make_diverging(const Source& source, const std::function<void(Record&)>& tell) {
   if (source.finding == kLeftOutFinding) left_out_diverges_ = true;
   if (!is_kept(source.finding)) return;

@@ -39,6 +39,8 @@ class FindingBook {
 
   /// True if the runs part anywhere so far.
   [[nodiscard]] bool diverges() const noexcept;
+  /// True if this finding is of a loader that may only be earlier or later than in the other run.
+  [[nodiscard]] bool looks_ahead(const Source& source) const noexcept;
   /// True if this finding diverges, at whichever of its occurrences.
   [[nodiscard]] bool diverges(const Source& source) const noexcept;
 

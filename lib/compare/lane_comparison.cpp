@@ -326,6 +326,21 @@ std::optional<Source> LaneComparison::differs_already(const Scene& scene) {
   return std::nullopt;
 }
 
+/// The partner before the stretch or the one after it is an optimizer's op.
+bool LaneComparison::stands_among_updates(const Scene& scene) const {
+  const auto updates = [&](EventPair at) {
+    return (scene.windows.reference->event(at.reference).flags & event_flag::in_optimizer) != 0;
+  };
+  if (!passed_.empty() && updates(passed_.back().at)) return true;
+  for (std::size_t k = alone_until_; k < walk_.entries().size(); ++k) {
+    const Entry& entry = walk_.entries()[k];
+    if (!entry.aligned()) return false;
+    if (scene.windows.reference->items()[entry.reference].op)
+      return updates(walk_.events_of(entry));
+  }
+  return false;
+}
+
 /// One finding for all ops that stand alone between two partners.
 void LaneComparison::enter_stretch(const Scene& scene) {
   const Stretch ops = stretch(scene);
@@ -355,6 +370,7 @@ void LaneComparison::enter_stretch(const Scene& scene) {
         record.evidence.alone = ops.ops;
         record.evidence.alone_names = ops.names;
         record.evidence.alone_draws = ops.draws;
+        record.evidence.among_updates = stands_among_updates(scene);
       });
   const bool known = records == state_.book.records().size();
   if (state_.only_layers)

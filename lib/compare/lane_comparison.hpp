@@ -73,6 +73,7 @@ class LaneComparison {
   };
   [[nodiscard]] Stretch stretch(const Scene& scene) const;
   [[nodiscard]] std::optional<Source> differs_already(const Scene& scene);
+  [[nodiscard]] bool stands_among_updates(const Scene& scene) const;
 
   struct NeighbourWanted {
     std::size_t record = 0;

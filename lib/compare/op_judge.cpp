@@ -27,10 +27,23 @@ void OpJudge::found(const Source& source) {
 }
 
 void OpJudge::propagated(const Source& source) {
-  state_.book.make_diverging(source, [&](Record& record) { keep_effect(record, scene_, at_); });
+  make_diverging(source);
   last_source_ = source;
   if (judgement_.outcome == Outcome::equal) judgement_.outcome = Outcome::propagated;
   if (!source_) source_ = source;
+}
+
+void OpJudge::make_diverging(const Source& source) {
+  if (state_.book.looks_ahead(source) && reads_only_indices()) return;
+  state_.book.make_diverging(source, [&](Record& record) { keep_effect(record, scene_, at_); });
+}
+
+/// The code around a loader, at numbers that say which samples come next.
+bool OpJudge::reads_only_indices() const {
+  return in_data_code() && std::none_of(slots_.begin(), slots_.end(), [](const SlotPair& slot) {
+           return is_difference(slot.match) &&
+                  (slot.any().geometry == nullptr || slot.any().geometry->dtype != Dtype::int64);
+         });
 }
 
 void OpJudge::begin(const Scene& scene, EventPair at) {
@@ -154,8 +167,7 @@ std::optional<Source> OpJudge::known_difference(const SlotPair& slot) {
   if (slot.reference) source = state_.taint.reference.find(*slot.reference, scene_.step);
   if (!slot.candidate) return source;
   const auto other = state_.taint.candidate.find(*slot.candidate, scene_.step);
-  if (other && source)
-    state_.book.make_diverging(*other, [&](Record& record) { keep_effect(record, scene_, at_); });
+  if (other && source) make_diverging(*other);
   return source ? source : other;
 }
 

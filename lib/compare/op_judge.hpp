@@ -52,6 +52,8 @@ class OpJudge {
 
   void found(const Source& source);
   void propagated(const Source& source);
+  void make_diverging(const Source& source);
+  [[nodiscard]] bool reads_only_indices() const;
 
   [[nodiscard]] const Event& event(Side side) const;
   [[nodiscard]] std::optional<Source> known_difference(const SlotPair& slot);

@@ -111,7 +111,9 @@ void OpJudge::judge_arguments() {
     if (!in_data_code()) key.add(report.reference.value_or("")).add(report.candidate.value_or(""));
   }
   const budget::Judged judged = judge_budget(at_, slots_);
-  const bool pending = !wrapped && only_reshapes();
+  // Which rows a loader looks at, and when, matters once what is read of them differs.
+  const bool looks_ahead = in_data_code() && (event(Side::reference).flags & event_flag::view);
+  const bool pending = !wrapped && (only_reshapes() || looks_ahead);
   const Source source = enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
                                       {.key = key.value(),
                                        .once_per_step = !in_optimizer && !in_data_code(),
@@ -120,12 +122,13 @@ void OpJudge::judge_arguments() {
                                         record.finding.diverges = !pending;
                                         record.finding.arguments = reports;
                                         record.evidence.wrapped_number = wrapped;
+                                        record.evidence.looks_ahead = pending && looks_ahead;
                                         add_tensors(record, slots_);
                                         judged.enter(record);
                                       });
   if (!pending) return found(source);
   source_ = source;
-  judgement_.pending = source;
+  if (!looks_ahead) judgement_.pending = source;
 }
 
 }  // namespace ulpscope::comparison

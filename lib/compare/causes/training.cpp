@@ -76,7 +76,9 @@ std::optional<Cause> scale_of_gradients(const Case& of) {
 }
 
 std::optional<Cause> skipped_step(const Case& of) {
-  if (!diverging_sequence(of) || of.finding().phase != Phase::optimizer) return std::nullopt;
+  if (!diverging_sequence(of) || of.finding().phase != Phase::optimizer ||
+      of.evidence().among_updates)
+    return std::nullopt;
   for (const Side side : kSides) {
     const Side other = side == Side::reference ? Side::candidate : Side::reference;
     const auto& names = on(of.evidence().alone_names, side);

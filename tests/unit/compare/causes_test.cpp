@@ -123,6 +123,7 @@ TEST_SUITE("causes") {
         const Tensor w = run.parameter("fc.weight", labelled("w"));
         if (!changed)
           run.op(op).flag(event_flag::in_optimizer).in(w).writes(w, labelled("updated"));
+        run.phase(Phase::data);
         run.op("aten::sum").in(w).out(labelled(changed ? "a" : "b"));
       };
     };
