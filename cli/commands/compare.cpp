@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "cli/command.hpp"
+#include "cli/module_map.hpp"
 #include "cli/open_run.hpp"
 #include "cli/options.hpp"
 #include "cli/output_options.hpp"
@@ -121,6 +122,14 @@ int run_compare(const Command& command, Arguments arguments) {
              })
       .more("By default ops; layers lines the runs up by their modules, whatever ops they run");
   options
+      .value(
+          "--map", "FILE", "MAP", "names of modules that the candidate has renamed",
+          [&](const auto&, const auto& value) { compare_options.renames = read_module_map(value); })
+      .more(
+          "A line is `encoder.*.attn -> blocks.*.attention`: the reference's name, then the "
+          "candidate's; * stands for one part of it, what follows a # says nothing, the first line "
+          "that fits counts, also for the modules inside");
+  options
       .value("--max-ulp", "N", "MAX_ULP", "tolerate differences up to N ULP",
              [&](const auto& source, const auto& value) {
                compare_options.limits.max_ulp = whole_number(source, value);
@@ -192,7 +201,8 @@ const Command kCompareCommand{
     "Without a tolerance every bit counts, -0 and +0 and the payload of a NaN included.\n"
     "Exit codes: 0 identical or within the tolerance, 1 diverged, 2 trouble or inconclusive.",
     "ulpscope compare runs/a runs/b\n"
-    "ulpscope compare golden new --max-ulp 4 -o json=report.json",
+    "ulpscope compare golden new --max-ulp 4 -o json=report.json\n"
+    "ulpscope compare old new --by layers --map renamed.txt",
     Exit::trouble,
     run_compare};
 
