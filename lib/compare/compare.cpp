@@ -61,6 +61,7 @@ class Comparison {
           "an origin among these cannot be separated from what they inherited; giving them the "
           "reference's inputs would separate it";
     report.growth = judge_.growth();
+    report.path = judge_.path();
     report.rules = judge_.tolerance().rules();
     report.budget = budget_;
     const Decision decision = decide(outlook());
