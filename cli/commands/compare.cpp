@@ -11,11 +11,13 @@
 #include <system_error>
 
 #include "cli/command.hpp"
+#include "cli/module_map.hpp"
 #include "cli/open_run.hpp"
 #include "cli/options.hpp"
 #include "cli/output_options.hpp"
 #include "cli/render/json.hpp"
 #include "cli/render/text.hpp"
+#include "cli/selected_steps.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/say.hpp"
 #include "cli/term/width.hpp"
@@ -100,6 +102,7 @@ std::chrono::year_month_day today() {
 int run_compare(const Command& command, Arguments arguments) {
   std::string reference;
   std::string candidate;
+  bool by_position = true;
   CompareOptions compare_options;
   Format format = Format::text;
   std::vector<OutputFile> files;
@@ -120,6 +123,14 @@ int run_compare(const Command& command, Arguments arguments) {
                compare_options.by_layers = choice(source, value, {"ops", "layers"}) == 1;
              })
       .more("By default ops; layers lines the runs up by their modules, whatever ops they run");
+  options
+      .value(
+          "--map", "FILE", "MAP", "names of modules that the candidate has renamed",
+          [&](const auto&, const auto& value) { compare_options.renames = read_module_map(value); })
+      .more(
+          "A line is `encoder.*.attn -> blocks.*.attention`: the reference's name, then the "
+          "candidate's; * stands for one part of it, what follows a # says nothing, the first line "
+          "that fits counts, also for the modules inside");
   options
       .value("--max-ulp", "N", "MAX_ULP", "tolerate differences up to N ULP",
              [&](const auto& source, const auto& value) {
@@ -159,10 +170,15 @@ int run_compare(const Command& command, Arguments arguments) {
           "For a reference that is kept: its bits are those of one instruction set, thread count "
           "and "
           "library version, and the report begins with what of these differs");
-  options.value("--step-offset", "N", "STEP_OFFSET", "candidate step = reference step + N",
-                [&](const auto& source, const auto& value) {
-                  compare_options.step_offset = signed_number(source, value);
-                });
+  options
+      .value("--step-offset", "N", "STEP_OFFSET", "candidate step = reference step + N",
+             [&](const auto& source, const auto& value) {
+               compare_options.step_offset = signed_number(source, value);
+               by_position = false;
+             })
+      .more(
+          "By default steps of the same number are lined up, or of the same position where one of "
+          "the dumps is a selection of as many steps as the other has");
   options.value(
       "--ignore", "GLOB", "IGNORE", "no ops and modules of that name (repeatable)",
       [&](const auto&, const auto& value) { compare_options.ignore.push_back(value); }, true);
@@ -171,6 +187,9 @@ int run_compare(const Command& command, Arguments arguments) {
 
   const auto reference_run = open_patiently(reference);
   const auto candidate_run = open_patiently(candidate);
+  if (by_position && (selects_steps(reference) || selects_steps(candidate))) {
+    compare_options.step_offset = offset_by_position(*reference_run, *candidate_run);
+  }
   note_other_program(reference_run->info(), candidate_run->info());
   const Report report = compare_patiently(*reference_run, *candidate_run, compare_options);
   const Terminal terminal = output.terminal();
@@ -192,7 +211,8 @@ const Command kCompareCommand{
     "Without a tolerance every bit counts, -0 and +0 and the payload of a NaN included.\n"
     "Exit codes: 0 identical or within the tolerance, 1 diverged, 2 trouble or inconclusive.",
     "ulpscope compare runs/a runs/b\n"
-    "ulpscope compare golden new --max-ulp 4 -o json=report.json",
+    "ulpscope compare golden new --max-ulp 4 -o json=report.json\n"
+    "ulpscope compare old new --by layers --map renamed.txt",
     Exit::trouble,
     run_compare};
 

@@ -232,6 +232,18 @@ Json growth_json(const GrowthPoint& point) {
           {"loss", optional(point.loss, losses)}};
 }
 
+Json path_json(const Path& path) {
+  const auto point_json = [](const PathPoint& point) -> Json {
+    return {{"event", integer(point.event)},
+            {"op", point.op},
+            {"module", point.module},
+            {"scaled_max", optional(point.scaled_max, real)},
+            {"ulp_max", integer(point.ulp_max)}};
+  };
+  if (path.points.empty()) return nullptr;
+  return {{"step", integer(path.step)}, {"points", list(path.points, point_json)}};
+}
+
 Json environment_json(const EnvironmentDifference& difference) {
   const auto text = [](const std::string& value) { return Json(value); };
   const auto range = [](const std::pair<std::int64_t, std::int64_t>& steps) {
@@ -302,6 +314,7 @@ void render_json(const Report& report, std::ostream& out) {
                          {"findings", list(report.findings, finding_json)},
                          {"propagated", propagated_json(report.propagated)},
                          {"growth", list(report.growth, growth_json)},
+                         {"path", path_json(report.path)},
                          {"environment", list(report.environment, environment_json)},
                          {"causes", list(report.causes, cause_json)},
                          {"rules", list(report.rules, rule_json)},

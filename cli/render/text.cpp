@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 #include <vector>
 
 #include "cli/render/finding_text.hpp"
+#include "cli/render/growth_text.hpp"
 #include "cli/render/page.hpp"
 #include "cli/render/tolerance_text.hpp"
 #include "cli/render/wording.hpp"
@@ -20,7 +20,6 @@ namespace ulpscope::cli {
 namespace {
 
 constexpr std::size_t kMostFurtherFindings = 10;
-constexpr std::size_t kMostGrowthRows = 8;
 constexpr std::size_t kLongestSetting = 28;
 
 std::string command_line(const std::vector<std::string>& command) {
@@ -141,45 +140,6 @@ void print_settings(const Report& report, Page& page) {
   }
 }
 
-/// The first and the last points where there are too many.
-Table growth_table(const std::vector<GrowthPoint>& growth, const Terminal& terminal) {
-  const bool losses = std::any_of(growth.begin(), growth.end(),
-                                  [](const GrowthPoint& point) { return point.loss.has_value(); });
-  const auto cell = [](std::string text) { return Cell{std::move(text), Ink::plain, true}; };
-  const auto heading = [](std::string text) { return Cell{std::move(text), Ink::dim, true}; };
-  Table table;
-  std::vector<Cell> headings{heading("step"), heading("ULP"), heading("scaled")};
-  if (losses) headings.insert(headings.end(), {heading("loss, reference"), heading("candidate")});
-  table.row(std::move(headings));
-  constexpr std::size_t kEnds = kMostGrowthRows / 2;
-  for (std::size_t i = 0; i < growth.size(); ++i) {
-    if (growth.size() > kMostGrowthRows && i == kEnds) {
-      table.row({heading(std::string(terminal.ellipsis()))});
-      i = growth.size() - kEnds;
-    }
-    const GrowthPoint& point = growth[i];
-    const auto loss = [&point, &cell](auto run) {
-      return cell(point.loss ? fmt::format("{:.9g}", std::invoke(run, *point.loss)) : "");
-    };
-    table.row({cell(fmt::format("{}", point.step)),
-               cell(point.ulp_max ? grouped(*point.ulp_max) : ""),
-               cell(point.scaled_max ? short_number(*point.scaled_max) : ""),
-               loss(&Both<double>::reference), loss(&Both<double>::candidate)});
-  }
-  return table;
-}
-
-void print_growth(const Report& report, Page& page) {
-  if (report.growth.size() < 2) return;  // one point stands in the finding already
-  page.line();
-  std::string_view label = "growth";
-  const Table table = growth_table(report.growth, page.terminal());
-  for (const std::string& line : table.lines(page.terminal())) {
-    page.line(page.paint(Ink::dim, padded(label, kLabelWidth)) + line);
-    label = "";
-  }
-}
-
 void print_propagated(const Propagated& propagated, Page& page) {
   if (propagated.note.empty()) return;
   page.labelled("propagated", fmt::format("{}: {}", counted(propagated.events, "event"),
@@ -203,6 +163,12 @@ std::string_view after_verdict(const Report& report) {
   const std::size_t colon = summary.find(": ");
   if (!summary.starts_with(name(report.verdict)) || colon == summary.npos) return summary;
   return summary.substr(colon + 2);
+}
+
+/// Steps are counted from 0; those of a selection need not be.
+std::string step_of(std::int64_t step, std::uint64_t steps) {
+  if (static_cast<std::uint64_t>(step) >= steps) return fmt::format("at step {}", step);
+  return fmt::format("at step {} of {}", step, grouped(steps));
 }
 
 void print_verdict(const Report& report, Page& page) {
@@ -230,11 +196,10 @@ void print_verdict(const Report& report, Page& page) {
       break;
     case Verdict::diverged: {
       const Finding* first = report.first();
-      std::string text =
-          first != nullptr && first->step.has_value()
-              ? fmt::format("at step {} of {}: {}", *first->step, grouped(report.reference.steps),
-                            findings_in_words(report))
-              : fmt::format("in setup: {}", findings_in_words(report));
+      std::string text = first != nullptr && first->step.has_value()
+                             ? fmt::format("{}: {}", step_of(*first->step, report.reference.steps),
+                                           findings_in_words(report))
+                             : fmt::format("in setup: {}", findings_in_words(report));
       if (first == nullptr) text = summary;
       if (report.propagated.events != 0) {
         text += fmt::format("; {} propagated", counted(report.propagated.events, "event"));
@@ -292,7 +257,8 @@ void render_text(const Report& report, const Terminal& terminal, std::ostream& o
     print_settings(report, page);
     render_rules(report, page);
     print_findings(report, page);
-    print_growth(report, page);
+    render_path(report, page);
+    render_growth(report, page);
     page.line();
     print_propagated(report.propagated, page);
   }

@@ -17,6 +17,7 @@
 #include "compare/environment.hpp"
 #include "compare/finding_book.hpp"
 #include "compare/rank_comparison.hpp"
+#include "compare/renamed_run.hpp"
 #include "compare/summary.hpp"
 #include "compare/value_judge.hpp"
 #include "compare/verdict.hpp"
@@ -60,6 +61,7 @@ class Comparison {
           "an origin among these cannot be separated from what they inherited; giving them the "
           "reference's inputs would separate it";
     report.growth = judge_.growth();
+    report.path = judge_.path();
     report.rules = judge_.tolerance().rules();
     report.budget = budget_;
     const Decision decision = decide(outlook());
@@ -249,7 +251,13 @@ Report compare(const Run& reference, const Run& candidate, const CompareOptions&
   constexpr std::int64_t kLargestOffset = std::int64_t{1} << 60;
   if (options.step_offset > kLargestOffset || options.step_offset < -kLargestOffset)
     throw Error(ErrorCode::usage, "The step offset is out of range.");
-  return Comparison(reference, candidate, options).report();
+  if (options.renames.empty()) return Comparison(reference, candidate, options).report();
+  const RenamedRun renamed(candidate, options.renames);
+  Report report = Comparison(reference, renamed, options).report();
+  for (const ModuleRename* unused : renamed.unused())
+    report.coverage.unseen.push_back(fmt::format("no module of the candidate fits {} -> {}",
+                                                 unused->reference, unused->candidate));
+  return report;
 }
 
 }  // namespace ulpscope

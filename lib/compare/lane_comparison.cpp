@@ -169,6 +169,7 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
                 [&](Record& record) { keep_effect(record, scene, at); });
   if (judgement.pending) watch_.add(*judgement.pending, walk_, walk_.cursor() + 1);
   if (!is_unit(reference)) return;
+  if (judgement.outcome != Outcome::equal) note_path(scene, at);
   const std::uint64_t occurrence = state_.history.occurrence(identity(reference), scene.step);
   add_history(reference, occurrence, records);
   if (judgement.outcome == Outcome::equal)
@@ -176,6 +177,25 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
   else
     state_.history.differs(occurrence);
   pass_neighbour(scene, at, judgement.outcome, records);
+}
+
+/// How far apart the first unequal result of an op is, on the way from the first difference.
+void LaneComparison::note_path(const Scene& scene, EventPair at) {
+  const Event& event = scene.windows.reference->event(at.reference);
+  if (!state_.judge.follows_path(event.flags & event_flag::in_backward)) return;
+  std::vector<SlotPair> slots;
+  compare_slots(event, scene.windows.candidate->event(at.candidate), slots);
+  const auto unequal = std::find_if(slots.begin(), slots.end(), [](const SlotPair& slot) {
+    return slot.role() != Role::input && slot.match == Match::differs;
+  });
+  if (unequal == slots.end()) return;
+  const ModuleName module = module_of(scene, Side::reference, at.reference);
+  PathPoint point;
+  point.event = event.position;
+  point.op = event.op;
+  if (module.known) point.module = module.path.empty() ? module.root : module.path;
+  state_.judge.on_the_way(scene.runs, scene.ranks, *unequal->reference, *unequal->candidate,
+                          std::move(point));
 }
 
 /// Backward begins at the loss: what the forward op of its first node gave.

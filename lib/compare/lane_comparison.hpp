@@ -62,6 +62,7 @@ class LaneComparison {
 
   void pass_neighbour(const Scene& scene, EventPair at, Outcome outcome, std::size_t new_records);
   void note_loss(const Scene& scene, EventPair node);
+  void note_path(const Scene& scene, EventPair at);
   void add_history(const Event& event, std::uint64_t occurrence, std::size_t new_records);
 
   /// The ops (or calls of modules) that stand alone between two partners.

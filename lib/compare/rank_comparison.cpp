@@ -128,11 +128,19 @@ void RankComparison::pass_over_shifted_start() {
   if (offset == 0) return;
   const Both<std::int64_t> last{offset < 0 ? -offset - 1 : kSetup,
                                 offset > 0 ? offset - 1 : kSetup};
+  const Side longer = offset > 0 ? Side::candidate : Side::reference;
+  const bool has_earlier_steps = std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) {
+    lane->walk().skip(longer, kSetup);
+    const auto next = on(lane->walk().next_steps(), longer);
+    return next && *next <= on(last, longer);
+  });
   for (const Side side : kSides)
     for (const auto& lane : lanes_) lane->walk().skip(side, on(last, side));
-  unseen_.push_back(
-      fmt::format("steps are shifted by {}: setup and the {}'s steps before {} are not compared",
-                  offset, offset > 0 ? "candidate" : "reference", offset > 0 ? offset : -offset));
+  unseen_.push_back(fmt::format("steps are shifted by {}: setup {}", offset,
+                                has_earlier_steps
+                                    ? fmt::format("and the {}'s steps before {} are not compared",
+                                                  name(longer), offset > 0 ? offset : -offset)
+                                    : "is not compared"));
 }
 
 void RankComparison::run() {

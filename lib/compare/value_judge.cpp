@@ -62,6 +62,29 @@ void ValueJudge::loss(const Both<const Run*>& runs, const Both<std::uint32_t>& r
   losses_[step_] = {left->front().value, right->front().value};
 }
 
+bool ValueJudge::follows_path(bool in_backward) noexcept {
+  constexpr std::size_t kLongest = 512;
+  if (step_ == kSetup) return false;
+  if (path_.points.empty()) {
+    path_in_backward_ = in_backward;
+    return true;
+  }
+  return path_.step == step_ && path_in_backward_ == in_backward && path_.points.size() < kLongest;
+}
+
+void ValueJudge::on_the_way(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
+                            const Slot& reference, const Slot& candidate, PathPoint point) {
+  const auto tensor = tensor_bytes(runs, ranks, {reference.digest, candidate.digest},
+                                   {*reference.geometry, *candidate.geometry});
+  if (!tensor || !is_floating_point(tensor->dtype)) return;
+  const Difference apart = difference(tensor->dtype, tensor->shape, tensor->strides,
+                                      tensor->bytes.reference, tensor->bytes.candidate);
+  point.scaled_max = apart.scaled_max;
+  point.ulp_max = apart.ulp_max;
+  path_.step = step_;
+  path_.points.push_back(std::move(point));
+}
+
 void ValueJudge::grow(const Difference& difference) {
   GrowthPoint& point = growth_[step_];
   point.step = step_;

@@ -32,6 +32,13 @@ class ValueJudge {
   /// The value that backward starts from in this step: its number goes beside the step's growth.
   void loss(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks, const Slot& reference,
             const Slot& candidate);
+  /// Whether an op that gave other values is on the way from the first difference to the loss of
+  /// its step, or to the step's end for a difference in backward.
+  [[nodiscard]] bool follows_path(bool in_backward) noexcept;
+  /// Such an op: how far apart its values are.
+  void on_the_way(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
+                  const Slot& reference, const Slot& candidate, PathPoint point);
+  [[nodiscard]] const Path& path() const noexcept { return path_; }
   /// A difference that no tolerance covers: another dtype or shape, a tensor in one run only.
   void differs_beyond_tolerance() noexcept { ++outside_; }
 
@@ -55,6 +62,8 @@ class ValueJudge {
   std::uint64_t unknown_ = 0;
   std::map<std::int64_t, GrowthPoint> growth_;
   std::map<std::int64_t, Both<double>> losses_;
+  Path path_;
+  bool path_in_backward_ = false;
 };
 
 }  // namespace ulpscope::comparison

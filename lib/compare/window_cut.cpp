@@ -60,7 +60,7 @@ std::size_t settled_entries(const std::vector<Entry>& entries, const Both<const 
     return end;
   };
   const std::size_t settled =
-      last_before(entries.size() - std::min(entries.size(), kUnsettledEntries));
+      last_before(entries.size() - std::min(entries.size() / 2, kUnsettledEntries));
   return settled > 0 ? settled : last_before(entries.size());
 }
 

@@ -266,6 +266,9 @@ int main(int argc, char** argv) {
   damage(directory / "damaged" / "rank0000" / "segment-000000.h5");
   make_layers(directory / "layers");
   make_statistics(directory / "statistics");
+  std::filesystem::create_directory(directory / "maps");
+  std::ofstream(directory / "maps" / "unused") << "encoder.* -> blocks.*  # of another model\n";
+  std::ofstream(directory / "maps" / "wrong") << "# renamed\nencoder.* blocks.*\n";
   std::filesystem::create_directory(directory / "empty");
   std::ofstream(directory / "text.txt") << "not a dump\n";
   make_tolerances(directory);

@@ -92,7 +92,7 @@ class SyntheticTraining {
     const auto& evaluation = differences_.evaluation;
     if (evaluation && evaluation->first == step_)
       for (int batch = 0; batch < evaluation->second; ++batch) evaluate(batch);
-    if (!is_extra_) optimizer();
+    optimizer();
     ++step_;
   }
 
@@ -362,9 +362,9 @@ class SyntheticTraining {
       const Value before = weight(layer);
       Value after = before;
       const bool other = parted();
-      after.digest =
-          digest_of(static_cast<std::uint64_t>(content_ + 1), static_cast<std::uint64_t>(layer),
-                    (other ? 5001 : 5000) + (differences_.other_program ? 70U : 0U));
+      after.digest = digest_of(static_cast<std::uint64_t>(content_ + (is_extra_ ? 0 : 1)),
+                               static_cast<std::uint64_t>(layer),
+                               (other ? 5001 : 5000) + (differences_.other_program ? 70U : 0U));
       written.push_back(
           outermost("aten::add_", {before, weight_gradients_[layer]}, after, false, Role::mutated));
     }

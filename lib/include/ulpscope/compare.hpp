@@ -12,6 +12,14 @@
 
 namespace ulpscope {
 
+/// Modules that the candidate has under other names. A '*' stands for any characters but dots; the
+/// k-th of one pattern stands for what the k-th of the other one does. A pattern that fits the
+/// beginning of a path up to a dot renames that part.
+struct ModuleRename {
+  std::string reference;  ///< "encoder.*.attn"
+  std::string candidate;  ///< "blocks.*.attention"
+};
+
 struct CompareOptions {
   Limits limits;                     ///< for what no rule covers; empty asks for bit equality
   std::vector<ToleranceRule> rules;  ///< the first that matches a value decides about it
@@ -20,18 +28,20 @@ struct CompareOptions {
   /// Asks whether every origin is inside what rounding can explain. `limits` and `rules` then allow
   /// more for origins; what follows from them is not judged.
   bool budget = false;
-  bool golden = false;              ///< the reference is kept as golden: see Report::golden
-  std::int64_t step_offset = 0;     ///< candidate step = reference step + offset
-  std::vector<std::string> ignore;  ///< globs on op and module names left out of the comparison
-  bool by_layers = false;           ///< compare modules as units, though ops were recorded
-  std::size_t context = 3;          ///< neighbours kept either side of a finding
-  std::size_t max_findings = 100;   ///< findings reported in full
+  bool golden = false;                ///< the reference is kept as golden: see Report::golden
+  std::int64_t step_offset = 0;       ///< candidate step = reference step + offset
+  std::vector<std::string> ignore;    ///< globs on op and module names left out of the comparison
+  std::vector<ModuleRename> renames;  ///< the first that fits a module of the candidate counts
+  bool by_layers = false;             ///< compare modules as units, though ops were recorded
+  std::size_t context = 3;            ///< neighbours kept either side of a finding
+  std::size_t max_findings = 100;     ///< findings reported in full
 };
 
 /// Compares two runs lane by lane, step by step. Digests decide equality; bytes are read only for
 /// the tensors of findings. Reads both runs one block at a time.
 ///
-/// @throws Error with ErrorCode::corrupt where a run does not add up.
+/// @throws Error with ErrorCode::corrupt where a run does not add up; with ErrorCode::usage where a
+/// rename has not as many '*' on one side as on the other.
 [[nodiscard]] Report compare(const Run& reference, const Run& candidate,
                              const CompareOptions& options = {});
 

@@ -147,6 +147,22 @@ struct GrowthPoint {
   std::optional<Both<double>> loss;
 };
 
+/// How far apart an op's first unequal result is, on the way from where the runs part.
+struct PathPoint {
+  std::uint64_t event = kNone;  ///< position in the reference
+  std::string op;
+  std::string module;
+  std::optional<double> scaled_max;
+  std::uint64_t ulp_max = 0;
+};
+
+/// From the first difference to the loss of its step, or to the step's end where it comes after the
+/// loss. Empty where bytes were not recorded.
+struct Path {
+  std::int64_t step = 0;
+  std::vector<PathPoint> points;
+};
+
 enum class Confidence : std::uint8_t { certain, likely, possible };
 [[nodiscard]] std::string_view name(Confidence confidence) noexcept;
 
@@ -199,6 +215,7 @@ struct Report {
   std::vector<Finding> findings;  ///< diverging ones in order, then those with diverges = false
   Propagated propagated;
   std::vector<GrowthPoint> growth;
+  Path path;
   std::vector<EnvironmentDifference> environment;
   std::vector<Cause> causes;
   std::vector<RuleUse> rules;           ///< as CompareOptions::rules

@@ -126,6 +126,41 @@ TEST_SUITE("scale") {
     }
   }
 
+  TEST_CASE("of two windows without anything in common the run that has more is read on") {
+    for (const bool in_reference : {false, true}) {
+      CAPTURE(in_reference);
+      const auto program = [&](bool longer) {
+        RunBuilder run;
+        run.step(0).phase(Phase::forward).split_blocks(32);
+        Tensor x = run.data(labelled("x"));
+        const auto ops = [&](int first, int end, const std::string& name) {
+          for (int k = first; k < end; ++k)
+            x = run.op(name + std::to_string(k % 7)).in(x).out({static_cast<double>(k)});
+        };
+        ops(0, 500, "aten::op");
+        const Tensor before = x;
+        if (longer) ops(10'000, 11'000, "aten::other");
+        x = before;
+        ops(500, 2000, "aten::op");
+        return run.build();
+      };
+      const auto reference = program(in_reference);
+      const auto candidate = program(!in_reference);
+      CompareOptions options;
+      FindingBook book;
+      Totals totals;
+      ValueJudge judge(options);
+      RankComparison(*reference, *candidate, {0, 0}, options, book, totals, judge,
+                     {.events = 64, .most_events = 256})
+          .run();
+      CHECK(totals.coverage.aligned == 2000);
+      CHECK(totals.coverage.only_reference == (in_reference ? 1000 : 0));
+      CHECK(totals.coverage.only_candidate == (in_reference ? 0 : 1000));
+      CHECK(totals.given_up == 0);
+      CHECK_FALSE(book.diverges());
+    }
+  }
+
   TEST_CASE("more harmless findings than are kept diverge only where one of them has an effect") {
     const SyntheticShape shape{.steps = 20, .batches = 1, .layers = 27};
     for (const bool parted : {false, true}) {

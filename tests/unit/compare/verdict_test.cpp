@@ -1,3 +1,4 @@
+#include <cmath>
 #include <limits>
 
 #include "compare/elements.hpp"
@@ -74,6 +75,52 @@ TEST_SUITE("tolerance") {
       run.op("aten::exp").in(x).out(labelled("y", changed ? 8 : 4));
     };
     CHECK(report_of(reshape, tolerance(1)).verdict == Verdict::diverged);
+  }
+}
+
+TEST_SUITE("path") {
+  TEST_CASE(
+      "differences are followed from the origin to the loss of the first step that has them") {
+    const auto program = [](RunBuilder& run, bool changed) {
+      run.keep_content();
+      for (int step = 0; step < 3; ++step) {
+        run.step(step).phase(Phase::forward);
+        const bool parted = changed && step > 0;
+        const auto near = [&](double number) {
+          return Values{number, parted ? std::nextafter(static_cast<float>(number), 9.0F) : number};
+        };
+        Tensor x = run.data({1, 2});
+        std::uint64_t loss = 0;
+        run.module("fc1", [&] { x = run.op("aten::mm").in(x).out(near(4)); });
+        run.module("fc2", [&] { x = run.op("aten::gelu").in(x).out(near(2)); });
+        {
+          EventBuilder event = run.op("aten::mse_loss");
+          loss = event.position();
+          x = event.in(x).out(near(1));
+        }
+        run.backward(true);
+        run.node("MseLossBackward0", loss, [&] { run.op("aten::mul").in(x).out(near(8)); });
+        run.backward(false);
+      }
+    };
+    const Report report = report_of(program);
+    CHECK(report.path.step == 1);
+    REQUIRE(report.path.points.size() == 3);
+    CHECK(report.path.points[0].op == "aten::mm");
+    CHECK(report.path.points[0].module == "fc1");
+    CHECK(report.path.points[0].ulp_max == 1);
+    CHECK(*report.path.points[0].scaled_max == doctest::Approx(0x1p-23));
+    CHECK(report.path.points[1].module == "fc2");
+    CHECK(report.path.points[2].op == "aten::mse_loss");
+    CHECK(report.path.points[2].module.empty());
+  }
+
+  TEST_CASE("without bytes there is no path") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      run.op("aten::mm").in(run.data({1})).out({changed ? 2.0 : 3.0});
+    });
+    CHECK(report.path.points.empty());
   }
 }
 

@@ -42,8 +42,8 @@ TEST_SUITE("json") {
     CHECK(keys(document) == std::vector<std::string>{"format", "schema_version", "verdict",
                                                      "summary", "golden", "reference", "candidate",
                                                      "coverage", "first", "findings", "propagated",
-                                                     "growth", "environment", "causes", "rules",
-                                                     "budget"});
+                                                     "growth", "path", "environment", "causes",
+                                                     "rules", "budget"});
     CHECK(document["format"] == "ulpscope-report");
     CHECK(document["schema_version"] == 1);
     CHECK(keys(document["reference"]) == std::vector<std::string>{"path", "command", "complete",

@@ -154,6 +154,25 @@ TEST_SUITE("text") {
     CHECK_FALSE(contains(rendered(report), "growth"));
   }
 
+  TEST_CASE("the path to the loss has a line for each module") {
+    Report report = test::origin_report();
+    CHECK_FALSE(contains(rendered(report), "path  "));
+    report.path.step = 17;
+    report.path.points = {{900, "aten::mm", "fc1", 1.1e-07, 1},
+                          {901, "aten::add", "fc2", 1.2e-07, 2},
+                          {902, "aten::gelu", "fc2", 1.5e-07, 31},
+                          {903, "aten::mse_loss", "", std::nullopt, 4000}};
+    const std::string text = rendered(report);
+    CAPTURE(text);
+    CHECK(contains(text, "path       op of step 17   module    ULP   scaled"));
+    CHECK(contains(text, "aten::mm        fc1         1  1.1e-07"));
+    CHECK(contains(text, "aten::gelu      fc2        31  1.5e-07"));
+    CHECK(contains(text, "aten::mse_loss          4,000"));
+    CHECK_FALSE(contains(text, "aten::add "));
+    report.path.points.resize(1);
+    CHECK_FALSE(contains(rendered(report), "op of step"));
+  }
+
   TEST_CASE("long growth keeps its ends") {
     Report report = test::origin_report();
     report.growth.clear();

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ulpscope/compare.hpp"
+
+namespace ulpscope::cli {
+
+/// Reads a file of lines `REFERENCE -> CANDIDATE`, each the name of a module in both runs, '*' for
+/// one part of it. Empty lines, and what follows a '#', say nothing.
+/// @throws Error that names file and line.
+[[nodiscard]] std::vector<ModuleRename> read_module_map(const std::string& file);
+
+}  // namespace ulpscope::cli
