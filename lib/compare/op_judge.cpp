@@ -65,7 +65,10 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
   compare_inside();
   judge_rng();
   judge_inputs();
-  if (!rng_differs_ && !inputs_differ_) judge_arguments();
+  if (inputs_differ_)
+    judge_settings();
+  else if (!rng_differs_)
+    judge_arguments();
   if (!source_) judge_reshaped_inputs();
   if (tells_of_values(event(Side::reference))) judge_told_values();
   if (!source_) judge_outputs();

@@ -39,6 +39,8 @@ class OpJudge {
   void shift_streams();
   void judge_inputs();
   void judge_arguments();
+  void judge_settings();
+  void enter_arguments(const std::vector<ArgumentReport>& reports, bool wrapped);
   void judge_reshaped_inputs();
   void judge_told_values();
   void judge_outputs();

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <string_view>
 
 #include "compare/hash.hpp"
@@ -15,6 +16,14 @@ namespace {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   constexpr std::size_t kComputedLength = 12;
   return error == std::errc{} && end == text.data() + text.size() && text.size() >= kComputedLength;
+}
+
+/// "0.001" or "1e-05", but not a whole number, which may count something, nor one with all digits.
+[[nodiscard]] bool is_written_fraction(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() && value != std::floor(value) &&
+         !looks_computed(text);
 }
 
 }  // namespace
@@ -102,7 +111,21 @@ void OpJudge::judge_arguments() {
       std::all_of(reports.begin(), reports.end(),
                   [&](const ArgumentReport& argument) { return derived(argument); });
   if (from_host) return propagated(numbers_source_.value_or(state_.numbers.source()));
+  enter_arguments(reports, wrapped);
+}
 
+/// What the op reads differs already. A number that a person has written is still another setting;
+/// one that was computed may follow from what it reads.
+void OpJudge::judge_settings() {
+  std::vector<ArgumentReport> reports;
+  for (const ArgumentReport& argument : arguments_.values)
+    if (argument.reference && argument.candidate && is_written_fraction(*argument.reference) &&
+        is_written_fraction(*argument.candidate) && !derived(argument))
+      reports.push_back(argument);
+  if (!reports.empty()) enter_arguments(reports, false);
+}
+
+void OpJudge::enter_arguments(const std::vector<ArgumentReport>& reports, bool wrapped) {
   // One setting of an optimizer is an argument of an op for every parameter.
   const bool in_optimizer = event(Side::reference).flags & event_flag::in_optimizer;
   KeyHash key;

@@ -94,6 +94,26 @@ TEST_SUITE("arguments") {
     CHECK(report.findings[0].arguments[0].candidate == "0.5");
   }
 
+  TEST_CASE("another setting is told also where what the op reads differs already") {
+    const auto program = [](std::string_view name, double one, double other) {
+      return [=](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const Tensor x = run.data(labelled("x"));
+        const Tensor y = run.op("aten::mm").in(x).out(labelled(changed ? "b" : "a"));
+        run.op("aten::layer_norm")
+            .in(y)
+            .arg(name, changed ? other : one)
+            .out(labelled(changed ? "d" : "c"));
+      };
+    };
+    const Report written = report_of(program("eps", 1e-5, 1e-6));
+    REQUIRE(diverging(written) == 2);
+    CHECK(written.findings[1].kind == FindingKind::arguments);
+    CHECK(written.findings[1].arguments.front().reference == "1e-05");
+    CHECK(diverging(report_of(program("scale", 0.12345678901234, 0.22345678901234))) == 1);
+    CHECK(diverging(report_of(program("count", 12, 13))) == 1);
+  }
+
   TEST_CASE("a setting that the optimizer applies to every parameter is one finding") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
