@@ -130,7 +130,8 @@ int run_compare(const Command& command, Arguments arguments) {
       .more(
           "A line is `encoder.*.attn -> blocks.*.attention`: the reference's name, then the "
           "candidate's; * stands for one part of it, what follows a # says nothing, the first line "
-          "that fits counts, also for the modules inside");
+          "that fits counts, also for the modules inside")
+      .rare();
   options
       .value("--max-ulp", "N", "MAX_ULP", "tolerate differences up to N ULP",
              [&](const auto& source, const auto& value) {
@@ -178,7 +179,8 @@ int run_compare(const Command& command, Arguments arguments) {
              })
       .more(
           "By default steps of the same number are lined up, or of the same position where one of "
-          "the dumps is a selection of as many steps as the other has");
+          "the dumps is a selection of as many steps as the other has")
+      .rare();
   options.value(
       "--ignore", "GLOB", "IGNORE", "no ops and modules of that name (repeatable)",
       [&](const auto&, const auto& value) { compare_options.ignore.push_back(value); }, true);
