@@ -9,22 +9,6 @@
 #include "compare/words.hpp"
 
 namespace ulpscope::comparison {
-namespace {
-
-[[nodiscard]] std::string_view role_words(Role role) {
-  switch (role) {
-    case Role::input:
-      return "input";
-    case Role::output:
-      return "output";
-    case Role::mutated:
-      return "mutated argument";
-  }
-  return {};
-}
-
-}  // namespace
-
 void keep_effect(Record& record, const Scene& scene, EventPair at) {
   const FindingKind kind = record.finding.kind;
   if (kind != FindingKind::sequence && kind != FindingKind::arguments) return;
@@ -41,7 +25,7 @@ void keep_effect(Record& record, const Scene& scene, EventPair at) {
 std::string effect_words(const Effect& effect) {
   const TensorReport& tensor = effect.tensor.report;
   std::string words = fmt::format("the first value that differs after it is {} {} of {}",
-                                  role_words(tensor.role), tensor.index, effect.place);
+                                  name(tensor.role), tensor.index, effect.place);
   if (!tensor.difference) return words;
   const Difference& difference = *tensor.difference;
   words += fmt::format(": {} of {} elements, {} ULP at most", difference.differing,
