@@ -23,23 +23,21 @@ UNNORMALISED = FORMS + ["--norm", "none"]
 HABITS = ["habits", "--habit"]
 ONE = ["--threads", "1"]
 TWO = ["--threads", "2"]
-AUGMENTED = RESNET + ONE + ["--augment"]
 
 
 class Scenario:
     """Two commands and what must come out: the verdict, and of the first finding those fields that
     are given. `findings` is the number of diverging ones. `captures` says what each run records.
-    `oracle` is false where the two are known to speak of the same thing differently, `repeats` where
-    a run is another one each time."""
+    `oracle` is false where the two are known to speak of the same thing differently."""
 
     def __init__(self, reference, candidate, verdict, level="digest", environment=None, cause=None,
                  oracle=True, reference_environment=None, captures=("ops", "ops"), findings=None,
-                 repeats=True, **first):
+                 **first):
         self.commands = [reference, candidate]
         self.environments = [reference_environment or {}, environment or {}]
         self.verdict, self.level, self.cause, self.oracle = verdict, level, cause, oracle
         self.captures, self.findings = captures, findings
-        self.repeats = repeats and "--empty-half" not in reference
+        self.repeats = "--empty-half" not in reference
         self.first = first
 
 
@@ -260,8 +258,6 @@ SCENARIOS.update({
                                  kind="sequence", step=None, phase="setup", cause="init"),
     "unused-layer-resnet": Scenario(RESNET + ONE, RESNET + ONE + ["--unused-layer"], "diverged",
                                     kind="sequence", step=None, phase="setup", cause="init"),
-    "other-workers": Scenario(AUGMENTED + ["--workers", "1"], AUGMENTED + ["--workers", "2"],
-                              "diverged", kind="rng", cause="worker", oracle=False, repeats=False),
     "uninitialised": Scenario(MLP + ONE + ["--empty-half"], MLP + ONE + ["--empty-half"],
                               "diverged", kind="data", op="aten::addmm", module="head",
                               reference_environment={"MALLOC_PERTURB_": "85"},
