@@ -211,6 +211,18 @@ std::optional<Cause> atomic(const Case& of) {
   return cause;
 }
 
+std::optional<Cause> collective(const Case& of) {
+  if (!is_origin(of) || !of.finding().op.starts_with("c10d::")) return std::nullopt;
+  Cause cause = of.cause("collective", Confidence::likely);
+  cause.evidence = {
+      fmt::format("what this rank gave to {} is equal, what came back is not: another rank gave "
+                  "something else, "
+                  "or the ranks were summed in another order",
+                  of.finding().op)};
+  cause.attempt = {"compare the other ranks up to this op", of.command("NCCL_ALGO=Ring")};
+  return cause;
+}
+
 std::optional<Cause> layout(const Case& of) {
   if (!is_origin(of)) return std::nullopt;
   if (const std::string& input = of.evidence().not_compared; !input.empty()) {

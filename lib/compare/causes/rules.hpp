@@ -39,6 +39,7 @@ std::optional<Cause> tf32(const Case&);
 std::optional<Cause> alignment(const Case&);
 std::optional<Cause> atomic(const Case&);
 std::optional<Cause> layout(const Case&);
+std::optional<Cause> collective(const Case&);
 
 // which elements an op picks or writes
 std::optional<Cause> ties(const Case&);

@@ -168,6 +168,15 @@ TEST_SUITE("causes") {
     CHECK(first_cause(report) == "skipped-step");
   }
 
+  TEST_CASE("what comes back otherwise from other ranks is a collective") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::backward);
+      const Tensor gradient = run.data(labelled("g"));
+      run.op("c10d::allreduce_").in(gradient).writes(gradient, labelled(changed ? "b" : "a"));
+    });
+    CHECK(first_cause(report) == "collective");
+  }
+
   TEST_CASE("other modules drawn before training are another start") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       const Tensor unused =
