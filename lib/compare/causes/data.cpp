@@ -185,8 +185,10 @@ std::optional<Cause> alias(const Case& of) {
 
 std::optional<Cause> worker(const Case& of) {
   const auto& threads = of.runs().threads;
+  const std::string& lane = of.finding().lane;
   const bool of_data = of.is(FindingKind::data) || of.is(FindingKind::rng) ||
-                       of.finding().phase == Phase::data || of.finding().lane != "main";
+                       of.finding().phase == Phase::data || lane.starts_with("worker") ||
+                       lane.starts_with("thread");
   if (threads.reference == threads.candidate || !of_data) return std::nullopt;
   Cause cause = of.cause("worker", Confidence::likely);
   cause.evidence = {fmt::format("{} and {} threads work beside the main one", threads.reference,

@@ -219,6 +219,21 @@ TEST_SUITE("causes") {
     });
     CHECK(find_cause(report, "worker") != nullptr);
   }
+
+  TEST_CASE("threads that only one run has explain no gradient") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      if (changed) {
+        run.lane(LaneRole::thread, 0).phase(Phase::data);
+        run.op("aten::clone").in(run.data(labelled("x"))).out(labelled("x"));
+        run.lane(LaneRole::main, 0);
+      }
+      run.step(0).backward(true);
+      const Tensor x = run.data(labelled("gradient"));
+      run.op("aten::mm").in(x).out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.first() != nullptr);
+    CHECK(find_cause(report, "worker") == nullptr);
+  }
 }
 
 TEST_SUITE("rewrites") {
