@@ -90,9 +90,13 @@ std::uint64_t measure(Record& record, const Both<const Run*>& runs, const Tolera
     evidence.ratio = constant_ratio(*bytes, rounding(bytes->dtype));
   };
   auto& tensors = record.finding.tensors;
+  const bool picks_places =
+      record.finding.kind == FindingKind::origin &&
+      std::any_of(tensors.begin(), tensors.end(),
+                  [](const TensorReport& tensor) { return tensor.dtype == Dtype::int64; });
   for (std::size_t k = 0; k < tensors.size(); ++k) {
     measure_one(tensors[k], record.evidence.tensors[k]);
-    if (record.finding.kind == FindingKind::origin && tensors[k].equal)
+    if (picks_places && tensors[k].equal)
       record.evidence.tensors[k].repeats = repeats(runs, record, record.evidence.tensors[k]);
   }
   if (record.effect) {

@@ -9,6 +9,7 @@
 #include "compare/words.hpp"
 
 namespace ulpscope::comparison {
+
 void keep_effect(Record& record, const Scene& scene, EventPair at) {
   const FindingKind kind = record.finding.kind;
   if (kind != FindingKind::sequence && kind != FindingKind::arguments) return;

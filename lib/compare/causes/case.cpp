@@ -126,6 +126,14 @@ std::string words(const EnvironmentDifference& difference) {
                      difference.candidate.value_or("not set"), when.empty() ? "" : " ", when);
 }
 
+bool diverging_sequence(const Case& of) {
+  return of.is(FindingKind::sequence) && of.finding().diverges && !of.evidence().missing_steps;
+}
+
+bool prepares_data(const Finding& finding) {
+  return !finding.module && (finding.phase == Phase::data || finding.phase == Phase::setup);
+}
+
 std::vector<const EnvironmentDifference*> Case::settings(Setting group) const {
   std::vector<const EnvironmentDifference*> found;
   for (const EnvironmentDifference& difference : report_.environment)

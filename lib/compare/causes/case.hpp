@@ -54,6 +54,12 @@ class Case {
 /// "threads.intra_op is 1 and 2".
 [[nodiscard]] std::string words(const EnvironmentDifference& difference);
 
+/// Ops that one run alone has and that change something, in steps that both have.
+[[nodiscard]] bool diverging_sequence(const Case& of);
+
+/// It stands where data is prepared, outside of modules.
+[[nodiscard]] bool prepares_data(const Finding& finding);
+
 /// What an op does, as far as it tells which causes can reach it.
 enum class OpClass {
   gemm,

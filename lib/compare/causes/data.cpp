@@ -44,8 +44,7 @@ template <class Test>
       "aten::select", "aten::slice", "aten::narrow", "aten::index_select",
       "aten::index",  "aten::take",  "aten::gather"};
   const Finding& finding = of.finding();
-  if (!of.is(FindingKind::arguments) || finding.module ||
-      (finding.phase != Phase::data && finding.phase != Phase::setup) ||
+  if (!of.is(FindingKind::arguments) || !prepares_data(finding) ||
       std::find(kPicking.begin(), kPicking.end(), finding.op) == kPicking.end())
     return false;
   return std::all_of(finding.arguments.begin(), finding.arguments.end(), [](const auto& argument) {

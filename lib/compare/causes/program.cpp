@@ -27,10 +27,6 @@ namespace {
   return at == finding.arguments.end() ? nullptr : &*at;
 }
 
-[[nodiscard]] bool diverging_sequence(const Case& of) {
-  return of.is(FindingKind::sequence) && of.finding().diverges && !of.evidence().missing_steps;
-}
-
 }  // namespace
 
 std::optional<Cause> argument(const Case& of) {
@@ -183,9 +179,7 @@ std::optional<Cause> batch_size(const Case& of) {
                                   other->shape.reference.front(), other->shape.candidate.front())};
     return cause;
   }
-  const bool prepares = !of.finding().module &&
-                        (of.finding().phase == Phase::data || of.finding().phase == Phase::setup);
-  if (!prepares || !of.runs().other_batch) return std::nullopt;
+  if (!prepares_data(of.finding()) || !of.runs().other_batch) return std::nullopt;
   Cause cause = of.cause("batch-size", Confidence::likely);
   cause.evidence = {"data is prepared here, and batches of another size are read after it"};
   return cause;

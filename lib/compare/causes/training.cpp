@@ -9,10 +9,6 @@
 namespace ulpscope::comparison::causes {
 namespace {
 
-[[nodiscard]] bool diverging_sequence(const Case& of) {
-  return of.is(FindingKind::sequence) && of.finding().diverges && !of.evidence().missing_steps;
-}
-
 [[nodiscard]] bool same_ops_in_another_order(const Case& of) {
   auto left = of.evidence().alone.reference;
   auto right = of.evidence().alone.candidate;
