@@ -47,6 +47,8 @@ class OpJudge {
   void judge_inside();
   void note_placement();
   void spread();
+  /// The memory of these slots, in the runs that have them, differs because of `source`.
+  void taint(const Slot* reference, const Slot* candidate, const Source& source);
   void spread_slot(const Slot* reference, const Slot* candidate, Match match);
 
   [[nodiscard]] budget::Judged judge_budget(EventPair at, const std::vector<SlotPair>& slots) const;

@@ -101,10 +101,7 @@ void OpJudge::enter_fresh(FindingKind kind, const std::vector<const SlotPair*>& 
   if (kind == FindingKind::data &&
       std::all_of(fresh.begin(), fresh.end(),
                   [&](const SlotPair* slot) { return may_follow(*slot); })) {
-    for (const SlotPair* slot : fresh) {
-      state_.taint.reference.taint(*slot->reference, *last_source_, scene_.step);
-      state_.taint.candidate.taint(*slot->candidate, *last_source_, scene_.step);
-    }
+    for (const SlotPair* slot : fresh) taint(slot->reference, slot->candidate, *last_source_);
     return propagated(*last_source_);
   }
   const Source source = enter_finding(state_, kind, scene_, at_, at_,
@@ -115,8 +112,7 @@ void OpJudge::enter_fresh(FindingKind kind, const std::vector<const SlotPair*>& 
                                           describe_fresh(record, kind, *slot);
                                       });
   for (const SlotPair* slot : fresh) {
-    state_.taint.reference.taint(*slot->reference, source, scene_.step);
-    state_.taint.candidate.taint(*slot->candidate, source, scene_.step);
+    taint(slot->reference, slot->candidate, source);
     if (kind != FindingKind::data) continue;
     ++state_.totals.data_values;
     for (const Side side : kSides) {

@@ -115,15 +115,18 @@ void OpJudge::judge_inside() {
   add_budget(*source_, judged);
 }
 
+void OpJudge::taint(const Slot* reference, const Slot* candidate, const Source& source) {
+  if (reference) state_.taint.reference.taint(*reference, source, scene_.step);
+  if (candidate) state_.taint.candidate.taint(*candidate, source, scene_.step);
+}
+
 void OpJudge::spread_slot(const Slot* reference, const Slot* candidate, Match match) {
   if (is_difference(match)) {
     Source source = source_.value_or(Source{});
     source.written_alone = false;
-    if (reference) state_.taint.reference.taint(*reference, source, scene_.step);
-    if (candidate) state_.taint.candidate.taint(*candidate, source, scene_.step);
+    taint(reference, candidate, source);
   } else if (match == Match::reshaped) {
-    if (reference && source_) state_.taint.reference.taint(*reference, *source_, scene_.step);
-    if (candidate && source_) state_.taint.candidate.taint(*candidate, *source_, scene_.step);
+    if (source_) taint(reference, candidate, *source_);
   } else if (match == Match::equal) {
     if (!state_.taint.reference.empty()) state_.taint.reference.clear(*reference);
     if (!state_.taint.candidate.empty()) state_.taint.candidate.clear(*candidate);
@@ -150,10 +153,7 @@ void OpJudge::spread() {
     write_alone(scene_, Side::candidate, index, source);
   for (const SlotPair& slot : slots_) {
     if (slot.role() == Role::input) continue;
-    if (source_ && is_other_view(slot)) {
-      state_.taint.reference.taint(*slot.reference, source, scene_.step);
-      state_.taint.candidate.taint(*slot.candidate, source, scene_.step);
-    }
+    if (source_ && is_other_view(slot)) taint(slot.reference, slot.candidate, source);
     spread_slot(slot.reference, slot.candidate, slot.match);
   }
 }
