@@ -92,6 +92,14 @@ void add_what_is_written(Options& options, RecordOptions& to) {
           "--max-bytes", "N", "MAX_BYTES", "keep no more bytes once the dump has N (K, M, G)",
           [&](const auto& source, const auto& value) { to.max_bytes = max_bytes(source, value); })
       .more("With --level full; digests go on, and the dump says where the bytes end");
+  options
+      .value(
+          "--keep-last", "N", "KEEP_LAST", "keep the last N steps only",
+          [&](const auto& source, const auto& value) { to.keep_last = kept_steps(source, value); })
+      .more(
+          "For a difference that shows late in a long run: what is older, setup included, is "
+          "removed "
+          "while the program runs");
 }
 
 /// False when help was asked for and printed.

@@ -161,6 +161,11 @@ void RankRecorder::on_process_gone(ring::SessionId session, ring::ProcessEnd how
       if (why.empty()) why = error.what();
     }
   }
+  const std::int64_t first = rank->recording ? rank->recording->counts().first_step : -1;
+  if (first > 0) {
+    notes_.push_back(
+        fmt::format("rank {}: steps before {} were not kept (--keep-last)", rank->number, first));
+  }
   if (!why.empty()) shortcomings_.push_back(fmt::format("rank {}: {}", rank->number, why));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -87,6 +88,16 @@ std::uint64_t max_bytes(const std::string& source, const std::string& value) {
                 "--level digest keeps no bytes at all");
   }
   return bytes;
+}
+
+std::uint32_t kept_steps(const std::string& source, const std::string& value) {
+  const auto steps = step(value);
+  if (!steps || *steps == 0 || *steps > std::numeric_limits<std::int32_t>::max()) {
+    throw Error(ErrorCode::usage,
+                fmt::format("{} takes a number of steps, not '{}'", source, value),
+                fmt::format("{} 20 keeps the last 20", source));
+  }
+  return static_cast<std::uint32_t>(*steps);
 }
 
 void refuse_contradictions(const RecordOptions& options) {

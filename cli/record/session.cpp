@@ -164,6 +164,7 @@ dump::RecordingOptions recording_options(const RecordOptions& options, const fs:
   recording.command = command;
   recording.level = level_name(options.settings.level);
   recording.creator = fmt::format("ulpscope {}", kVersion);
+  recording.keep_last = options.keep_last;
   set_window(options.settings, recording);
   if (options.settings.stacks != 0) {
     recording.resolve_frame = [names = std::make_shared<Symboliser>()](auto object, auto offset) {

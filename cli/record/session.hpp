@@ -18,6 +18,7 @@ struct RecordOptions {
   ring::Settings settings;
   std::vector<std::string> redact;  ///< globs of what is masked in settings and command line
   std::uint64_t max_bytes = 0;      ///< size of the dump at which contents of values end; 0: none
+  std::uint32_t keep_last = 0;      ///< steps that the dump keeps at least; 0: all
   bool require = false;
   bool force = false;
 };

@@ -105,13 +105,14 @@ class Comparison {
   void compare_ranks(Report& report) {
     std::map<std::string, EnvironmentDifference> environment;
     for (const auto& ranks : rank_pairs()) {
-      for (auto& difference : environment_differences(runs_.reference->environment(ranks.reference),
-                                                      runs_.candidate->environment(ranks.candidate),
-                                                      options_.step_offset))
-        environment.try_emplace(difference.key, difference);
       RankComparison comparison(*runs_.reference, *runs_.candidate, ranks, options_, book_, totals_,
                                 judge_);
       comparison.run();
+      for (auto& difference :
+           environment_differences(runs_.reference->environment(ranks.reference),
+                                   runs_.candidate->environment(ranks.candidate),
+                                   options_.step_offset, comparison.begins_late()))
+        environment.try_emplace(difference.key, difference);
       const auto& extra = comparison.extra_steps();
       uncompared_steps_ += comparison.skipped_steps() + extra.reference + extra.candidate;
       unseen_.insert(unseen_.end(), comparison.unseen().begin(), comparison.unseen().end());

@@ -71,16 +71,16 @@ using Courses = std::map<std::string, Course>;
 
 using Values = std::vector<std::optional<std::string>>;
 
-/// The values that a setting had in a step: the one from before, and those it was set to. Of setup
-/// the last one counts: that is how the first step finds it. A note replaces the one before at
-/// once.
-[[nodiscard]] Values values_in(const Course& course, std::int64_t step, bool is_note) {
+/// The values that a setting had in a step: the one from before, if that is known, and those it was
+/// set to. Of setup the last one counts: that is how the first step finds it. A note replaces the
+/// one before at once.
+[[nodiscard]] Values values_in(const Course& course, std::int64_t step, bool is_note, bool late) {
   const auto at = course.lower_bound(step);
   Values values{std::nullopt};
   if (at != course.begin()) values.front() = std::prev(at)->second.back();
   if (at == course.end() || at->first != step) return values;
   if (step == kSetup) return {at->second.back()};
-  if (is_note) values.clear();
+  if (is_note || (late && at == course.begin())) values.clear();
   values.insert(values.end(), at->second.begin(), at->second.end());
   return values;
 }
@@ -94,20 +94,31 @@ using Values = std::vector<std::optional<std::string>>;
   return {at(reference), at(candidate)};
 }
 
+/// The first step from which on both courses are known.
+[[nodiscard]] std::int64_t known_from(const Both<Course>& courses, const Both<bool>& late) {
+  std::int64_t from = kSetup;
+  for (const Side side : kSides)
+    if (on(late, side) && !on(courses, side).empty())
+      from = std::max(from, on(courses, side).begin()->first);
+  return from;
+}
+
 /// Where two courses part: nothing if they never do.
 [[nodiscard]] std::optional<EnvironmentDifference> difference_of(const std::string& key,
-                                                                 const Both<Course>& courses) {
-  std::set<std::int64_t> steps{kSetup};
+                                                                 const Both<Course>& courses,
+                                                                 const Both<bool>& late) {
+  const std::int64_t from = known_from(courses, late);
+  std::set<std::int64_t> steps{from};
   for (const Side side : kSides)
     for (const auto& entry : on(courses, side)) {
-      steps.insert(entry.first);
-      steps.insert(entry.first + 1);
+      steps.insert(std::max(entry.first, from));
+      steps.insert(std::max(entry.first + 1, from));
     }
   const bool is_note = key.starts_with("note.");
   std::optional<EnvironmentDifference> found;
   for (auto at = steps.begin(); at != steps.end(); ++at) {
-    const Both<Values> values{values_in(courses.reference, *at, is_note),
-                              values_in(courses.candidate, *at, is_note)};
+    const Both<Values> values{values_in(courses.reference, *at, is_note, late.reference),
+                              values_in(courses.candidate, *at, is_note, late.candidate)};
     if (values.reference == values.candidate) continue;
     if (!found) {
       auto [reference, candidate] = first_apart(values.reference, values.candidate);
@@ -120,7 +131,7 @@ using Values = std::vector<std::optional<std::string>>;
     else
       found->steps.emplace_back(*at, end);
   }
-  if (found && found->steps.front() == std::pair(kSetup, kNoEnd)) found->steps.clear();
+  if (found && found->steps.front() == std::pair(from, kNoEnd)) found->steps.clear();
   return found;
 }
 
@@ -139,7 +150,7 @@ bool differs_in(const EnvironmentDifference& difference, std::int64_t step) {
 
 std::vector<EnvironmentDifference> environment_differences(
     const std::vector<EnvironmentEntry>& reference, const std::vector<EnvironmentEntry>& candidate,
-    std::int64_t step_offset) {
+    std::int64_t step_offset, const Both<bool>& late) {
   const Both<Courses> all{courses(reference, 0), courses(candidate, step_offset)};
   std::set<std::string> keys;
   for (const Side side : kSides)
@@ -152,7 +163,7 @@ std::vector<EnvironmentDifference> environment_differences(
       const auto at = on(all, side).find(key);
       return at == on(all, side).end() ? Course{} : at->second;
     };
-    if (auto found = difference_of(key, {course(Side::reference), course(Side::candidate)}))
+    if (auto found = difference_of(key, {course(Side::reference), course(Side::candidate)}, late))
       differences.push_back(std::move(*found));
   }
   std::stable_sort(differences.begin(), differences.end(),

@@ -14,9 +14,10 @@ namespace ulpscope::comparison {
 /// Settings that differ between two ranks at any time: those that can change a bit first, then by
 /// key.
 /// @param step_offset the candidate's step that stands against the reference's step 0.
+/// @param late runs whose recording begins late: what a setting was before is not known of them.
 [[nodiscard]] std::vector<EnvironmentDifference> environment_differences(
     const std::vector<EnvironmentEntry>& reference, const std::vector<EnvironmentEntry>& candidate,
-    std::int64_t step_offset = 0);
+    std::int64_t step_offset = 0, const Both<bool>& late = {});
 
 /// Whether a setting can change what an op computes.
 [[nodiscard]] bool can_change_bits(std::string_view key);

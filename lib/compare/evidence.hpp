@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -85,6 +86,9 @@ struct RunEvidence {
   Both<std::uint32_t> threads;  ///< of the program beside the main one: workers that load data
   std::optional<OtherAccumulation> accumulation;
   bool other_batch = false;  ///< a tensor differs in its first dimension alone
+  /// By rank of the reference: where steps before were not recorded in both runs, the first one
+  /// that was.
+  std::map<std::uint32_t, std::int64_t> late_begin;
 };
 
 /// One tensor of a finding and the evidence behind it.

@@ -94,25 +94,33 @@ std::int64_t RankComparison::to_reference(std::int64_t step) const {
   return step == kSetup ? kSetup : step - shift_;
 }
 
-std::optional<RankComparison::NextStep> RankComparison::next_step() const {
-  std::optional<NextStep> next;
+std::optional<std::int64_t> RankComparison::next_step(Side side) const {
+  std::optional<std::int64_t> next;
   for (const auto& lane : lanes_) {
-    const auto steps = lane->walk().next_steps();
-    for (const Side side : kSides) {
-      if (!on(steps, side)) continue;
-      const std::int64_t step =
-          side == Side::reference ? *steps.reference : to_reference(*steps.candidate);
-      if (!next || step < next->step) next = NextStep{step, {}};
-      if (step == next->step) on(next->has, side) = true;
-    }
+    const auto step = on(lane->walk().next_steps(), side);
+    if (step && (!next || *step < *next)) next = step;
   }
   return next;
 }
 
-bool RankComparison::is_over(Side side) const {
-  return std::all_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) {
-    return !on(lane->walk().next_steps(), side).has_value();
-  });
+std::optional<RankComparison::NextStep> RankComparison::next_step() const {
+  std::optional<NextStep> next;
+  for (const Side side : kSides) {
+    const auto own = next_step(side);
+    if (!own) continue;
+    const std::int64_t step = side == Side::reference ? *own : to_reference(*own);
+    if (!next || step < next->step) next = NextStep{step, {}};
+    if (step == next->step) on(next->has, side) = true;
+  }
+  return next;
+}
+
+bool RankComparison::is_over(Side side) const { return !next_step(side).has_value(); }
+
+/// The program of `side` has begun `step`, a number of its own run, whether it was recorded or not.
+bool RankComparison::goes_on_unrecorded(Side side, std::int64_t step) const {
+  const std::uint64_t begun = on(state_.runs, side)->info().steps_in_run;
+  return step >= 0 && static_cast<std::uint64_t>(step) < begun;
 }
 
 void RankComparison::pass_over(Side side, std::int64_t step) {
@@ -143,8 +151,31 @@ void RankComparison::pass_over_shifted_start() {
                                     : "is not compared"));
 }
 
+/// What one run recorded before the other one's recording begins has no partner.
+void RankComparison::pass_over_unrecorded_start() {
+  const auto reference = next_step(Side::reference);
+  const auto candidate = next_step(Side::candidate);
+  if (!reference || !candidate) return;
+  begins_late_ = {*reference > 0, *candidate > 0};
+  if (!begins_late_.reference && !begins_late_.candidate) return;
+  const std::int64_t begins = std::max(*reference, to_reference(*candidate));
+  state_.totals.evidence.late_begin[state_.ranks.reference] = begins;
+  for (const Side side : kSides) {
+    const std::int64_t first = *next_step(side);
+    const std::int64_t end = side == Side::reference ? begins : to_candidate(begins);
+    if (first >= end) continue;
+    for (auto next = next_step(side); next && *next < end; next = next_step(side)) {
+      ++skipped_steps_;
+      pass_over(side, side == Side::reference ? *next : to_reference(*next));
+    }
+    unseen_.push_back(fmt::format("only the {} has what comes before step {}, from {} on",
+                                  name(side), end, step_words(first)));
+  }
+}
+
 void RankComparison::run() {
   pass_over_shifted_start();
+  pass_over_unrecorded_start();
   compare_steps();
   RunEvidence& evidence = state_.totals.evidence;
   if (!evidence.accumulation) evidence.accumulation = state_.accumulations.other();
@@ -260,7 +291,10 @@ void RankComparison::end_with_extra_steps(Side side) {
     while (const auto next = next_step()) pass_over(side, next->step);
     return;
   }
-  bool entered = !state_.runs.reference->info().complete ||
+  const Side ended = side == Side::reference ? Side::candidate : Side::reference;
+  const bool unrecorded =
+      goes_on_unrecorded(ended, ended == Side::reference ? first->step : to_candidate(first->step));
+  bool entered = unrecorded || !state_.runs.reference->info().complete ||
                  !state_.runs.candidate->info().complete || state_.book.diverges();
   std::uint64_t& steps = on(extra_steps_, side);
   while (const auto next = next_step()) {
@@ -272,9 +306,9 @@ void RankComparison::end_with_extra_steps(Side side) {
     }
     pass_over(side, next->step);
   }
-  unseen_.push_back(fmt::format("the {} goes on for {} after {}, where the {} ends", name(side),
-                                counted(steps, "step"), step_words(first->step - 1),
-                                name(side == Side::reference ? Side::candidate : Side::reference)));
+  unseen_.push_back(fmt::format("the {} goes on for {} after {}, where the {}{} ends", name(side),
+                                counted(steps, "step"), step_words(first->step - 1), name(ended),
+                                unrecorded ? "'s recording" : ""));
 }
 
 }  // namespace ulpscope::comparison

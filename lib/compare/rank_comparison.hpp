@@ -27,6 +27,8 @@ class RankComparison {
   [[nodiscard]] const Both<std::uint64_t>& extra_steps() const noexcept { return extra_steps_; }
   /// Steps inside the runs that only one of them recorded.
   [[nodiscard]] std::uint64_t skipped_steps() const noexcept { return skipped_steps_; }
+  /// Whether earlier steps of a run than its first ones here were not recorded.
+  [[nodiscard]] const Both<bool>& begins_late() const noexcept { return begins_late_; }
   /// What could not be compared, in words.
   [[nodiscard]] const std::vector<std::string>& unseen() const noexcept { return unseen_; }
 
@@ -43,12 +45,15 @@ class RankComparison {
   void choose_view();
   void pair_lanes();
   void pass_over_shifted_start();
+  void pass_over_unrecorded_start();
   void compare_steps();
   void compare_step(std::int64_t step, std::int64_t candidate_step, std::optional<Side> only = {});
   [[nodiscard]] bool pass_extra_steps(std::int64_t step);
   void ensure(Side side, std::uint32_t lane, std::uint64_t position);
   [[nodiscard]] std::uint64_t forward_number(Side side, std::uint32_t lane,
                                              std::uint64_t position) const;
+  [[nodiscard]] std::optional<std::int64_t> next_step(Side side) const;
+  [[nodiscard]] bool goes_on_unrecorded(Side side, std::int64_t step) const;
   void pass_over(Side side, std::int64_t step);
   void end_with_extra_steps(Side side);
 
@@ -59,6 +64,7 @@ class RankComparison {
   std::int64_t shift_ = 0;  ///< candidate step = reference step + this
   Both<std::uint64_t> extra_steps_;
   std::uint64_t skipped_steps_ = 0;
+  Both<bool> begins_late_{};
   std::vector<std::string> unseen_;
 };
 

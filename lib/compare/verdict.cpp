@@ -27,8 +27,8 @@ namespace {
     if (!on(outlook.complete, side))
       return fmt::format("the {}'s recording is incomplete", name(side));
   if (outlook.uncompared_steps > 0)
-    return fmt::format("{} were recorded in one run only",
-                       counted(outlook.uncompared_steps, "step"));
+    return fmt::format("{} {} recorded in one run only", counted(outlook.uncompared_steps, "step"),
+                       outlook.uncompared_steps == 1 ? "was" : "were");
   if (outlook.lone_ranks > 0)
     return fmt::format("one run alone has {}", counted(outlook.lone_ranks, "rank"));
   return {};

@@ -44,6 +44,7 @@ struct RankIndex {
   std::map<std::uint32_t, Lane> lanes;
   std::map<std::uint32_t, std::vector<BlockPlace>> blocks;
   std::vector<EnvironmentEntry> environment;
+  std::int64_t first_kept_step = kSetup;
 };
 
 class DumpRun : public Run {
@@ -110,7 +111,7 @@ class DumpRun : public Run {
     for (const auto& path : find(rank).segments) {
       const auto segment = cache_.get(path);
       for (const dump::LayerRow& row : segment->tables().layers) {
-        if (selector_.takes_step(row.step)) values.push_back(segment->layer_value(row));
+        if (takes_step(find(rank), row.step)) values.push_back(segment->layer_value(row));
       }
     }
     std::stable_sort(values.begin(), values.end(),
@@ -133,6 +134,10 @@ class DumpRun : public Run {
       throw Error(ErrorCode::usage, "The run has no rank " + std::to_string(rank) + ".");
     }
     return found->second;
+  }
+
+  [[nodiscard]] bool takes_step(const RankIndex& rank, std::int64_t step) const {
+    return step >= rank.first_kept_step && selector_.takes_step(step);
   }
 
   void note_incomplete(std::string reason) {
@@ -164,27 +169,31 @@ class DumpRun : public Run {
 
   void read_rank(const dump::RankFiles& files) {
     RankIndex& rank = ranks_[files.rank];
-    std::uint32_t expected = 0;
-    bool finished = false;
+    const auto newest = cache_.get(dump::segment_path(files.directory, files.segments.back()));
+    const dump::SegmentAttributes last = newest->attributes();
+    rank.first_kept_step = last.first_kept_step;
+    info_.steps_in_run = std::max(info_.steps_in_run, last.steps);
     for (const std::uint32_t number : files.segments) {
-      if (number != expected) {
-        note_incomplete("Segment " + std::to_string(expected) + " of rank " +
-                        std::to_string(files.rank) + " is missing.");
-      }
-      expected = number + 1;
       const auto segment = cache_.get(dump::segment_path(files.directory, number));
-      finished = segment->attributes().finished;
       read_segment(*segment, rank);
       rank.segments.push_back(dump::segment_path(files.directory, number));
+    }
+    for (const std::uint32_t missing : files.gaps(last.oldest_segment)) {
+      note_incomplete("Segment " + std::to_string(missing) + " of rank " +
+                      std::to_string(files.rank) + " is missing.");
     }
     if (files.live_journal()) {
       note_incomplete("The recording of rank " + std::to_string(files.rank) +
                       " was killed; `ulpscope recover` brings back its last events.");
-    } else if (!finished) {
+    } else if (!last.finished) {
       note_incomplete("The recording of rank " + std::to_string(files.rank) +
                       " was not ended in order.");
     }
     sort_blocks(files, rank);
+    if (rank.first_kept_step != kSetup) {
+      info_.notes.push_back("rank " + std::to_string(files.rank) + ": steps before " +
+                            std::to_string(rank.first_kept_step) + " were not kept (--keep-last)");
+    }
     number_lanes(rank);
     std::stable_sort(rank.environment.begin(), rank.environment.end(),
                      [](const EnvironmentEntry& a, const EnvironmentEntry& b) {
@@ -220,7 +229,7 @@ class DumpRun : public Run {
     }
     for (std::size_t i = 0; i < tables.blocks.size(); ++i) {
       const dump::BlockRow& row = tables.blocks[i];
-      if (!selector_.takes_step(row.step)) continue;
+      if (!takes_step(rank, row.step)) continue;
       rank.blocks[row.lane].push_back({row.first_position, row.last_position, row.step,
                                        static_cast<std::uint32_t>(rank.segments.size()),
                                        static_cast<std::uint32_t>(i)});

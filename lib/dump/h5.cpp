@@ -253,6 +253,10 @@ std::string read_text_attribute(hid_t object, const char* name) {
   return text.substr(0, text.find('\0'));
 }
 
+bool has_attribute(hid_t object, const char* name) {
+  return checked("look for an attribute", H5Aexists(object, name)) > 0;
+}
+
 std::int64_t read_number_attribute(hid_t object, const char* name) {
   const Attribute attribute = open_attribute(object, name);
   const Type stored(checked("read an attribute", H5Aget_type(attribute.get())));

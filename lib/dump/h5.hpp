@@ -89,6 +89,7 @@ void read_table(hid_t file, const TableSchema& table, std::span<std::byte> bytes
 void write_attribute(hid_t object, const char* name, std::string_view text);
 void write_attribute(hid_t object, const char* name, std::int64_t number);
 [[nodiscard]] std::string read_text_attribute(hid_t object, const char* name);
+[[nodiscard]] bool has_attribute(hid_t object, const char* name);
 [[nodiscard]] std::int64_t read_number_attribute(hid_t object, const char* name);
 
 }  // namespace ulpscope::dump::h5

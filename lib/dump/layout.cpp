@@ -79,6 +79,17 @@ std::optional<std::uint32_t> RankFiles::live_journal() const {
   return next;
 }
 
+/// Segments before `oldest` were about to be removed when the writer was killed.
+std::vector<std::uint32_t> RankFiles::gaps(std::uint32_t oldest) const {
+  std::vector<std::uint32_t> missing;
+  std::uint32_t expected = segments.empty() ? 0 : std::min(oldest, segments.front());
+  for (const std::uint32_t number : segments) {
+    if (number != expected) missing.push_back(expected);
+    expected = number + 1;
+  }
+  return missing;
+}
+
 std::vector<RankFiles> list_ranks(const std::filesystem::path& directory) {
   std::error_code error;
   if (!std::filesystem::is_directory(directory, error)) {

@@ -71,12 +71,13 @@ LaneRole role_of(bool is_main, bool runs_backward, std::string_view thread_name)
 }  // namespace
 
 RankWriter::RankWriter(const RecordingOptions& options, std::uint32_t rank, std::uint32_t pid,
-                       std::uint32_t segment, bool recovering)
+                       std::uint32_t segment, std::uint32_t oldest_segment, bool recovering)
     : options_(options),
       directory_(rank_path(options.directory, rank)),
       rank_(rank),
       pid_(pid),
       segment_(segment),
+      kept_(options.keep_last, oldest_segment),
       recovering_(recovering),
       names_{FrameTexts(options.resolve_frame), {}, {}, {}},
       contents_(directory_, names_, options.content_buffer_bytes),
@@ -159,9 +160,12 @@ RecordingCounts RankWriter::counts() const noexcept {
   RecordingCounts counts = counts_;
   counts.bytes += contents_.received_bytes();
   const auto begun = static_cast<std::int64_t>(timeline_.steps());
-  const std::int64_t first = std::max<std::int64_t>(options_.first_step, 0);
+  const std::int64_t first = std::max<std::int64_t>({options_.first_step, kept_.first_step(), 0});
   const std::int64_t end = options_.last_step < begun ? options_.last_step + 1 : begun;
   counts.steps = static_cast<std::uint64_t>(std::max<std::int64_t>(end - first, 0));
+  counts.first_step = kept_.first_step();
+  counts.events -= kept_.let_go().events;
+  counts.values -= kept_.let_go().values;
   return counts;
 }
 
@@ -376,7 +380,9 @@ void RankWriter::add_block(std::uint32_t id, Lane& lane, std::int64_t step,
   lane.events += events.size();
   builder_->add_block(id, step, lane.names, events);
   counts_.events += events.size();
-  counts_.values += builder_->tables().blocks.back().values;
+  const std::uint64_t values = builder_->tables().blocks.back().values;
+  counts_.values += values;
+  kept_.count(step, {.events = events.size(), .values = values});
   for (const PlacedEvent& placed : events) {
     add_layers(id, lane, step, placed);
     for (const ring::SlotRow& slot : placed.event.slots()) {
@@ -427,9 +433,10 @@ void RankWriter::place_settings(bool all) {
 
 void RankWriter::publish_if_due() {
   if (recovering_ || contents_.is_receiving()) return;
+  const std::uint32_t steps =
+      options_.segment_steps > 0 ? options_.segment_steps : kept_.steps_per_segment();
   const bool steps_due =
-      options_.segment_steps > 0 &&
-      passed_step_ - published_step_ >= static_cast<std::int64_t>(options_.segment_steps);
+      steps > 0 && passed_step_ - published_step_ >= static_cast<std::int64_t>(steps);
   if (steps_due || contents_.segment_bytes() >= options_.segment_bytes ||
       writer_->values() >= kMostDatasets || builder_->tables().bytes() >= kTableBytes ||
       journal_->bytes() >= kJournalBytes) {
@@ -456,6 +463,12 @@ void RankWriter::fill_carried_tables() {
   }
 }
 
+std::int64_t RankWriter::newest_step() const noexcept {
+  std::int64_t newest = passed_step_;
+  for (const auto& [id, lane] : lanes_) newest = std::max(newest, lane.step);
+  return std::min(newest, options_.last_step);
+}
+
 void RankWriter::publish(bool finished, std::string_view reason) {
   fill_carried_tables();
   SegmentAttributes attributes;
@@ -475,6 +488,10 @@ void RankWriter::publish(bool finished, std::string_view reason) {
   }
   attributes.finished = finished;
   attributes.incomplete_reason = reason;
+  const auto done_with =
+      kept_.publish(segment_, attributes.last_step, finished ? newest_step() : passed_step_);
+  attributes.oldest_segment = kept_.oldest_segment();
+  attributes.first_kept_step = kept_.first_step();
   contents_.end_segment(segment_);
   std::vector<SegmentWriter::Link> links;
   links_.fill(builder_->tables(), links);
@@ -482,7 +499,6 @@ void RankWriter::publish(bool finished, std::string_view reason) {
 
   // The next journal must be whole before the segment is published: from then on it is the one
   // that counts.
-  const auto done_with = journal_path(directory_, segment_);
   if (finished) {
     journal_.reset();
   } else {
@@ -496,9 +512,18 @@ void RankWriter::publish(bool finished, std::string_view reason) {
   writer_->publish();
   ++counts_.segments;
   published_step_ = passed_step_;
-  std::error_code ignored;
-  if (!recovering_) std::filesystem::remove(done_with, ignored);
+  remove_files(segment_ - 1, done_with);
   begin_segment();
+}
+
+/// After what takes their place was published.
+void RankWriter::remove_files(std::uint32_t journal, const std::vector<std::uint32_t>& segments) {
+  std::error_code ignored;
+  if (!recovering_) std::filesystem::remove(journal_path(directory_, journal), ignored);
+  for (const std::uint32_t segment : segments) {
+    std::filesystem::remove(segment_path(directory_, segment), ignored);
+    --counts_.segments;
+  }
 }
 
 void RankWriter::begin_segment() {

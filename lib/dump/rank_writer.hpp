@@ -12,6 +12,7 @@
 #include "dump/batch.hpp"
 #include "dump/content_store.hpp"
 #include "dump/journal.hpp"
+#include "dump/kept_steps.hpp"
 #include "dump/layer_links.hpp"
 #include "dump/layer_tree.hpp"
 #include "dump/names.hpp"
@@ -27,10 +28,11 @@ namespace ulpscope::dump {
 /// runs, recover() from the journal that a killed recording left.
 class RankWriter {
  public:
-  /// A rank whose next segment is `segment`. A recovery keeps no journal and publishes once, at the
-  /// end: until then the journal it reads from stays the only truth.
+  /// A rank whose next segment is `segment`, the first that is there being `oldest_segment`. A
+  /// recovery keeps no journal and publishes once, at the end: until then the journal it reads from
+  /// stays the only truth.
   RankWriter(const RecordingOptions& options, std::uint32_t rank, std::uint32_t pid,
-             std::uint32_t segment, bool recovering);
+             std::uint32_t segment, std::uint32_t oldest_segment, bool recovering);
   ~RankWriter();
 
   void open_lane(std::uint32_t lane, bool is_main, std::string_view thread_name);
@@ -119,7 +121,10 @@ class RankWriter {
   void add_layers(std::uint32_t id, const Lane& lane, std::int64_t step, const PlacedEvent& placed);
 
   void publish_if_due();
+  /// Whether it is over or not.
+  [[nodiscard]] std::int64_t newest_step() const noexcept;
   void publish(bool finished, std::string_view reason);
+  void remove_files(std::uint32_t journal, const std::vector<std::uint32_t>& segments);
   void fill_carried_tables();
   void begin_segment();
   void begin_journal(std::uint32_t segment);
@@ -134,6 +139,7 @@ class RankWriter {
   std::uint32_t rank_;
   std::uint32_t pid_;
   std::uint32_t segment_;
+  KeptSteps kept_;
   bool recovering_;
   bool done_ = false;
   bool malformed_ = false;

@@ -11,7 +11,7 @@ struct RankRecording::State {
 };
 
 RankRecording::RankRecording(const RecordingOptions& options, std::uint32_t rank, std::uint32_t pid)
-    : state_(new State{RankWriter(options, rank, pid, 0, false)}) {}
+    : state_(new State{RankWriter(options, rank, pid, 0, 0, false)}) {}
 
 RankRecording::~RankRecording() = default;
 

@@ -24,7 +24,8 @@ struct RecordingOptions {
   /// Memory in which contents wait for the layer that they may belong to.
   std::uint64_t content_buffer_bytes = 8ULL << 20;
   std::uint32_t segment_steps = 0;  ///< steps after which one is published; 0: only by size
-  std::int64_t first_step = -1;     ///< of those that are written; -1 is setup
+  std::uint32_t keep_last = 0;   ///< steps: segments of earlier ones are removed; 0: all are kept
+  std::int64_t first_step = -1;  ///< of those that are written; -1 is setup
   std::int64_t last_step = std::numeric_limits<std::int64_t>::max();  ///< inclusive
   /// Says where in the program a return address is ("train.cpp:41 main"): the path of a mapped
   /// object and the virtual address in it. Where there is none, or it says nothing, the stack has
@@ -33,11 +34,12 @@ struct RecordingOptions {
 };
 
 struct RecordingCounts {
-  std::uint64_t events = 0;    ///< written
-  std::uint64_t values = 0;    ///< digested values written
-  std::uint64_t bytes = 0;     ///< content bytes received
-  std::uint64_t steps = 0;     ///< begun, of those that are written
-  std::uint64_t segments = 0;  ///< published
+  std::uint64_t events = 0;      ///< written
+  std::uint64_t values = 0;      ///< digested values written
+  std::uint64_t bytes = 0;       ///< content bytes received
+  std::uint64_t steps = 0;       ///< begun, of those that are written
+  std::uint64_t segments = 0;    ///< published
+  std::int64_t first_step = -1;  ///< the first one kept; -1: from setup on, or as asked for
 };
 
 /// One process's recording: a rank of the dump. Not thread-safe; all calls from one thread.

@@ -7,6 +7,7 @@
 #include "dump/journal.hpp"
 #include "dump/layout.hpp"
 #include "dump/rank_writer.hpp"
+#include "dump/segment_reader.hpp"
 #include "dump/status.hpp"
 #include "ulpscope/error.hpp"
 
@@ -21,7 +22,10 @@ constexpr const char* kReason =
 class Replay {
  public:
   Replay(std::filesystem::path directory, const RankFiles& files, std::uint32_t segment)
-      : directory_(std::move(directory)), rank_(files.rank), segment_(segment) {}
+      : directory_(std::move(directory)),
+        rank_(files.rank),
+        segment_(segment),
+        oldest_segment_(oldest_segment(files)) {}
 
   void take(const Record& record) {
     if (record.kind == RecordKind::start) return start(record.payload);
@@ -52,6 +56,18 @@ class Replay {
   [[nodiscard]] const RecordingOptions& options() const noexcept { return options_; }
 
  private:
+  /// What the last published segment says; one that is damaged says nothing.
+  [[nodiscard]] static std::uint32_t oldest_segment(const RankFiles& files) {
+    if (files.segments.empty()) return 0;
+    try {
+      return Segment::open(segment_path(files.directory, files.segments.back()))
+          ->attributes()
+          .oldest_segment;
+    } catch (const Error&) {
+      return 0;
+    }
+  }
+
   void start(std::span<const std::byte> payload) {
     ByteReader in(payload);
     if (in.get<std::uint32_t>() != kJournalVersion) {
@@ -72,12 +88,13 @@ class Replay {
     if (!in.ok() || rank != rank_ || segment != segment_) {
       throw Error(ErrorCode::corrupt, "The journal belongs to another rank or segment.");
     }
-    writer_ = std::make_unique<RankWriter>(options_, rank_, pid, segment_, true);
+    writer_ = std::make_unique<RankWriter>(options_, rank_, pid, segment_, oldest_segment_, true);
   }
 
   std::filesystem::path directory_;
   std::uint32_t rank_;
   std::uint32_t segment_;
+  std::uint32_t oldest_segment_;
   RecordingOptions options_;
   std::unique_ptr<RankWriter> writer_;
 };

@@ -236,6 +236,10 @@ void Segment::read_attributes(std::int64_t file) {
   attributes_.rank = static_cast<std::uint32_t>(count(attribute::kRank));
   attributes_.pid = static_cast<std::uint32_t>(count(attribute::kPid));
   attributes_.segment = static_cast<std::uint32_t>(count(attribute::kSegment));
+  if (h5::has_attribute(file, attribute::kOldestSegment)) {
+    attributes_.oldest_segment = static_cast<std::uint32_t>(count(attribute::kOldestSegment));
+    attributes_.first_kept_step = number(attribute::kFirstKeptStep);
+  }
   attributes_.first_step = number(attribute::kFirstStep);
   attributes_.last_step = number(attribute::kLastStep);
   attributes_.steps = count(attribute::kSteps);

@@ -245,6 +245,8 @@ void SegmentWriter::complete(const Tables& tables, std::span<const Link> links,
   number(attribute::kRank, attributes.rank);
   number(attribute::kPid, attributes.pid);
   number(attribute::kSegment, attributes.segment);
+  number(attribute::kOldestSegment, attributes.oldest_segment);
+  number(attribute::kFirstKeptStep, attributes.first_kept_step);
   number(attribute::kFirstStep, attributes.first_step);
   number(attribute::kLastStep, attributes.last_step);
   number(attribute::kSteps, attributes.steps);

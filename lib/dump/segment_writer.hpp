@@ -29,8 +29,10 @@ struct SegmentAttributes {
   std::uint64_t steps = 0;  ///< begun in the run so far
   std::uint64_t events = 0;
   std::uint64_t values = 0;
-  bool finished = false;          ///< the recording's last segment
-  std::string incomplete_reason;  ///< why the recording ended early; empty if it did not
+  std::uint32_t oldest_segment = 0;   ///< the first one that belongs to the dump
+  std::int64_t first_kept_step = -1;  ///< steps before it do not; -1: all do
+  bool finished = false;              ///< the recording's last segment
+  std::string incomplete_reason;      ///< why the recording ended early; empty if it did not
 };
 
 /// Writes one segment: contents while they come, tables at the end. The file stands under
@@ -119,6 +121,8 @@ inline constexpr const char* kSteps = "steps";
 inline constexpr const char* kEvents = "events";
 inline constexpr const char* kValues = "values";
 inline constexpr const char* kContents = "contents";
+inline constexpr const char* kOldestSegment = "oldest_segment";
+inline constexpr const char* kFirstKeptStep = "first_kept_step";
 inline constexpr const char* kFinished = "finished";
 inline constexpr const char* kIncompleteReason = "incomplete_reason";
 inline constexpr const char* kRootDigest = "root_digest";

@@ -27,6 +27,22 @@ class Verification {
     });
   }
 
+  /// A last segment that is damaged is told as such, and cannot say which ones belong before it.
+  void check_order(const RankFiles& files) {
+    if (files.segments.empty()) return;
+    std::uint32_t oldest = files.segments.front();
+    try {
+      oldest = Segment::open(segment_path(files.directory, files.segments.back()))
+                   ->attributes()
+                   .oldest_segment;
+    } catch (const Error&) {
+    }
+    for (const std::uint32_t missing : files.gaps(oldest)) {
+      result.problems.push_back("Segment " + std::to_string(missing) + " of rank " +
+                                std::to_string(files.rank) + " is missing.");
+    }
+  }
+
   /// What only shows when the segments stand side by side.
   void check_together(const std::filesystem::path& directory) {
     attempt([&] { static_cast<void>(open_dump(directory)); });
@@ -52,13 +68,8 @@ VerifyResult verify(const std::filesystem::path& directory) {
   auto& problems = verification.result.problems;
   const auto ranks = list_ranks(directory);
   for (const RankFiles& files : ranks) {
-    std::uint32_t expected = 0;
+    verification.check_order(files);
     for (const std::uint32_t segment : files.segments) {
-      if (segment != expected) {
-        problems.push_back("Segment " + std::to_string(expected) + " of rank " +
-                           std::to_string(files.rank) + " is missing.");
-      }
-      expected = segment + 1;
       verification.check_segment(segment_path(files.directory, segment));
     }
     if (files.live_journal()) {

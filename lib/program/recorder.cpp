@@ -46,6 +46,7 @@ std::vector<std::string> writer_arguments(const std::filesystem::path& directory
   if (options.verify == Verify::off) add("--verify", "off");
   if (options.stacks) arguments.emplace_back("--stacks");
   if (options.max_bytes != 0) add("--max-bytes", std::to_string(options.max_bytes));
+  if (options.keep_last != 0) add("--keep-last", std::to_string(options.keep_last));
   if (options.force) arguments.emplace_back("--force");
   arguments.emplace_back("--");
   for (std::string& argument : own_command()) arguments.push_back(std::move(argument));

@@ -459,6 +459,9 @@ class RunBuilder {
     event.calls(body);
   }
 
+  /// The program has begun that many steps, recorded or not.
+  void steps_in_run(std::uint64_t steps) { run_->details.steps_in_run = steps; }
+
   /// The position that the next event of this lane takes.
   [[nodiscard]] std::uint64_t next_position() const { return run_->stored[lane_].events.size(); }
 

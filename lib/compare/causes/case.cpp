@@ -134,6 +134,14 @@ bool prepares_data(const Finding& finding) {
   return !finding.module && (finding.phase == Phase::data || finding.phase == Phase::setup);
 }
 
+std::optional<std::int64_t> Case::late_begin() const {
+  const auto found = runs_.late_begin.find(record_.ranks.reference);
+  const bool from_before =
+      is(FindingKind::parameter) || (is(FindingKind::rng) && evidence().last_common_draw.empty());
+  if (found == runs_.late_begin.end() || !from_before) return std::nullopt;
+  return found->second;
+}
+
 std::vector<const EnvironmentDifference*> Case::settings(Setting group) const {
   std::vector<const EnvironmentDifference*> found;
   for (const EnvironmentDifference& difference : report_.environment)

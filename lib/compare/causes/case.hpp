@@ -28,6 +28,9 @@ class Case {
   [[nodiscard]] const RunEvidence& runs() const noexcept { return runs_; }
   [[nodiscard]] bool is(FindingKind kind) const noexcept { return finding().kind == kind; }
 
+  /// The first step that was recorded in both runs, where the finding may follow from one before.
+  [[nodiscard]] std::optional<std::int64_t> late_begin() const;
+
   /// Settings of a group that differ where the finding is and can change bits.
   [[nodiscard]] std::vector<const EnvironmentDifference*> settings(Setting group) const;
   /// True where settings of this group differ and no others that can change bits.

@@ -80,7 +80,8 @@ std::optional<Cause> init(const Case& of) {
     cause.attempt = {"construct the same modules in the same order, or load the same weights"};
     return cause;
   }
-  if (!of.is(FindingKind::parameter) || !at_start(of.finding())) return std::nullopt;
+  if (!of.is(FindingKind::parameter) || !at_start(of.finding()) || of.late_begin())
+    return std::nullopt;
   if (any_differing(of, [](const TensorEvidence& tensor) { return tensor.numbers_permuted; }))
     return std::nullopt;
   Cause cause = of.cause("init", Confidence::certain);
@@ -95,7 +96,7 @@ std::optional<Cause> weights(const Case& of) {
   if (!of.is(FindingKind::parameter)) return std::nullopt;
   const bool permuted =
       any_differing(of, [](const TensorEvidence& tensor) { return tensor.numbers_permuted; });
-  if (!permuted && at_start(of.finding())) return std::nullopt;
+  if (!permuted && (at_start(of.finding()) || of.late_begin())) return std::nullopt;
   Cause cause = of.cause("weights", permuted ? Confidence::certain : Confidence::likely);
   cause.evidence = {
       permuted ? fmt::format("{}: the same numbers in another order (transposed or permuted)",

@@ -57,7 +57,7 @@ std::optional<Cause> recompute(const Case& of) {
 }
 
 std::optional<Cause> rng_shift(const Case& of) {
-  if (!of.is(FindingKind::rng) || !same_seed(of)) return std::nullopt;
+  if (!of.is(FindingKind::rng) || !same_seed(of) || of.late_begin()) return std::nullopt;
   const Evidence& evidence = of.evidence();
   Cause cause =
       of.cause("rng-shift", evidence.draws.empty() ? Confidence::likely : Confidence::certain);

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -68,7 +70,11 @@ std::vector<Cause> diagnose(const Case& of) {
   if (found.empty() && of.finding().diverges) {
     Cause unknown = of.cause("unknown", Confidence::possible);
     unknown.evidence = {"no rule fits what was recorded"};
-    if (of.evidence().layers_only) {
+    if (const auto begin = of.late_begin()) {
+      unknown.evidence = {
+          fmt::format("the runs have parted before step {}, where the recordings begin", *begin)};
+      unknown.attempt = {fmt::format("ulpscope record --steps 0-{} -- {}", *begin, of.command(""))};
+    } else if (of.evidence().layers_only) {
       unknown.evidence = {"only layers were recorded: not the ops, arguments and random draws"};
       unknown.attempt = {"ulpscope record -- " + of.command("")};
     }

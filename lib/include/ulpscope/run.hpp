@@ -213,7 +213,8 @@ struct RunInfo {
   std::string incomplete_reason;
   std::vector<std::string> notes;  ///< what its recording left out on purpose, a sentence each
   std::uint32_t ranks = 0;
-  std::uint64_t steps = 0;
+  std::uint64_t steps = 0;         ///< recorded
+  std::uint64_t steps_in_run = 0;  ///< that the program has begun, recorded or not; 0: not known
   std::uint64_t events = 0;
   std::uint64_t values = 0;
 };

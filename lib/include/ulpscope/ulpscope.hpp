@@ -59,6 +59,7 @@ struct RecorderOptions {
   Verify verify = Verify::full;
   bool stacks = false;          ///< record where in the program an op was called
   std::uint64_t max_bytes = 0;  ///< size of the dump at which the bytes of values end; 0: none
+  std::uint32_t keep_last = 0;  ///< steps that the dump keeps at least; 0: all
   bool force = false;           ///< replace a dump that is in the directory
   /// Throw where nothing can be recorded. The default, because a run that was meant to be recorded
   /// and silently is not is found out when it is over; with false the program goes on, recording()

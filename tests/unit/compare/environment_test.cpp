@@ -100,6 +100,10 @@ TEST_SUITE("environment") {
 
   TEST_CASE("steps that are shifted against each other are compared shifted") {
     const auto program = [](RunBuilder& run, bool changed) {
+      for (const int step : {0, 1, 2}) {
+        run.step(step);
+        run.op("aten::ones").out(labelled("x"));
+      }
       run.step(changed ? 7 : 5);
       run.environment("flag.cudnn.benchmark", "on");
       run.step(8);

@@ -158,6 +158,48 @@ TEST_SUITE("steps") {
     CHECK(report.findings.empty());
   }
 
+  TEST_CASE("recordings that begin at other steps are compared from where both have begun") {
+    const auto learn = [](RunBuilder& run, int first, int end, const std::string& start) {
+      for (int step = 0; step < first; ++step) run.step(step);
+      const Tensor weight = run.parameter("weight", labelled(start));
+      for (int step = first; step < end; ++step) {
+        run.step(step).phase(Phase::forward);
+        const Tensor x = run.data(labelled("x" + std::to_string(step)));
+        run.op("aten::mm").in(x).in(weight).out(labelled(start + "y" + std::to_string(step)));
+      }
+      run.steps_in_run(12);
+    };
+    const auto from = [&](int first, int end, const std::string& start = "w") {
+      return [=](RunBuilder& run) { learn(run, first, end, start); };
+    };
+    SUBCASE("equal where both are recorded, the rest is not known") {
+      const Report report = report_of(from(4, 8), from(6, 10));
+      CHECK(report.verdict == Verdict::inconclusive);
+      CHECK(report.findings.empty());
+      CHECK(report.coverage.aligned == 2);
+      CHECK(has(report.coverage.unseen.at(0), "before step 6, from step 4 on"));
+      CHECK(has(report.coverage.unseen.at(1), "where the reference's recording ends"));
+    }
+    SUBCASE("what differs at once parted before, nobody knows why") {
+      const Report report = report_of(from(4, 8), from(4, 8, "v"));
+      CHECK(report.verdict == Verdict::diverged);
+      CHECK(report.findings.at(0).kind == FindingKind::parameter);
+      CHECK(cause_ids(report) == "unknown");
+      CHECK(has(report.causes.at(0).evidence.at(0), "have parted before step 4"));
+    }
+    SUBCASE("settings of before are those that the recording begins with") {
+      const auto with_setting = [&](int first, std::int64_t set_in) {
+        return [=](RunBuilder& run) {
+          if (set_in == kSetup) run.environment("threads.intra_op", "2");
+          for (int step = 0; step <= set_in; ++step) run.step(step);
+          if (set_in != kSetup) run.environment("threads.intra_op", "2");
+          learn(run, first, 8, "w");
+        };
+      };
+      CHECK(report_of(with_setting(4, kSetup), with_setting(4, 3)).environment.empty());
+    }
+  }
+
   TEST_CASE("runs without events, and runs of other programs, are inconclusive") {
     const auto program = [](const std::string& family) {
       return [family](RunBuilder& run) {
