@@ -155,9 +155,7 @@ void RankComparison::pass_over_shifted_start() {
 void RankComparison::pass_over_unrecorded_start() {
   const auto reference = next_step(Side::reference);
   const auto candidate = next_step(Side::candidate);
-  if (!reference || !candidate) return;
-  begins_late_ = {*reference > 0, *candidate > 0};
-  if (!begins_late_.reference && !begins_late_.candidate) return;
+  if ((!begins_late_.reference && !begins_late_.candidate) || !reference || !candidate) return;
   const std::int64_t begins = std::max(*reference, to_reference(*candidate));
   state_.totals.evidence.late_begin[state_.ranks.reference] = begins;
   for (const Side side : kSides) {
@@ -174,6 +172,7 @@ void RankComparison::pass_over_unrecorded_start() {
 }
 
 void RankComparison::run() {
+  for (const Side side : kSides) on(begins_late_, side) = next_step(side).value_or(kSetup) > 0;
   pass_over_shifted_start();
   pass_over_unrecorded_start();
   compare_steps();

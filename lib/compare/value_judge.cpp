@@ -50,8 +50,9 @@ bool ValueJudge::allows(const TensorBytes& tensor, const NamesOf& names) {
 void ValueJudge::loss(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
                       const Slot& reference, const Slot& candidate) {
   constexpr std::uint64_t kOne = 1;
-  if (reference.geometry == nullptr || candidate.geometry == nullptr || step_ == kSetup ||
-      element_count(*reference.geometry) != kOne || losses_.contains(step_))
+  const bool has_bytes = (reference.flags & candidate.flags & slot_flag::has_content) != 0;
+  if (!has_bytes || reference.geometry == nullptr || candidate.geometry == nullptr ||
+      step_ == kSetup || element_count(*reference.geometry) != kOne || losses_.contains(step_))
     return;
   const auto tensor = tensor_bytes(runs, ranks, {reference.digest, candidate.digest},
                                    {*reference.geometry, *candidate.geometry});

@@ -1,6 +1,7 @@
 #include "ulpscope/dump_reader.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -38,9 +39,17 @@ struct BlockPlace {
   std::uint32_t block;
 };
 
+struct SegmentPlace {
+  std::filesystem::path path;
+  bool has_contents = false;
+  bool has_statistics = false;
+};
+
 /// What is kept of a rank besides its segments.
 struct RankIndex {
-  std::vector<std::filesystem::path> segments;
+  std::vector<SegmentPlace> segments;
+  /// The one that something was last found in: what is asked for next is there or nearby.
+  mutable std::atomic<std::size_t> recent = 0;
   std::map<std::uint32_t, Lane> lanes;
   std::map<std::uint32_t, std::vector<BlockPlace>> blocks;
   std::vector<EnvironmentEntry> environment;
@@ -95,21 +104,21 @@ class DumpRun : public Run {
       throw Error(ErrorCode::usage, "The run has no such block.");
     }
     const BlockPlace& place = found->second[index];
-    return cache_.get(from.segments[place.segment])->block(place.block);
+    from.recent = place.segment;
+    return cache_.get(from.segments[place.segment].path)->block(place.block);
   }
 
   [[nodiscard]] std::optional<std::vector<std::byte>> content(std::uint32_t rank,
                                                               const Digest& digest) const override {
-    for (const auto& path : find(rank).segments) {
-      if (auto bytes = cache_.get(path)->content(digest)) return bytes;
-    }
-    return std::nullopt;
+    return first_found(find(rank), &SegmentPlace::has_contents,
+                       [&](const dump::Segment& segment) { return segment.content(digest); });
   }
 
   [[nodiscard]] std::vector<LayerValue> layer_values(std::uint32_t rank) const override {
     std::vector<LayerValue> values;
-    for (const auto& path : find(rank).segments) {
-      const auto segment = cache_.get(path);
+    for (const SegmentPlace& place : find(rank).segments) {
+      if (!place.has_contents) continue;
+      const auto segment = cache_.get(place.path);
       for (const dump::LayerRow& row : segment->tables().layers) {
         if (takes_step(find(rank), row.step)) values.push_back(segment->layer_value(row));
       }
@@ -121,13 +130,31 @@ class DumpRun : public Run {
 
   [[nodiscard]] std::optional<Statistics> statistics(std::uint32_t rank, const Digest& digest,
                                                      Dtype dtype) const override {
-    for (const auto& path : find(rank).segments) {
-      if (const auto found = cache_.get(path)->statistics(digest, dtype)) return found;
+    return first_found(
+        find(rank), &SegmentPlace::has_statistics,
+        [&](const dump::Segment& segment) { return segment.statistics(digest, dtype); });
+  }
+
+ private:
+  /// Asks the segments that have such things, from the most recent one outwards.
+  template <class Ask>
+  auto first_found(const RankIndex& rank, bool SegmentPlace::*has, const Ask& ask) const
+      -> decltype(ask(std::declval<const dump::Segment&>())) {
+    const std::size_t start = rank.recent;
+    const std::size_t count = rank.segments.size();
+    for (std::size_t distance = 0; distance < count; ++distance) {
+      for (const std::size_t at : {start + distance, start - distance}) {
+        if (at >= count || !(rank.segments[at].*has)) continue;
+        if (auto found = ask(*cache_.get(rank.segments[at].path))) {
+          rank.recent = at;
+          return found;
+        }
+        if (distance == 0) break;
+      }
     }
     return std::nullopt;
   }
 
- private:
   const RankIndex& find(std::uint32_t rank) const {
     const auto found = ranks_.find(rank);
     if (found == ranks_.end()) {
@@ -176,7 +203,9 @@ class DumpRun : public Run {
     for (const std::uint32_t number : files.segments) {
       const auto segment = cache_.get(dump::segment_path(files.directory, number));
       read_segment(*segment, rank);
-      rank.segments.push_back(dump::segment_path(files.directory, number));
+      rank.segments.push_back({dump::segment_path(files.directory, number),
+                               !segment->tables().contents.empty(),
+                               !segment->tables().statistics.empty()});
     }
     for (const std::uint32_t missing : files.gaps(last.oldest_segment)) {
       note_incomplete("Segment " + std::to_string(missing) + " of rank " +

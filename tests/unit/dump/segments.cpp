@@ -25,6 +25,16 @@ std::vector<std::byte> numbered_bytes(std::size_t size, std::uint8_t start) {
   return bytes;
 }
 
+/// What this process has read from files so far.
+std::uint64_t bytes_read() {
+  std::ifstream counters("/proc/self/io");
+  std::string name;
+  std::uint64_t bytes = 0;
+  counters >> name >> bytes;
+  REQUIRE(name == "rchar:");
+  return bytes;
+}
+
 ErrorCode code_of(const std::filesystem::path& directory, std::string_view selector = {}) {
   try {
     static_cast<void>(open_dump(directory, selector));
@@ -73,6 +83,43 @@ TEST_SUITE("segments") {
     CHECK(run->content(0, content) == bytes);
     CHECK_FALSE(run->info().complete);
     CHECK(run->info().incomplete_reason == "Segment 0 of rank 0 is missing.");
+  }
+
+  TEST_CASE("bytes that no segment has are not searched for in them") {
+    const TempDir dir;
+    DumpBuilder dump(dir.path(), {.segment_steps = 1});
+    TrainingRun run(dump.lane());
+    for (int i = 0; i < 12; ++i) run.step();
+    dump.finish();
+    const auto read = open_dump(dir.path());
+    const std::uint64_t before = bytes_read();
+    for (std::uint64_t i = 1; i < 100; ++i) CHECK_FALSE(read->content(0, {i, i}).has_value());
+    CHECK(bytes_read() - before < 4096);
+  }
+
+  TEST_CASE("bytes are looked for first where the events are that were read last") {
+    const TempDir dir;
+    DumpBuilder dump(dir.path(), {.segment_bytes = 1000});
+    auto& lane = dump.lane();
+    std::vector<Digest> contents;
+    for (unsigned i = 0; i < 20; ++i) {
+      const auto bytes = numbered_bytes(2000, static_cast<std::uint8_t>(i));
+      contents.push_back(digest(bytes));
+      lane.messages.content(contents.back(), bytes);
+      auto& event = lane.op("aten::relu");
+      event.input({.flags = slot_flag::has_content});
+      event.slots()[0].digest[0] = contents.back().high;
+      event.slots()[0].digest[1] = contents.back().low;
+      lane.send();
+    }
+    dump.finish();
+    REQUIRE(dump::list_ranks(dir.path())[0].segments.size() >= 20);
+    const auto run = open_dump(dir.path());
+    REQUIRE(run->content(0, contents[10]).has_value());
+    const std::uint64_t before = bytes_read();
+    CHECK(run->content(0, contents[11]).has_value());
+    const auto rank = dump::rank_path(dir.path(), 0);
+    CHECK(bytes_read() - before < 3 * std::filesystem::file_size(dump::segment_path(rank, 11)));
   }
 
   TEST_CASE("equal contents are stored once in a segment") {
