@@ -25,7 +25,7 @@ struct RunningModule {
 class RunningModules {
  public:
   explicit RunningModules(std::pmr::memory_resource* memory)
-      : running_(memory), functions_(memory), places_(memory) {}
+      : stack_(memory), running_(memory), functions_(memory), places_(memory) {}
 
   /// Outermost first; a member function that another one of the same module called is left out.
   /// Each module is named by evidence: it is the only one of its class, or its address stands where

@@ -116,6 +116,7 @@ Thread::Thread(OpenedRing opened, std::uint64_t generation)
       closed_calls(&process_memory()),
       crossed(&process_memory()),
       read(&process_memory()),
+      call_stack(&process_memory()),
       stack_frames(&process_memory()),
       stack_ids(&process_memory()),
       wanted_ops(&process_memory()),

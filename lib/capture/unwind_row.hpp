@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace ulpscope::capture {
+
+/// How a function's frame leads to its caller's while it is at one address: a row of the call frame
+/// information that compilers leave in .eh_frame (DWARF 5, section 6.4; Linux Standard Base 5,
+/// 10.6), in the forms that they use on x86-64. The return address stands right below the frame's
+/// end.
+struct UnwindRow {
+  enum class Kind : std::uint8_t {
+    step,         ///< leads to the caller
+    outermost,    ///< has no caller
+    unknown,      ///< belongs to no function that tells
+    unsupported,  ///< is told in a form that is not among these
+  };
+  enum class Base : std::uint8_t {
+    stack_pointer,
+    frame_pointer,
+    frame_pointer_word,  ///< the word at that offset from the frame pointer
+  };
+  enum class Place : std::uint8_t {
+    unchanged,
+    end,  ///< in memory, from the frame's end
+    frame_pointer,
+  };
+  struct Saved {
+    Place place = Place::unchanged;
+    std::int32_t offset = 0;
+  };
+
+  Kind kind = Kind::unsupported;
+  Base base = Base::stack_pointer;  ///< of the frame's end
+  std::int32_t offset = 0;          ///< in bytes, like all of them
+  std::array<Saved, 6> saved;       ///< rbp, rbx, r12 to r15
+};
+
+/// The row of `address`, an instruction of a mapped object. Allocates nothing.
+[[nodiscard]] UnwindRow unwind_row(std::uintptr_t address) noexcept;
+
+}  // namespace ulpscope::capture
