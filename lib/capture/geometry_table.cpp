@@ -1,34 +1,54 @@
 #include "capture/geometry_table.hpp"
 
-#include <algorithm>
-
 namespace ulpscope::capture {
 namespace {
 
-std::uint64_t hash_of(std::span<const std::int64_t> words) noexcept {
-  std::uint64_t hash = words.size();
-  for (const std::int64_t word : words) {
-    hash = (hash ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15ULL;
-    hash ^= hash >> 29;
+class Hash {
+ public:
+  void add(std::int64_t word) noexcept {
+    hash_ = (hash_ ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15ULL;
+    hash_ ^= hash_ >> 29;
   }
-  return hash;
+  [[nodiscard]] std::uint64_t get() const noexcept { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 0;
+};
+
+std::uint64_t hash_of(const GeometryWords& words) noexcept {
+  Hash hash;
+  for (const std::int64_t word : words.head) hash.add(word);
+  for (const std::int64_t word : words.sizes) hash.add(word);
+  for (const std::int64_t word : words.strides) hash.add(word);
+  return hash.get();
+}
+
+/// Geometries have few dimensions: not worth a call of memcmp.
+bool equal(std::span<const std::int64_t> words, const std::int64_t* others) noexcept {
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (words[i] != others[i]) return false;
+  return true;
 }
 
 }  // namespace
 
-GeometryTable::Found GeometryTable::number(std::span<const std::int64_t> words) {
+bool GeometryTable::is_at(const Slot& slot, const GeometryWords& words) const noexcept {
+  if (slot.length != words.count()) return false;
+  const std::int64_t* known = words_.data() + slot.begin;
+  return equal(words.head, known) && equal(words.sizes, known + words.head.size()) &&
+         equal(words.strides, known + words.head.size() + words.sizes.size());
+}
+
+GeometryTable::Found GeometryTable::number(const GeometryWords& words) {
   const std::uint64_t hash = hash_of(words);
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = hash & mask;
-  for (; slots_[at].id != 0; at = (at + 1) & mask) {
-    const Slot& slot = slots_[at];
-    if (slot.hash == hash && slot.length == words.size() &&
-        std::equal(words.begin(), words.end(),
-                   words_.begin() + static_cast<std::ptrdiff_t>(slot.begin)))
-      return {slot.id, false};
-  }
-  slots_[at] = {hash, ++count_, static_cast<std::uint32_t>(words.size()), words_.size()};
-  words_.insert(words_.end(), words.begin(), words.end());
+  for (; slots_[at].id != 0; at = (at + 1) & mask)
+    if (slots_[at].hash == hash && is_at(slots_[at], words)) return {slots_[at].id, false};
+  slots_[at] = {hash, ++count_, static_cast<std::uint32_t>(words.count()), words_.size()};
+  words_.insert(words_.end(), words.head.begin(), words.head.end());
+  words_.insert(words_.end(), words.sizes.begin(), words.sizes.end());
+  words_.insert(words_.end(), words.strides.begin(), words.strides.end());
   const std::uint32_t id = count_;
   if (count_ * 2 > slots_.size()) grow();
   return {id, true};

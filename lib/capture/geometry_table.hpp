@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory_resource>
 #include <span>
@@ -7,8 +8,19 @@
 
 namespace ulpscope::capture {
 
-/// Numbers sequences of words, from 1: how a ring's geometries are told apart. Open addressing;
-/// sequences lie one after another in one block of memory.
+/// Sizes and strides, and what else tells two geometries apart, in words.
+struct GeometryWords {
+  std::array<std::int64_t, 2> head;
+  std::span<const std::int64_t> sizes;
+  std::span<const std::int64_t> strides;
+
+  [[nodiscard]] std::size_t count() const noexcept {
+    return head.size() + sizes.size() + strides.size();
+  }
+};
+
+/// Numbers geometries, from 1: how a ring's are told apart. Open addressing; their words lie one
+/// after another in one block of memory.
 class GeometryTable {
  public:
   explicit GeometryTable(std::pmr::memory_resource* memory) : slots_(memory), words_(memory) {
@@ -19,7 +31,7 @@ class GeometryTable {
     std::uint32_t id = 0;
     bool added = false;
   };
-  Found number(std::span<const std::int64_t> words);
+  Found number(const GeometryWords& words);
 
  private:
   struct Slot {
@@ -29,6 +41,7 @@ class GeometryTable {
     std::size_t begin = 0;
   };
 
+  [[nodiscard]] bool is_at(const Slot& slot, const GeometryWords& words) const noexcept;
   void grow();
 
   std::pmr::vector<Slot> slots_;

@@ -10,11 +10,12 @@
 namespace ulpscope::capture {
 
 /// From addresses to values that stay where they are. Open addressing with linear probing; erasing
-/// moves later keys of the same run back, so that no tombstones gather.
+/// moves later keys of the same run back, so that no tombstones gather. The memory of erased values
+/// is kept for later ones.
 template <class Value>
 class PointerMap {
  public:
-  explicit PointerMap(std::pmr::memory_resource* memory) : memory_(memory), slots_(memory) {
+  explicit PointerMap(std::pmr::memory_resource* memory) : memory_(memory), slots_(memory), free_(memory) {
     slots_.resize(1 << 12);
   }
 
@@ -29,8 +30,7 @@ class PointerMap {
   template <class... Arguments>
   Value& add(const void* key, Arguments&&... arguments) {
     if ((count_ + 1) * 2 > slots_.size()) grow();
-    Value* value = new (memory_->allocate(sizeof(Value), alignof(Value)))
-        Value(std::forward<Arguments>(arguments)...);
+    Value* value = new (room()) Value(std::forward<Arguments>(arguments)...);
     place({key, value});
     ++count_;
     return *value;
@@ -43,7 +43,7 @@ class PointerMap {
       hole = next(hole);
     }
     slots_[hole].value->~Value();
-    memory_->deallocate(slots_[hole].value, sizeof(Value), alignof(Value));
+    free_.push_back(slots_[hole].value);
     --count_;
     for (std::size_t at = next(hole); slots_[at].key != nullptr; at = next(at)) {
       const std::size_t distance_home = (at - home(slots_[at].key)) & mask();
@@ -73,6 +73,13 @@ class PointerMap {
     return (reinterpret_cast<std::uintptr_t>(key) * 0x9e3779b97f4a7c15ULL >> 24) & mask();
   }
 
+  [[nodiscard]] void* room() {
+    if (free_.empty()) return memory_->allocate(sizeof(Value), alignof(Value));
+    void* place = free_.back();
+    free_.pop_back();
+    return place;
+  }
+
   void place(Slot slot) noexcept {
     std::size_t at = home(slot.key);
     while (slots_[at].key != nullptr) at = next(at);
@@ -88,6 +95,7 @@ class PointerMap {
 
   std::pmr::memory_resource* memory_;
   std::pmr::vector<Slot> slots_;
+  std::pmr::vector<void*> free_;
   std::size_t count_ = 0;
 };
 

@@ -185,19 +185,18 @@ std::uint32_t Thread::geometry(const at::Tensor& tensor) {
   const std::uint16_t flags = geometry_flags(tensor);
   const std::int64_t offset = strided ? tensor.storage_offset() : 0;
   const c10::Device device = tensor.device();
-  c10::SmallVector<std::int64_t, 34> words;
-  words.push_back(static_cast<std::int64_t>(tensor.scalar_type()) |
-                  static_cast<std::int64_t>(device.type()) << 8 |
-                  static_cast<std::int64_t>(static_cast<std::uint8_t>(device.index())) << 16 |
-                  static_cast<std::int64_t>(tensor.layout()) << 24 |
-                  static_cast<std::int64_t>(flags) << 32);
-  words.push_back(offset);
-  words.append(sizes.begin(), sizes.end());
-  words.append(strides.begin(), strides.end());
-  const auto [id, added] = geometry_ids_.number({words.data(), words.size()});
+  const auto kind = static_cast<std::int64_t>(tensor.scalar_type()) |
+                    static_cast<std::int64_t>(device.type()) << 8 |
+                    static_cast<std::int64_t>(static_cast<std::uint8_t>(device.index())) << 16 |
+                    static_cast<std::int64_t>(tensor.layout()) << 24 |
+                    static_cast<std::int64_t>(flags) << 32;
+  const auto [id, added] = geometry_ids_.number({.head = {kind, offset},
+                                                 .sizes = {sizes.data(), sizes.size()},
+                                                 .strides = {strides.data(), strides.size()}});
   if (!added) return id;
 
-  const std::size_t dimension_bytes = (sizes.size() + strides.size()) * sizeof(std::int64_t);
+  const std::size_t size_bytes = sizes.size() * sizeof(std::int64_t);
+  const std::size_t dimension_bytes = size_bytes + strides.size() * sizeof(std::int64_t);
   ring::GeometryMessage message{};
   message.header = {ring::padded(sizeof message + dimension_bytes), ring::MessageKind::geometry, 0};
   message.id = id;
@@ -211,7 +210,8 @@ std::uint32_t Thread::geometry(const at::Tensor& tensor) {
   message.storage_offset = offset;
   if (std::byte* memory = room(message.header.size)) {
     std::memcpy(memory, &message, sizeof message);
-    std::memcpy(memory + sizeof message, words.data() + 2, dimension_bytes);
+    std::memcpy(memory + sizeof message, sizes.data(), size_bytes);
+    std::memcpy(memory + sizeof message + size_bytes, strides.data(), dimension_bytes - size_bytes);
     ring_.commit(message.header.size);
   }
   return id;
