@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kMostClosedCalls = 512;
 
 const OpInfo& call_info(EventKind kind, std::uint32_t module, std::string_view method) {
-  std::string name(name_of(module_name(module).type));
+  std::pmr::string name(name_of(module_name(module).type), &process_memory());
   name.append("::").append(method);
   return named_info(kind, name);
 }

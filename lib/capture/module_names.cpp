@@ -323,10 +323,10 @@ std::pmr::vector<NamedTensor> state_of(std::uint32_t root) {
   return state;
 }
 
-std::vector<std::uint32_t> known_roots() {
+std::pmr::vector<std::uint32_t> known_roots() {
   Registry& all = registry();
   const std::lock_guard guard(all.mutex);
-  std::vector<std::uint32_t> roots;
+  std::pmr::vector<std::uint32_t> roots(&process_memory());
   for (const auto& [root, state] : all.state) roots.push_back(root);
   return roots;
 }

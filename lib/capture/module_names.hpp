@@ -85,7 +85,7 @@ struct NamedTensor {
 /// each module. Let go of it before the hook ends: the program's tensors are counted references.
 [[nodiscard]] std::pmr::vector<NamedTensor> state_of(std::uint32_t root);
 /// Numbers of the roots that have been walked.
-[[nodiscard]] std::vector<std::uint32_t> known_roots();
+[[nodiscard]] std::pmr::vector<std::uint32_t> known_roots();
 
 void lock_module_names();  ///< for fork()
 void unlock_module_names();

@@ -15,6 +15,7 @@
 #include "capture/filter.hpp"
 #include "capture/forward_links.hpp"
 #include "capture/frames.hpp"
+#include "capture/memory.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
 #include "capture/step_window.hpp"
@@ -361,7 +362,8 @@ void see_gradient(Thread& thread) {
       module = owner.module;
     }
     if (name != 0) {
-      const std::uint32_t gradient_name = name_id(std::string(name_of(name)) + ".grad");
+      std::pmr::string full_name(name_of(name), &process_memory());
+      const std::uint32_t gradient_name = name_id(full_name.append(".grad"));
       seen.row.name = thread.string(gradient_name);
       thread.frames.back().module = module;
       if (is_filtered() && !wants_module(thread, module)) {

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""What must not grow unnoticed, as counts that are the same on every run and machine: instructions of
+the kernels per element, instructions that recording adds to an event, allocations that it makes on the
+program's heap, bytes that it digests again. Instructions are counted by callgrind, whose processor has
+AVX2 and not AVX-512.
+
+    python3 tests/counts/counts.py --bin build/release/bin kernels|events|verified [--table]
+
+Exit code 77 where valgrind is not installed.
+"""
+
+import argparse
+import collections
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# Instructions for one float32 more, of each kernel. Lost vectorisation costs five times and more.
+KERNELS = {"digest": 1.7, "statistics": 4.3, "same": 1.6, "sparse": 2.3, "dense": 12.0}
+
+INSTRUCTIONS_PER_EVENT = 7700  # LibTorch's own work for an observer included
+
+# Bytes digested again in one more step.
+VERIFIED = {
+    "layernorm_mlp --layers 8 --width 16": 269_076,
+    "digits_resnet --width 8": 34_401_292,
+}
+
+
+def callgrind(command, recorder=()):
+    """(function, callee or None) -> instructions of its own, or calls of the callee."""
+    with tempfile.NamedTemporaryFile(suffix=".callgrind") as out:
+        subprocess.run([*recorder, "valgrind", "--tool=callgrind", f"--callgrind-out-file={out.name}",
+                        *command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return read_profile(out.name)
+
+
+def read_profile(path):
+    names, own, calls = {}, collections.Counter(), collections.Counter()
+    function = callee = None
+    of_callee = False
+
+    def name(number, text):
+        if text:
+            names[number] = text
+        return names.get(number, number)
+
+    with open(path, errors="replace") as profile:
+        for line in profile:
+            if match := re.match(r"(c?)fn=\((\d+)\)(?: (.*))?", line):
+                if match[1]:
+                    callee = name(match[2], match[3])
+                else:
+                    function = name(match[2], match[3])
+            elif match := re.match(r"calls=(\d+)", line):
+                calls[function, callee] += int(match[1])
+                of_callee = True
+            elif match := re.match(r"[+\-*\d]\S* (\d+)$", line):
+                if not of_callee:
+                    own[function] += int(match[1])
+                of_callee = False
+    return own, calls
+
+
+def kernels(binaries):
+    program = os.path.join(binaries, "count_kernels")
+    few, many = 1 << 18, 1 << 20
+
+    def for_one_more(kernel):
+        totals = [sum(callgrind([program, kernel, str(count)])[0].values()) for count in (few, many)]
+        return (totals[1] - totals[0]) / (many - few)
+
+    base = for_one_more("none")
+    failed = False
+    for kernel, limit in KERNELS.items():
+        failed |= report(f"kernel {kernel}: instructions per float32", for_one_more(kernel) - base, limit)
+    return failed
+
+
+def events(binaries, folder):
+    program = [os.path.join(binaries, "layernorm_mlp"), "--layers", "8", "--width", "16", "--threads", "1"]
+    few, many = 10, 30
+    bare, recorded, counted = [], [], []
+    allocations = collections.Counter()
+    for sign, steps in ((-1, few), (1, many)):
+        command = [*program, "--steps", str(steps)]
+        dump = os.path.join(folder, f"dump-{steps}")
+        bare.append(sum(callgrind(command)[0].values()))
+        own, calls = callgrind(command, [os.path.join(binaries, "ulpscope"), "record", "-o", dump, "--"])
+        recorded.append(sum(own.values()))
+        counted.append(events_of(binaries, dump))
+        for (function, callee), times in calls.items():
+            ours = "ulpscope::capture" in str(function)
+            if ours and re.match(r"(malloc|calloc|realloc|operator new)", str(callee)):
+                allocations[function] += sign * times
+    added = (recorded[1] - recorded[0]) - (bare[1] - bare[0])
+    failed = report("recording: instructions per event", added / (counted[1] - counted[0]),
+                    INSTRUCTIONS_PER_EVENT)
+    return report("recording: allocations on the program's heap in twenty steps",
+                  sum(times for times in allocations.values() if times > 0), 0) or failed
+
+
+def events_of(binaries, dump):
+    status = subprocess.run([os.path.join(binaries, "ulpscope"), "verify", dump], check=True,
+                            capture_output=True, text=True).stdout
+    return int(re.search(r"([\d,]+) events", status)[1].replace(",", ""))
+
+
+def verified(binaries, folder):
+    failed = False
+    for number, (program, limit) in enumerate(VERIFIED.items()):
+        found = []
+        for steps in (4, 6):
+            dump = os.path.join(folder, f"verified-{number}-{steps}")
+            name, *rest = program.split()
+            subprocess.run([os.path.join(binaries, "ulpscope"), "record", "-o", dump, "--",
+                            os.path.join(binaries, name), *rest, "--threads", "1", "--steps", str(steps)],
+                           check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            found.append(verified_bytes(binaries, dump))
+        failed |= report(f"{program}: bytes verified per step", (found[1] - found[0]) / 2, limit)
+    return failed
+
+
+def verified_bytes(binaries, dump):
+    text = subprocess.run([os.path.join(binaries, "ulpscope"), "inspect", dump, "settings"], check=True,
+                          capture_output=True, text=True).stdout
+    return int(re.search(r"capture\.verified_bytes\s+(\d+)", text)[1])
+
+
+def report(what, found, limit):
+    print(f"{what}: {found:,.2f}, at most {limit:,}")
+    return found > limit
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("what", choices=["kernels", "events", "verified"])
+    arguments = parser.parse_args()
+    if arguments.what != "verified" and not shutil.which("valgrind"):
+        print("valgrind is not installed")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as folder:
+        failed = {"kernels": lambda: kernels(arguments.bin),
+                  "events": lambda: events(arguments.bin, folder),
+                  "verified": lambda: verified(arguments.bin, folder)}[arguments.what]()
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
