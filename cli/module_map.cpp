@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
+#include "cli/term/escape.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
@@ -33,13 +35,13 @@ std::string_view trimmed(std::string_view text) {
 
 ModuleRename parsed(std::string_view line, const std::string& place) {
   const std::size_t arrow = line.find(kArrow);
-  if (arrow == line.npos) refuse(place, fmt::format("'{}' has no '->'", line));
+  if (arrow == line.npos) refuse(place, fmt::format("'{}' has no '->'", escaped(line)));
   const std::string_view reference = trimmed(line.substr(0, arrow));
   const std::string_view candidate = trimmed(line.substr(arrow + kArrow.size()));
   if (reference.empty() || candidate.empty()) refuse(place, "a name is missing beside '->'");
   for (const std::string_view name : {reference, candidate}) {
     if (name.find_first_of(" \t") != name.npos || name.find(kArrow) != name.npos) {
-      refuse(place, fmt::format("'{}' is not one name", name));
+      refuse(place, fmt::format("'{}' is not one name", escaped(name)));
     }
   }
   if (std::count(reference.begin(), reference.end(), '*') !=
@@ -62,7 +64,14 @@ std::vector<ModuleRename> read_module_map(const std::string& file) {
                     errno == 0 ? "it is a directory" : std::generic_category().message(errno)),
         "name a file of lines like `encoder.*.attn -> blocks.*.attention`");
   }
+  std::stringstream text;
+  text << in.rdbuf();
+  return parse_module_map(text.str(), file);
+}
+
+std::vector<ModuleRename> parse_module_map(const std::string& map, const std::string& file) {
   std::vector<ModuleRename> renames;
+  std::istringstream in(map);
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
     const std::string_view text = trimmed(std::string_view(line).substr(0, line.find('#')));

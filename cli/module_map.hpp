@@ -12,4 +12,8 @@ namespace ulpscope::cli {
 /// @throws Error that names file and line.
 [[nodiscard]] std::vector<ModuleRename> read_module_map(const std::string& file);
 
+/// The same of text that was read from `file`.
+[[nodiscard]] std::vector<ModuleRename> parse_module_map(const std::string& text,
+                                                         const std::string& file);
+
 }  // namespace ulpscope::cli

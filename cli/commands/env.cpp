@@ -80,7 +80,7 @@ void print_json(const std::vector<RankSettings>& ranks, bool all) {
   }
   const nlohmann::ordered_json json{
       {"format", "ulpscope-env"}, {"schema_version", 1}, {"ranks", std::move(listed)}};
-  std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+  std::cout << json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) << std::endl;
 }
 
 int run_env(const Command& command, Arguments arguments) {

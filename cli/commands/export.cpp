@@ -61,14 +61,14 @@ void write_one_npy(const Run& run, const StoredValue& value, const fs::path& fil
   write_npy(file, dtype, value.geometry.sizes, bytes_of(run, value));
   if (npy_type(dtype).raw) {
     say(fmt::format("ulpscope: note: NumPy has no {}; '{}' holds its bits as unsigned integers",
-                    name(dtype), file.string()));
+                    name(dtype), escaped(file.string())));
   }
 }
 
 void write_directory(const Run& run, const std::vector<StoredValue>& values,
                      const fs::path& directory) {
   for (const StoredValue& value : values) {
-    const fs::path file = directory / (place_of(run, value) + ".npy");
+    const fs::path file = directory / (escaped(place_of(run, value)) + ".npy");
     std::error_code error;
     fs::create_directories(file.parent_path(), error);
     if (error) {

@@ -36,7 +36,7 @@ void print_json(const std::string& dump, const dump::Recovery& recovery) {
                                     {"schema_version", 1},
                                     {"dump", dump},
                                     {"ranks", std::move(ranks)}};
-  std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+  std::cout << json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) << std::endl;
 }
 
 int run_recover(const Command& command, Arguments arguments) {

@@ -35,7 +35,7 @@ void print_json(const std::string& dump, const dump::VerifyResult& result) {
       {"format", "ulpscope-verify"}, {"schema_version", 1},         {"dump", dump},
       {"sound", result.sound()},     {"segments", result.segments}, {"events", result.events},
       {"contents", result.contents}, {"problems", result.problems}};
-  std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+  std::cout << json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) << std::endl;
 }
 
 int run_verify(const Command& command, Arguments arguments) {

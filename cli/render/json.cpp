@@ -319,7 +319,7 @@ void render_json(const Report& report, std::ostream& out) {
                          {"causes", list(report.causes, cause_json)},
                          {"rules", list(report.rules, rule_json)},
                          {"budget", optional(report.budget, budget_summary_json)}};
-  out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  out << document.dump(2, ' ', true, Json::error_handler_t::replace) << '\n';
 }
 
 }  // namespace ulpscope::cli

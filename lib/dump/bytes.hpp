@@ -71,10 +71,27 @@ class ByteReader {
 
   template <Plain T>
   [[nodiscard]] T get() noexcept {
+    if constexpr (std::is_same_v<T, bool>) return get_up_to(std::uint8_t{1}) == 1;
     T value{};
     const auto bytes = get_bytes(sizeof(T));
     if (ok_) std::memcpy(&value, bytes.data(), sizeof(T));
     return value;
+  }
+  /// A value of an enumeration, or a number; a greater one counts as a read past the end.
+  template <Plain T>
+  [[nodiscard]] T get_up_to(T last) noexcept {
+    const T value = get<T>();
+    if (value <= last) return value;
+    ok_ = false;
+    return T{};
+  }
+  /// A step as recordings count them, from -1 (setup) on; any other number counts as above.
+  [[nodiscard]] std::int64_t get_step() noexcept {
+    constexpr std::int64_t kMost = std::int64_t{1} << 53;
+    const auto step = get<std::int64_t>();
+    if (step >= -1 && step <= kMost) return step;
+    ok_ = false;
+    return -1;
   }
   [[nodiscard]] std::span<const std::byte> get_bytes(std::size_t count) noexcept {
     if (!ok_ || count > rest_.size()) {

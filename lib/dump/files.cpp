@@ -32,7 +32,13 @@ File::File(int descriptor, std::filesystem::path path) noexcept
     : descriptor_(descriptor), path_(std::move(path)) {}
 
 File File::open(const std::filesystem::path& path) {
-  return {open_or_fail(path, O_RDONLY, "open"), path};
+  File file(open_or_fail(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, "open"), path);
+  struct stat status {};
+  if (::fstat(file.descriptor_, &status) != 0) fail("look at", path, errno);
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(ErrorCode::corrupt, "'" + path.string() + "' is not a regular file.");
+  }
+  return file;
 }
 
 File File::open_for_update(const std::filesystem::path& path) {
@@ -40,7 +46,8 @@ File File::open_for_update(const std::filesystem::path& path) {
 }
 
 File File::create(const std::filesystem::path& path) {
-  return {open_or_fail(path, O_RDWR | O_CREAT | O_TRUNC, "create"), path};
+  remove_file(path);
+  return {open_or_fail(path, O_RDWR | O_CREAT | O_EXCL, "create"), path};
 }
 
 File::File(File&& other) noexcept
@@ -94,6 +101,10 @@ void File::append(std::span<const std::byte> bytes) {
     if (put < 0) fail("write", path_, errno);
     bytes = bytes.subspan(static_cast<std::size_t>(put));
   }
+}
+
+void remove_file(const std::filesystem::path& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail("remove", path, errno);
 }
 
 void replace_file(const std::filesystem::path& path, std::string_view content) {

@@ -12,9 +12,10 @@ namespace ulpscope::dump {
 /// Sole owner of a file descriptor.
 class File {
  public:
+  /// For reading. What is no regular file is refused: a pipe would wait, a device might act.
   [[nodiscard]] static File open(const std::filesystem::path& path);
   [[nodiscard]] static File open_for_update(const std::filesystem::path& path);
-  /// Creates the file, or empties it.
+  /// Creates the file. What stood there is removed, not written to: it may be a link to elsewhere.
   [[nodiscard]] static File create(const std::filesystem::path& path);
 
   File(File&& other) noexcept;
@@ -23,6 +24,7 @@ class File {
   File& operator=(const File&) = delete;
   ~File();
 
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] std::uint64_t size() const;
   /// Fills `bytes` from `offset`. @throws Error with ErrorCode::corrupt where the file is too
   /// short.
@@ -37,6 +39,9 @@ class File {
   int descriptor_;
   std::filesystem::path path_;
 };
+
+/// Removes a file, or a link and not what it leads to. That nothing stands there is no failure.
+void remove_file(const std::filesystem::path& path);
 
 /// Writes `content` under another name, then renames: readers see the old file or the new one.
 void replace_file(const std::filesystem::path& path, std::string_view content);

@@ -117,17 +117,6 @@ Type element_type(ColumnType type) {
   throw Error(ErrorCode::usage, "A column has a type that does not exist.");
 }
 
-[[noreturn]] void refuse(const TableSchema& table, std::string_view what) {
-  throw Error(ErrorCode::corrupt,
-              "The table " + std::string(table.path) + " " + std::string(what) + ".");
-}
-
-Dataset open_table(hid_t file, const TableSchema& table) {
-  Dataset dataset(H5Dopen2(file, table.path, H5P_DEFAULT));
-  if (!dataset) refuse(table, "is missing");
-  return dataset;
-}
-
 Space text_space() { return Space(checked("create a scalar", H5Screate(H5S_SCALAR))); }
 
 Type text_type(std::size_t size) {
@@ -136,14 +125,6 @@ Type text_type(std::size_t size) {
   checked("mark a string as UTF-8", H5Tset_cset(type.get(), H5T_CSET_UTF8));
   checked("pad a string", H5Tset_strpad(type.get(), H5T_STR_NULLPAD));
   return type;
-}
-
-Attribute open_attribute(hid_t object, const char* name) {
-  Attribute attribute(H5Aopen(object, name, H5P_DEFAULT));
-  if (!attribute) {
-    throw Error(ErrorCode::corrupt, "The attribute '" + std::string(name) + "' is missing.");
-  }
-  return attribute;
 }
 
 }  // namespace
@@ -171,7 +152,7 @@ Type row_type(const TableSchema& table) {
   return type;
 }
 
-void write_table(hid_t file, const TableSchema& table, std::span<const std::byte> bytes) {
+std::uint64_t write_table(hid_t file, const TableSchema& table, std::span<const std::byte> bytes) {
   const hsize_t rows = bytes.size() / table.row_size;
   const Type type = row_type(table);
   const Space space(checked("create a table", H5Screate_simple(1, &rows, nullptr)));
@@ -185,26 +166,7 @@ void write_table(hid_t file, const TableSchema& table, std::span<const std::byte
             H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()));
   }
   write_attribute(dataset.get(), "description", table.description);
-}
-
-std::uint64_t row_count(hid_t file, const TableSchema& table) {
-  const Dataset dataset = open_table(file, table);
-  const Type stored(checked("read a table's type", H5Dget_type(dataset.get())));
-  const Type expected = row_type(table);
-  if (H5Tequal(stored.get(), expected.get()) <= 0)
-    refuse(table, "has other columns than it should");
-  const Space space(checked("read a table's size", H5Dget_space(dataset.get())));
-  if (H5Sget_simple_extent_ndims(space.get()) != 1) refuse(table, "is not one-dimensional");
-  return static_cast<std::uint64_t>(
-      checked("read a table's size", H5Sget_simple_extent_npoints(space.get())));
-}
-
-void read_table(hid_t file, const TableSchema& table, std::span<std::byte> bytes) {
-  if (bytes.empty()) return;
-  const Dataset dataset = open_table(file, table);
-  const Type type(checked("read a table's type", H5Dget_type(dataset.get())));
-  checked("read a table",
-          H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()));
+  return rows > 0 ? offset_of(dataset) : 0;
 }
 
 Space space_of(std::span<const hsize_t> sizes) {
@@ -238,34 +200,6 @@ void write_attribute(hid_t object, const char* name, std::int64_t number) {
       checked("create an attribute",
               H5Acreate2(object, name, H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT)));
   checked("write an attribute", H5Awrite(attribute.get(), H5T_NATIVE_INT64, &number));
-}
-
-std::string read_text_attribute(hid_t object, const char* name) {
-  const Attribute attribute = open_attribute(object, name);
-  const Type stored(checked("read an attribute", H5Aget_type(attribute.get())));
-  const std::size_t size = H5Tget_size(stored.get());
-  if (H5Tget_class(stored.get()) != H5T_STRING || H5Tis_variable_str(stored.get()) != 0 ||
-      size > kLongestAttribute) {
-    throw Error(ErrorCode::corrupt, "The attribute '" + std::string(name) + "' is not a string.");
-  }
-  std::string text(size, '\0');
-  checked("read an attribute", H5Aread(attribute.get(), stored.get(), text.data()));
-  return text.substr(0, text.find('\0'));
-}
-
-bool has_attribute(hid_t object, const char* name) {
-  return checked("look for an attribute", H5Aexists(object, name)) > 0;
-}
-
-std::int64_t read_number_attribute(hid_t object, const char* name) {
-  const Attribute attribute = open_attribute(object, name);
-  const Type stored(checked("read an attribute", H5Aget_type(attribute.get())));
-  if (H5Tequal(stored.get(), H5T_STD_I64LE) <= 0) {
-    throw Error(ErrorCode::corrupt, "The attribute '" + std::string(name) + "' is not a number.");
-  }
-  std::int64_t number = 0;
-  checked("read an attribute", H5Aread(attribute.get(), H5T_NATIVE_INT64, &number));
-  return number;
 }
 
 }  // namespace ulpscope::dump::h5

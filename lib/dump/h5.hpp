@@ -72,13 +72,9 @@ R checked(std::string_view doing, R result) {
 /// The file type of a row; memory holds rows in the same layout, so nothing is ever converted.
 [[nodiscard]] Type row_type(const TableSchema& table);
 
-/// Creates a dataset with `rows` rows of `bytes` and its description.
-void write_table(hid_t file, const TableSchema& table, std::span<const std::byte> bytes);
-
-/// Number of rows of a table of that type. @throws Error with ErrorCode::corrupt for another type.
-[[nodiscard]] std::uint64_t row_count(hid_t file, const TableSchema& table);
-/// Fills `bytes`, which holds exactly row_count() rows.
-void read_table(hid_t file, const TableSchema& table, std::span<std::byte> bytes);
+/// Creates a dataset with the rows that `bytes` hold and its description.
+/// @returns where the rows stand in the file; 0 where there are none.
+std::uint64_t write_table(hid_t file, const TableSchema& table, std::span<const std::byte> bytes);
 
 /// No dimensions: a scalar.
 [[nodiscard]] Space space_of(std::span<const hsize_t> sizes);
@@ -88,8 +84,5 @@ void read_table(hid_t file, const TableSchema& table, std::span<std::byte> bytes
 
 void write_attribute(hid_t object, const char* name, std::string_view text);
 void write_attribute(hid_t object, const char* name, std::int64_t number);
-[[nodiscard]] std::string read_text_attribute(hid_t object, const char* name);
-[[nodiscard]] bool has_attribute(hid_t object, const char* name);
-[[nodiscard]] std::int64_t read_number_attribute(hid_t object, const char* name);
 
 }  // namespace ulpscope::dump::h5

@@ -107,12 +107,12 @@ bool RankWriter::restore_state(std::span<const std::byte> saved) {
   ByteReader in(saved);
   if (!timeline_.restore(in.get_bytes(in.get<std::uint64_t>()))) return false;
   counts_ = in.get<RecordingCounts>();
-  passed_step_ = in.get<std::int64_t>();
+  passed_step_ = in.get_step();
   for (auto* settings : {&settings_, &waiting_settings_}) {
     for (auto count = in.get<std::uint64_t>(); count > 0 && in.ok(); --count) {
       Setting setting;
       setting.epoch = in.get<std::uint64_t>();
-      setting.step = in.get<std::int64_t>();
+      setting.step = in.get_step();
       setting.key = in.get_text();
       setting.value = in.get_text();
       settings->push_back(std::move(setting));
@@ -132,16 +132,16 @@ bool RankWriter::restore_state(std::span<const std::byte> saved) {
     lane.runs_backward = in.get<bool>();
     lane.tree_was_cut = in.get<bool>();
     lane.next_position = in.get<std::uint64_t>();
-    lane.step = in.get<std::int64_t>();
-    lane.phase = in.get<Phase>();
+    lane.step = in.get_step();
+    lane.phase = in.get_up_to(Phase::eval);
     lane.placed_position = in.get<std::uint64_t>();
     lane.events = in.get<std::uint64_t>();
     for (auto gaps = in.get<std::uint64_t>(); gaps > 0 && in.ok(); --gaps) {
       Gap& gap = lane.gaps.emplace_back();
       gap.first = in.get<std::uint64_t>();
       gap.last = in.get<std::uint64_t>();
-      gap.step = in.get<std::int64_t>();
-      gap.phase = in.get<Phase>();
+      gap.step = in.get_step();
+      gap.phase = in.get_up_to(Phase::eval);
     }
   }
   return in.ok();

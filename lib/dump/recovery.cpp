@@ -132,6 +132,10 @@ Recovery recover(const std::filesystem::path& directory) {
   std::uint64_t events = 0;
   const auto ranks = list_ranks(directory);
   for (const RankFiles& files : ranks) {
+    if (std::filesystem::is_symlink(files.directory)) {
+      throw Error(ErrorCode::usage, "'" + files.directory.string() + "' is a link.",
+                  "Recover the dump that it leads to.");
+    }
     if (const auto live = files.live_journal()) {
       Replay replay(directory, files, *live);
       const std::uint64_t unread = read_journal(journal_path(files.directory, *live),

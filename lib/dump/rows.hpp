@@ -10,7 +10,7 @@
 namespace ulpscope::dump {
 
 inline constexpr std::uint32_t kFormatVersion =
-    2;  ///< bump on any change an old reader would misread
+    3;  ///< bump on any change an old reader would misread
 
 /// In a template: the position or id stands among the block's variables.
 inline constexpr std::uint32_t kVariable = 0xffffffff;

@@ -246,6 +246,8 @@ const TableSchema kLayers{"/layers",
 const TableSchema kContentIndex{"/content/index",
                                 "where in this file the bytes of a value stand, by digest",
                                 kContentColumns, sizeof(ContentRow)};
+const TableSchema kAttributes{
+    "/attributes", "what the attributes of the root say, for readers without HDF5", {}, 1, u8};
 
 }  // namespace schema
 }  // namespace ulpscope::dump

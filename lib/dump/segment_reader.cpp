@@ -2,10 +2,7 @@
 
 #include <algorithm>
 
-#include "dump/files.hpp"
-#include "dump/h5.hpp"
 #include "dump/schema.hpp"
-#include "dump/user_block.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::dump {
@@ -23,6 +20,33 @@ bool offsets_add_up(const StringTable& table) {
          std::is_sorted(table.offsets.begin(), table.offsets.end()) &&
          table.offsets.size() - 1 < kVariable;
 }
+
+/// Whether a path of the layer tree stays below its root: whoever exports it makes files of it.
+bool stays_below(std::string_view path) {
+  if (path.starts_with('/')) return false;
+  while (!path.empty()) {
+    const std::string_view part = path.substr(0, path.find('/'));
+    if (part == "." || part == "..") return false;
+    path.remove_prefix(std::min(part.size() + 1, path.size()));
+  }
+  return true;
+}
+
+/// Whether ranges of rows lie one behind the other, from the first row on. Ranges that shared rows
+/// could stand for far more than the file holds.
+class InARow {
+ public:
+  explicit InARow(std::uint64_t size) noexcept : size_(size) {}
+  [[nodiscard]] bool takes(std::uint64_t first, std::uint64_t count) noexcept {
+    if (first != next_ || !fits(first, count, size_)) return false;
+    next_ += count;
+    return true;
+  }
+
+ private:
+  std::uint64_t size_;
+  std::uint64_t next_ = 0;
+};
 
 /// Owns what a Block's events refer to.
 struct BlockStorage {
@@ -199,20 +223,11 @@ class BlockDecoder {
 };
 
 std::shared_ptr<const Segment> Segment::open(const std::filesystem::path& path) {
-  check_seal(path);
-  const h5::Quiet quiet;
   const std::shared_ptr<Segment> segment(new Segment);
   segment->path_ = path;
-  try {
-    const h5::File file(h5::checked("open it", H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)));
-    segment->read_attributes(file.get());
-    segment->read_tables(file.get());
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::corrupt || error.code() == ErrorCode::io) {
-      segment->refuse(error.what());
-    }
-    throw;
-  }
+  const auto file = File::open(path);
+  segment->file_bytes_ = file.size();
+  segment->read_tables(file, check_seal(file));
   segment->check_tables();
   segment->decode_geometries();
   segment->index_contents();
@@ -225,42 +240,30 @@ void Segment::refuse(const std::string& what) const {
               "Run `ulpscope verify` on the dump to see what else is damaged.");
 }
 
-void Segment::read_attributes(std::int64_t file) {
-  const auto number = [&](const char* name) { return h5::read_number_attribute(file, name); };
-  const auto count = [&](const char* name) { return static_cast<std::uint64_t>(number(name)); };
-  const auto text = [&](const char* name) { return h5::read_text_attribute(file, name); };
-  if (text(attribute::kFormat) != attribute::kFormatName) refuse("it has another format.");
-  attributes_.creator = text(attribute::kCreator);
-  attributes_.level = text(attribute::kLevel);
-  attributes_.command = text(attribute::kCommand);
-  attributes_.rank = static_cast<std::uint32_t>(count(attribute::kRank));
-  attributes_.pid = static_cast<std::uint32_t>(count(attribute::kPid));
-  attributes_.segment = static_cast<std::uint32_t>(count(attribute::kSegment));
-  if (h5::has_attribute(file, attribute::kOldestSegment)) {
-    attributes_.oldest_segment = static_cast<std::uint32_t>(count(attribute::kOldestSegment));
-    attributes_.first_kept_step = number(attribute::kFirstKeptStep);
-  }
-  attributes_.first_step = number(attribute::kFirstStep);
-  attributes_.last_step = number(attribute::kLastStep);
-  attributes_.steps = count(attribute::kSteps);
-  attributes_.events = count(attribute::kEvents);
-  attributes_.values = count(attribute::kValues);
-  attributes_.finished = number(attribute::kFinished) != 0;
-  attributes_.incomplete_reason = text(attribute::kIncompleteReason);
-}
-
-void Segment::read_tables(std::int64_t file) {
-  const std::uint64_t file_bytes = File::open(path_).size();
-  for_each_table(tables_, [&](const TableSchema& table, auto& rows) {
-    const std::uint64_t count = h5::row_count(file, table);
-    if (count > file_bytes / table.row_size) refuse("a table is larger than the file.");
-    rows.resize(count);
-    h5::read_table(file, table, std::as_writable_bytes(std::span(rows)));
-  });
-  const auto digest = h5::read_text_attribute(file, attribute::kRootDigest);
-  if (digest != to_string(root_digest(tables_))) {
+void Segment::read_tables(const File& file, const Directory& directory) {
+  std::size_t next = 0;
+  std::uint64_t left = file_bytes_;
+  const auto read = [&](const TableSchema& table, auto& rows) {
+    const TablePlace& place = directory.tables.at(next++);
+    // Tables that lay over each other could ask for many times the memory that the file has bytes.
+    if (place.rows > left / table.row_size) refuse("its tables are larger than the file.");
+    const std::uint64_t bytes = place.rows * table.row_size;
+    left -= bytes;
+    if (!fits(place.offset, bytes, file_bytes_)) {
+      refuse("its table " + std::string(table.path) + " stands outside of the file.");
+    }
+    rows.resize(place.rows);
+    file.read_at(place.offset, std::as_writable_bytes(std::span(rows)));
+  };
+  for_each_table(tables_, read);
+  if (root_digest(tables_) != directory.root_digest) {
     refuse("its tables do not have the digest they were published with.");
   }
+  std::vector<std::byte> attributes;
+  read(schema::kAttributes, attributes);
+  const auto decoded = decode_attributes(attributes);
+  if (!decoded) refuse("its table /attributes does not add up.");
+  attributes_ = *decoded;
 }
 
 void Segment::check_tables() const {
@@ -276,11 +279,11 @@ void Segment::check_tables() const {
                op.return_names <= strings,
            "/ops");
   }
+  InARow dimensions(t.dimensions.size());
   for (const GeometryRow& geometry : t.geometries) {
     expect(geometry.dimensions <= kMostDimensions && geometry.has_strides <= 1 &&
-               fits(geometry.first_dimension,
-                    std::uint64_t{geometry.dimensions} * (1U + geometry.has_strides),
-                    t.dimensions.size()),
+               dimensions.takes(geometry.first_dimension,
+                                std::uint64_t{geometry.dimensions} * (1U + geometry.has_strides)),
            "/geometries");
   }
   for (const LaneRow& lane : t.lanes) {
@@ -301,22 +304,28 @@ void Segment::check_tables() const {
          "/template_events");
   expect(std::all_of(t.template_slots.begin(), t.template_slots.end(), good_slot),
          "/template_slots");
+  InARow template_events(t.template_events.size());
+  InARow template_slots(t.template_slots.size());
   for (const TemplateRow& row : t.templates) {
-    expect(fits(row.first_event, row.events, t.template_events.size()) &&
-               fits(row.first_slot, row.slots, t.template_slots.size()),
+    expect(template_events.takes(row.first_event, row.events) &&
+               template_slots.takes(row.first_slot, row.slots),
            "/templates");
   }
+  InARow digests(t.digests.size());
+  InARow variables(t.variables.size());
+  InARow event_overrides(t.event_overrides.size());
+  InARow slot_overrides(t.slot_overrides.size());
+  InARow argument_overrides(t.argument_overrides.size());
   for (const BlockRow& block : t.blocks) {
     expect(block.template_id >= 1 && block.template_id <= t.templates.size(), "/blocks");
     const TemplateRow& source = t.templates[block.template_id - 1];
     expect(block.events == source.events && block.slots == source.slots && block.events > 0 &&
                block.events <= kBlockEvents && block.last_position >= block.first_position &&
-               block.step >= kSetup && fits(block.first_digest, block.digests, t.digests.size()) &&
-               fits(block.first_variable, block.variables, t.variables.size()) &&
-               fits(block.first_event_override, block.event_overrides, t.event_overrides.size()) &&
-               fits(block.first_slot_override, block.slot_overrides, t.slot_overrides.size()) &&
-               fits(block.first_argument_override, block.argument_overrides,
-                    t.argument_overrides.size()),
+               block.step >= kSetup && digests.takes(block.first_digest, block.digests) &&
+               variables.takes(block.first_variable, block.variables) &&
+               event_overrides.takes(block.first_event_override, block.event_overrides) &&
+               slot_overrides.takes(block.first_slot_override, block.slot_overrides) &&
+               argument_overrides.takes(block.first_argument_override, block.argument_overrides),
            "/blocks");
     for (const auto& change :
          std::span(t.event_overrides).subspan(block.first_event_override, block.event_overrides)) {
@@ -337,18 +346,21 @@ void Segment::check_tables() const {
     expect(entry.key <= strings && entry.value <= strings && entry.step >= kSetup, "/environment");
   }
   for (const LayerRow& layer : t.layers) {
-    expect(layer.path >= 1 && layer.path <= strings && layer.geometry >= 1 &&
-               layer.geometry <= t.geometries.size() && layer.step >= kSetup,
+    expect(layer.path >= 1 && layer.path <= strings && stays_below(string(layer.path)) &&
+               layer.geometry >= 1 && layer.geometry <= t.geometries.size() && layer.step >= kSetup,
            "/layers");
   }
   for (const NoticeRow& notice : t.notices) expect(notice.text <= strings, "/notices");
 }
 
 void Segment::index_contents() {
-  const std::uint64_t file_bytes = File::open(path_).size();
+  std::uint64_t left = file_bytes_;  // contents share no room
   for (std::size_t i = 0; i < tables_.contents.size(); ++i) {
     const ContentRow& row = tables_.contents[i];
-    if (!fits(row.offset, row.bytes, file_bytes)) refuse("its index of contents does not add up.");
+    if (row.bytes > left || !fits(row.offset, row.bytes, file_bytes_)) {
+      refuse("its index of contents does not add up.");
+    }
+    left -= row.bytes;
     contents_.emplace(row.digest, i);
   }
 }

@@ -9,14 +9,17 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dump/files.hpp"
+#include "dump/segment_attributes.hpp"
 #include "dump/segment_tables.hpp"
-#include "dump/segment_writer.hpp"
+#include "dump/user_block.hpp"
 #include "ulpscope/run.hpp"
 
 namespace ulpscope::dump {
 
 /// A published segment in memory: its tables, checked, but not the contents. Immutable, and kept
-/// alive by the blocks read from it.
+/// alive by the blocks read from it. Nothing in the file is trusted, and HDF5 never sees it; the
+/// memory it takes is in proportion to the size of the file, whatever the file says.
 class Segment : public std::enable_shared_from_this<Segment> {
  public:
   /// @throws Error: not_a_dump, version, corrupt (names the file), io.
@@ -44,8 +47,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
 
  private:
   Segment() = default;
-  void read_tables(std::int64_t file);
-  void read_attributes(std::int64_t file);
+  void read_tables(const File& file, const Directory& directory);
   void check_tables() const;
   void decode_geometries();
   void index_contents();
@@ -53,6 +55,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
   [[noreturn]] void refuse(const std::string& what) const;
 
   std::filesystem::path path_;
+  std::uint64_t file_bytes_ = 0;
   SegmentAttributes attributes_;
   Tables tables_;
   std::vector<Geometry> geometries_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dump/schema.hpp"
+
 namespace ulpscope::dump {
 namespace {
 
@@ -57,6 +59,16 @@ std::uint64_t Tables::bytes() const noexcept {
          size_of(digests) + size_of(variables) + size_of(event_overrides) +
          size_of(slot_overrides) + size_of(argument_overrides) + size_of(environment) +
          size_of(notices) + size_of(statistics) + size_of(layers) + size_of(contents);
+}
+
+Digest root_digest(const Tables& tables) {
+  DigestStream stream;
+  for_each_table(tables, [&](const TableSchema& table, const auto& rows) {
+    stream.update(bytes_of(std::string_view(table.path)));
+    stream.update(bytes_of(static_cast<std::uint64_t>(rows.size())));
+    stream.update(std::as_bytes(std::span(rows)));
+  });
+  return stream.finish();
 }
 
 void NormalBlock::clear() noexcept {

@@ -72,6 +72,9 @@ struct Tables {
   [[nodiscard]] std::uint64_t bytes() const noexcept;
 };
 
+/// Digest of all tables in their order: the same whatever the file looks like around them.
+[[nodiscard]] Digest root_digest(const Tables& tables);
+
 /// One block in template form.
 struct NormalBlock {
   std::vector<EventTemplate> events;

@@ -35,6 +35,7 @@ std::string utc_now() {
 }
 
 h5::File create_file(const std::filesystem::path& path) {
+  remove_file(path);
   const h5::Properties creation(h5::checked("create a file", H5Pcreate(H5P_FILE_CREATE)));
   h5::checked("reserve the user block", H5Pset_userblock(creation.get(), kUserBlockBytes));
   const h5::Properties access(h5::checked("create a file", H5Pcreate(H5P_FILE_ACCESS)));
@@ -42,14 +43,8 @@ h5::File create_file(const std::filesystem::path& path) {
               H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110));
   h5::checked("gather metadata", H5Pset_meta_block_size(access.get(), kMetadataBytes));
   h5::checked("gather small values", H5Pset_small_data_block_size(access.get(), kSmallDataBytes));
-  return h5::File(
-      h5::checked("create '" + path.string() + "'",
-                  H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get())));
-}
-
-template <class T>
-std::span<const std::byte> bytes_of_rows(const std::vector<T>& rows) {
-  return std::as_bytes(std::span(rows));
+  return h5::File(h5::checked("create '" + path.string() + "'",
+                              H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation.get(), access.get())));
 }
 
 /// Where the rows of the index say that contents stand; neighbours are one extent.
@@ -226,9 +221,17 @@ void SegmentWriter::complete(const Tables& tables, std::span<const Link> links,
   content_file_->flush();
   link_values(links);
   const hid_t file = hdf5_->file.get();
+  Directory directory;
+  directory.root_digest = root_digest(tables);
+  std::size_t number_of_table = 0;
+  const auto write_table = [&](const TableSchema& table, std::span<const std::byte> rows) {
+    directory.tables.at(number_of_table++) = {h5::write_table(file, table, rows),
+                                              rows.size() / table.row_size};
+  };
   for_each_table(tables, [&](const TableSchema& table, const auto& rows) {
-    h5::write_table(file, table, bytes_of_rows(rows));
+    write_table(table, std::as_bytes(std::span(rows)));
   });
+  write_table(schema::kAttributes, encode(attributes));
   const auto number = [&](const char* name, std::integral auto value) {
     h5::write_attribute(file, name, static_cast<std::int64_t>(value));
   };
@@ -255,7 +258,7 @@ void SegmentWriter::complete(const Tables& tables, std::span<const Link> links,
   number(attribute::kContents, tables.contents.size());
   number(attribute::kFinished, attributes.finished ? 1 : 0);
   text(attribute::kIncompleteReason, attributes.incomplete_reason);
-  text(attribute::kRootDigest, to_string(root_digest(tables)));
+  text(attribute::kRootDigest, to_string(directory.root_digest));
 
   content_file_.reset();
   hdf5_->values.clear();
@@ -263,19 +266,9 @@ void SegmentWriter::complete(const Tables& tables, std::span<const Link> links,
   // Closing can fail late on a full disk: do it before the rename, and look at the answer.
   h5::checked("close the segment", H5Fclose(hdf5_->file.release()));
   hdf5_.reset();
-  seal(partial_, content_extents(tables.contents));
+  seal(partial_, directory, content_extents(tables.contents));
 }
 
 void SegmentWriter::publish() { rename_file(partial_, path_); }
-
-Digest root_digest(const Tables& tables) {
-  DigestStream stream;
-  for_each_table(tables, [&](const TableSchema& table, const auto& rows) {
-    stream.update(bytes_of(std::string_view(table.path)));
-    stream.update(bytes_of(static_cast<std::uint64_t>(rows.size())));
-    stream.update(bytes_of_rows(rows));
-  });
-  return stream.finish();
-}
 
 }  // namespace ulpscope::dump

@@ -9,31 +9,13 @@
 #include <vector>
 
 #include "dump/content_file.hpp"
+#include "dump/segment_attributes.hpp"
 #include "dump/segment_tables.hpp"
 #include "dump/user_block.hpp"
 #include "ulpscope/digest.hpp"
 #include "ulpscope/dtype.hpp"
 
 namespace ulpscope::dump {
-
-/// What the root attributes of a segment say.
-struct SegmentAttributes {
-  std::string creator;
-  std::string level;
-  std::string command;  ///< a JSON list
-  std::uint32_t rank = 0;
-  std::uint32_t pid = 0;
-  std::uint32_t segment = 0;
-  std::int64_t first_step = 0;
-  std::int64_t last_step = 0;
-  std::uint64_t steps = 0;  ///< begun in the run so far
-  std::uint64_t events = 0;
-  std::uint64_t values = 0;
-  std::uint32_t oldest_segment = 0;   ///< the first one that belongs to the dump
-  std::int64_t first_kept_step = -1;  ///< steps before it do not; -1: all do
-  bool finished = false;              ///< the recording's last segment
-  std::string incomplete_reason;      ///< why the recording ended early; empty if it did not
-};
 
 /// Writes one segment: contents while they come, tables at the end. The file stands under
 /// `<name>.partial` until it is complete.
@@ -99,10 +81,7 @@ class SegmentWriter {
   std::uint64_t content_bytes_ = 0;
 };
 
-/// Digest of all tables in their order: the same whatever the file looks like around them.
-[[nodiscard]] Digest root_digest(const Tables& tables);
-
-/// Attribute names, shared with the reader.
+/// Names of attributes.
 namespace attribute {
 inline constexpr const char* kFormat = "format";
 inline constexpr const char* kFormatName = "ulpscope-dump";

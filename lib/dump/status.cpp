@@ -3,10 +3,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "dump/bytes.hpp"
 #include "dump/files.hpp"
 #include "dump/layout.hpp"
+#include "ulpscope/digest.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::dump {
@@ -15,6 +17,42 @@ namespace {
 constexpr int kStatusVersion = 1;
 constexpr std::uint64_t kLargestStatus = 16ULL << 20;
 constexpr const char* kFormat = "ulpscope-status";
+
+/// In the place of the digest while it is taken.
+const std::string kNoDigest(32, '0');
+constexpr std::string_view kDigestKey = "\"digest\": \"";
+
+std::string sealed(const nlohmann::ordered_json& json) {
+  std::string text = json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+  const std::string digest = to_string(ulpscope::digest(bytes_of(text)));
+  text.replace(text.rfind(kDigestKey) + kDigestKey.size(), digest.size(), digest);
+  return text;
+}
+
+/// The text as a whole, so that no change is overlooked: JSON has several spellings for one value.
+bool is_sealed(std::string_view text) {
+  const std::size_t key = text.rfind(kDigestKey);
+  if (key == text.npos || text.size() - key < kDigestKey.size() + kNoDigest.size()) return false;
+  const std::size_t at = key + kDigestKey.size();
+  std::string without(text);
+  without.replace(at, kNoDigest.size(), kNoDigest);
+  return text.substr(at, kNoDigest.size()) == to_string(ulpscope::digest(bytes_of(without)));
+}
+
+struct Damaged {};
+
+/// A number that T can hold; the library would convert any other one.
+template <class T>
+T whole_number(const nlohmann::json& value) {
+  if (value.is_number_unsigned() && std::in_range<T>(value.get<std::uint64_t>())) {
+    return static_cast<T>(value.get<std::uint64_t>());
+  }
+  if (value.is_number_integer() && !value.is_number_unsigned() &&
+      std::in_range<T>(value.get<std::int64_t>())) {
+    return static_cast<T>(value.get<std::int64_t>());
+  }
+  throw Damaged{};
+}
 
 }  // namespace
 
@@ -42,9 +80,9 @@ void write_status(const std::filesystem::path& directory, const Status& status) 
         {"bytes", status.counts.bytes},
         {"steps", status.counts.steps},
         {"segments", status.counts.segments}}},
+      {"digest", kNoDigest},
   };
-  replace_file(status_path(directory),
-               json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  replace_file(status_path(directory), sealed(json));
 }
 
 std::optional<Status> read_status(const std::filesystem::path& directory) {
@@ -54,6 +92,15 @@ std::optional<Status> read_status(const std::filesystem::path& directory) {
     if (size > kLargestStatus) return std::nullopt;
     std::string text(size, '\0');
     file.read_at(0, std::as_writable_bytes(std::span(text)));
+    return parse_status(text);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<Status> parse_status(std::string_view text) {
+  try {
+    if (!is_sealed(text)) return std::nullopt;
     const auto json = nlohmann::json::parse(text);
     if (json.at("format") != kFormat) return std::nullopt;
     Status status;
@@ -63,16 +110,18 @@ std::optional<Status> read_status(const std::filesystem::path& directory) {
     json.at("complete").get_to(status.complete);
     json.at("reason").get_to(status.reason);
     if (json.contains("notes")) json.at("notes").get_to(status.notes);
-    json.at("exit_code").get_to(status.exit_code);
-    json.at("ranks").get_to(status.ranks);
+    status.exit_code = whole_number<int>(json.at("exit_code"));
+    for (const auto& rank : json.at("ranks")) {
+      status.ranks.push_back(whole_number<std::uint32_t>(rank));
+    }
     const auto& counts = json.at("counts");
-    counts.at("events").get_to(status.counts.events);
-    counts.at("values").get_to(status.counts.values);
-    counts.at("bytes").get_to(status.counts.bytes);
-    counts.at("steps").get_to(status.counts.steps);
-    counts.at("segments").get_to(status.counts.segments);
+    status.counts.events = whole_number<std::uint64_t>(counts.at("events"));
+    status.counts.values = whole_number<std::uint64_t>(counts.at("values"));
+    status.counts.bytes = whole_number<std::uint64_t>(counts.at("bytes"));
+    status.counts.steps = whole_number<std::uint64_t>(counts.at("steps"));
+    status.counts.segments = whole_number<std::uint64_t>(counts.at("segments"));
     return status;
-  } catch (const Error&) {
+  } catch (const Damaged&) {
     return std::nullopt;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;

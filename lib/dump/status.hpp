@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string_view>
 
 #include "dump/recording.hpp"
 
@@ -9,5 +10,7 @@ namespace ulpscope::dump {
 
 /// What `status.json` says; empty where it is missing or damaged.
 [[nodiscard]] std::optional<Status> read_status(const std::filesystem::path& directory);
+/// The same of a status.json that was read already.
+[[nodiscard]] std::optional<Status> parse_status(std::string_view text);
 
 }  // namespace ulpscope::dump

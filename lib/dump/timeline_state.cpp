@@ -58,10 +58,10 @@ bool Timeline::restore(std::span<const std::byte> saved) {
   const auto leader = in.get<std::uint32_t>();
   if (in.get<bool>()) leader_ = leader;
   leader_is_main_ = in.get<bool>();
-  settled_step_ = in.get<std::int64_t>();
+  settled_step_ = in.get_step();
   settled_epoch_ = in.get<std::uint64_t>();
   any_settled_ = in.get<bool>();
-  settled_.stretch = in.get<Stretch>();
+  settled_.stretch = in.get_up_to(Stretch::after_optimizer);
   for (bool* flag :
        {&settled_.in_setup, &settled_.explicit_steps, &settled_.step_begins,
         &settled_.optimizer_events, &settled_.without_optimizer, &settled_.without_grad,
@@ -69,7 +69,7 @@ bool Timeline::restore(std::span<const std::byte> saved) {
         &settled_.op_is_quiet}) {
     *flag = in.get<bool>();
   }
-  settled_.op_phase = in.get<Phase>();
+  settled_.op_phase = in.get_up_to(Phase::eval);
   settled_.step_epoch = in.get<std::uint64_t>();
   for (Range* range :
        {&settled_.optimizer, &settled_.zero_grad, &settled_.op, &settled_.root_module}) {
@@ -86,14 +86,14 @@ bool Timeline::restore(std::span<const std::byte> saved) {
   }
   for (auto count = in.get<std::size_t>(); count > 0 && in.ok(); --count) {
     auto& lane = lanes_[in.get<std::uint32_t>()];
-    lane.last_step = in.get<std::int64_t>();
+    lane.last_step = in.get_step();
     lane.closed = in.get<bool>();
     lane.runs_forward = in.get<bool>();
     lane.trains = in.get<bool>();
   }
   for (auto count = in.get<std::size_t>(); count > 0 && in.ok(); --count) {
     const auto epoch = in.get<std::uint64_t>();
-    boundaries_.push_back({epoch, in.get<std::int64_t>()});
+    boundaries_.push_back({epoch, in.get_step()});
   }
   for (auto count = in.get<std::size_t>(); count > 0 && in.ok(); --count) {
     const auto module = in.get<std::uint64_t>();

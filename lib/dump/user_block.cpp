@@ -15,7 +15,7 @@ namespace ulpscope::dump {
 namespace {
 
 constexpr std::array<char, 8> kMagic = {'U', 'L', 'P', 'S', 'C', 'O', 'P', 'E'};
-constexpr std::size_t kMostExtents = 252;
+constexpr std::size_t kMostExtents = 229;
 constexpr std::size_t kReadBytes = 1 << 20;
 
 struct UserBlock {
@@ -24,7 +24,9 @@ struct UserBlock {
   std::uint32_t extents = 0;
   std::uint64_t file_bytes = 0;
   Digest digest;  ///< of this block with zeros here, then of all bytes outside the extents
-  std::array<std::uint64_t, 3> reserved{};
+  Digest root_digest;
+  std::uint64_t reserved = 0;
+  std::array<TablePlace, Directory::kTables> table{};
   std::array<Extent, kMostExtents> extent{};
 };
 static_assert(sizeof(UserBlock) == kUserBlockBytes);
@@ -41,11 +43,11 @@ Digest digest_outside(const File& file, UserBlock block) {
   block.digest = {};
   DigestStream stream;
   stream.update(bytes_of(block));
-  std::vector<std::byte> buffer(kReadBytes);
+  std::vector<std::byte> buffer(std::min<std::uint64_t>(block.file_bytes, kReadBytes));
   std::uint64_t at = kUserBlockBytes;
   const auto digest_until = [&](std::uint64_t end) {
     while (at < end) {
-      const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(end - at, kReadBytes));
+      const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(end - at, buffer.size()));
       const auto piece = std::span(buffer).first(count);
       file.read_at(at, piece);
       stream.update(piece);
@@ -62,7 +64,8 @@ Digest digest_outside(const File& file, UserBlock block) {
 
 }  // namespace
 
-void seal(const std::filesystem::path& segment, std::vector<Extent> contents) {
+void seal(const std::filesystem::path& segment, const Directory& directory,
+          std::vector<Extent> contents) {
   if (contents.size() > kMostExtents) {
     const auto rest = contents.begin() + kMostExtents;
     std::nth_element(contents.begin(), rest, contents.end(),
@@ -73,6 +76,8 @@ void seal(const std::filesystem::path& segment, std::vector<Extent> contents) {
   }
   auto file = File::open_for_update(segment);
   UserBlock block;
+  block.root_digest = directory.root_digest;
+  block.table = directory.tables;
   block.file_bytes = file.size();
   block.extents = static_cast<std::uint32_t>(contents.size());
   std::copy_n(contents.begin(), block.extents, block.extent.begin());
@@ -80,8 +85,8 @@ void seal(const std::filesystem::path& segment, std::vector<Extent> contents) {
   file.write_at(0, bytes_of(block));
 }
 
-void check_seal(const std::filesystem::path& segment) {
-  const auto file = File::open(segment);
+Directory check_seal(const File& file) {
+  const std::filesystem::path& segment = file.path();
   const std::uint64_t size = file.size();
   UserBlock block;
   if (size < sizeof block) refuse(segment, "it is too short");
@@ -114,6 +119,7 @@ void check_seal(const std::filesystem::path& segment) {
   if (digest_outside(file, block) != block.digest) {
     refuse(segment, "its metadata do not have the digest they were published with");
   }
+  return {block.table, block.root_digest};
 }
 
 }  // namespace ulpscope::dump

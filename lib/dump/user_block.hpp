@@ -1,12 +1,17 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <vector>
 
-/// The first 4096 bytes of a segment, which HDF5 leaves to us: they vouch for everything in the
-/// file but the contents of values, which have digests of their own. HDF5 itself is not safe on
-/// damaged metadata, so this is checked before it sees the file.
+#include "dump/files.hpp"
+#include "ulpscope/digest.hpp"
+
+/// The first 4096 bytes of a segment, which HDF5 leaves to us. They say where the tables stand, so
+/// that reading a dump needs no HDF5, which is not safe on files that nobody vouches for; and they
+/// hold a digest of everything in the file but the contents of values, which have their own.
 namespace ulpscope::dump {
 
 inline constexpr std::uint64_t kUserBlockBytes = 4096;
@@ -17,11 +22,27 @@ struct Extent {
   std::uint64_t bytes = 0;
 };
 
+/// Where the rows of a table stand in the file.
+struct TablePlace {
+  std::uint64_t offset = 0;  ///< 0 where it has no rows
+  std::uint64_t rows = 0;
+};
+
+/// The tables in the order of FORMAT.md, and the digest of their rows.
+struct Directory {
+  static constexpr std::size_t kTables = 23;
+  std::array<TablePlace, kTables> tables{};
+  Digest root_digest;
+};
+
 /// Fills the user block of a finished segment. Extents are sorted and do not touch; where there are
 /// too many for the block the smallest are digested with the rest.
-void seal(const std::filesystem::path& segment, std::vector<Extent> contents);
+void seal(const std::filesystem::path& segment, const Directory& directory,
+          std::vector<Extent> contents);
 
+/// The directory as it stands there: its places are not checked, only that nobody has touched them.
+///
 /// @throws Error: not_a_dump (no user block of ours), version (newer), corrupt (says which file).
-void check_seal(const std::filesystem::path& segment);
+[[nodiscard]] Directory check_seal(const File& segment);
 
 }  // namespace ulpscope::dump

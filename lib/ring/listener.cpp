@@ -1,6 +1,7 @@
 #include "ring/listener.hpp"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <cerrno>
@@ -38,7 +39,7 @@ Listener::Listener() : directory_(make_private_directory()), path_(directory_ / 
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path_.native().copy(address.sun_path, sizeof address.sun_path - 1);
-    if (!socket_ ||
+    if (!socket_ || ::fchmod(socket_.get(), S_IRUSR | S_IWUSR) != 0 ||
         ::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
         ::listen(socket_.get(), SOMAXCONN) != 0) {
       throw system_error("cannot listen at " + path_.string());

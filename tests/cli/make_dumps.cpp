@@ -28,6 +28,7 @@ struct Variation {
   bool extra_op = false;
   bool second_factor = false;  ///< of the product that makes the weight's gradient
   std::string incomplete = {};
+  std::string program = "./train";
 };
 
 /// Twelve numbers that depend on `seed`, the first `shifted` of them by one ULP more.
@@ -67,6 +68,7 @@ class Training {
   static dump::RecordingOptions options(const Variation& variation) {
     dump::RecordingOptions options;
     options.level = variation.level;
+    options.command = {variation.program};
     return options;
   }
 
@@ -253,6 +255,7 @@ int main(int argc, char** argv) {
            {.level = "digest", .threads = "2", .weight_gradient_differs = true})
       .run();
   Training(directory / "rate", {.learning_rate = 0.25}).run();
+  Training(directory / "other_program", {.program = "./evaluate"}).run();
   Training(directory / "other_cpu",
            {.cpu_flags = "fpu vme de pse tsc msr pae mce cx8 apic sep mtrr avx avx2"})
       .run();

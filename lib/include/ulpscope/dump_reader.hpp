@@ -8,8 +8,8 @@
 
 namespace ulpscope {
 
-/// Opens a dump directory for reading. Checks each segment's user-block digest before HDF5 sees the
-/// file, and that counts, offsets and sizes add up; blocks are read as they are asked for.
+/// Opens a dump directory for reading. Nothing in it is trusted: digests are checked, and that
+/// counts, offsets and sizes add up; HDF5 is not called. Blocks are read as they are asked for.
 ///
 /// `selector` is the part after '@' ("rank=2", "steps=10-19", "rank=0,steps=5"), empty for all.
 ///

@@ -125,11 +125,27 @@ void measure_seal() {
   const auto path = dir.path() / "sealed";
   dump::File::create(path).append(std::vector<std::byte>(64U << 20));
   const auto start = Clock::now();
-  dump::seal(path, {});
+  dump::seal(path, {}, {});
   const double sealed = seconds_since(start);
-  dump::check_seal(path);
+  static_cast<void>(dump::check_seal(dump::File::open(path)));
   std::printf("user block: seal %.1f ms, check %.1f ms for 64 MiB of tables\n", 1e3 * sealed,
               1e3 * (seconds_since(start) - sealed));
+}
+
+void measure_open(std::uint32_t steps_per_segment) {
+  const test::TempDir dir;
+  constexpr int kSteps = 400;
+  test::DumpBuilder dump(dir.path(), {.segment_steps = steps_per_segment});
+  auto& lane = dump.lane();
+  test::TrainingRun run(lane);
+  for (int i = 0; i < kSteps; ++i) run.step();
+  dump.finish();
+  constexpr int kRounds = 20;
+  const auto start = Clock::now();
+  for (int i = 0; i < kRounds; ++i) static_cast<void>(open_dump(dir.path()));
+  std::printf("open_dump: %llu segments, %.2f ms\n",
+              static_cast<unsigned long long>(dump.recording.counts().segments),
+              1e3 * seconds_since(start) / kRounds);
 }
 
 void measure_content(std::size_t size) {
@@ -182,5 +198,7 @@ int main() {
   measure_steps("with varying arguments", shape);
   measure_journal();
   measure_seal();
+  measure_open(0);
+  measure_open(1);
   for (const std::size_t size : {1U << 10, 64U << 10, 4U << 20}) measure_content(size);
 }

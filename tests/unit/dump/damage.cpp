@@ -1,11 +1,16 @@
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <random>
 
+#include "dump/files.hpp"
 #include "dump/layout.hpp"
+#include "dump/recovery.hpp"
 #include "dump/schema.hpp"
 #include "dump/segment_reader.hpp"
+#include "dump/segment_writer.hpp"
+#include "dump/user_block.hpp"
 #include "dump/verify.hpp"
 #include "tests/support/describe_dump.hpp"
 #include "tests/support/dump_builder.hpp"
@@ -96,14 +101,15 @@ TEST_SUITE("damage") {
   TEST_CASE("a newer format is refused in a sentence") {
     const SoundDump dump;
     std::string changed = dump.bytes;
-    changed[8] = 3;
+    changed[8] = dump::kFormatVersion + 1;
     dump.write(changed);
     try {
       static_cast<void>(open_dump(dump.dir.path()));
       FAIL("no error");
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::version);
-      CHECK(std::string(error.what()).find("format 3") != std::string::npos);
+      CHECK(std::string(error.what()).find("format " + std::to_string(dump::kFormatVersion + 1)) !=
+            std::string::npos);
     }
   }
 
@@ -138,5 +144,80 @@ TEST_SUITE("damage") {
     }
     CHECK(opened > 0);
     CHECK(refused > 0);
+  }
+
+  // The directory of a hostile file, under a seal that is as it should be.
+  TEST_CASE("places of tables that are not in the file are refused") {
+    const SoundDump dump;
+    const auto sound = dump::check_seal(dump::File::open(dump.path));
+    const auto refused = [&](const dump::Directory& directory) {
+      dump.write(dump.bytes);
+      dump::seal(dump.path, directory, {});
+      CHECK_THROWS_AS(static_cast<void>(dump::Segment::open(dump.path)), Error);
+      CHECK_FALSE(dump::verify(dump.dir.path()).sound());
+    };
+    for (std::size_t table = 0; table < dump::Directory::kTables; ++table) {
+      CAPTURE(table);
+      for (const std::uint64_t number : {dump.bytes.size() + 1, std::uint64_t{1} << 62,
+                                         (std::uint64_t{1} << 63) - 1, ~std::uint64_t{0}}) {
+        CAPTURE(number);
+        auto directory = sound;
+        directory.tables[table].offset = number;
+        if (directory.tables[table].rows > 0) refused(directory);
+        directory = sound;
+        directory.tables[table].rows = number;
+        refused(directory);
+      }
+    }
+  }
+
+  TEST_CASE("tables that lay over each other cannot ask for more memory than the file has bytes") {
+    const SoundDump dump;
+    dump::Directory directory;
+    for (auto& table : directory.tables) table = {0, dump.bytes.size() / 64};
+    directory.tables[0] = directory.tables[2] = {0, dump.bytes.size()};
+    dump::seal(dump.path, directory, {});
+    CHECK_THROWS_AS(static_cast<void>(dump::Segment::open(dump.path)), Error);
+  }
+
+  TEST_CASE("what is no regular file is refused without waiting for it") {
+    const SoundDump dump;
+    std::filesystem::remove(dump.path);
+    REQUIRE(::mkfifo(dump.path.c_str(), 0600) == 0);
+    CHECK_THROWS_AS(static_cast<void>(open_dump(dump.dir.path())), Error);
+    CHECK_FALSE(dump::verify(dump.dir.path()).sound());
+  }
+
+  TEST_CASE("recovery writes through no link that a dump brings along") {
+    const TempDir dir;
+    const TempDir elsewhere;
+    {
+      DumpBuilder dump(dir.path());
+      auto& lane = dump.lane();
+      lane.op("aten::relu");
+      lane.send();
+    }  // killed: only the journal is left
+    const auto rank = dump::rank_path(dir.path(), 0);
+    const auto file = elsewhere.path() / "file";
+    std::ofstream(file) << "precious";
+    for (const auto& name : {rank / "segment-000000.h5.partial", rank / "segment-000000.h5",
+                             dir.path() / "status.json", dir.path() / "status.json.partial"}) {
+      std::filesystem::remove(name);
+      if (name.filename() != "segment-000000.h5") std::filesystem::create_symlink(file, name);
+    }
+    static_cast<void>(dump::recover(dir.path()));
+    std::string content;
+    std::getline(std::ifstream(file), content);
+    CHECK(content == "precious");
+    CHECK(open_dump(dir.path())->info().events == 1);
+  }
+
+  TEST_CASE("a rank that is a link is not recovered: its files are somebody else's") {
+    const TempDir dir;
+    const TempDir elsewhere;
+    std::ofstream(elsewhere.path() / "notes.partial") << "precious";
+    std::filesystem::create_directory_symlink(elsewhere.path(), dump::rank_path(dir.path(), 0));
+    CHECK_THROWS_AS(static_cast<void>(dump::recover(dir.path())), Error);
+    CHECK(std::filesystem::exists(elsewhere.path() / "notes.partial"));
   }
 }

@@ -1,6 +1,11 @@
 #include <doctest/doctest.h>
 
+#include <array>
+#include <atomic>
+#include <thread>
+
 #include "tests/support/dump_builder.hpp"
+#include "tests/support/training_dump.hpp"
 #include "ulpscope/dump_reader.hpp"
 
 using namespace ulpscope;
@@ -111,5 +116,34 @@ TEST_SUITE("round trip") {
     CHECK(run->content(0, digest(large)) == large);
     CHECK(run->content(0, digest({})) == std::vector<std::byte>());
     CHECK_FALSE(run->content(0, digest_number(1)).has_value());
+  }
+
+  // A host may have threads; under ThreadSanitizer this shows what they share.
+  TEST_CASE("several threads may open dumps and read one run") {
+    const TempDir dir;
+    DumpBuilder dump(dir.path(), {.level = "full", .segment_steps = 1});
+    auto& lane = dump.lane();
+    const auto content = bytes("sixteen bytes ok");
+    lane.messages.content(digest(content), content);
+    test::TrainingRun training(lane);
+    for (int i = 0; i < 8; ++i) training.step();
+    dump.finish();
+
+    const auto shared = open_dump(dir.path());
+    std::atomic<std::uint64_t> events = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        const auto own = open_dump(dir.path());
+        for (const Run* run : std::array<const Run*, 2>{shared.get(), own.get()}) {
+          for (std::size_t k = 0; k < run->block_count(0, 0); ++k) {
+            events += run->block(0, 0, k).events.size();
+          }
+          if (!run->content(0, digest(content))) events = 0;
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    CHECK(events == 8 * shared->info().events);
   }
 }

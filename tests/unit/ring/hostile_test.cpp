@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <cstring>
@@ -139,6 +140,41 @@ TEST_SUITE("hostile") {
     serve_until(server, diary, [&] { return diary.refusals.size() > refused; });
     CHECK(other.wait() == 0);
     CHECK(diary.lanes.size() == 1);
+  }
+
+  TEST_CASE("socket and directory are their user's alone, whatever the umask") {
+    const mode_t before = ::umask(0);
+    Server server(small_rings());
+    ::umask(before);
+    struct stat status {};
+    REQUIRE(::stat(server.socket_path().c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0600);
+    REQUIRE(::stat(server.socket_path().parent_path().c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0700);
+  }
+
+  TEST_CASE("another user is not connected, and not answered where modes would let him in" *
+            doctest::skip(::geteuid() != 0)) {
+    constexpr uid_t kNobody = 65534;
+    Server server(small_rings());
+    Diary diary;
+    const auto connects_as_nobody = [&] {
+      return Child([&] {
+        if (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) return 1;
+        Client client;
+        return client.connect(server.socket_path().c_str(), "test") ? 0 : 2;
+      });
+    };
+    {
+      Child child = connects_as_nobody();
+      CHECK(child.wait() == 2);
+    }
+    REQUIRE(::chmod(server.socket_path().parent_path().c_str(), 0755) == 0);
+    REQUIRE(::chmod(server.socket_path().c_str(), 0777) == 0);
+    Child child = connects_as_nobody();
+    for (int i = 0; i < 100; ++i) server.poll(5ms, diary);
+    CHECK(child.wait() == 2);
+    CHECK(diary.hellos.empty());
   }
 
   TEST_CASE("random bytes on the socket are survived") {

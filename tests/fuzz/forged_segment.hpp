@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "dump/files.hpp"
+#include "dump/layout.hpp"
+#include "dump/recording.hpp"
+#include "dump/schema.hpp"
+#include "dump/segment_attributes.hpp"
+#include "dump/segment_tables.hpp"
+#include "dump/user_block.hpp"
+#include "tests/support/dump_builder.hpp"
+
+/// Segments as somebody makes them who knows the format: any tables, every digest as it should be.
+namespace ulpscope::test {
+
+/// What a segment holds, as far as a reader looks: contents, then tables, then attributes.
+struct SegmentParts {
+  std::vector<std::byte> contents;  ///< begin in the file behind the user block
+  dump::Tables tables;
+  std::vector<std::byte> attributes;
+};
+
+/// Lengths and rows one after the other, so that a fuzzer's changes stay inside one table.
+inline std::vector<std::byte> flattened(const SegmentParts& parts) {
+  dump::ByteWriter out;
+  const auto put = [&out](std::uint64_t rows, std::span<const std::byte> bytes) {
+    out.put(static_cast<std::uint32_t>(rows));
+    out.put_bytes(bytes);
+  };
+  put(parts.contents.size(), parts.contents);
+  dump::for_each_table(parts.tables, [&](const dump::TableSchema&, const auto& rows) {
+    put(rows.size(), std::as_bytes(std::span(rows)));
+  });
+  put(parts.attributes.size(), parts.attributes);
+  return {out.bytes().begin(), out.bytes().end()};
+}
+
+/// The inverse for any bytes: a table that is longer than what is left has the rows that are left.
+inline SegmentParts parts_of(std::span<const std::byte> flat) {
+  dump::ByteReader in(flat);
+  const auto take = [&in](auto& rows) {
+    using Row = typename std::remove_reference_t<decltype(rows)>::value_type;
+    const std::size_t wanted = in.left() < 4 ? 0 : in.get<std::uint32_t>();
+    rows.resize(std::min(wanted, in.left() / sizeof(Row)));
+    const auto bytes = in.get_bytes(rows.size() * sizeof(Row));
+    if (!bytes.empty()) std::memcpy(rows.data(), bytes.data(), bytes.size());
+  };
+  SegmentParts parts;
+  take(parts.contents);
+  dump::for_each_table(parts.tables, [&](const dump::TableSchema&, auto& rows) { take(rows); });
+  take(parts.attributes);
+  return parts;
+}
+
+/// Writes the parts as a sealed file. It is no HDF5 file: whoever reads a dump must not notice.
+inline void write_segment(const std::filesystem::path& path, const SegmentParts& parts) {
+  std::vector<std::byte> file(dump::kUserBlockBytes);
+  dump::Directory directory;
+  std::size_t next = 0;
+  const auto append = [&file](std::span<const std::byte> bytes) {
+    file.insert(file.end(), bytes.begin(), bytes.end());
+  };
+  append(parts.contents);
+  dump::for_each_table(parts.tables, [&](const dump::TableSchema&, const auto& rows) {
+    directory.tables.at(next++) = {file.size(), rows.size()};
+    append(std::as_bytes(std::span(rows)));
+  });
+  directory.tables.at(next) = {file.size(), parts.attributes.size()};
+  append(parts.attributes);
+  directory.root_digest = dump::root_digest(parts.tables);
+  dump::File::create(path).append(file);
+  dump::seal(path, directory, {});
+}
+
+/// A dump of one segment that says it is complete; its segment can be written again and again.
+class ForgedDump {
+ public:
+  ForgedDump() {
+    std::filesystem::create_directories(segment().parent_path());
+    dump::Status status;
+    status.command = {"./train"};
+    status.level = "full";
+    status.recorded = true;
+    status.complete = true;
+    status.ranks = {0};
+    dump::write_status(path(), status);
+  }
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return dir_.path(); }
+  [[nodiscard]] std::filesystem::path segment() const {
+    return dump::segment_path(dump::rank_path(dir_.path(), 0), 0);
+  }
+
+ private:
+  TempDir dir_;
+};
+
+}  // namespace ulpscope::test

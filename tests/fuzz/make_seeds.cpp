@@ -1,0 +1,138 @@
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "dump/journal.hpp"
+#include "dump/segment_reader.hpp"
+#include "tests/fuzz/forged_segment.hpp"
+#include "tests/fuzz/small_run.hpp"
+
+// Makes what the fuzzers begin with: make_seeds data/fuzz. What they found is kept beside it.
+
+namespace {
+
+using namespace ulpscope;
+
+using Bytes = std::vector<std::byte>;
+
+Bytes operator+(Bytes a, std::span<const std::byte> b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Bytes byte(std::uint8_t value) { return {std::byte{value}}; }
+
+Bytes text(std::uint8_t kind, std::string_view of) {
+  return byte(kind) + std::as_bytes(std::span(of));
+}
+
+Bytes read_file(const std::filesystem::path& path) {
+  const auto file = dump::File::open(path);
+  Bytes bytes(file.size());
+  file.read_at(0, bytes);
+  return bytes;
+}
+
+class Seeds {
+ public:
+  explicit Seeds(std::filesystem::path root) : root_(std::move(root)) {}
+
+  void write(const std::string& fuzzer, const std::string& name, const Bytes& bytes) const {
+    std::filesystem::create_directories(root_ / fuzzer);
+    dump::File::create(root_ / fuzzer / name).append(bytes);
+  }
+
+ private:
+  std::filesystem::path root_;
+};
+
+/// The parts of a real segment, its contents moved to where a forged one has them.
+test::SegmentParts parts_of_small_run(bool differs) {
+  const test::TempDir dir;
+  test::write_small_run(dir.path(), differs);
+  const auto segment = dump::Segment::open(dump::segment_path(dump::rank_path(dir.path(), 0), 0));
+  test::SegmentParts parts{{}, segment->tables(), dump::encode(segment->attributes())};
+  for (std::size_t i = 0; i < parts.tables.contents.size(); ++i) {
+    dump::ContentRow& row = parts.tables.contents[i];
+    row.offset = dump::kUserBlockBytes + parts.contents.size();
+    parts.contents = std::move(parts.contents) + segment->content_at(i);
+  }
+  return parts;
+}
+
+Bytes user_block_of(const test::SegmentParts& parts) {
+  const test::ForgedDump dump;
+  test::write_segment(dump.segment(), parts);
+  return read_file(dump.segment());
+}
+
+/// As tests/fuzz/user_block.cpp reads it: a directory, extents, the file behind the block.
+Bytes directory_of_nothing() {
+  dump::ByteWriter out;
+  dump::Directory directory;
+  const Bytes attributes = dump::encode({});
+  directory.tables.back() = {dump::kUserBlockBytes, attributes.size()};
+  out.put(directory);
+  out.put(std::uint8_t{1});
+  out.put(dump::Extent{dump::kUserBlockBytes, 8});
+  out.put(std::uint8_t{0});
+  out.put_bytes(attributes);
+  return {out.bytes().begin(), out.bytes().end()};
+}
+
+/// As tests/fuzz/journal.cpp reads it: kind, lane, length and payload of each record.
+Bytes journal_of(bool with_checkpoint) {
+  const test::TempDir dir;
+  test::DumpBuilder dump(dir.path(), {.level = "full", .segment_steps = 1});
+  auto& lane = dump.lane();
+  for (int i = 0; i < (with_checkpoint ? 3 : 1); ++i) {
+    test::send_small_step(dump, lane, false, static_cast<unsigned>(i));
+    lane.send();
+  }
+  const auto files = dump::list_ranks(dir.path()).at(0);
+  dump::ByteWriter out;
+  dump::read_journal(dump::journal_path(files.directory, files.journals.back()),
+                     [&out](const dump::Record& record) {
+                       out.put(static_cast<std::uint8_t>(record.kind));
+                       out.put(static_cast<std::uint8_t>(record.lane));
+                       out.put(std::uint16_t{0});
+                       out.put(static_cast<std::uint32_t>(record.payload.size()));
+                       out.put_bytes(record.payload);
+                     });
+  return {out.bytes().begin(), out.bytes().end()};
+}
+
+void make_seeds(const Seeds& seeds) {
+  const auto parts = parts_of_small_run(false);
+  const auto other = parts_of_small_run(true);
+  seeds.write("segment", "small_run", test::flattened(parts));
+  seeds.write("user_block", "small_run", byte(1) + user_block_of(parts));
+  seeds.write("user_block", "directory", byte(0) + directory_of_nothing());
+  seeds.write("journal", "first", journal_of(false));
+  seeds.write("journal", "with_checkpoint", journal_of(true));
+  seeds.write("ring", "small_run", byte(0) + test::small_run_messages());
+  const Bytes twice = test::small_run_messages();
+  seeds.write("ring", "two_threads", byte(128) + Bytes(twice) + twice);
+  for (const int options : {0, 1, 2, 4}) {
+    seeds.write("compare", "options_" + std::to_string(options),
+                byte(static_cast<std::uint8_t>(options)) + test::flattened(other));
+  }
+  seeds.write("text_files", "tolerance",
+              text(0,
+                   "# convolutions\n[[rule]]\nop = \"aten::convolution*\"\nmax_ulp = 16\n"
+                   "rtol = 1e-5\nreason = \"why\"\nexpires = 2027-01-31\n\n[[rule]]\n"
+                   "module = 'layer2.*'\natol = 1e-8\n"));
+  seeds.write("text_files", "map",
+              text(1, "# names\nencoder.*.attn -> blocks.*.attention\n\nfc -> head\n"));
+  const test::TempDir dir;
+  test::write_small_run(dir.path());
+  seeds.write("text_files", "status", byte(2) + read_file(dump::status_path(dir.path())));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  make_seeds(Seeds(argv[1]));
+}

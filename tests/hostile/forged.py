@@ -1,0 +1,49 @@
+"""Segments that somebody made who knows the format, with every digest as it should be.
+
+forged.py ULPSCOPE DUMPS: each command either answers or refuses in a sentence, with 512 MiB of
+memory, in 20 seconds, and writes nothing outside of where it was told to.
+"""
+
+import collections
+import os
+import subprocess
+import sys
+import tempfile
+
+import commands
+
+ESCAPED = "/tmp/ulpscope-escaped"
+
+
+def main():
+    ulpscope, dumps = commands.begin(sys.argv)
+    rows, failures = collections.Counter(), []
+    other = os.path.join(dumps, "other")
+    for name in sorted(os.listdir(os.path.join(dumps, "forged"))):
+        dump = os.path.join(dumps, "forged", name)
+        with tempfile.TemporaryDirectory() as output:
+            for arguments in commands.commands(dump, other, output):
+                words = " ".join(arguments).replace(dumps + "/", "")
+                try:
+                    result = commands.run(ulpscope, arguments)
+                except subprocess.TimeoutExpired:
+                    failures.append(f"{words}: takes too long")
+                    continue
+                said = (result.stdout + result.stderr).decode(errors="replace")
+                if result.returncode not in (0, 1, 2) or "ulpscope; please report" in said:
+                    failures.append(f"{words}: exit code {result.returncode}: {said[-300:]}")
+                elif "not enough memory" in said:
+                    failures.append(f"{words}: asks for too much memory")
+                elif result.returncode == 2 and not said:
+                    failures.append(f"{words}: says nothing")
+                elif name == "as_it_should_be" and arguments[0] == "verify" and result.returncode:
+                    failures.append(f"{words}: a forged segment must not be refused for its form")
+                rows[f"{arguments[0]}: exit code {result.returncode}"] += 1
+        for path in os.listdir("/tmp"):
+            if os.path.join("/tmp", path).startswith(ESCAPED):
+                failures.append(f"{name}: something was written to {path}")
+    return commands.finish(rows, failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
