@@ -96,10 +96,17 @@ void File::append(std::span<const std::byte> bytes) {
   }
 }
 
+void File::close() {
+  const int descriptor = std::exchange(descriptor_, -1);
+  if (::close(descriptor) != 0 && errno != EINTR) fail("write", path_, errno);
+}
+
 void replace_file(const std::filesystem::path& path, std::string_view content) {
   auto temporary = path;
   temporary += ".partial";
-  File::create(temporary).append(bytes_of(content));
+  auto file = File::create(temporary);
+  file.append(bytes_of(content));
+  file.close();
   rename_file(temporary, path);
 }
 

@@ -93,6 +93,8 @@ class RankWriter {
   };
 
   void stop(std::string_view what);
+  template <class Change>
+  void change_segment(Change change);
   std::shared_ptr<Batch> take_messages(std::uint32_t lane, std::span<const std::byte> messages);
   void process(std::uint32_t id, Lane& lane, const std::shared_ptr<const Batch>& batch,
                std::size_t from);
@@ -137,6 +139,7 @@ class RankWriter {
   bool recovering_;
   bool done_ = false;
   bool malformed_ = false;
+  bool segment_is_whole_ = true;  ///< false once the disk has refused a part of it
   std::string stopped_;
   RecordingCounts counts_;
 

@@ -60,7 +60,8 @@ class RankRecording {
   /// The lane's thread has ended or its process is gone: nothing more comes from it.
   void close_lane(std::uint32_t lane);
 
-  /// Publishes what is left and removes the journal. `reason` says why a recording is incomplete;
+  /// Publishes what is left and removes the journal; where the disk has refused a part of it
+  /// before, leaves the journal for recover() instead. `reason` says why a recording is incomplete;
   /// empty when the process ended in order.
   void finish(std::string_view reason);
 

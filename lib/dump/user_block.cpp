@@ -78,6 +78,7 @@ void seal(const std::filesystem::path& segment, std::vector<Extent> contents) {
   std::copy_n(contents.begin(), block.extents, block.extent.begin());
   block.digest = digest_outside(file, block);
   file.write_at(0, bytes_of(block));
+  file.close();
 }
 
 void check_seal(const std::filesystem::path& segment) {
