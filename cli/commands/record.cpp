@@ -113,6 +113,13 @@ bool parse(const Command& command, Arguments arguments, RecordOptions& record_op
                record_options.settings.ring_bytes = ring_bytes(source, value);
              })
       .rare();
+  options
+      .value("--segment-steps", "N", "SEGMENT_STEPS",
+             "publish a segment, which can be read at once, after N steps",
+             [&](const auto& source, const auto& value) {
+               record_options.segment_steps = segment_steps(source, value);
+             })
+      .rare();
   record_options.command = split_command(options, arguments);
   if (!options.parse(std::move(arguments))) return false;
   record_options.settings.stacks = stacks ? 1 : 0;

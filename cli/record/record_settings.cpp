@@ -14,6 +14,7 @@ namespace ulpscope::cli {
 namespace {
 
 constexpr std::uint64_t kEnd = ~std::uint64_t{0};
+constexpr std::uint64_t kMostSegmentSteps = 1'000'000'000;
 
 std::optional<std::uint64_t> step(std::string_view text) {
   std::uint64_t number = 0;
@@ -78,6 +79,16 @@ std::uint64_t ring_bytes(const std::string& source, const std::string& value) {
                 "without it the size follows from the level");
   }
   return bytes;
+}
+
+std::uint32_t segment_steps(const std::string& source, const std::string& value) {
+  const std::uint64_t steps = whole_number(source, value);
+  if (steps == 0 || steps > kMostSegmentSteps) {
+    throw Error(ErrorCode::usage,
+                fmt::format("{} is between 1 and {}, not {}", source, kMostSegmentSteps, value),
+                "without it a segment is published when it has grown large");
+  }
+  return static_cast<std::uint32_t>(steps);
 }
 
 std::uint64_t max_bytes(const std::string& source, const std::string& value) {

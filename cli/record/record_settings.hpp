@@ -23,6 +23,7 @@ void set_steps(ring::Settings& settings, const std::string& source, const std::s
 void add_glob(ring::Text<512>& list, const std::string& source, const std::string& value);
 
 [[nodiscard]] std::uint64_t ring_bytes(const std::string& source, const std::string& value);
+[[nodiscard]] std::uint32_t segment_steps(const std::string& source, const std::string& value);
 [[nodiscard]] std::uint64_t max_bytes(const std::string& source, const std::string& value);
 
 /// Options that are right alone and not together.

@@ -17,6 +17,7 @@ struct RecordOptions {
   std::vector<std::string> command;
   ring::Settings settings;
   std::vector<std::string> redact;  ///< globs of what is masked in settings and command line
+  std::uint32_t segment_steps = 0;  ///< steps after which a segment is published; 0: only by size
   std::uint64_t max_bytes = 0;      ///< size of the dump at which contents of values end; 0: none
   bool require = false;
   bool force = false;
