@@ -93,13 +93,44 @@ void add_what_is_written(Options& options, RecordOptions& to) {
           [&](const auto& source, const auto& value) { to.max_bytes = max_bytes(source, value); })
       .more("With --level full; digests go on, and the dump says where the bytes end");
   options
-      .value(
-          "--keep-last", "N", "KEEP_LAST", "keep the last N steps only",
-          [&](const auto& source, const auto& value) { to.keep_last = kept_steps(source, value); })
+      .value("--keep-last", "N", "KEEP_LAST", "keep the last N steps only",
+             [&](const auto& source, const auto& value) {
+               to.keep_last =
+                   at_least_one(source, value, fmt::format("{} 20 keeps the last 20", source));
+             })
       .more(
           "For a difference that shows late in a long run: what is older, setup included, is "
-          "removed "
-          "while the program runs");
+          "removed while the program runs");
+}
+
+void add_rarely_needed(Options& options, RecordOptions& to) {
+  constexpr const char* kOtherwise = "without it a segment is published when it has grown large";
+  options
+      .value("--ring-bytes", "N", "RING_BYTES", "memory between program and writer, per thread",
+             [&](const auto& source, const auto& value) {
+               to.settings.ring_bytes = ring_bytes(source, value);
+             })
+      .rare();
+  options
+      .value("--segment-steps", "N", "SEGMENT_STEPS",
+             "publish a segment, which can be read at once, after N steps",
+             [&](const auto& source, const auto& value) {
+               to.segment_steps = at_least_one(source, value, kOtherwise);
+             })
+      .rare();
+  options
+      .value("--segment-seconds", "N", "SEGMENT_SECONDS", "the same after N seconds",
+             [&](const auto& source, const auto& value) {
+               to.segment_seconds = at_least_one(source, value, kOtherwise);
+             })
+      .rare();
+  options
+      .value("--segment-bytes", "N", "SEGMENT_BYTES",
+             "the same after N bytes of contents (K, M, G; 256M)",
+             [&](const auto& source, const auto& value) {
+               to.segment_bytes = max_bytes(source, value);
+             })
+      .rare();
 }
 
 /// False when help was asked for and printed.
@@ -115,12 +146,7 @@ bool parse(const Command& command, Arguments arguments, RecordOptions& record_op
   options.flag("--require", "REQUIRE", "fail if the program is known not to be recordable",
                record_options.require);
   options.flag("--force", "FORCE", "replace the dump that is there", record_options.force);
-  options
-      .value("--ring-bytes", "N", "RING_BYTES", "memory between program and writer, per thread",
-             [&](const auto& source, const auto& value) {
-               record_options.settings.ring_bytes = ring_bytes(source, value);
-             })
-      .rare();
+  add_rarely_needed(options, record_options);
   record_options.command = split_command(options, arguments);
   if (!options.parse(std::move(arguments))) return false;
   record_options.settings.stacks = stacks ? 1 : 0;

@@ -135,6 +135,12 @@ void RankRecorder::on_lane_closed(ring::SessionId session, std::uint32_t lane,
   }
 }
 
+void RankRecorder::on_gave_up(ring::SessionId session, std::string_view why) {
+  Rank* rank = find(session);
+  if (rank == nullptr || !rank->trouble.empty()) return;
+  rank->trouble = fmt::format("process {} went on without recording: {}", rank->pid, why);
+}
+
 std::string RankRecorder::reason(const Rank& rank, ring::ProcessEnd how) const {
   if (!rank.trouble.empty()) return rank.trouble;
   if (how == ring::ProcessEnd::stopped) return ending_everything_;
@@ -171,6 +177,13 @@ void RankRecorder::on_process_gone(ring::SessionId session, ring::ProcessEnd how
 
 void RankRecorder::on_refused(std::uint32_t pid, std::string_view why) {
   refusals_.push_back(fmt::format("process {}: {}", pid, why));
+}
+
+void RankRecorder::on_unreachable() {
+  shortcomings_.emplace_back(
+      "the socket for processes and threads that begin was removed while this recording went on, "
+      "so "
+      "some may be missing");
 }
 
 void RankRecorder::end_all(const std::string& why) {

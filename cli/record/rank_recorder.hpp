@@ -36,9 +36,12 @@ class RankRecorder : public ring::Handler {
                    std::span<const std::byte> messages) override;
   void on_damaged(ring::SessionId session, std::uint32_t lane, std::string_view why) override;
   void on_lane_closed(ring::SessionId session, std::uint32_t lane, ring::ProducerEnd end) override;
+  void on_gave_up(ring::SessionId session, std::string_view why) override;
   void on_process_gone(ring::SessionId session, ring::ProcessEnd how) override;
   void on_refused(std::uint32_t pid, std::string_view why) override;
 
+  /// The socket is gone from its place: whoever began since could not be recorded.
+  void on_unreachable();
   /// Ends the recording of every process that still runs; `why` becomes the reason.
   void end_all(const std::string& why);
 

@@ -81,6 +81,16 @@ std::uint64_t ring_bytes(const std::string& source, const std::string& value) {
   return bytes;
 }
 
+std::uint32_t at_least_one(const std::string& source, const std::string& value,
+                           const std::string& hint) {
+  const auto number = step(value);
+  if (!number || *number == 0 || *number > std::numeric_limits<std::int32_t>::max()) {
+    throw Error(ErrorCode::usage,
+                fmt::format("{} takes a whole number from 1 on, not '{}'", source, value), hint);
+  }
+  return static_cast<std::uint32_t>(*number);
+}
+
 std::uint64_t max_bytes(const std::string& source, const std::string& value) {
   const std::uint64_t bytes = size_in_bytes(source, value);
   if (bytes == 0) {
@@ -88,16 +98,6 @@ std::uint64_t max_bytes(const std::string& source, const std::string& value) {
                 "--level digest keeps no bytes at all");
   }
   return bytes;
-}
-
-std::uint32_t kept_steps(const std::string& source, const std::string& value) {
-  const auto steps = step(value);
-  if (!steps || *steps == 0 || *steps > std::numeric_limits<std::int32_t>::max()) {
-    throw Error(ErrorCode::usage,
-                fmt::format("{} takes a number of steps, not '{}'", source, value),
-                fmt::format("{} 20 keeps the last 20", source));
-  }
-  return static_cast<std::uint32_t>(*steps);
 }
 
 void refuse_contradictions(const RecordOptions& options) {

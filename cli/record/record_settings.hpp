@@ -23,9 +23,9 @@ void set_steps(ring::Settings& settings, const std::string& source, const std::s
 void add_glob(ring::Text<512>& list, const std::string& source, const std::string& value);
 
 [[nodiscard]] std::uint64_t ring_bytes(const std::string& source, const std::string& value);
-/// The N of --keep-last.
-[[nodiscard]] std::uint32_t kept_steps(const std::string& source, const std::string& value);
-
+/// A whole number that is not 0.
+[[nodiscard]] std::uint32_t at_least_one(const std::string& source, const std::string& value,
+                                         const std::string& hint);
 [[nodiscard]] std::uint64_t max_bytes(const std::string& source, const std::string& value);
 
 /// Options that are right alone and not together.

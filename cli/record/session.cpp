@@ -67,7 +67,7 @@ std::vector<std::pair<std::string, std::string>> recording_variables(
 std::string reason_for_nothing(const RankRecorder& ranks, const Executable& executable,
                                const RecordingLibraries& libraries, const std::string& obstacle) {
   if (!obstacle.empty()) return obstacle;
-  if (!ranks.refusals().empty()) return ranks.refusals().front();
+  if (const std::string reason = incomplete_reason(ranks); !reason.empty()) return reason;
   if (executable.needs_torch) {
     std::vector<std::string> versions;
     for (const CaptureLibrary& library : libraries.capture) {
@@ -165,6 +165,9 @@ dump::RecordingOptions recording_options(const RecordOptions& options, const fs:
   recording.level = level_name(options.settings.level);
   recording.creator = fmt::format("ulpscope {}", kVersion);
   recording.keep_last = options.keep_last;
+  recording.segment_steps = options.segment_steps;
+  recording.segment_seconds = options.segment_seconds;
+  if (options.segment_bytes != 0) recording.segment_bytes = options.segment_bytes;
   set_window(options.settings, recording);
   if (options.settings.stacks != 0) {
     recording.resolve_frame = [names = std::make_shared<Symboliser>()](auto object, auto offset) {
@@ -243,6 +246,7 @@ RecordResult record(const RecordOptions& options) {
   try {
     serve(options, result.dump, *server, ranks, processes, signals);
     sessions = server->stats();
+    if (!server->reachable()) ranks.on_unreachable();
   } catch (const std::exception& error) {
     failure = error.what();
     server.reset();  // the programs notice and go on without

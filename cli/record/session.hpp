@@ -16,9 +16,12 @@ struct RecordOptions {
   std::filesystem::path dump;  ///< empty: runs/PROGRAM-N
   std::vector<std::string> command;
   ring::Settings settings;
-  std::vector<std::string> redact;  ///< globs of what is masked in settings and command line
-  std::uint64_t max_bytes = 0;      ///< size of the dump at which contents of values end; 0: none
-  std::uint32_t keep_last = 0;      ///< steps that the dump keeps at least; 0: all
+  std::vector<std::string> redact;    ///< globs of what is masked in settings and command line
+  std::uint32_t segment_steps = 0;    ///< steps after which a segment is published; 0: only by size
+  std::uint32_t segment_seconds = 0;  ///< likewise
+  std::uint64_t segment_bytes = 0;    ///< of contents, likewise; 0: 256 MiB
+  std::uint64_t max_bytes = 0;        ///< size of the dump at which contents of values end; 0: none
+  std::uint32_t keep_last = 0;        ///< steps that the dump keeps; 0: all
   bool require = false;
   bool force = false;
 };

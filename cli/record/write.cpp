@@ -85,6 +85,7 @@ void write(const RecordOptions& options) {
   std::string failure;
   try {
     failure = serve(opened.server, ranks, signals);
+    if (!opened.server.reachable()) ranks.on_unreachable();
   } catch (const std::exception& error) {
     failure = error.what();
   }

@@ -15,7 +15,8 @@ namespace ulpscope::capture {
 template <class Value>
 class PointerMap {
  public:
-  explicit PointerMap(std::pmr::memory_resource* memory) : memory_(memory), slots_(memory), free_(memory) {
+  explicit PointerMap(std::pmr::memory_resource* memory)
+      : memory_(memory), slots_(memory), free_(memory) {
     slots_.resize(1 << 12);
   }
 

@@ -27,7 +27,8 @@ namespace ulpscope::capture {
 
 namespace detail {
 std::atomic<bool> recording_switch{false};
-}
+std::atomic<bool> newly_forked{false};
+}  // namespace detail
 
 namespace {
 
@@ -50,6 +51,7 @@ struct Process {
   std::mutex opening;
   std::uint32_t lanes = 0;
   Follow follow = Follow::children;
+  bool locks_are_lost = false;  ///< a forked child that got its parent's locks as they stood
   std::atomic<std::uint64_t> generation{0};
   std::atomic<std::uint64_t> epoch{0};
   std::pmr::string socket_path{&process_memory()};
@@ -61,8 +63,11 @@ Process& process() {
   return instance;
 }
 
-/// fork() copies locks as they stand: hold all of ours, so that the child finds them free.
+/// fork() copies locks as they stand: hold all of ours, so that the child finds them free. A signal
+/// handler that has interrupted a hook may fork too: this thread may then hold any of them already
+/// and cannot give it back, so none is taken, and the child touches none.
 void before_fork() {
+  if (detail::InHook::any()) return;
   process().opening.lock();
   lock_environment();
   lock_step_window();
@@ -77,6 +82,7 @@ void before_fork() {
 }
 
 void release_locks() {
+  if (detail::InHook::any()) return;
   process_memory().unlock();
   names().mutex.unlock();
   storages().unlock();
@@ -111,12 +117,14 @@ void forget_earlier_recording() {
 }
 
 void after_fork_in_child() {
-  const bool was_recording = recording();
+  const bool was_recording = recording() || detail::newly_forked.load(std::memory_order_relaxed);
   detail::recording_switch.store(false, std::memory_order_relaxed);
   process().client.after_fork_in_child();
   release_locks();
-  if (was_recording && process().follow == Follow::children) connect();
-  if (!recording()) tell_program(false);
+  process().locks_are_lost = process().locks_are_lost || detail::InHook::any();
+  const bool follows = was_recording && process().follow == Follow::children;
+  detail::newly_forked.store(follows, std::memory_order_relaxed);
+  tell_program(false);
 }
 
 }  // namespace
@@ -147,10 +155,26 @@ void finish_recording() noexcept {
 }
 
 namespace detail {
-void end_session() noexcept {
+void end_session(std::string_view why) noexcept {
   recording_switch.store(false, std::memory_order_relaxed);
   tell_program(false);
-  process().client.end_session();
+  process().client.end_session(why);
+}
+
+void begin_in_child() noexcept {
+  if (InHook::any()) return;  // the handler that forked has returned into a hook of the parent
+  if (process().locks_are_lost) {
+    if (newly_forked.exchange(false)) {
+      process().client.tell_parent("a signal handler forked it while an op was being recorded");
+    }
+    return;
+  }
+  guarded("the start of a child", [] {
+    const std::lock_guard guard(process().opening);
+    if (!newly_forked.load(std::memory_order_relaxed)) return;
+    connect();
+    newly_forked.store(false, std::memory_order_relaxed);
+  });
 }
 }  // namespace detail
 

@@ -59,7 +59,25 @@ struct OpenedRing {
 
 namespace detail {
 extern std::atomic<bool> recording_switch;
-void end_session() noexcept;
+
+/// Marks the calling thread as inside a hook body, where it may hold locks of ours.
+class InHook {
+ public:
+  InHook() noexcept { ++depth; }
+  ~InHook() { --depth; }
+  InHook(const InHook&) = delete;
+  InHook& operator=(const InHook&) = delete;
+  [[nodiscard]] static bool any() noexcept { return depth != 0; }
+
+ private:
+  __attribute__((tls_model("initial-exec"))) static inline constinit thread_local int depth = 0;
+};
+
+/// Set in a forked child that has not run anything yet: it introduces itself when it first does,
+/// for most children end or execute another program instead.
+extern std::atomic<bool> newly_forked;
+void begin_in_child() noexcept;
+void end_session(std::string_view why) noexcept;
 }  // namespace detail
 inline bool recording() noexcept {
   return detail::recording_switch.load(std::memory_order_relaxed);
@@ -69,6 +87,7 @@ inline bool recording() noexcept {
 /// recording stops, and the dump says so.
 template <class Body>
 void guarded(std::string_view hook, Body&& body) noexcept {
+  const detail::InHook in_hook;
   try {
     body();
   } catch (const std::exception& error) {

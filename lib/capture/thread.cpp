@@ -62,12 +62,13 @@ void stop_recording(std::string_view reason) noexcept {
     } catch (...) {  // the reason is lost, the stop is not
     }
   }
-  detail::end_session();
+  detail::end_session(reason);
 }
 
 std::atomic<std::uint64_t> Thread::verified_bytes{0};
 
 Thread* Thread::current() noexcept {
+  if (detail::newly_forked.load(std::memory_order_relaxed)) detail::begin_in_child();
   if (!recording() || ended) return nullptr;
   Thread* thread = current_thread;
   if (thread != nullptr && thread->generation_ == generation())
@@ -134,7 +135,7 @@ Thread::Thread(OpenedRing opened, std::uint64_t generation)
 
 std::byte* Thread::room(std::uint32_t size) {
   void* memory = ring_.reserve(size);
-  if (memory == nullptr && !ring_.recording()) detail::end_session();
+  if (memory == nullptr && !ring_.recording()) detail::end_session({});
   return static_cast<std::byte*>(memory);
 }
 

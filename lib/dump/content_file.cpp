@@ -28,6 +28,11 @@ void ContentFile::read(std::uint64_t offset, std::span<std::byte> bytes) {
   file_.read_at(offset, bytes);
 }
 
+void ContentFile::close() {
+  flush();
+  file_.close();
+}
+
 void ContentFile::flush() {
   if (gathered_.empty()) return;
   file_.write_at(gathered_at_, gathered_);

@@ -21,6 +21,8 @@ class ContentFile {
   void read(std::uint64_t offset, std::span<std::byte> bytes);
   /// Until here written bytes may still stand in the buffer.
   void flush();
+  /// Writes what is in the buffer and asks whether all has arrived. Nothing may follow.
+  void close();
 
  private:
   File file_;

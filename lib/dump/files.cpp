@@ -107,10 +107,17 @@ void remove_file(const std::filesystem::path& path) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail("remove", path, errno);
 }
 
+void File::close() {
+  const int descriptor = std::exchange(descriptor_, -1);
+  if (::close(descriptor) != 0 && errno != EINTR) fail("write", path_, errno);
+}
+
 void replace_file(const std::filesystem::path& path, std::string_view content) {
   auto temporary = path;
   temporary += ".partial";
-  File::create(temporary).append(bytes_of(content));
+  auto file = File::create(temporary);
+  file.append(bytes_of(content));
+  file.close();
   rename_file(temporary, path);
 }
 

@@ -32,6 +32,9 @@ class File {
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Appends with as few write(2) calls as the system allows: one, unless it is interrupted.
   void append(std::span<const std::byte> bytes);
+  /// Closes the file, and asks whether all that was written has arrived: network file systems and
+  /// quotas may say only now that it has not. Without it the answer is not looked at.
+  void close();
 
  private:
   File(int descriptor, std::filesystem::path path) noexcept;

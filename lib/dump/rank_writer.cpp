@@ -98,6 +98,15 @@ RankWriter::RankWriter(const RecordingOptions& options, std::uint32_t rank, std:
 
 RankWriter::~RankWriter() = default;
 
+/// Does what alters the segment under way. Once that has failed, what is in the file and what is in
+/// memory need not agree, so the segment is never published: its journal is what remains.
+template <class Change>
+void RankWriter::change_segment(Change change) {
+  segment_is_whole_ = false;
+  change();
+  segment_is_whole_ = true;
+}
+
 void RankWriter::open_lane(std::uint32_t id, bool is_main, std::string_view thread_name) {
   auto& lane = lanes_.try_emplace(id, names_).first->second;
   lane.is_main = is_main;
@@ -111,48 +120,54 @@ void RankWriter::open_lane(std::uint32_t id, bool is_main, std::string_view thre
 }
 
 void RankWriter::consume(std::uint32_t id, std::span<const std::byte> messages) {
-  if (done_ || malformed_) return;
+  if (done_ || malformed_ || !segment_is_whole_) return;
   const auto found = lanes_.find(id);
   if (found == lanes_.end()) return stop("it sent events on a lane that was never opened");
   Lane& lane = found->second;
   timeline_.advance(id);
-  const auto batch = take_messages(id, messages);
-  if (batch->size() > sizeof(RecordHeader)) {
-    if (journal_) journal_->append_in_place(RecordKind::messages, id, *batch);
-    process(id, lane, batch, sizeof(RecordHeader));
-  }
-  place_decided();
-  publish_if_due();
+  std::shared_ptr<Batch> batch;
+  change_segment([&] { batch = take_messages(id, messages); });
+  const bool has_messages = batch->size() > sizeof(RecordHeader);
+  if (has_messages && journal_) journal_->append_in_place(RecordKind::messages, id, *batch);
+  change_segment([&] {
+    if (has_messages) process(id, lane, batch, sizeof(RecordHeader));
+    place_decided();
+    publish_if_due();
+  });
 }
 
 void RankWriter::close_lane(std::uint32_t id) {
   const auto found = lanes_.find(id);
-  if (found == lanes_.end() || found->second.closed) return;
+  if (found == lanes_.end() || found->second.closed || !segment_is_whole_) return;
   Lane& lane = found->second;
   lane.closed = true;
-  contents_.close_lane(id);
-  timeline_.advance(id);
-  order_tree(id, lane, true);
-  timeline_.close(id);
-  place_decided();
+  change_segment([&] {
+    contents_.close_lane(id);
+    timeline_.advance(id);
+    order_tree(id, lane, true);
+    timeline_.close(id);
+    place_decided();
+  });
   if (journal_) journal_->append(RecordKind::close_lane, id, {});
 }
 
 void RankWriter::finish(std::string_view reason) {
-  if (done_) return;
-  for (auto& [id, lane] : lanes_) {
-    contents_.close_lane(id);
-    timeline_.advance(id);
-    order_tree(id, lane, true);
-  }
-  timeline_.finish();
-  place_decided();
-  place_settings(true);
-  for (auto& [id, lane] : lanes_) {
-    place_late(id, lane, true);
-    close_block(id, lane);
-  }
-  publish(true, reason.empty() ? std::string_view(stopped_) : reason);
+  if (done_ || !segment_is_whole_) return;
+  change_segment([&] {
+    for (auto& [id, lane] : lanes_) {
+      contents_.close_lane(id);
+      timeline_.advance(id);
+      order_tree(id, lane, true);
+    }
+    timeline_.finish();
+    place_decided();
+    place_settings(true);
+    for (auto& [id, lane] : lanes_) {
+      place_late(id, lane, true);
+      close_block(id, lane);
+    }
+    publish(true, reason.empty() ? std::string_view(stopped_) : reason);
+  });
   done_ = true;
 }
 
@@ -433,13 +448,14 @@ void RankWriter::place_settings(bool all) {
 
 void RankWriter::publish_if_due() {
   if (recovering_ || contents_.is_receiving()) return;
-  const std::uint32_t steps =
-      options_.segment_steps > 0 ? options_.segment_steps : kept_.steps_per_segment();
-  const bool steps_due =
-      steps > 0 && passed_step_ - published_step_ >= static_cast<std::int64_t>(steps);
-  if (steps_due || contents_.segment_bytes() >= options_.segment_bytes ||
-      writer_->values() >= kMostDatasets || builder_->tables().bytes() >= kTableBytes ||
-      journal_->bytes() >= kJournalBytes) {
+  const auto passed = [&](std::uint32_t steps) {
+    return steps > 0 && passed_step_ - published_step_ >= static_cast<std::int64_t>(steps);
+  };
+  const std::chrono::seconds seconds(options_.segment_seconds);
+  const bool time_due = seconds.count() > 0 && Clock::now() - published_at_ >= seconds;
+  if (passed(options_.segment_steps) || passed(kept_.steps_per_segment()) || time_due ||
+      contents_.segment_bytes() >= options_.segment_bytes || writer_->values() >= kMostDatasets ||
+      builder_->tables().bytes() >= kTableBytes || journal_->bytes() >= kJournalBytes) {
     publish(false, {});
   }
 }
@@ -512,6 +528,7 @@ void RankWriter::publish(bool finished, std::string_view reason) {
   writer_->publish();
   ++counts_.segments;
   published_step_ = passed_step_;
+  published_at_ = Clock::now();
   remove_files(segment_ - 1, done_with);
   begin_segment();
 }

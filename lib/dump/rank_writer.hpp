@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -47,6 +48,8 @@ class RankWriter {
   [[nodiscard]] const std::string& stopped() const noexcept { return stopped_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   /// An event whose place in its lane is known.
   struct Ordered {
     HeldEvent event;
@@ -95,6 +98,8 @@ class RankWriter {
   };
 
   void stop(std::string_view what);
+  template <class Change>
+  void change_segment(Change change);
   std::shared_ptr<Batch> take_messages(std::uint32_t lane, std::span<const std::byte> messages);
   void process(std::uint32_t id, Lane& lane, const std::shared_ptr<const Batch>& batch,
                std::size_t from);
@@ -143,6 +148,7 @@ class RankWriter {
   bool recovering_;
   bool done_ = false;
   bool malformed_ = false;
+  bool segment_is_whole_ = true;  ///< false once the disk has refused a part of it
   std::string stopped_;
   RecordingCounts counts_;
 
@@ -163,6 +169,7 @@ class RankWriter {
   std::optional<JournalWriter> journal_;
   std::int64_t passed_step_ = kSetup;     ///< the last step that a lane has left behind
   std::int64_t published_step_ = kSetup;  ///< `passed_step_` when the last segment was published
+  Clock::time_point published_at_ = Clock::now();
 };
 
 }  // namespace ulpscope::dump

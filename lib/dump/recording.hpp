@@ -23,7 +23,8 @@ struct RecordingOptions {
   std::uint64_t segment_bytes = 256ULL << 20;  ///< content bytes after which a segment is published
   /// Memory in which contents wait for the layer that they may belong to.
   std::uint64_t content_buffer_bytes = 8ULL << 20;
-  std::uint32_t segment_steps = 0;  ///< steps after which one is published; 0: only by size
+  std::uint32_t segment_steps = 0;    ///< steps after which one is published; 0: only by size
+  std::uint32_t segment_seconds = 0;  ///< likewise; looked at when events come
   std::uint32_t keep_last = 0;   ///< steps: segments of earlier ones are removed; 0: all are kept
   std::int64_t first_step = -1;  ///< of those that are written; -1 is setup
   std::int64_t last_step = std::numeric_limits<std::int64_t>::max();  ///< inclusive
@@ -62,7 +63,8 @@ class RankRecording {
   /// The lane's thread has ended or its process is gone: nothing more comes from it.
   void close_lane(std::uint32_t lane);
 
-  /// Publishes what is left and removes the journal. `reason` says why a recording is incomplete;
+  /// Publishes what is left and removes the journal; where the disk has refused a part of it
+  /// before, leaves the journal for recover() instead. `reason` says why a recording is incomplete;
   /// empty when the process ended in order.
   void finish(std::string_view reason);
 

@@ -260,6 +260,7 @@ void SegmentWriter::complete(const Tables& tables, std::span<const Link> links,
   text(attribute::kIncompleteReason, attributes.incomplete_reason);
   text(attribute::kRootDigest, to_string(directory.root_digest));
 
+  content_file_->close();
   content_file_.reset();
   hdf5_->values.clear();
   hdf5_->alone.clear();

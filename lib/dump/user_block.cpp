@@ -83,6 +83,7 @@ void seal(const std::filesystem::path& segment, const Directory& directory,
   std::copy_n(contents.begin(), block.extents, block.extent.begin());
   block.digest = digest_outside(file, block);
   file.write_at(0, bytes_of(block));
+  file.close();
 }
 
 Directory check_seal(const File& file) {

@@ -11,11 +11,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <span>
+#include <utility>
 
 #include "ring/descriptor.hpp"
 #include "ring/handshake.hpp"
@@ -140,11 +142,13 @@ bool send_packet(int socket, std::span<iovec> parts, Clock::time_point deadline)
   return true;
 }
 
-/// Receives one packet of exactly `size` bytes and the descriptor that comes with it, if any does.
-bool receive_packet(int socket, void* packet, std::size_t size, Descriptor& descriptor,
+using Descriptors = std::array<Descriptor, kMostDescriptors>;
+
+/// Receives one packet of exactly `size` bytes and the descriptors that come with it.
+bool receive_packet(int socket, void* packet, std::size_t size, Descriptors& descriptors,
                     Clock::time_point deadline) noexcept {
   iovec part{packet, size};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))];
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -159,26 +163,35 @@ bool receive_packet(int socket, void* packet, std::size_t size, Descriptor& desc
 
   const cmsghdr* const attached = CMSG_FIRSTHDR(&message);
   if (attached != nullptr && attached->cmsg_level == SOL_SOCKET &&
-      attached->cmsg_type == SCM_RIGHTS && attached->cmsg_len == CMSG_LEN(sizeof(int))) {
-    int number = -1;
-    std::memcpy(&number, CMSG_DATA(attached), sizeof number);
-    descriptor = above_stdio(Descriptor(number));
+      attached->cmsg_type == SCM_RIGHTS) {
+    const std::size_t bytes = attached->cmsg_len - CMSG_LEN(0);
+    for (std::size_t i = 0; i < descriptors.size() && (i + 1) * sizeof(int) <= bytes; ++i) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(attached) + i * sizeof number, sizeof number);
+      descriptors[i] = above_stdio(Descriptor(number));
+    }
   }
   return static_cast<std::size_t>(count) == size && (message.msg_flags & MSG_TRUNC) == 0;
 }
 
-/// One request and its reply over a connection of its own. The reason is set when it returns false.
+constexpr std::string_view kNoDescriptor = "no file descriptor is free for the ring";
+
+/// One request and its reply over a connection of its own, with `wanted` descriptors. The reason is
+/// set when it returns false.
 template <class Reply>
-bool exchange(std::string_view path, std::span<iovec> request, Reply& reply, Descriptor& descriptor,
-              Clock::time_point deadline, Text<160>& reason) noexcept {
+bool exchange(std::string_view path, std::span<iovec> request, Reply& reply,
+              Descriptors& descriptors, std::size_t wanted, Clock::time_point deadline,
+              Text<160>& reason) noexcept {
   const Descriptor socket = connect_to(path, deadline);
   if (!socket) {
-    reason.set("the process that writes the dump cannot be reached");
+    reason.set(errno == EMFILE || errno == ENFILE
+                   ? kNoDescriptor
+                   : "the process that writes the dump cannot be reached");
     return false;
   }
   // A refusal may come, and the connection end, before the whole request was sent.
   const bool sent = send_packet(socket.get(), request, deadline);
-  if (!receive_packet(socket.get(), &reply, sizeof reply, descriptor, deadline) ||
+  if (!receive_packet(socket.get(), &reply, sizeof reply, descriptors, deadline) ||
       reply.header.magic != kHandshakeMagic) {
     reason.set(sent ? "the process that writes the dump did not answer"
                     : "the process that writes the dump does not listen");
@@ -192,11 +205,10 @@ bool exchange(std::string_view path, std::span<iovec> request, Reply& reply, Des
     reason.set(reply.header.refusal.view());
     return false;
   }
-  if (!descriptor) {
-    reason.set("no file descriptor is free for the ring");
-    return false;
-  }
-  return true;
+  const bool all = std::all_of(descriptors.begin(), descriptors.begin() + wanted,
+                               [](const Descriptor& each) { return static_cast<bool>(each); });
+  if (!all) reason.set(kNoDescriptor);
+  return all;
 }
 
 RequestHeader header_of(RequestKind kind, std::size_t size) noexcept {
@@ -215,6 +227,28 @@ const WriterPage* map_writer_page(int descriptor) noexcept {
   if (writer->magic == kWriterMagic && writer->protocol == kProtocolVersion) return writer;
   ::munmap(address, page);
   return nullptr;
+}
+
+SessionPage* map_session_page(int descriptor) noexcept {
+  struct stat status {};
+  const std::size_t page = page_bytes();
+  if (::fstat(descriptor, &status) != 0 || status.st_size != static_cast<off_t>(page)) {
+    return nullptr;
+  }
+  void* const address = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (address == MAP_FAILED) return nullptr;
+  auto* const session = static_cast<SessionPage*>(address);
+  if (session->magic == kSessionMagic && session->protocol == kProtocolVersion) return session;
+  ::munmap(address, page);
+  return nullptr;
+}
+
+void leave_word(LastWord& word, std::string_view sentence) noexcept {
+  enum : std::uint32_t { none, writing, complete };
+  std::uint32_t before = none;
+  if (sentence.empty() || !word.state.compare_exchange_strong(before, writing)) return;
+  word.sentence.set(sentence);
+  word.state.store(complete, std::memory_order_release);
 }
 
 SessionGuard* make_guard() noexcept {
@@ -265,14 +299,19 @@ bool Client::connect(const char* socket_path, std::string_view capture_version) 
 
   iovec parts[] = {{&request, sizeof request}, {command.get(), request.command_bytes}};
   HelloReply reply;
-  Descriptor descriptor;
-  if (!exchange(socket_path_.view(), parts, reply, descriptor, Clock::now() + timeout_, refusal_)) {
+  Descriptors descriptors;
+  if (!exchange(socket_path_.view(), parts, reply, descriptors, 2, Clock::now() + timeout_,
+                refusal_)) {
+    const bool answered = reply.header.protocol != 0;  // the writer knows whom it has refused
+    if (!answered || reply.header.granted != 0) tell_parent(refusal_.view());
     return false;
   }
-  // An earlier session's page stays mapped: a producer in another thread may still look at it.
-  writer_ = map_writer_page(descriptor.get());
-  if (writer_ == nullptr) {
+  // An earlier session's pages stay mapped: a producer in another thread may still look at them.
+  writer_ = map_writer_page(descriptors[0].get());
+  page_ = map_session_page(descriptors[1].get());
+  if (writer_ == nullptr || page_ == nullptr) {
     refusal_.set("the writer's page cannot be mapped");
+    tell_parent(refusal_.view());
     return false;
   }
   session_ = reply.session;
@@ -294,16 +333,16 @@ Producer Client::open_ring(bool is_main, std::string_view thread_name) noexcept 
 
   iovec part{&request, sizeof request};
   RingReply reply;
-  Descriptor descriptor;
-  Text<160>
-      reason;  // not kept: several threads may fail at once, and the writer knows its refusals
+  Descriptors descriptors;
+  Text<160> reason;  // of its own: several threads may fail at once
   RingMapping mapping;
-  if (exchange(socket_path_.view(), {&part, 1}, reply, descriptor, Clock::now() + timeout_,
+  if (exchange(socket_path_.view(), {&part, 1}, reply, descriptors, 1, Clock::now() + timeout_,
                reason)) {
-    mapping = RingMapping::map(descriptor.get(), reply.capacity);
+    mapping = RingMapping::map(descriptors[0].get(), reply.capacity);
+    if (!mapping) reason.set("there is no memory for the ring");
   }
   if (!mapping) {
-    end_session();
+    end_session(reason.view());
     return {};
   }
   return {std::move(mapping), {guard_, writer_, token_, settings_.give_up_milliseconds}};
@@ -314,17 +353,18 @@ bool Client::recording() const noexcept {
          guard_->token.load(std::memory_order_acquire) == token_;
 }
 
-void Client::end_session() noexcept {
+void Client::end_session(std::string_view why) noexcept {
   if (guard_ == nullptr) return;
   std::uint64_t token = token_;
-  if (token != 0) {
-    guard_->token.compare_exchange_strong(token, token_ + kOver, std::memory_order_relaxed);
+  if (token != 0 &&
+      guard_->token.compare_exchange_strong(token, token_ + kOver, std::memory_order_relaxed)) {
+    leave_word(page_->ended, why);
   }
 }
 
 void Client::leave(std::chrono::milliseconds patience) noexcept {
   const bool in_session = recording();
-  end_session();
+  end_session({});
   if (!in_session) return;
   const Unnoticed unnoticed;
   LeaveRequest request;
@@ -338,11 +378,16 @@ void Client::leave(std::chrono::milliseconds patience) noexcept {
   wait_for(socket.get(), POLLIN, Clock::now() + patience);
 }
 
+void Client::tell_parent(std::string_view why) noexcept {
+  if (parents_page_ != nullptr) leave_word(parents_page_->no_child, why);
+}
+
 void Client::after_fork_in_child() noexcept {
   // The wiped page already says "off"; a kernel without wiping would not have let us connect.
   if (guard_ != nullptr) guard_->token.store(0, std::memory_order_relaxed);
   session_ = 0;
   nonce_ = 0;
+  parents_page_ = std::exchange(page_, nullptr);
 }
 
 }  // namespace ulpscope::ring

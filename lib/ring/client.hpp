@@ -37,16 +37,20 @@ class Client {
   [[nodiscard]] bool recording() const noexcept;
 
   /// Ends recording in this process for good: every producer of it stops at its next reserve().
-  void end_session() noexcept;
+  /// The dump will say `why`, of which the first counts; empty where the rings tell it themselves.
+  void end_session(std::string_view why) noexcept;
 
   /// Ends the session in order, which end_session() does not: what was committed is delivered and
   /// the dump completed. Returns when that is done, at the latest after `patience`.
   void leave(std::chrono::milliseconds patience) noexcept;
 
   /// For pthread_atfork's child handler: forgets the parent's session, so that the child can
-  /// connect() for one of its own. Producers inherited from the parent never write again; destroy
-  /// or overwrite them to give their address space back.
+  /// connect() for one of its own; where that fails, the parent's dump says so. Producers inherited
+  /// from the parent never write again; destroy or overwrite them to give their address space back.
   void after_fork_in_child() noexcept;
+
+  /// In a forked child that is not recorded: has the parent's dump say why.
+  void tell_parent(std::string_view why) noexcept;
 
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] std::uint64_t session() const noexcept { return session_; }
@@ -57,6 +61,8 @@ class Client {
   std::chrono::milliseconds timeout_;
   SessionGuard* guard_ = nullptr;
   const WriterPage* writer_ = nullptr;
+  SessionPage* page_ = nullptr;
+  SessionPage* parents_page_ = nullptr;  ///< in a forked child: of the session of its parent
   std::uint64_t token_ = 0;
   std::uint64_t session_ = 0;
   std::uint64_t nonce_ = 0;

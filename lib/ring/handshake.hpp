@@ -1,17 +1,19 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 #include "ring/settings.hpp"
 
-/// The packets of the handshake. A request is one packet, its reply is one packet with at most one
-/// descriptor, then the connection ends. A request to leave has no packet for a reply: its
+/// The packets of the handshake. A request is one packet, its reply is one packet with at most two
+/// descriptors, then the connection ends. A request to leave has no packet for a reply: its
 /// connection ends when the dump is complete.
 namespace ulpscope::ring {
 
 inline constexpr std::uint32_t kHandshakeMagic = 0x48504c55;  // "ULPH"
 inline constexpr std::uint32_t kMaxCommandBytes = std::uint32_t{64} << 10;
+inline constexpr std::size_t kMostDescriptors = 2;  ///< of one reply
 
 enum class RequestKind : std::uint32_t { hello = 1, ring = 2, leave = 3 };
 
@@ -58,7 +60,7 @@ struct ReplyHeader {
   Text<160> refusal;
 };
 
-/// With the descriptor of the writer page.
+/// With the descriptors of the writer page and of the session page.
 struct HelloReply {
   ReplyHeader header;
   std::uint64_t session = 0;

@@ -6,12 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ring/settings.hpp"
+
 /// What the program being recorded and the writer share. Everything here lies in memory that two
 /// processes see; nothing in it is a pointer.
 namespace ulpscope::ring {
 
-inline constexpr std::uint64_t kRingMagic = 0x31474e4952504c55;    // "ULPRING1"
-inline constexpr std::uint64_t kWriterMagic = 0x3154495257504c55;  // "ULPWRIT1"
+inline constexpr std::uint64_t kRingMagic = 0x31474e4952504c55;     // "ULPRING1"
+inline constexpr std::uint64_t kWriterMagic = 0x3154495257504c55;   // "ULPWRIT1"
+inline constexpr std::uint64_t kSessionMagic = 0x3153534553504c55;  // "ULPSESS1"
 
 /// Two lines: neighbouring lines are fetched in pairs.
 inline constexpr std::size_t kLineBytes = 128;
@@ -61,9 +64,25 @@ struct WriterPage {
   alignas(kLineBytes) pthread_mutex_t alive;
 };
 
+/// A sentence that a program leaves where no ring carries it. The first one stays.
+struct LastWord {
+  std::atomic<std::uint32_t> state;  ///< 0: none, 1: being written, 2: complete
+  Text<160> sentence;
+};
+
+/// One page for a process: what it has to say when it cannot have a ring.
+struct SessionPage {
+  std::uint64_t magic;
+  std::uint32_t protocol;
+  std::uint32_t reserved;
+  LastWord ended;     ///< why recording of the process ended before the process did
+  LastWord no_child;  ///< why a child of it could not be recorded
+};
+
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<ProducerEnd>::is_always_lock_free);
 static_assert(sizeof(RingHeader) <= 4096 && sizeof(WriterPage) <= 4096);
+static_assert(sizeof(SessionPage) <= 4096);
 
 /// True while the thread that holds `page.alive` exists.
 [[nodiscard]] bool writer_alive(const WriterPage& page) noexcept;

@@ -85,20 +85,21 @@ Received receive(int connection, Packet& packet) {
   return Received::packet;
 }
 
-void reply(int connection, const void* bytes, std::size_t size, int attached) noexcept {
+void reply(int connection, const void* bytes, std::size_t size,
+           std::span<const int> attached) noexcept {
   iovec part{const_cast<void*>(bytes), size};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  if (attached >= 0) {
+  if (!attached.empty()) {
     message.msg_control = control;
-    message.msg_controllen = sizeof control;
+    message.msg_controllen = CMSG_SPACE(attached.size_bytes());
     cmsghdr* const header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &attached, sizeof attached);
+    header->cmsg_len = CMSG_LEN(attached.size_bytes());
+    std::memcpy(CMSG_DATA(header), attached.data(), attached.size_bytes());
   }
   while (::sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EINTR) {
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,8 +47,9 @@ enum class Received : std::uint8_t { nothing_yet, packet, broken };
 /// Takes the one packet that a connection sends.
 [[nodiscard]] Received receive(int connection, Packet& packet);
 
-/// Sends a reply, with `attached` unless it is negative. Never waits: a reply fits into an empty
+/// Sends a reply with at most kMostDescriptors descriptors. Never waits: a reply fits into an empty
 /// socket, and a client that is gone needs none.
-void reply(int connection, const void* bytes, std::size_t size, int attached) noexcept;
+void reply(int connection, const void* bytes, std::size_t size,
+           std::span<const int> attached) noexcept;
 
 }  // namespace ulpscope::ring

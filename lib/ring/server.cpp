@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <map>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "ring/batch_reader.hpp"
@@ -79,6 +81,7 @@ struct Lane {
 struct Session {
   std::uint64_t nonce = 0;
   Descriptor process;  ///< readable when the process has ended
+  SessionPageReader page;
   std::vector<Lane> lanes;
   SessionStats stats;  ///< of closed lanes
   bool exited = false;
@@ -281,7 +284,7 @@ void Server::State::refuse(const Connection& connection, RequestKind kind, std::
     answer.header.protocol = kProtocolVersion;
     answer.header.size = sizeof answer;
     answer.header.refusal.set(why);
-    reply(connection.socket.get(), &answer, sizeof answer, -1);
+    reply(connection.socket.get(), &answer, sizeof answer, {});
   };
   if (kind == RequestKind::hello) {
     send(HelloReply{});
@@ -329,6 +332,13 @@ void Server::State::answer_hello(const Connection& connection, const Packet& pac
   Session session;
   session.nonce = request.nonce;
   session.process = std::move(process);
+  Descriptor page_descriptor;
+  try {
+    std::tie(session.page, page_descriptor) = SessionPageReader::create();
+  } catch (const Error& error) {
+    refuse(connection, RequestKind::hello, packet.pid, error.what(), handler);
+    return;
+  }
   session.stats.session = id;
   session.stats.pid = packet.pid;
   watch(session.process.get(), Source::process, id);
@@ -341,7 +351,8 @@ void Server::State::answer_hello(const Connection& connection, const Packet& pac
   answer.header.size = sizeof answer;
   answer.session = id;
   answer.settings = options.settings;
-  reply(connection.socket.get(), &answer, sizeof answer, writer.descriptor());
+  reply(connection.socket.get(), &answer, sizeof answer,
+        std::array{writer.descriptor(), page_descriptor.get()});
 }
 
 std::uint64_t Server::State::next_capacity() const {
@@ -395,7 +406,7 @@ void Server::State::answer_ring(const Connection& connection, const Packet& pack
   answer.lane = lane.number;
   session.lanes.push_back(std::move(lane));
   handler.on_ring(found->first, answer.lane, request.is_main != 0, request.thread_name.view());
-  reply(connection.socket.get(), &answer, sizeof answer, memory.get());
+  reply(connection.socket.get(), &answer, sizeof answer, std::array{memory.get()});
 }
 
 void Server::State::take_leave(Connection& connection, const Packet& packet) {
@@ -482,6 +493,12 @@ bool Server::State::finish_sessions(Handler& handler) {
 void Server::State::finish(SessionId id, ProcessEnd how, Handler& handler) {
   const auto found = sessions.find(id);
   Session& session = found->second;
+  if (const std::string why = session.page.ended(); !why.empty() && !session.stopped) {
+    handler.on_gave_up(id, why);
+  }
+  if (const std::string why = session.page.no_child(); !why.empty()) {
+    handler.on_refused(session.stats.pid, "a child of it: " + why);
+  }
   while (!session.lanes.empty()) {
     const std::size_t lanes = session.lanes.size();
     Consumer& consumer = session.lanes.front().consumer;
@@ -510,6 +527,11 @@ Server::~Server() {
 
 const std::filesystem::path& Server::socket_path() const noexcept {
   return state_->listener.path();
+}
+
+bool Server::reachable() const {
+  std::error_code ignored;
+  return std::filesystem::exists(socket_path(), ignored);
 }
 
 bool Server::poll(Milliseconds timeout, Handler& handler) { return state_->poll(timeout, handler); }

@@ -73,10 +73,14 @@ class Handler {
   /// it: the process was killed or ended without letting its threads end.
   virtual void on_lane_closed(SessionId session, std::uint32_t lane, ProducerEnd end) = 0;
 
+  /// Recording of the process ended before the process did, for a reason that no lane could carry:
+  /// a thread of it got no ring. What its lanes hold follows.
+  virtual void on_gave_up(SessionId session, std::string_view why) = 0;
+
   /// After on_lane_closed of all its lanes.
   virtual void on_process_gone(SessionId session, ProcessEnd how) = 0;
 
-  /// A process asked for recording and did not get it.
+  /// A process, or a child that it forked, asked for recording and did not get it.
   virtual void on_refused(std::uint32_t pid, std::string_view why) = 0;
 };
 
@@ -111,6 +115,10 @@ class Server {
 
   /// Where Client::connect() finds this server.
   [[nodiscard]] const std::filesystem::path& socket_path() const noexcept;
+
+  /// False when the socket is gone from its place: processes and threads that begin from then on
+  /// cannot be recorded, and cannot say so.
+  [[nodiscard]] bool reachable() const;
 
   /// Handles what there is; when there is nothing, waits for it up to `timeout`. True when anything
   /// was handled or a signal ended the wait. @throws Error with ErrorCode::io, and what the handler

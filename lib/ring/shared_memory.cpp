@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <new>
+#include <utility>
 
 #include "ring/mapping.hpp"
 #include "ring/message.hpp"
@@ -29,6 +30,14 @@ Descriptor create_memory(const char* name, std::uint64_t bytes) {
   } while (result != 0 && errno == EINTR);
   if (result != 0) throw system_error("there is no memory for a ring");
   return memory;
+}
+
+/// A copy of what another process may be changing.
+std::string sentence(const LastWord& word) {
+  constexpr std::uint32_t kComplete = 2;
+  if (word.state.load(std::memory_order_acquire) != kComplete) return {};
+  const Text<160> copy = word.sentence;
+  return std::string(copy.view());
 }
 
 }  // namespace
@@ -81,6 +90,42 @@ WriterPageOwner::~WriterPageOwner() {
 
 void WriterPageOwner::note_progress() noexcept {
   page_->progress.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::pair<SessionPageReader, Descriptor> SessionPageReader::create() {
+  Descriptor memory = create_memory("ulpscope-session", page_bytes());
+  void* const address =
+      ::mmap(nullptr, page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  if (address == MAP_FAILED) throw system_error("a session's page cannot be mapped");
+  auto* const page = new (address) SessionPage{};
+  page->magic = kSessionMagic;
+  page->protocol = kProtocolVersion;
+  SessionPageReader reader;
+  reader.page_ = page;
+  if (::fcntl(memory.get(), F_ADD_SEALS, kSizeSeals) != 0) {
+    throw system_error("a session's page cannot be sealed");
+  }
+  return {std::move(reader), std::move(memory)};
+}
+
+SessionPageReader::SessionPageReader(SessionPageReader&& other) noexcept
+    : page_(std::exchange(other.page_, nullptr)) {}
+
+SessionPageReader& SessionPageReader::operator=(SessionPageReader&& other) noexcept {
+  std::swap(page_, other.page_);
+  return *this;
+}
+
+SessionPageReader::~SessionPageReader() {
+  if (page_ != nullptr) ::munmap(const_cast<SessionPage*>(page_), page_bytes());
+}
+
+std::string SessionPageReader::ended() const {
+  return page_ == nullptr ? std::string() : sentence(page_->ended);
+}
+
+std::string SessionPageReader::no_child() const {
+  return page_ == nullptr ? std::string() : sentence(page_->no_child);
 }
 
 }  // namespace ulpscope::ring

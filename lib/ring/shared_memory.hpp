@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
 
 #include "ring/descriptor.hpp"
 #include "ring/layout.hpp"
@@ -29,6 +31,26 @@ class WriterPageOwner {
  private:
   Descriptor descriptor_;
   WriterPage* page_ = nullptr;
+};
+
+/// A session's page as the writer sees it: what a program has left in it, which may be anything.
+class SessionPageReader {
+ public:
+  SessionPageReader() noexcept = default;
+  SessionPageReader(SessionPageReader&& other) noexcept;
+  SessionPageReader& operator=(SessionPageReader&& other) noexcept;
+  ~SessionPageReader();
+
+  /// A new page; its descriptor is for the program. @throws Error with ErrorCode::io.
+  [[nodiscard]] static std::pair<SessionPageReader, Descriptor> create();
+
+  /// Why recording of the process ended before the process did; empty where it does not say.
+  [[nodiscard]] std::string ended() const;
+  /// Why a child of the process could not be recorded; empty where none failed.
+  [[nodiscard]] std::string no_child() const;
+
+ private:
+  const SessionPage* page_ = nullptr;
 };
 
 }  // namespace ulpscope::ring

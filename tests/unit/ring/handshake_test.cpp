@@ -1,6 +1,7 @@
 #include <dirent.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -171,6 +172,50 @@ TEST_SUITE("handshake") {
     CHECK(child.wait() == 0);
     serve(server, diary);
     CHECK(diary.lanes[{1, 0}].end == ProducerEnd::stopped);
+    CHECK(diary.gave_up[1] == "the process that writes the dump did not answer");
+  }
+
+  TEST_CASE("a process that has no descriptor left for a ring says so, however it ends") {
+    Server server(small_rings());
+    Diary diary;
+    Child child([&] {
+      Client client;
+      if (!client.connect(server.socket_path().c_str(), "test")) return 1;
+      Producer main = client.open_ring(true, "main");
+      if (!send_numbered(main, 0)) return 2;
+      const rlimit none{3, 3};
+      ::setrlimit(RLIMIT_NOFILE, &none);
+      if (client.open_ring(false, "worker").recording()) return 3;
+      ::_exit(0);  // no producer is closed
+    });
+    serve(server, diary);
+    CHECK(child.wait() == 0);
+    CHECK(diary.gave_up[1] == "no file descriptor is free for the ring");
+  }
+
+  TEST_CASE("a forked child that cannot introduce itself is told of through its parent") {
+    Server server(small_rings());
+    Diary diary;
+    Child child([&] {
+      Client client;
+      if (!client.connect(server.socket_path().c_str(), "test")) return 1;
+      Producer main = client.open_ring(true, "main");
+      std::filesystem::remove(server.socket_path());
+      const pid_t grandchild = ::fork();
+      if (grandchild == 0) {
+        client.after_fork_in_child();
+        ::_exit(client.connect(server.socket_path().c_str(), "test") ? 1 : 0);
+      }
+      int status = 0;
+      ::waitpid(grandchild, &status, 0);
+      return send_numbered(main, 0) ? status : 2;
+    });
+    serve(server, diary);
+    CHECK(child.wait() == 0);
+    CHECK(diary.gave_up.empty());
+    REQUIRE(diary.refusals.size() == 1);
+    CHECK(diary.refusals[0] == "a child of it: the process that writes the dump cannot be reached");
+    CHECK_FALSE(server.reachable());
   }
 
   TEST_CASE("threads have lanes and rings of their own") {
