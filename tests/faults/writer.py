@@ -27,7 +27,7 @@ def check(bench, reference, recorded, outcome, bare, row):
     require(outcome.same_as(bare), f"the program gave {outcome.code} {outcome.printed[-200:]}, "
                                    f"bare {bare.code} {bare.printed[-200:]}; {outcome.said}")
     bench.verify(recorded.dump)
-    by_step, marked = bench.events(recorded.dump)
+    _, _, marked = bench.events(recorded.dump)
     if recorded.status()["complete"]:
         row.lost += max(0, outcome.ops - marked)
     if reference:
@@ -105,7 +105,7 @@ def socket_removed(bench, hazard, row):
     outcome = recorded.outcome()
     row.wait = max(row.wait, pace.stop())
     status = recorded.status()
-    by_step, marked = bench.events(recorded.dump)
+    _, _, marked = bench.events(recorded.dump)
     require(marked < outcome.ops, "all of it was recorded all the same")
     require(not status["complete"] and status["reason"],
             f"{marked} of {outcome.ops} marked ops are there, and the dump says it is complete")
