@@ -19,7 +19,7 @@ import time
 PR_SET_CHILD_SUBREAPER = 36
 MARKED = "aten::digamma"
 UNPUBLISHED = "has a journal of events that no segment holds"
-LONGEST_RUN = 60  # seconds
+LONGEST_RUN = 60  # seconds, of a program that ends within one
 
 
 class Wrong(Exception):
@@ -198,11 +198,11 @@ class Bench:
                 "FAULTS_PROGRESS": str(progress.path),
                 "FAULTS_PLUGIN": str(plugin), **(more or {})}
 
-    def bare(self, command, environment=None):
+    def bare(self, command, environment=None, limit=LONGEST_RUN):
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         progress = Progress(folder / "progress")
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=LONGEST_RUN, env=self.environment(progress, environment))
+                              timeout=limit, env=self.environment(progress, environment))
         steps, ops = progress.read()
         shutil.rmtree(folder, ignore_errors=True)
         return Outcome(shell_code(done.returncode), done.stdout, done.stderr.decode(errors="replace"),
@@ -240,15 +240,17 @@ class Bench:
         return sum(rank["events"] for rank in ranks)
 
     def events(self, dump):
-        """Counts of a dump's events by step, and of marked ops."""
+        """Counts of a dump's events by step, what prepares the next step's data left out, of all
+        events and of marked ops."""
         done = subprocess.run([self.binaries / "list_events", dump], capture_output=True, text=True)
         require(done.returncode == 0, f"the dump cannot be read: {done.stderr}")
-        steps, marked = collections.Counter(), 0
+        steps, total, marked = collections.Counter(), 0, 0
         for line in done.stdout.splitlines():
             fields = line.split("\t")
-            steps[int(fields[3])] += 1
+            steps[int(fields[3])] += fields[7] != "data"
+            total += 1
             marked += fields[8] == MARKED
-        return steps, marked
+        return steps, total, marked
 
     def nothing_differs(self, reference, dump):
         """The recordings agree as far as both go."""

@@ -56,7 +56,7 @@ def check(bench, reference, recorded, outcome, bare, row, whole=False):
     require(line.startswith("ulpscope: "), f"the closing line is '{line}'")
     if list(recorded.dump.glob("rank*/segment-*.h5")):
         bench.verify(recorded.dump, unfinished=True)
-        by_step, marked = bench.events(recorded.dump)
+        _, _, marked = bench.events(recorded.dump)
         bench.nothing_differs(reference.dump, recorded.dump)
         says_complete = "incomplete" not in line and "unrecorded" not in line
         if says_complete:

@@ -56,7 +56,8 @@ def main():
         begin = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="ulpscope-faults-") as folder:
             setting = bench.Bench(arguments.bin, arguments.lib, folder, arguments.brief,
-                                  arguments.most, random.Random(f"{arguments.seed} {group}"), arguments.hdf5)
+                                  arguments.most, random.Random(f"{arguments.seed} {group}"),
+                                  arguments.hdf5)
             for row in importlib.import_module(group).run(setting):
                 rows.append(row)
                 print(" ".join(cells(row)), flush=True)
