@@ -21,10 +21,19 @@ class Run:
     program: float  # processor time of the program, per step
     writer: float  # processor time of the writer, per step
     completing: float  # processor time of the writer after the last steps, in all
-    program_peak: float  # VmHWM
-    writer_peak: float
+    program_memory: "Memory"
+    writer_memory: "Memory"
     window: tuple  # CLOCK_MONOTONIC at the beginning and the end of the steps
     messages: str  # what came on standard error
+
+
+@dataclass
+class Memory:
+    """What is resident, MiB: the most so far, and by kind."""
+    peak: float = 0.0
+    anonymous: float = 0.0
+    files: float = 0.0  # pages of files, which the kernel can take back
+    shared: float = 0.0  # the rings among them
 
 
 @dataclass
@@ -33,8 +42,8 @@ class Moment:
     time: float
     program: float
     writer: float
-    program_peak: float
-    writer_peak: float
+    program_memory: Memory
+    writer_memory: Memory
 
 
 def warm_up(steps):
@@ -50,9 +59,11 @@ def processor_seconds(pid):
     return seconds
 
 
-def peak_mib(pid):
+def memory(pid):
     with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
-        return int(re.search(r"VmHWM:\s+(\d+) kB", file.read())[1]) / 1024
+        status = file.read()
+    return Memory(*[int(re.search(rf"{name}:\s+(\d+) kB", status)[1]) / 1024
+                    for name in ("VmHWM", "RssAnon", "RssFile", "RssShmem")])
 
 
 def child_named(pid, name):
@@ -71,8 +82,8 @@ def child_named(pid, name):
 
 def look(lines, program, writer):
     return Moment(lines, time.monotonic(), processor_seconds(program),
-                  processor_seconds(writer) if writer else 0.0, peak_mib(program),
-                  peak_mib(writer) if writer else 0.0)
+                  processor_seconds(writer) if writer else 0.0, memory(program),
+                  memory(writer) if writer else Memory())
 
 
 def run(command, program, steps, cpus):
@@ -121,4 +132,4 @@ def run(command, program, steps, cpus):
     count = end.lines - begin.lines
     return Run((end.time - begin.time) / count, (end.program - begin.program) / count,
                (end.writer - begin.writer) / count, total - end.writer if writer else 0.0,
-               end.program_peak, end.writer_peak, (begin.time, end.time), messages)
+               end.program_memory, end.writer_memory, (begin.time, end.time), messages)

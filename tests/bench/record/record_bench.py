@@ -168,12 +168,19 @@ def print_step_table(results):
     print()
 
 
+def more(kind):
+    """What the recorded program has more of one kind of memory."""
+    return lambda bare, recorded: (getattr(recorded.program_memory, kind)
+                                   - getattr(bare.program_memory, kind))
+
+
 def print_cost_table(results):
     print("What the ratios are made of, medians. ns per event: the processor time that the program has more, by the events of "
-          "all its ops. Completing: processor time of the writer after the last step. Memory: VmHWM of the program bare, "
-          "what it has more when recorded, and that of the writer.\n")
+          "all its ops. Completing: processor time of the writer after the last step. Memory: the most that was resident "
+          "(VmHWM) of the program bare, what it is more when recorded (of which memory of its own, pages of "
+          "files, shared memory), and that of the writer.\n")
     head("program", "threads", "events per step", "mode", "ns per event", "writer, ns per event",
-         "completing", "verified per step", "memory bare", "more", "writer's memory")
+         "completing", "verified per step", "memory bare", "more", "own, files, shared", "writer's memory")
     for configuration, events, pairs in results:
         first = (configuration.name, configuration.threads, f"{events:,.0f}")
         for mode, of_mode in pairs.items():
@@ -186,9 +193,10 @@ def print_cost_table(results):
                 f"{median(lambda _, recorded: recorded.writer) / events * 1e9:.0f}",
                 milliseconds(median(lambda _, recorded: recorded.completing)),
                 f"{verified / 1e6:.2f} MB" if verified else "",
-                f"{median(lambda bare, _: bare.program_peak):.0f} MiB",
-                f"{median(lambda bare, recorded: recorded.program_peak - bare.program_peak):+.1f} MiB",
-                f"{median(lambda _, recorded: recorded.writer_peak):.0f} MiB")
+                f"{median(lambda bare, _: bare.program_memory.peak):.0f} MiB",
+                f"{median(more('peak')):+.1f} MiB",
+                ", ".join(f"{median(more(kind)):+.1f}" for kind in ("anonymous", "files", "shared")),
+                f"{median(lambda _, recorded: recorded.writer_memory.peak):.0f} MiB")
             first = ("", "", "")
     print()
 

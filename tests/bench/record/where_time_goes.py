@@ -42,6 +42,11 @@ GROUPS = [
     ("writer", "", "", "writer: C and C++ libraries"),
 ]
 
+OUTSIDE = ("unwinding and what it reads", "program: kernel", "program: C and C++ libraries",
+           "program: LibTorch and itself")
+FUNCTIONS = 12  # listed
+NAME_LENGTH = 90
+
 SAMPLE = re.compile(r"^\s*(.+?)\s+(\d+\.\d+):\s+[0-9a-f]+\s+(.*) \((.*)\)$")
 
 
@@ -53,7 +58,7 @@ def group_of(who, library, function):
 
 
 def samples(command, program, steps, cpus, folder):
-    """Seconds of processor time per step by group."""
+    """Seconds of processor time per step by (group, function)."""
     data = os.path.join(folder, "perf.data")
     measured = run(["perf", "record", "-q", "-e", "cpu-clock", "-F", str(FREQUENCY), "-k", "CLOCK_MONOTONIC",
                     "-o", data, "--", *command], program, steps, cpus)
@@ -67,8 +72,8 @@ def samples(command, program, steps, cpus, folder):
         if not found or not begin <= float(found[2]) <= end:
             continue
         who = "writer" if found[1] == "ulpscope" else "program"
-        group = group_of(who, os.path.basename(found[4]), found[3])
-        seconds[group] = seconds.get(group, 0.0) + 1 / FREQUENCY / counted_steps
+        key = group_of(who, os.path.basename(found[4]), found[3]), found[3]
+        seconds[key] = seconds.get(key, 0.0) + 1 / FREQUENCY / counted_steps
     return seconds
 
 
@@ -104,14 +109,26 @@ def print_program(name, binaries, command, steps, folder):
     recorded = samples([os.path.join(binaries, "ulpscope"), "record", "-o", os.path.join(folder, "dump"),
                         "--", *bare_command], program, steps, cpus, folder)
     shutil.rmtree(os.path.join(folder, "dump"))
-    whole_bare = sum(bare.values())
+    whole = sum(bare.values())
     print(f"Where the processor time of a step goes, {name}, 1 thread, level digest: samples of perf (cpu-clock), "
           "each in the function it fell into. What capture makes LibTorch and the C library do shows as more of theirs.\n")
     print("| where | bare | recorded | more, as a share of the bare step |\n| --- | --- | --- | --- |")
     for group in dict.fromkeys(row[3] for row in GROUPS):
-        before, after = bare.get(group, 0.0), recorded.get(group, 0.0)
-        if before or after:
-            print(f"| {group} | {before * 1e6:.0f} us | {after * 1e6:.0f} us "
-                  f"| {(after - before) / whole_bare:+.1%} |")
-    print(f"| all | {whole_bare * 1e6:.0f} us | {sum(recorded.values()) * 1e6:.0f} us "
-          f"| {sum(recorded.values()) / whole_bare - 1:+.1%} |\n", flush=True)
+        print_row(group, in_group(bare, group), in_group(recorded, group), whole)
+    print_row("all", whole, sum(recorded.values()), whole)
+    print(f"\nFunctions outside Ulpscope that take most more, {name}:\n")
+    print("| function | bare | recorded | more |\n| --- | --- | --- | --- |")
+    outside = [key for key in recorded
+               if key[0] in OUTSIDE and "ulpscope::" not in key[1] and key[1] != "[unknown]"]
+    for key in sorted(outside, key=lambda key: bare.get(key, 0.0) - recorded[key])[:FUNCTIONS]:
+        print_row(f"`{key[1][:NAME_LENGTH]}`", bare.get(key, 0.0), recorded[key], whole)
+    print(flush=True)
+
+
+def in_group(seconds, group):
+    return sum(value for key, value in seconds.items() if key[0] == group)
+
+
+def print_row(name, before, after, whole):
+    if before or after:
+        print(f"| {name} | {before * 1e6:.0f} us | {after * 1e6:.0f} us | {(after - before) / whole:+.1%} |")
