@@ -80,3 +80,14 @@ def print_table(binaries, rounds, scratch):
         print()
     finally:
         shutil.rmtree(folder)
+    print_contents_alone(os.path.join(binaries, "bench_dump"))
+
+
+def print_contents_alone(bench_dump):
+    """The writer given contents only, without events, rings or a program."""
+    if not os.path.exists(bench_dump):
+        return
+    lines = subprocess.check_output([bench_dump], text=True).splitlines()
+    print("Contents without events, straight to the dump (bench_dump):\n")
+    print("\n".join(f"- {line.removeprefix('content: ')}" for line in lines if line.startswith("content: ")) + "\n",
+          flush=True)

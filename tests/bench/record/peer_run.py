@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""One process of peers_bench.py, run by the Python of its environment: steps of a training, bare and with a tool.
+"""One process of peers_bench.py: steps of a training, bare and with a tool.
 
     python peer_run.py MODEL TOOL PAIRS DIGITS.CSV FOLDER
 
-Prints one line of JSON: the seconds of steps bare and with the tool, and the bytes that a step left in FOLDER.
+Prints one line of JSON: the seconds of steps bare and with the tool, and the bytes that a step left in
+FOLDER.
 """
 
 import hashlib

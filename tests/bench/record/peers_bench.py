@@ -3,11 +3,12 @@
 
     python3 tests/bench/record/peers_bench.py --build build/release [--minutes 8]
 
-The digits ResNet and the transformer in Python, each tool as a ratio to bare steps of the same process (one thread,
-bare step and step with the tool in turn); below them Ulpscope as a ratio to the bare C++ program of the same model.
-Makes a virtual environment of its own in build/peers with the Python that the wheel in build/torch is for, and
-installs what is missing there; LibTorch is that of build/torch. A tool that cannot be installed or
-that ends with an error is listed with the reason.
+The digits ResNet and the transformer in Python, each tool as a ratio to bare steps of the same process
+(one thread, bare step and step with the tool in turn; with msprobe, which changes torch for good, the
+bare steps come first); below them Ulpscope as a ratio to the bare C++ program of the same model. The
+virtual environment is build/peers/venv, of the Python that the wheel in build/torch is for; what is
+missing in it is installed, LibTorch is that of build/torch. A tool that cannot be installed or that ends
+with an error is listed with the reason. Progress is told on standard error.
 """
 
 import argparse
@@ -30,7 +31,8 @@ DIGITS = os.path.join(ROOT, "data", "digits", "digits.csv")
 ENVIRONMENT = os.path.join(ROOT, "build", "peers")
 
 PROGRAMS = {"resnet": "digits ResNet, width 16", "transformer": "transformer, d 256, 4 layers"}
-PAIRS = {"resnet": 6, "transformer": 3}  # in one process
+PAIRS = {"resnet": 6, "transformer": 4}  # in one process
+ULPSCOPE_PAIRS = 2  # in one round
 
 NEEDED = ["typing_extensions", "sympy", "networkx", "jinja2", "fsspec", "filelock", "numpy", "setuptools"]
 # What the wheel links against and a CUDA toolkit does not have.
@@ -52,7 +54,6 @@ ULPSCOPE = {
     "digest": "inputs and outputs of ops, 128 bits, verified",
     "digest, verify off": "inputs and outputs of ops, 128 bits",
     "layers": "what crosses modules, both ways",
-    "stats": "as digest, with statistics",
     "full": "as digest, bytes kept",
 }
 
@@ -147,8 +148,9 @@ class Tool:
         self.left.append(measured["left"])
 
     def print_row(self, first):
-        if self.reason:
-            row(*first, self.name, TOOLS[self.name][1], "", f"skipped: {self.reason}", "", "")
+        if not self.ratios:
+            reason = self.reason or "no time was left"
+            row(*first, self.name, TOOLS[self.name][1], "", f"skipped: {reason}", "", "")
             return
         left = statistics.median(self.left)
         row(*first, self.name, TOOLS[self.name][1], len(self.ratios), f"{statistics.median(self.ratios):.2f}",
@@ -160,17 +162,23 @@ class Ulpscope:
 
     def __init__(self, configuration, mode):
         self._configuration, self._mode = configuration, mode
-        self.ratios, self.bare = [], []
+        self.ratios, self.bare, self.left = [], [], []
 
     def measure(self, _):
-        bare = self._configuration.bare()
-        recorded = self._configuration.recorded_in(self._mode)
-        self.bare.append(bare.step)
-        self.ratios.append(recorded.step / bare.step)
+        for _ in range(ULPSCOPE_PAIRS):
+            bare = self._configuration.bare()
+            recorded = self._configuration.recorded_in(self._mode)
+            self.bare.append(bare.step)
+            self.ratios.append(recorded.step / bare.step)
+            self.left.append(self._configuration.left_per_step(self._mode, recorded))
 
     def print_row(self, first):
+        if not self.ratios:
+            row(*first, f"ulpscope, {self._mode}", ULPSCOPE[self._mode], "", "skipped: no time was left", "", "")
+            return
         row(*first, f"ulpscope, {self._mode}", ULPSCOPE[self._mode], len(self.ratios),
-            f"{statistics.median(self.ratios):.2f}", spread(self.ratios), "")
+            f"{statistics.median(self.ratios):.2f}", spread(self.ratios),
+            f"{statistics.median(self.left) / 1e6:.2f} MB")
 
 
 def measure(tools, rounds, seconds, scratch):
@@ -180,6 +188,8 @@ def measure(tools, rounds, seconds, scratch):
         if turn > 0 and round_begin + longest > begin + seconds:
             return
         for tool in rotated(tools, turn):
+            if time.monotonic() > begin + seconds:
+                return
             tool.measure(scratch)
         longest = max(longest, time.monotonic() - round_begin)
         tell(f"round {turn + 1}, {time.monotonic() - round_begin:.0f} s")

@@ -62,6 +62,12 @@ def head(*cells):
     row(*["---"] * len(cells))
 
 
+def told_bytes(pattern, messages):
+    """A size in the line that the recording ends with, 0 where there is none."""
+    found = re.search(pattern.format(r"([\d.]+) ([kMGT]?B)"), messages)
+    return float(found[1]) * BYTES[found[2]] if found else 0
+
+
 def modes_for(threads, chosen):
     """Full recording is bound by the disk, whatever the threads: it is measured with one."""
     return {mode: options for mode, options in MODES.items()
@@ -86,9 +92,8 @@ class Configuration:
     def bare(self):
         return run(self._command(self.steps), self._program, self.steps, self._cpus)
 
-    def recorded(self, options, steps=None):
+    def recorded(self, options, steps):
         """The run and what status.json says of the recording."""
-        steps = steps or self.steps
         folder = tempfile.mkdtemp(prefix="ulpscope-bench-", dir=self._scratch)
         try:
             dump = os.path.join(folder, "dump")
@@ -100,16 +105,22 @@ class Configuration:
             shutil.rmtree(folder)
 
     def recorded_in(self, mode):
-        """A step at level full takes several bare ones, so fewer are enough."""
-        return self.recorded(MODES[mode], max(5, self.steps // 3) if mode == "full" else None)[0]
+        return self.recorded(MODES[mode], self.steps_in(mode))[0]
 
     def events_per_step(self):
         _, status = self.recorded(["--steps", "2-4"], 8)
         return status["counts"]["events"] / status["counts"]["steps"]
 
-    def verified_per_step(self, measured):
-        found = re.search(r"([\d.]+) ([kMGT]?B) verified", measured.messages)
-        return float(found[1]) * BYTES[found[2]] / self.steps if found else 0
+    def steps_in(self, mode):
+        """A step at level full takes several bare ones, so fewer are enough."""
+        return max(5, self.steps // 3) if mode == "full" else self.steps
+
+    def verified_per_step(self, mode, measured):
+        return told_bytes(r"{} verified", measured.messages) / self.steps_in(mode)
+
+    def left_per_step(self, mode, measured):
+        """Bytes of the dump; what it holds once is shared out among the steps."""
+        return told_bytes(r"values, {}, ", measured.messages) / self.steps_in(mode)
 
 
 def rotated(modes, turn):
@@ -186,8 +197,7 @@ def print_cost_table(results):
         for mode, of_mode in pairs.items():
             def median(value):
                 return statistics.median(value(bare, recorded) for bare, recorded in of_mode)
-            verified = 0 if mode == "full" else median(
-                lambda _, recorded: configuration.verified_per_step(recorded))
+            verified = median(lambda _, recorded: configuration.verified_per_step(mode, recorded))
             row(*first, mode,
                 f"{median(lambda bare, recorded: recorded.program - bare.program) / events * 1e9:.0f}",
                 f"{median(lambda _, recorded: recorded.writer) / events * 1e9:.0f}",

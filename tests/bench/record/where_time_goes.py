@@ -1,4 +1,4 @@
-"""Where recording spends processor time: samples of `perf record` over program and writer, by what they fell into."""
+"""Where recording spends processor time: samples of `perf record` over program and writer."""
 
 import os
 import re
