@@ -14,7 +14,6 @@ import argparse
 import json
 import os
 import re
-import shutil
 import statistics
 import subprocess
 import sys
@@ -92,24 +91,20 @@ class Configuration:
     def bare(self):
         return run(self._command(self.steps), self._program, self.steps, self._cpus)
 
-    def recorded(self, options, steps):
-        """The run and what status.json says of the recording."""
-        folder = tempfile.mkdtemp(prefix="ulpscope-bench-", dir=self._scratch)
-        try:
-            dump = os.path.join(folder, "dump")
-            measured = run([self._ulpscope, "record", *options, "-o", dump, "--",
-                            *self._command(steps)], self._program, steps, self._cpus)
-            with open(os.path.join(dump, "status.json"), encoding="utf-8") as file:
-                return measured, json.load(file)
-        finally:
-            shutil.rmtree(folder)
-
     def recorded_in(self, mode):
-        return self.recorded(MODES[mode], self.steps_in(mode))[0]
+        steps = self.steps_in(mode)
+        with tempfile.TemporaryDirectory(prefix="ulpscope-bench-", dir=self._scratch) as folder:
+            return run([self._ulpscope, "record", *MODES[mode], "-o", os.path.join(folder, "dump"), "--",
+                        *self._command(steps)], self._program, steps, self._cpus)
 
     def events_per_step(self):
-        _, status = self.recorded(["--steps", "2-4"], 8)
-        return status["counts"]["events"] / status["counts"]["steps"]
+        with tempfile.TemporaryDirectory(prefix="ulpscope-bench-", dir=self._scratch) as folder:
+            dump = os.path.join(folder, "dump")
+            subprocess.run([self._ulpscope, "record", "--steps", "2-4", "-o", dump, "--", *self._command(8)],
+                           check=True, capture_output=True)
+            with open(os.path.join(dump, "status.json"), encoding="utf-8") as file:
+                counts = json.load(file)["counts"]
+        return counts["events"] / counts["steps"]
 
     def steps_in(self, mode):
         """A step at level full takes several bare ones, so fewer are enough."""
@@ -216,17 +211,18 @@ def measure_steps(arguments, binaries, deadline):
     configurations = [Configuration(name, binaries, arguments.scratch, threads, arguments.steps)
                       for name in names for threads in arguments.threads]
     results, events = [], {}
-    for index, configuration in enumerate(configurations):
-        if configuration.name not in events:
-            events[configuration.name] = configuration.events_per_step()
-        share = (deadline - time.monotonic()) / (len(configurations) - index)
-        modes = modes_for(configuration.threads, arguments.modes)
-        if not modes:
-            continue
-        pairs = measure(configuration, modes, arguments.rounds, share)
-        results.append((configuration, events[configuration.name], pairs))
-    print_step_table(results)
-    print_cost_table(results)
+    try:
+        for index, configuration in enumerate(configurations):
+            if configuration.name not in events:
+                events[configuration.name] = configuration.events_per_step()
+            share = (deadline - time.monotonic()) / (len(configurations) - index)
+            modes = modes_for(configuration.threads, arguments.modes)
+            if modes:
+                pairs = measure(configuration, modes, arguments.rounds, share)
+                results.append((configuration, events[configuration.name], pairs))
+    finally:  # a run that fails ends the benchmark, not what was measured before it
+        print_step_table(results)
+        print_cost_table(results)
 
 
 def main():
