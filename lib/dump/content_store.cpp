@@ -35,6 +35,7 @@ void ContentStore::begin_segment(SegmentWriter& writer, std::vector<ContentRow>&
 }
 
 void ContentStore::end_segment(std::uint32_t segment) {
+  while (!incoming_.empty()) close_lane(incoming_.begin()->first);
   recent_.clear();
   for (const auto& [digest, row] : rows_) segments_[digest] = segment;
   earlier_.reset();
@@ -83,6 +84,7 @@ void ContentStore::close_lane(std::uint32_t lane) {
   const auto found = incoming_.find(lane);
   if (found == incoming_.end()) return;
   if (found->second.recent) recent_.abandon(*found->second.recent);
+  if (found->second.offset) writer_->drop_alone(*found->second.offset);
   incoming_.erase(found);
 }
 
