@@ -136,6 +136,7 @@ std::uint64_t SegmentWriter::reserve_alone(std::uint64_t bytes) {
 }
 
 void SegmentWriter::drop_alone(std::uint64_t offset) {
+  if (!hdf5_) return;  // no byte was asked for
   const h5::Quiet quiet;
   const auto alone = hdf5_->alone.find(offset);
   if (alone == hdf5_->alone.end()) return;
