@@ -4,6 +4,7 @@
 
 #include "dump/layout.hpp"
 #include "ring/message.hpp"
+#include "ulpscope/error.hpp"
 
 namespace ulpscope::dump {
 namespace {
@@ -122,10 +123,15 @@ std::optional<std::vector<std::byte>> ContentStore::stored_bytes(const Digest& d
   }
   const auto earlier = segments_.find(digest);
   if (earlier == segments_.end()) return std::nullopt;
-  if (!earlier_ || earlier_->attributes().segment != earlier->second) {
-    earlier_ = Segment::open(segment_path(directory_, earlier->second));
+  try {
+    if (!earlier_ || earlier_->attributes().segment != earlier->second) {
+      earlier_ = Segment::open(segment_path(directory_, earlier->second));
+    }
+    return earlier_->content(digest);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::corrupt) throw;
+    return std::nullopt;  // the program gave other bytes than it said
   }
-  return earlier_->content(digest);
 }
 
 void ContentStore::require(const Digest& digest) {

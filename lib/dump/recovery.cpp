@@ -69,7 +69,8 @@ class Replay {
     }
     options_.first_step = in.get_step();
     options_.last_step = in.get<std::int64_t>();
-    if (!in.ok() || options_.last_step < options_.first_step || rank != rank_ || segment != segment_) {
+    if (!in.ok() || options_.last_step < options_.first_step || rank != rank_ ||
+        segment != segment_) {
       throw Error(ErrorCode::corrupt, "The journal belongs to another rank or segment.");
     }
     writer_ = std::make_unique<RankWriter>(options_, rank_, pid, segment_, true);
