@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include <array>
 #include <cerrno>
@@ -14,6 +13,7 @@
 
 #include "cli/nearest.hpp"
 #include "cli/term/escape.hpp"
+#include "cli/toml.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {

@@ -83,9 +83,10 @@ class Replay {
     for (auto words = in.get<std::uint32_t>(); words > 0 && in.ok(); --words) {
       options_.command.emplace_back(in.get_text());
     }
-    options_.first_step = in.get<std::int64_t>();
+    options_.first_step = in.get_step();
     options_.last_step = in.get<std::int64_t>();
-    if (!in.ok() || rank != rank_ || segment != segment_) {
+    if (!in.ok() || options_.last_step < options_.first_step || rank != rank_ ||
+        segment != segment_) {
       throw Error(ErrorCode::corrupt, "The journal belongs to another rank or segment.");
     }
     writer_ = std::make_unique<RankWriter>(options_, rank_, pid, segment_, oldest_segment_, true);

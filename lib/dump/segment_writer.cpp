@@ -135,6 +135,16 @@ std::uint64_t SegmentWriter::reserve_alone(std::uint64_t bytes) {
   return offset;
 }
 
+void SegmentWriter::drop_alone(std::uint64_t offset) {
+  if (!hdf5_) return;  // no byte was asked for
+  const h5::Quiet quiet;
+  const auto alone = hdf5_->alone.find(offset);
+  if (alone == hdf5_->alone.end()) return;
+  content_file_->flush();  // before the room is somebody else's
+  content_bytes_ -= alone->second.bytes;
+  hdf5_->alone.erase(alone);
+}
+
 /// HDF5 cannot change the type of a dataset. It gives the room of one that is dropped to the next
 /// that asks for as much, so the bytes stay where they are; should it ever choose another place,
 /// they are copied.

@@ -32,6 +32,9 @@ class SegmentWriter {
   /// The same for one content, which may become a value later.
   [[nodiscard]] std::uint64_t reserve_alone(std::uint64_t bytes);
 
+  /// Gives back the room of a content that stands alone there and will not become complete.
+  void drop_alone(std::uint64_t offset);
+
   struct Value {
     std::uint32_t number;
     std::uint64_t offset;  ///< in the file

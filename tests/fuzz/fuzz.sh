@@ -12,6 +12,10 @@ shift
 fuzzers=("$@")
 [[ ${#fuzzers[@]} -gt 0 ]] || mapfile -t fuzzers < <(ls data/fuzz)
 
+if ! command -v clang++ >/dev/null; then
+  echo "fuzz: needs clang with libFuzzer: apt-get install clang libclang-rt-14-dev" >&2
+  exit 1
+fi
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz
 # Many small files come and go: in memory, where there is such a place.

@@ -1,8 +1,10 @@
 """Damages copies of dumps and asks every command that reads them.
 
-damage.py ULPSCOPE DUMPS bits N       one bit flipped at N places, spread over levels and files
-damage.py ULPSCOPE DUMPS truncated    segments cut off at every 4 KiB
-damage.py ULPSCOPE DUMPS journal N    N bits of a journal, and the journal cut off at every 4 KiB
+damage.py ULPSCOPE DUMPS bits [N]       one bit flipped at N places, spread over levels and files
+damage.py ULPSCOPE DUMPS truncated [N]  segments cut off at multiples of 4 KiB, N of them
+damage.py ULPSCOPE DUMPS journal [N]    N bits of a journal, and the journal cut off at every 4 KiB
+
+Without N: 2,000 bits, every multiple.
 
 Prints a table of counts; fails where damage is overlooked, a verdict is wrong or a command is ended
 by a signal.
@@ -127,14 +129,15 @@ def bits(dumps, times):
         flip_bits(dumps, level, times // 2)
 
 
-def truncated(dumps, _):
+def truncated(dumps, times):
     for level in ("digest", "full"):
         with tempfile.TemporaryDirectory() as work:
             damaged = os.path.join(work, level)
             shutil.copytree(os.path.join(dumps.dumps, level), damaged)
             for path in segments(damaged):
                 whole = open(path, "rb").read()
-                for size in range(0, len(whole), PAGE):
+                sizes = range(0, len(whole), PAGE)
+                for size in dumps.random.sample(sizes, min(len(sizes), times // 6)):
                     with open(path, "wb") as file:
                         file.write(whole[:size])
                     refused = dumps.run("verify", damaged).returncode == 1

@@ -20,12 +20,15 @@ namespace fs = std::filesystem;
 
 constexpr unsigned kSteps = 6;
 
-/// Several segments, the third step other if `differs`.
+/// Several segments, other from the third step on if `differs`.
 void make_run(const fs::path& directory, const std::string& level, bool differs) {
   test::DumpBuilder dump(directory, {.level = level, .segment_steps = 2});
   auto& lane = dump.lane();
   for (unsigned step = 0; step < kSteps; ++step) {
     test::send_small_step(dump, lane, differs && step >= 2, step);
+    auto& op = lane.op("aten::large").no_grad();
+    const std::vector<float> large(32'768, static_cast<float>(step));
+    test::add_tensor(lane, op, Role::output, 0, test::floats(large));
     lane.send();
   }
   dump.finish();

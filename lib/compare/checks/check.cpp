@@ -80,8 +80,9 @@ Check check_replicas(const Run& run) {
   }
   std::uint64_t uneven = 0;
   for (const auto& [step, sizes] : samples) {
-    const bool even = std::all_of(sizes.begin(), sizes.end(),
-                                  [&](std::int64_t size) { return size == sizes.front(); });
+    const bool even =
+        std::all_of(sizes.begin(), sizes.end(),
+                    [first = sizes.front()](std::int64_t size) { return size == first; });
     if (even && sizes.size() == ranks.size()) continue;
     if (++uneven > 4) continue;
     std::vector<std::string> words;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <random>
 
+#include "dump/layout.hpp"
 #include "tests/support/dump_builder.hpp"
 #include "ulpscope/dump_reader.hpp"
 #include "ulpscope/error.hpp"
@@ -80,6 +81,25 @@ TEST_SUITE("malformed messages") {
       CHECK_FALSE(reason_for(c.bytes, events).empty());
       CHECK(events == 1);
     }
+  }
+
+  TEST_CASE("a content that was announced and never came takes no room") {
+    const TempDir dir;
+    DumpBuilder dump(dir.path(), {.level = "full"});
+    auto& lane = dump.lane();
+    lane.op("aten::relu");
+    ring::ContentMessage message{};
+    message.header = {sizeof message + 8, ring::MessageKind::content, 0};
+    message.total = 1ULL << 30;
+    message.length = 8;
+    std::vector<std::byte> bytes(message.header.size);
+    std::memcpy(bytes.data(), &message, sizeof message);
+    lane.send();
+    dump.recording.consume(0, bytes);
+    dump.finish();
+    CHECK(open_dump(dir.path())->info().events == 1);
+    CHECK(std::filesystem::file_size(dump::segment_path(dump::rank_path(dir.path(), 0), 0)) <
+          (1U << 20));
   }
 
   TEST_CASE("an event may use only what was defined") {

@@ -129,13 +129,13 @@ TEST_SUITE("round trip") {
     for (int i = 0; i < 8; ++i) training.step();
     dump.finish();
 
-    const auto shared = open_dump(dir.path());
+    const std::unique_ptr<const Run> shared = open_dump(dir.path());
     std::atomic<std::uint64_t> events = 0;
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
-        const auto own = open_dump(dir.path());
-        for (const Run* run : std::array<const Run*, 2>{shared.get(), own.get()}) {
+        const std::unique_ptr<const Run> own = open_dump(dir.path());
+        for (const Run* run : {shared.get(), own.get()}) {
           for (std::size_t k = 0; k < run->block_count(0, 0); ++k) {
             events += run->block(0, 0, k).events.size();
           }
