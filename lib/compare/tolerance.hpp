@@ -31,15 +31,18 @@ class Tolerance {
   /// The index of the first rule in force that matches; empty where the limits for everything else
   /// hold.
   [[nodiscard]] std::optional<std::size_t> rule_for(const NamesOf& names) const;
+  /// What holds for a value that this rule decides about, or none.
+  [[nodiscard]] const Limits& limits(std::optional<std::size_t> rule) const;
   [[nodiscard]] ToleranceResult judge(const TensorBytes& tensor, const NamesOf& names) const;
 
-  /// Counts a judgement with the rule that made it.
-  void count(const ToleranceResult& result);
   [[nodiscard]] const std::vector<RuleUse>& rules() const noexcept { return rules_; }
 
  private:
   Limits limits_;
   std::vector<RuleUse> rules_;
 };
+
+/// Whether every number of a tensor is inside of the limits; without any, none is.
+[[nodiscard]] bool all_inside(const TensorBytes& tensor, const Limits& limits);
 
 }  // namespace ulpscope::comparison

@@ -26,24 +26,28 @@ void ValueJudge::differs(const Both<const Run*>& runs, const Both<std::uint32_t>
   const bool judged = !names || !tolerance_.any() || judged_before_.contains(contents) ||
                       !judged_.insert(contents).second;
   if (judged && !grows) return;
+  if (!share_.takes(packed_bytes(*reference.geometry))) return;
   const auto tensor = tensor_bytes(runs, ranks, {reference.digest, candidate.digest},
                                    {*reference.geometry, *candidate.geometry});
-  if (!judged && !tensor) ++unknown_;
+  if (!judged && !tensor) ++own_.unknown;
   if (!tensor) return;
   if (!judged) {
     const ToleranceResult result = tolerance_.judge(*tensor, names);
-    tolerance_.count(result);
-    if (!result.inside) ++outside_;
+    count(own_, result);
+    if (!result.inside) ++own_.outside;
   }
-  if (grows)
-    grow(difference(tensor->dtype, tensor->shape, tensor->strides, tensor->bytes.reference,
-                    tensor->bytes.candidate));
+  if (!grows) return;
+  const Difference apart = difference(tensor->dtype, tensor->shape, tensor->strides,
+                                      tensor->bytes.reference, tensor->bytes.candidate);
+  GrowthPoint& point = own_.growth[step_];
+  point.step = step_;
+  grow(point, apart.ulp_max, apart.scaled_max);
 }
 
 bool ValueJudge::allows(const TensorBytes& tensor, const NamesOf& names) {
   if (!tolerance_.any()) return false;
   const ToleranceResult result = tolerance_.judge(tensor, names);
-  tolerance_.count(result);
+  count(common_, result);
   return result.inside;
 }
 
@@ -51,7 +55,7 @@ void ValueJudge::loss(const Both<const Run*>& runs, const Both<std::uint32_t>& r
                       const Slot& reference, const Slot& candidate) {
   constexpr std::uint64_t kOne = 1;
   if (reference.geometry == nullptr || candidate.geometry == nullptr || step_ == kSetup ||
-      element_count(*reference.geometry) != kOne || losses_.contains(step_))
+      element_count(*reference.geometry) != kOne || common_.losses.contains(step_))
     return;
   const auto tensor = tensor_bytes(runs, ranks, {reference.digest, candidate.digest},
                                    {*reference.geometry, *candidate.geometry});
@@ -59,48 +63,50 @@ void ValueJudge::loss(const Both<const Run*>& runs, const Both<std::uint32_t>& r
   const auto left = decode(tensor->dtype, tensor->bytes.reference);
   const auto right = decode(tensor->dtype, tensor->bytes.candidate);
   if (!left || !right || left->size() != kOne || right->size() != kOne) return;
-  losses_[step_] = {left->front().value, right->front().value};
+  common_.losses[step_] = {left->front().value, right->front().value};
 }
 
 bool ValueJudge::follows_path(bool in_backward) noexcept {
   constexpr std::size_t kLongest = 512;
   if (step_ == kSetup) return false;
-  if (path_.points.empty()) {
+  if (own_.path.points.empty()) {
     path_in_backward_ = in_backward;
     return true;
   }
-  return path_.step == step_ && path_in_backward_ == in_backward && path_.points.size() < kLongest;
+  return own_.path.step == step_ && path_in_backward_ == in_backward &&
+         own_.path.points.size() < kLongest;
 }
 
 void ValueJudge::on_the_way(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
                             const Slot& reference, const Slot& candidate, PathPoint point) {
-  const auto tensor = tensor_bytes(runs, ranks, {reference.digest, candidate.digest},
-                                   {*reference.geometry, *candidate.geometry});
-  if (!tensor || !is_floating_point(tensor->dtype)) return;
+  const Both<Digest> digests{reference.digest, candidate.digest};
+  const Both<Geometry> geometries{*reference.geometry, *candidate.geometry};
+  if (!is_floating_point(reference.geometry->dtype) ||
+      !holds_bytes(runs, ranks, digests, geometries))
+    return;
+  const bool takes = share_.takes(packed_bytes(*reference.geometry));
+  own_.path.step = step_;
+  own_.measured.push_back(takes);
+  own_.path.points.push_back(std::move(point));
+  if (!takes) return;
+  const auto tensor = tensor_bytes(runs, ranks, digests, geometries);
   const Difference apart = difference(tensor->dtype, tensor->shape, tensor->strides,
                                       tensor->bytes.reference, tensor->bytes.candidate);
-  point.scaled_max = apart.scaled_max;
-  point.ulp_max = apart.ulp_max;
-  path_.step = step_;
-  path_.points.push_back(std::move(point));
+  own_.path.points.back().scaled_max = apart.scaled_max;
+  own_.path.points.back().ulp_max = apart.ulp_max;
 }
 
-void ValueJudge::grow(const Difference& difference) {
-  GrowthPoint& point = growth_[step_];
-  point.step = step_;
-  point.ulp_max = std::max(point.ulp_max.value_or(0), difference.ulp_max);
-  if (difference.scaled_max)
-    point.scaled_max = std::max(point.scaled_max.value_or(0), *difference.scaled_max);
+void ValueJudge::count(ValueSums& sums, const ToleranceResult& result) {
+  if (!result.rule) return;
+  sums.rules.resize(std::max(sums.rules.size(), *result.rule + 1));
+  ValueSums::RuleCount& rule = sums.rules[*result.rule];
+  ++(result.inside ? rule.passed : rule.failed);
 }
 
-std::vector<GrowthPoint> ValueJudge::growth() const {
-  std::vector<GrowthPoint> points;
-  for (const auto& [step, point] : growth_) {
-    points.push_back(point);
-    if (const auto loss = losses_.find(step); loss != losses_.end())
-      points.back().loss = loss->second;
-  }
-  return points;
+ValueSums ValueJudge::sums(bool with_common) const {
+  ValueSums sums = own_;
+  if (with_common) sums.add_rank(common_);
+  return sums;
 }
 
 }  // namespace ulpscope::comparison

@@ -105,6 +105,14 @@ class DumpRun : public Run {
     return std::nullopt;
   }
 
+  [[nodiscard]] std::optional<std::uint64_t> content_size(std::uint32_t rank,
+                                                          const Digest& digest) const override {
+    for (const auto& path : find(rank).segments) {
+      if (const auto size = cache_.get(path)->content_size(digest)) return size;
+    }
+    return std::nullopt;
+  }
+
   [[nodiscard]] std::vector<LayerValue> layer_values(std::uint32_t rank) const override {
     std::vector<LayerValue> values;
     for (const auto& path : find(rank).segments) {

@@ -408,6 +408,12 @@ std::optional<std::vector<std::byte>> Segment::content(const Digest& wanted) con
   return content_at(found->second);
 }
 
+std::optional<std::uint64_t> Segment::content_size(const Digest& wanted) const {
+  const auto found = contents_.find(wanted);
+  if (found == contents_.end()) return std::nullopt;
+  return tables_.contents[found->second].bytes;
+}
+
 std::vector<std::byte> Segment::content_at(std::size_t index) const {
   const ContentRow& row = tables_.contents[index];
   std::vector<std::byte> bytes(row.bytes);

@@ -36,6 +36,8 @@ class Segment : public std::enable_shared_from_this<Segment> {
 
   /// Empty where the segment does not hold that content. @throws Error with ErrorCode::corrupt.
   [[nodiscard]] std::optional<std::vector<std::byte>> content(const Digest& digest) const;
+  /// Of what content() would read.
+  [[nodiscard]] std::optional<std::uint64_t> content_size(const Digest& digest) const;
   /// Of a row of /content/index: a digest may stand there more than once.
   [[nodiscard]] std::vector<std::byte> content_at(std::size_t index) const;
 

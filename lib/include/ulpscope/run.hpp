@@ -249,6 +249,12 @@ class Run {
   /// @throws Error with ErrorCode::corrupt if the bytes do not have that digest.
   [[nodiscard]] virtual std::optional<std::vector<std::byte>> content(
       std::uint32_t rank, const Digest& digest) const = 0;
+  /// How many bytes content() would give, without reading them.
+  [[nodiscard]] virtual std::optional<std::uint64_t> content_size(std::uint32_t rank,
+                                                                  const Digest& digest) const {
+    const auto bytes = content(rank, digest);
+    return bytes ? std::optional<std::uint64_t>(bytes->size()) : std::nullopt;
+  }
   /// Values of the layer tree, by path; none where bytes were not recorded. A path can come twice
   /// where a step stands in two segments.
   [[nodiscard]] virtual std::vector<LayerValue> layer_values(std::uint32_t /*rank*/) const {
