@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Asks `ulpscope compare` the same of one process, of two and of four that mpirun has started. Printed
+# Asks the same of one process of `ulpscope compare`, of two and of four that mpirun has started. Printed
 # bytes and exit code must be the same; what mpirun itself says of another exit code than 0 is left out.
 #
 #   together_test.sh ULPSCOPE DUMPS CODE ARGUMENTS...
@@ -20,19 +20,23 @@ fail() {
 }
 
 # What a process said, without what mpirun says: between lines of dashes.
-without_mpirun() { awk '/^-{50,}$/ {inside = !inside; next} !inside' "$1"; }
+without_mpirun() { sed '/^----------/,/^----------/d' "$1"; }
 
-for format in text json; do
+# compared FORMAT PROCESSES ARGUMENTS...
+compared() {
+  local format=$1 processes=$2 status
+  shift 2
   "$ulpscope" compare "$@" --format "$format" >"$work/alone" 2>"$work/alone.errors"
   status=$?
   [[ $status == "$code" ]] || fail "one process ends with $status, not $code"
-  for processes in 2 4; do
-    timeout 60 mpirun --oversubscribe -n "$processes" "$ulpscope" compare "$@" --format "$format" \
-      >"$work/together" 2>"$work/together.errors"
-    status=$?
-    [[ $status == "$code" ]] || fail "$processes processes end with $status, not $code"
-    cmp "$work/alone" "$work/together" || fail "$processes processes print something else"
-    without_mpirun "$work/together.errors" | diff "$work/alone.errors" - ||
-      fail "$processes processes say something else on standard error"
-  done
-done
+  timeout 60 mpirun --oversubscribe -n "$processes" "$ulpscope" compare "$@" --format "$format" \
+    >"$work/together" 2>"$work/together.errors"
+  status=$?
+  [[ $status == "$code" ]] || fail "$processes processes end with $status, not $code"
+  cmp "$work/alone" "$work/together" || fail "$processes processes print something else"
+  without_mpirun "$work/together.errors" | diff "$work/alone.errors" - ||
+    fail "$processes processes say something else on standard error"
+}
+
+compared text 2 "$@"
+compared json 4 "$@"
