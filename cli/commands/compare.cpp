@@ -26,6 +26,7 @@
 #include "cli/term/working.hpp"
 #include "cli/text_or_json.hpp"
 #include "cli/tolerance_file.hpp"
+#include "cli/watched_run.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
@@ -90,10 +91,43 @@ std::unique_ptr<Run> open_patiently(const std::string& argument) {
   return open_run(argument);
 }
 
+/// While it lives the terminal shows how far a comparison of two runs has come: first through their
+/// events, then through the bytes of what differs.
+class WatchedComparison {
+ public:
+  WatchedComparison(const Run& reference, const Run& candidate)
+      : reference_(reference, events_, bytes_), candidate_(candidate, events_, bytes_) {
+    working_.begin("comparing", WorkUnit::events,
+                   reference.info().events + candidate.info().events);
+  }
+
+  [[nodiscard]] const Run& reference() const noexcept { return reference_; }
+  [[nodiscard]] const Run& candidate() const noexcept { return candidate_; }
+  [[nodiscard]] CompareOptions options(CompareOptions options) {
+    options.before_values = [this](std::uint64_t bytes) {
+      in_values_ = true;
+      working_.begin("comparing values", WorkUnit::bytes, bytes);
+    };
+    return options;
+  }
+
+ private:
+  Working working_{"comparing"};
+  bool in_values_ = false;
+  WatchedRun::Told events_ = [this](std::uint64_t events) {
+    if (!in_values_) working_.add(events);
+  };
+  WatchedRun::Told bytes_ = [this](std::uint64_t bytes) {
+    if (in_values_) working_.add(bytes);
+  };
+  WatchedRun reference_;
+  WatchedRun candidate_;
+};
+
 Report compare_patiently(const Run& reference, const Run& candidate,
                          const CompareOptions& options) {
-  const Working working("comparing");
-  return compare(reference, candidate, options);
+  WatchedComparison watched(reference, candidate);
+  return compare(watched.reference(), watched.candidate(), watched.options(options));
 }
 
 /// In UTC, so that a rule expires at one moment everywhere.

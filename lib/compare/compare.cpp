@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "compare/environment.hpp"
 #include "compare/prepared_runs.hpp"
 #include "compare/summary.hpp"
+#include "compare/tensor_bytes.hpp"
 #include "compare/verdict.hpp"
 #include "compare/words.hpp"
 #include "compare/workforce.hpp"
@@ -31,6 +33,13 @@ constexpr std::size_t kDiagnosed = 20;
 
 [[nodiscard]] bool has(const std::vector<std::uint32_t>& ranks, std::uint32_t rank) {
   return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
+
+/// Values that are equal to each other: the distance between two of them need be taken once.
+using Contents = std::tuple<std::uint32_t, std::uint32_t, Digest, Digest, Dtype>;
+[[nodiscard]] Contents contents(const ValueQuestion& question) {
+  return {question.ranks.reference, question.ranks.candidate, question.digests.reference,
+          question.digests.candidate, question.geometries.reference.dtype};
 }
 
 class Comparison {
@@ -123,7 +132,7 @@ class Comparison {
     }
   }
 
-  /// Has the tensors of all findings looked into.
+  /// Has the tensors of all findings and of the path looked into.
   void measure() {
     std::vector<ValueQuestion> questions;
     std::vector<std::size_t> asked;
@@ -132,11 +141,33 @@ class Comparison {
       asked.push_back(some.size());
       std::move(some.begin(), some.end(), std::back_inserter(questions));
     }
+    std::map<Contents, std::size_t> by_contents;
+    for (std::size_t k = 0; k < questions.size(); ++k)
+      if (questions[k].evidence) by_contents.try_emplace(contents(questions[k]), k);
+    std::vector<std::size_t> on_the_path;
+    for (const ValueQuestion& question : result_.values.path_questions) {
+      const auto [at, added] = by_contents.try_emplace(contents(question), questions.size());
+      if (added) questions.push_back(question);
+      on_the_path.push_back(at->second);
+    }
+    if (options_.before_values) {
+      std::uint64_t bytes = 0;
+      for (const ValueQuestion& question : questions)
+        if (holds_bytes(runs_, question.ranks, question.digests, question.geometries))
+          bytes += 2 * packed_bytes(question.geometries.reference);
+      options_.before_values(bytes);
+    }
     const std::vector<ValueAnswer> answers = workforce_.study(questions);
     std::span<const ValueAnswer> rest(answers);
     for (std::size_t k = 0; k < result_.records.size(); ++k) {
       without_bytes_ += enter_answers(result_.records[k], tolerance_, rest.first(asked[k]));
       rest = rest.subspan(asked[k]);
+    }
+    for (std::size_t k = 0; k < on_the_path.size(); ++k) {
+      const auto& apart = answers[on_the_path[k]].difference;
+      if (!apart) continue;
+      result_.values.path.points[k].scaled_max = apart->scaled_max;
+      result_.values.path.points[k].ulp_max = apart->ulp_max;
     }
   }
 

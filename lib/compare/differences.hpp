@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "compare/evidence.hpp"
-#include "compare/tensor_bytes.hpp"
 #include "compare/tolerance.hpp"
 #include "compare/value_study.hpp"
 
@@ -21,12 +20,5 @@ namespace ulpscope::comparison {
 /// in both dumps.
 std::uint64_t enter_answers(Record& record, const Tolerance& tolerance,
                             std::span<const ValueAnswer> answers);
-
-/// How far sums of the same numbers in another order may be apart, relative to the largest.
-inline constexpr double kAccumulated = 1e-4;
-
-/// candidate / reference where that is one number for all elements, and not 1, give or take
-/// `tolerance` of the largest.
-[[nodiscard]] std::optional<double> constant_ratio(const TensorBytes& tensor, double tolerance);
 
 }  // namespace ulpscope::comparison

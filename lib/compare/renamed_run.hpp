@@ -43,6 +43,10 @@ class RenamedRun : public Run {
                                                               const Digest& digest) const override {
     return run_.content(rank, digest);
   }
+  [[nodiscard]] std::unique_ptr<ContentReader> open_content(std::uint32_t rank,
+                                                            const Digest& digest) const override {
+    return run_.open_content(rank, digest);
+  }
   [[nodiscard]] std::optional<std::uint64_t> content_size(std::uint32_t rank,
                                                           const Digest& digest) const override {
     return run_.content_size(rank, digest);

@@ -36,13 +36,14 @@ struct Bounds {
 
 }  // namespace
 
-bool all_inside(const TensorBytes& tensor, const Limits& limits) {
-  const bool has_ulp = is_floating_point(tensor.dtype) || is_complex(tensor.dtype);
+bool all_inside(Dtype dtype, std::span<const std::byte> reference_bytes,
+                std::span<const std::byte> candidate_bytes, const Limits& limits) {
+  const bool has_ulp = is_floating_point(dtype) || is_complex(dtype);
   const Bounds bounds{has_ulp, has_ulp ? limits.max_ulp.value_or(0) : 0, limits.rtol.value_or(0),
                       limits.atol.value_or(0)};
   if (!limits.any()) return false;
-  const auto reference = decode(tensor.dtype, tensor.bytes.reference);
-  const auto candidate = decode(tensor.dtype, tensor.bytes.candidate);
+  const auto reference = decode(dtype, reference_bytes);
+  const auto candidate = decode(dtype, candidate_bytes);
   if (!reference || !candidate) return false;
   return std::equal(
       reference->begin(), reference->end(), candidate->begin(), candidate->end(),
@@ -70,7 +71,8 @@ const Limits& Tolerance::limits(std::optional<std::size_t> rule) const {
 
 ToleranceResult Tolerance::judge(const TensorBytes& tensor, const NamesOf& names) const {
   const std::optional<std::size_t> rule = rule_for(names);
-  return {all_inside(tensor, limits(rule)), rule};
+  return {all_inside(tensor.dtype, tensor.bytes.reference, tensor.bytes.candidate, limits(rule)),
+          rule};
 }
 
 }  // namespace ulpscope::comparison

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,9 @@ class Tolerance {
   std::vector<RuleUse> rules_;
 };
 
-/// Whether every number of a tensor is inside of the limits; without any, none is.
-[[nodiscard]] bool all_inside(const TensorBytes& tensor, const Limits& limits);
+/// Whether every number of a value, or of a piece of it, is inside of the limits; without any, none
+/// is.
+[[nodiscard]] bool all_inside(Dtype dtype, std::span<const std::byte> reference,
+                              std::span<const std::byte> candidate, const Limits& limits);
 
 }  // namespace ulpscope::comparison

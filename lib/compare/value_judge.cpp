@@ -8,6 +8,7 @@
 #include "compare/elements.hpp"
 #include "compare/tensor_bytes.hpp"
 #include "compare/value_match.hpp"
+#include "compare/value_study.hpp"
 
 namespace ulpscope::comparison {
 
@@ -27,21 +28,27 @@ void ValueJudge::differs(const Both<const Run*>& runs, const Both<std::uint32_t>
                       !judged_.insert(contents).second;
   if (judged && !grows) return;
   if (!share_.takes(packed_bytes(*reference.geometry))) return;
-  const auto tensor = tensor_bytes(runs, ranks, {reference.digest, candidate.digest},
-                                   {*reference.geometry, *candidate.geometry});
-  if (!judged && !tensor) ++own_.unknown;
-  if (!tensor) return;
+  ValueQuestion question{.ranks = ranks,
+                         .digests = {reference.digest, candidate.digest},
+                         .geometries = {*reference.geometry, *candidate.geometry},
+                         .distance = grows,
+                         .limits = {}};
+  std::optional<std::size_t> rule;
   if (!judged) {
-    const ToleranceResult result = tolerance_.judge(*tensor, names);
-    count(own_, result);
-    if (!result.inside) ++own_.outside;
+    rule = tolerance_.rule_for(names);
+    question.limits = tolerance_.limits(rule);
+  }
+  const ValueAnswer answer = study(runs, question);
+  if (!judged && !answer.known) ++own_.unknown;
+  if (!answer.known) return;
+  if (!judged) {
+    count(own_, {*answer.inside, rule});
+    if (!*answer.inside) ++own_.outside;
   }
   if (!grows) return;
-  const Difference apart = difference(tensor->dtype, tensor->shape, tensor->strides,
-                                      tensor->bytes.reference, tensor->bytes.candidate);
   GrowthPoint& point = own_.growth[step_];
   point.step = step_;
-  grow(point, apart.ulp_max, apart.scaled_max);
+  grow(point, answer.difference->ulp_max, answer.difference->scaled_max);
 }
 
 bool ValueJudge::allows(const TensorBytes& tensor, const NamesOf& names) {
@@ -69,12 +76,12 @@ void ValueJudge::loss(const Both<const Run*>& runs, const Both<std::uint32_t>& r
 bool ValueJudge::follows_path(bool in_backward) noexcept {
   constexpr std::size_t kLongest = 512;
   if (step_ == kSetup) return false;
-  if (own_.path.points.empty()) {
+  if (common_.path.points.empty()) {
     path_in_backward_ = in_backward;
     return true;
   }
-  return own_.path.step == step_ && path_in_backward_ == in_backward &&
-         own_.path.points.size() < kLongest;
+  return common_.path.step == step_ && path_in_backward_ == in_backward &&
+         common_.path.points.size() < kLongest;
 }
 
 void ValueJudge::on_the_way(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
@@ -84,16 +91,13 @@ void ValueJudge::on_the_way(const Both<const Run*>& runs, const Both<std::uint32
   if (!is_floating_point(reference.geometry->dtype) ||
       !holds_bytes(runs, ranks, digests, geometries))
     return;
-  const bool takes = share_.takes(packed_bytes(*reference.geometry));
-  own_.path.step = step_;
-  own_.measured.push_back(takes);
-  own_.path.points.push_back(std::move(point));
-  if (!takes) return;
-  const auto tensor = tensor_bytes(runs, ranks, digests, geometries);
-  const Difference apart = difference(tensor->dtype, tensor->shape, tensor->strides,
-                                      tensor->bytes.reference, tensor->bytes.candidate);
-  own_.path.points.back().scaled_max = apart.scaled_max;
-  own_.path.points.back().ulp_max = apart.ulp_max;
+  common_.path.step = step_;
+  common_.path.points.push_back(std::move(point));
+  common_.path_questions.push_back({.ranks = ranks,
+                                    .digests = digests,
+                                    .geometries = geometries,
+                                    .distance = true,
+                                    .limits = {}});
 }
 
 void ValueJudge::count(ValueSums& sums, const ToleranceResult& result) {

@@ -16,21 +16,24 @@ struct ValueQuestion {
   Both<std::uint32_t> ranks;
   Both<Digest> digests;
   Both<Geometry> geometries;
-  Limits limits;         ///< that they are held against
-  bool repeats = false;  ///< only this is asked: does a number stand in the reference twice?
+  bool distance = false;         ///< how far they are apart
+  bool evidence = false;         ///< what the numbers show beside that; asks for the distance too
+  bool repeats = false;          ///< whether a number stands in the reference twice
+  std::optional<Limits> limits;  ///< whether they are inside of these
 };
 
 struct ValueAnswer {
   bool known = false;  ///< both dumps hold the bytes; without, nothing else is set
-  std::optional<Difference> difference;  ///< how far apart they are
-  bool inside = false;                   ///< of the limits
-  bool rows_permuted = false;            ///< the same rows of the first dimension in another order
-  bool numbers_permuted = false;         ///< the same numbers in another order
-  std::optional<double> ratio;  ///< candidate / reference, where that is one number throughout
+  std::optional<Difference> difference;
+  std::optional<bool> inside;     ///< of the limits
+  bool rows_permuted = false;     ///< the same rows of the first dimension in another order
+  bool numbers_permuted = false;  ///< the same numbers in another order
+  std::optional<double> ratio;    ///< candidate / reference, where that is one number throughout
   std::optional<bool> repeats;
 };
 
-/// @throws Error with ErrorCode::corrupt where the bytes are not those that were recorded.
+/// Reads the bytes, piece by piece.
+/// @throws Error with ErrorCode::corrupt where they are not those that were recorded.
 [[nodiscard]] ValueAnswer study(const Both<const Run*>& runs, const ValueQuestion& question);
 
 }  // namespace ulpscope::comparison

@@ -28,16 +28,14 @@ void grow(GrowthPoint& point, std::optional<std::uint64_t> ulp_max,
   if (scaled_max) point.scaled_max = std::max(point.scaled_max.value_or(0), *scaled_max);
 }
 
-void ValueSums::add_share(const ValueSums& share) {
-  add_counts(*this, share);
-  for (std::size_t k = 0; k < share.path.points.size(); ++k)
-    if (share.measured[k]) path.points[k] = share.path.points[k];
-}
+void ValueSums::add_share(const ValueSums& share) { add_counts(*this, share); }
 
 void ValueSums::add_rank(const ValueSums& rank) {
   add_counts(*this, rank);
   losses.insert(rank.losses.begin(), rank.losses.end());
-  if (path.points.empty()) path = rank.path;
+  if (!path.points.empty()) return;
+  path = rank.path;
+  path_questions = rank.path_questions;
 }
 
 std::vector<GrowthPoint> ValueSums::growth_points() const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compare/side.hpp"
+#include "compare/value_study.hpp"
 #include "ulpscope/report.hpp"
 
 namespace ulpscope::comparison {
@@ -22,8 +23,8 @@ struct ValueSums {
   std::vector<RuleCount> rules;
   std::map<std::int64_t, GrowthPoint> growth;  ///< by step, without losses
   std::map<std::int64_t, Both<double>> losses;
-  Path path;
-  std::vector<bool> measured;  ///< which points of the path this process looked into
+  Path path;                                  ///< without how far apart the runs are at its points
+  std::vector<ValueQuestion> path_questions;  ///< for each point what tells that
 
   /// Adds what another process found in its share of the same rank's values.
   void add_share(const ValueSums& share);

@@ -105,6 +105,14 @@ class DumpRun : public Run {
     return std::nullopt;
   }
 
+  [[nodiscard]] std::unique_ptr<ContentReader> open_content(std::uint32_t rank,
+                                                            const Digest& digest) const override {
+    for (const auto& path : find(rank).segments) {
+      if (auto reader = cache_.get(path)->open_content(digest)) return reader;
+    }
+    return nullptr;
+  }
+
   [[nodiscard]] std::optional<std::uint64_t> content_size(std::uint32_t rank,
                                                           const Digest& digest) const override {
     for (const auto& path : find(rank).segments) {

@@ -30,6 +30,32 @@ struct BlockStorage {
   std::vector<Slot> slots;
 };
 
+/// Reads a content that stands in one piece in a file, and checks its digest on the way.
+class SegmentContentReader : public ContentReader {
+ public:
+  SegmentContentReader(std::shared_ptr<const Segment> segment, const ContentRow& row)
+      : segment_(std::move(segment)), row_(row) {
+    segment_->file().expect_reading(row.offset, row.bytes);
+  }
+
+  [[nodiscard]] std::uint64_t size() const noexcept override { return row_.bytes; }
+
+  void read(std::span<std::byte> piece) override {
+    if (piece.size() > row_.bytes - done_) segment_->refuse_content(row_.digest);
+    segment_->file().read_at(row_.offset + done_, piece);
+    done_ += piece.size();
+    digest_.update(piece);
+    if (done_ == row_.bytes && !piece.empty() && digest_.finish() != row_.digest)
+      segment_->refuse_content(row_.digest);
+  }
+
+ private:
+  std::shared_ptr<const Segment> segment_;
+  ContentRow row_;
+  DigestStream digest_;
+  std::uint64_t done_ = 0;
+};
+
 }  // namespace
 
 /// Rebuilds the events of one block; the inverse of SegmentBuilder's normalise().
@@ -203,6 +229,7 @@ std::shared_ptr<const Segment> Segment::open(const std::filesystem::path& path) 
   const h5::Quiet quiet;
   const std::shared_ptr<Segment> segment(new Segment);
   segment->path_ = path;
+  segment->file_ = File::open(path);
   try {
     const h5::File file(h5::checked("open it", H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)));
     segment->read_attributes(file.get());
@@ -246,7 +273,7 @@ void Segment::read_attributes(std::int64_t file) {
 }
 
 void Segment::read_tables(std::int64_t file) {
-  const std::uint64_t file_bytes = File::open(path_).size();
+  const std::uint64_t file_bytes = file_->size();
   for_each_table(tables_, [&](const TableSchema& table, auto& rows) {
     const std::uint64_t count = h5::row_count(file, table);
     if (count > file_bytes / table.row_size) refuse("a table is larger than the file.");
@@ -341,7 +368,7 @@ void Segment::check_tables() const {
 }
 
 void Segment::index_contents() {
-  const std::uint64_t file_bytes = File::open(path_).size();
+  const std::uint64_t file_bytes = file_->size();
   for (std::size_t i = 0; i < tables_.contents.size(); ++i) {
     const ContentRow& row = tables_.contents[i];
     if (!fits(row.offset, row.bytes, file_bytes)) refuse("its index of contents does not add up.");
@@ -417,11 +444,20 @@ std::optional<std::uint64_t> Segment::content_size(const Digest& wanted) const {
 std::vector<std::byte> Segment::content_at(std::size_t index) const {
   const ContentRow& row = tables_.contents[index];
   std::vector<std::byte> bytes(row.bytes);
-  if (row.bytes > 0) File::open(path_).read_at(row.offset, bytes);
-  if (digest(bytes) != row.digest) {
-    refuse("the content " + to_string(row.digest) + " does not have that digest.");
-  }
+  if (row.bytes > 0) file_->read_at(row.offset, bytes);
+  if (digest(bytes) != row.digest) refuse_content(row.digest);
   return bytes;
+}
+
+std::unique_ptr<ContentReader> Segment::open_content(const Digest& wanted) const {
+  const auto found = contents_.find(wanted);
+  if (found == contents_.end()) return nullptr;
+  return std::make_unique<SegmentContentReader>(shared_from_this(),
+                                                tables_.contents[found->second]);
+}
+
+void Segment::refuse_content(const Digest& digest) const {
+  refuse("the content " + to_string(digest) + " does not have that digest.");
 }
 
 }  // namespace ulpscope::dump

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dump/files.hpp"
 #include "dump/segment_tables.hpp"
 #include "dump/segment_writer.hpp"
 #include "ulpscope/run.hpp"
@@ -36,10 +37,17 @@ class Segment : public std::enable_shared_from_this<Segment> {
 
   /// Empty where the segment does not hold that content. @throws Error with ErrorCode::corrupt.
   [[nodiscard]] std::optional<std::vector<std::byte>> content(const Digest& digest) const;
+  /// The same, piece by piece; null where the segment does not hold it.
+  [[nodiscard]] std::unique_ptr<ContentReader> open_content(const Digest& digest) const;
   /// Of what content() would read.
   [[nodiscard]] std::optional<std::uint64_t> content_size(const Digest& digest) const;
   /// Of a row of /content/index: a digest may stand there more than once.
   [[nodiscard]] std::vector<std::byte> content_at(std::size_t index) const;
+
+  /// The segment's bytes.
+  [[nodiscard]] const File& file() const noexcept { return *file_; }
+  /// Says that a content is damaged. @throws Error with ErrorCode::corrupt.
+  [[noreturn]] void refuse_content(const Digest& digest) const;
 
   /// The value that a row of /layers shows.
   [[nodiscard]] LayerValue layer_value(const LayerRow& row) const;
@@ -55,6 +63,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
   [[noreturn]] void refuse(const std::string& what) const;
 
   std::filesystem::path path_;
+  std::optional<File> file_;  ///< set as long as the segment lives
   SegmentAttributes attributes_;
   Tables tables_;
   std::vector<Geometry> geometries_;

@@ -65,10 +65,10 @@ ULPSCOPE_FIELDS(Record, finding, evidence, effect, ranks, copy_of, listed, lane_
 ULPSCOPE_FIELDS(Totals, coverage, propagated, ops, aligned_ops, values, given_up, cut_off, reads,
                 verified, data, data_values, operations, evidence)
 ULPSCOPE_FIELDS(ValueSums::RuleCount, passed, failed)
-ULPSCOPE_FIELDS(ValueSums, outside, unknown, rules, growth, losses, path, measured)
+ULPSCOPE_FIELDS(ValueSums, outside, unknown, rules, growth, losses, path, path_questions)
 ULPSCOPE_FIELDS(RankResult, records, found, diverges, beyond_tolerance, budget, beyond_budget,
                 missing_steps, totals, values, uncompared_steps, unseen)
-ULPSCOPE_FIELDS(ValueQuestion, ranks, digests, geometries, limits, repeats)
+ULPSCOPE_FIELDS(ValueQuestion, ranks, digests, geometries, distance, evidence, repeats, limits)
 ULPSCOPE_FIELDS(ValueAnswer, known, difference, inside, rows_permuted, numbers_permuted, ratio,
                 repeats)
 ULPSCOPE_FIELDS(Trouble, item, position, memory, code, what, hint)
