@@ -91,7 +91,11 @@ class Member {
           [&] {
             const bool whole = part.in_crew == 0;
             RankResult result = compare_rank(runs_.both(), pairs[pair], options_, judge, whole);
-            if (!whole) result = RankResult{.values = std::move(result.values)};
+            if (!whole) {
+              RankResult values;
+              values.values = std::move(result.values);
+              result = std::move(values);
+            }
             message.parts.push_back({pair, whole, std::move(result)});
           },
           pair, [&] { return judge.met(); });
@@ -108,7 +112,7 @@ class Member {
         continue;
       message.trouble = trouble_of(
           [&] { message.answers.emplace_back(k, comparison::study(runs_.both(), questions[k])); },
-          k, [] { return 0; });
+          k, [] { return std::uint64_t{0}; });
     }
     return message;
   }
@@ -203,7 +207,8 @@ std::optional<Report> compare_together(Team& team, const Run& reference, const R
 }
 
 bool all_manage(Team& team, const std::function<void()>& task) {
-  const std::optional<Trouble> own = trouble_of(task, team.member(), [] { return 0; });
+  const std::optional<Trouble> own =
+      trouble_of(task, team.member(), [] { return std::uint64_t{0}; });
   std::optional<Trouble> first;
   gather_all(team, pack(own), [&](const std::string& handed_in) {
     first = first_of(std::move(first), unpack<std::optional<Trouble>>(handed_in));

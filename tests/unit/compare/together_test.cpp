@@ -128,7 +128,7 @@ std::unique_ptr<RankedRun> make_run(std::uint32_t ranks, bool changed) {
 
 std::string json_of(const Report& report) {
   std::ostringstream text;
-  render_json(report, text);
+  cli::render_json(report, text);
   return text.str();
 }
 
