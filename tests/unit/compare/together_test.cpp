@@ -112,6 +112,7 @@ std::unique_ptr<RankedRun> make_run(std::uint32_t ranks, bool changed) {
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     RunBuilder run;
     run.rank(rank);
+    run.keep_content();
     for (std::int64_t step = 0; step < 3; ++step) {
       run.step(step);
       auto x = run.op("aten::randn").out(Values({1.0 + rank, 2, 3}));
