@@ -16,7 +16,7 @@ TEST_SUITE("working") {
                  .in_stage = 10s,
                  .unit = WorkUnit::events,
                  .done = 1'000'000,
-                 .all = 4'000'000}) == "comparing: 30 s, 25%, 100,000 events/s, 30 s left");
+                 .all = 4'000'000}) == "comparing: 30 s, 25.0%, 100,000 events/s, 30 s left");
   }
 
   TEST_CASE("bytes have their own units, and long times theirs") {
@@ -25,7 +25,7 @@ TEST_SUITE("working") {
                  .in_stage = 100s,
                  .unit = WorkUnit::bytes,
                  .done = 1'000'000'000,
-                 .all = 100'000'000'000}) == "verifying: 1 min 40 s, 1%, 10 MB/s, 2 h 45 min left");
+                 .all = 100'000'000'000}) == "verifying: 1 min 40 s, 1.0%, 10 MB/s, 2 h 45 min left");
   }
 
   TEST_CASE("more than all is all") {
