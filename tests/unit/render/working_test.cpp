@@ -25,7 +25,8 @@ TEST_SUITE("working") {
                  .in_stage = 100s,
                  .unit = WorkUnit::bytes,
                  .done = 1'000'000'000,
-                 .all = 100'000'000'000}) == "verifying: 1 min 40 s, 1.0%, 10 MB/s, 2 h 45 min left");
+                 .all = 100'000'000'000}) ==
+          "verifying: 1 min 40 s, 1.0%, 10 MB/s, 2 h 45 min left");
   }
 
   TEST_CASE("more than all is all") {
