@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/team/launch.hpp"
 #include "cli/term/width.hpp"
 
 namespace ulpscope::cli {
@@ -22,7 +23,10 @@ void OutputOptions::attach(Options& options) {
 }
 
 Terminal OutputOptions::terminal() const {
-  return {width_ == 0 ? output_width(STDOUT_FILENO) : width_, wants_color(color_, STDOUT_FILENO),
+  // mpirun puts a terminal of its own, without a size, between a process and where its output goes.
+  const bool unknown = color_ == ColorChoice::automatic && !launch().alone();
+  const ColorChoice color = unknown ? ColorChoice::never : color_;
+  return {width_ == 0 ? output_width(STDOUT_FILENO) : width_, wants_color(color, STDOUT_FILENO),
           ascii_};
 }
 

@@ -18,12 +18,15 @@
 #include "cli/render/json.hpp"
 #include "cli/render/text.hpp"
 #include "cli/selected_steps.hpp"
+#include "cli/team/compare_in_team.hpp"
+#include "cli/team/launch.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/say.hpp"
 #include "cli/term/width.hpp"
 #include "cli/term/working.hpp"
 #include "cli/text_or_json.hpp"
 #include "cli/tolerance_file.hpp"
+#include "cli/watched_run.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
@@ -88,10 +91,43 @@ std::unique_ptr<Run> open_patiently(const std::string& argument) {
   return open_run(argument);
 }
 
+/// While it lives the terminal shows how far a comparison of two runs has come: first through their
+/// events, then through the bytes of what differs.
+class WatchedComparison {
+ public:
+  WatchedComparison(const Run& reference, const Run& candidate)
+      : reference_(reference, events_, bytes_), candidate_(candidate, events_, bytes_) {
+    working_.begin("comparing", WorkUnit::events,
+                   reference.info().events + candidate.info().events);
+  }
+
+  [[nodiscard]] const Run& reference() const noexcept { return reference_; }
+  [[nodiscard]] const Run& candidate() const noexcept { return candidate_; }
+  [[nodiscard]] CompareOptions options(CompareOptions options) {
+    options.before_values = [this](std::uint64_t bytes) {
+      in_values_ = true;
+      working_.begin("comparing values", WorkUnit::bytes, bytes);
+    };
+    return options;
+  }
+
+ private:
+  Working working_{"comparing"};
+  bool in_values_ = false;
+  WatchedRun::Told events_ = [this](std::uint64_t events) {
+    if (!in_values_) working_.add(events);
+  };
+  WatchedRun::Told bytes_ = [this](std::uint64_t bytes) {
+    if (in_values_) working_.add(bytes);
+  };
+  WatchedRun reference_;
+  WatchedRun candidate_;
+};
+
 Report compare_patiently(const Run& reference, const Run& candidate,
                          const CompareOptions& options) {
-  const Working working("comparing");
-  return compare(reference, candidate, options);
+  WatchedComparison watched(reference, candidate);
+  return compare(watched.reference(), watched.candidate(), watched.options(options));
 }
 
 /// In UTC, so that a rule expires at one moment everywhere.
@@ -99,23 +135,30 @@ std::chrono::year_month_day today() {
   return std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
 }
 
-int run_compare(const Command& command, Arguments arguments) {
+/// What to compare, and how the answer is given.
+struct Task {
   std::string reference;
   std::string candidate;
-  bool by_position = true;
-  CompareOptions compare_options;
+  bool by_position = true;  ///< steps are lined up by position where a part of a dump is given
+  CompareOptions options;
   Format format = Format::text;
   std::vector<OutputFile> files;
   OutputOptions output;
+};
 
+/// Takes the command line apart. False when help was asked for and printed.
+bool parse(const Command& command, Arguments arguments, Task& task) {
+  CompareOptions& compare_options = task.options;
   Options options(command);
   options.positional("REFERENCE", "the dump that counts as right: DUMP or DUMP@rank=2,steps=10-19",
-                     reference);
-  options.positional("CANDIDATE", "the dump that is compared with it", candidate);
-  attach_format(options, format);
+                     task.reference);
+  options.positional("CANDIDATE", "the dump that is compared with it", task.candidate);
+  attach_format(options, task.format);
   options.value(
       "-o,--output", "FORMAT=FILE", "OUTPUT", "also write the report to a file (repeatable)",
-      [&](const auto& source, const auto& value) { files.push_back(output_file(source, value)); },
+      [&](const auto& source, const auto& value) {
+        task.files.push_back(output_file(source, value));
+      },
       true);
   options
       .value("--by", "ops|layers", "BY", "every op, or modules as units",
@@ -175,7 +218,7 @@ int run_compare(const Command& command, Arguments arguments) {
       .value("--step-offset", "N", "STEP_OFFSET", "candidate step = reference step + N",
              [&](const auto& source, const auto& value) {
                compare_options.step_offset = signed_number(source, value);
-               by_position = false;
+               task.by_position = false;
              })
       .more(
           "By default steps of the same number are lined up, or of the same position where one of "
@@ -184,20 +227,57 @@ int run_compare(const Command& command, Arguments arguments) {
   options.value(
       "--ignore", "GLOB", "IGNORE", "no ops and modules of that name (repeatable)",
       [&](const auto&, const auto& value) { compare_options.ignore.push_back(value); }, true);
-  output.attach(options);
-  if (!options.parse(std::move(arguments))) return 0;
+  task.output.attach(options);
+  return options.parse(std::move(arguments));
+}
 
-  const auto reference_run = open_patiently(reference);
-  const auto candidate_run = open_patiently(candidate);
-  if (by_position && (selects_steps(reference) || selects_steps(candidate))) {
-    compare_options.step_offset = offset_by_position(*reference_run, *candidate_run);
+/// What is known only with both dumps open.
+void prepare(const Task& task, const Run& reference, const Run& candidate,
+             CompareOptions& options) {
+  if (task.by_position && (selects_steps(task.reference) || selects_steps(task.candidate))) {
+    options.step_offset = offset_by_position(reference, candidate);
   }
-  note_other_program(reference_run->info(), candidate_run->info());
-  const Report report = compare_patiently(*reference_run, *candidate_run, compare_options);
-  const Terminal terminal = output.terminal();
-  for (const OutputFile& file : files) write_file(report, file, terminal);
-  render(report, format, terminal, std::cout);
+}
+
+int answer(const Task& task, const Report& report) {
+  const Terminal terminal = task.output.terminal();
+  for (const OutputFile& file : task.files) write_file(report, file, terminal);
+  render(report, task.format, terminal, std::cout);
   return static_cast<int>(exit_code(report.verdict));
+}
+
+int compare_alone(const Task& task) {
+  const auto reference = open_patiently(task.reference);
+  const auto candidate = open_patiently(task.candidate);
+  CompareOptions options = task.options;
+  prepare(task, *reference, *candidate, options);
+  note_other_program(reference->info(), candidate->info());
+  return answer(task, compare_patiently(*reference, *candidate, options));
+}
+
+int compare_with_others(const Launch& launched, const Task& task, const std::string& arguments) {
+  const auto report = compare_in_team(
+      launched, {arguments, [&] { return open_run(task.reference); },
+                 [&] { return open_run(task.candidate); }, task.options,
+                 [&](const Run& reference, const Run& candidate, CompareOptions& options) {
+                   prepare(task, reference, candidate, options);
+                   if (launched.speaks()) note_other_program(reference.info(), candidate.info());
+                 }});
+  return report ? answer(task, *report) : 0;
+}
+
+int run_compare(const Command& command, Arguments arguments) {
+  const Launch launched = launch();
+  if (!launched.speaks()) silence_output();
+  const std::string words = fmt::format("{}", fmt::join(arguments, "\n"));
+  try {
+    Task task;
+    if (!parse(command, std::move(arguments), task)) return 0;
+    return launched.alone() ? compare_alone(task) : compare_with_others(launched, task, words);
+  } catch (...) {
+    if (launched.speaks()) throw;
+    return 0;  // the first one comes upon the same, and says so
+  }
 }
 
 }  // namespace
@@ -211,6 +291,9 @@ const Command kCompareCommand{
     "values are, which settings of the two runs can explain it, and what to try. Then every other "
     "independent origin.\n"
     "Without a tolerance every bit counts, -0 and +0 and the payload of a NaN included.\n"
+    "Started by mpirun, the processes share out the ranks of large dumps and the values that "
+    "differ; "
+    "the first one prints the same report as one process alone.\n"
     "Exit codes: 0 identical or within the tolerance, 1 diverged, 2 trouble or inconclusive.",
     "ulpscope compare runs/a runs/b\n"
     "ulpscope compare golden new --max-ulp 4 -o json=report.json\n"

@@ -17,8 +17,10 @@
 #include "cli/term/escape.hpp"
 #include "cli/term/numbers.hpp"
 #include "cli/term/table.hpp"
+#include "cli/term/working.hpp"
 #include "cli/values/stored_value.hpp"
 #include "cli/values/tree_glob.hpp"
+#include "cli/watched_run.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
@@ -280,7 +282,12 @@ int run_inspect(const Command& command, Arguments arguments) {
   if (!options.parse(std::move(arguments))) return 0;
 
   const Path path = parse_path(path_text);
-  const auto run = open_run(dump);
+  Working working(fmt::format("opening {}", escaped(dump)));
+  const auto opened = open_run(dump);
+  working.begin("inspecting", WorkUnit::events, opened->info().events);
+  const WatchedRun watched(
+      *opened, [&working](std::uint64_t events) { working.add(events); }, [](std::uint64_t) {});
+  const Run* const run = &watched;
   Page page(output.terminal());
   switch (path.kind) {
     case Path::Kind::summary:
@@ -308,6 +315,7 @@ int run_inspect(const Command& command, Arguments arguments) {
       print_other(*run, path_text, page);
       break;
   }
+  working.end();
   std::cout << page.text() << std::flush;
   return 0;
 }

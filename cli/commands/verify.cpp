@@ -50,8 +50,13 @@ int run_verify(const Command& command, Arguments arguments) {
 
   const std::filesystem::path directory = whole_dump(dump);
   const dump::VerifyResult result = [&directory] {
-    const Working working("verifying");
-    return dump::verify(directory);
+    Working working("verifying");
+    bool begun = false;
+    return dump::verify(directory, [&](std::uint64_t done, std::uint64_t all) {
+      if (!begun) working.begin("verifying", WorkUnit::bytes, all);
+      begun = true;
+      working.reach(done);
+    });
   }();
   if (format == Format::json) {
     print_json(dump, result);

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "cli/library_beside.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
@@ -34,14 +35,9 @@ fs::path find_preload() {
     }
     return path;
   }
-  const fs::path prefix = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
-  for (const std::string_view directory :
-       {"lib", "lib/ulpscope", ULPSCOPE_LIBRARY_DIRECTORY "/ulpscope"}) {
-    const fs::path path = fs::canonical(prefix / directory / kPreloadName, error);
-    if (!error) return path;
-  }
+  if (const auto path = library_beside(kPreloadName)) return *path;
   throw Error(ErrorCode::io,
-              fmt::format("{} was not found in '{}'", kPreloadName, (prefix / "lib").string()),
+              fmt::format("{} was not found in '{}'", kPreloadName, library_directory().string()),
               "name it in ULPSCOPE_PRELOAD, or install ulpscope again");
 }
 

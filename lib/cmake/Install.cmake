@@ -4,7 +4,8 @@
 #   lib/libulpscope_*.a                       ulpscope::compare, for programs that read dumps
 #   lib/ulpscope                              what enters recorded programs: the preloaded object and a
 #                                             capture library per LibTorch version; several builds may
-#                                             install theirs under one prefix
+#                                             install theirs under one prefix; beside them what
+#                                             `compare` opens under mpirun
 #   lib/cmake/ulpscope                        find_package(ulpscope)
 include(CMakePackageConfigHelpers)
 
@@ -15,6 +16,10 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/lib/include/ulpscope DESTINATION ${CMAKE
 install(TARGETS ulpscope_preload LIBRARY DESTINATION ${inside})
 if(TARGET ulpscope_capture)
   install(TARGETS ulpscope_capture LIBRARY DESTINATION ${inside})
+endif()
+
+if(TARGET ulpscope_mpi)
+  install(TARGETS ulpscope_mpi LIBRARY DESTINATION ${inside})
 endif()
 
 install(TARGETS ulpscope_program EXPORT ulpscopeCaptureTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

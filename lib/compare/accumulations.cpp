@@ -3,10 +3,28 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compare/differences.hpp"
-#include "compare/tensor_bytes.hpp"
+#include "compare/ratio.hpp"
+#include "compare/value_study.hpp"
 
 namespace ulpscope::comparison {
+namespace {
+
+/// Of two sums of the same numbers; empty where it is not one number, or not known.
+[[nodiscard]] std::optional<double> accumulated_ratio(const Both<const Run*>& runs,
+                                                      const Both<std::uint32_t>& ranks,
+                                                      const Both<Digest>& digests,
+                                                      const Both<Geometry>& geometries) {
+  const auto apart = study(runs, {.ranks = ranks,
+                                  .digests = digests,
+                                  .geometries = geometries,
+                                  .distance = true,
+                                  .limits = {}});
+  if (!apart.known) return std::nullopt;
+  const auto pair = ValuePair::open(runs, ranks, digests, geometries);
+  return constant_ratio(*pair, *apart.difference, kAccumulated);
+}
+
+}  // namespace
 
 void Accumulations::begin_step(std::int64_t step) {
   step_ = step;
@@ -38,8 +56,8 @@ void Accumulations::end_step(const Both<const Run*>& runs, const Both<std::uint3
     if (a.times == 0 || b.times == 0 || a.times == b.times) continue;
     ++found.parameters;
     found.times = {a.times, b.times};
-    const auto bytes = tensor_bytes(runs, ranks, {a.digest, b.digest}, {a.geometry, b.geometry});
-    const auto ratio = bytes ? constant_ratio(*bytes, kAccumulated) : std::nullopt;
+    const auto ratio =
+        accumulated_ratio(runs, ranks, {a.digest, b.digest}, {a.geometry, b.geometry});
     if (!ratio) continue;
     least = measured == 0 ? *ratio : std::min(least, *ratio);
     most = measured == 0 ? *ratio : std::max(most, *ratio);

@@ -4,24 +4,23 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
-#include <string_view>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "compare/budget/budget_judge.hpp"
 #include "compare/causes/rules.hpp"
 #include "compare/differences.hpp"
 #include "compare/each_run.hpp"
 #include "compare/environment.hpp"
-#include "compare/finding_book.hpp"
-#include "compare/rank_comparison.hpp"
-#include "compare/renamed_run.hpp"
+#include "compare/prepared_runs.hpp"
 #include "compare/summary.hpp"
-#include "compare/value_judge.hpp"
+#include "compare/tensor_bytes.hpp"
 #include "compare/verdict.hpp"
 #include "compare/words.hpp"
+#include "compare/workforce.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope {
@@ -32,18 +31,21 @@ using namespace comparison;
 /// Findings that the diagnosis rules look at; what follows has mostly the same causes.
 constexpr std::size_t kDiagnosed = 20;
 
-/// What no number can allow.
-[[nodiscard]] bool beyond_tolerance(const Record& record) {
-  const Both<std::uint32_t>& flags = record.evidence.event_flags;
-  const bool one_threw = (flags.reference ^ flags.candidate) & event_flag::threw;
-  return record.finding.diverges && (record.finding.kind == FindingKind::metadata || one_threw ||
-                                     record.evidence.missing_steps);
+[[nodiscard]] bool has(const std::vector<std::uint32_t>& ranks, std::uint32_t rank) {
+  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
+
+/// Values that are equal to each other: the distance between two of them need be taken once.
+using Contents = std::tuple<std::uint32_t, std::uint32_t, Digest, Digest, Dtype>;
+[[nodiscard]] Contents contents(const ValueQuestion& question) {
+  return {question.ranks.reference, question.ranks.candidate, question.digests.reference,
+          question.digests.candidate, question.geometries.reference.dtype};
 }
 
 class Comparison {
  public:
-  Comparison(const Run& reference, const Run& candidate, const CompareOptions& options)
-      : runs_{&reference, &candidate}, options_(options), judge_(options) {}
+  Comparison(Workforce& workforce, const Both<const Run*>& runs, const CompareOptions& options)
+      : workforce_(workforce), runs_(runs), options_(options), tolerance_(options) {}
 
   [[nodiscard]] Report report() {
     Report report;
@@ -52,18 +54,19 @@ class Comparison {
     compare_ranks(report);
     if (options_.golden) report.golden = golden_conditions(report.environment);
     take_findings(report);
-    report.coverage = totals_.coverage;
+    const Totals& totals = result_.totals;
+    report.coverage = totals.coverage;
     report.coverage.not_compared.no_bytes = without_bytes_;
     report.coverage.unseen = unseen();
-    report.propagated = totals_.propagated;
+    report.propagated = totals.propagated;
     if (report.propagated.events > 0)
       report.propagated.note =
           "an origin among these cannot be separated from what they inherited; giving them the "
           "reference's inputs would separate it";
-    report.growth = judge_.growth();
-    report.path = judge_.path();
-    report.rules = judge_.tolerance().rules();
-    report.budget = budget_;
+    report.growth = result_.values.growth_points();
+    report.path = result_.values.path;
+    report.rules = rules();
+    if (options_.budget) report.budget = result_.budget;
     const Decision decision = decide(outlook());
     report.verdict = decision.verdict;
     diagnose(report);
@@ -78,44 +81,32 @@ class Comparison {
             info.steps, info.events,  info.values,   info.level};
   }
 
-  /// Ranks with the same number, or the only rank of either run.
-  [[nodiscard]] std::vector<Both<std::uint32_t>> rank_pairs() {
-    const auto left = runs_.reference->ranks();
-    const auto right = runs_.candidate->ranks();
-    if (left.size() == 1 && right.size() == 1) return {{left.front(), right.front()}};
-    std::vector<Both<std::uint32_t>> pairs;
-    const auto has = [](const std::vector<std::uint32_t>& ranks, std::uint32_t rank) {
-      return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
-    };
-    const auto alone = [&](Side side, std::uint32_t rank) {
-      ++lone_ranks_;
-      unseen_.push_back(fmt::format("only the {} has rank {}", name(side), rank));
-    };
-    for (const std::uint32_t rank : left) {
-      if (has(right, rank))
-        pairs.push_back({rank, rank});
-      else
-        alone(Side::reference, rank);
+  void name_lone_ranks() {
+    const Both<std::vector<std::uint32_t>> ranks{runs_.reference->ranks(),
+                                                 runs_.candidate->ranks()};
+    if (ranks.reference.size() == 1 && ranks.candidate.size() == 1) return;
+    for (const Side side : kSides) {
+      const Side other = side == Side::reference ? Side::candidate : Side::reference;
+      for (const std::uint32_t rank : on(ranks, side))
+        if (!has(on(ranks, other), rank))
+          lone_.push_back(fmt::format("only the {} has rank {}", name(side), rank));
     }
-    for (const std::uint32_t rank : right)
-      if (!has(left, rank)) alone(Side::candidate, rank);
-    return pairs;
   }
 
   void compare_ranks(Report& report) {
     std::map<std::string, EnvironmentDifference> environment;
-    for (const auto& ranks : rank_pairs()) {
-      RankComparison comparison(*runs_.reference, *runs_.candidate, ranks, options_, book_, totals_,
-                                judge_);
-      comparison.run();
-      for (auto& difference :
-           environment_differences(runs_.reference->environment(ranks.reference),
-                                   runs_.candidate->environment(ranks.candidate),
-                                   options_.step_offset, comparison.begins_late()))
+    name_lone_ranks();
+    const auto pairs = rank_pairs(runs_);
+    workforce_.compare_ranks(pairs,
+                             [this](RankResult&& rank) { result_.add(std::move(rank), options_); });
+    const auto& late = result_.totals.evidence.late_begin;
+    for (const auto& ranks : pairs) {
+      const auto found = late.find(ranks.reference);
+      for (auto& difference : environment_differences(
+               runs_.reference->environment(ranks.reference),
+               runs_.candidate->environment(ranks.candidate), options_.step_offset,
+               found == late.end() ? Both<bool>{} : found->second.runs))
         environment.try_emplace(difference.key, difference);
-      const auto& extra = comparison.extra_steps();
-      uncompared_steps_ += comparison.skipped_steps() + extra.reference + extra.candidate;
-      unseen_.insert(unseen_.end(), comparison.unseen().begin(), comparison.unseen().end());
     }
     for (auto& entry : environment) report.environment.push_back(std::move(entry.second));
     std::stable_sort(report.environment.begin(), report.environment.end(),
@@ -124,31 +115,16 @@ class Comparison {
                      });
   }
 
-  /// Orders what was found: diverging findings first, each by step, position, lane and rank.
   void take_findings(Report& report) {
-    if (options_.budget) add_up_budgets();
-    auto& records = book_.records();
-    std::erase_if(records, [](const Record& record) { return !record.listed; });
-    std::stable_sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
-      const auto key = [](const Record& record) {
-        return std::tuple(!record.finding.diverges, record.finding.step.value_or(kSetup),
-                          record.order_event, record.after_order_event, record.lane_order,
-                          record.finding.rank);
-      };
-      return key(a) < key(b);
-    });
-    diverges_ = book_.diverges();
-    beyond_tolerance_ = std::any_of(records.begin(), records.end(), beyond_tolerance);
-    const std::uint64_t found = records.size() + book_.left_out();
-    if (records.size() > options_.max_findings) records.resize(options_.max_findings);
-    if (found > records.size())
-      unseen_.push_back(
-          fmt::format("{} are not listed", counted(found - records.size(), "further finding")));
+    std::vector<Record>& records = result_.records;
+    if (result_.found > records.size())
+      result_.unseen.push_back(fmt::format(
+          "{} are not listed", counted(result_.found - records.size(), "further finding")));
 
-    const bool same_set =
-        totals_.data_values > 1 && totals_.data.reference == totals_.data.candidate;
+    measure();
+    const Totals& totals = result_.totals;
+    const bool same_set = totals.data_values > 1 && totals.data.reference == totals.data.candidate;
     for (Record& record : records) {
-      without_bytes_ += measure(record, runs_, judge_.tolerance());
       record.evidence.same_set_of_data =
           same_set && record.finding.kind == FindingKind::data && !record.evidence.uninitialised;
       if (record.more_in_step > 0)
@@ -160,26 +136,59 @@ class Comparison {
     }
   }
 
-  /// Of every origin that diverges, all its occurrences.
-  void add_up_budgets() {
-    BudgetSummary& sum = budget_.emplace();
-    beyond_budget_ = book_.diverges(Source{.finding = kLeftOutFinding});
-    const std::vector<Record>& records = book_.records();
-    for (const Record& record : records) {
-      if (!record.listed || !record.finding.diverges) continue;
-      const Record& judged_record = record.copy_of ? records[*record.copy_of] : record;
-      const BudgetSummary& one = judged_record.evidence.budget;
-      const bool judged = one.inside + one.allowed + one.outside + one.without_bytes > 0;
-      if (record.finding.kind != FindingKind::origin)
-        beyond_budget_ = true;
-      else if (!judged && one.without_model == 0)
-        ++sum.without_model;
-      budget::add(sum, one);
+  /// Has the tensors of all findings and of the path looked into.
+  void measure() {
+    std::vector<ValueQuestion> questions;
+    std::vector<std::size_t> asked;
+    for (const Record& record : result_.records) {
+      auto some = questions_about(record, tolerance_);
+      asked.push_back(some.size());
+      std::move(some.begin(), some.end(), std::back_inserter(questions));
+    }
+    std::map<Contents, std::size_t> by_contents;
+    for (std::size_t k = 0; k < questions.size(); ++k)
+      if (questions[k].evidence) by_contents.try_emplace(contents(questions[k]), k);
+    std::vector<std::size_t> on_the_path;
+    for (const ValueQuestion& question : result_.values.path_questions) {
+      const auto [at, added] = by_contents.try_emplace(contents(question), questions.size());
+      if (added) questions.push_back(question);
+      on_the_path.push_back(at->second);
+    }
+    if (options_.before_values) {
+      std::uint64_t bytes = 0;
+      for (const ValueQuestion& question : questions)
+        if (holds_bytes(runs_, question.ranks, question.digests, question.geometries))
+          bytes += 2 * packed_bytes(question.geometries.reference);
+      options_.before_values(bytes);
+    }
+    const std::vector<ValueAnswer> answers = workforce_.study(questions);
+    std::span<const ValueAnswer> rest(answers);
+    for (std::size_t k = 0; k < result_.records.size(); ++k) {
+      without_bytes_ += enter_answers(result_.records[k], tolerance_, rest.first(asked[k]));
+      rest = rest.subspan(asked[k]);
+    }
+    for (std::size_t k = 0; k < on_the_path.size(); ++k) {
+      const auto& apart = answers[on_the_path[k]].difference;
+      if (!apart) continue;
+      result_.values.path.points[k].scaled_max = apart->scaled_max;
+      result_.values.path.points[k].ulp_max = apart->ulp_max;
     }
   }
 
+  [[nodiscard]] std::vector<RuleUse> rules() const {
+    std::vector<RuleUse> rules = tolerance_.rules();
+    const auto& counts = result_.values.rules;
+    for (std::size_t k = 0; k < counts.size(); ++k) {
+      rules[k].passed = counts[k].passed;
+      rules[k].failed = counts[k].failed;
+    }
+    return rules;
+  }
+
   [[nodiscard]] std::vector<std::string> unseen() const {
-    std::vector<std::string> words = unseen_;
+    std::vector<std::string> words = lone_;
+    words.insert(words.end(), result_.unseen.begin(), result_.unseen.end());
+    const Totals& totals = result_.totals;
     for (const Side side : kSides) {
       const RunInfo& info = on(runs_, side)->info();
       if (!info.complete)
@@ -188,32 +197,33 @@ class Comparison {
                         info.incomplete_reason.empty() ? "" : ": " + info.incomplete_reason));
       for (const std::string& note : info.notes)
         words.push_back(fmt::format("the {}: {}", name(side), note));
-      if (on(totals_.reads, side) > 0 && on(totals_.verified, side) == 0)
+      if (on(totals.reads, side) > 0 && on(totals.verified, side) == 0)
         words.push_back(fmt::format(
             "the {}'s inputs were not digested again where they were read (--verify off): a write "
             "outside of recorded ops would not be seen",
             name(side)));
     }
-    if (totals_.given_up > 0)
+    if (totals.given_up > 0)
       words.push_back(fmt::format("{} stand in stretches too different to be lined up",
-                                  counted(totals_.given_up, "event")));
-    if (budget_ && totals_.propagated.events > 0)
+                                  counted(totals.given_up, "event")));
+    if (options_.budget && totals.propagated.events > 0)
       words.push_back(
           fmt::format("the budget judges origins only, not the {} that follow from them",
-                      counted(totals_.propagated.events, "event")));
+                      counted(totals.propagated.events, "event")));
     return words;
   }
 
   [[nodiscard]] Outlook outlook() const {
-    Outlook outlook{.totals = totals_, .judge = judge_};
-    outlook.diverges = diverges_;
-    outlook.beyond_tolerance = beyond_tolerance_;
+    Outlook outlook{.totals = result_.totals, .values = result_.values};
+    outlook.tolerates = tolerance_.any();
+    outlook.diverges = result_.diverges;
+    outlook.beyond_tolerance = result_.beyond_tolerance;
     outlook.complete = {runs_.reference->info().complete, runs_.candidate->info().complete};
     outlook.events = {runs_.reference->info().events, runs_.candidate->info().events};
-    outlook.uncompared_steps = uncompared_steps_;
-    outlook.lone_ranks = lone_ranks_;
-    outlook.budget = budget_;
-    outlook.beyond_budget = beyond_budget_;
+    outlook.uncompared_steps = result_.uncompared_steps;
+    outlook.lone_ranks = lone_.size();
+    if (options_.budget) outlook.budget = result_.budget;
+    outlook.beyond_budget = result_.beyond_budget;
     return outlook;
   }
 
@@ -224,41 +234,63 @@ class Comparison {
           report.verdict == Verdict::identical &&
           (finding.kind == FindingKind::sequence || finding.kind == FindingKind::arguments);
       if (!finding.diverges && !rewrite) continue;
-      if (k == 0) add_what_each_run_shows(book_.records()[k], runs_, options_.step_offset);
-      for (Cause& cause : causes::diagnose(Case(book_.records()[k], k, report, totals_.evidence)))
+      if (k == 0) add_what_each_run_shows(result_.records[k], runs_, options_.step_offset);
+      for (Cause& cause :
+           causes::diagnose(Case(result_.records[k], k, report, result_.totals.evidence)))
         report.causes.push_back(std::move(cause));
       if (rewrite) break;
     }
   }
 
+  Workforce& workforce_;
   Both<const Run*> runs_;
   const CompareOptions& options_;
-  FindingBook book_;
-  Totals totals_;
-  ValueJudge judge_;
-  std::vector<std::string> unseen_;
+  Tolerance tolerance_;
+  RankResult result_;
+  std::vector<std::string> lone_;  ///< ranks that only one run has, in words
   std::uint64_t without_bytes_ = 0;
-  std::uint64_t uncompared_steps_ = 0;
-  std::uint64_t lone_ranks_ = 0;
-  bool diverges_ = false;
-  bool beyond_tolerance_ = false;
-  std::optional<BudgetSummary> budget_;
-  bool beyond_budget_ = false;
 };
 
 }  // namespace
 
-Report compare(const Run& reference, const Run& candidate, const CompareOptions& options) {
+namespace comparison {
+
+PreparedRuns::PreparedRuns(const Run& reference, const Run& candidate,
+                           const CompareOptions& options)
+    : runs_{&reference, &candidate} {
   constexpr std::int64_t kLargestOffset = std::int64_t{1} << 60;
   if (options.step_offset > kLargestOffset || options.step_offset < -kLargestOffset)
     throw Error(ErrorCode::usage, "The step offset is out of range.");
-  if (options.renames.empty()) return Comparison(reference, candidate, options).report();
-  const RenamedRun renamed(candidate, options.renames);
-  Report report = Comparison(reference, renamed, options).report();
-  for (const ModuleRename* unused : renamed.unused())
+  if (options.renames.empty()) return;
+  renamed_.emplace(candidate, options.renames);
+  runs_.candidate = &*renamed_;
+}
+
+std::vector<Both<std::uint32_t>> rank_pairs(const Both<const Run*>& runs) {
+  const auto left = runs.reference->ranks();
+  const auto right = runs.candidate->ranks();
+  if (left.size() == 1 && right.size() == 1) return {{left.front(), right.front()}};
+  std::vector<Both<std::uint32_t>> pairs;
+  for (const std::uint32_t rank : left)
+    if (has(right, rank)) pairs.push_back({rank, rank});
+  return pairs;
+}
+
+Report compare_by(Workforce& workforce, PreparedRuns& runs, const CompareOptions& options) {
+  Report report = Comparison(workforce, runs.both(), options).report();
+  if (runs.renamed() == nullptr) return report;
+  for (const ModuleRename* unused : runs.renamed()->unused())
     report.coverage.unseen.push_back(fmt::format("no module of the candidate fits {} -> {}",
                                                  unused->reference, unused->candidate));
   return report;
+}
+
+}  // namespace comparison
+
+Report compare(const Run& reference, const Run& candidate, const CompareOptions& options) {
+  PreparedRuns runs(reference, candidate, options);
+  OneProcess workforce(runs.both(), options);
+  return compare_by(workforce, runs, options);
 }
 
 }  // namespace ulpscope

@@ -81,14 +81,18 @@ struct OtherAccumulation {
   std::optional<double> ratio;  ///< candidate / reference at the end, where it is one number
 };
 
+/// A recording that does not begin with its program's first step.
+struct LateBegin {
+  std::int64_t step = 0;  ///< the first that is recorded in both runs
+  Both<bool> runs;        ///< whose recording begins late
+};
+
 /// What the runs as a whole show.
 struct RunEvidence {
   Both<std::uint32_t> threads;  ///< of the program beside the main one: workers that load data
   std::optional<OtherAccumulation> accumulation;
-  bool other_batch = false;  ///< a tensor differs in its first dimension alone
-  /// By rank of the reference: where steps before were not recorded in both runs, the first one
-  /// that was.
-  std::map<std::uint32_t, std::int64_t> late_begin;
+  bool other_batch = false;                       ///< a tensor differs in its first dimension alone
+  std::map<std::uint32_t, LateBegin> late_begin;  ///< by rank of the reference
 };
 
 /// One tensor of a finding and the evidence behind it.

@@ -45,6 +45,7 @@ class FindingBook {
   [[nodiscard]] bool diverges(const Source& source) const noexcept;
 
   [[nodiscard]] std::vector<Record>& records() noexcept { return records_; }
+  [[nodiscard]] const std::vector<Record>& records() const noexcept { return records_; }
   [[nodiscard]] std::uint64_t left_out() const noexcept { return left_out_; }
 
  private:

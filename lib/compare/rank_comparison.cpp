@@ -157,7 +157,7 @@ void RankComparison::pass_over_unrecorded_start() {
   const auto candidate = next_step(Side::candidate);
   if ((!begins_late_.reference && !begins_late_.candidate) || !reference || !candidate) return;
   const std::int64_t begins = std::max(*reference, to_reference(*candidate));
-  state_.totals.evidence.late_begin[state_.ranks.reference] = begins;
+  state_.totals.evidence.late_begin[state_.ranks.reference] = {begins, begins_late_};
   for (const Side side : kSides) {
     const std::int64_t first = *next_step(side);
     const std::int64_t end = side == Side::reference ? begins : to_candidate(begins);

@@ -27,8 +27,6 @@ class RankComparison {
   [[nodiscard]] const Both<std::uint64_t>& extra_steps() const noexcept { return extra_steps_; }
   /// Steps inside the runs that only one of them recorded.
   [[nodiscard]] std::uint64_t skipped_steps() const noexcept { return skipped_steps_; }
-  /// Whether earlier steps of a run than its first ones here were not recorded.
-  [[nodiscard]] const Both<bool>& begins_late() const noexcept { return begins_late_; }
   /// What could not be compared, in words.
   [[nodiscard]] const std::vector<std::string>& unseen() const noexcept { return unseen_; }
 

@@ -1,10 +1,69 @@
 #include "compare/rank_state.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "compare/hash.hpp"
 
 namespace ulpscope::comparison {
+namespace {
+
+void add(Both<std::uint64_t>& to, const Both<std::uint64_t>& more) {
+  to.reference += more.reference;
+  to.candidate += more.candidate;
+}
+
+void add(NotCompared& to, const NotCompared& more) {
+  to.uninitialised += more.uninitialised;
+  to.handle += more.handle;
+  to.layout += more.layout;
+  to.no_bytes += more.no_bytes;
+  to.ignored += more.ignored;
+  to.opaque += more.opaque;
+}
+
+using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+/// Adds closed ranges to others; both ascend.
+void add(Ranges& to, const Ranges& more) {
+  Ranges all;
+  std::merge(to.begin(), to.end(), more.begin(), more.end(), std::back_inserter(all));
+  to.clear();
+  for (const auto& range : all) {
+    if (to.empty() || range.first > to.back().second + 1)
+      to.push_back(range);
+    else
+      to.back().second = std::max(to.back().second, range.second);
+  }
+}
+
+}  // namespace
+
+void add(Totals& to, const Totals& more) {
+  to.coverage.aligned += more.coverage.aligned;
+  to.coverage.only_reference += more.coverage.only_reference;
+  to.coverage.only_candidate += more.coverage.only_candidate;
+  add(to.coverage.not_compared, more.coverage.not_compared);
+  to.propagated.events += more.propagated.events;
+  add(to.propagated.steps, more.propagated.steps);
+  add(to.ops, more.ops);
+  to.aligned_ops += more.aligned_ops;
+  to.values += more.values;
+  to.given_up += more.given_up;
+  to.cut_off += more.cut_off;
+  add(to.reads, more.reads);
+  add(to.verified, more.verified);
+  for (const Side side : kSides) {
+    on(to.data, side).high += on(more.data, side).high;
+    on(to.data, side).low += on(more.data, side).low;
+    on(to.evidence.threads, side) += on(more.evidence.threads, side);
+  }
+  to.data_values += more.data_values;
+  to.operations += more.operations;
+  if (!to.evidence.accumulation) to.evidence.accumulation = more.evidence.accumulation;
+  to.evidence.other_batch = to.evidence.other_batch || more.evidence.other_batch;
+  to.evidence.late_begin.insert(more.evidence.late_begin.begin(), more.evidence.late_begin.end());
+}
 
 void HostNumbers::differ(const std::string& reference, const std::string& candidate,
                          const Source& source) {

@@ -78,6 +78,9 @@ struct Totals {
   RunEvidence evidence;
 };
 
+/// Adds those of another rank.
+void add(Totals& to, const Totals& more);
+
 /// What the lanes of one rank share while they are compared.
 struct RankState {
   RankState(const Run& reference, const Run& candidate, const Both<std::uint32_t>& rank_numbers,

@@ -70,6 +70,10 @@ std::vector<const ModuleRename*> RenamedRun::unused() const {
   return result;
 }
 
+void RenamedRun::add_used(const std::vector<bool>& used) {
+  for (std::size_t k = 0; k < used_.size() && k < used.size(); ++k) used_[k] = used_[k] || used[k];
+}
+
 std::string_view RenamedRun::renamed(std::string_view name) const {
   const auto [at, added] = names_.try_emplace(std::string(name), name);
   if (!added) return at->second;

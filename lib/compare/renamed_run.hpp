@@ -22,6 +22,10 @@ class RenamedRun : public Run {
   /// Renames that have fitted nothing so far.
   [[nodiscard]] std::vector<const ModuleRename*> unused() const;
 
+  /// For each rename whether it has fitted so far, and what other processes say of that.
+  [[nodiscard]] const std::vector<bool>& used() const noexcept { return used_; }
+  void add_used(const std::vector<bool>& used);
+
   [[nodiscard]] const RunInfo& info() const override { return run_.info(); }
   [[nodiscard]] std::vector<std::uint32_t> ranks() const override { return run_.ranks(); }
   [[nodiscard]] std::vector<Lane> lanes(std::uint32_t rank) const override {
@@ -38,6 +42,14 @@ class RenamedRun : public Run {
   [[nodiscard]] std::optional<std::vector<std::byte>> content(std::uint32_t rank,
                                                               const Digest& digest) const override {
     return run_.content(rank, digest);
+  }
+  [[nodiscard]] std::unique_ptr<ContentReader> open_content(std::uint32_t rank,
+                                                            const Digest& digest) const override {
+    return run_.open_content(rank, digest);
+  }
+  [[nodiscard]] std::optional<std::uint64_t> content_size(std::uint32_t rank,
+                                                          const Digest& digest) const override {
+    return run_.content_size(rank, digest);
   }
   [[nodiscard]] std::optional<Statistics> statistics(std::uint32_t rank, const Digest& digest,
                                                      Dtype dtype) const override {

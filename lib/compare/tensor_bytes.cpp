@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "compare/value_match.hpp"
@@ -34,6 +35,13 @@ namespace {
   return result;
 }
 
+/// Whether elements of one stand against elements of the other.
+[[nodiscard]] bool fit(const Geometry& a, const Geometry& b) {
+  return a.dtype == b.dtype && a.sizes == b.sizes && element_size(a.dtype) != 0 &&
+         a.strides.size() == a.sizes.size() && b.strides.size() == b.sizes.size() &&
+         packed_shape(a) == packed_shape(b);
+}
+
 }  // namespace
 
 std::vector<std::int64_t> packed_shape(const Geometry& geometry) {
@@ -60,33 +68,40 @@ std::vector<std::int64_t> packed_strides(const Geometry& geometry,
   return strides;
 }
 
+std::uint64_t packed_bytes(const Geometry& geometry) {
+  constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
+  if (geometry.strides.size() != geometry.sizes.size()) return kLargest;
+  std::uint64_t bytes = element_size(geometry.dtype);
+  for (const std::int64_t size : packed_shape(geometry))
+    if (size < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes))
+      return kLargest;
+  return bytes;
+}
+
+bool holds_bytes(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
+                 const Both<Digest>& digests, const Both<Geometry>& geometries) {
+  if (!fit(geometries.reference, geometries.candidate)) return false;
+  const std::uint64_t expected = packed_bytes(geometries.reference);
+  return std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
+    return on(runs, side)->content_size(on(ranks, side), on(digests, side)) == expected;
+  });
+}
+
 std::optional<TensorBytes> tensor_bytes(const Both<const Run*>& runs,
                                         const Both<std::uint32_t>& ranks,
                                         const Both<Digest>& digests,
                                         const Both<Geometry>& geometries) {
+  if (!holds_bytes(runs, ranks, digests, geometries)) return std::nullopt;
   const Geometry& a = geometries.reference;
   const Geometry& b = geometries.candidate;
-  const std::size_t element = element_size(a.dtype);
-  if (a.dtype != b.dtype || a.sizes != b.sizes || element == 0 ||
-      a.strides.size() != a.sizes.size() || b.strides.size() != b.sizes.size())
-    return std::nullopt;
   TensorBytes result;
   result.dtype = a.dtype;
   result.shape = packed_shape(a);
-  if (packed_shape(b) != result.shape) return std::nullopt;
   result.strides = packed_strides(a, result.shape);
-
-  std::uint64_t expected = element;
-  for (const std::int64_t size : result.shape)
-    if (size < 0 || __builtin_mul_overflow(expected, static_cast<std::uint64_t>(size), &expected))
-      return std::nullopt;
-  for (const Side side : kSides) {
-    auto content = on(runs, side)->content(on(ranks, side), on(digests, side));
-    if (!content || content->size() != expected) return std::nullopt;
-    on(result.bytes, side) = std::move(*content);
-  }
+  for (const Side side : kSides)
+    on(result.bytes, side) = on(runs, side)->content(on(ranks, side), on(digests, side)).value();
   if (!same_memory_order(a, b))
-    result.bytes.candidate = reordered(result.bytes.candidate, element, result.shape,
+    result.bytes.candidate = reordered(result.bytes.candidate, element_size(a.dtype), result.shape,
                                        packed_strides(b, result.shape), result.strides);
   return result;
 }

@@ -28,19 +28,6 @@ struct Bounds {
   return steps <= bounds.ulp || distance <= bounds.absolute + bounds.relative * std::abs(a);
 }
 
-[[nodiscard]] bool all_inside(const TensorBytes& tensor, const Limits& limits) {
-  const bool has_ulp = is_floating_point(tensor.dtype) || is_complex(tensor.dtype);
-  const Bounds bounds{has_ulp, has_ulp ? limits.max_ulp.value_or(0) : 0, limits.rtol.value_or(0),
-                      limits.atol.value_or(0)};
-  if (!limits.any()) return false;
-  const auto reference = decode(tensor.dtype, tensor.bytes.reference);
-  const auto candidate = decode(tensor.dtype, tensor.bytes.candidate);
-  if (!reference || !candidate) return false;
-  return std::equal(
-      reference->begin(), reference->end(), candidate->begin(), candidate->end(),
-      [&](const Number& one, const Number& other) { return inside(one, other, bounds); });
-}
-
 [[nodiscard]] bool matches(const ToleranceRule& rule, const ValueNames& names) {
   if (rule.module && !(names.module && glob_match(*rule.module, *names.module))) return false;
   return rule.op == "*" || std::any_of(names.ops.begin(), names.ops.end(),
@@ -48,6 +35,20 @@ struct Bounds {
 }
 
 }  // namespace
+
+bool all_inside(Dtype dtype, std::span<const std::byte> reference_bytes,
+                std::span<const std::byte> candidate_bytes, const Limits& limits) {
+  const bool has_ulp = is_floating_point(dtype) || is_complex(dtype);
+  const Bounds bounds{has_ulp, has_ulp ? limits.max_ulp.value_or(0) : 0, limits.rtol.value_or(0),
+                      limits.atol.value_or(0)};
+  if (!limits.any()) return false;
+  const auto reference = decode(dtype, reference_bytes);
+  const auto candidate = decode(dtype, candidate_bytes);
+  if (!reference || !candidate) return false;
+  return std::equal(
+      reference->begin(), reference->end(), candidate->begin(), candidate->end(),
+      [&](const Number& one, const Number& other) { return inside(one, other, bounds); });
+}
 
 Tolerance::Tolerance(const CompareOptions& options) : limits_(options.limits) {
   for (const ToleranceRule& rule : options.rules) {
@@ -64,15 +65,14 @@ std::optional<std::size_t> Tolerance::rule_for(const NamesOf& names) const {
   return std::nullopt;
 }
 
-ToleranceResult Tolerance::judge(const TensorBytes& tensor, const NamesOf& names) const {
-  const std::optional<std::size_t> rule = rule_for(names);
-  return {all_inside(tensor, rule ? rules_[*rule].rule.limits : limits_), rule};
+const Limits& Tolerance::limits(std::optional<std::size_t> rule) const {
+  return rule ? rules_[*rule].rule.limits : limits_;
 }
 
-void Tolerance::count(const ToleranceResult& result) {
-  if (!result.rule) return;
-  RuleUse& use = rules_[*result.rule];
-  ++(result.inside ? use.passed : use.failed);
+ToleranceResult Tolerance::judge(const TensorBytes& tensor, const NamesOf& names) const {
+  const std::optional<std::size_t> rule = rule_for(names);
+  return {all_inside(tensor.dtype, tensor.bytes.reference, tensor.bytes.candidate, limits(rule)),
+          rule};
 }
 
 }  // namespace ulpscope::comparison

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,15 +32,20 @@ class Tolerance {
   /// The index of the first rule in force that matches; empty where the limits for everything else
   /// hold.
   [[nodiscard]] std::optional<std::size_t> rule_for(const NamesOf& names) const;
+  /// What holds for a value that this rule decides about, or none.
+  [[nodiscard]] const Limits& limits(std::optional<std::size_t> rule) const;
   [[nodiscard]] ToleranceResult judge(const TensorBytes& tensor, const NamesOf& names) const;
 
-  /// Counts a judgement with the rule that made it.
-  void count(const ToleranceResult& result);
   [[nodiscard]] const std::vector<RuleUse>& rules() const noexcept { return rules_; }
 
  private:
   Limits limits_;
   std::vector<RuleUse> rules_;
 };
+
+/// Whether every number of a value, or of a piece of it, is inside of the limits; without any, none
+/// is.
+[[nodiscard]] bool all_inside(Dtype dtype, std::span<const std::byte> reference,
+                              std::span<const std::byte> candidate, const Limits& limits);
 
 }  // namespace ulpscope::comparison

@@ -8,6 +8,7 @@
 #include "compare/elements.hpp"
 #include "compare/tensor_bytes.hpp"
 #include "compare/value_match.hpp"
+#include "compare/value_study.hpp"
 
 namespace ulpscope::comparison {
 
@@ -26,24 +27,34 @@ void ValueJudge::differs(const Both<const Run*>& runs, const Both<std::uint32_t>
   const bool judged = !names || !tolerance_.any() || judged_before_.contains(contents) ||
                       !judged_.insert(contents).second;
   if (judged && !grows) return;
-  const auto tensor = tensor_bytes(runs, ranks, {reference.digest, candidate.digest},
-                                   {*reference.geometry, *candidate.geometry});
-  if (!judged && !tensor) ++unknown_;
-  if (!tensor) return;
+  if (!share_.takes(packed_bytes(*reference.geometry))) return;
+  ValueQuestion question{.ranks = ranks,
+                         .digests = {reference.digest, candidate.digest},
+                         .geometries = {*reference.geometry, *candidate.geometry},
+                         .distance = grows,
+                         .limits = {}};
+  std::optional<std::size_t> rule;
   if (!judged) {
-    const ToleranceResult result = tolerance_.judge(*tensor, names);
-    tolerance_.count(result);
-    if (!result.inside) ++outside_;
+    rule = tolerance_.rule_for(names);
+    question.limits = tolerance_.limits(rule);
   }
-  if (grows)
-    grow(difference(tensor->dtype, tensor->shape, tensor->strides, tensor->bytes.reference,
-                    tensor->bytes.candidate));
+  const ValueAnswer answer = study(runs, question);
+  if (!judged && !answer.known) ++own_.unknown;
+  if (!answer.known) return;
+  if (!judged) {
+    count(own_, {*answer.inside, rule});
+    if (!*answer.inside) ++own_.outside;
+  }
+  if (!grows) return;
+  GrowthPoint& point = own_.growth[step_];
+  point.step = step_;
+  grow(point, answer.difference->ulp_max, answer.difference->scaled_max);
 }
 
 bool ValueJudge::allows(const TensorBytes& tensor, const NamesOf& names) {
   if (!tolerance_.any()) return false;
   const ToleranceResult result = tolerance_.judge(tensor, names);
-  tolerance_.count(result);
+  count(common_, result);
   return result.inside;
 }
 
@@ -52,7 +63,8 @@ void ValueJudge::loss(const Both<const Run*>& runs, const Both<std::uint32_t>& r
   constexpr std::uint64_t kOne = 1;
   const bool has_bytes = (reference.flags & candidate.flags & slot_flag::has_content) != 0;
   if (!has_bytes || reference.geometry == nullptr || candidate.geometry == nullptr ||
-      step_ == kSetup || element_count(*reference.geometry) != kOne || losses_.contains(step_))
+      step_ == kSetup || element_count(*reference.geometry) != kOne ||
+      common_.losses.contains(step_))
     return;
   const auto tensor = tensor_bytes(runs, ranks, {reference.digest, candidate.digest},
                                    {*reference.geometry, *candidate.geometry});
@@ -60,48 +72,49 @@ void ValueJudge::loss(const Both<const Run*>& runs, const Both<std::uint32_t>& r
   const auto left = decode(tensor->dtype, tensor->bytes.reference);
   const auto right = decode(tensor->dtype, tensor->bytes.candidate);
   if (!left || !right || left->size() != kOne || right->size() != kOne) return;
-  losses_[step_] = {left->front().value, right->front().value};
+  common_.losses[step_] = {left->front().value, right->front().value};
 }
 
 bool ValueJudge::follows_path(bool in_backward) noexcept {
   constexpr std::size_t kLongest = 512;
   if (step_ == kSetup) return false;
-  if (path_.points.empty()) {
+  if (common_.path.points.empty()) {
     path_in_backward_ = in_backward;
     return true;
   }
-  return path_.step == step_ && path_in_backward_ == in_backward && path_.points.size() < kLongest;
+  return common_.path.step == step_ && path_in_backward_ == in_backward &&
+         common_.path.points.size() < kLongest;
 }
 
 void ValueJudge::on_the_way(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
                             const Slot& reference, const Slot& candidate, PathPoint point) {
-  const auto tensor = tensor_bytes(runs, ranks, {reference.digest, candidate.digest},
-                                   {*reference.geometry, *candidate.geometry});
-  if (!tensor || !is_floating_point(tensor->dtype)) return;
-  const Difference apart = difference(tensor->dtype, tensor->shape, tensor->strides,
-                                      tensor->bytes.reference, tensor->bytes.candidate);
-  point.scaled_max = apart.scaled_max;
-  point.ulp_max = apart.ulp_max;
-  path_.step = step_;
-  path_.points.push_back(std::move(point));
+  const Both<Digest> digests{reference.digest, candidate.digest};
+  const Both<Geometry> geometries{*reference.geometry, *candidate.geometry};
+  // The flag first: to look for bytes that were not recorded, every segment would be opened.
+  if (!(reference.flags & candidate.flags & slot_flag::has_content) ||
+      !is_floating_point(reference.geometry->dtype) ||
+      !holds_bytes(runs, ranks, digests, geometries))
+    return;
+  common_.path.step = step_;
+  common_.path.points.push_back(std::move(point));
+  common_.path_questions.push_back({.ranks = ranks,
+                                    .digests = digests,
+                                    .geometries = geometries,
+                                    .distance = true,
+                                    .limits = {}});
 }
 
-void ValueJudge::grow(const Difference& difference) {
-  GrowthPoint& point = growth_[step_];
-  point.step = step_;
-  point.ulp_max = std::max(point.ulp_max.value_or(0), difference.ulp_max);
-  if (difference.scaled_max)
-    point.scaled_max = std::max(point.scaled_max.value_or(0), *difference.scaled_max);
+void ValueJudge::count(ValueSums& sums, const ToleranceResult& result) {
+  if (!result.rule) return;
+  sums.rules.resize(std::max(sums.rules.size(), *result.rule + 1));
+  ValueSums::RuleCount& rule = sums.rules[*result.rule];
+  ++(result.inside ? rule.passed : rule.failed);
 }
 
-std::vector<GrowthPoint> ValueJudge::growth() const {
-  std::vector<GrowthPoint> points;
-  for (const auto& [step, point] : growth_) {
-    points.push_back(point);
-    if (const auto loss = losses_.find(step); loss != losses_.end())
-      points.back().loss = loss->second;
-  }
-  return points;
+ValueSums ValueJudge::sums(bool with_common) const {
+  ValueSums sums = own_;
+  if (with_common) sums.add_rank(common_);
+  return sums;
 }
 
 }  // namespace ulpscope::comparison

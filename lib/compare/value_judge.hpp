@@ -1,24 +1,27 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "compare/side.hpp"
 #include "compare/tolerance.hpp"
+#include "compare/value_share.hpp"
+#include "compare/value_sums.hpp"
 #include "ulpscope/compare.hpp"
 #include "ulpscope/report.hpp"
 #include "ulpscope/run.hpp"
 
 namespace ulpscope::comparison {
 
-/// Looks at every value that differs: whether it is inside the tolerance asked for, and how the
-/// gradients grow apart.
+/// Looks at every value of a rank that differs: whether it is inside the tolerance asked for, and
+/// how the gradients grow apart.
 class ValueJudge {
  public:
-  explicit ValueJudge(const CompareOptions& options) : tolerance_(options) {}
+  /// Of the values, it reads the bytes of those that fall to `share`.
+  explicit ValueJudge(const CompareOptions& options, ValueShare share = {})
+      : tolerance_(options), share_(std::move(share)) {}
 
   [[nodiscard]] const Tolerance& tolerance() const noexcept { return tolerance_; }
 
@@ -38,31 +41,28 @@ class ValueJudge {
   /// Such an op: how far apart its values are.
   void on_the_way(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
                   const Slot& reference, const Slot& candidate, PathPoint point);
-  [[nodiscard]] const Path& path() const noexcept { return path_; }
   /// A difference that no tolerance covers: another dtype or shape, a tensor in one run only.
-  void differs_beyond_tolerance() noexcept { ++outside_; }
+  void differs_beyond_tolerance() noexcept { ++common_.outside; }
 
-  /// Differences outside of the tolerance, and those whose bytes were not recorded.
-  [[nodiscard]] std::uint64_t outside() const noexcept { return outside_; }
-  [[nodiscard]] std::uint64_t unknown() const noexcept { return unknown_; }
-  /// By step, how far the gradients are apart where bytes were recorded.
-  [[nodiscard]] std::vector<GrowthPoint> growth() const;
+  /// What the bytes of this process's share show. Where several processes share a rank's values,
+  /// one of them adds what all of them know alike.
+  [[nodiscard]] ValueSums sums(bool with_common = true) const;
+  /// Differing values met so far.
+  [[nodiscard]] std::uint64_t met() const noexcept { return share_.met(); }
 
  private:
   using Contents = std::set<std::pair<Digest, Digest>>;
 
-  void grow(const Difference& difference);
+  static void count(ValueSums& sums, const ToleranceResult& result);
 
   Tolerance tolerance_;
+  ValueShare share_;
   std::int64_t step_ = kSetup;
   Contents judged_;         ///< in this step
   Contents judged_before_;  ///< in the step before: what it wrote is read in this one
   Contents grown_;
-  std::uint64_t outside_ = 0;
-  std::uint64_t unknown_ = 0;
-  std::map<std::int64_t, GrowthPoint> growth_;
-  std::map<std::int64_t, Both<double>> losses_;
-  Path path_;
+  ValueSums own_;     ///< of this process's share
+  ValueSums common_;  ///< what every process that walks this rank finds
   bool path_in_backward_ = false;
 };
 

@@ -35,12 +35,12 @@ namespace {
 }
 
 [[nodiscard]] Decision with_tolerance(const Outlook& outlook) {
-  if (outlook.beyond_tolerance || outlook.judge.outside() > 0) return {Verdict::diverged, {}};
-  if (outlook.judge.unknown() > 0)
+  if (outlook.beyond_tolerance || outlook.values.outside > 0) return {Verdict::diverged, {}};
+  if (outlook.values.unknown > 0)
     return inconclusive(
         fmt::format("the bytes of {} that differ are not in both dumps, so the "
                     "tolerance cannot be checked (record with --level full)",
-                    counted(outlook.judge.unknown(), "value")));
+                    counted(outlook.values.unknown, "value")));
   if (const std::string rest = unknown_rest(outlook); !rest.empty())
     return inconclusive(fmt::format("all that both have is inside the tolerance, but {}", rest));
   return {Verdict::within, {}};
@@ -76,8 +76,7 @@ Decision decide(const Outlook& outlook) {
                                     totals.ops.reference, totals.ops.candidate));
   if (outlook.diverges && outlook.budget) return with_budget(outlook);
   if (outlook.diverges)
-    return outlook.judge.tolerance().any() ? with_tolerance(outlook)
-                                           : Decision{Verdict::diverged, {}};
+    return outlook.tolerates ? with_tolerance(outlook) : Decision{Verdict::diverged, {}};
   if (totals.values == 0) return inconclusive("no value was compared");
   if (const std::string rest = unknown_rest(outlook); !rest.empty())
     return inconclusive(fmt::format("all that both have is equal, but {}", rest));

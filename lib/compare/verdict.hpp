@@ -6,7 +6,7 @@
 
 #include "compare/finding_book.hpp"
 #include "compare/rank_state.hpp"
-#include "compare/value_judge.hpp"
+#include "compare/value_sums.hpp"
 #include "ulpscope/report.hpp"
 
 namespace ulpscope::comparison {
@@ -14,7 +14,8 @@ namespace ulpscope::comparison {
 /// What is known when both runs have been walked.
 struct Outlook {
   const Totals& totals;
-  const ValueJudge& judge;
+  const ValueSums& values;
+  bool tolerates = false;         ///< a tolerance was asked for
   bool diverges = false;          ///< a finding says so
   bool beyond_tolerance = false;  ///< one that no tolerance covers: dtype, shape, missing steps
   Both<bool> complete{};

@@ -17,7 +17,7 @@
 namespace ulpscope::core {
 namespace {
 
-constexpr std::size_t kBlock = 1024;  // elements; a block and its buffers stay in the L1 cache
+constexpr std::size_t kBlock = kPieceElements;  // a block and its buffers stay in the L1 cache
 constexpr std::size_t kCountColumns = 64;
 static_assert(kBlock / kCountColumns <= 255, "columns of byte counters must not overflow");
 
@@ -88,22 +88,25 @@ class BlockKernel {
   BlockKernel(const IndexMap& map, DifferenceTotals& totals)
       : map_(map), row_major_(map.row_major()), totals_(totals) {}
 
-  void run(const std::byte* reference, const std::byte* candidate) {
-    const std::uint64_t elements = map_.elements();
-    std::uint64_t done = 0;
-    for (; elements - done >= kBlock; done += kBlock) {
-      const bool another = elements - done >= 2 * kBlock;
+  void run(const std::byte* reference, const std::byte* candidate, std::uint64_t first,
+           std::uint64_t elements) {
+    const std::uint64_t end = first + elements;
+    std::uint64_t done = first;
+    for (; end - done >= kBlock; done += kBlock) {
+      const bool another = end - done >= 2 * kBlock;
       ahead_ = {reference + kBlockBytes, candidate + kBlockBytes};
       ahead_left_ = another ? kBlockBytes : 0;
       block({reference, candidate}, done);
       reference += kBlockBytes;
       candidate += kBlockBytes;
     }
-    if (done < elements) last_block(reference, candidate, done, elements - done);
+    if (done < end) last_block(reference, candidate, done, end - done);
+    double largest = 0;
     if constexpr (Format::kIsFloat)
-      totals_.reference_max = Format::finite_value(reference_largest_);
+      largest = Format::finite_value(reference_largest_);
     else
-      totals_.reference_max = static_cast<double>(reference_largest_);
+      largest = static_cast<double>(reference_largest_);
+    totals_.reference_max = larger(totals_.reference_max, largest);
   }
 
  private:
@@ -574,9 +577,9 @@ class BlockKernel {
 };
 
 template <class Format, std::size_t kParts = 1>
-void kernel(const std::byte* reference, const std::byte* candidate, const IndexMap& map,
-            DifferenceTotals& totals) noexcept {
-  BlockKernel<Format, kParts>(map, totals).run(reference, candidate);
+void kernel(const std::byte* reference, const std::byte* candidate, std::uint64_t first,
+            std::uint64_t elements, const IndexMap& map, DifferenceTotals& totals) noexcept {
+  BlockKernel<Format, kParts>(map, totals).run(reference, candidate, first, elements);
 }
 
 }  // namespace

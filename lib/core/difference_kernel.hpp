@@ -49,8 +49,12 @@ struct DifferenceTotals {
   std::uint8_t worst_part = 0;  // complex: 1 for the imaginary part
 };
 
+/// Adds `elements` of two values, from the packed element `first` on. A value may be added in
+/// pieces of whole kPieceElements, the last one aside.
 using DifferenceKernel = void (*)(const std::byte* reference, const std::byte* candidate,
-                                  const IndexMap& map, DifferenceTotals& totals) noexcept;
+                                  std::uint64_t first, std::uint64_t elements, const IndexMap& map,
+                                  DifferenceTotals& totals) noexcept;
+inline constexpr std::size_t kPieceElements = 1024;
 
 /// The kernel for `dtype` among those of one source file; null where it has none.
 #define ULPSCOPE_DECLARE_KERNELS(level)                              \
@@ -61,6 +65,9 @@ ULPSCOPE_DECLARE_KERNELS(Baseline)
 ULPSCOPE_DECLARE_KERNELS(Avx2)
 ULPSCOPE_DECLARE_KERNELS(Avx512)
 #undef ULPSCOPE_DECLARE_KERNELS
+
+/// The kernel of one level, which must be supported, for a dtype.
+[[nodiscard]] DifferenceKernel difference_kernel(CpuLevel level, Dtype dtype) noexcept;
 
 /// difference() with the kernels of one level, which must be supported.
 [[nodiscard]] Difference difference_at(CpuLevel level, Dtype dtype,

@@ -114,6 +114,18 @@ class DumpRun : public Run {
                        [&](const dump::Segment& segment) { return segment.content(digest); });
   }
 
+  [[nodiscard]] std::unique_ptr<ContentReader> open_content(std::uint32_t rank,
+                                                            const Digest& digest) const override {
+    return first_found(find(rank), &SegmentPlace::has_contents,
+                       [&](const dump::Segment& segment) { return segment.open_content(digest); });
+  }
+
+  [[nodiscard]] std::optional<std::uint64_t> content_size(std::uint32_t rank,
+                                                          const Digest& digest) const override {
+    return first_found(find(rank), &SegmentPlace::has_contents,
+                       [&](const dump::Segment& segment) { return segment.content_size(digest); });
+  }
+
   [[nodiscard]] std::vector<LayerValue> layer_values(std::uint32_t rank) const override {
     std::vector<LayerValue> values;
     for (const SegmentPlace& place : find(rank).segments) {
@@ -152,7 +164,7 @@ class DumpRun : public Run {
         if (distance == 0) break;
       }
     }
-    return std::nullopt;
+    return {};
   }
 
   const RankIndex& find(std::uint32_t rank) const {

@@ -83,6 +83,11 @@ void File::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
   }
 }
 
+void File::expect_reading(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes),
+                POSIX_FADV_SEQUENTIAL);
+}
+
 void File::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t put =

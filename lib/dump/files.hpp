@@ -29,6 +29,8 @@ class File {
   /// Fills `bytes` from `offset`. @throws Error with ErrorCode::corrupt where the file is too
   /// short.
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
+  /// Tells the system that these bytes are about to be read from front to back.
+  void expect_reading(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Appends with as few write(2) calls as the system allows: one, unless it is interrupted.
   void append(std::span<const std::byte> bytes);

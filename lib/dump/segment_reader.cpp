@@ -54,6 +54,32 @@ struct BlockStorage {
   std::vector<Slot> slots;
 };
 
+/// Reads a content that stands in one piece in a file, and checks its digest on the way.
+class SegmentContentReader : public ContentReader {
+ public:
+  SegmentContentReader(std::shared_ptr<const Segment> segment, const ContentRow& row)
+      : segment_(std::move(segment)), row_(row) {
+    segment_->file().expect_reading(row.offset, row.bytes);
+  }
+
+  [[nodiscard]] std::uint64_t size() const noexcept override { return row_.bytes; }
+
+  void read(std::span<std::byte> piece) override {
+    if (piece.size() > row_.bytes - done_) segment_->refuse_content(row_.digest);
+    segment_->file().read_at(row_.offset + done_, piece);
+    done_ += piece.size();
+    digest_.update(piece);
+    if (done_ == row_.bytes && !piece.empty() && digest_.finish() != row_.digest)
+      segment_->refuse_content(row_.digest);
+  }
+
+ private:
+  std::shared_ptr<const Segment> segment_;
+  ContentRow row_;
+  DigestStream digest_;
+  std::uint64_t done_ = 0;
+};
+
 }  // namespace
 
 /// Rebuilds the events of one block; the inverse of SegmentBuilder's normalise().
@@ -225,9 +251,9 @@ class BlockDecoder {
 std::shared_ptr<const Segment> Segment::open(const std::filesystem::path& path) {
   const std::shared_ptr<Segment> segment(new Segment);
   segment->path_ = path;
-  const auto file = File::open(path);
-  segment->file_bytes_ = file.size();
-  segment->read_tables(file, check_seal(file));
+  segment->file_ = File::open(path);
+  segment->file_bytes_ = segment->file_->size();
+  segment->read_tables(*segment->file_, check_seal(*segment->file_));
   segment->check_tables();
   segment->decode_geometries();
   segment->index_contents();
@@ -424,14 +450,29 @@ std::optional<std::vector<std::byte>> Segment::content(const Digest& wanted) con
   return content_at(found->second);
 }
 
+std::optional<std::uint64_t> Segment::content_size(const Digest& wanted) const {
+  const auto found = contents_.find(wanted);
+  if (found == contents_.end()) return std::nullopt;
+  return tables_.contents[found->second].bytes;
+}
+
 std::vector<std::byte> Segment::content_at(std::size_t index) const {
   const ContentRow& row = tables_.contents[index];
   std::vector<std::byte> bytes(row.bytes);
-  if (row.bytes > 0) File::open(path_).read_at(row.offset, bytes);
-  if (digest(bytes) != row.digest) {
-    refuse("the content " + to_string(row.digest) + " does not have that digest.");
-  }
+  if (row.bytes > 0) file_->read_at(row.offset, bytes);
+  if (digest(bytes) != row.digest) refuse_content(row.digest);
   return bytes;
+}
+
+std::unique_ptr<ContentReader> Segment::open_content(const Digest& wanted) const {
+  const auto found = contents_.find(wanted);
+  if (found == contents_.end()) return nullptr;
+  return std::make_unique<SegmentContentReader>(shared_from_this(),
+                                                tables_.contents[found->second]);
+}
+
+void Segment::refuse_content(const Digest& digest) const {
+  refuse("the content " + to_string(digest) + " does not have that digest.");
 }
 
 }  // namespace ulpscope::dump

@@ -39,8 +39,17 @@ class Segment : public std::enable_shared_from_this<Segment> {
 
   /// Empty where the segment does not hold that content. @throws Error with ErrorCode::corrupt.
   [[nodiscard]] std::optional<std::vector<std::byte>> content(const Digest& digest) const;
+  /// The same, piece by piece; null where the segment does not hold it.
+  [[nodiscard]] std::unique_ptr<ContentReader> open_content(const Digest& digest) const;
+  /// Of what content() would read.
+  [[nodiscard]] std::optional<std::uint64_t> content_size(const Digest& digest) const;
   /// Of a row of /content/index: a digest may stand there more than once.
   [[nodiscard]] std::vector<std::byte> content_at(std::size_t index) const;
+
+  /// The segment's bytes.
+  [[nodiscard]] const File& file() const noexcept { return *file_; }
+  /// Says that a content is damaged. @throws Error with ErrorCode::corrupt.
+  [[noreturn]] void refuse_content(const Digest& digest) const;
 
   /// The value that a row of /layers shows.
   [[nodiscard]] LayerValue layer_value(const LayerRow& row) const;
@@ -56,6 +65,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
 
   std::filesystem::path path_;
   std::uint64_t file_bytes_ = 0;
+  std::optional<File> file_;  ///< set as long as the segment lives
   SegmentAttributes attributes_;
   Tables tables_;
   std::vector<Geometry> geometries_;

@@ -1,5 +1,7 @@
 #include "dump/verify.hpp"
 
+#include <algorithm>
+
 #include "dump/layout.hpp"
 #include "dump/segment_reader.hpp"
 #include "dump/status.hpp"
@@ -9,8 +11,22 @@
 namespace ulpscope::dump {
 namespace {
 
+[[nodiscard]] std::uint64_t bytes_of(const std::filesystem::path& file) {
+  std::error_code gone;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, gone);
+  return gone ? 0 : bytes;
+}
+
 class Verification {
  public:
+  Verification(const std::vector<RankFiles>& ranks, const VerifyProgress& progress)
+      : progress_(progress) {
+    if (!progress_) return;
+    for (const RankFiles& files : ranks)
+      for (const std::uint32_t segment : files.segments)
+        all_bytes_ += bytes_of(segment_path(files.directory, segment));
+  }
+
   void check_segment(const std::filesystem::path& path) {
     ++result.segments;
     attempt([&] {
@@ -23,8 +39,11 @@ class Verification {
           static_cast<void>(segment->content_at(i));
           ++result.contents;
         });
+        tell(done_bytes_ + segment->tables().contents[i].offset);
       }
     });
+    done_bytes_ += bytes_of(path);
+    tell(done_bytes_);
   }
 
   /// A last segment that is damaged is told as such, and cannot say which ones belong before it.
@@ -51,6 +70,10 @@ class Verification {
   VerifyResult result;
 
  private:
+  void tell(std::uint64_t done) const {
+    if (progress_) progress_(std::min(done, all_bytes_), all_bytes_);
+  }
+
   template <class Check>
   void attempt(const Check& check) {
     try {
@@ -59,14 +82,18 @@ class Verification {
       result.problems.emplace_back(error.what());
     }
   }
+
+  const VerifyProgress& progress_;
+  std::uint64_t all_bytes_ = 0;
+  std::uint64_t done_bytes_ = 0;  ///< of the segments before this one
 };
 
 }  // namespace
 
-VerifyResult verify(const std::filesystem::path& directory) {
-  Verification verification;
-  auto& problems = verification.result.problems;
+VerifyResult verify(const std::filesystem::path& directory, const VerifyProgress& progress) {
   const auto ranks = list_ranks(directory);
+  Verification verification(ranks, progress);
+  auto& problems = verification.result.problems;
   for (const RankFiles& files : ranks) {
     verification.check_order(files);
     for (const std::uint32_t segment : files.segments) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,14 @@ struct VerifyResult {
   [[nodiscard]] bool sound() const noexcept { return problems.empty(); }
 };
 
+/// Told how many of how many bytes have been looked at.
+using VerifyProgress = std::function<void(std::uint64_t done, std::uint64_t all)>;
+
 /// Reads every byte of a dump that means something: each segment's seal and root digest, every
 /// block, every content. Damage is a problem in the result, not an exception.
 ///
 /// @throws Error: not_a_dump, io.
-[[nodiscard]] VerifyResult verify(const std::filesystem::path& directory);
+[[nodiscard]] VerifyResult verify(const std::filesystem::path& directory,
+                                  const VerifyProgress& progress = {});
 
 }  // namespace ulpscope::dump

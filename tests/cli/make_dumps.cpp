@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/argument_writer.hpp"
+#include "dump/segment_reader.hpp"
 #include "tests/support/dump_builder.hpp"
 #include "tests/support/layer_dump.hpp"
 #include "ulpscope/digest.hpp"
@@ -45,8 +46,9 @@ std::vector<float> numbers(unsigned seed, std::size_t shifted = 0) {
 /// Adds tensors with real bytes to the events of one lane.
 class Training {
  public:
-  Training(const std::filesystem::path& directory, const Variation& variation)
-      : variation_(variation), dump_(directory, options(variation)), lane_(dump_.lane()) {}
+  Training(const std::filesystem::path& directory, const Variation& variation,
+           std::uint32_t rank = 0)
+      : variation_(variation), dump_(directory, options(variation), rank), lane_(dump_.lane()) {}
 
   void run() {
     LaneBuilder& lane = lane_;
@@ -222,6 +224,33 @@ void damage(const std::filesystem::path& path) {
   file.put(static_cast<char>(~byte));
 }
 
+/// Inverts a byte of a value's content.
+void damage_content(const std::filesystem::path& segment, const std::vector<float>& value) {
+  const Digest wanted = digest(std::as_bytes(std::span(value)));
+  for (const dump::ContentRow& row : dump::Segment::open(segment)->tables().contents) {
+    if (row.digest != wanted) continue;
+    std::fstream file(segment, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(row.offset));
+    file.put('\x7f');
+  }
+}
+
+/// Runs of five ranks each: two equal ones, one whose ranks part in several ways, and one of which
+/// the bytes of a differing value are damaged.
+void make_ranks(const std::filesystem::path& directory) {
+  const Variation apart{.threads = "2", .weight_gradient_differs = true};
+  for (std::uint32_t rank = 0; rank < 5; ++rank) {
+    Training(directory / "ranks", {}, rank).run();
+    Variation other;
+    if (rank == 1 || rank == 4) other = apart;
+    if (rank == 2) other.extra_op = true;
+    if (rank == 3) other.learning_rate = 0.25;
+    Training(directory / "ranks_apart", other, rank).run();
+    Training(directory / "ranks_damaged", rank > 1 ? apart : Variation{}, rank).run();
+  }
+  damage_content(directory / "ranks_damaged" / "rank0003" / "segment-000000.h5", numbers(201, 5));
+}
+
 /// Tolerance files, sound and not.
 void make_tolerances(const std::filesystem::path& directory) {
   const std::string sound =
@@ -267,6 +296,7 @@ int main(int argc, char** argv) {
   Training(directory / "killed", {.incomplete = "process 7 was ended by signal 9 (SIGKILL)"}).run();
   Training(directory / "damaged", {}).run();
   damage(directory / "damaged" / "rank0000" / "segment-000000.h5");
+  make_ranks(directory);
   make_layers(directory / "layers");
   make_statistics(directory / "statistics");
   std::filesystem::create_directory(directory / "maps");

@@ -139,7 +139,7 @@ std::optional<std::int64_t> Case::late_begin() const {
   const bool from_before =
       is(FindingKind::parameter) || (is(FindingKind::rng) && evidence().last_common_draw.empty());
   if (found == runs_.late_begin.end() || !from_before) return std::nullopt;
-  return found->second;
+  return found->second.step;
 }
 
 std::vector<const EnvironmentDifference*> Case::settings(Setting group) const {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ struct CompareOptions {
   bool by_layers = false;             ///< compare modules as units, though ops were recorded
   std::size_t context = 3;            ///< neighbours kept either side of a finding
   std::size_t max_findings = 100;     ///< findings reported in full
+  /// Told how many bytes of values, of both runs, are about to be read for the findings.
+  std::function<void(std::uint64_t bytes)> before_values;
 };
 
 /// Compares two runs lane by lane, step by step. Digests decide equality; bytes are read only for

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -82,5 +83,39 @@ struct Difference {
                                     std::span<const std::int64_t> strides,
                                     std::span<const std::byte> reference,
                                     std::span<const std::byte> candidate);
+
+/// difference() of values that are not in memory as a whole: the same result, from pieces in their
+/// packed order.
+///
+///   DifferenceStream stream(dtype, shape, strides);
+///   do
+///     for (...) stream.update(piece of the reference, piece of the candidate);
+///   while (stream.again());
+///   use(stream.finish());
+class DifferenceStream {
+ public:
+  /// Pieces are multiples of this many bytes, the last one aside.
+  static constexpr std::size_t kPieceBytes = std::size_t{1} << 14;
+
+  /// @throws Error with ErrorCode::usage if strides and shape do not fit.
+  DifferenceStream(Dtype dtype, std::span<const std::int64_t> shape,
+                   std::span<const std::int64_t> strides);
+  DifferenceStream(const DifferenceStream&) = delete;
+  DifferenceStream& operator=(const DifferenceStream&) = delete;
+  ~DifferenceStream();
+
+  /// @throws Error with ErrorCode::usage if the pieces are not of one size or go beyond the shape.
+  void update(std::span<const std::byte> reference, std::span<const std::byte> candidate);
+  /// All bytes have been seen. True where they are needed once more, for squares that leave
+  /// float64's range.
+  [[nodiscard]] bool again();
+  /// @throws Error with ErrorCode::usage if bytes are missing.
+  [[nodiscard]] Difference finish() const;
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace ulpscope

@@ -228,6 +228,21 @@ struct LayerValue {
   Geometry geometry;  ///< of the value in memory
 };
 
+/// The recorded bytes of a value, packed in memory order, from front to back.
+class ContentReader {
+ public:
+  ContentReader() = default;
+  ContentReader(const ContentReader&) = delete;
+  ContentReader& operator=(const ContentReader&) = delete;
+  virtual ~ContentReader() = default;
+
+  [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
+  /// Fills `piece` with the next bytes.
+  /// @throws Error with ErrorCode::corrupt where there are not as many, and with the last of them
+  /// if all together do not have the value's digest.
+  virtual void read(std::span<std::byte> piece) = 0;
+};
+
 class Run {
  public:
   Run() = default;
@@ -250,6 +265,15 @@ class Run {
   /// @throws Error with ErrorCode::corrupt if the bytes do not have that digest.
   [[nodiscard]] virtual std::optional<std::vector<std::byte>> content(
       std::uint32_t rank, const Digest& digest) const = 0;
+  /// The same, piece by piece; null where they are not in the run.
+  [[nodiscard]] virtual std::unique_ptr<ContentReader> open_content(std::uint32_t rank,
+                                                                    const Digest& digest) const;
+  /// How many bytes content() would give, without reading them.
+  [[nodiscard]] virtual std::optional<std::uint64_t> content_size(std::uint32_t rank,
+                                                                  const Digest& digest) const {
+    const auto bytes = content(rank, digest);
+    return bytes ? std::optional<std::uint64_t>(bytes->size()) : std::nullopt;
+  }
   /// Values of the layer tree, by path; none where bytes were not recorded. A path can come twice
   /// where a step stands in two segments.
   [[nodiscard]] virtual std::vector<LayerValue> layer_values(std::uint32_t /*rank*/) const {

@@ -13,7 +13,7 @@ namespace {
 using Vector = std::vector<double>;
 using Shape = std::vector<std::int64_t>;
 
-constexpr CompareOptions with_budget() {
+CompareOptions with_budget() {
   CompareOptions options;
   options.budget = true;
   return options;

@@ -294,6 +294,44 @@ TEST_SUITE("difference") {
     }
   }
 
+  TEST_CASE("pieces give what the whole gives") {
+    std::mt19937_64 random(5);
+    for (const Dtype dtype : kAllDtypes) {
+      CAPTURE(static_cast<int>(dtype));
+      const std::size_t pieces = 3 * DifferenceStream::kPieceBytes;
+      const std::size_t size = pieces + 7 * element_size(dtype);
+      Bytes reference(size);
+      for (std::byte& byte : reference) byte = static_cast<std::byte>(random());
+      Bytes candidate = reference;
+      for (int k = 0; k < 50; ++k) candidate[random() % size] = static_cast<std::byte>(random());
+      const Dims shape{static_cast<std::int64_t>(size / element_size(dtype))};
+      DifferenceStream stream(dtype, shape, {});
+      do {
+        for (std::size_t at = 0; at < size; at += DifferenceStream::kPieceBytes) {
+          const std::size_t bytes = std::min(DifferenceStream::kPieceBytes, size - at);
+          stream.update(std::span(reference).subspan(at, bytes),
+                        std::span(candidate).subspan(at, bytes));
+        }
+      } while (stream.again());
+      const Difference whole = difference(dtype, shape, {}, reference, candidate);
+      const Difference streamed = stream.finish();
+      check_equal(streamed, {whole, whole.absolute_rms});
+      CHECK(streamed.worst->index == whole.worst->index);
+      CHECK(streamed.worst->reference == whole.worst->reference);
+      CHECK(streamed.worst->bits == whole.worst->bits);
+    }
+  }
+
+  TEST_CASE("a stream refuses pieces of different size and a value that is not complete") {
+    const Dims shape{4};
+    const Bytes four(16);
+    DifferenceStream stream(Dtype::float32, shape, {});
+    CHECK_THROWS_AS(stream.update(four, std::span(four).first(8)), Error);
+    CHECK_THROWS_AS(static_cast<void>(stream.finish()), Error);
+    stream.update(four, four);
+    CHECK_THROWS_AS(stream.update(four, four), Error);
+  }
+
   TEST_CASE("64-bit integers keep distances that float64 cannot") {
     const std::vector<std::uint64_t> reference{0, 1, 0};
     const std::vector<std::uint64_t> candidate{~0ULL - 1, 0, ~0ULL};

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+namespace ulpscope::cli {
+
+/// As one of how many processes this one was started. Only what an MPI launcher says of them in the
+/// environment is looked at: a program that is started alone knows nothing of MPI.
+struct Launch {
+  std::uint32_t size = 1;
+  std::uint32_t member = 0;
+
+  [[nodiscard]] bool alone() const noexcept { return size < 2; }
+  /// Of several the first one speaks.
+  [[nodiscard]] bool speaks() const noexcept { return member == 0; }
+};
+
+/// By Open MPI, or by a launcher that speaks PMI (MPICH, Intel MPI).
+[[nodiscard]] Launch launch();
+
+/// From here on nothing that goes to standard output is seen.
+void silence_output();
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "compare/renamed_run.hpp"
+#include "compare/side.hpp"
+#include "compare/workforce.hpp"
+#include "ulpscope/compare.hpp"
+
+namespace ulpscope::comparison {
+
+/// Two runs as the options want them compared: the candidate under the reference's names.
+class PreparedRuns {
+ public:
+  /// All of them must outlive it. @throws Error as compare() does.
+  PreparedRuns(const Run& reference, const Run& candidate, const CompareOptions& options);
+  PreparedRuns(const PreparedRuns&) = delete;
+  PreparedRuns& operator=(const PreparedRuns&) = delete;
+
+  [[nodiscard]] const Both<const Run*>& both() const noexcept { return runs_; }
+  /// The candidate, where modules of it are renamed, else null.
+  [[nodiscard]] RenamedRun* renamed() noexcept { return renamed_ ? &*renamed_ : nullptr; }
+
+ private:
+  std::optional<RenamedRun> renamed_;
+  Both<const Run*> runs_;
+};
+
+/// Which ranks are compared: those with the same number, or the only rank of either run.
+[[nodiscard]] std::vector<Both<std::uint32_t>> rank_pairs(const Both<const Run*>& runs);
+
+/// compare() with the work done by `workforce`, which has the same runs and options.
+[[nodiscard]] Report compare_by(Workforce& workforce, PreparedRuns& runs,
+                                const CompareOptions& options);
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/evidence.hpp"
+#include "compare/rank_state.hpp"
+#include "compare/value_share.hpp"
+#include "compare/value_sums.hpp"
+
+namespace ulpscope::comparison {
+
+/// What comparing ranks has found. It refers to nothing outside of itself, so that another process
+/// can have found it.
+struct RankResult {
+  /// Listed findings in the report's order, no more than a report shows.
+  std::vector<Record> records;
+  std::uint64_t found = 0;        ///< those, and what was cut off or not kept
+  bool diverges = false;          ///< a finding says so
+  bool beyond_tolerance = false;  ///< one that no tolerance covers
+  BudgetSummary budget;           ///< where one was asked for, of all origins
+  bool beyond_budget = false;     ///< a finding that is no origin, or one that was not kept
+  /// That steps are missing, where nothing else in these ranks diverges. It may follow from another
+  /// rank.
+  std::optional<Record> missing_steps;
+  Totals totals;
+  ValueSums values;
+  std::uint64_t uncompared_steps = 0;  ///< steps that only one run has and no finding names
+  std::vector<std::string> unseen;     ///< what could not be compared, in words
+
+  /// Adds what a rank after these has found.
+  void add(RankResult&& rank, const CompareOptions& options);
+};
+
+/// Compares one rank of one run with one of another. Of the values that differ it looks into those
+/// that fall to `share`; what it finds of them alone is in RankResult::values, complete with what
+/// all processes find only `with_common`.
+[[nodiscard]] RankResult compare_rank(const Both<const Run*>& runs,
+                                      const Both<std::uint32_t>& ranks,
+                                      const CompareOptions& options, ValueJudge& judge,
+                                      bool with_common = true);
+
+}  // namespace ulpscope::comparison

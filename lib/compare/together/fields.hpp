@@ -1,0 +1,84 @@
+#pragma once
+
+#include "compare/together/messages.hpp"
+
+/// How what members of a team tell each other is taken apart. Each structured binding names every
+/// field of its type, so one that is added and forgotten here does not compile.
+namespace ulpscope {
+
+template <class Archive, class T>
+void serialize(Archive& archive, Both<T>& both) {
+  auto& [reference, candidate] = both;
+  archive(reference, candidate);
+}
+
+#define ULPSCOPE_FIELDS(Type, ...)                 \
+  template <class Archive>                         \
+  void serialize(Archive& archive, Type& object) { \
+    auto& [__VA_ARGS__] = object;                  \
+    archive(__VA_ARGS__);                          \
+  }
+
+ULPSCOPE_FIELDS(Digest, high, low)
+ULPSCOPE_FIELDS(Geometry, dtype, device_type, device_index, layout, flags, storage_offset, sizes,
+                strides)
+ULPSCOPE_FIELDS(Limits, max_ulp, rtol, atol)
+ULPSCOPE_FIELDS(RngState, seed, before, after)
+ULPSCOPE_FIELDS(ClassCount, reference, candidate)
+ULPSCOPE_FIELDS(HistogramBin, lower_bound, count)
+ULPSCOPE_FIELDS(WorstElement, index, reference, candidate, bits, bit_width)
+ULPSCOPE_FIELDS(Budget, ulp, inside, why, used)
+ULPSCOPE_FIELDS(Difference, elements, differing, ulp_max, ulp_mean, histogram, absolute_max,
+                absolute_rms, scaled_max, worst, nan, inf, subnormal, signed_zero, budget)
+ULPSCOPE_FIELDS(ToleranceResult, inside, rule)
+ULPSCOPE_FIELDS(TensorReport, role, index, element, name, dtype, shape, equal, difference,
+                tolerance)
+ULPSCOPE_FIELDS(ArgumentReport, name, reference, candidate)
+ULPSCOPE_FIELDS(Neighbour, event, op, module, equal, finding, note)
+ULPSCOPE_FIELDS(Finding, kind, diverges, rank, lane, step, phase, root, module, module_type,
+                between, op, overload, parents, children, forward_op, device, where, event, tensors,
+                arguments, neighbours, notes)
+ULPSCOPE_FIELDS(NotCompared, uninitialised, handle, layout, no_bytes, ignored, opaque)
+ULPSCOPE_FIELDS(Coverage, aligned, only_reference, only_candidate, not_compared, unseen)
+ULPSCOPE_FIELDS(GrowthPoint, step, scaled_max, ulp_max, loss)
+ULPSCOPE_FIELDS(PathPoint, event, op, module, scaled_max, ulp_max)
+ULPSCOPE_FIELDS(Path, step, points)
+ULPSCOPE_FIELDS(Propagated, events, steps, note)
+ULPSCOPE_FIELDS(BudgetSummary, inside, allowed, outside, without_bytes, without_model, largest_used)
+
+namespace comparison {
+
+ULPSCOPE_FIELDS(TensorEvidence, digest, geometry, flags, alignment, compared, rows_permuted,
+                numbers_permuted, repeats, ratio, budget)
+ULPSCOPE_FIELDS(Draw, side, op, step, event)
+ULPSCOPE_FIELDS(Evidence, seeded, explicit_generator, rng, draws, more_draws, last_common_draw,
+                seeded_lanes_share, layers_only, threads, event_flags, not_compared, inside_differs,
+                tensors, budget, looks_ahead, factory, written_otherwise, changed_in_both,
+                uninitialised, wrapped_number, same_set_of_data, alone, alone_names, among_updates,
+                alone_draws, missing_steps, recomputed, epochs, begins_epoch)
+ULPSCOPE_FIELDS(OtherAccumulation, step, parameters, times, ratio)
+ULPSCOPE_FIELDS(LateBegin, step, runs)
+ULPSCOPE_FIELDS(RunEvidence, threads, accumulation, other_batch, late_begin)
+ULPSCOPE_FIELDS(ReportedTensor, report, evidence)
+ULPSCOPE_FIELDS(Effect, place, tensor)
+ULPSCOPE_FIELDS(Record, finding, evidence, effect, ranks, copy_of, listed, lane_order, order_event,
+                after_order_event, more_in_step, repeats)
+ULPSCOPE_FIELDS(Totals, coverage, propagated, ops, aligned_ops, values, given_up, cut_off, reads,
+                verified, data, data_values, operations, evidence)
+ULPSCOPE_FIELDS(ValueSums::RuleCount, passed, failed)
+ULPSCOPE_FIELDS(ValueSums, outside, unknown, rules, growth, losses, path, path_questions)
+ULPSCOPE_FIELDS(RankResult, records, found, diverges, beyond_tolerance, budget, beyond_budget,
+                missing_steps, totals, values, uncompared_steps, unseen)
+ULPSCOPE_FIELDS(ValueQuestion, ranks, digests, geometries, distance, evidence, repeats, limits)
+ULPSCOPE_FIELDS(ValueAnswer, known, difference, inside, rows_permuted, numbers_permuted, ratio,
+                repeats)
+ULPSCOPE_FIELDS(Trouble, item, position, memory, code, what, hint)
+ULPSCOPE_FIELDS(RanksMessage::Part, pair, whole, result)
+ULPSCOPE_FIELDS(RanksMessage, parts, used_renames, trouble)
+ULPSCOPE_FIELDS(QuestionsMessage, over, questions)
+ULPSCOPE_FIELDS(AnswersMessage, answers, trouble)
+
+#undef ULPSCOPE_FIELDS
+
+}  // namespace comparison
+}  // namespace ulpscope

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace ulpscope {
+
+/// Processes that compare the same two dumps together. Every member makes the same calls in the
+/// same order; number 0 tells the result.
+class Team {
+ public:
+  Team() = default;
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+  virtual ~Team() = default;
+
+  [[nodiscard]] virtual std::uint32_t size() const noexcept = 0;
+  [[nodiscard]] virtual std::uint32_t member() const noexcept = 0;
+
+  /// What a member hands in goes to member 0, which `take` is called at, member by member.
+  virtual void gather(
+      const std::string& own,
+      const std::function<void(std::uint32_t member, const std::string& handed_in)>& take) = 0;
+  /// What member 0 says, everywhere.
+  [[nodiscard]] virtual std::string broadcast(const std::string& from_first) = 0;
+  /// Ends all members at once with the exit code of trouble: for one that cannot go on and cannot
+  /// tell the others.
+  virtual void end_all() noexcept = 0;
+};
+
+}  // namespace ulpscope

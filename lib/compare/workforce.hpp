@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "compare/rank_result.hpp"
+#include "compare/side.hpp"
+#include "compare/value_study.hpp"
+
+namespace ulpscope::comparison {
+
+/// Who does the part of a comparison that grows with the dumps: this process alone, or several
+/// together. What is found does not depend on that.
+class Workforce {
+ public:
+  Workforce() = default;
+  Workforce(const Workforce&) = delete;
+  Workforce& operator=(const Workforce&) = delete;
+  virtual ~Workforce() = default;
+
+  /// Compares ranks pair by pair and hands over what was found of each, in the order of `pairs`.
+  virtual void compare_ranks(const std::vector<Both<std::uint32_t>>& pairs,
+                             const std::function<void(RankResult&&)>& take) = 0;
+  /// The answers in the order of the questions.
+  [[nodiscard]] virtual std::vector<ValueAnswer> study(
+      const std::vector<ValueQuestion>& questions) = 0;
+};
+
+/// This process.
+class OneProcess : public Workforce {
+ public:
+  /// All of them must outlive it.
+  OneProcess(const Both<const Run*>& runs, const CompareOptions& options)
+      : runs_(runs), options_(options) {}
+
+  void compare_ranks(const std::vector<Both<std::uint32_t>>& pairs,
+                     const std::function<void(RankResult&&)>& take) override;
+  [[nodiscard]] std::vector<ValueAnswer> study(
+      const std::vector<ValueQuestion>& questions) override;
+
+ private:
+  const Both<const Run*>& runs_;
+  const CompareOptions& options_;
+};
+
+}  // namespace ulpscope::comparison
