@@ -272,7 +272,8 @@ contradictions() {
   wrong "an empty glob" "--ops takes a glob" --ops ''
   wrong "a size that is none" "--max-bytes takes a size" --level full --max-bytes much
   wrong "a ring that is too small" "--ring-bytes is between 64K and 1G" --ring-bytes 1K
-  wrong "segments of no steps" "--segment-steps is between 1 and" --segment-steps 0
+  wrong "segments of no steps" "--segment-steps takes a whole number from 1 on" --segment-steps 0
+  wrong "keeping no step" "--keep-last takes a whole number from 1 on" --keep-last none
   wrong "a level that does not exist" "--level cannot be 'ful'" --level ful
 }
 

@@ -258,7 +258,7 @@ contradictions() {
   refused "--max-bytes takes a size, not 'much'" --level full --max-bytes much
   refused "--max-bytes must be more than 0" --level full --max-bytes 0
   refused "--ring-bytes is between 64K and 1G" --ring-bytes 1K
-  refused "--segment-steps is between 1 and" --segment-steps 0
+  refused "--segment-steps takes a whole number from 1 on" --segment-steps 0
 }
 
 redacted() {

@@ -164,8 +164,11 @@ class Recorded:
                        steps, ops)
 
     def adopted(self, pid):
-        """The program's own ending, after its writer was killed."""
-        _, status = os.waitpid(pid, 0)
+        """The program's own ending, after its writer was killed; None where the writer saw it."""
+        try:
+            _, status = os.waitpid(pid, 0)
+        except ChildProcessError:
+            return None
         steps, ops = self.progress.read()
         return Outcome(shell_code(os.waitstatus_to_exitcode(status)), self.printed.read_bytes(), "",
                        steps, ops)

@@ -86,9 +86,12 @@ def killed_while_stopped(bench, reference, bare, row):
 
 
 def socket_of(pid):
-    for variable in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
-        if variable.startswith(b"ULPSCOPE_SOCKET="):
-            return pathlib.Path(os.fsdecode(variable.partition(b"=")[2]))
+    """A program that has just been executed shows no variables for a moment."""
+    for _ in range(100):
+        for variable in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+            if variable.startswith(b"ULPSCOPE_SOCKET="):
+                return pathlib.Path(os.fsdecode(variable.partition(b"=")[2]))
+        time.sleep(0.001)
     raise Wrong("the program has no ULPSCOPE_SOCKET")
 
 
