@@ -112,5 +112,5 @@ int main(int argc, char** argv) {
   ulpscope::cli::Arguments arguments(argv + std::min(argc, 1), argv + argc);
   const int code = ulpscope::cli::guarded_run(std::move(arguments));
   std::fflush(nullptr);
-  std::_Exit(code);  // HDF5's exit handler crashes where a full disk kept a file from being closed
+  std::_Exit(code);  // libraries keep what a full disk or a lost process kept them from closing
 }

@@ -19,6 +19,18 @@ class PointerMap {
       : memory_(memory), slots_(memory), free_(memory) {
     slots_.resize(1 << 12);
   }
+  PointerMap(const PointerMap&) = delete;
+  PointerMap& operator=(const PointerMap&) = delete;
+  ~PointerMap() {
+    const auto give_back = [this](void* place) {
+      memory_->deallocate(place, sizeof(Value), alignof(Value));
+    };
+    for_each([&](Value& value) {
+      value.~Value();
+      give_back(&value);
+    });
+    for (void* place : free_) give_back(place);
+  }
 
   [[nodiscard]] Value* find(const void* key) noexcept {
     for (std::size_t at = home(key); slots_[at].key != nullptr; at = next(at))

@@ -130,6 +130,8 @@ Type text_type(std::size_t size) {
 }  // namespace
 
 Quiet::Quiet() {
+  // Its exit handler crashes where a full disk kept a file from being closed.
+  [[maybe_unused]] static const herr_t kLeftAlone = H5dont_atexit();
   H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }

@@ -46,7 +46,8 @@ using Type = Handle<H5Tclose>;
 using Attribute = Handle<H5Aclose>;
 using Properties = Handle<H5Pclose>;
 
-/// Keeps HDF5 from printing its errors while it lives: the library never prints.
+/// Keeps HDF5 from printing its errors while it lives: the library never prints. Nor does HDF5
+/// clean up when the process ends, where this was the first that was asked of it.
 class Quiet {
  public:
   Quiet();

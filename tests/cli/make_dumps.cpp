@@ -227,7 +227,8 @@ void damage(const std::filesystem::path& path) {
 /// Inverts a byte of a value's content.
 void damage_content(const std::filesystem::path& segment, const std::vector<float>& value) {
   const Digest wanted = digest(std::as_bytes(std::span(value)));
-  for (const dump::ContentRow& row : dump::Segment::open(segment)->tables().contents) {
+  const auto opened = dump::Segment::open(segment);
+  for (const dump::ContentRow& row : opened->tables().contents) {
     if (row.digest != wanted) continue;
     std::fstream file(segment, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(static_cast<std::streamoff>(row.offset));
