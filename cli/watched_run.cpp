@@ -22,7 +22,7 @@ class WatchedReader : public ContentReader {
 }  // namespace
 
 Block WatchedRun::block(std::uint32_t rank, std::uint32_t lane, std::size_t index) const {
-  Block block = run_.block(rank, lane, index);
+  Block block = run().block(rank, lane, index);
   std::size_t& read = read_[{rank, lane}];
   if (index >= read) {
     read = index + 1;
@@ -33,14 +33,14 @@ Block WatchedRun::block(std::uint32_t rank, std::uint32_t lane, std::size_t inde
 
 std::optional<std::vector<std::byte>> WatchedRun::content(std::uint32_t rank,
                                                           const Digest& digest) const {
-  auto content = run_.content(rank, digest);
+  auto content = run().content(rank, digest);
   if (content) bytes_(content->size());
   return content;
 }
 
 std::unique_ptr<ContentReader> WatchedRun::open_content(std::uint32_t rank,
                                                         const Digest& digest) const {
-  auto reader = run_.open_content(rank, digest);
+  auto reader = run().open_content(rank, digest);
   return reader ? std::make_unique<WatchedReader>(std::move(reader), bytes_) : nullptr;
 }
 

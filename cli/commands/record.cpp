@@ -88,9 +88,10 @@ void add_what_is_written(Options& options, RecordOptions& to) {
           "name or value matches, and of words of the command line that match, as a whole or "
           "before or behind their '=', the value becomes <redacted> before anything is stored");
   options
-      .value(
-          "--max-bytes", "N", "MAX_BYTES", "keep no more bytes once the dump has N (K, M, G)",
-          [&](const auto& source, const auto& value) { to.max_bytes = max_bytes(source, value); })
+      .value("--max-bytes", "N", "MAX_BYTES", "keep no more bytes once the dump has N (K, M, G)",
+             [&](const auto& source, const auto& value) {
+               to.max_bytes = some_bytes(source, value, "--level digest keeps no bytes at all");
+             })
       .more("With --level full; digests go on, and the dump says where the bytes end");
   options
       .value("--keep-last", "N", "KEEP_LAST", "keep the last N steps only",
@@ -128,7 +129,7 @@ void add_rarely_needed(Options& options, RecordOptions& to) {
       .value("--segment-bytes", "N", "SEGMENT_BYTES",
              "the same after N bytes of contents (K, M, G; 256M)",
              [&](const auto& source, const auto& value) {
-               to.segment_bytes = max_bytes(source, value);
+               to.segment_bytes = some_bytes(source, value, kOtherwise);
              })
       .rare();
 }

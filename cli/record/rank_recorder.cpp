@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/term/numbers.hpp"
+#include "dump/kept_steps.hpp"
 #include "ring/message.hpp"
 
 namespace ulpscope::cli {
@@ -168,10 +169,7 @@ void RankRecorder::on_process_gone(ring::SessionId session, ring::ProcessEnd how
     }
   }
   const std::int64_t first = rank->recording ? rank->recording->counts().first_step : -1;
-  if (first > 0) {
-    notes_.push_back(
-        fmt::format("rank {}: steps before {} were not kept (--keep-last)", rank->number, first));
-  }
+  if (first > 0) notes_.push_back(dump::not_kept(rank->number, first));
   if (!why.empty()) shortcomings_.push_back(fmt::format("rank {}: {}", rank->number, why));
 }
 

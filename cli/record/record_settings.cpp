@@ -91,11 +91,11 @@ std::uint32_t at_least_one(const std::string& source, const std::string& value,
   return static_cast<std::uint32_t>(*number);
 }
 
-std::uint64_t max_bytes(const std::string& source, const std::string& value) {
+std::uint64_t some_bytes(const std::string& source, const std::string& value,
+                         const std::string& hint) {
   const std::uint64_t bytes = size_in_bytes(source, value);
   if (bytes == 0) {
-    throw Error(ErrorCode::usage, fmt::format("{} must be more than 0", source),
-                "--level digest keeps no bytes at all");
+    throw Error(ErrorCode::usage, fmt::format("{} must be more than 0", source), hint);
   }
   return bytes;
 }

@@ -26,7 +26,9 @@ void add_glob(ring::Text<512>& list, const std::string& source, const std::strin
 /// A whole number that is not 0.
 [[nodiscard]] std::uint32_t at_least_one(const std::string& source, const std::string& value,
                                          const std::string& hint);
-[[nodiscard]] std::uint64_t max_bytes(const std::string& source, const std::string& value);
+/// A size that is not 0.
+[[nodiscard]] std::uint64_t some_bytes(const std::string& source, const std::string& value,
+                                       const std::string& hint);
 
 /// Options that are right alone and not together.
 void refuse_contradictions(const RecordOptions& options);

@@ -10,7 +10,7 @@ namespace ulpscope::capture {
 namespace {
 
 #if defined(__x86_64__)
-constexpr std::array<int, 6> kPreserved = {6, 3, 12, 13, 14, 15};  // rbp, rbx, r12 to r15
+constexpr auto& kPreserved = UnwindRow::kPreserved;
 #elif defined(__aarch64__)
 constexpr std::array<int, 6> kPreserved = {29, 19, 20, 21, 22, 23};
 #else

@@ -23,7 +23,6 @@ constexpr unsigned kFramePointer = 6;
 constexpr unsigned kStackPointer = 7;
 constexpr unsigned kReturnAddress = 16;
 constexpr std::size_t kRegisters = 17;
-constexpr std::array<std::size_t, 6> kPreserved = {6, 3, 12, 13, 14, 15};
 
 /// Reads what a linker and a compiler wrote.
 class Bytes {
@@ -209,8 +208,8 @@ class Machine {
     }
     row.base = state_.base;
     row.offset = static_cast<std::int32_t>(state_.offset);
-    for (std::size_t i = 0; i < kPreserved.size(); ++i) {
-      const Rule& rule = state_.rules[kPreserved[i]];
+    for (std::size_t i = 0; i < UnwindRow::kPreserved.size(); ++i) {
+      const Rule& rule = state_.rules[UnwindRow::kPreserved[i]];
       const auto offset = static_cast<std::int32_t>(rule.offset);
       if (rule.kind == Rule::Kind::end) row.saved[i] = {UnwindRow::Place::end, offset};
       if (rule.kind == Rule::Kind::frame_pointer)

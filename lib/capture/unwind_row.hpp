@@ -10,6 +10,9 @@ namespace ulpscope::capture {
 /// 10.6), in the forms that they use on x86-64. The return address stands right below the frame's
 /// end.
 struct UnwindRow {
+  /// What calls preserve, rbp, rbx, r12 to r15, as DWARF numbers them.
+  static constexpr std::array<int, 6> kPreserved = {6, 3, 12, 13, 14, 15};
+
   enum class Kind : std::uint8_t {
     step,         ///< leads to the caller
     outermost,    ///< has no caller
@@ -34,7 +37,7 @@ struct UnwindRow {
   Kind kind = Kind::unsupported;
   Base base = Base::stack_pointer;  ///< of the frame's end
   std::int32_t offset = 0;          ///< in bytes, like all of them
-  std::array<Saved, 6> saved;       ///< rbp, rbx, r12 to r15
+  std::array<Saved, kPreserved.size()> saved;
 };
 
 /// The row of `address`, an instruction of a mapped object. Allocates nothing.

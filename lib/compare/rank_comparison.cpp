@@ -152,12 +152,12 @@ void RankComparison::pass_over_shifted_start() {
 }
 
 /// What one run recorded before the other one's recording begins has no partner.
-void RankComparison::pass_over_unrecorded_start() {
+void RankComparison::pass_over_unrecorded_start(const Both<bool>& begins_late) {
   const auto reference = next_step(Side::reference);
   const auto candidate = next_step(Side::candidate);
-  if ((!begins_late_.reference && !begins_late_.candidate) || !reference || !candidate) return;
+  if ((!begins_late.reference && !begins_late.candidate) || !reference || !candidate) return;
   const std::int64_t begins = std::max(*reference, to_reference(*candidate));
-  state_.totals.evidence.late_begin[state_.ranks.reference] = {begins, begins_late_};
+  state_.totals.evidence.late_begin[state_.ranks.reference] = {begins, begins_late};
   for (const Side side : kSides) {
     const std::int64_t first = *next_step(side);
     const std::int64_t end = side == Side::reference ? begins : to_candidate(begins);
@@ -172,9 +172,10 @@ void RankComparison::pass_over_unrecorded_start() {
 }
 
 void RankComparison::run() {
-  for (const Side side : kSides) on(begins_late_, side) = next_step(side).value_or(kSetup) > 0;
+  Both<bool> begins_late{};
+  for (const Side side : kSides) on(begins_late, side) = next_step(side).value_or(kSetup) > 0;
   pass_over_shifted_start();
-  pass_over_unrecorded_start();
+  pass_over_unrecorded_start(begins_late);
   compare_steps();
   RunEvidence& evidence = state_.totals.evidence;
   if (!evidence.accumulation) evidence.accumulation = state_.accumulations.other();

@@ -43,7 +43,7 @@ class RankComparison {
   void choose_view();
   void pair_lanes();
   void pass_over_shifted_start();
-  void pass_over_unrecorded_start();
+  void pass_over_unrecorded_start(const Both<bool>& begins_late);
   void compare_steps();
   void compare_step(std::int64_t step, std::int64_t candidate_step, std::optional<Side> only = {});
   [[nodiscard]] bool pass_extra_steps(std::int64_t step);
@@ -62,7 +62,6 @@ class RankComparison {
   std::int64_t shift_ = 0;  ///< candidate step = reference step + this
   Both<std::uint64_t> extra_steps_;
   std::uint64_t skipped_steps_ = 0;
-  Both<bool> begins_late_{};
   std::vector<std::string> unseen_;
 };
 

@@ -55,7 +55,7 @@ std::optional<std::string> rename(std::string_view path, std::string_view from,
 }
 
 RenamedRun::RenamedRun(const Run& run, const std::vector<ModuleRename>& renames)
-    : run_(run), renames_(renames), used_(renames.size(), false) {
+    : ForwardedRun(run), renames_(renames), used_(renames.size(), false) {
   for (const ModuleRename& one : renames_)
     if (std::count(one.reference.begin(), one.reference.end(), '*') !=
         std::count(one.candidate.begin(), one.candidate.end(), '*'))
@@ -88,7 +88,7 @@ std::string_view RenamedRun::renamed(std::string_view name) const {
 }
 
 Block RenamedRun::block(std::uint32_t rank, std::uint32_t lane, std::size_t index) const {
-  Block block = run_.block(rank, lane, index);
+  Block block = run().block(rank, lane, index);
   auto storage = std::make_shared<RenamedStorage>();
   storage->original = std::move(block.storage);
   for (Event& event : block.events) {

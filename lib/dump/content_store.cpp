@@ -42,6 +42,10 @@ void ContentStore::end_segment(std::uint32_t segment) {
   earlier_.reset();
 }
 
+void ContentStore::forget_segment(std::uint32_t segment) {
+  std::erase_if(segments_, [segment](const auto& entry) { return entry.second == segment; });
+}
+
 std::uint64_t ContentStore::segment_bytes() const noexcept {
   return writer_->content_bytes() + recent_.waiting_bytes();
 }

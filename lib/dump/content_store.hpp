@@ -37,6 +37,8 @@ class ContentStore {
   void begin_segment(SegmentWriter& writer, std::vector<ContentRow>& table);
   /// Brings what waits in memory into the segment, which is number `segment` of the rank.
   void end_segment(std::uint32_t segment);
+  /// The file of an earlier segment is gone, and with it what only it had.
+  void forget_segment(std::uint32_t segment);
 
   /// `message` is a whole ContentMessage of a ring. False where it cannot be right.
   [[nodiscard]] bool take(std::uint32_t lane, std::span<const std::byte> message);

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "dump/kept_steps.hpp"
 #include "dump/layout.hpp"
 #include "dump/segment_cache.hpp"
 #include "dump/segment_reader.hpp"
@@ -232,8 +233,7 @@ class DumpRun : public Run {
     }
     sort_blocks(files, rank);
     if (rank.first_kept_step != kSetup) {
-      info_.notes.push_back("rank " + std::to_string(files.rank) + ": steps before " +
-                            std::to_string(rank.first_kept_step) + " were not kept (--keep-last)");
+      info_.notes.push_back(dump::not_kept(files.rank, rank.first_kept_step));
     }
     number_lanes(rank);
     std::stable_sort(rank.environment.begin(), rank.environment.end(),

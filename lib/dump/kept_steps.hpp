@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "ulpscope/run.hpp"
@@ -56,5 +57,8 @@ class KeptSteps {
   std::map<std::int64_t, Counts> counted_;  ///< by step, from `first_step_` on
   Counts let_go_;
 };
+
+/// Says of a rank that its steps before `first` do not belong to the dump.
+[[nodiscard]] std::string not_kept(std::uint32_t rank, std::int64_t first);
 
 }  // namespace ulpscope::dump

@@ -539,6 +539,7 @@ void RankWriter::remove_files(std::uint32_t journal, const std::vector<std::uint
   if (!recovering_) std::filesystem::remove(journal_path(directory_, journal), ignored);
   for (const std::uint32_t segment : segments) {
     std::filesystem::remove(segment_path(directory_, segment), ignored);
+    contents_.forget_segment(segment);
     --counts_.segments;
   }
 }

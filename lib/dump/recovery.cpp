@@ -25,7 +25,7 @@ class Replay {
       : directory_(std::move(directory)),
         rank_(files.rank),
         segment_(segment),
-        oldest_segment_(oldest_segment(files)) {}
+        oldest_segment_(oldest_segment(files).value_or(0)) {}
 
   void take(const Record& record) {
     if (record.kind == RecordKind::start) return start(record.payload);
@@ -56,18 +56,6 @@ class Replay {
   [[nodiscard]] const RecordingOptions& options() const noexcept { return options_; }
 
  private:
-  /// What the last published segment says; one that is damaged says nothing.
-  [[nodiscard]] static std::uint32_t oldest_segment(const RankFiles& files) {
-    if (files.segments.empty()) return 0;
-    try {
-      return Segment::open(segment_path(files.directory, files.segments.back()))
-          ->attributes()
-          .oldest_segment;
-    } catch (const Error&) {
-      return 0;
-    }
-  }
-
   void start(std::span<const std::byte> payload) {
     ByteReader in(payload);
     if (in.get<std::uint32_t>() != kJournalVersion) {

@@ -475,4 +475,15 @@ void Segment::refuse_content(const Digest& digest) const {
   refuse("the content " + to_string(digest) + " does not have that digest.");
 }
 
+std::optional<std::uint32_t> oldest_segment(const RankFiles& files) {
+  if (files.segments.empty()) return std::nullopt;
+  try {
+    return Segment::open(segment_path(files.directory, files.segments.back()))
+        ->attributes()
+        .oldest_segment;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace ulpscope::dump

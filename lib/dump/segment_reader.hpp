@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dump/files.hpp"
+#include "dump/layout.hpp"
 #include "dump/segment_attributes.hpp"
 #include "dump/segment_tables.hpp"
 #include "dump/user_block.hpp"
@@ -72,5 +73,9 @@ class Segment : public std::enable_shared_from_this<Segment> {
   std::unordered_map<Digest, std::size_t, DigestHash> contents_;
   std::unordered_map<ValueKey, std::size_t, ValueKeyHash> statistics_;
 };
+
+/// The first segment that belongs to the dump (`--keep-last`), as a rank's last segment says; empty
+/// where there is none or it is damaged.
+[[nodiscard]] std::optional<std::uint32_t> oldest_segment(const RankFiles& files);
 
 }  // namespace ulpscope::dump

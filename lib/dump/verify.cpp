@@ -49,13 +49,7 @@ class Verification {
   /// A last segment that is damaged is told as such, and cannot say which ones belong before it.
   void check_order(const RankFiles& files) {
     if (files.segments.empty()) return;
-    std::uint32_t oldest = files.segments.front();
-    try {
-      oldest = Segment::open(segment_path(files.directory, files.segments.back()))
-                   ->attributes()
-                   .oldest_segment;
-    } catch (const Error&) {
-    }
+    const std::uint32_t oldest = oldest_segment(files).value_or(files.segments.front());
     for (const std::uint32_t missing : files.gaps(oldest)) {
       result.problems.push_back("Segment " + std::to_string(missing) + " of rank " +
                                 std::to_string(files.rank) + " is missing.");

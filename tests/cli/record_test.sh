@@ -257,6 +257,8 @@ contradictions() {
   refused "the globs of --modules are longer than 511 bytes" --modules "$(printf 'a%.0s' {1..600})"
   refused "--max-bytes takes a size, not 'much'" --level full --max-bytes much
   refused "--max-bytes must be more than 0" --level full --max-bytes 0
+  refused "--segment-bytes must be more than 0" --segment-bytes 0
+  grep -q "^help: without it a segment is published" stderr || fail "no hint about segments"
   refused "--ring-bytes is between 64K and 1G" --ring-bytes 1K
   refused "--segment-steps takes a whole number from 1 on" --segment-steps 0
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -45,6 +46,13 @@ namespace ulpscope::test {
     }
   }
   return lines;
+}
+
+/// The steps of rank 0's first lane.
+[[nodiscard]] inline std::set<std::int64_t> steps_of(const Run& run) {
+  std::set<std::int64_t> steps;
+  for (std::size_t i = 0; i < run.block_count(0, 0); ++i) steps.insert(run.block(0, 0, i).step);
+  return steps;
 }
 
 }  // namespace ulpscope::test

@@ -11,16 +11,11 @@
 using namespace ulpscope;
 using test::describe;
 using test::DumpBuilder;
+using test::steps_of;
 using test::TempDir;
 using test::TrainingRun;
 
 namespace {
-
-std::set<std::int64_t> steps_of(const Run& run) {
-  std::set<std::int64_t> steps;
-  for (std::size_t i = 0; i < run.block_count(0, 0); ++i) steps.insert(run.block(0, 0, i).step);
-  return steps;
-}
 
 void train(const TempDir& dir, const dump::RecordingOptions& options) {
   DumpBuilder dump(dir.path(), options);
