@@ -7,6 +7,8 @@
 #include <type_traits>
 
 #include "core/difference_kernel.hpp"
+#include "core/difference_pass.hpp"
+#include "core/width_counts.hpp"
 #include "ulpscope/ulp.hpp"
 
 /// The kernel template, for the files that are compiled once per instruction set. Everything is in
@@ -17,36 +19,8 @@
 namespace ulpscope::core {
 namespace {
 
-constexpr std::size_t kBlock = kPieceElements;  // a block and its buffers stay in the L1 cache
 constexpr std::size_t kCountColumns = 64;
 static_assert(kBlock / kCountColumns <= 255, "columns of byte counters must not overflow");
-
-template <class T>
-T larger(T a, T b) {
-  return a > b ? a : b;
-}
-
-template <class T>
-T smaller(T a, T b) {
-  return a < b ? a : b;
-}
-
-/// Number of bits that `value` needs. Through the exponent of a float, because every level converts
-/// integers to floats in vectors, and few count leading zeros.
-std::uint32_t bit_width(std::uint32_t value) {
-  // Without the bit below the highest one, rounding cannot carry into another exponent.
-  const std::uint32_t unrounded = value & ~(value >> 1);
-  const auto half = static_cast<std::int32_t>(unrounded >> 1);
-  const std::uint32_t exponent = std::bit_cast<std::uint32_t>(static_cast<float>(half)) >> 23;
-  return half == 0 ? value : exponent - 125;
-}
-
-[[maybe_unused]] std::uint32_t bit_width(std::uint64_t value) {
-  const auto high = static_cast<std::uint32_t>(value >> 32);
-  const auto low = static_cast<std::uint32_t>(value);
-  const std::uint32_t width = bit_width(high != 0 ? high : low);
-  return high != 0 ? width + 32 : width;
-}
 
 /// Integers as a lattice: the distance is |a-b|. bool and types without a rule are their bytes.
 template <class Integer>
@@ -83,6 +57,7 @@ class BlockKernel {
   using Word = std::conditional_t<sizeof(Bits) == 8, std::uint64_t, std::uint32_t>;
   static constexpr std::size_t kNumbers = kBlock * kParts;
   static constexpr std::size_t kBlockBytes = kNumbers * sizeof(Bits);
+  static constexpr bool kInOnePass = kParts == 1 && Format::kIsFloat && sizeof(Bits) >= 2;
 
  public:
   BlockKernel(const IndexMap& map, DifferenceTotals& totals)
@@ -93,14 +68,12 @@ class BlockKernel {
     const std::uint64_t end = first + elements;
     std::uint64_t done = first;
     for (; end - done >= kBlock; done += kBlock) {
-      const bool another = end - done >= 2 * kBlock;
-      ahead_ = {reference + kBlockBytes, candidate + kBlockBytes};
-      ahead_left_ = another ? kBlockBytes : 0;
       block({reference, candidate}, done);
       reference += kBlockBytes;
       candidate += kBlockBytes;
     }
     if (done < end) last_block(reference, candidate, done, end - done);
+    widths_.add_to(totals_);
     double largest = 0;
     if constexpr (Format::kIsFloat)
       largest = Format::finite_value(reference_largest_);
@@ -114,21 +87,6 @@ class BlockKernel {
     const std::byte* reference;
     const std::byte* candidate;
   };
-
-  /// Fetches a quarter of the next block. Called between the passes over a block that differs, so
-  /// that memory is read while they compute; all at once would only fill up the processor's queue.
-  void fetch_ahead() {
-    constexpr std::size_t kLine = 64;
-    constexpr std::size_t kQuarter = kBlockBytes / 4;
-    if (ahead_left_ == 0) return;
-    ahead_left_ -= kQuarter;
-    for (std::size_t byte = 0; byte < kQuarter; byte += kLine) {
-      __builtin_prefetch(ahead_.reference + byte, 0, 2);
-      __builtin_prefetch(ahead_.candidate + byte, 0, 2);
-    }
-    ahead_.reference += kQuarter;
-    ahead_.candidate += kQuarter;
-  }
 
   static Bits load(const std::byte* bytes, std::size_t number) {
     Bits bits;
@@ -172,6 +130,10 @@ class BlockKernel {
   };
 
   void block(Pair pair, std::uint64_t first) {
+    if constexpr (kInOnePass) {
+      if (expected_ == Apart::near && in_one_pass<Apart::near>(pair, first)) return;
+      if (expected_ == Apart::far && in_one_pass<Apart::far>(pair, first)) return;
+    }
     Extent reference;
     Bits unequal = 0;
     for (std::size_t i = 0; i < kNumbers; ++i) {
@@ -179,12 +141,18 @@ class BlockKernel {
       unequal = static_cast<Bits>(unequal | (bits ^ load(pair.candidate, i)));
       reference.add(Format::magnitude(bits));
     }
+    const bool lonely = !last_differed_;
+    last_differed_ = unequal != 0;
     if (unequal == 0) return equal_block(pair, reference);
+    if constexpr (kInOnePass) {
+      const bool done =
+          in_one_pass<Apart::near>(pair, first) || in_one_pass<Apart::far>(pair, first);
+      if (lonely) expected_ = Apart::nowhere;
+      if (done) return;
+    }
 
-    fetch_ahead();
     Distances distances;
     const Extent candidate = measure(pair, distances);
-    fetch_ahead();
     if (reference.has_subnormal()) totals_.subnormal[0] += count_subnormal(pair.reference);
     if (candidate.has_subnormal()) totals_.subnormal[1] += count_subnormal(pair.candidate);
     if (reference.has_special() || candidate.has_special()) return special_block(pair, first);
@@ -192,6 +160,37 @@ class BlockKernel {
     totals_.finite += kBlock;
     const std::uint64_t size_max = add(pair, distances, false);
     if (worth_a_look(Severity::finite, size_max)) find_worst(pair, first);
+  }
+
+  /// False, and nothing done, where the block is not as the pass expects it.
+  template <Apart kApart>
+  bool in_one_pass(Pair pair, std::uint64_t first) {
+    Distances distances;
+    const PassResult<Bits> found =
+        Pass<Format, kApart>::over(pair.reference, pair.candidate, distances.of_element);
+    const bool near = (found.unequal & Format::kSign) == 0 && found.distance_max <= kMostNear;
+    expected_ = near ? Apart::near : Apart::far;
+    if (found.unequal == 0 || found.may_have_specials) expected_ = Apart::nowhere;
+    if (expected_ == Apart::nowhere || (kApart == Apart::near && !near)) return false;
+
+    if (found.may_have_subnormals) {
+      totals_.subnormal[0] += count_subnormal(pair.reference);
+      totals_.subnormal[1] += count_subnormal(pair.candidate);
+    }
+    reference_largest_ = larger(reference_largest_, found.reference_max);
+    totals_.finite += kBlock;
+    distances.largest = found.distance_max;
+    widths_.add(distances.of_element, distances.largest);
+    totals_.distance_max = larger(totals_.distance_max, std::uint64_t{found.distance_max});
+    totals_.distance_sum +=
+        found.distance_sum + (WideCount{found.distance_sum_high} << (sizeof(Bits) * 4));
+    if (found.flipped_zeros) add_flipped_zeros(pair, distances);
+    for (std::size_t column = 0; column < kColumns; ++column)
+      totals_.square_sum[column] += found.squares[column];
+    totals_.absolute_max = larger(totals_.absolute_max, found.absolute_max);
+    if (worth_a_look(Severity::finite, std::bit_cast<std::uint64_t>(found.absolute_max)))
+      find_worst(pair, first);
+    return true;
   }
 
   void equal_block(Pair pair, const Extent& extent) {
@@ -213,8 +212,6 @@ class BlockKernel {
     totals_.histogram[0] += kBlock - nan;
     totals_.finite += kBlock - not_finite;
   }
-
-  // --- Elements that are no plain numbers. ---
 
   enum Class : std::uint8_t { kNumber = 0, kNan = 1, kInfinite = 2 };
 
@@ -324,8 +321,6 @@ class BlockKernel {
     }
   }
 
-  // --- Distances and differences of numbers. ---
-
   struct Distances {
     alignas(64) Bits of_element[kBlock];
     Bits largest = 0;
@@ -365,22 +360,18 @@ class BlockKernel {
 
   /// Adds a block to the totals. Returns its largest finite |d| as a size (see worst_size).
   std::uint64_t add(Pair pair, const Distances& distances, bool has_infinities) {
-    const std::uint64_t equal_before = totals_.histogram[0];
-    if (distances.largest <= 255)
-      add_short_distances(distances);
-    else
-      add_long_distances(distances);
+    widths_.add(distances.of_element, distances.largest);
     totals_.distance_max = larger(totals_.distance_max, std::uint64_t{distances.largest});
     totals_.distance_sum += distances.sum_is_exact() ? distances.sum : wide_sum(distances);
-
-    std::uint64_t differing = kBlock - (totals_.histogram[0] - equal_before);
-    if (distances.flipped_zeros != 0) differing += count_flipped_zeros(pair, distances);
-    totals_.differing += differing;
-    totals_.differing_with_distance += differing;
-    fetch_ahead();
+    if (distances.flipped_zeros != 0) add_flipped_zeros(pair, distances);
     const std::uint64_t size_max = add_differences(pair, distances, has_infinities);
-    fetch_ahead();
     return size_max;
+  }
+
+  void add_flipped_zeros(Pair pair, const Distances& distances) {
+    const std::uint64_t without_distance = count_flipped_zeros(pair, distances);
+    totals_.differing += without_distance;
+    totals_.differing_with_distance += without_distance;
   }
 
   /// Counts zeros of different sign; returns how many of these elements have no other difference.
@@ -415,48 +406,15 @@ class BlockKernel {
   }
 
   static WideCount wide_sum(const Distances& distances) {
-    std::uint64_t low = 0;
-    std::uint64_t high = 0;
+    constexpr unsigned kHalf = sizeof(Word) * 4;
+    Word low = 0;
+    Word high = 0;
     for (std::size_t i = 0; i < kBlock; ++i) {
-      const std::uint64_t distance = distances.of_element[i];
-      low += distance & 0xffffffffU;
-      high += distance >> 32;
+      const Word distance = distances.of_element[i];
+      low += distance & ((Word{1} << kHalf) - 1);
+      high += distance >> kHalf;
     }
-    return low + (WideCount{high} << 32);
-  }
-
-  void add_short_distances(const Distances& distances) {
-    alignas(64) std::uint8_t bytes[kBlock];
-    for (std::size_t i = 0; i < kBlock; ++i)
-      bytes[i] = static_cast<std::uint8_t>(distances.of_element[i]);
-    std::uint32_t at_least = kBlock;
-    unsigned width = 0;
-    for (unsigned next = 1; next <= distances.largest; next *= 2, ++width) {
-      const auto bound = static_cast<std::uint8_t>(next);
-      const std::uint32_t beyond = count([&](std::size_t i) { return bytes[i] >= bound; });
-      totals_.histogram[width] += at_least - beyond;
-      at_least = beyond;
-    }
-    totals_.histogram[width] += at_least;
-  }
-
-  void add_long_distances(const Distances& distances) {
-    alignas(64) std::uint8_t widths[kBlock];
-    for (std::size_t i = 0; i < kBlock; ++i)
-      widths[i] = static_cast<std::uint8_t>(bit_width(Word{distances.of_element[i]}));
-    std::uint8_t lowest = 255;
-    std::uint8_t highest = 0;
-    for (std::size_t i = 0; i < kBlock; ++i) {
-      lowest = smaller(lowest, widths[i]);
-      highest = larger(highest, widths[i]);
-    }
-    std::uint32_t rest = kBlock;
-    for (std::uint8_t width = highest; width > lowest && rest > 0; --width) {
-      const std::uint32_t found = count([&](std::size_t i) { return widths[i] == width; });
-      totals_.histogram[width] += found;
-      rest -= found;
-    }
-    totals_.histogram[lowest] += rest;
+    return low + (WideCount{high} << kHalf);
   }
 
   static double size_of_difference(Bits left, Bits right) {
@@ -507,8 +465,6 @@ class BlockKernel {
         largest[column] = larger(largest[column], largest[column + half]);
     return largest[0];
   }
-
-  // --- The worst element. ---
 
   /// Whether a block whose worst element is at most that bad can hold a new worst element.
   bool worth_a_look(Severity severity, std::uint64_t size) const {
@@ -572,8 +528,9 @@ class BlockKernel {
   const bool row_major_;
   DifferenceTotals& totals_;
   Bits reference_largest_ = 0;
-  Pair ahead_{};                // what to fetch next
-  std::size_t ahead_left_ = 0;  // bytes of it, of either side
+  WidthCounts widths_;
+  Apart expected_ = Apart::nowhere;
+  bool last_differed_ = false;
 };
 
 template <class Format, std::size_t kParts = 1>

@@ -1,5 +1,5 @@
 // Runs one of the kernels over N floats, for a tool that counts instructions:
-//   count_kernels none|digest|statistics|same|sparse|dense N
+//   count_kernels none|digest|statistics|same|sparse|dense|unrelated N
 
 #include <cstdint>
 #include <cstdlib>
@@ -16,9 +16,8 @@ using namespace ulpscope;
 
 namespace {
 
-std::vector<float> numbers(std::size_t count) {
+std::vector<float> numbers(std::size_t count, std::uint32_t state = 1) {
   std::vector<float> values(count);
-  std::uint32_t state = 1;
   for (float& value : values) {
     state = state * 1664525 + 1013904223;
     value = static_cast<float>(state >> 8) / (1 << 24) - 0.5F;
@@ -44,9 +43,10 @@ int main(int argc, char** argv) {
   const std::string_view kernel = argv[1];
   const auto count = static_cast<std::size_t>(std::atoll(argv[2]));
   const std::vector<float> values = numbers(count);
-  const std::size_t period = kernel == "dense" ? 2 : kernel == "sparse" ? 10'000 : count + 1;
-  const std::vector<float> others = moved(values, period);
   const auto bytes = std::as_bytes(std::span(values));
+  const std::size_t period = kernel == "dense" ? 2 : kernel == "sparse" ? 10'000 : count + 1;
+  const std::vector<float> others =
+      kernel == "unrelated" ? numbers(count, 2) : moved(values, period);
   if (kernel == "none") return 0;
   if (kernel == "digest") return digest(bytes) == Digest{} ? 1 : 0;
   if (kernel == "statistics") return statistics_of(Dtype::float32, bytes).elements == count ? 0 : 1;

@@ -10,6 +10,7 @@
 #include "core/difference_kernel.hpp"
 #include "tests/unit/core/difference_oracle.hpp"
 #include "ulpscope/error.hpp"
+#include "ulpscope/ulp.hpp"
 
 namespace {
 
@@ -143,9 +144,59 @@ class Maker {
   std::mt19937 random_;
 };
 
+/// Two blocks of a format's numbers: neighbours around one of its borders, other numbers, or equal
+/// ones.
+template <class Format>
+void add_block(std::mt19937& random, std::vector<typename Format::Bits>& reference,
+               std::vector<typename Format::Bits>& candidate) {
+  using Bits = typename Format::Bits;
+  constexpr Bits kCalm = Format::kLargestFinite / 2;
+  const Bits borders[] = {0, Format::kSmallestNormal, Format::kLargestFinite, kCalm};
+  const Bits border = borders[random() % 4];
+  const unsigned rarity = random() % 2 == 0 ? 1 : 1000;
+  const bool equal = random() % 3 == 0;
+  const bool near = random() % 2 == 0;
+  const bool one_sign = random() % 2 == 0;
+  const Bits reach = random() % 2 == 0 ? 4 : 200;
+  for (std::size_t i = 0; i < core::kPieceElements; ++i) {
+    const auto any = [&] {
+      return static_cast<Bits>(random() * std::uint64_t{0x9e3779b97f4a7c15});
+    };
+    const auto step = [&] { return static_cast<Bits>(random() % reach); };
+    const Bits middle = random() % rarity == 0 ? border : kCalm;
+    const Bits low = middle > reach ? static_cast<Bits>(middle - reach / 2) : middle;
+    Bits left = near ? static_cast<Bits>(low + step()) : any();
+    if (random() % 2 == 0) left ^= Format::kSign;
+    Bits right = near ? static_cast<Bits>(low + step()) : any();
+    right = static_cast<Bits>((right & ~Format::kSign) | (left & Format::kSign));
+    if (!one_sign && random() % 2 == 0) right ^= Format::kSign;
+    reference.push_back(left);
+    candidate.push_back(equal ? left : right);
+  }
+}
+
+template <class Format>
+void check_blocks(Dtype dtype) {
+  std::mt19937 random(13);
+  for (int repetition = 0; repetition < 150; ++repetition) {
+    std::vector<typename Format::Bits> reference;
+    std::vector<typename Format::Bits> candidate;
+    for (int block = 0; block < 9; ++block) add_block<Format>(random, reference, candidate);
+    const Dims shape = {static_cast<std::int64_t>(reference.size())};
+    check(dtype, shape, {1}, bytes_of(reference), bytes_of(candidate));
+  }
+}
+
 }  // namespace
 
 TEST_SUITE("difference") {
+  TEST_CASE("blocks that differ in other ways than those before them agree with the oracle") {
+    check_blocks<Float16>(Dtype::float16);
+    check_blocks<BFloat16>(Dtype::bfloat16);
+    check_blocks<Float32>(Dtype::float32);
+    check_blocks<Float64>(Dtype::float64);
+  }
+
   TEST_CASE("all pairs of 8-bit numbers agree with the oracle") {
     Bytes reference(65536);
     Bytes candidate(65536);
