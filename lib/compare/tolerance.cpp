@@ -42,12 +42,18 @@ bool all_inside(Dtype dtype, std::span<const std::byte> reference_bytes,
   const Bounds bounds{has_ulp, has_ulp ? limits.max_ulp.value_or(0) : 0, limits.rtol.value_or(0),
                       limits.atol.value_or(0)};
   if (!limits.any()) return false;
-  const auto reference = decode(dtype, reference_bytes);
-  const auto candidate = decode(dtype, candidate_bytes);
-  if (!reference || !candidate) return false;
-  return std::equal(
-      reference->begin(), reference->end(), candidate->begin(), candidate->end(),
-      [&](const Number& one, const Number& other) { return inside(one, other, bounds); });
+  if (reference_bytes.size() != candidate_bytes.size()) return false;
+  const auto all = with_numbers(dtype, [&]<class Numbers>(Numbers) {
+    const std::size_t count = reference_bytes.size() / sizeof(typename Numbers::Bits);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto one = bits_at<Numbers>(reference_bytes, i);
+      const auto other = bits_at<Numbers>(candidate_bytes, i);
+      if (one != other && !inside(Numbers::number(one), Numbers::number(other), bounds))
+        return false;
+    }
+    return true;
+  });
+  return all.value_or(false);
 }
 
 Tolerance::Tolerance(const CompareOptions& options) : limits_(options.limits) {

@@ -59,7 +59,8 @@ class SegmentContentReader : public ContentReader {
  public:
   SegmentContentReader(std::shared_ptr<const Segment> segment, const ContentRow& row)
       : segment_(std::move(segment)), row_(row) {
-    segment_->file().expect_reading(row.offset, row.bytes);
+    constexpr std::uint64_t kWorthTelling = std::uint64_t{1} << 20;
+    if (row.bytes >= kWorthTelling) segment_->file().expect_reading(row.offset, row.bytes);
   }
 
   [[nodiscard]] std::uint64_t size() const noexcept override { return row_.bytes; }
@@ -256,8 +257,6 @@ std::shared_ptr<const Segment> Segment::open(const std::filesystem::path& path) 
   segment->read_tables(*segment->file_, check_seal(*segment->file_));
   segment->check_tables();
   segment->decode_geometries();
-  segment->index_contents();
-  segment->index_statistics();
   return segment;
 }
 
@@ -376,27 +375,13 @@ void Segment::check_tables() const {
                layer.geometry >= 1 && layer.geometry <= t.geometries.size() && layer.step >= kSetup,
            "/layers");
   }
-  for (const NoticeRow& notice : t.notices) expect(notice.text <= strings, "/notices");
-}
-
-void Segment::index_contents() {
   std::uint64_t left = file_bytes_;  // contents share no room
-  for (std::size_t i = 0; i < tables_.contents.size(); ++i) {
-    const ContentRow& row = tables_.contents[i];
-    if (row.bytes > left || !fits(row.offset, row.bytes, file_bytes_)) {
-      refuse("its index of contents does not add up.");
-    }
+  for (const ContentRow& row : t.contents) {
+    expect(row.bytes <= left && fits(row.offset, row.bytes, file_bytes_), "/content/index");
     left -= row.bytes;
-    contents_.emplace(row.digest, i);
   }
-}
-
-void Segment::index_statistics() {
-  for (std::size_t i = 0; i < tables_.statistics.size(); ++i) {
-    const StatisticsRow& row = tables_.statistics[i];
-    if (row.dtype > 255) refuse("its table /statistics does not add up.");
-    statistics_.emplace(ValueKey{row.digest, static_cast<Dtype>(row.dtype)}, i);
-  }
+  for (const StatisticsRow& row : t.statistics) expect(row.dtype <= 255, "/statistics");
+  for (const NoticeRow& notice : t.notices) expect(notice.text <= strings, "/notices");
 }
 
 void Segment::decode_geometries() {
@@ -437,27 +422,36 @@ LayerValue Segment::layer_value(const LayerRow& row) const {
 }
 
 std::optional<Statistics> Segment::statistics(const Digest& digest, Dtype dtype) const {
-  const auto found = statistics_.find({digest, dtype});
-  if (found == statistics_.end()) return std::nullopt;
-  const StatisticsRow& row = tables_.statistics[found->second];
+  const auto& rows = tables_.statistics;
+  const auto found = statistics_.find(ValueKey{digest, dtype}, rows.size(), [&](std::size_t row) {
+    return ValueKey{rows[row].digest, static_cast<Dtype>(rows[row].dtype)};
+  });
+  if (!found) return std::nullopt;
+  const StatisticsRow& row = rows[*found];
   return Statistics{row.min, row.max, row.mean, row.l2,       row.elements,
                     row.nan, row.inf, row.zero, row.subnormal};
 }
 
+const ContentRow* Segment::find_content(const Digest& digest) const {
+  const auto& rows = tables_.contents;
+  const auto found =
+      contents_.find(digest, rows.size(), [&](std::size_t row) { return rows[row].digest; });
+  return found ? &rows[*found] : nullptr;
+}
+
 std::optional<std::vector<std::byte>> Segment::content(const Digest& wanted) const {
-  const auto found = contents_.find(wanted);
-  if (found == contents_.end()) return std::nullopt;
-  return content_at(found->second);
+  const ContentRow* found = find_content(wanted);
+  if (found == nullptr) return std::nullopt;
+  return content_of(*found);
 }
 
 std::optional<std::uint64_t> Segment::content_size(const Digest& wanted) const {
-  const auto found = contents_.find(wanted);
-  if (found == contents_.end()) return std::nullopt;
-  return tables_.contents[found->second].bytes;
+  const ContentRow* found = find_content(wanted);
+  if (found == nullptr) return std::nullopt;
+  return found->bytes;
 }
 
-std::vector<std::byte> Segment::content_at(std::size_t index) const {
-  const ContentRow& row = tables_.contents[index];
+std::vector<std::byte> Segment::content_of(const ContentRow& row) const {
   std::vector<std::byte> bytes(row.bytes);
   if (row.bytes > 0) file_->read_at(row.offset, bytes);
   if (digest(bytes) != row.digest) refuse_content(row.digest);
@@ -465,10 +459,9 @@ std::vector<std::byte> Segment::content_at(std::size_t index) const {
 }
 
 std::unique_ptr<ContentReader> Segment::open_content(const Digest& wanted) const {
-  const auto found = contents_.find(wanted);
-  if (found == contents_.end()) return nullptr;
-  return std::make_unique<SegmentContentReader>(shared_from_this(),
-                                                tables_.contents[found->second]);
+  const ContentRow* found = find_content(wanted);
+  if (found == nullptr) return nullptr;
+  return std::make_unique<SegmentContentReader>(shared_from_this(), *found);
 }
 
 void Segment::refuse_content(const Digest& digest) const {

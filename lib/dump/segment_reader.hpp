@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "dump/files.hpp"
 #include "dump/layout.hpp"
+#include "dump/row_index.hpp"
 #include "dump/segment_attributes.hpp"
 #include "dump/segment_tables.hpp"
 #include "dump/user_block.hpp"
@@ -45,7 +45,8 @@ class Segment : public std::enable_shared_from_this<Segment> {
   /// Of what content() would read.
   [[nodiscard]] std::optional<std::uint64_t> content_size(const Digest& digest) const;
   /// Of a row of /content/index: a digest may stand there more than once.
-  [[nodiscard]] std::vector<std::byte> content_at(std::size_t index) const;
+  /// @throws Error with ErrorCode::corrupt.
+  [[nodiscard]] std::vector<std::byte> content_of(const ContentRow& row) const;
 
   /// The segment's bytes.
   [[nodiscard]] const File& file() const noexcept { return *file_; }
@@ -60,8 +61,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
   void read_tables(const File& file, const Directory& directory);
   void check_tables() const;
   void decode_geometries();
-  void index_contents();
-  void index_statistics();
+  [[nodiscard]] const ContentRow* find_content(const Digest& digest) const;
   [[noreturn]] void refuse(const std::string& what) const;
 
   std::filesystem::path path_;
@@ -70,8 +70,8 @@ class Segment : public std::enable_shared_from_this<Segment> {
   SegmentAttributes attributes_;
   Tables tables_;
   std::vector<Geometry> geometries_;
-  std::unordered_map<Digest, std::size_t, DigestHash> contents_;
-  std::unordered_map<ValueKey, std::size_t, ValueKeyHash> statistics_;
+  RowIndex<Digest> contents_;
+  RowIndex<ValueKey> statistics_;
 };
 
 /// The first segment that belongs to the dump (`--keep-last`), as a rank's last segment says; empty

@@ -24,7 +24,7 @@ struct DigestHash {
 struct ValueKey {
   Digest digest;
   Dtype dtype = Dtype::undefined;
-  friend bool operator==(const ValueKey&, const ValueKey&) = default;
+  friend auto operator<=>(const ValueKey&, const ValueKey&) = default;
 };
 
 struct ValueKeyHash {

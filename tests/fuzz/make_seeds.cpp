@@ -56,7 +56,7 @@ test::SegmentParts parts_of_small_run(bool differs) {
   for (std::size_t i = 0; i < parts.tables.contents.size(); ++i) {
     dump::ContentRow& row = parts.tables.contents[i];
     row.offset = dump::kUserBlockBytes + parts.contents.size();
-    parts.contents = std::move(parts.contents) + segment->content_at(i);
+    parts.contents = std::move(parts.contents) + segment->content_of(segment->tables().contents[i]);
   }
   return parts;
 }

@@ -57,7 +57,7 @@ test::SegmentParts parts_of(const fs::path& directory) {
   for (std::size_t i = 0; i < parts.tables.contents.size(); ++i) {
     dump::ContentRow& row = parts.tables.contents[i];
     row.offset = dump::kUserBlockBytes + parts.contents.size();
-    const auto bytes = segment->content_at(i);
+    const auto bytes = segment->content_of(segment->tables().contents[i]);
     parts.contents.insert(parts.contents.end(), bytes.begin(), bytes.end());
   }
   return parts;
