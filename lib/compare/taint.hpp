@@ -17,7 +17,7 @@ class TaintTable {
  public:
   /// `capacity` bounds the storages kept. Those seen in one step only and longest ago go first:
   /// memory that lives on (parameters, buffers, optimizer state) is seen again in later steps.
-  explicit TaintTable(std::size_t capacity = std::size_t{1} << 20) : capacity_(capacity) {}
+  explicit TaintTable(std::size_t capacity = std::size_t{1} << 18) : capacity_(capacity) {}
 
   /// `slot`'s memory now differs because of `source`.
   void taint(const Slot& slot, const Source& source, std::int64_t step);
