@@ -1,9 +1,11 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory_resource>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "ring/message.hpp"
@@ -20,7 +22,9 @@ struct Boundary {
 };
 
 /// Boundaries by the value's place in the autograd graph: the gradient with respect to output
-/// `output` of a node is what the node receives there. Holds the latest 65,536.
+/// `output` of a node is what the node receives there. Holds the latest 16 of every one of up to
+/// `most_rows` parts of the graph, in as little memory as they have left when their backward has
+/// run.
 class BoundaryLinks {
  public:
   /// A node as autograd names it once: by thread and sequence number.
@@ -32,6 +36,10 @@ class BoundaryLinks {
     friend bool operator==(const Key&, const Key&) = default;
   };
 
+  /// Both are powers of two.
+  BoundaryLinks(std::pmr::memory_resource& memory, std::size_t rows_at_first,
+                std::size_t most_rows);
+
   void add(const Key& key, const Boundary& boundary);
   /// Boundaries of all outputs of a node, in the order in which they were added.
   void find(std::uint64_t thread, std::uint64_t sequence,
@@ -39,25 +47,31 @@ class BoundaryLinks {
 
   void clear();
 
+  /// Boundaries that there is room for.
+  [[nodiscard]] std::size_t capacity() const noexcept { return rows_.size() * Row{}.size(); }
+
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
 
  private:
   struct Entry {
     Key key;
-    std::uint64_t order = 0;
+    std::uint64_t order = 0;  ///< 0: free
     Boundary boundary;
+    bool found = false;  ///< the backward of its node has begun
   };
-  static constexpr std::size_t kRows = 4096;
   using Row = std::array<Entry, 16>;
 
-  Row& row_of(std::uint64_t thread, std::uint64_t sequence) {
-    return rows_[(sequence + thread * 0x9e3779b97f4a7c15ULL) % kRows];
+  [[nodiscard]] Row& row_of(std::uint64_t thread, std::uint64_t sequence) noexcept {
+    return rows_[(sequence + thread * 0x9e3779b97f4a7c15ULL) & (rows_.size() - 1)];
   }
+  [[nodiscard]] static Entry& oldest(Row& row) noexcept;
+  void grow();
 
   std::mutex mutex_;
   std::uint64_t added_ = 0;
-  std::array<Row, kRows> rows_;
+  std::size_t most_rows_;
+  std::pmr::vector<Row> rows_;
 };
 
 [[nodiscard]] BoundaryLinks& boundary_links();

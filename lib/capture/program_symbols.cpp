@@ -112,12 +112,13 @@ void read_symbols(Object& object) {
     return std::find_if(sections.begin(), sections.end(),
                         [&](const ElfW(Shdr) & section) { return section.sh_type == type; });
   };
-  auto table = find(SHT_SYMTAB);
+  const bool in_torch = is_library_of_torch(object.path);
+  // What LibTorch exports has all of its modules; its full table is a hundred megabytes.
+  auto table = in_torch ? sections.end() : find(SHT_SYMTAB);
   if (table == sections.end()) table = find(SHT_DYNSYM);
   if (table == sections.end() || table->sh_link >= sections.size()) return;
   const ElfW(Shdr)& texts = sections[table->sh_link];
   const auto names = file.structures<char>(texts.sh_offset, texts.sh_size);
-  const bool in_torch = is_library_of_torch(object.path);
   for (const ElfW(Sym) & symbol :
        file.structures<ElfW(Sym)>(table->sh_offset, table->sh_size / sizeof(ElfW(Sym)))) {
     if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_value == 0 ||
