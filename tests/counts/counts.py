@@ -23,6 +23,7 @@ KERNELS = {"digest": 1.7, "statistics": 4.3, "same": 1.6, "sparse": 2.3, "dense"
            "unrelated": 31.0}
 
 INSTRUCTIONS_PER_EVENT = 7700  # LibTorch's own work for an observer included
+INSTRUCTIONS_IDLE = 1.012  # over those of a bare step, here 1,204 events in half a millisecond
 
 # Bytes digested again in one more step.
 VERIFIED = {
@@ -84,22 +85,27 @@ def kernels(binaries):
 def events(binaries, folder):
     program = [os.path.join(binaries, "layernorm_mlp"), "--layers", "8", "--width", "16", "--threads", "1"]
     few, many = 10, 30
-    bare, recorded, counted = [], [], []
+    bare, recorded, idle, counted = [], [], [], []
     allocations = collections.Counter()
     for sign, steps in ((-1, few), (1, many)):
         command = [*program, "--steps", str(steps)]
         dump = os.path.join(folder, f"dump-{steps}")
         bare.append(sum(callgrind(command)[0].values()))
-        own, calls = callgrind(command, [os.path.join(binaries, "ulpscope"), "record", "-o", dump, "--"])
+        record = [os.path.join(binaries, "ulpscope"), "record", "-o"]
+        own, calls = callgrind(command, [*record, dump, "--"])
         recorded.append(sum(own.values()))
         counted.append(events_of(binaries, dump))
+        own_when_idle, _ = callgrind(command, [*record, dump + "-idle", "--steps", "1000000-1000001", "--"])
+        idle.append(sum(own_when_idle.values()))
         for (function, callee), times in calls.items():
             ours = "ulpscope::capture" in str(function)
             if ours and re.match(r"(malloc|calloc|realloc|operator new)", str(callee)):
                 allocations[function] += sign * times
-    added = (recorded[1] - recorded[0]) - (bare[1] - bare[0])
-    failed = report("recording: instructions per event", added / (counted[1] - counted[0]),
-                    INSTRUCTIONS_PER_EVENT)
+    step = bare[1] - bare[0]
+    failed = report("recording: instructions per event",
+                    (recorded[1] - recorded[0] - step) / (counted[1] - counted[0]), INSTRUCTIONS_PER_EVENT)
+    failed |= report("outside --steps: instructions, over those of a bare run", (idle[1] - idle[0]) / step,
+                     INSTRUCTIONS_IDLE)
     return report("recording: allocations on the program's heap in twenty steps",
                   sum(times for times in allocations.values() if times > 0), 0) or failed
 
@@ -132,7 +138,7 @@ def verified_bytes(binaries, dump):
 
 
 def report(what, found, limit):
-    print(f"{what}: {found:,.2f}, at most {limit:,}")
+    print(f"{what}: {found:,.4f}, at most {limit:,}")
     return found > limit
 
 
