@@ -11,13 +11,15 @@ namespace {
 
 using Piece = ValuePair::Piece;
 
+/// Modulo the numbers that a Word holds: sums without carries are what vectors do.
 template <class Word>
-[[nodiscard]] std::uint64_t sum_of(Piece piece) {
-  std::uint64_t sum = 0;
-  for (std::size_t at = 0; at + sizeof(Word) <= piece.size(); at += sizeof(Word)) {
+[[nodiscard]] Word sum_of(Piece piece) {
+  Word sum = 0;
+  const std::size_t count = piece.size() / sizeof(Word);
+  for (std::size_t i = 0; i < count; ++i) {
     Word word;
-    std::memcpy(&word, piece.data() + at, sizeof(word));
-    sum += word;
+    std::memcpy(&word, piece.data() + i * sizeof(word), sizeof(word));
+    sum = static_cast<Word>(sum + word);
   }
   return sum;
 }

@@ -4,7 +4,7 @@
 
 namespace ulpscope::comparison {
 
-/// Adds up the numbers of both values as integers. Where the sums differ, so do the numbers, in
+/// Adds up the bits of the numbers of both values. Where the sums differ, so do the numbers, in
 /// whatever order: two values that differ at all are mostly told apart so.
 class NumberSums {
  public:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`ulpscope compare` against h5diff, cmp, NumPy and PyTorch on the same values, in one interleaved run.
 
-    cmake --build build/release --target ulpscope write_runs write_values
+    cmake --build build/release --target ulpscope write_runs write_values bench_difference
     python3 tests/bench/compare/against_others.py --build build/release            # 2 x 2 GB, minutes
     python3 tests/bench/compare/against_others.py --build build/release --megabytes 64 --small 5000
 
@@ -177,7 +177,11 @@ class Benchmark:
                     pass
                 return time.perf_counter() - start, 0
             return call
-        tools = [("ulpscope, 1 process", *self.ours()),
+        def kernel():
+            _, _, peak, output = run([os.path.join(self.arguments.build, "bin", "bench_difference"), "--files",
+                                      self.path("a.f32"), self.path("b.f32")])
+            return float(output.split()[0]), peak
+        tools = [("ulpscope's kernel", [], kernel), ("ulpscope, 1 process", *self.ours()),
                  ("assert_array_max_ulp", [], timed(lambda: numpy.testing.assert_array_max_ulp(a, b, maxulp=8)))]
         torch = imported_torch(self.arguments.build)
         if torch is not None:

@@ -1,4 +1,7 @@
 // Throughput of difference(): one pinned core, inputs and levels interleaved, medians.
+//   bench_difference [CORE [ROUNDS [MIB [DTYPE]]]]
+//   bench_difference --files A B    the seconds that two files of float32 take, once they are in
+//   memory
 #include <sched.h>
 #include <time.h>
 
@@ -6,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -114,9 +119,29 @@ void measure(const char* name, Dtype dtype, std::size_t size, int rounds, Draw&&
   }
 }
 
+Bytes bytes_of_file(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::vector<char> text{std::istreambuf_iterator<char>(file), {}};
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+int measure_files(const char* first, const char* second) {
+  const Bytes reference = bytes_of_file(first);
+  const Bytes candidate = bytes_of_file(second);
+  const std::int64_t shape[] = {static_cast<std::int64_t>(reference.size() / sizeof(float))};
+  std::uint64_t differing = 0;
+  const double seconds = seconds_of([&] {
+    differing = ulpscope::difference(Dtype::float32, shape, {}, reference, candidate).differing;
+  });
+  std::printf("%.6f s, %llu differ\n", seconds, static_cast<unsigned long long>(differing));
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 4 && std::string_view(argv[1]) == "--files") return measure_files(argv[2], argv[3]);
   cpu_set_t cores;
   CPU_ZERO(&cores);
   CPU_SET(static_cast<std::size_t>(argc > 1 ? std::atoi(argv[1]) : 0), &cores);
