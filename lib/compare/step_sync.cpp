@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
-#include <map>
+#include <unordered_set>
 #include <vector>
 
 #include "compare/hash.hpp"
@@ -23,13 +23,7 @@ constexpr std::size_t kKept = 64;
 constexpr std::uint64_t kSmallest = 16;
 
 using Keys = std::vector<std::uint64_t>;  // ascending
-
-/// Some of the values of a step, chosen by their content, so that equal steps keep the same ones.
-struct Sketch {
-  Keys data;  ///< from outside of the model
-  Keys made;
-  Keys parameters;  ///< as they were read
-};
+using Sketches = std::vector<StepSketch>;
 
 [[nodiscard]] bool tells(const Slot& slot) {
   constexpr std::uint32_t kAside = slot_flag::undefined | slot_flag::no_digest | slot_flag::view |
@@ -46,13 +40,32 @@ void keep_smallest(Keys& keys) {
   if (keys.size() > kKept) keys.resize(kKept);
 }
 
-[[nodiscard]] Sketch sketch(const std::vector<HeldEvent>& events) {
-  Sketch result;
+/// Tells which events run inside an op or a node, as they come.
+class Nesting {
+ public:
+  [[nodiscard]] bool inside_op(const Event& event) {
+    const auto around = inside_.find(event.parent);
+    const bool inside = around != inside_.end();
+    if (inside || event.kind == EventKind::op || event.kind == EventKind::node)
+      inside_.insert(event.position);
+    return inside;
+  }
+
+ private:
+  std::unordered_set<std::uint64_t> inside_;  ///< positions of ops, and of what runs inside them
+};
+
+[[nodiscard]] StepSketch sketch(const std::vector<HeldEvent>& events) {
+  StepSketch result;
+  Nesting nesting;
   for (const HeldEvent& held : events) {
     const Event& event = *held.event;
+    // What an op finds in memory that it has made itself without an op is no data.
+    const bool inside_op = nesting.inside_op(event);
     for (const Slot& slot : event.slots) {
       if (!tells(slot)) continue;
-      const bool outside = event.phase == Phase::data || (slot.flags & slot_flag::unproduced);
+      const bool unproduced = (slot.flags & slot_flag::unproduced) && !inside_op;
+      const bool outside = event.phase == Phase::data || unproduced;
       const bool parameter = slot.flags & slot_flag::parameter;
       if (parameter && slot.role != Role::input) continue;
       Keys& kind = parameter ? result.parameters : outside ? result.data : result.made;
@@ -76,35 +89,29 @@ void keep_smallest(Keys& keys) {
   return fewest > 0 && 2 * shared(a, b) >= fewest;
 }
 
-[[nodiscard]] bool same_data(const Sketch& a, const Sketch& b) {
+[[nodiscard]] bool same_data(const StepSketch& a, const StepSketch& b) {
   const bool known = !a.data.empty() && !b.data.empty();
   return known ? mostly_shared(a.data, b.data) : mostly_shared(a.made, b.made);
 }
 
-[[nodiscard]] std::vector<Sketch> sketches_ahead(LaneReader reader) {
-  std::vector<Sketch> result;
-  while (reader.step() && result.size() < kLookAhead) {
-    std::vector<HeldEvent> events;
-    reader.read(*reader.step(), std::numeric_limits<std::size_t>::max(), events);
-    result.push_back(sketch(events));
-  }
-  return result;
-}
-
 /// Leaves only values that no other of these steps has: constants tell nothing.
-void keep_distinctive(std::vector<Sketch>& steps) {
-  std::map<std::uint64_t, std::size_t> count;
-  for (const Sketch& step : steps)
+void keep_distinctive(Sketches& steps) {
+  Keys all;
+  for (const StepSketch& step : steps)
     for (const Keys* keys : {&step.data, &step.made})
-      for (const std::uint64_t key : *keys) ++count[key];
-  for (Sketch& step : steps)
-    for (Keys* keys : {&step.data, &step.made})
-      std::erase_if(*keys, [&](std::uint64_t key) { return count[key] > 1; });
+      all.insert(all.end(), keys->begin(), keys->end());
+  std::sort(all.begin(), all.end());
+  const auto stands_twice = [&](std::uint64_t key) {
+    const auto at = std::lower_bound(all.begin(), all.end(), key);
+    return std::next(at) != all.end() && *std::next(at) == key;
+  };
+  for (StepSketch& step : steps)
+    for (Keys* keys : {&step.data, &step.made}) std::erase_if(*keys, stands_twice);
 }
 
 /// The same data met the same parameters. Equal data alone, and what is made of them alone, may be
 /// another order of samples.
-[[nodiscard]] bool same_computation(const Sketch& a, const Sketch& b) {
+[[nodiscard]] bool same_computation(const StepSketch& a, const StepSketch& b) {
   const bool same_values = mostly_shared(a.made, b.made);
   if (a.parameters.empty() && b.parameters.empty()) return same_values;
   if (a.parameters != b.parameters) return same_values && mostly_shared(a.parameters, b.parameters);
@@ -112,8 +119,8 @@ void keep_distinctive(std::vector<Sketch>& steps) {
 }
 
 /// The steps of both runs agree from these on, for at least as many as one run has before them.
-[[nodiscard]] bool agree(const std::vector<Sketch>& a, std::size_t from_a,
-                         const std::vector<Sketch>& b, std::size_t from_b) {
+[[nodiscard]] bool agree(const Sketches& a, std::size_t from_a, const Sketches& b,
+                         std::size_t from_b) {
   if (from_a >= a.size() || from_b >= b.size()) return false;
   if (!same_computation(a[from_a], b[from_b])) return false;
   const std::size_t steps = std::min({kInRow, a.size() - from_a, b.size() - from_b});
@@ -126,12 +133,28 @@ void keep_distinctive(std::vector<Sketch>& steps) {
 
 }  // namespace
 
+const std::deque<StepSketch>& StepsAhead::from(const LaneReader& reader) {
+  const auto step = reader.step();
+  while (step && !sketches_.empty() && sketches_.front().step < *step) sketches_.pop_front();
+  if (sketches_.empty()) reader_ = reader;
+  while (sketches_.size() < kLookAhead && reader_->step()) {
+    const std::int64_t next = *reader_->step();
+    std::vector<HeldEvent> events;
+    reader_->read(next, std::numeric_limits<std::size_t>::max(), events);
+    sketches_.push_back(sketch(events));
+    sketches_.back().step = next;
+  }
+  return sketches_;
+}
+
 std::optional<ExtraSteps> StepSync::look(const LaneReader& reference, const LaneReader& candidate) {
   ++steps_;
   if (steps_ < next_look_ || same_data(sketch(reference.peek()), sketch(candidate.peek())))
     return std::nullopt;
-  std::vector<Sketch> a = sketches_ahead(reference);
-  std::vector<Sketch> b = sketches_ahead(candidate);
+  const auto& of_reference = ahead_.reference.from(reference);
+  const auto& of_candidate = ahead_.candidate.from(candidate);
+  Sketches a(of_reference.begin(), of_reference.end());
+  Sketches b(of_candidate.begin(), of_candidate.end());
   keep_distinctive(a);
   keep_distinctive(b);
   if (a.empty() || b.empty() || same_computation(a.front(), b.front())) return std::nullopt;

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
+#include <vector>
 
 #include "compare/lane_reader.hpp"
 #include "compare/side.hpp"
@@ -14,6 +16,26 @@ struct ExtraSteps {
   std::uint64_t count = 0;
 };
 
+/// Some of the values of a step, chosen by their content, so that equal steps keep the same ones.
+/// Keys of digests, ascending.
+struct StepSketch {
+  std::int64_t step = kSetup;
+  std::vector<std::uint64_t> data;  ///< from outside of the model
+  std::vector<std::uint64_t> made;
+  std::vector<std::uint64_t> parameters;  ///< as they were read
+};
+
+/// The next steps of a lane, each sketched once however often they are looked at.
+class StepsAhead {
+ public:
+  /// Those from the step on that `reader` is about to read. Valid until the next call.
+  const std::deque<StepSketch>& from(const LaneReader& reader);
+
+ private:
+  std::optional<LaneReader> reader_;  ///< behind the last of them
+  std::deque<StepSketch> sketches_;
+};
+
 /// Notices where one run has whole steps that the other one lacks (a warm-up, a step that was
 /// skipped): what the model makes of its data is then equal to what it makes in another step.
 class StepSync {
@@ -24,6 +46,7 @@ class StepSync {
                                                const LaneReader& candidate);
 
  private:
+  Both<StepsAhead> ahead_;
   std::uint64_t steps_ = 0;
   std::uint64_t next_look_ = 0;
   std::uint64_t wait_ = 1;  ///< steps until the next look, after one that found nothing

@@ -1,3 +1,4 @@
+#include "core/forwarded_run.hpp"
 #include "tests/unit/compare/report_of.hpp"
 
 using namespace ulpscope;
@@ -14,9 +15,46 @@ void train(RunBuilder& run, int first, int steps, const std::string& tag = {}) {
   }
 }
 
+/// A run that counts how often a block is read.
+class CountedRun : public ForwardedRun {
+ public:
+  using ForwardedRun::ForwardedRun;
+  [[nodiscard]] Block block(std::uint32_t rank, std::uint32_t lane,
+                            std::size_t index) const override {
+    ++read;
+    return ForwardedRun::block(rank, lane, index);
+  }
+  mutable std::uint64_t read = 0;
+};
+
 }  // namespace
 
 TEST_SUITE("steps") {
+  TEST_CASE("where most data of every step differ, each is still read only a few times") {
+    constexpr std::uint64_t kSteps = 200;
+    const auto learn = [](RunBuilder& run, const std::string& tag) {
+      const Tensor weight = run.parameter("weight", labelled("weight"));
+      for (std::uint64_t step = 0; step < kSteps; ++step) {
+        const std::string number = std::to_string(step);
+        run.step(static_cast<std::int64_t>(step)).phase(Phase::forward);
+        const Tensor x = run.data(labelled("x" + number));
+        run.op("aten::mm").in(x).in(weight).out(labelled("y" + number));
+        for (const std::string name : {"a", "b", "c"})
+          run.op("aten::exp").in(run.data(labelled(name + tag + number))).out(labelled("z"));
+      }
+    };
+    RunBuilder left;
+    RunBuilder right;
+    learn(left, "left");
+    learn(right, "right");
+    const auto reference = left.build();
+    const auto candidate = right.build();
+    const CountedRun counted(*reference);
+    const Report report = compare(counted, *candidate, {});
+    CHECK(report.first()->kind == FindingKind::data);
+    CHECK(counted.read < 4 * kSteps);
+  }
+
   TEST_CASE("steps that one complete run has alone are a finding") {
     const Report report = report_of([](RunBuilder& run) { train(run, 0, 3); },
                                     [](RunBuilder& run) { train(run, 0, 5); });
