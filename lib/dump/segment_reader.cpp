@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dump/file_digest.hpp"
 #include "dump/schema.hpp"
 #include "ulpscope/error.hpp"
 
@@ -462,6 +463,13 @@ std::vector<std::byte> Segment::content_at(std::size_t index) const {
   if (row.bytes > 0) file_->read_at(row.offset, bytes);
   if (digest(bytes) != row.digest) refuse_content(row.digest);
   return bytes;
+}
+
+void Segment::check_content(std::size_t index) const {
+  const ContentRow& row = tables_.contents[index];
+  DigestStream stream;
+  digest_of_file(*file_, row.offset, row.bytes, stream);
+  if (stream.finish() != row.digest) refuse_content(row.digest);
 }
 
 std::unique_ptr<ContentReader> Segment::open_content(const Digest& wanted) const {
