@@ -264,6 +264,7 @@ int compare_alone(const Task& task) {
 }
 
 int compare_with_others(const Launch& launched, const Task& task, const std::string& arguments) {
+  if (launched.speaks()) answer_end_of_all();
   const auto report = compare_in_team(
       launched, {arguments, [&] { return open_run(task.reference, task.ranks); },
                  [&] { return open_run(task.candidate, task.ranks); }, task.options,
