@@ -45,8 +45,9 @@ void answer_end_of_all() noexcept {
   struct sigaction action {};
   action.sa_handler = [](int) {
     constexpr std::string_view kSentence =
-        "ulpscope: error: mpirun has ended the comparison, as it does when one of its processes is "
-        "killed\nhelp: what mpirun says names the process and the signal; SIGKILL often means that "
+        "ulpscope: error: mpirun has ended the comparison, as it does when one of its processes "
+        "fails or is killed\nhelp: what mpirun says names the process and the signal; SIGKILL "
+        "often means that "
         "memory ran out\n";
     [[maybe_unused]] const auto written =
         ::write(STDERR_FILENO, kSentence.data(), kSentence.size());
