@@ -465,8 +465,7 @@ std::vector<std::byte> Segment::content_at(std::size_t index) const {
   return bytes;
 }
 
-void Segment::check_content(std::size_t index) const {
-  const ContentRow& row = tables_.contents[index];
+void Segment::check_content(const ContentRow& row) const {
   DigestStream stream;
   digest_of_file(*file_, row.offset, row.bytes, stream);
   if (stream.finish() != row.digest) refuse_content(row.digest);

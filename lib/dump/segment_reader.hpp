@@ -45,9 +45,9 @@ class Segment : public std::enable_shared_from_this<Segment> {
   [[nodiscard]] std::optional<std::uint64_t> content_size(const Digest& digest) const;
   /// Of a row of /content/index: a digest may stand there more than once.
   [[nodiscard]] std::vector<std::byte> content_at(std::size_t index) const;
-  /// Whether its bytes have that digest, without holding them. @throws Error with
-  /// ErrorCode::corrupt where they have not.
-  void check_content(std::size_t index) const;
+  /// Checks the bytes of a row without holding them. @throws Error with ErrorCode::corrupt where
+  /// they have another digest.
+  void check_content(const ContentRow& row) const;
 
   /// The segment's bytes.
   [[nodiscard]] const File& file() const noexcept { return *file_; }

@@ -34,12 +34,12 @@ class Verification {
       for (std::size_t i = 0; i < segment->tables().blocks.size(); ++i) {
         attempt([&] { result.events += segment->block(i).events.size(); });
       }
-      for (std::size_t i = 0; i < segment->tables().contents.size(); ++i) {
+      for (const ContentRow& row : segment->tables().contents) {
         attempt([&] {
-          segment->check_content(i);
+          segment->check_content(row);
           ++result.contents;
         });
-        tell(done_bytes_ + segment->tables().contents[i].offset);
+        tell(done_bytes_ + row.offset);
       }
     });
     done_bytes_ += bytes_of(path);
