@@ -19,10 +19,16 @@ void refuse_empty_selection(const DumpArgument& dump) {
   const dump::Selector selector = dump::parse_selector(dump.selector);
   const std::string name = dump.directory.string();
   const std::string ranks = ranks_in_words(dump.directory);
-  if (selector.rank && !ranks.empty() &&
-      !std::filesystem::exists(dump::rank_path(dump.directory, *selector.rank))) {
-    throw Error(ErrorCode::usage, fmt::format("'{}' has no rank {}", name, *selector.rank),
-                fmt::format("it has {}", ranks));
+  if (ranks.empty()) return;
+  for (const auto& [first, last] : selector.ranks) {
+    for (std::uint64_t rank = first; rank <= last; ++rank) {
+      if (std::filesystem::exists(
+              dump::rank_path(dump.directory, static_cast<std::uint32_t>(rank)))) {
+        continue;
+      }
+      throw Error(ErrorCode::usage, fmt::format("'{}' has no rank {}", name, rank),
+                  fmt::format("it has {}", ranks));
+    }
   }
 }
 
@@ -50,8 +56,33 @@ std::unique_ptr<Run> open(const DumpArgument& dump) {
 
 }  // namespace
 
-std::unique_ptr<Run> open_run(const std::string& argument) {
-  const DumpArgument dump = parse_dump_argument(argument);
+std::string ranks_selector(const std::string& source, std::string_view list) {
+  std::string selector;
+  for (std::string_view rest = list;;) {
+    const std::size_t comma = rest.find(',');
+    selector += fmt::format("{}rank={}", selector.empty() ? "" : ",", rest.substr(0, comma));
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  try {
+    static_cast<void>(dump::parse_selector(selector));
+  } catch (const Error&) {
+    throw Error(ErrorCode::usage, fmt::format("{} takes ranks, not '{}'", source, list),
+                fmt::format("give them as {} 0,2,4-7", source));
+  }
+  return selector;
+}
+
+std::unique_ptr<Run> open_run(const std::string& argument, const std::string& ranks) {
+  DumpArgument dump = parse_dump_argument(argument);
+  if (!ranks.empty()) {
+    if (!dump::parse_selector(dump.selector).ranks.empty()) {
+      throw Error(ErrorCode::usage,
+                  fmt::format("'{}' selects ranks, and so does --ranks", argument),
+                  fmt::format("give ranks once: {}", dump.directory.string()));
+    }
+    dump.selector += (dump.selector.empty() ? "" : ",") + ranks;
+  }
   require_dump(dump.directory);
   refuse_empty_selection(dump);
   auto run = open(dump);

@@ -3,14 +3,21 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "ulpscope/run.hpp"
 
 namespace ulpscope::cli {
 
-/// Opens a dump as given on the command line, `DUMP` or `DUMP@selector`.
-/// @throws Error where it is no dump, cannot be read, or the selector selects nothing of it.
-[[nodiscard]] std::unique_ptr<Run> open_run(const std::string& argument);
+/// The selector of a list of ranks, "0,2,4-7", that `source` was given.
+/// @throws Error with ErrorCode::usage.
+[[nodiscard]] std::string ranks_selector(const std::string& source, std::string_view list);
+
+/// Opens a dump as given on the command line, `DUMP` or `DUMP@selector`; of it only some ranks
+/// where there is a ranks_selector().
+/// @throws Error where it is no dump, cannot be read, or what is selected is not there.
+[[nodiscard]] std::unique_ptr<Run> open_run(const std::string& argument,
+                                            const std::string& ranks = {});
 
 /// The directory of a dump that no selector may cut and that nobody writes at the moment.
 /// @throws Error with ErrorCode::usage or not_a_dump.

@@ -86,9 +86,9 @@ void note_other_program(const RunInfo& reference, const RunInfo& candidate) {
                   escaped(name(reference)), escaped(name(candidate))));
 }
 
-std::unique_ptr<Run> open_patiently(const std::string& argument) {
+std::unique_ptr<Run> open_patiently(const std::string& argument, const std::string& ranks) {
   const Working working(fmt::format("opening {}", escaped(argument)));
-  return open_run(argument);
+  return open_run(argument, ranks);
 }
 
 /// While it lives the terminal shows how far a comparison of two runs has come: first through their
@@ -139,6 +139,7 @@ std::chrono::year_month_day today() {
 struct Task {
   std::string reference;
   std::string candidate;
+  std::string ranks;        ///< a selector for both; empty: all
   bool by_position = true;  ///< steps are lined up by position where a part of a dump is given
   CompareOptions options;
   Format format = Format::text;
@@ -224,6 +225,13 @@ bool parse(const Command& command, Arguments arguments, Task& task) {
           "By default steps of the same number are lined up, or of the same position where one of "
           "the dumps is a selection of as many steps as the other has")
       .rare();
+  options
+      .value("--ranks", "LIST", "RANKS", "only these ranks of both dumps, as 0,2,4-7",
+             [&](const auto& source, const auto& value) {
+               task.ranks = ranks_selector(source, value);
+             })
+      .more("To compare a rank with another one, select each: DUMP@rank=0 DUMP@rank=1")
+      .rare();
   options.value(
       "--ignore", "GLOB", "IGNORE", "no ops and modules of that name (repeatable)",
       [&](const auto&, const auto& value) { compare_options.ignore.push_back(value); }, true);
@@ -247,8 +255,8 @@ int answer(const Task& task, const Report& report) {
 }
 
 int compare_alone(const Task& task) {
-  const auto reference = open_patiently(task.reference);
-  const auto candidate = open_patiently(task.candidate);
+  const auto reference = open_patiently(task.reference, task.ranks);
+  const auto candidate = open_patiently(task.candidate, task.ranks);
   CompareOptions options = task.options;
   prepare(task, *reference, *candidate, options);
   note_other_program(reference->info(), candidate->info());
@@ -256,9 +264,10 @@ int compare_alone(const Task& task) {
 }
 
 int compare_with_others(const Launch& launched, const Task& task, const std::string& arguments) {
+  if (launched.speaks()) answer_end_of_all();
   const auto report = compare_in_team(
-      launched, {arguments, [&] { return open_run(task.reference); },
-                 [&] { return open_run(task.candidate); }, task.options,
+      launched, {arguments, [&] { return open_run(task.reference, task.ranks); },
+                 [&] { return open_run(task.candidate, task.ranks); }, task.options,
                  [&](const Run& reference, const Run& candidate, CompareOptions& options) {
                    prepare(task, reference, candidate, options);
                    if (launched.speaks()) note_other_program(reference.info(), candidate.info());

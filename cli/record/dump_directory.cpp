@@ -7,7 +7,6 @@
 #include <system_error>
 #include <vector>
 
-#include "cli/record/recording_lock.hpp"
 #include "dump/status.hpp"
 #include "ulpscope/error.hpp"
 
@@ -55,6 +54,14 @@ fs::path first_free(const std::string& program) {
   }
 }
 
+fs::path made(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) fail(path, error);
+  return path;
+}
+
+/// Of a directory that is locked.
 void make_room(const fs::path& path, bool force) try {
   const std::vector<fs::directory_entry> entries(fs::directory_iterator(path), {});
   if (entries.empty()) return;
@@ -64,10 +71,6 @@ void make_room(const fs::path& path, bool force) try {
     throw Error(ErrorCode::usage,
                 fmt::format("'{}' holds files that belong to no dump", path.string()),
                 "choose another place with -o");
-  }
-  if (is_being_recorded(path)) {
-    throw Error(ErrorCode::usage, fmt::format("'{}' is being recorded", path.string()),
-                "choose another place with -o, or wait until that recording has ended");
   }
   if (!force) {
     throw Error(ErrorCode::usage, fmt::format("'{}' holds a dump already", path.string()),
@@ -80,13 +83,9 @@ void make_room(const fs::path& path, bool force) try {
 
 }  // namespace
 
-fs::path make_dump_directory(const fs::path& wanted, const std::string& program, bool force) {
-  if (wanted.empty()) return first_free(program);
-  std::error_code error;
-  fs::create_directories(wanted, error);
-  if (error) fail(wanted, error);
-  make_room(wanted, force);
-  return wanted;
+DumpDirectory::DumpDirectory(const fs::path& wanted, const std::string& program, bool force)
+    : path_(wanted.empty() ? first_free(program) : made(wanted)), lock_(path_) {
+  make_room(path_, force);
 }
 
 std::uint64_t bytes_on_disk(const fs::path& directory) {

@@ -3,17 +3,26 @@
 #include <filesystem>
 #include <string>
 
+#include "cli/record/recording_lock.hpp"
+
 namespace ulpscope::cli {
 
-/// Makes the directory of a new dump and returns its path.
-///
-/// An empty `wanted` gives runs/PROGRAM-N with the first N that is free. A directory that holds
-/// something is refused; with `force` a dump in it is removed first, anything else is still
-/// refused.
-///
-/// @throws Error with ErrorCode::io or usage.
-[[nodiscard]] std::filesystem::path make_dump_directory(const std::filesystem::path& wanted,
-                                                        const std::string& program, bool force);
+/// The directory of a new dump, which nobody else records into as long as this lives.
+class DumpDirectory {
+ public:
+  /// An empty `wanted` gives runs/PROGRAM-N with the first N that is free. A directory that holds
+  /// something is refused; with `force` a dump in it is removed first, anything else is still
+  /// refused.
+  ///
+  /// @throws Error with ErrorCode::io or usage.
+  DumpDirectory(const std::filesystem::path& wanted, const std::string& program, bool force);
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  RecordingLock lock_;
+};
 
 /// Bytes of all files below `directory`.
 [[nodiscard]] std::uint64_t bytes_on_disk(const std::filesystem::path& directory);

@@ -42,10 +42,6 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return result;
 }
 
-Ending ending_from(int status) {
-  return WIFSIGNALED(status) ? Ending{0, WTERMSIG(status)} : Ending{WEXITSTATUS(status), 0};
-}
-
 bool has_terminal() {
   const int terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC);
   if (terminal >= 0) close(terminal);
@@ -53,6 +49,11 @@ bool has_terminal() {
 }
 
 }  // namespace
+
+Ending ending_from(int wait_status) noexcept {
+  return WIFSIGNALED(wait_status) ? Ending{0, WTERMSIG(wait_status)}
+                                  : Ending{WEXITSTATUS(wait_status), 0};
+}
 
 ProcessTree::ProcessTree(SignalForwarder& signals) : signals_(signals) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);

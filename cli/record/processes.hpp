@@ -21,6 +21,9 @@ struct Ending {
   [[nodiscard]] int shell_code() const noexcept { return signal == 0 ? exit_code : 128 + signal; }
 };
 
+/// Of what waitpid() says about a process that has ended.
+[[nodiscard]] Ending ending_from(int wait_status) noexcept;
+
 /// The command and every process that it leaves behind: orphans of the tree become children of this
 /// process.
 class ProcessTree {

@@ -142,25 +142,31 @@ void RankRecorder::on_gave_up(ring::SessionId session, std::string_view why) {
   rank->trouble = fmt::format("process {} went on without recording: {}", rank->pid, why);
 }
 
-std::string RankRecorder::reason(const Rank& rank, ring::ProcessEnd how) const {
+std::string RankRecorder::reason(const Rank& rank, ring::ProcessEnd how,
+                                 std::optional<int> wait_status) const {
   if (!rank.trouble.empty()) return rank.trouble;
   if (how == ring::ProcessEnd::stopped) return ending_everything_;
   if (how == ring::ProcessEnd::replaced || how == ring::ProcessEnd::left) return {};
   if (rank.main_lane_closed) return {};
-  const std::optional<Ending> ending = ending_of_(rank.pid);
+  std::optional<Ending> ending = ending_of_(rank.pid);
+  if (!ending && wait_status) ending = ending_from(*wait_status);
   if (ending && ending->signal != 0) {
     const char* name = sigabbrev_np(ending->signal);
     return fmt::format("process {} was ended by signal {} (SIG{})", rank.pid, ending->signal,
                        name == nullptr ? "?" : name);
   }
   if (ending) return {};  // _exit(): everything it did was committed before
-  return fmt::format("process {} ended without saying so", rank.pid);
+  return fmt::format(
+      "process {} ended by _exit() or a signal: only its parent learns which, and after a signal "
+      "its last events may be missing",
+      rank.pid);
 }
 
-void RankRecorder::on_process_gone(ring::SessionId session, ring::ProcessEnd how) {
+void RankRecorder::on_process_gone(ring::SessionId session, ring::ProcessEnd how,
+                                   std::optional<int> wait_status) {
   Rank* rank = find(session);
   if (rank == nullptr) return;
-  std::string why = reason(*rank, how);
+  std::string why = reason(*rank, how, wait_status);
   if (rank->recording) {
     try {
       rank->recording->finish(why);

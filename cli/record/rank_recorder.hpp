@@ -37,7 +37,8 @@ class RankRecorder : public ring::Handler {
   void on_damaged(ring::SessionId session, std::uint32_t lane, std::string_view why) override;
   void on_lane_closed(ring::SessionId session, std::uint32_t lane, ring::ProducerEnd end) override;
   void on_gave_up(ring::SessionId session, std::string_view why) override;
-  void on_process_gone(ring::SessionId session, ring::ProcessEnd how) override;
+  void on_process_gone(ring::SessionId session, ring::ProcessEnd how,
+                       std::optional<int> wait_status) override;
   void on_refused(std::uint32_t pid, std::string_view why) override;
 
   /// The socket is gone from its place: whoever began since could not be recorded.
@@ -74,7 +75,8 @@ class RankRecorder : public ring::Handler {
   std::uint32_t free_number(const ring::RankHints& hints) const;
   void stop(ring::SessionId session, Rank& rank, const std::string& why);
   void note_end_of_contents(Rank& rank, std::uint32_t lane);
-  [[nodiscard]] std::string reason(const Rank& rank, ring::ProcessEnd how) const;
+  [[nodiscard]] std::string reason(const Rank& rank, ring::ProcessEnd how,
+                                   std::optional<int> wait_status) const;
 
   dump::RecordingOptions options_;
   const Redaction& redaction_;

@@ -1,10 +1,14 @@
 #include "cli/record/recording_lock.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
+
+#include "cli/team/launch.hpp"
+#include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -14,11 +18,23 @@ int open_directory(const std::filesystem::path& path) {
   return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/// What is meant where a launcher of MPI has started one recording for each process.
+std::string one_dump_for_all() {
+  return launch().alone()
+             ? ""
+             : "; `ulpscope record -o DUMP -- mpirun ...` makes its processes ranks of "
+               "one dump";
+}
+
 }  // namespace
 
 RecordingLock::RecordingLock(const std::filesystem::path& dump)
     : descriptor_(open_directory(dump)) {
-  if (descriptor_ >= 0) flock(descriptor_, LOCK_EX | LOCK_NB);
+  if (descriptor_ < 0 || flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  close(descriptor_);
+  throw Error(
+      ErrorCode::usage, fmt::format("'{}' is being recorded", dump.string()),
+      "choose another place with -o, or wait until that recording has ended" + one_dump_for_all());
 }
 
 RecordingLock::~RecordingLock() {

@@ -23,7 +23,6 @@
 #include "cli/record/processes.hpp"
 #include "cli/record/rank_recorder.hpp"
 #include "cli/record/record_settings.hpp"
-#include "cli/record/recording_lock.hpp"
 #include "cli/record/redaction.hpp"
 #include "cli/record/signals.hpp"
 #include "cli/record/symboliser.hpp"
@@ -217,9 +216,8 @@ RecordResult record(const RecordOptions& options) {
 
   auto server = std::make_unique<ring::Server>(ring::ServerOptions{.settings = options.settings});
   RecordResult result;
-  result.dump =
-      make_dump_directory(options.dump, fs::path(program).filename().string(), options.force);
-  const RecordingLock lock(result.dump);
+  const DumpDirectory directory(options.dump, fs::path(program).filename().string(), options.force);
+  result.dump = directory.path();
   dump::Status& status = result.status;
   const Redaction redaction(options.redact);
   status.command = redaction.command(options.command);

@@ -27,15 +27,15 @@ constexpr std::chrono::milliseconds kPollTime = 50ms;
 constexpr std::chrono::seconds kIntroduction = 30s;  // in which the program introduces itself
 
 struct Opened {
-  ring::Server server;
-  fs::path dump;
-};
+  explicit Opened(const RecordOptions& options)
+      : server({.settings = options.settings}),
+        directory(options.dump, fs::path(options.command.front()).filename(), options.force),
+        dump(fs::absolute(directory.path())) {}
 
-Opened open_recording(const RecordOptions& options) {
-  const std::string program = fs::path(options.command.front()).filename();
-  return {.server = ring::Server({.settings = options.settings}),
-          .dump = fs::absolute(make_dump_directory(options.dump, program, options.force))};
-}
+  ring::Server server;
+  DumpDirectory directory;  ///< free again before the program learns that the dump is complete
+  fs::path dump;            ///< absolute
+};
 
 /// The program waits for these lines and for the end of the stream.
 void tell_program(const Opened& opened) {
@@ -67,7 +67,7 @@ std::string serve(ring::Server& server, RankRecorder& ranks, const SignalForward
 }  // namespace
 
 void write(const RecordOptions& options) {
-  Opened opened = open_recording(options);
+  Opened opened(options);
   const Redaction redaction(options.redact);
   dump::Status status;
   status.command = redaction.command(options.command);

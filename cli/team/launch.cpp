@@ -1,12 +1,15 @@
 #include "cli/team/launch.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+
+#include "cli/exit.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -36,6 +39,21 @@ Launch launch() {
     if (size && member && *size > 1 && *member < *size) return {*size, *member};
   }
   return {};
+}
+
+void answer_end_of_all() noexcept {
+  struct sigaction action {};
+  action.sa_handler = [](int) {
+    constexpr std::string_view kSentence =
+        "ulpscope: error: mpirun has ended the comparison, as it does when one of its processes "
+        "fails or is killed\nhelp: what mpirun says names the process and the signal; SIGKILL "
+        "often means that "
+        "memory ran out\n";
+    [[maybe_unused]] const auto written =
+        ::write(STDERR_FILENO, kSentence.data(), kSentence.size());
+    _exit(static_cast<int>(Exit::trouble));
+  };
+  sigaction(SIGTERM, &action, nullptr);
 }
 
 void silence_output() {

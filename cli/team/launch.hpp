@@ -18,6 +18,10 @@ struct Launch {
 /// By Open MPI, or by a launcher that speaks PMI (MPICH, Intel MPI).
 [[nodiscard]] Launch launch();
 
+/// The one that speaks says so and ends with Exit::trouble when the launcher ends all, which it
+/// does when one of them failed or was killed.
+void answer_end_of_all() noexcept;
+
 /// From here on nothing that goes to standard output is seen.
 void silence_output();
 

@@ -51,6 +51,10 @@ void DigestStream::update(std::span<const std::byte> bytes) noexcept {
   best_kernel().update(state_.data(), bytes.data(), bytes.size());
 }
 
+void DigestStream::update_zeros(std::uint64_t size) noexcept {
+  best_kernel().update_zeros(state_.data(), size);
+}
+
 Digest DigestStream::finish() noexcept { return best_kernel().finish(state_.data()); }
 
 }  // namespace ulpscope

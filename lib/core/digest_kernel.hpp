@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "core/cpu_level.hpp"
 #include "ulpscope/digest.hpp"
@@ -20,6 +21,7 @@ struct DigestKernel {
   Digest (*whole)(const std::byte* bytes, std::size_t size) noexcept;
   void (*start)(std::byte* tree) noexcept;
   void (*update)(std::byte* tree, const std::byte* bytes, std::size_t size) noexcept;
+  void (*update_zeros)(std::byte* tree, std::uint64_t size) noexcept;
   Digest (*finish)(std::byte* tree) noexcept;
 };
 

@@ -66,6 +66,23 @@ void push(Tree& tree, unsigned level, XXH128_hash_t hash) noexcept {
   tree.filled[level] += sizeof(hash);
 }
 
+/// push() for `count` closed nodes with the same digest: those that fill nodes above are hashed
+/// once.
+void push_equal(Tree& tree, unsigned level, XXH128_hash_t hash, std::uint64_t count) noexcept {
+  for (; count > 0 && (level == tree.height || tree.filled[level] < kLeafBytes); --count)
+    push(tree, level, hash);
+  if (count > kFanOut) {
+    XXH128_hash_t children[kFanOut];
+    for (XXH128_hash_t& child : children) child = hash;
+    push(tree, level + 1, XXH3_128bits_digest(&tree.node[level]));
+    open_node(tree, level);
+    const std::uint64_t full = (count - 1) / kFanOut;
+    push_equal(tree, level + 1, XXH3_128bits(children, sizeof(children)), full);
+    count -= full * kFanOut;
+  }
+  for (; count > 0; --count) push(tree, level, hash);
+}
+
 /// Takes whole leaves off the front of the bytes as long as some bytes follow them.
 void push_leaves(Tree& tree, const std::byte*& bytes, std::size_t& size) noexcept {
   for (; size > XXH_PREFETCH_DIST + kLeafBytes; bytes += kLeafBytes, size -= kLeafBytes)
@@ -121,6 +138,25 @@ void update(std::byte* memory, const std::byte* bytes, std::size_t size) noexcep
   }
 }
 
+void update_zeros(std::byte* memory, std::uint64_t size) noexcept {
+  static constexpr std::byte kZeros[kLeafBytes] = {};
+  Tree& tree = tree_at(memory);
+  const std::uint64_t room = kLeafBytes - tree.filled[0];
+  update(memory, kZeros, size < room ? size : room);
+  if (size <= room) return;
+  size -= room;
+  // The leaf under way is full now. Something follows it, and each leaf but the last one.
+  const std::uint64_t leaves = (size - 1) / kLeafBytes;
+  if (leaves > 0) {
+    push(tree, 1, XXH3_128bits_digest(&tree.node[0]));
+    open_node(tree, 0);
+    push_equal(tree, 1, XXH3_128bits(kZeros, kLeafBytes), leaves);
+    tree.size += leaves * kLeafBytes;
+    size -= leaves * kLeafBytes;
+  }
+  update(memory, kZeros, size);
+}
+
 Digest finish(std::byte* memory) noexcept {
   Tree& tree = tree_at(memory);
   if (tree.height == 1) return to_digest(XXH3_128bits_digest(&tree.node[0]));
@@ -129,6 +165,6 @@ Digest finish(std::byte* memory) noexcept {
 
 }  // namespace
 
-const DigestKernel ULPSCOPE_KERNEL(kDigest){&whole, &start, &update, &finish};
+const DigestKernel ULPSCOPE_KERNEL(kDigest){&whole, &start, &update, &update_zeros, &finish};
 
 }  // namespace ulpscope::core

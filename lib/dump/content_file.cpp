@@ -28,8 +28,9 @@ void ContentFile::read(std::uint64_t offset, std::span<std::byte> bytes) {
   file_.read_at(offset, bytes);
 }
 
-void ContentFile::close() {
+void ContentFile::close(std::uint64_t end) {
   flush();
+  if (file_.size() > end) file_.truncate(end);
   file_.close();
 }
 

@@ -21,8 +21,9 @@ class ContentFile {
   void read(std::uint64_t offset, std::span<std::byte> bytes);
   /// Until here written bytes may still stand in the buffer.
   void flush();
-  /// Writes what is in the buffer and asks whether all has arrived. Nothing may follow.
-  void close();
+  /// Writes what is in the buffer and asks whether all has arrived; cuts off what was written from
+  /// `end` on. Nothing may follow.
+  void close(std::uint64_t end);
 
  private:
   File file_;

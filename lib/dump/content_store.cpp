@@ -9,7 +9,9 @@
 namespace ulpscope::dump {
 namespace {
 
-constexpr std::uint64_t kLargestContent = 1ULL << 38;
+// Room that the contents under way may have been promised, all together. It is taken from the file
+// while they come, which costs no disk: what does not come is given back.
+constexpr std::uint64_t kMostPromised = 1ULL << 40;
 
 std::string type_key(const ValueShape& shape) {
   ByteWriter key;
@@ -38,6 +40,7 @@ void ContentStore::begin_segment(SegmentWriter& writer, std::vector<ContentRow>&
 void ContentStore::end_segment(std::uint32_t segment) {
   while (!incoming_.empty()) close_lane(incoming_.begin()->first);
   recent_.clear();
+  writer_->close_gaps(*table_);
   for (const auto& [digest, row] : rows_) segments_[digest] = segment;
   earlier_.reset();
 }
@@ -58,8 +61,9 @@ bool ContentStore::take(std::uint32_t lane, std::span<const std::byte> message) 
   const Digest digest{head.digest[0], head.digest[1]};
   auto found = incoming_.find(lane);
   if (found == incoming_.end()) {
-    if (head.offset != 0 || head.total > kLargestContent) return false;
+    if (head.offset != 0 || head.total > kMostPromised - promised_bytes_) return false;
     found = incoming_.emplace(lane, begin(digest, head.total)).first;
+    promised_bytes_ += head.total;
   }
   Incoming& content = found->second;
   if (content.digest != digest || content.total != head.total || content.received != head.offset ||
@@ -73,6 +77,7 @@ bool ContentStore::take(std::uint32_t lane, std::span<const std::byte> message) 
   if (content.received < content.total) return true;
   if (content.recent) recent_.complete(*content.recent);
   if (content.offset) add_row(digest, *content.offset, content.total);
+  promised_bytes_ -= content.total;
   incoming_.erase(found);
   return true;
 }
@@ -90,6 +95,7 @@ void ContentStore::close_lane(std::uint32_t lane) {
   if (found == incoming_.end()) return;
   if (found->second.recent) recent_.abandon(*found->second.recent);
   if (found->second.offset) writer_->drop_alone(*found->second.offset);
+  promised_bytes_ -= found->second.total;
   incoming_.erase(found);
 }
 

@@ -93,6 +93,7 @@ class ContentStore {
   SegmentWriter* writer_ = nullptr;
   std::vector<ContentRow>* table_ = nullptr;
   std::map<std::uint32_t, Incoming> incoming_;  ///< by lane
+  std::uint64_t promised_bytes_ = 0;            ///< of contents under way
   std::uint64_t received_bytes_ = 0;
   std::unordered_map<Digest, std::size_t, DigestHash> rows_;        ///< of this segment
   std::unordered_map<Digest, std::uint32_t, DigestHash> segments_;  ///< where earlier ones are

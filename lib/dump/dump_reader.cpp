@@ -314,9 +314,8 @@ class DumpRun : public Run {
                   "'" + directory.string() + "' holds a journal but no published segment.",
                   "Run `ulpscope recover " + directory.string() + "` to bring its events back.");
     }
-    if (selector_.rank && !ranks.empty()) {
-      throw Error(ErrorCode::usage, "'" + directory.string() + "' has no rank " +
-                                        std::to_string(*selector_.rank) + ".");
+    if (!selector_.ranks.empty() && !ranks.empty()) {
+      throw Error(ErrorCode::usage, "'" + directory.string() + "' has no rank that was selected.");
     }
     if (dump::read_status(directory)) {
       throw Error(ErrorCode::incomplete, "'" + directory.string() + "' holds no recorded events: " +

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <system_error>
@@ -14,6 +15,9 @@
 
 namespace ulpscope::dump {
 namespace {
+
+constexpr off_t kBlockBytes = 512;       // what st_blocks counts
+constexpr off_t kLargeHoles = 16 << 20;  // together, worth looking for
 
 [[noreturn]] void fail(std::string_view doing, const std::filesystem::path& path, int error) {
   throw Error(ErrorCode::io, "Cannot " + std::string(doing) + " '" + path.string() +
@@ -83,6 +87,19 @@ void File::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
   }
 }
 
+File::Stretch File::stretch_at(std::uint64_t offset, std::uint64_t most) const {
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0) fail("look at", path_, errno);
+  if (status.st_size - status.st_blocks * kBlockBytes < kLargeHoles) return {most, false};
+  const auto from = static_cast<off_t>(offset);
+  const off_t data = ::lseek(descriptor_, from, SEEK_DATA);
+  if (data < 0 && errno != ENXIO) return {most, false};  // not every file system can tell
+  const off_t hole_ends = data < 0 ? status.st_size : data;
+  if (hole_ends > from) return {std::min(static_cast<std::uint64_t>(hole_ends - from), most), true};
+  const off_t hole = ::lseek(descriptor_, from, SEEK_HOLE);
+  return {hole > from ? std::min(static_cast<std::uint64_t>(hole - from), most) : most, false};
+}
+
 void File::expect_reading(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes),
                 POSIX_FADV_SEQUENTIAL);
@@ -97,6 +114,10 @@ void File::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
     offset += static_cast<std::uint64_t>(put);
     bytes = bytes.subspan(static_cast<std::size_t>(put));
   }
+}
+
+void File::truncate(std::uint64_t size) {
+  if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) fail("shorten", path_, errno);
 }
 
 void File::append(std::span<const std::byte> bytes) {

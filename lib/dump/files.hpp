@@ -29,9 +29,19 @@ class File {
   /// Fills `bytes` from `offset`. @throws Error with ErrorCode::corrupt where the file is too
   /// short.
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
+  /// Bytes that follow each other and are all in a hole, zeros that nobody wrote, or none of them.
+  struct Stretch {
+    std::uint64_t bytes = 0;
+    bool is_hole = false;
+  };
+  /// The stretch that begins at `offset`, at most `most` bytes of it. Of a file with next to no
+  /// holes, or on a file system that does not tell, everything is said to be written.
+  [[nodiscard]] Stretch stretch_at(std::uint64_t offset, std::uint64_t most) const;
   /// Tells the system that these bytes are about to be read from front to back.
   void expect_reading(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
+  /// Cuts the file off behind `size` bytes.
+  void truncate(std::uint64_t size);
   /// Appends with as few write(2) calls as the system allows: one, unless it is interrupted.
   void append(std::span<const std::byte> bytes);
   /// Closes the file, and asks whether all that was written has arrived: network file systems and

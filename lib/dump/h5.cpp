@@ -127,6 +127,16 @@ Type text_type(std::size_t size) {
   return type;
 }
 
+/// What the system said, which HDF5 hands on among addresses, sizes and the time of day; empty
+/// where there is no such thing.
+std::string said_by_system(const std::string& reason) {
+  constexpr std::string_view kBefore = "error message = '";
+  const std::size_t found = reason.find(kBefore);
+  if (found == std::string::npos) return {};
+  const std::size_t begin = found + kBefore.size();
+  return reason.substr(begin, reason.find('\'', begin) - begin);
+}
+
 }  // namespace
 
 Quiet::Quiet() {
@@ -141,6 +151,10 @@ Quiet::~Quiet() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
 void fail(std::string_view doing) {
   std::string reason = "no reason given";
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, &reason);
+  const std::string system = said_by_system(reason);
+  if (!system.empty()) {
+    throw Error(ErrorCode::io, "Cannot " + std::string(doing) + ": " + system + ".");
+  }
   throw Error(ErrorCode::io, "HDF5 cannot " + std::string(doing) + ": " + reason + ".");
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dump/file_digest.hpp"
 #include "dump/schema.hpp"
 #include "ulpscope/error.hpp"
 
@@ -456,6 +457,12 @@ std::vector<std::byte> Segment::content_of(const ContentRow& row) const {
   if (row.bytes > 0) file_->read_at(row.offset, bytes);
   if (digest(bytes) != row.digest) refuse_content(row.digest);
   return bytes;
+}
+
+void Segment::check_content(const ContentRow& row) const {
+  DigestStream stream;
+  digest_of_file(*file_, row.offset, row.bytes, stream);
+  if (stream.finish() != row.digest) refuse_content(row.digest);
 }
 
 std::unique_ptr<ContentReader> Segment::open_content(const Digest& wanted) const {

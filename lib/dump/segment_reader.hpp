@@ -47,6 +47,9 @@ class Segment : public std::enable_shared_from_this<Segment> {
   /// Of a row of /content/index: a digest may stand there more than once.
   /// @throws Error with ErrorCode::corrupt.
   [[nodiscard]] std::vector<std::byte> content_of(const ContentRow& row) const;
+  /// Checks the bytes of a row without holding them. @throws Error with ErrorCode::corrupt where
+  /// they have another digest.
+  void check_content(const ContentRow& row) const;
 
   /// The segment's bytes.
   [[nodiscard]] const File& file() const noexcept { return *file_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <iterator>
 #include <map>
 #include <system_error>
 
@@ -19,6 +20,10 @@ namespace {
 // in few extents.
 constexpr hsize_t kMetadataBytes = 64 << 10;
 constexpr hsize_t kSmallDataBytes = 256 << 10;
+constexpr std::uint64_t kCopiedBytes = 1 << 20;  // at once
+
+// Room in a file that nobody needs, at most.
+constexpr hssize_t kLargestGaps = 64 << 20;
 
 constexpr const char* kFileDescription =
     "One part of a recording by ulpscope, complete in itself. /steps and /setup hold what layers "
@@ -75,7 +80,15 @@ struct SegmentWriter::Hdf5 {
   h5::Properties allocated_early;
   h5::Properties with_parents;
   h5::ValueTypes types;
-  std::vector<h5::Dataset> values;
+  struct TypedValue {
+    h5::Dataset dataset;
+    Dtype dtype;
+    std::vector<std::int64_t> sizes;
+    Digest digest;
+    std::uint64_t offset;
+    std::uint64_t bytes;
+  };
+  std::vector<TypedValue> values;
   std::map<std::uint64_t, Alone> alone;  ///< by offset
 };
 
@@ -145,6 +158,41 @@ void SegmentWriter::drop_alone(std::uint64_t offset) {
   hdf5_->alone.erase(alone);
 }
 
+void SegmentWriter::close_gaps(std::span<ContentRow> contents) {
+  const h5::Quiet quiet;
+  if (!hdf5_ || H5Fget_freespace(hdf5_->file.get()) <= kLargestGaps) return;
+  SegmentWriter compact(partial_);
+  std::map<std::uint64_t, Extent> moves;  // by the offset before; where to, and how much
+  for (const Hdf5::TypedValue& value : hdf5_->values) {
+    const auto made = compact.create_value(value.dtype, value.sizes, value.digest);
+    if (value.bytes > 0) moves[value.offset] = {made->offset, value.bytes};
+  }
+  std::vector<ContentRow> packed;
+  std::copy_if(contents.begin(), contents.end(), std::back_inserter(packed),
+               [&](const ContentRow& row) { return !moves.contains(row.offset); });
+  for (const Extent& extent : content_extents(std::move(packed))) {
+    moves[extent.offset] = {compact.reserve(extent.bytes), extent.bytes};
+  }
+  std::vector<std::byte> piece;
+  for (const auto& [from, to] : moves) {
+    for (std::uint64_t done = 0; done < to.bytes; done += piece.size()) {
+      piece.resize(std::min(to.bytes - done, kCopiedBytes));
+      read(from + done, piece);
+      compact.write(to.offset + done, piece);
+    }
+  }
+  for (ContentRow& row : contents) {
+    if (row.bytes == 0) continue;
+    const auto& [from, to] = *std::prev(moves.upper_bound(row.offset));
+    row.offset += to.offset - from;
+  }
+  hdf5_.swap(compact.hdf5_);
+  content_file_.swap(compact.content_file_);
+  blocks_ = compact.blocks_;
+  content_bytes_ = compact.content_bytes_;
+  rename_file(compact.partial_, partial_);
+}
+
 /// HDF5 cannot change the type of a dataset. It gives the room of one that is dropped to the next
 /// that asks for as much, so the bytes stay where they are; should it ever choose another place,
 /// they are copied.
@@ -185,7 +233,8 @@ std::optional<SegmentWriter::Value> SegmentWriter::create_value(Dtype dtype,
   for (const hsize_t size : shape) bytes *= size;
   content_bytes_ += bytes;
   const std::uint64_t offset = bytes == 0 ? 0 : h5::offset_of(dataset);
-  hdf5_->values.push_back(std::move(dataset));
+  hdf5_->values.push_back(
+      {std::move(dataset), dtype, {sizes.begin(), sizes.end()}, digest, offset, bytes});
   return Value{static_cast<std::uint32_t>(hdf5_->values.size() - 1), offset};
 }
 
@@ -207,8 +256,8 @@ void SegmentWriter::link_values(std::span<const Link> links) {
   const hid_t file = hdf5_->file.get();
   std::vector<bool> linked(hdf5_->values.size(), false);
   const auto link = [&](std::uint32_t number, const std::string& path) {
-    return H5Olink(hdf5_->values[number].get(), file, path.c_str(), hdf5_->with_parents.get(),
-                   H5P_DEFAULT) >= 0;
+    return H5Olink(hdf5_->values[number].dataset.get(), file, path.c_str(),
+                   hdf5_->with_parents.get(), H5P_DEFAULT) >= 0;
   };
   for (const Link& wanted : links) {
     if (link(wanted.number, "/" + wanted.path)) linked[wanted.number] = true;
@@ -270,7 +319,9 @@ void SegmentWriter::complete(const Tables& tables, std::span<const Link> links,
   text(attribute::kIncompleteReason, attributes.incomplete_reason);
   text(attribute::kRootDigest, to_string(directory.root_digest));
 
-  content_file_->close();
+  haddr_t end = 0;
+  h5::checked("ask for the end of the segment", H5Fget_eoa(file, &end));
+  content_file_->close(end);
   content_file_.reset();
   hdf5_->values.clear();
   hdf5_->alone.clear();

@@ -35,6 +35,10 @@ class SegmentWriter {
   /// Gives back the room of a content that stands alone there and will not become complete.
   void drop_alone(std::uint64_t offset);
 
+  /// Moves all that was written to another file where too much room was given back that other
+  /// contents stand behind: HDF5 would leave it empty. `contents` are the segment's, complete all.
+  void close_gaps(std::span<ContentRow> contents);
+
   struct Value {
     std::uint32_t number;
     std::uint64_t offset;  ///< in the file

@@ -2,6 +2,8 @@
 
 #include <charconv>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "ulpscope/error.hpp"
 
@@ -9,25 +11,30 @@ namespace ulpscope::dump {
 namespace {
 
 [[noreturn]] void refuse(std::string_view part) {
-  throw Error(ErrorCode::usage, "'" + std::string(part) + "' does not select anything.",
-              "Write rank=N, steps=N, steps=N-M, or both with a comma between: rank=0,steps=5.");
+  throw Error(
+      ErrorCode::usage, "'" + std::string(part) + "' does not select anything.",
+      "Write rank=N, steps=N, steps=N-M, or several with commas between: rank=0,rank=4-7,steps=5.");
 }
 
 template <class Number>
 Number parse_number(std::string_view text, std::string_view part) {
   Number number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number < 0) refuse(part);
+  if (error != std::errc{} || end != text.data() + text.size() || std::cmp_less(number, 0)) {
+    refuse(part);
+  }
   return number;
 }
 
-void parse_steps(std::string_view value, std::string_view part, Selector& selector) {
+/// "N" or "N-M".
+template <class Number>
+std::pair<Number, Number> parse_range(std::string_view value, std::string_view part) {
   const auto dash = value.find('-');
-  selector.first_step = parse_number<std::int64_t>(value.substr(0, dash), part);
-  selector.last_step = dash == std::string_view::npos
-                           ? selector.first_step
-                           : parse_number<std::int64_t>(value.substr(dash + 1), part);
-  if (*selector.last_step < *selector.first_step) refuse(part);
+  const auto first = parse_number<Number>(value.substr(0, dash), part);
+  const auto last =
+      dash == std::string_view::npos ? first : parse_number<Number>(value.substr(dash + 1), part);
+  if (last < first) refuse(part);
+  return {first, last};
 }
 
 }  // namespace
@@ -38,12 +45,12 @@ Selector parse_selector(std::string_view text) {
     const auto comma = text.find(',');
     const auto part = text.substr(0, comma);
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-    if (part.starts_with("rank=") && !selector.rank) {
-      const auto rank = parse_number<std::int64_t>(part.substr(5), part);
-      if (rank > 0xffffffff) refuse(part);
-      selector.rank = static_cast<std::uint32_t>(rank);
+    if (part.starts_with("rank=")) {
+      const auto [first, last] = parse_range<std::uint32_t>(part.substr(5), part);
+      selector.ranks.push_back({first, last});
     } else if (part.starts_with("steps=") && !selector.first_step) {
-      parse_steps(part.substr(6), part, selector);
+      std::tie(selector.first_step, selector.last_step) =
+          parse_range<std::int64_t>(part.substr(6), part);
     } else {
       refuse(part);
     }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "dump/bytes.hpp"
+#include "dump/file_digest.hpp"
 #include "dump/files.hpp"
 #include "dump/rows.hpp"
 #include "ulpscope/digest.hpp"
@@ -16,7 +17,6 @@ namespace {
 
 constexpr std::array<char, 8> kMagic = {'U', 'L', 'P', 'S', 'C', 'O', 'P', 'E'};
 constexpr std::size_t kMostExtents = 229;
-constexpr std::size_t kReadBytes = 1 << 20;
 
 struct UserBlock {
   std::array<char, 8> magic = kMagic;
@@ -43,22 +43,12 @@ Digest digest_outside(const File& file, UserBlock block) {
   block.digest = {};
   DigestStream stream;
   stream.update(bytes_of(block));
-  std::vector<std::byte> buffer(std::min<std::uint64_t>(block.file_bytes, kReadBytes));
   std::uint64_t at = kUserBlockBytes;
-  const auto digest_until = [&](std::uint64_t end) {
-    while (at < end) {
-      const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(end - at, buffer.size()));
-      const auto piece = std::span(buffer).first(count);
-      file.read_at(at, piece);
-      stream.update(piece);
-      at += count;
-    }
-  };
   for (const Extent& extent : std::span(block.extent).first(block.extents)) {
-    digest_until(extent.offset);
+    digest_of_file(file, at, extent.offset - at, stream);
     at = extent.offset + extent.bytes;
   }
-  digest_until(block.file_bytes);
+  digest_of_file(file, at, block.file_bytes - at, stream);
   return stream.finish();
 }
 

@@ -18,6 +18,7 @@
 #include "ring/message.hpp"
 #include "ring/shared_memory.hpp"
 #include "ring/system_error.hpp"
+#include "ring/wait_status.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::ring {
@@ -512,9 +513,12 @@ void Server::State::finish(SessionId id, ProcessEnd how, Handler& handler) {
     consumer.close();
     close_lane(id, session, 0, session.stopped ? ProducerEnd::stopped : ProducerEnd::none, handler);
   }
+  const std::optional<int> status = how == ProcessEnd::exited
+                                        ? wait_status(session.process.get(), session.stats.pid)
+                                        : std::nullopt;
   finished.push_back(session.stats);
   sessions.erase(found);
-  handler.on_process_gone(id, how);
+  handler.on_process_gone(id, how, status);
 }
 
 Server::Server(const ServerOptions& options) : state_(std::make_unique<State>(options)) {}

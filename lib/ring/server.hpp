@@ -77,8 +77,10 @@ class Handler {
   /// a thread of it got no ring. What its lanes hold follows.
   virtual void on_gave_up(SessionId session, std::string_view why) = 0;
 
-  /// After on_lane_closed of all its lanes.
-  virtual void on_process_gone(SessionId session, ProcessEnd how) = 0;
+  /// After on_lane_closed of all its lanes. `wait_status` is that of a process that has exited, as
+  /// waitpid() tells its parent; empty where the system did not tell.
+  virtual void on_process_gone(SessionId session, ProcessEnd how,
+                               std::optional<int> wait_status) = 0;
 
   /// A process, or a child that it forked, asked for recording and did not get it.
   virtual void on_refused(std::uint32_t pid, std::string_view why) = 0;

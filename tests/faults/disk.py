@@ -67,7 +67,8 @@ def check(bench, reference, recorded, outcome, bare, row, whole=False):
     recovered = bench.run_tool("recover", recorded.dump)
     require(recovered.returncode in (0, 2), f"recover: {recovered.returncode} {recovered.stderr}")
     if list(recorded.dump.glob("rank*/segment-*.h5")):
-        bench.verify(recorded.dump)
+        # A disk that is full still has no room for what would come back.
+        bench.verify(recorded.dump, unfinished=recovered.returncode == 2)
         bench.nothing_differs(reference.dump, recorded.dump)
 
 

@@ -13,6 +13,7 @@ import tempfile
 import commands
 
 ESCAPED = "/tmp/ulpscope-escaped"
+SOUND = ("as_it_should_be", "content_in_a_hole_of_256_GiB")
 
 
 def main():
@@ -36,8 +37,8 @@ def main():
                     failures.append(f"{words}: asks for too much memory")
                 elif result.returncode == 2 and not said:
                     failures.append(f"{words}: says nothing")
-                elif name == "as_it_should_be" and arguments[0] == "verify" and result.returncode:
-                    failures.append(f"{words}: a forged segment must not be refused for its form")
+                elif name in SOUND and arguments[0] == "verify" and result.returncode:
+                    failures.append(f"{words}: it must not be refused: all its digests are right")
                 rows[f"{arguments[0]}: exit code {result.returncode}"] += 1
         for path in os.listdir("/tmp"):
             if os.path.join("/tmp", path).startswith(ESCAPED):

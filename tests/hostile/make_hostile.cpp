@@ -188,6 +188,34 @@ const Forgery kForgeries[] = {
      }},
 };
 
+void reseal(const fs::path& segment) {
+  auto file = dump::File::open_for_update(segment);
+  // The directory lies behind the head of the user block; its digest is the last part of the head.
+  struct Head {
+    std::uint64_t before[5];
+    Digest root_digest;
+    std::uint64_t reserved;
+  } head{};
+  dump::Directory directory;
+  file.read_at(0, std::as_writable_bytes(std::span(&head, 1)));
+  file.read_at(sizeof head, std::as_writable_bytes(std::span(directory.tables)));
+  directory.root_digest = head.root_digest;
+  dump::seal(segment, directory, {});
+}
+
+/// A content that the disk has nothing of, with the digest that its zeros have.
+void write_content_in_a_hole(const fs::path& segment, test::SegmentParts parts) {
+  constexpr std::uint64_t kHole = std::uint64_t{1} << 38;
+  DigestStream zeros;
+  zeros.update_zeros(kHole);
+  parts.tables.contents.push_back({zeros.finish(), 0, kHole});
+  test::write_segment(segment, parts);
+  parts.tables.contents.back().offset = fs::file_size(segment);
+  test::write_segment(segment, parts);
+  fs::resize_file(segment, fs::file_size(segment) + kHole);
+  reseal(segment);
+}
+
 void make_forged(const fs::path& directory) {
   test::write_small_run(directory / "sound");
   test::write_small_run(directory / "other", true);
@@ -203,6 +231,9 @@ void make_forged(const fs::path& directory) {
     forgery.change(parts);
     write(directory / "forged" / forgery.name, parts);
   }
+  const fs::path sparse = directory / "forged" / "content_in_a_hole_of_256_GiB";
+  write(sparse, sound);
+  write_content_in_a_hole(dump::segment_path(dump::rank_path(sparse, 0), 0), sound);
 }
 
 /// Bytes that steer a terminal, turn text around, end a script or are no UTF-8.
@@ -263,21 +294,6 @@ void make_names(const fs::path& directory, bool differs) {
   status.notes = {evil("note")};
   status.ranks = {0};
   dump::write_status(directory, status);
-}
-
-void reseal(const fs::path& segment) {
-  auto file = dump::File::open_for_update(segment);
-  // The directory lies behind the head of the user block; its digest is the last part of the head.
-  struct Head {
-    std::uint64_t before[5];
-    Digest root_digest;
-    std::uint64_t reserved;
-  } head{};
-  dump::Directory directory;
-  file.read_at(0, std::as_writable_bytes(std::span(&head, 1)));
-  file.read_at(sizeof head, std::as_writable_bytes(std::span(directory.tables)));
-  directory.root_digest = head.root_digest;
-  dump::seal(segment, directory, {});
 }
 
 }  // namespace

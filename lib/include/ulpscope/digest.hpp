@@ -31,6 +31,8 @@ class DigestStream {
  public:
   DigestStream() noexcept;
   void update(std::span<const std::byte> bytes) noexcept;
+  /// So many bytes of zero, at a cost that hardly grows with their number.
+  void update_zeros(std::uint64_t size) noexcept;
   [[nodiscard]] Digest finish() noexcept;
 
  private:

@@ -178,7 +178,7 @@ struct CountingHandler : Handler {
   void on_damaged(SessionId, std::uint32_t, std::string_view) override {}
   void on_lane_closed(SessionId, std::uint32_t, ProducerEnd) override {}
   void on_gave_up(SessionId, std::string_view) override {}
-  void on_process_gone(SessionId, ProcessEnd) override { ++gone; }
+  void on_process_gone(SessionId, ProcessEnd, std::optional<int>) override { ++gone; }
   void on_refused(std::uint32_t, std::string_view) override {}
   std::uint64_t bytes = 0;
   int gone = 0;

@@ -123,6 +123,33 @@ TEST_SUITE("digest") {
     }
   }
 
+  TEST_CASE("zeros that are only counted have the digest of zeros that are there") {
+    const Bytes before = random_bytes(70000, 7);
+    const Bytes zeros(std::size_t{40} << 20);
+    for (const std::size_t first : {std::size_t{0}, std::size_t{1}, std::size_t{4095},
+                                    std::size_t{4096}, std::size_t{4097}, before.size()}) {
+      for (const std::size_t count :
+           {std::size_t{0}, std::size_t{1}, std::size_t{4095}, std::size_t{4096}, std::size_t{8192},
+            std::size_t{1} << 20, (std::size_t{2} << 20) + 1, (std::size_t{3} << 20) - 4096,
+            zeros.size() - 5000, zeros.size()}) {
+        for (const std::size_t last : {std::size_t{0}, std::size_t{1}, std::size_t{10000}}) {
+          CAPTURE(first);
+          CAPTURE(count);
+          CAPTURE(last);
+          ulpscope::DigestStream counted;
+          counted.update({before.data(), first});
+          counted.update_zeros(count);
+          counted.update({before.data(), last});
+          ulpscope::DigestStream read;
+          read.update({before.data(), first});
+          read.update({zeros.data(), count});
+          read.update({before.data(), last});
+          REQUIRE(counted.finish() == read.finish());
+        }
+      }
+    }
+  }
+
   TEST_CASE("the digest does not depend on where the bytes lie in memory") {
     const Bytes bytes = random_bytes(70000, 5);
     const Digest expected = ulpscope::digest(bytes);

@@ -4,7 +4,10 @@
 #include <random>
 
 #include "dump/layout.hpp"
+#include "dump/segment_reader.hpp"
+#include "dump/verify.hpp"
 #include "tests/support/dump_builder.hpp"
+#include "tests/support/layer_dump.hpp"
 #include "ulpscope/dump_reader.hpp"
 #include "ulpscope/error.hpp"
 
@@ -44,6 +47,21 @@ std::vector<std::byte> damaged(const Fill& fill, const Damage& damage) {
 
 void set32(std::vector<std::byte>& bytes, std::size_t at, std::uint32_t value) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+/// The first eight bytes of a content of `total` bytes.
+std::vector<std::byte> announced(std::uint64_t total) {
+  ring::ContentMessage message{};
+  message.header = {sizeof message + 8, ring::MessageKind::content, 0};
+  message.total = total;
+  message.length = static_cast<std::uint32_t>(std::min<std::uint64_t>(total, 8));
+  std::vector<std::byte> bytes(message.header.size);
+  std::memcpy(bytes.data(), &message, sizeof message);
+  return bytes;
+}
+
+std::filesystem::path segment_of(const TempDir& dir) {
+  return dump::segment_path(dump::rank_path(dir.path(), 0), 0);
 }
 
 }  // namespace
@@ -88,18 +106,61 @@ TEST_SUITE("malformed messages") {
     DumpBuilder dump(dir.path(), {.level = "full"});
     auto& lane = dump.lane();
     lane.op("aten::relu");
-    ring::ContentMessage message{};
-    message.header = {sizeof message + 8, ring::MessageKind::content, 0};
-    message.total = 1ULL << 30;
-    message.length = 8;
-    std::vector<std::byte> bytes(message.header.size);
-    std::memcpy(bytes.data(), &message, sizeof message);
     lane.send();
-    dump.recording.consume(0, bytes);
+    dump.recording.consume(0, announced(1ULL << 30));
     dump.finish();
     CHECK(open_dump(dir.path())->info().events == 1);
-    CHECK(std::filesystem::file_size(dump::segment_path(dump::rank_path(dir.path(), 0), 0)) <
-          (1U << 20));
+    CHECK(std::filesystem::file_size(segment_of(dir)) < (1U << 20));
+  }
+
+  TEST_CASE("nor does it where other contents came meanwhile: they keep their bytes and names") {
+    const TempDir dir;
+    DumpBuilder dump(dir.path(), {.level = "full"});
+    auto& lane = dump.lane();
+    auto& other = dump.lane("other");
+    const std::vector<float> numbers(1 << 20, 1.5F);
+    auto& early = lane.begin(EventKind::module, "Linear");
+    early.root("Net").module("early").module_type("Linear").object(1);
+    test::add_tensor(lane, early, Role::output, 0, test::floats(numbers));
+    lane.end();
+    lane.send();
+    dump.recording.consume(0, announced(1ULL << 37));
+    const std::vector<float> others(1 << 20, 2.5F);
+    auto& late = other.begin(EventKind::module, "Linear");
+    late.root("Net").module("late").module_type("Linear").object(2);
+    test::add_tensor(other, late, Role::output, 0, test::floats(others));
+    other.end();
+    const std::vector<float> loose(1 << 19, 3.5F);
+    other.messages.content(digest(std::as_bytes(std::span(loose))),
+                           std::as_bytes(std::span(loose)));
+    other.messages.content(digest({}), {});
+    other.send();
+    dump.finish();
+    CHECK(std::filesystem::file_size(segment_of(dir)) < (16U << 20));
+    CHECK(std::distance(std::filesystem::directory_iterator(segment_of(dir).parent_path()), {}) ==
+          1);
+    const auto segment = dump::Segment::open(segment_of(dir));
+    CHECK(segment->tables().layers.size() == 2);
+    for (const auto& bytes : {std::as_bytes(std::span(numbers)), std::as_bytes(std::span(others)),
+                              std::as_bytes(std::span(loose))}) {
+      const auto content = segment->content(digest(bytes));
+      REQUIRE(content);
+      CHECK(std::ranges::equal(*content, bytes));
+    }
+    CHECK(dump::verify(dir.path()).problems == std::vector<std::string>{});
+  }
+
+  TEST_CASE("all lanes together may announce a terabyte") {
+    const TempDir dir;
+    DumpBuilder dump(dir.path(), {.level = "full"});
+    for (const char* name : {"a", "b", "c"}) dump.lane(name);
+    dump.recording.consume(0, announced(1ULL << 39));
+    dump.recording.consume(1, announced(1ULL << 39));
+    CHECK(dump.recording.stopped().empty());
+    dump.recording.consume(2, announced(8));
+    CHECK_FALSE(dump.recording.stopped().empty());
+    dump.finish();
+    CHECK(std::filesystem::file_size(segment_of(dir)) < (1U << 20));
   }
 
   TEST_CASE("an event may use only what was defined") {

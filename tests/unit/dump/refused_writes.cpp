@@ -85,6 +85,7 @@ bool record_on_small_disk(const std::filesystem::path& directory, rlim_t bytes) 
     return false;
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::io);
+    CHECK(std::string(error.what()).find("errno") == std::string::npos);  // a person reads it
   }
   if (dump) dump->recording.finish("the disk was full");
   return true;

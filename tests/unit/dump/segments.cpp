@@ -307,7 +307,13 @@ TEST_SUITE("opening a dump") {
     REQUIRE(part->block_count(3, 0) == 3);
     CHECK(part->block(3, 0, 0).step == 2);
     CHECK(describe(part->block(3, 0, 2).events[1]) == describe(whole->block(3, 0, 5).events[1]));
+    CHECK(open_dump(dir.path(), "rank=0,rank=3")->ranks() == whole->ranks());
+    CHECK(open_dump(dir.path(), "rank=1-7")->ranks() == std::vector<std::uint32_t>{3});
     CHECK(code_of(dir.path(), "rank=1") == ErrorCode::usage);
+    for (const char* wrong : {"rank=", "rank=1-", "rank=-1", "rank=2-1", "rank=4294967296"}) {
+      CAPTURE(wrong);
+      CHECK(code_of(dir.path(), wrong) == ErrorCode::usage);
+    }
   }
 
   TEST_CASE("without status.json a dump can be read but is not called complete") {

@@ -96,13 +96,17 @@ struct Diary : Handler {
     lanes.at({session, lane}).end = end;
   }
   void on_gave_up(SessionId session, std::string_view why) override { gave_up[session] = why; }
-  void on_process_gone(SessionId session, ProcessEnd how) override { gone[session] = how; }
+  void on_process_gone(SessionId session, ProcessEnd how, std::optional<int> status) override {
+    gone[session] = how;
+    if (status) wait_statuses[session] = *status;
+  }
   void on_refused(std::uint32_t, std::string_view why) override { refusals.emplace_back(why); }
 
   std::map<SessionId, Hello> hellos;
   std::map<std::pair<SessionId, std::uint32_t>, LaneNotes> lanes;
   std::map<SessionId, std::string> gave_up;
   std::map<SessionId, ProcessEnd> gone;
+  std::map<SessionId, int> wait_statuses;
   std::vector<std::string> refusals;
 };
 

@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 
+#include <cstdio>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -13,6 +15,16 @@ namespace ulpscope::ring::test {
 namespace {
 
 using namespace std::chrono_literals;
+
+/// Linux 6.15 and later.
+bool tells_how_reaped_processes_ended() {
+  utsname system{};
+  ::uname(&system);
+  int major = 0;
+  int minor = 0;
+  std::sscanf(system.release, "%d.%d", &major, &minor);
+  return major > 6 || (major == 6 && minor >= 15);
+}
 
 std::uint64_t numbered_count(const Diary& diary, SessionId session, std::uint32_t lane = 0) {
   NumberedReader reader(kSmallestRing / 2);
@@ -102,6 +114,56 @@ TEST_SUITE("session") {
     CHECK(child.wait() == 0);
     CHECK(numbered_count(diary, 1) == 1);
     CHECK(numbered_count(second_diary, 1) == 1);
+  }
+
+  TEST_CASE("how a process ended is told, whoever its parent is") {
+    for (const int signal : {0, SIGKILL}) {
+      CAPTURE(signal);
+      Server server(small_rings());
+      Diary diary;
+      Child child([&] {
+        Client client;
+        if (!client.connect(server.socket_path().c_str(), "test")) return 1;
+        if (signal != 0) ::raise(signal);
+        return 5;
+      });
+      serve(server, diary);  // nobody has waited for it yet
+      CHECK(diary.wait_statuses == std::map<SessionId, int>{{1, signal == 0 ? 5 << 8 : signal}});
+      CHECK(child.wait() == (signal == 0 ? 5 : 128 + signal));
+    }
+  }
+
+  TEST_CASE("how a process ended that was waited for is told where the system keeps it") {
+    for (const int signal : {0, SIGKILL}) {
+      CAPTURE(signal);
+      Server server(small_rings());
+      Diary diary;
+      struct Progress {
+        std::atomic<bool> seen;
+        std::atomic<bool> reaped;
+      };
+      Shared<Progress> progress;
+      Child child([&] {
+        Child grandchild([&] {
+          Client client;
+          if (!client.connect(server.socket_path().c_str(), "test")) return 1;
+          wait_until(progress->seen);
+          if (signal != 0) ::raise(signal);
+          return 5;
+        });
+        const int code = grandchild.wait();
+        progress->reaped = true;
+        return code;
+      });
+      serve_until(server, diary, [&] { return !diary.hellos.empty(); });
+      progress->seen = true;
+      wait_until(progress->reaped);
+      serve(server, diary);
+      std::map<SessionId, int> told;
+      if (tells_how_reaped_processes_ended()) told[1] = signal == 0 ? 5 << 8 : signal;
+      CHECK(diary.wait_statuses == told);
+      child.wait();
+    }
   }
 
   TEST_CASE("a forked child can have a session of its own") {

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# What becomes of `ulpscope` among the processes of mpirun when not all is well, and of mpirun under `record`.
+#
+#   mpi_test.sh ULPSCOPE RECORDED_PROGRAM DUMPS CASE
+set -uo pipefail
+
+readonly ulpscope=$1 dumps=$3
+readonly program=(env -u LD_PRELOAD "$2")
+work=$(mktemp -d)
+readonly work
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_orte_abort_print_stack=0 OMPI_MCA_btl_vader_single_copy_mechanism=none
+
+fail() {
+  echo "FAILED: $*" >&2
+  sed 's/^/said: /' said >&2
+  exit 1
+}
+said_once() { [[ $(grep -cF "$1" said) == 1 ]] || fail "not once: $1"; }
+# together PROCESSES COMMAND...
+together() { timeout 50 mpirun --oversubscribe -n "$@" >printed 2>said; }
+
+processes_of_mpirun_are_ranks() {
+  "$ulpscope" record -o dump -- mpirun --oversubscribe -n 3 "${program[@]}" 10 >printed 2>said ||
+    fail "ended with $?"
+  [[ $(cd dump && echo rank*) == "rank0000 rank0001 rank0002" ]] || fail "the dump has $(ls dump)"
+  grep -q '"complete": true' dump/status.json || fail "it is not complete"
+}
+
+# The one that comes first goes on until the other one has been refused.
+one_dump_is_not_recorded_twice() {
+  mkfifo end
+  cat >member <<'END'
+"$@"
+code=$?
+echo $code >>codes
+[[ $code == 125 ]] && echo >end
+END
+  together 2 bash member "$ulpscope" record -o dump -- bash -c "${program[*]} 10; read -r _ <end"
+  [[ $(sort codes | xargs) == "0 125" ]] || fail "they ended with $(xargs <codes)"
+  said_once "ulpscope: error: 'dump' is being recorded"
+  grep -q 'record -o DUMP -- mpirun' said || fail "it does not say how it is meant"
+  "$ulpscope" verify dump >verified 2>&1 || fail "the other one's dump is damaged: $(cat verified)"
+}
+
+a_missing_library_is_told_once() {
+  mkdir bin
+  cp "$ulpscope" bin
+  together 2 bin/ulpscope compare "$dumps/ranks" "$dumps/ranks"
+  [[ $? == 2 ]] || fail "ended with another code than 2"
+  [[ ! -s printed ]] || fail "there is a report"
+  said_once "cannot work together: libulpscope_mpi.so is not installed"
+  said_once "help: start one process, or install the MPI that ulpscope was built with"
+}
+
+# The others must not wait for it: timeout would end them with 124.
+a_killed_member_ends_all() {
+  cat >member <<'END'
+[[ $OMPI_COMM_WORLD_RANK == 1 ]] || exec "$@"
+"$@" &
+kill -STOP $!
+kill -KILL $! $$
+END
+  together 3 bash member "$ulpscope" compare "$dumps/ranks" "$dumps/ranks_apart"
+  [[ $? == 137 ]] || fail "mpirun ended with another code than 137"
+  [[ ! -s printed ]] || fail "there is a report"
+  said_once "ulpscope: error: mpirun has ended the comparison"
+  grep -q '^help: what mpirun says' said || fail "it does not say what to do"
+}
+
+"$4"
