@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cli/record/debug_file.hpp"
-#include "cli/record/unit_inlines.hpp"
+#include "cli/record/unit_members.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -67,25 +67,23 @@ SelfPlace place_of(std::span<const Dwarf_Op> operations, Dwarf_Die& function, Dw
   return base.base == SelfPlace::kNowhere ? base : place(base.base, number, in_memory);
 }
 
-/// Where an inlined member function finds `this`, its first parameter.
-SelfPlace self_of(Dwarf_Die& call, Dwarf_Die& function, Dwarf_Addr address) {
+/// Where a member function, inlined or not, finds `this`.
+SelfPlace self_of(Dwarf_Die& member, Dwarf_Die& function, Dwarf_Addr address) {
   Dwarf_Die die;
-  if (dwarf_child(&call, &die) != 0) return {};
+  if (dwarf_child(&member, &die) != 0) return {};
   do {
     Dwarf_Attribute attribute;
-    bool artificial = false;
-    if (dwarf_tag(&die) == DW_TAG_formal_parameter &&
-        dwarf_formflag(dwarf_attr_integrate(&die, DW_AT_artificial, &attribute), &artificial) ==
-            0 &&
-        artificial)
+    const char* name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_name, &attribute));
+    if (dwarf_tag(&die) == DW_TAG_formal_parameter && name != nullptr &&
+        std::string_view(name) == "this")
       return place_of(description(die, DW_AT_location, address), function, address);
   } while (dwarf_siblingof(&die, &die) == 0);
   return {};
 }
 
-class ObjectInlines {
+class ObjectMembers {
  public:
-  explicit ObjectInlines(const std::string& path) : file_(path) {
+  explicit ObjectMembers(const std::string& path) : file_(path) {
     Dwarf_Addr bias = 0;
     has_debug_information_ =
         file_.module() != nullptr && dwfl_module_getdwarf(file_.module(), &bias) != nullptr;
@@ -100,22 +98,25 @@ class ObjectInlines {
     const Dwarf_Addr inside = address + file_.bias() - bias;
     auto known = units_.find(dwarf_dieoffset(unit));
     if (known == units_.end())
-      known = units_.emplace(dwarf_dieoffset(unit), inlines_of(*unit)).first;
-    const UnitInlines& inlines = known->second;
+      known = units_.emplace(dwarf_dieoffset(unit), members_of(*unit)).first;
+    const UnitMembers& members = known->second;
 
-    std::vector<InlinedRange> found;
+    std::vector<MemberRange> found;
     std::copy_if(
-        inlines.ranges.begin(), inlines.ranges.end(), std::back_inserter(found),
-        [&](const InlinedRange& range) { return range.begin <= inside && inside < range.end; });
-    std::ranges::sort(found, {}, &InlinedRange::depth);
+        members.ranges.begin(), members.ranges.end(), std::back_inserter(found),
+        [&](const MemberRange& range) { return range.begin <= inside && inside < range.end; });
+    std::ranges::sort(found, {}, &MemberRange::depth);
     Dwarf* debug = dwarf_cu_getdwarf(unit->cu);
-    for (const InlinedRange& range : found) {
-      Dwarf_Die call;
+    for (const MemberRange& range : found) {
+      Dwarf_Die member;
       Dwarf_Die function;
-      if (dwarf_offdie(debug, range.call, &call) == nullptr ||
+      if (dwarf_offdie(debug, range.entry, &member) == nullptr ||
           dwarf_offdie(debug, range.function, &function) == nullptr)
         continue;
-      if (!answer.add(range.call, self_of(call, function, inside), inlines.names[range.name]))
+      const SelfPlace self = self_of(member, function, inside);
+      if (range.depth == 0)
+        answer.function_self = self;
+      else if (!answer.add(range.entry, self, members.names[range.name]))
         return;
     }
   }
@@ -123,13 +124,13 @@ class ObjectInlines {
  private:
   DebugFile file_;
   bool has_debug_information_ = false;
-  std::unordered_map<Dwarf_Off, UnitInlines> units_;
+  std::unordered_map<Dwarf_Off, UnitMembers> units_;
 };
 
 }  // namespace
 
 struct InlinedCallReader::State {
-  std::map<std::string, ObjectInlines, std::less<>> objects;
+  std::map<std::string, ObjectMembers, std::less<>> objects;
 };
 
 InlinedCallReader::InlinedCallReader() : state_(new State) {}

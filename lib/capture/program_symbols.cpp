@@ -39,12 +39,11 @@ struct Object {
   bool without_debug_information = false;
 };
 
-using Inlined = std::pmr::vector<InlinedFunction>;
-
 struct Objects {
   std::mutex mutex;
   std::pmr::deque<Object> all{&process_memory()};  ///< stay where they are
-  std::pmr::unordered_map<std::uintptr_t, Inlined> inlined{&process_memory()};  ///< by address
+  std::pmr::unordered_map<std::uintptr_t, CallPlace> places{&process_memory()};  ///< by address
+  const CallPlace nothing{&process_memory()};
 };
 
 Objects& objects() {
@@ -145,15 +144,16 @@ std::uintptr_t id_of(const Object& object, std::uint64_t call) {
   return kNoAddress | (object.begin + call);
 }
 
-void ask_for_inlined(Object& object, std::uintptr_t address, Inlined& inlined) {
+void ask_for_place(Object& object, std::uintptr_t address, CallPlace& place) {
   ring::InlinedCalls answer;
   const bool answered = ask_inlined_calls(object.path, address - object.bias, answer);
   if (!answered || answer.has_debug_information == 0) {
     object.without_debug_information = true;
     return;
   }
+  place.self = answer.function_self;
   for (std::size_t i = 0; i < answer.size(); ++i)
-    inlined.push_back(
+    place.inlined.push_back(
         {id_of(object, answer.calls[i].id), kept(answer.name(i)), answer.calls[i].self});
 }
 
@@ -223,13 +223,14 @@ Function function_at(std::uintptr_t address) {
   return {symbol.begin + object->bias, symbol.name};
 }
 
-std::span<const InlinedFunction> inlined_at(std::uintptr_t address) {
+const CallPlace& call_place(std::uintptr_t address) {
   Objects& known = objects();
   const std::lock_guard guard(known.mutex);
   Object* object = find_object(known, address);
-  if (object == nullptr || object->without_debug_information || is_library(object->path)) return {};
-  const auto [found, added] = known.inlined.try_emplace(address);
-  if (added) ask_for_inlined(*object, address, found->second);
+  if (object == nullptr || object->without_debug_information || is_library(object->path))
+    return known.nothing;
+  const auto [found, added] = known.places.try_emplace(address, &process_memory());
+  if (added) ask_for_place(*object, address, found->second);
   return found->second;
 }
 

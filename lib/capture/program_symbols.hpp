@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <memory_resource>
 #include <string_view>
+#include <vector>
 
 #include "ring/inlined_calls.hpp"
 
@@ -27,10 +28,16 @@ struct InlinedFunction {
   ring::SelfPlace self;
 };
 
-/// Those that a call instruction lies in, outermost first; none where there is no debug
-/// information, and in libraries. Asks the writer when it first meets an address; thread-safe; what
-/// it returns is valid for the process's life.
-[[nodiscard]] std::span<const InlinedFunction> inlined_at(std::uintptr_t address);
+/// What debug information tells of a call instruction.
+struct CallPlace {
+  explicit CallPlace(std::pmr::memory_resource* memory) : inlined(memory) {}
+  ring::SelfPlace self;                       ///< of the function whose code it is
+  std::pmr::vector<InlinedFunction> inlined;  ///< that it lies in too, outermost first
+};
+
+/// Empty where there is no debug information, and in libraries. Asks the writer when it first meets
+/// an address; thread-safe; what it returns is valid for the process's life.
+[[nodiscard]] const CallPlace& call_place(std::uintptr_t address);
 
 /// Whether a file is LibTorch's, the system's or the recorder's own rather than the program's.
 [[nodiscard]] bool is_library(std::string_view path);

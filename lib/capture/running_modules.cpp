@@ -45,8 +45,7 @@ std::span<const RunningModule> RunningModules::look(std::uint32_t child) {
       add(frame, code.function, module_in(frame, code.function, child));
     for (Known& inlined : code.inlined) {
       find_class(inlined);
-      const std::uint32_t module =
-          inlined.module_class == 0 ? 0 : module_in_inlined(frame, inlined);
+      const std::uint32_t module = inlined.module_class == 0 ? 0 : module_at_self(frame, inlined);
       if (module != 0) add(frame, inlined, module);
     }
   }
@@ -63,11 +62,12 @@ RunningModules::Code& RunningModules::code_at(std::uintptr_t address) {
   if (Code* known = code_.find(key(address))) return *known;
   // A call may be its function's last instruction: the return address lies behind it.
   const Function function = function_at(address - 1);
-  const auto inlined = inlined_at(address - 1);
+  const CallPlace& place = call_place(address - 1);
   Code& code = code_.add(key(address), memory_);
   code.function.begin = function.begin;
   code.function.name = function.name;
-  for (const InlinedFunction& each : inlined) {
+  code.function.self = place.self;
+  for (const InlinedFunction& each : place.inlined) {
     Known& known = code.inlined.emplace_back();
     known.begin = each.id;
     known.name = each.name;
@@ -85,9 +85,8 @@ void RunningModules::find_class(Known& function) {
   function.method = found.method;
 }
 
-/// Debug information says for each address where `this` is, or that it is not kept there. It may
-/// then be that of another module than in the frame's last call.
-std::uint32_t RunningModules::module_in_inlined(std::size_t frame, const Known& function) const {
+/// Where debug information says that `this` is, else the only one of its class.
+std::uint32_t RunningModules::module_at_self(std::size_t frame, const Known& function) const {
   const bool is_kept = function.self.base != ring::SelfPlace::kNowhere;
   const std::uintptr_t self = is_kept ? stack_.at(frame, function.self) : 0;
   std::uint32_t found = 0;
@@ -102,6 +101,7 @@ std::uint32_t RunningModules::module_in_inlined(std::size_t frame, const Known& 
 
 std::uint32_t RunningModules::module_in(std::size_t frame, const Known& function,
                                         std::uint32_t child) {
+  if (function.self.base != ring::SelfPlace::kNowhere) return module_at_self(frame, function);
   if (child != 0) {
     const Instance above = above_of_class(child, function.module_class);
     if (above.module != 0 && learn(frame, function, above.address)) return above.module;

@@ -45,7 +45,7 @@ class RunningModules {
     std::uint32_t classes = 0;  ///< that were known when this was found out
     std::string_view method;
     std::string_view name;
-    ring::SelfPlace self;  ///< of an inlined call
+    ring::SelfPlace self;  ///< where debug information tells it
   };
 
   /// What a call instruction lies in.
@@ -65,7 +65,7 @@ class RunningModules {
   Code& code_at(std::uintptr_t address);
   static void find_class(Known& function);
   void add(std::size_t frame, const Known& function, std::uint32_t module);
-  std::uint32_t module_in_inlined(std::size_t frame, const Known& function) const;
+  std::uint32_t module_at_self(std::size_t frame, const Known& function) const;
   std::uint32_t module_in(std::size_t frame, const Known& function, std::uint32_t child);
   bool learn(std::size_t frame, const Known& function, std::uintptr_t module);
 

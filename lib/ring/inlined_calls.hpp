@@ -9,8 +9,8 @@
 
 namespace ulpscope::ring {
 
-/// Where a function finds its `this` at one address of its code: in a register, or in memory at a
-/// distance from one, or at a distance from what a register holds.
+/// Where a function finds its `this` at one address of its code: base + offset, or the word that
+/// stands there.
 struct SelfPlace {
   static constexpr std::uint16_t kNowhere = 0xffff;
   static constexpr std::uint16_t kFrameEnd = 0xfffe;  ///< the address behind the frame's last word
@@ -33,6 +33,7 @@ struct InlinedCalls {
   };
 
   std::uint32_t has_debug_information = 0;  ///< of the object as a whole
+  SelfPlace function_self;                  ///< of the function whose code it is
   std::uint32_t count = 0;
   std::array<Call, kMost> calls{};  ///< outermost first
   std::array<char, 4096> names{};

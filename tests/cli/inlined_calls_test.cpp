@@ -28,6 +28,20 @@ __attribute__((noinline)) std::uint64_t caller() {
          reinterpret_cast<std::uint64_t>(info.dli_fbase) - 1;
 }
 
+struct Separate {
+  __attribute__((noinline)) std::uint64_t forward() {
+    const std::uint64_t address = caller();
+    ++count;
+    return address;
+  }
+  __attribute__((noinline)) static std::uint64_t none(int& count) {
+    const std::uint64_t address = caller();
+    ++count;
+    return address;
+  }
+  int count = 0;
+};
+
 struct Shown {
   __attribute__((always_inline)) std::uint64_t forward() {
     const std::uint64_t address = caller();
@@ -132,6 +146,17 @@ TEST_SUITE("inlined calls") {
     const InlinedCalls calls = inlined_at(places::in_shown(shown));
     REQUIRE(calls.size() == 1);
     CHECK(calls.calls[0].self.base != SelfPlace::kNowhere);
+  }
+
+  TEST_CASE("so does that of a function of its own, if it has one") {
+    places::Separate separate;
+    const InlinedCalls calls = inlined_at(separate.forward());
+    CHECK(calls.size() == 0);
+    CHECK(calls.function_self.base != SelfPlace::kNowhere);
+    int count = 0;
+    const InlinedCalls without = inlined_at(places::Separate::none(count));
+    CHECK(without.has_debug_information == 1);
+    CHECK(without.function_self.base == SelfPlace::kNowhere);
   }
 
   TEST_CASE("code that is nobody else's has no inlined calls") {

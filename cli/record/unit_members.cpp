@@ -1,4 +1,4 @@
-#include "cli/record/unit_inlines.hpp"
+#include "cli/record/unit_members.hpp"
 
 #include <dwarf.h>
 
@@ -68,7 +68,7 @@ struct Scope {
 
 class Walk {
  public:
-  explicit Walk(UnitInlines& found) : found_(found) {}
+  explicit Walk(UnitMembers& found) : found_(found) {}
 
   void visit_inside(Dwarf_Die& outer, const Scope& scope, int depth) {
     Dwarf_Die die;
@@ -82,7 +82,7 @@ class Walk {
     for (std::size_t i = 0; i < found_.ranges.size(); ++i) {
       const std::optional<std::uint32_t> name = name_of(origins_[i]);
       if (!name) continue;
-      InlinedRange range = found_.ranges[i];
+      MemberRange range = found_.ranges[i];
       range.name = *name;
       kept_.push_back(range);
     }
@@ -113,7 +113,11 @@ class Walk {
         return visit_function(die, scope, depth);
       case DW_TAG_inlined_subroutine: {
         ++inlined_;
-        add_ranges(die);
+        Dwarf_Attribute attribute;
+        Dwarf_Die origin;
+        if (dwarf_formref_die(dwarf_attr(&die, DW_AT_abstract_origin, &attribute), &origin) !=
+            nullptr)
+          add_ranges(die, origin);
         visit_inside(die, scope, depth + 1);
         --inlined_;
         return;
@@ -134,6 +138,7 @@ class Walk {
     Dwarf_Addr end = 0;
     if (dwarf_ranges(&die, 0, &base, &begin, &end) <= 0) return;  // a declaration
     const Dwarf_Off outer = std::exchange(function_, dwarf_dieoffset(&die));
+    add_ranges(die, die);
     visit_inside(die, inside_function(die), depth + 1);
     function_ = outer;
   }
@@ -157,19 +162,25 @@ class Walk {
         "_Z" + scope.local + "N" + scope.nested + source_name(name) + "E";
   }
 
-  void add_ranges(Dwarf_Die& die) {
-    Dwarf_Attribute attribute;
-    Dwarf_Die origin;
-    if (dwarf_formref_die(dwarf_attr(&die, DW_AT_abstract_origin, &attribute), &origin) == nullptr)
-      return;
+  void add_ranges(Dwarf_Die& die, Dwarf_Die& origin) {
     Dwarf_Addr base = 0;
-    InlinedRange range{.call = dwarf_dieoffset(&die), .function = function_, .depth = inlined_};
+    MemberRange range{.entry = dwarf_dieoffset(&die), .function = function_, .depth = inlined_};
     for (std::ptrdiff_t next = 0;
          (next = dwarf_ranges(&die, next, &base, &range.begin, &range.end)) > 0;) {
       if (range.begin >= range.end) continue;
       found_.ranges.push_back(range);
       origins_.push_back(origin);
     }
+  }
+
+  /// Through the definition that a class has outside of it, and its abstract form.
+  static Dwarf_Die declaration_of(Dwarf_Die die) {
+    for (const unsigned link : {DW_AT_abstract_origin, DW_AT_specification}) {
+      Dwarf_Attribute attribute;
+      Dwarf_Die next;
+      if (dwarf_formref_die(dwarf_attr(&die, link, &attribute), &next) != nullptr) die = next;
+    }
+    return die;
   }
 
   std::optional<std::uint32_t> name_of(Dwarf_Die& origin) {
@@ -180,11 +191,8 @@ class Walk {
     if (const char* linkage = linkage_name(origin)) {
       name = linkage;
     } else {
-      Dwarf_Attribute attribute;
-      Dwarf_Die declaration;
-      const bool has_one = dwarf_formref_die(dwarf_attr(&origin, DW_AT_specification, &attribute),
-                                             &declaration) != nullptr;
-      const auto member = members_.find(has_one ? dwarf_dieoffset(&declaration) : offset);
+      Dwarf_Die declared = declaration_of(origin);
+      const auto member = members_.find(dwarf_dieoffset(&declared));
       if (member != members_.end()) name = member->second;
     }
     if (!may_belong_to_a_module(name)) return std::nullopt;
@@ -193,9 +201,9 @@ class Walk {
     return known->second;
   }
 
-  UnitInlines& found_;
+  UnitMembers& found_;
   std::vector<Dwarf_Die> origins_;  ///< of the ranges
-  std::vector<InlinedRange> kept_;
+  std::vector<MemberRange> kept_;
   std::unordered_map<Dwarf_Off, std::string> members_;
   std::unordered_map<Dwarf_Off, std::optional<std::uint32_t>> names_;
   Dwarf_Off function_ = 0;
@@ -204,8 +212,8 @@ class Walk {
 
 }  // namespace
 
-UnitInlines inlines_of(Dwarf_Die unit) {
-  UnitInlines found;
+UnitMembers members_of(Dwarf_Die unit) {
+  UnitMembers found;
   Walk walk(found);
   walk.visit_inside(unit, {}, 0);
   walk.finish();
