@@ -1,5 +1,8 @@
 #include "cli/record/debug_file.hpp"
 
+#include <filesystem>
+#include <system_error>
+
 namespace ulpscope::cli {
 namespace {
 
@@ -10,7 +13,10 @@ constexpr Dwfl_Callbacks kCallbacks{.find_elf = nullptr,
 
 }  // namespace
 
-DebugFile::DebugFile(const std::string& path) : session_(dwfl_begin(&kCallbacks)) {
+DebugFile::DebugFile(const std::string& path) {
+  std::error_code ignored;  // a path comes from a program: opening a pipe would wait for ever
+  if (!std::filesystem::is_regular_file(path, ignored)) return;
+  session_ = dwfl_begin(&kCallbacks);
   if (session_ == nullptr) return;
   module_ = dwfl_report_offline(session_, path.c_str(), path.c_str(), -1);
   dwfl_report_end(session_, nullptr, nullptr);

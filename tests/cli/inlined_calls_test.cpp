@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -172,7 +173,10 @@ TEST_SUITE("inlined calls") {
     const TempDir directory;
     const std::string path = (directory.path() / "stripped").string();
     REQUIRE(std::system(("strip --strip-debug -o " + path + " " + this_program()).c_str()) == 0);
-    for (const std::string& object : {path, std::string("/nowhere"), std::string("/etc/passwd")}) {
+    const std::string pipe = (directory.path() / "pipe").string();
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    for (const std::string& object :
+         {path, pipe, std::string("/nowhere"), std::string("/etc/passwd")}) {
       const InlinedCalls calls = inlined_at(address, object);
       CHECK(calls.has_debug_information == 0);
       CHECK(calls.size() == 0);
