@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -67,18 +68,21 @@ SelfPlace place_of(std::span<const Dwarf_Op> operations, Dwarf_Die& function, Dw
   return base.base == SelfPlace::kNowhere ? base : place(base.base, number, in_memory);
 }
 
-/// Where a member function, inlined or not, finds `this`.
-SelfPlace self_of(Dwarf_Die& member, Dwarf_Die& function, Dwarf_Addr address) {
+/// Where a member function, inlined or not, finds `this`; nothing for a lambda inside of one, which
+/// has what it captured instead.
+std::optional<SelfPlace> self_of(Dwarf_Die& member, Dwarf_Die& function, Dwarf_Addr address) {
   Dwarf_Die die;
-  if (dwarf_child(&member, &die) != 0) return {};
+  if (dwarf_child(&member, &die) != 0) return SelfPlace{};
   do {
     Dwarf_Attribute attribute;
-    const char* name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_name, &attribute));
-    if (dwarf_tag(&die) == DW_TAG_formal_parameter && name != nullptr &&
-        std::string_view(name) == "this")
+    const char* text = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_name, &attribute));
+    if (dwarf_tag(&die) != DW_TAG_formal_parameter || text == nullptr) continue;
+    const std::string_view name = text;
+    if (name == "__closure") return std::nullopt;
+    if (name == "this")
       return place_of(description(die, DW_AT_location, address), function, address);
   } while (dwarf_siblingof(&die, &die) == 0);
-  return {};
+  return SelfPlace{};
 }
 
 class ObjectMembers {
@@ -113,11 +117,14 @@ class ObjectMembers {
       if (dwarf_offdie(debug, range.entry, &member) == nullptr ||
           dwarf_offdie(debug, range.function, &function) == nullptr)
         continue;
-      const SelfPlace self = self_of(member, function, inside);
-      if (range.depth == 0)
-        answer.function_self = self;
-      else if (!answer.add(range.entry, self, members.names[range.name]))
+      const std::optional<SelfPlace> self = self_of(member, function, inside);
+      if (!self) continue;
+      if (range.depth == 0) {
+        answer.is_member = 1;
+        answer.function_self = *self;
+      } else if (!answer.add(range.entry, *self, members.names[range.name])) {
         return;
+      }
     }
   }
 

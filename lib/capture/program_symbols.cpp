@@ -151,6 +151,7 @@ void ask_for_place(Object& object, std::uintptr_t address, CallPlace& place) {
     object.without_debug_information = true;
     return;
   }
+  place.is_member = answer.is_member != 0;
   place.self = answer.function_self;
   for (std::size_t i = 0; i < answer.size(); ++i)
     place.inlined.push_back(

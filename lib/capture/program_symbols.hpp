@@ -31,7 +31,8 @@ struct InlinedFunction {
 /// What debug information tells of a call instruction.
 struct CallPlace {
   explicit CallPlace(std::pmr::memory_resource* memory) : inlined(memory) {}
-  ring::SelfPlace self;                       ///< of the function whose code it is
+  bool is_member = false;  ///< the function whose code it is, where it is known to be one
+  ring::SelfPlace self;    ///< of that function
   std::pmr::vector<InlinedFunction> inlined;  ///< that it lies in too, outermost first
 };
 

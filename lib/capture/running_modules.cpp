@@ -66,11 +66,13 @@ RunningModules::Code& RunningModules::code_at(std::uintptr_t address) {
   Code& code = code_.add(key(address), memory_);
   code.function.begin = function.begin;
   code.function.name = function.name;
+  code.function.is_described = place.is_member;
   code.function.self = place.self;
   for (const InlinedFunction& each : place.inlined) {
     Known& known = code.inlined.emplace_back();
     known.begin = each.id;
     known.name = each.name;
+    known.is_described = true;
     known.self = each.self;
   }
   return code;
@@ -101,7 +103,7 @@ std::uint32_t RunningModules::module_at_self(std::size_t frame, const Known& fun
 
 std::uint32_t RunningModules::module_in(std::size_t frame, const Known& function,
                                         std::uint32_t child) {
-  if (function.self.base != ring::SelfPlace::kNowhere) return module_at_self(frame, function);
+  if (function.is_described) return module_at_self(frame, function);
   if (child != 0) {
     const Instance above = above_of_class(child, function.module_class);
     if (above.module != 0 && learn(frame, function, above.address)) return above.module;

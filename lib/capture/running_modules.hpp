@@ -45,7 +45,8 @@ class RunningModules {
     std::uint32_t classes = 0;  ///< that were known when this was found out
     std::string_view method;
     std::string_view name;
-    ring::SelfPlace self;  ///< where debug information tells it
+    bool is_described = false;  ///< debug information tells where `this` is, or that it is not kept
+    ring::SelfPlace self;
   };
 
   /// What a call instruction lies in.

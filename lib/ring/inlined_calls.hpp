@@ -33,7 +33,8 @@ struct InlinedCalls {
   };
 
   std::uint32_t has_debug_information = 0;  ///< of the object as a whole
-  SelfPlace function_self;                  ///< of the function whose code it is
+  std::uint32_t is_member = 0;  ///< the function whose code it is, where it is known to be one
+  SelfPlace function_self;      ///< of that function
   std::uint32_t count = 0;
   std::array<Call, kMost> calls{};  ///< outermost first
   std::array<char, 4096> names{};

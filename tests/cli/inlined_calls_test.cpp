@@ -40,6 +40,14 @@ struct Separate {
     ++count;
     return address;
   }
+  __attribute__((noinline)) std::uint64_t through_lambda() {
+    const auto lambda = [this]() __attribute__((noinline)) {
+      const std::uint64_t address = caller();
+      ++count;
+      return address;
+    };
+    return lambda();
+  }
   int count = 0;
 };
 
@@ -153,11 +161,19 @@ TEST_SUITE("inlined calls") {
     places::Separate separate;
     const InlinedCalls calls = inlined_at(separate.forward());
     CHECK(calls.size() == 0);
+    CHECK(calls.is_member == 1);
     CHECK(calls.function_self.base != SelfPlace::kNowhere);
     int count = 0;
     const InlinedCalls without = inlined_at(places::Separate::none(count));
     CHECK(without.has_debug_information == 1);
     CHECK(without.function_self.base == SelfPlace::kNowhere);
+  }
+
+  TEST_CASE("a lambda inside of a member is none") {
+    places::Separate separate;
+    const InlinedCalls calls = inlined_at(separate.through_lambda());
+    CHECK(calls.has_debug_information == 1);
+    CHECK(calls.is_member == 0);
   }
 
   TEST_CASE("code that is nobody else's has no inlined calls") {

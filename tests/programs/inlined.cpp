@@ -15,6 +15,10 @@ using torch::Tensor;
 #define NOT_INLINED
 #endif
 
+struct InlinedSettings : programs::Basics {
+  bool nested = false;
+};
+
 namespace {
 
 constexpr std::int64_t kWidth = 8;
@@ -121,7 +125,7 @@ Tensor by_hand(EnsembleImpl& ensemble, const Tensor& x) {
 
 }  // namespace
 
-void evaluate(const programs::Basics& settings) {
+void evaluate(const InlinedSettings& settings) {
   programs::apply(settings);
   Ensemble ensemble(3);
   Nest nest(2), other_nest(1);
@@ -142,7 +146,8 @@ void evaluate(const programs::Basics& settings) {
   for (std::int64_t step = 0; step < settings.steps; ++step) {
     const Tensor x = torch::randn({4, kWidth});
     std::vector<Tensor> results = ensemble->forward(x);
-    for (Nest& each : {std::ref(nest), std::ref(other_nest)}) results.push_back(each->forward(x));
+    if (settings.nested)
+      for (Nest& each : {std::ref(nest), std::ref(other_nest)}) results.push_back(each->forward(x));
     results.push_back(pair->forward(x));
     results.push_back(warm->forward(x));
     results.push_back(cold->forward(x));
@@ -153,8 +158,9 @@ void evaluate(const programs::Basics& settings) {
 }
 
 int main(int argc, char** argv) {
-  programs::Basics settings;
+  InlinedSettings settings;
   CLI::App app("Evaluates modules whose forwards are inlined.", "inlined");
   programs::add_flags(app, settings);
+  app.add_flag("--nested", settings.nested, "Run modules inside others of their class too");
   return programs::run_program(app, argc, argv, [&] { evaluate(settings); });
 }
