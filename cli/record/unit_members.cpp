@@ -136,7 +136,9 @@ class Walk {
     Dwarf_Addr base = 0;
     Dwarf_Addr begin = 0;
     Dwarf_Addr end = 0;
-    if (dwarf_ranges(&die, 0, &base, &begin, &end) <= 0) return;  // a declaration
+    // One that is only inlined has no code, but a lambda inside of it may have.
+    if (dwarf_ranges(&die, 0, &base, &begin, &end) <= 0)
+      return visit_inside(die, inside_function(die), depth + 1);
     const Dwarf_Off outer = std::exchange(function_, dwarf_dieoffset(&die));
     add_ranges(die, die);
     visit_inside(die, inside_function(die), depth + 1);

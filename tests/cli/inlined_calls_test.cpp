@@ -85,6 +85,11 @@ struct Hidden {
 }  // namespace
 
 __attribute__((noinline)) std::uint64_t in_shown(Shown& shown) { return shown.forward(); }
+__attribute__((always_inline)) inline std::uint64_t only_inlined(Shown& shown) {
+  const auto lambda = [&shown]() __attribute__((noinline)) { return shown.forward(); };
+  return lambda();
+}
+__attribute__((noinline)) std::uint64_t in_lambda(Shown& shown) { return only_inlined(shown); }
 __attribute__((noinline)) std::uint64_t in_hidden(Hidden& hidden) { return hidden.forward(); }
 __attribute__((noinline)) std::uint64_t in_wide(Wide<32>& wide) { return wide.forward(); }
 __attribute__((noinline)) std::uint64_t in_local() {
@@ -174,6 +179,13 @@ TEST_SUITE("inlined calls") {
     const InlinedCalls calls = inlined_at(separate.through_lambda());
     CHECK(calls.has_debug_information == 1);
     CHECK(calls.is_member == 0);
+  }
+
+  TEST_CASE("a lambda keeps its code where the function around it is only inlined") {
+    places::Shown shown;
+    const InlinedCalls calls = inlined_at(places::in_lambda(shown));
+    REQUIRE(calls.size() == 1);
+    CHECK(calls.name(0).starts_with("_ZN6places5Shown7forwardE"));
   }
 
   TEST_CASE("code that is nobody else's has no inlined calls") {
