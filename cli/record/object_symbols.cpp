@@ -9,16 +9,12 @@
 #include <cstdlib>
 #include <span>
 
+#include "cli/record/debug_file.hpp"
+
 namespace ulpscope::cli {
 namespace {
 
 constexpr std::size_t kLongestName = 300;
-
-/// Debug information in the file, or beside it by build id; the network is never asked.
-constexpr Dwfl_Callbacks kCallbacks{.find_elf = nullptr,
-                                    .find_debuginfo = dwfl_build_id_find_debuginfo,
-                                    .section_address = dwfl_offline_section_address,
-                                    .debuginfo_path = nullptr};
 
 std::string demangled(const char* name) {
   if (name == nullptr) return {};
@@ -73,9 +69,10 @@ struct Symbol {
 }  // namespace
 
 struct ObjectSymbols::State {
-  Dwfl* session = nullptr;
-  Dwfl_Module* module = nullptr;
-  Dwarf_Addr bias = 0;
+  explicit State(const std::string& path) : file(path), module(file.module()) {}
+
+  DebugFile file;
+  Dwfl_Module* module;
   bool symbols_read = false;
   std::vector<Symbol> symbols;  ///< functions, by address
 
@@ -84,19 +81,9 @@ struct ObjectSymbols::State {
   [[nodiscard]] std::vector<Call> calls_from_debug_information(std::uint64_t address) const;
 };
 
-ObjectSymbols::ObjectSymbols(const std::string& path) : state_(new State) {
-  state_->session = dwfl_begin(&kCallbacks);
-  if (state_->session == nullptr) return;
-  state_->module = dwfl_report_offline(state_->session, path.c_str(), path.c_str(), -1);
-  dwfl_report_end(state_->session, nullptr, nullptr);
-  if (state_->module != nullptr && dwfl_module_getelf(state_->module, &state_->bias) == nullptr) {
-    state_->module = nullptr;
-  }
-}
+ObjectSymbols::ObjectSymbols(const std::string& path) : state_(new State(path)) {}
 
-ObjectSymbols::~ObjectSymbols() {
-  if (state_->session != nullptr) dwfl_end(state_->session);
-}
+ObjectSymbols::~ObjectSymbols() = default;
 
 void ObjectSymbols::State::read_symbols() {
   if (symbols_read) return;
@@ -158,7 +145,7 @@ std::vector<ObjectSymbols::Call> ObjectSymbols::State::calls_from_debug_informat
 
 std::vector<ObjectSymbols::Call> ObjectSymbols::calls(std::uint64_t address) {
   if (state_->module == nullptr) return {};
-  address += state_->bias;
+  address += state_->file.bias();
   std::vector<Call> calls = state_->calls_from_debug_information(address);
   if (calls.empty()) {
     std::string function = state_->symbol_at(address);

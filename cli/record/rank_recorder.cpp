@@ -179,6 +179,11 @@ void RankRecorder::on_process_gone(ring::SessionId session, ring::ProcessEnd how
   if (!why.empty()) shortcomings_.push_back(fmt::format("rank {}: {}", rank->number, why));
 }
 
+void RankRecorder::on_inlined(std::string_view object, std::uint64_t address,
+                              ring::InlinedCalls& answer) {
+  inlined_.read(object, address, answer);
+}
+
 void RankRecorder::on_refused(std::uint32_t pid, std::string_view why) {
   refusals_.push_back(fmt::format("process {}: {}", pid, why));
 }

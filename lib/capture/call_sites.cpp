@@ -1,21 +1,11 @@
 #include "capture/call_sites.hpp"
 
-#include <string_view>
-
 #include "capture/program_symbols.hpp"
 
 namespace ulpscope::capture {
 namespace {
 
 constexpr std::size_t kMostFrames = 32;
-
-bool is_library(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  for (const std::string_view known :
-       {"libtorch", "libc10", "libulpscope_", "libstdc++", "libc.so", "libgomp", "libpthread"})
-    if (name.starts_with(known)) return true;
-  return false;
-}
 
 }  // namespace
 

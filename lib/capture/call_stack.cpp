@@ -11,8 +11,10 @@ namespace {
 
 #if defined(__x86_64__)
 constexpr auto& kPreserved = UnwindRow::kPreserved;
+constexpr int kStackPointer = 7;
 #elif defined(__aarch64__)
 constexpr std::array<int, 6> kPreserved = {29, 19, 20, 21, 22, 23};
+constexpr int kStackPointer = 31;
 #else
 #error "the registers that calls preserve are not known for this processor"
 #endif
@@ -140,6 +142,25 @@ void CallStack::take() noexcept {
   size_ = 0;
 #endif
   _Unwind_Backtrace(&StackReader::add, this);
+}
+
+std::uintptr_t CallStack::at(std::size_t index, const ring::SelfPlace& place) const noexcept {
+  const CallFrame& frame = frames_[index];
+  std::uintptr_t base = 0;
+  if (place.base == ring::SelfPlace::kFrameEnd) {
+    base = end_of(index);
+  } else if (place.base == kStackPointer) {
+    base = frame.stack;
+  } else {
+    const auto found = std::find(kPreserved.begin(), kPreserved.end(), place.base);
+    if (found == kPreserved.end()) return 0;
+    base = frame.saved[static_cast<std::size_t>(found - kPreserved.begin())];
+  }
+  const std::uintptr_t address = base + static_cast<std::uintptr_t>(std::intptr_t{place.offset});
+  if (place.in_memory == 0) return address;
+  const std::uintptr_t end = frames_[size_ - 1].stack;
+  if (address < frame.stack || address >= end || address % sizeof(std::uintptr_t) != 0) return 0;
+  return *reinterpret_cast<const std::uintptr_t*>(address);
 }
 
 std::span<const std::uintptr_t> CallStack::words(std::size_t index) const noexcept {

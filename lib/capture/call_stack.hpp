@@ -8,6 +8,7 @@
 
 #include "capture/pointer_map.hpp"
 #include "capture/unwind_row.hpp"
+#include "ring/inlined_calls.hpp"
 
 /// The calls that led to a hook, without debug information and without the program's help.
 namespace ulpscope::capture {
@@ -40,6 +41,9 @@ class CallStack {
   [[nodiscard]] std::uintptr_t end_of(std::size_t index) const noexcept {
     return frames_[index + 1].stack;
   }
+  /// What a place holds that is told by debug information; 0 where a call does not preserve it or
+  /// it lies outside of the stack.
+  [[nodiscard]] std::uintptr_t at(std::size_t index, const ring::SelfPlace& place) const noexcept;
   /// What lies in a frame, or the outer 4 KiB of it.
   [[nodiscard]] std::span<const std::uintptr_t> words(std::size_t index) const noexcept;
 

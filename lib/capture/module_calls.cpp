@@ -230,7 +230,9 @@ void follow_modules(Thread& thread, std::uint32_t child, std::span<const at::Ten
   for (; next < running.size(); ++next) {
     const std::uint32_t module = running[next].module;
     const bool runs = !thread.open_calls.empty() && thread.open_calls.back().found.module == module;
-    if (module != 0 && !runs) begin_call(thread, running[next]);
+    // A member that makes or fills tensors, `reset_parameters`, is no call until it reads one.
+    const bool computes = child != 0 || !read.empty() || running[next].method == "forward";
+    if (module != 0 && !runs && computes) begin_call(thread, running[next]);
   }
   enter_calls(thread, read);
 }

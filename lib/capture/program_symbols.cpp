@@ -14,9 +14,11 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "capture/memory.hpp"
+#include "capture/recorder.hpp"
 
 namespace ulpscope::capture {
 namespace {
@@ -34,11 +36,14 @@ struct Object {
   std::pmr::string path{&process_memory()};
   bool read = false;
   std::pmr::vector<Symbol> symbols{&process_memory()};
+  bool without_debug_information = false;
 };
 
 struct Objects {
   std::mutex mutex;
   std::pmr::deque<Object> all{&process_memory()};  ///< stay where they are
+  std::pmr::unordered_map<std::uintptr_t, CallPlace> places{&process_memory()};  ///< by address
+  const CallPlace nothing{&process_memory()};
 };
 
 Objects& objects() {
@@ -134,6 +139,26 @@ void read_symbols(Object& object) {
   for (Symbol& symbol : object.symbols) symbol.name = kept(symbol.name);
 }
 
+/// Numbers inlined calls apart from each other and from addresses of code.
+std::uintptr_t id_of(const Object& object, std::uint64_t call) {
+  constexpr std::uintptr_t kNoAddress = std::uintptr_t{1} << 63;
+  return kNoAddress | (object.begin + call);
+}
+
+void ask_for_place(Object& object, std::uintptr_t address, CallPlace& place) {
+  ring::InlinedCalls answer;
+  const bool answered = ask_inlined_calls(object.path, address - object.bias, answer);
+  if (!answered || answer.has_debug_information == 0) {
+    object.without_debug_information = true;
+    return;
+  }
+  place.is_member = answer.is_member != 0;
+  place.self = answer.function_self;
+  for (std::size_t i = 0; i < answer.size(); ++i)
+    place.inlined.push_back(
+        {id_of(object, answer.calls[i].id), kept(answer.name(i)), answer.calls[i].self});
+}
+
 std::string_view path_of_program() {
   static char path[4096];
   static const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
@@ -198,6 +223,25 @@ Function function_at(std::uintptr_t address) {
   if (after == object->symbols.begin() || inside >= std::prev(after)->end) return {};
   const Symbol& symbol = *std::prev(after);
   return {symbol.begin + object->bias, symbol.name};
+}
+
+const CallPlace& call_place(std::uintptr_t address) {
+  Objects& known = objects();
+  const std::lock_guard guard(known.mutex);
+  Object* object = find_object(known, address);
+  if (object == nullptr || object->without_debug_information || is_library(object->path))
+    return known.nothing;
+  const auto [found, added] = known.places.try_emplace(address, &process_memory());
+  if (added) ask_for_place(*object, address, found->second);
+  return found->second;
+}
+
+bool is_library(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  for (const std::string_view known :
+       {"libtorch", "libc10", "libulpscope_", "libstdc++", "libc.so", "libgomp", "libpthread"})
+    if (name.starts_with(known)) return true;
+  return false;
 }
 
 void lock_program_symbols() { objects().mutex.lock(); }

@@ -1,9 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <string_view>
+#include <vector>
 
-/// Names of the program's own functions, from the symbol tables of the objects that are mapped.
+#include "ring/inlined_calls.hpp"
+
+/// Names of the program's own functions, from the symbol tables of the objects that are mapped and,
+/// where the compiler has put one into another, from debug information that the writer reads.
 namespace ulpscope::capture {
 
 struct Function {
@@ -15,6 +20,28 @@ struct Function {
 /// table from its file when it is first met; thread-safe; what it returns is valid for the
 /// process's life.
 [[nodiscard]] Function function_at(std::uintptr_t address);
+
+/// A member function whose code is part of another one.
+struct InlinedFunction {
+  std::uintptr_t id = 0;  ///< the same at every address of this inlined call, no address of code
+  std::string_view name;  ///< mangled, up to its own
+  ring::SelfPlace self;
+};
+
+/// What debug information tells of a call instruction.
+struct CallPlace {
+  explicit CallPlace(std::pmr::memory_resource* memory) : inlined(memory) {}
+  bool is_member = false;  ///< the function whose code it is, where it is known to be one
+  ring::SelfPlace self;    ///< of that function
+  std::pmr::vector<InlinedFunction> inlined;  ///< that it lies in too, outermost first
+};
+
+/// Empty where there is no debug information, and in libraries. Asks the writer when it first meets
+/// an address; thread-safe; what it returns is valid for the process's life.
+[[nodiscard]] const CallPlace& call_place(std::uintptr_t address);
+
+/// Whether a file is LibTorch's, the system's or the recorder's own rather than the program's.
+[[nodiscard]] bool is_library(std::string_view path);
 
 /// An address as its object's file counts it.
 struct Location {

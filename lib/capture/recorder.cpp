@@ -194,6 +194,11 @@ OpenedRing open_ring() {
   return opened;
 }
 
+bool ask_inlined_calls(std::string_view object, std::uint64_t address,
+                       ring::InlinedCalls& answer) noexcept {
+  return process().client.inlined_calls(object, address, answer);
+}
+
 std::uint64_t generation() noexcept { return process().generation.load(std::memory_order_relaxed); }
 
 std::uint64_t next_epoch() noexcept {

@@ -46,6 +46,10 @@ struct OpenedRing {
 };
 [[nodiscard]] OpenedRing open_ring();
 
+/// Has the writer say what is inlined at an address of a mapped file. False without an answer.
+[[nodiscard]] bool ask_inlined_calls(std::string_view object, std::uint64_t address,
+                                     ring::InlinedCalls& answer) noexcept;
+
 /// Counts the sessions of this process: a forked child has one of its own.
 [[nodiscard]] std::uint64_t generation() noexcept;
 

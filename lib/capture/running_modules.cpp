@@ -39,36 +39,71 @@ std::span<const RunningModule> RunningModules::look(std::uint32_t child) {
   stack_.take();
   running_.clear();
   for (std::size_t frame = stack_.size(); frame-- > 0;) {
-    const Known& function = function_of(stack_[frame].address);
-    if (function.module_class == 0) continue;
-    const std::uint32_t module = module_in(frame, function, child);
-    const bool helper = !running_.empty() && running_.back().module == module;
-    if (helper && module != 0) continue;
-    running_.push_back({module, function.method, function.begin, stack_.end_of(frame)});
+    Code& code = code_at(stack_[frame].address);
+    find_class(code.function);
+    if (code.function.module_class != 0)
+      add(frame, code.function, module_in(frame, code.function, child));
+    for (Known& inlined : code.inlined) {
+      find_class(inlined);
+      const std::uint32_t module = inlined.module_class == 0 ? 0 : module_at_self(frame, inlined);
+      if (module != 0) add(frame, inlined, module);
+    }
   }
   return running_;
 }
 
-const RunningModules::Known& RunningModules::function_of(std::uintptr_t address) {
-  Known* known = functions_.find(key(address));
-  if (known == nullptr) {
-    // A call may be its function's last instruction: the return address lies behind it.
-    const Function function = function_at(address - 1);
-    known = &functions_.add(key(address));
-    known->begin = function.begin;
-    known->name = function.name;
+void RunningModules::add(std::size_t frame, const Known& function, std::uint32_t module) {
+  const bool helper = !running_.empty() && running_.back().module == module;
+  if (helper && module != 0) return;
+  running_.push_back({module, function.method, function.begin, stack_.end_of(frame)});
+}
+
+RunningModules::Code& RunningModules::code_at(std::uintptr_t address) {
+  if (Code* known = code_.find(key(address))) return *known;
+  // A call may be its function's last instruction: the return address lies behind it.
+  const Function function = function_at(address - 1);
+  const CallPlace& place = call_place(address - 1);
+  Code& code = code_.add(key(address), memory_);
+  code.function.begin = function.begin;
+  code.function.name = function.name;
+  code.function.is_described = place.is_member;
+  code.function.self = place.self;
+  for (const InlinedFunction& each : place.inlined) {
+    Known& known = code.inlined.emplace_back();
+    known.begin = each.id;
+    known.name = each.name;
+    known.is_described = true;
+    known.self = each.self;
   }
-  if (known->module_class == 0 && known->classes != known_classes() && !known->name.empty()) {
-    known->classes = known_classes();
-    const ModuleClass found = class_of_function(known->name);
-    known->module_class = found.number;
-    known->method = found.method;
-  }
-  return *known;
+  return code;
+}
+
+void RunningModules::find_class(Known& function) {
+  if (function.module_class != 0 || function.name.empty() || function.classes == known_classes())
+    return;
+  function.classes = known_classes();
+  const ModuleClass found = class_of_function(function.name);
+  function.module_class = found.number;
+  function.method = found.method;
+}
+
+/// Where debug information says that `this` is, else the only one of its class.
+std::uint32_t RunningModules::module_at_self(std::size_t frame, const Known& function) const {
+  const bool is_kept = function.self.base != ring::SelfPlace::kNowhere;
+  const std::uintptr_t self = is_kept ? stack_.at(frame, function.self) : 0;
+  std::uint32_t found = 0;
+  visit_instances(function.module_class, [&](std::span<const Instance> instances) {
+    if (self != 0)
+      found = instance_at(instances, self);
+    else if (instances.size() == 1)
+      found = instances.front().module;
+  });
+  return found;
 }
 
 std::uint32_t RunningModules::module_in(std::size_t frame, const Known& function,
                                         std::uint32_t child) {
+  if (function.is_described) return module_at_self(frame, function);
   if (child != 0) {
     const Instance above = above_of_class(child, function.module_class);
     if (above.module != 0 && learn(frame, function, above.address)) return above.module;

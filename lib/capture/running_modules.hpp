@@ -11,13 +11,15 @@
 #include "capture/pointer_map.hpp"
 
 /// Which of the program's own modules are running, read from the call stack: a frame of one of a
-/// known module's member functions, in which that module's address is found.
+/// known module's member functions, in which that module's address is found. A function that the
+/// compiler has put into its caller counts like one with a frame of its own where debug information
+/// tells of it.
 namespace ulpscope::capture {
 
 struct RunningModule {
   std::uint32_t module = 0;     ///< 0: one of its class, it cannot be told which
   std::string_view method;      ///< "forward"
-  std::uintptr_t function = 0;  ///< where it begins
+  std::uintptr_t function = 0;  ///< where it begins, or the id of an inlined call
   std::uintptr_t frame = 0;     ///< where its stack frame ends: tells calls that nest apart
 };
 
@@ -25,11 +27,11 @@ struct RunningModule {
 class RunningModules {
  public:
   explicit RunningModules(std::pmr::memory_resource* memory)
-      : stack_(memory), running_(memory), functions_(memory), places_(memory) {}
+      : stack_(memory), running_(memory), memory_(memory), code_(memory), places_(memory) {}
 
   /// Outermost first; a member function that another one of the same module called is left out.
   /// Each module is named by evidence: it is the only one of its class, or its address stands where
-  /// the function keeps `this`. Where there is none the module is 0.
+  /// the function keeps `this`. Where there is none the module is 0, and an inlined call left out.
   /// @param child the module whose forward is about to begin, 0 for none: the modules above it tell
   /// where functions keep `this`.
   [[nodiscard]] std::span<const RunningModule> look(std::uint32_t child);
@@ -43,6 +45,15 @@ class RunningModules {
     std::uint32_t classes = 0;  ///< that were known when this was found out
     std::string_view method;
     std::string_view name;
+    bool is_described = false;  ///< debug information tells where `this` is, or that it is not kept
+    ring::SelfPlace self;
+  };
+
+  /// What a call instruction lies in.
+  struct Code {
+    explicit Code(std::pmr::memory_resource* memory) : inlined(memory) {}
+    Known function;
+    std::pmr::vector<Known> inlined;  ///< outermost first
   };
 
   /// Where a function keeps the module that it runs on.
@@ -52,14 +63,18 @@ class RunningModules {
     std::ptrdiff_t word = kNowhere;       ///< which word, counted from the frame's end
   };
 
-  const Known& function_of(std::uintptr_t address);
+  Code& code_at(std::uintptr_t address);
+  static void find_class(Known& function);
+  void add(std::size_t frame, const Known& function, std::uint32_t module);
+  std::uint32_t module_at_self(std::size_t frame, const Known& function) const;
   std::uint32_t module_in(std::size_t frame, const Known& function, std::uint32_t child);
   bool learn(std::size_t frame, const Known& function, std::uintptr_t module);
 
   CallStack stack_;
   std::pmr::vector<RunningModule> running_;
-  PointerMap<Known> functions_;  ///< by return address
-  PointerMap<Place> places_;     ///< by function
+  std::pmr::memory_resource* memory_;
+  PointerMap<Code> code_;     ///< by return address
+  PointerMap<Place> places_;  ///< by function
 };
 
 }  // namespace ulpscope::capture

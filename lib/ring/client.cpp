@@ -348,6 +348,29 @@ Producer Client::open_ring(bool is_main, std::string_view thread_name) noexcept 
   return {std::move(mapping), {guard_, writer_, token_, settings_.give_up_milliseconds}};
 }
 
+bool Client::inlined_calls(std::string_view object, std::uint64_t address,
+                           InlinedCalls& answer) const noexcept {
+  if (!recording() || object.size() > kMaxPathBytes) return false;
+  const Unnoticed unnoticed;
+  InlinedRequest request;
+  request.header = header_of(RequestKind::inlined, sizeof request + object.size());
+  request.session = session_;
+  request.nonce = nonce_;
+  request.address = address;
+  request.path_bytes = static_cast<std::uint32_t>(object.size());
+
+  iovec parts[] = {{&request, sizeof request}, {const_cast<char*>(object.data()), object.size()}};
+  InlinedReply reply;
+  Descriptors descriptors;
+  Text<160> reason;
+  if (!exchange(socket_path_.view(), parts, reply, descriptors, 0, Clock::now() + timeout_,
+                reason)) {
+    return false;
+  }
+  answer = reply.calls;
+  return true;
+}
+
 bool Client::recording() const noexcept {
   return guard_ != nullptr && token_ != 0 &&
          guard_->token.load(std::memory_order_acquire) == token_;

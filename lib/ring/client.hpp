@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "ring/inlined_calls.hpp"
 #include "ring/ring.hpp"
 #include "ring/settings.hpp"
 
@@ -13,8 +14,8 @@ namespace ulpscope::ring {
 ///
 /// No call throws, prints, allocates from the program's heap, raises a signal, changes errno or
 /// leaves a descriptor open, and every call but leave() returns within the handshake timeout.
-/// connect() and after_fork_in_child() must not overlap with other calls; open_ring() may be called
-/// by several threads at once.
+/// connect() and after_fork_in_child() must not overlap with other calls; open_ring() and
+/// inlined_calls() may be called by several threads at once.
 class Client {
  public:
   explicit constexpr Client(
@@ -31,6 +32,11 @@ class Client {
   /// there is no session; a ring that cannot be had ends the session, because a lane that is
   /// silently missing would be worse than a recording that stops.
   [[nodiscard]] Producer open_ring(bool is_main, std::string_view thread_name) noexcept;
+
+  /// Has the writer look up an address of the file `object` in its debug information. False where
+  /// it gives no answer; the session goes on.
+  [[nodiscard]] bool inlined_calls(std::string_view object, std::uint64_t address,
+                                   InlinedCalls& answer) const noexcept;
 
   /// True between a successful connect() and the end of the session, whoever ended it. False in a
   /// forked child until it connects itself.

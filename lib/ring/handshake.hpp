@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "ring/inlined_calls.hpp"
 #include "ring/settings.hpp"
 
 /// The packets of the handshake. A request is one packet, its reply is one packet with at most two
@@ -13,9 +14,10 @@ namespace ulpscope::ring {
 
 inline constexpr std::uint32_t kHandshakeMagic = 0x48504c55;  // "ULPH"
 inline constexpr std::uint32_t kMaxCommandBytes = std::uint32_t{64} << 10;
+inline constexpr std::uint32_t kMaxPathBytes = 4096;
 inline constexpr std::size_t kMostDescriptors = 2;  ///< of one reply
 
-enum class RequestKind : std::uint32_t { hello = 1, ring = 2, leave = 3 };
+enum class RequestKind : std::uint32_t { hello = 1, ring = 2, leave = 3, inlined = 4 };
 
 struct RequestHeader {
   std::uint32_t magic = kHandshakeMagic;
@@ -52,6 +54,16 @@ struct LeaveRequest {
   std::uint64_t nonce = 0;
 };
 
+/// Followed by `path_bytes` bytes: the file that is mapped.
+struct InlinedRequest {
+  RequestHeader header;
+  std::uint64_t session = 0;
+  std::uint64_t nonce = 0;
+  std::uint64_t address = 0;  ///< as the file counts
+  std::uint32_t path_bytes = 0;
+  std::uint32_t reserved = 0;
+};
+
 struct ReplyHeader {
   std::uint32_t magic = kHandshakeMagic;
   std::uint32_t protocol = 0;
@@ -75,9 +87,16 @@ struct RingReply {
   std::uint32_t reserved = 0;
 };
 
+struct InlinedReply {
+  ReplyHeader header;
+  InlinedCalls calls;
+};
+
 static_assert(std::is_trivially_copyable_v<HelloRequest> &&
               std::is_trivially_copyable_v<RingRequest> &&
               std::is_trivially_copyable_v<LeaveRequest> &&
-              std::is_trivially_copyable_v<HelloReply> && std::is_trivially_copyable_v<RingReply>);
+              std::is_trivially_copyable_v<InlinedRequest> &&
+              std::is_trivially_copyable_v<HelloReply> && std::is_trivially_copyable_v<RingReply> &&
+              std::is_trivially_copyable_v<InlinedReply>);
 
 }  // namespace ulpscope::ring

@@ -130,6 +130,7 @@ struct Server::State {
   bool take_request(std::uint64_t connection, Handler& handler);
   void answer_hello(const Connection& connection, const Packet& packet, Handler& handler);
   void answer_ring(const Connection& connection, const Packet& packet, Handler& handler);
+  void answer_inlined(const Connection& connection, const Packet& packet, Handler& handler);
   void take_leave(Connection& connection, const Packet& packet);
   void refuse(const Connection& connection, RequestKind kind, std::uint32_t pid,
               std::string_view why, Handler& handler);
@@ -273,6 +274,8 @@ bool Server::State::take_request(std::uint64_t connection, Handler& handler) {
     answer_hello(found->second, packet, handler);
   } else if (header.kind == RequestKind::ring) {
     answer_ring(found->second, packet, handler);
+  } else if (header.kind == RequestKind::inlined) {
+    answer_inlined(found->second, packet, handler);
   } else if (header.kind == RequestKind::leave) {
     take_leave(found->second, packet);
   }
@@ -408,6 +411,30 @@ void Server::State::answer_ring(const Connection& connection, const Packet& pack
   session.lanes.push_back(std::move(lane));
   handler.on_ring(found->first, answer.lane, request.is_main != 0, request.thread_name.view());
   reply(connection.socket.get(), &answer, sizeof answer, std::array{memory.get()});
+}
+
+/// What cannot be read, or comes from elsewhere, gets no answer: its connection ends.
+void Server::State::answer_inlined(const Connection& connection, const Packet& packet,
+                                   Handler& handler) {
+  InlinedRequest request;
+  if (!copy_request(packet, request) || request.path_bytes > kMaxPathBytes ||
+      packet.bytes.size() != sizeof request + request.path_bytes) {
+    return;
+  }
+  const auto found = sessions.find(request.session);
+  if (found == sessions.end() || found->second.nonce != request.nonce ||
+      found->second.stats.pid != packet.pid || found->second.stopped) {
+    return;
+  }
+  const std::string_view path(reinterpret_cast<const char*>(packet.bytes.data()) + sizeof request,
+                              request.path_bytes);
+  if (path.find('\0') != std::string_view::npos) return;
+  InlinedReply answer;
+  answer.header.protocol = kProtocolVersion;
+  answer.header.granted = 1;
+  answer.header.size = sizeof answer;
+  handler.on_inlined(path, request.address, answer.calls);
+  reply(connection.socket.get(), &answer, sizeof answer, {});
 }
 
 void Server::State::take_leave(Connection& connection, const Packet& packet) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ring/inlined_calls.hpp"
 #include "ring/layout.hpp"
 #include "ring/settings.hpp"
 
@@ -84,6 +85,11 @@ class Handler {
 
   /// A process, or a child that it forked, asked for recording and did not get it.
   virtual void on_refused(std::uint32_t pid, std::string_view why) = 0;
+
+  /// A process asks what its compiler has inlined at an address, as the file `object` counts. It
+  /// waits for the answer.
+  virtual void on_inlined(std::string_view /*object*/, std::uint64_t /*address*/,
+                          InlinedCalls& /*answer*/) {}
 };
 
 struct ServerOptions {

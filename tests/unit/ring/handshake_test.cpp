@@ -89,6 +89,44 @@ TEST_SUITE("handshake") {
     CHECK(child.wait() == 0);
   }
 
+  TEST_CASE("a process learns what is inlined in its code") {
+    Server server(small_rings());
+    Diary diary;
+    Child child([&] {
+      Client client;
+      InlinedCalls calls;
+      if (client.inlined_calls("/bin/net", 0x1234, calls)) return 1;  // before the session
+      if (!client.connect(server.socket_path().c_str(), "test")) return 2;
+      if (!client.inlined_calls("/bin/net", 0x1234, calls)) return 3;
+      if (calls.has_debug_information != 1 || calls.size() != 1) return 4;
+      const SelfPlace& self = calls.calls[0].self;
+      return calls.name(0) == "_ZN3Net7forwardE" && calls.calls[0].id == 17 && self.base == 3 &&
+                     self.in_memory == 1 && self.offset == -8
+                 ? 0
+                 : 5;
+    });
+    serve(server, diary);
+    CHECK(child.wait() == 0);
+    CHECK(diary.asked == std::vector<std::string>{"/bin/net 4660"});
+  }
+
+  TEST_CASE("without an answer to what is inlined the session goes on") {
+    Server server(small_rings());
+    Diary diary;
+    Child child([&] {
+      Client client;
+      if (!client.connect(server.socket_path().c_str(), "test")) return 1;
+      InlinedCalls calls;
+      if (client.inlined_calls(std::string(5000, 'x'), 1, calls)) return 2;
+      if (client.inlined_calls(std::string_view("a\0b", 3), 1, calls)) return 3;
+      Producer producer = client.open_ring(true, "main");
+      return client.recording() && send_numbered(producer, 0) ? 0 : 4;
+    });
+    serve(server, diary);
+    CHECK(child.wait() == 0);
+    CHECK(diary.asked.empty());
+  }
+
   TEST_CASE("a process leaves no descriptor open") {
     Server server(small_rings());
     Diary diary;

@@ -84,6 +84,29 @@ TEST_SUITE("hostile") {
     CHECK(diary.gone[1] == ProcessEnd::exited);
   }
 
+  TEST_CASE("nobody else can ask what is inlined") {
+    Server server(small_rings());
+    Diary diary;
+    const Shared<std::atomic<bool>> asked;
+    Child child([&] {
+      Client client;
+      if (!client.connect(server.socket_path().c_str(), "test")) return 1;
+      wait_until(*asked);
+      return 0;
+    });
+    serve_until(server, diary, [&] { return !diary.hellos.empty(); });
+    auto request = request_of<InlinedRequest>(RequestKind::inlined);
+    request.session = 1;
+    CHECK(answer_to(server, diary, bytes_of(request)).empty());
+    CHECK(answer_to(server, diary, bytes_of(request).first(sizeof request - 1)).empty());
+    request.path_bytes = ~0U;
+    CHECK(answer_to(server, diary, bytes_of(request)).empty());
+    CHECK(diary.asked.empty());
+    *asked = true;
+    serve(server, diary);
+    CHECK(child.wait() == 0);
+  }
+
   TEST_CASE("a request of the wrong size is refused") {
     Server server(small_rings());
     Diary diary;

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "ring/inlined_calls.hpp"
+
+namespace ulpscope::cli {
+
+/// Reads from debug information which member functions the compiler has put into the code at an
+/// address, and where they find their `this`. A unit of a file is read when an address in it is
+/// first asked for. Looks at local files only. Never throws for what a file holds.
+class InlinedCallReader {
+ public:
+  InlinedCallReader();
+  InlinedCallReader(InlinedCallReader&&) noexcept;
+  InlinedCallReader& operator=(InlinedCallReader&&) noexcept;
+  ~InlinedCallReader();
+
+  /// `address`: inside a call instruction, as the file `object` counts.
+  void read(std::string_view object, std::uint64_t address, ring::InlinedCalls& answer);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Records one program from three compilations and compares, op by op, which module each op is said to
+belong to: not optimised, where every call has a frame; optimised with debug information, where it tells
+what was inlined; and the same without it. An optimised program's ops belong to what the other one's
+do, to a module around that, or to nothing that is known; where there is debug information nearly all
+belong to the same.
+
+    compilations.py --bin build/release/bin NAME...
+    compilations.py ... --table     prints a Markdown table of all programs
+    compilations.py ... --recorder FOLDER   records with the ulpscope of another build
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+import recorded
+
+MOST_UNKNOWN = 0.02  # of the ops that belong to a module, with debug information
+# Where a class has several modules, the compiler need not keep which it was until its forward's end.
+UNKNOWN = {"nested": 0.06}
+MOST_SENTENCES = 5
+
+# Programs whose ops come in the same order every time.
+FLAGS = {
+    **{name: ["--threads", "1", "--steps", "2", "--validate", "8"]
+       for name in ("digits_resnet", "layernorm_mlp", "transformer_encoder", "lstm_copier")},
+    **{name: ["--steps", "3"]
+       for name in ("gan", "vae", "unet", "custom_functions", "autocast", "mid_evaluation",
+                    "inference_only", "forms", "faults", "gradient_accumulation", "checkpointed", "lbfgs",
+                    "sparse_embeddings", "moving_modules", "script_module", "own_callbacks", "profiled",
+                    "saved_layers", "habits", "own_hdf5", "inlined")},
+    "nested": ["--steps", "3", "--nested"],
+}
+PROGRAMS = {"nested": "inlined"}
+# Without debug information a member that runs another module of its class is taken for that one's.
+ONLY_WITH_DEBUG_INFORMATION = {"nested"}
+
+
+class Counts:
+    def __init__(self):
+        self.ops = self.unknown = self.outer = 0
+        self.wrong = []
+
+    def share(self):
+        return self.unknown / self.ops if self.ops else 0.0
+
+    def __str__(self):
+        return f"{self.unknown} ({self.share():.1%}) | {self.outer}"
+
+
+def place(event):
+    return None if event.module is None else (event.root, event.module)
+
+
+def is_around(outer, inner):
+    return inner is not None and outer[0] == inner[0] and (
+        outer[1] == "" or inner[1].startswith(outer[1] + "."))
+
+
+def compared(oracle, other):
+    """What the one says of ops for which the other has a module. None where they are other ops."""
+    counts = Counts()
+    lanes = sorted({(event.rank, event.lane) for event in oracle})
+    for lane in lanes:
+        pairs = [[event for event in events if (event.rank, event.lane) == lane]
+                 for events in (oracle, other)]
+        if [event.op for event in pairs[0]] != [event.op for event in pairs[1]]:
+            return None
+        for expected, found in zip(*pairs):
+            counts.ops += expected.module is not None
+            if place(found) == place(expected):
+                continue
+            if found.module is None:
+                counts.unknown += 1
+            elif is_around(place(found), place(expected)):
+                counts.outer += 1
+            else:
+                counts.wrong.append(f"step {expected.step} {expected.phase}: {expected.op} at "
+                                    f"{expected.position} is of {place(found)}, not {place(expected)}")
+    return counts
+
+
+class Recorder:
+    def __init__(self, arguments, folder):
+        self.bin, self.folder = arguments.bin, folder
+        self.ulpscope = os.path.join(arguments.recorder or arguments.bin, "ulpscope")
+
+    def program(self, name, suffix):
+        return os.path.join(self.bin, f"{name}_{suffix}")
+
+    def without_debug_information(self, program):
+        """Optimised code is the same with debug information and without."""
+        bare = os.path.join(self.folder, os.path.basename(program))
+        subprocess.run(["strip", "--strip-debug", "-o", bare, program], check=True)
+        return bare
+
+    def ops(self, program, flags):
+        dump = os.path.join(self.folder, "dump")
+        recorded.run([self.ulpscope, "record", "--force", "-o", dump, "--", program, *flags])
+        lines = recorded.run([os.path.join(self.bin, "list_events"), dump]).splitlines()
+        return recorded.outermost_ops([recorded.to_event(line) for line in lines])
+
+
+def check(name, arguments, folder):
+    recorder = Recorder(arguments, folder)
+    program = PROGRAMS.get(name, name)
+    flags = FLAGS[name]
+    optimised = recorder.program(program, "inlining")
+    oracle = recorder.ops(recorder.program(program, "unoptimised"), flags)
+    informed = compared(oracle, recorder.ops(optimised, flags))
+    if name in ONLY_WITH_DEBUG_INFORMATION:
+        return Counts(), informed
+    return compared(oracle, recorder.ops(recorder.without_debug_information(optimised), flags)), informed
+
+
+def problems(name, bare, informed):
+    if bare is None or informed is None:
+        yield f"{name}: its compilations call other ops"
+        return
+    for what, counts in (("without", bare), ("with", informed)):
+        for sentence in counts.wrong[:MOST_SENTENCES]:
+            yield f"{name}, {what} debug information: {sentence}"
+    if informed.ops == 0:
+        yield f"{name}: no op has a module"
+    if informed.share() > UNKNOWN.get(name, MOST_UNKNOWN):
+        yield f"{name}: of {informed.ops} ops of modules {informed.unknown} are unknown"
+
+
+def row(name, bare, informed):
+    if bare is None or informed is None:
+        return f"| {name} | other ops | | | | | |"
+    return f"| {name} | {informed.ops} | {bare} | {informed} | {len(bare.wrong) + len(informed.wrong)} |"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--recorder", help="where the ulpscope is that records")
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    arguments = parser.parse_args()
+    wrong = []
+    if arguments.table:
+        print("| program | ops of modules | without -g: unknown | of an outer module "
+              "| with -g: unknown | of an outer module | wrong |")
+        print("|---|---|---|---|---|---|---|")
+    for name in arguments.names or FLAGS:
+        with tempfile.TemporaryDirectory(prefix="ulpscope-compilations-") as folder:
+            found = check(name, arguments, folder)
+        if arguments.table:
+            print(row(name, *found), flush=True)
+        else:
+            print(row(name, *found))
+        wrong += problems(name, *found)
+    for sentence in wrong:
+        print(f"WRONG: {sentence}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
