@@ -297,6 +297,13 @@ void visit_instances(std::uint32_t module_class,
   visit(all.classes.at(module_class - 1).instances);
 }
 
+std::uint32_t instance_at(std::span<const Instance> instances, std::uintptr_t address) {
+  const auto found = std::lower_bound(
+      instances.begin(), instances.end(), address,
+      [](const Instance& instance, std::uintptr_t wanted) { return instance.address < wanted; });
+  return found != instances.end() && found->address == address ? found->module : 0;
+}
+
 Instance above_of_class(std::uint32_t module, std::uint32_t module_class) {
   Registry& all = registry();
   const std::lock_guard guard(all.mutex);
@@ -309,6 +316,20 @@ Instance above_of_class(std::uint32_t module, std::uint32_t module_class) {
     if (found != instances.end()) return *found;
   }
   return {};
+}
+
+bool is_called_by_its_class(std::uint32_t module, std::uint32_t module_class) {
+  static const std::uint32_t sequential = name_id("Sequential");
+  Registry& all = registry();
+  const std::lock_guard guard(all.mutex);
+  const auto& instances = all.classes.at(module_class - 1).instances;
+  for (std::uint32_t above = all.modules.at(module - 1).above; above != 0;
+       above = all.modules[above - 1].above) {
+    const Module& each = all.modules[above - 1];
+    if (each.name.type == sequential) return false;
+    if (instance_at(instances, each.address) == above) return true;
+  }
+  return false;
 }
 
 std::pmr::vector<NamedTensor> state_of(std::uint32_t root) {

@@ -71,8 +71,15 @@ struct Instance {
 /// Calls visit with the modules of a class, by address.
 void visit_instances(std::uint32_t module_class,
                      c10::function_ref<void(std::span<const Instance>)> visit);
+/// The one among `instances`, by address, that stands at `address`; 0 where none does.
+[[nodiscard]] std::uint32_t instance_at(std::span<const Instance> instances,
+                                        std::uintptr_t address);
 /// The nearest module above `module` that is of the class; zeros where there is none.
 [[nodiscard]] Instance above_of_class(std::uint32_t module, std::uint32_t module_class);
+/// Whether another module of the class lies above `module` and calls what leads to it: compilers
+/// may put the forward of the one into a member of the other. What a Sequential holds is called
+/// through a virtual function, which they do not.
+[[nodiscard]] bool is_called_by_its_class(std::uint32_t module, std::uint32_t module_class);
 
 /// A parameter or buffer of a root that is still alive.
 struct NamedTensor {

@@ -11,13 +11,6 @@ namespace {
 
 const void* key(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
 
-std::uint32_t instance_at(std::span<const Instance> instances, std::uintptr_t address) {
-  const auto found = std::lower_bound(
-      instances.begin(), instances.end(), address,
-      [](const Instance& instance, std::uintptr_t wanted) { return instance.address < wanted; });
-  return found != instances.end() && found->address == address ? found->module : 0;
-}
-
 /// The one module among several words; nothing if there are none or different ones.
 class OnlyOne {
  public:
@@ -42,7 +35,7 @@ std::span<const RunningModule> RunningModules::look(std::uint32_t child) {
     Code& code = code_at(stack_[frame].address);
     find_class(code.function);
     if (code.function.module_class != 0)
-      add(frame, code.function, module_in(frame, code.function, child));
+      add(frame, code.function, module_of(frame, code.function, child));
     for (Known& inlined : code.inlined) {
       find_class(inlined);
       const std::uint32_t module = inlined.module_class == 0 ? 0 : module_at_self(frame, inlined);
@@ -101,9 +94,16 @@ std::uint32_t RunningModules::module_at_self(std::size_t frame, const Known& fun
   return found;
 }
 
-std::uint32_t RunningModules::module_in(std::size_t frame, const Known& function,
+std::uint32_t RunningModules::module_of(std::size_t frame, const Known& function,
                                         std::uint32_t child) {
   if (function.is_described) return module_at_self(frame, function);
+  const std::uint32_t found = module_in(frame, function, child);
+  return found != 0 && is_called_by_its_class(found, function.module_class) ? 0 : found;
+}
+
+/// By what the frame holds.
+std::uint32_t RunningModules::module_in(std::size_t frame, const Known& function,
+                                        std::uint32_t child) {
   if (child != 0) {
     const Instance above = above_of_class(child, function.module_class);
     if (above.module != 0 && learn(frame, function, above.address)) return above.module;

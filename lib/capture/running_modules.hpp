@@ -67,6 +67,7 @@ class RunningModules {
   static void find_class(Known& function);
   void add(std::size_t frame, const Known& function, std::uint32_t module);
   std::uint32_t module_at_self(std::size_t frame, const Known& function) const;
+  std::uint32_t module_of(std::size_t frame, const Known& function, std::uint32_t child);
   std::uint32_t module_in(std::size_t frame, const Known& function, std::uint32_t child);
   bool learn(std::size_t frame, const Known& function, std::uintptr_t module);
 

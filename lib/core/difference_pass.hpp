@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "core/difference_kernel.hpp"
+#include "core/extremes.hpp"
 #include "core/vectors.hpp"
 #include "ulpscope/ulp.hpp"
 
@@ -147,21 +148,21 @@ class Pass {
   }
 
   PassResult<Bits> result() const {
-    const auto larger = [](auto a, auto b) { return a > b ? a : b; };
-    const auto smaller = [](auto a, auto b) { return a < b ? a : b; };
+    const auto max = [](auto a, auto b) { return larger(a, b); };
+    const auto min = [](auto a, auto b) { return smaller(a, b); };
     const auto either = [](auto a, auto b) { return static_cast<Bits>(a | b); };
     PassResult<Bits> result;
     result.unequal = combined(unequal_, either);
-    result.reference_max = combined(reference_max_, larger);
-    result.distance_max = combined(distance_max_, larger);
-    const Bits smallest_less_one = combined(smallest_less_one_, smaller);
+    result.reference_max = combined(reference_max_, max);
+    result.distance_max = combined(distance_max_, max);
+    const Bits smallest_less_one = combined(smallest_less_one_, min);
     if constexpr (kNear) {
       result.may_have_specials =
           result.reference_max > Format::kLargestFinite - result.distance_max;
       result.may_have_subnormals = smallest_less_one < 2 * Format::kSmallestNormal;
     } else {
       result.may_have_specials =
-          larger(result.reference_max, combined(candidate_max_, larger)) > Format::kLargestFinite;
+          larger(result.reference_max, combined(candidate_max_, max)) > Format::kLargestFinite;
       result.may_have_subnormals = smallest_less_one < Format::kSmallestNormal - 1;
     }
     result.flipped_zeros = combined(flipped_zeros_, either) != 0;
@@ -169,8 +170,8 @@ class Pass {
       result.distance_sum += distance_sum_[i];
       result.distance_sum_high += distance_sum_high_[i];
     }
-    result.absolute_max = larger(combined(absolute_max_, larger),
-                                 static_cast<double>(combined(nearest_max_, larger)));
+    result.absolute_max =
+        larger(combined(absolute_max_, max), static_cast<double>(combined(nearest_max_, max)));
     std::memcpy(result.squares, squares_, sizeof(squares_));
     return result;
   }

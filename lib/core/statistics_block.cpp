@@ -3,6 +3,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/extremes.hpp"
 #include "core/kernel_level.hpp"
 #include "core/statistics_kernel.hpp"
 #include "ulpscope/ulp.hpp"
@@ -13,16 +14,6 @@ namespace {
 constexpr std::size_t kColumns = kStatisticsColumns;
 constexpr std::size_t kBlock = kStatisticsBlock;
 static_assert(kBlock / kColumns <= 255, "columns of byte counters must not overflow");
-
-template <class T>
-T larger(T a, T b) {
-  return a > b ? a : b;
-}
-
-template <class T>
-T smaller(T a, T b) {
-  return a < b ? a : b;
-}
 
 template <class FloatFormat>
 struct Floats : FloatFormat {

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "core/difference_kernel.hpp"
+#include "core/extremes.hpp"
 #include "core/vectors.hpp"
 
 /// A histogram of distances by their bit width. In an unnamed namespace, like all that is compiled
@@ -14,16 +15,6 @@ namespace ulpscope::core {
 namespace {
 
 constexpr std::size_t kBlock = kPieceElements;  // a block and its buffers stay in the L1 cache
-
-template <class T>
-T larger(T a, T b) {
-  return a > b ? a : b;
-}
-
-template <class T>
-T smaller(T a, T b) {
-  return a < b ? a : b;
-}
 
 /// Number of bits that `value` needs. Through the exponent of a float, because every level converts
 /// integers to floats in vectors, and few count leading zeros.

@@ -106,7 +106,9 @@ TEST_SUITE("refused writes") {
     for (rlim_t bytes = 3'001; !to_the_end; bytes += 3'001) {
       CAPTURE(bytes);
       const TempDir dir;
-      dump::write_status(dir.path(), {.reason = "the recording has not ended"});
+      dump::Status unended;
+      unended.reason = "the recording has not ended";
+      dump::write_status(dir.path(), unended);
       to_the_end = !record_on_small_disk(dir.path(), bytes);
       refused += to_the_end ? 0 : 1;
       CHECK(damage(dir.path()) == "");
