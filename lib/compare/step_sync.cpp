@@ -78,6 +78,19 @@ class Nesting {
   return result;
 }
 
+/// All that the events have made is equal, one by one. What needs no sketches to be told is mostly
+/// so.
+[[nodiscard]] bool made_the_same(const std::vector<HeldEvent>& a, const std::vector<HeldEvent>& b) {
+  const auto same_slot = [](const Slot& left, const Slot& right) {
+    const bool told = tells(left) && !(left.flags & slot_flag::unproduced);
+    return !told || left.digest == right.digest;
+  };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](const HeldEvent& left, const HeldEvent& right) {
+                      return std::ranges::equal(left.event->slots, right.event->slots, same_slot);
+                    });
+}
+
 [[nodiscard]] std::size_t shared(const Keys& a, const Keys& b) {
   Keys both;
   std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
@@ -149,8 +162,10 @@ const std::deque<StepSketch>& StepsAhead::from(const LaneReader& reader) {
 
 std::optional<ExtraSteps> StepSync::look(const LaneReader& reference, const LaneReader& candidate) {
   ++steps_;
-  if (steps_ < next_look_ || same_data(sketch(reference.peek()), sketch(candidate.peek())))
-    return std::nullopt;
+  if (steps_ < next_look_) return std::nullopt;
+  const std::vector<HeldEvent> next = reference.peek();
+  const std::vector<HeldEvent> other = candidate.peek();
+  if (made_the_same(next, other) || same_data(sketch(next), sketch(other))) return std::nullopt;
   const auto& of_reference = ahead_.reference.from(reference);
   const auto& of_candidate = ahead_.candidate.from(candidate);
   Sketches a(of_reference.begin(), of_reference.end());
