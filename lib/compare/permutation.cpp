@@ -11,32 +11,6 @@ namespace {
 
 using Piece = ValuePair::Piece;
 
-/// Modulo the numbers that a Word holds: sums without carries are what vectors do.
-template <class Word>
-[[nodiscard]] Word sum_of(Piece piece) {
-  Word sum = 0;
-  const std::size_t count = piece.size() / sizeof(Word);
-  for (std::size_t i = 0; i < count; ++i) {
-    Word word;
-    std::memcpy(&word, piece.data() + i * sizeof(word), sizeof(word));
-    sum = static_cast<Word>(sum + word);
-  }
-  return sum;
-}
-
-[[nodiscard]] std::uint64_t sum_of(Piece piece, std::size_t element) {
-  switch (element) {
-    case 1:
-      return sum_of<std::uint8_t>(piece);
-    case 2:
-      return sum_of<std::uint16_t>(piece);
-    case 4:
-      return sum_of<std::uint32_t>(piece);
-    default:
-      return sum_of<std::uint64_t>(piece);
-  }
-}
-
 /// Pieces in no order: their digests, added up.
 class Bag {
  public:
@@ -94,11 +68,6 @@ class Bag {
 }
 
 }  // namespace
-
-void NumberSums::add(Piece reference, Piece candidate) {
-  sums_.reference += sum_of(reference, element_);
-  sums_.candidate += sum_of(candidate, element_);
-}
 
 bool same_numbers(const ValuePair& pair) { return same_pieces(pair, element_size(pair.dtype())); }
 

@@ -15,8 +15,7 @@ namespace {
 constexpr std::uint64_t kLargestLookedThrough = std::uint64_t{1} << 28;
 
 /// What one reading answers; it is all that most questions need.
-void read_once(const ValuePair& pair, const ValueQuestion& question, NumberSums& sums,
-               ValueAnswer& answer) {
+void read_once(const ValuePair& pair, const ValueQuestion& question, ValueAnswer& answer) {
   DifferenceStream distance(pair.dtype(), pair.shape(), pair.strides());
   const bool measures = question.distance || question.evidence;
   if (question.limits) answer.inside = true;
@@ -25,7 +24,6 @@ void read_once(const ValuePair& pair, const ValueQuestion& question, NumberSums&
     pair.for_each_piece([&](ValuePair::Piece reference, ValuePair::Piece candidate) {
       if (measures) distance.update(reference, candidate);
       if (!first_pass) return true;
-      if (question.evidence) sums.add(reference, candidate);
       if (question.limits && *answer.inside)
         answer.inside = all_inside(pair.dtype(), reference, candidate, *question.limits);
       return measures || *answer.inside;
@@ -47,11 +45,9 @@ ValueAnswer study(const Both<const Run*>& runs, const ValueQuestion& question) {
         runs.reference->content(question.ranks.reference, question.digests.reference);
     if (bytes) answer.repeats = number_repeats(*bytes, element_size(pair->dtype()));
   }
-  NumberSums sums(element_size(pair->dtype()));
-  if (question.distance || question.evidence || question.limits)
-    read_once(*pair, question, sums, answer);
+  if (question.distance || question.evidence || question.limits) read_once(*pair, question, answer);
   if (!question.evidence) return answer;
-  answer.numbers_permuted = sums.equal() && same_numbers(*pair);
+  answer.numbers_permuted = answer.difference->sums_equal && same_numbers(*pair);
   answer.rows_permuted = answer.numbers_permuted && same_rows(*pair);
   answer.ratio = constant_ratio(*pair, *answer.difference, rounding(pair->dtype()));
   return answer;

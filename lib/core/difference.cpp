@@ -219,6 +219,7 @@ struct DifferenceStream::State {
     result.inf = {totals.infinite[0], totals.infinite[1]};
     result.subnormal = {totals.subnormal[0], totals.subnormal[1]};
     result.signed_zero = totals.signed_zero;
+    result.sums_equal = totals.bits_sum << (64 - core::number_bits(dtype)) == 0;
     return result;
   }
 };

@@ -151,6 +151,7 @@ class BlockKernel {
       if (done) return;
     }
 
+    add_sums(pair);
     Distances distances;
     const Extent candidate = measure(pair, distances);
     if (reference.has_subnormal()) totals_.subnormal[0] += count_subnormal(pair.reference);
@@ -160,6 +161,13 @@ class BlockKernel {
     totals_.finite += kBlock;
     const std::uint64_t size_max = add(pair, distances, false);
     if (worth_a_look(Severity::finite, size_max)) find_worst(pair, first);
+  }
+
+  void add_sums(Pair pair) {
+    Bits sum = 0;
+    for (std::size_t i = 0; i < kNumbers; ++i)
+      sum = static_cast<Bits>(sum + load(pair.reference, i) - load(pair.candidate, i));
+    totals_.bits_sum += sum;
   }
 
   /// False, and nothing done, where the block is not as the pass expects it.
@@ -181,6 +189,7 @@ class BlockKernel {
     totals_.finite += kBlock;
     distances.largest = found.distance_max;
     widths_.add(distances.of_element, distances.largest);
+    totals_.bits_sum += found.bits_sum;
     totals_.distance_max = larger(totals_.distance_max, std::uint64_t{found.distance_max});
     totals_.distance_sum +=
         found.distance_sum + (WideCount{found.distance_sum_high} << (sizeof(Bits) * 4));

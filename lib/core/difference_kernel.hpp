@@ -32,6 +32,7 @@ struct DifferenceTotals {
   std::uint64_t infinite[2] = {0, 0};
   std::uint64_t subnormal[2] = {0, 0};
   std::uint64_t signed_zero = 0;
+  std::uint64_t bits_sum = 0;  // of the reference less the candidate, modulo the numbers of a part
   std::uint64_t differing = 0;
   std::uint64_t differing_with_distance = 0;
   std::uint64_t distance_max = 0;

@@ -34,6 +34,7 @@ struct PassResult {
   Bits distance_max = 0;
   std::uint64_t distance_sum = 0;       ///< of the distances' lower halves
   std::uint64_t distance_sum_high = 0;  ///< of their upper halves
+  Bits bits_sum = 0;                    ///< of the reference less the candidate, wrapping around
   double absolute_max = 0;
   alignas(64) double squares[kColumns] = {};
 };
@@ -87,6 +88,7 @@ class Pass {
     const Numbers differing = left ^ right;
     const Numbers left_size = left & kMagnitude;
     unequal_ |= differing;
+    bits_sum_ += left - right;
     reference_max_ = larger_of(reference_max_, left_size);
     Numbers distance;
     if constexpr (kNear) {
@@ -167,6 +169,7 @@ class Pass {
     }
     result.flipped_zeros = combined(flipped_zeros_, either) != 0;
     for (std::size_t i = 0; i < kNumbers; ++i) {
+      result.bits_sum = static_cast<Bits>(result.bits_sum + bits_sum_[i]);
       result.distance_sum += distance_sum_[i];
       result.distance_sum_high += distance_sum_high_[i];
     }
@@ -177,6 +180,7 @@ class Pass {
   }
 
   Numbers unequal_{};
+  Numbers bits_sum_{};
   Numbers reference_max_{};
   Numbers candidate_max_{};
   Numbers smallest_less_one_ = ~Numbers{};

@@ -29,7 +29,8 @@ ULPSCOPE_FIELDS(HistogramBin, lower_bound, count)
 ULPSCOPE_FIELDS(WorstElement, index, reference, candidate, bits, bit_width)
 ULPSCOPE_FIELDS(Budget, ulp, inside, why, used)
 ULPSCOPE_FIELDS(Difference, elements, differing, ulp_max, ulp_mean, histogram, absolute_max,
-                absolute_rms, scaled_max, worst, nan, inf, subnormal, signed_zero, budget)
+                absolute_rms, scaled_max, worst, nan, inf, subnormal, signed_zero, sums_equal,
+                budget)
 ULPSCOPE_FIELDS(ToleranceResult, inside, rule)
 ULPSCOPE_FIELDS(TensorReport, role, index, element, name, dtype, shape, equal, difference,
                 tolerance)

@@ -69,7 +69,10 @@ struct Difference {
   ClassCount inf;
   ClassCount subnormal;
   std::uint64_t signed_zero = 0;  ///< elements that are zero in both with different signs
-  std::optional<Budget> budget;   ///< empty where none was asked for or none is known
+  /// The bits of all numbers add up to the same, as they do where one value has the other's numbers
+  /// in another order.
+  bool sums_equal = true;
+  std::optional<Budget> budget;  ///< empty where none was asked for or none is known
 };
 
 /// Compares two packed values of `dtype` element by element. `strides` gives for each logical

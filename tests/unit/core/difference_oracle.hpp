@@ -92,6 +92,7 @@ inline Expected expected_difference(Dtype dtype, const std::vector<std::int64_t>
   std::vector<std::int64_t> index(shape.size(), 0);
   bool more = true;
   for (const std::int64_t length : shape) more = more && length > 0;
+  std::uint64_t sums[2] = {0, 0};
   while (more) {
     std::int64_t place = 0;
     for (std::size_t i = 0; i < shape.size(); ++i) place += index[i] * strides[i];
@@ -108,6 +109,8 @@ inline Expected expected_difference(Dtype dtype, const std::vector<std::int64_t>
       const std::size_t at = static_cast<std::size_t>(place) * parts + part;
       const std::uint64_t bits[2] = {bits_at(reference, at), bits_at(candidate, at)};
       const Number number[2] = {read(bits[0]), read(bits[1])};
+      sums[0] += bits[0];
+      sums[1] += bits[1];
       for (int side = 0; side < 2; ++side) {
         nan[side] |= number[side].nan;
         inf[side] |= number[side].infinite;
@@ -195,6 +198,7 @@ inline Expected expected_difference(Dtype dtype, const std::vector<std::int64_t>
     result.ulp_mean = static_cast<double>(distance_sum / static_cast<long double>(with_distance));
   if (finite > 0)
     expected.rms = static_cast<double>(sqrtl(square_sum / static_cast<long double>(finite)));
+  result.sums_equal = (sums[0] - sums[1]) << (64 - size * 8) == 0;
   if (reference_max > 0) result.scaled_max = result.absolute_max / reference_max;
   return expected;
 }

@@ -64,6 +64,7 @@ void check_equal(const Difference& actual, const test::Expected& expected) {
   CHECK(actual.subnormal.reference == wanted.subnormal.reference);
   CHECK(actual.subnormal.candidate == wanted.subnormal.candidate);
   CHECK(actual.signed_zero == wanted.signed_zero);
+  CHECK(actual.sums_equal == wanted.sums_equal);
   REQUIRE(actual.worst.has_value() == wanted.worst.has_value());
   if (!wanted.worst) return;
   CHECK(actual.worst->index == wanted.worst->index);
@@ -291,6 +292,20 @@ TEST_SUITE("difference") {
     CHECK(worst({1, 2, 3, 4, -kNan}).index == Dims{4});
     CHECK(worst({1, 2, 3, 4, -kNan}).bits[1] == 0xffc00000);
     CHECK(worst({1, 2, 3, std::nextafter(4.0F, 5.0F), -kNan}).index == Dims{3});
+  }
+
+  TEST_CASE("the same numbers in another order add up to the same") {
+    Maker maker(14);
+    for (const Dtype dtype : kAllDtypes) {
+      constexpr std::int64_t kElements = 5000;
+      const std::size_t size = element_size(dtype);
+      const Bytes reference = maker.bits(kElements * size);
+      Bytes turned;
+      for (std::size_t element = kElements; element-- > 0;)
+        turned.insert(turned.end(), &reference[element * size], &reference[element * size] + size);
+      check(dtype, {kElements}, {1}, reference, turned);
+      CHECK(difference(dtype, {{kElements}}, {}, reference, turned).sums_equal);
+    }
   }
 
   TEST_CASE("identical values have nothing to report but their counts") {
