@@ -4,14 +4,30 @@ import fcntl
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
 import termios
+import time
 
 ulpscope, dumps, case = sys.argv[1:4]
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def read_to_end(terminal):
+    text = b""
+    while True:
+        try:
+            chunk = os.read(terminal, 65536)
+        except OSError:  # the other side is closed
+            break
+        if not chunk:
+            break
+        text += chunk
+    os.close(terminal)
+    return text
 
 
 def at_terminal(arguments, columns, environment=None):
@@ -23,17 +39,8 @@ def at_terminal(arguments, columns, environment=None):
     process = subprocess.Popen([ulpscope, *arguments], cwd=dumps, env=variables,
                                stdin=subprocess.DEVNULL, stdout=side, stderr=side)
     os.close(side)
-    text = b""
-    while True:
-        try:
-            chunk = os.read(main, 65536)
-        except OSError:  # the other side is closed
-            break
-        if not chunk:
-            break
-        text += chunk
+    text = read_to_end(main)
     process.wait()
-    os.close(main)
     return text.decode().replace("\r\n", "\n")
 
 
@@ -91,6 +98,18 @@ def same_text_without_colour():
     assert ESCAPE.sub("", at_terminal(report, 80)) == at_terminal(report, 80, {"NO_COLOR": "1"})
 
 
+def wait_until_open(process, path):
+    folder = f"/proc/{process.pid}/fd"
+    while process.poll() is None:
+        for descriptor in os.listdir(folder):
+            try:
+                if os.readlink(os.path.join(folder, descriptor)) == path:
+                    return
+            except OSError:  # closed meanwhile
+                pass
+    raise AssertionError(f"{path} was not read")
+
+
 def progress():
     """While much is read the terminal says so, and the line goes away."""
     with tempfile.TemporaryDirectory() as work:
@@ -98,22 +117,24 @@ def progress():
         os.makedirs(os.path.join(dump, "rank0000"))
         name = os.path.join("rank0000", "segment-000000.h5")
         segment = os.path.join(dump, name)
+        pieces, piece = 512, b"\1" * (1 << 20)  # a tenth of a second to read
         with open(os.path.join(dumps, "reference", name), "rb") as known, open(segment, "wb") as file:
-            size = 1 << 40  # a hole: no room on the disk, and an hour to read
-            file.write(known.read(12) + struct.pack("<IQ", 0, size))
-            file.truncate(size)
+            file.write(known.read(12) + struct.pack("<IQ", 0, pieces * len(piece)))
+            for _ in range(pieces):
+                file.write(piece)
+            file.truncate(pieces * len(piece))
         main, side = pty.openpty()
         process = subprocess.Popen([ulpscope, "compare", dump, dump], stdin=side, stdout=subprocess.PIPE,
                                    stderr=side, start_new_session=True,
                                    preexec_fn=lambda: fcntl.ioctl(2, termios.TIOCSCTTY, 0))
-        shown = b""
-        while b"dump: 1 s" not in shown:
-            shown += os.read(main, 4096)
-        os.truncate(segment, 4096)
-        process.wait()
         os.close(side)
-        while b"\r\x1b[2Kulpscope: error" not in shown:
-            shown += os.read(main, 4096)
+        wait_until_open(process, segment)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGCONT)
+        shown = read_to_end(main)
+        process.wait()
+        assert b"dump: 1 s" in shown and b"\r\x1b[2Kulpscope: error" in shown, shown
 
 
 globals()[case]()
