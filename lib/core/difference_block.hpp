@@ -187,8 +187,7 @@ class BlockKernel {
     }
     reference_largest_ = larger(reference_largest_, found.reference_max);
     totals_.finite += kBlock;
-    distances.largest = found.distance_max;
-    widths_.add(distances.of_element, distances.largest);
+    widths_.add(distances.of_element, found.distance_max);
     totals_.bits_sum += found.bits_sum;
     totals_.distance_max = larger(totals_.distance_max, std::uint64_t{found.distance_max});
     totals_.distance_sum +=
