@@ -3,6 +3,7 @@
 #
 #   mpi_test.sh ULPSCOPE RECORDED_PROGRAM DUMPS CASE
 set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/mpirun_settings.sh"
 
 readonly ulpscope=$1 dumps=$3
 readonly program=(env -u LD_PRELOAD "$2")
@@ -10,8 +11,6 @@ work=$(mktemp -d)
 readonly work
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_orte_abort_print_stack=0 OMPI_MCA_btl_vader_single_copy_mechanism=none
 
 fail() {
   echo "FAILED: $*" >&2

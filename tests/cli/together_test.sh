@@ -4,6 +4,7 @@
 #
 #   together_test.sh ULPSCOPE DUMPS CODE ARGUMENTS...
 set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/mpirun_settings.sh"
 
 readonly ulpscope=$1 dumps=$2 code=$3
 shift 3
@@ -11,8 +12,6 @@ work=$(mktemp -d)
 readonly work
 trap 'rm -rf "$work"' EXIT
 cd "$dumps" || exit 1
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_orte_abort_print_stack=0 OMPI_MCA_btl_vader_single_copy_mechanism=none
 
 fail() {
   echo "$*" >&2
