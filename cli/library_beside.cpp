@@ -15,13 +15,20 @@ fs::path prefix() {
 }  // namespace
 
 std::optional<fs::path> library_beside(std::string_view name) {
-  for (const std::string_view directory :
-       {"lib", "lib/ulpscope", ULPSCOPE_LIBRARY_DIRECTORY "/ulpscope"}) {
+  for (const fs::path& directory : library_directories()) {
     std::error_code error;
-    const fs::path path = fs::canonical(prefix() / directory / name, error);
+    const fs::path path = fs::canonical(directory / name, error);
     if (!error) return path;
   }
   return std::nullopt;
+}
+
+std::vector<fs::path> library_directories() {
+  std::vector<fs::path> directories;
+  for (const std::string_view directory :
+       {"lib", "lib/ulpscope", ULPSCOPE_LIBRARY_DIRECTORY "/ulpscope"})
+    directories.push_back(prefix() / directory);
+  return directories;
 }
 
 fs::path library_directory() { return prefix() / "lib"; }

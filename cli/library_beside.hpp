@@ -3,11 +3,15 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace ulpscope::cli {
 
 /// A library of ours beside this program, as built or as installed.
 [[nodiscard]] std::optional<std::filesystem::path> library_beside(std::string_view name);
+
+/// Where libraries and programs of ours lie beside this program, first to last.
+[[nodiscard]] std::vector<std::filesystem::path> library_directories();
 
 /// bin's neighbour, where library_beside() looks first.
 [[nodiscard]] std::filesystem::path library_directory();

@@ -17,6 +17,7 @@
 #include "cli/output_options.hpp"
 #include "cli/render/json.hpp"
 #include "cli/render/text.hpp"
+#include "cli/replay/find_replayer.hpp"
 #include "cli/selected_steps.hpp"
 #include "cli/team/compare_in_team.hpp"
 #include "cli/team/launch.hpp"
@@ -140,6 +141,7 @@ struct Task {
   std::string reference;
   std::string candidate;
   std::string ranks;        ///< a selector for both; empty: all
+  bool replay = true;       ///< with a budget: execute ops again, where that can be done
   bool by_position = true;  ///< steps are lined up by position where a part of a dump is given
   CompareOptions options;
   Format format = Format::text;
@@ -206,8 +208,20 @@ bool parse(const Command& command, Arguments arguments, Task& task) {
       .more(
           "Every origin is held against an error budget that follows from its op, its dtype and "
           "how "
-          "much it adds up; what follows from an origin is not judged. A tolerance allows origins "
-          "more. Needs --level full");
+          "much it adds up; what follows from an origin is judged on what its own inputs explain "
+          "(see "
+          "--replay). A tolerance allows origins more. Needs --level full");
+  options
+      .value("--replay", "on|off", "REPLAY",
+             "with --budget: judge what follows from an origin, too",
+             [&](const auto& source, const auto& value) {
+               task.replay = choice(source, value, {"off", "on"}) == 1;
+             })
+      .more(
+          "On by default: what an op makes of inputs that differ already is held against the op "
+          "executed again in float64 on the same inputs, by an installed program that needs "
+          "LibTorch")
+      .rare();
   options
       .flag("--golden", "GOLDEN", "say first whether the reference's bits hold here",
             compare_options.golden)
@@ -254,22 +268,33 @@ int answer(const Task& task, const Report& report) {
   return static_cast<int>(exit_code(report.verdict));
 }
 
+/// Who executes ops again, where an error budget was asked for.
+std::unique_ptr<Replayer> replayer_for(const Run& reference, bool replay, CompareOptions& options) {
+  std::unique_ptr<Replayer> replayer;
+  if (options.budget && replay) replayer = find_replayer(reference);
+  options.replayer = replayer.get();
+  return replayer;
+}
+
 int compare_alone(const Task& task) {
   const auto reference = open_patiently(task.reference, task.ranks);
   const auto candidate = open_patiently(task.candidate, task.ranks);
   CompareOptions options = task.options;
   prepare(task, *reference, *candidate, options);
+  const auto replayer = replayer_for(*reference, task.replay, options);
   note_other_program(reference->info(), candidate->info());
   return answer(task, compare_patiently(*reference, *candidate, options));
 }
 
 int compare_with_others(const Launch& launched, const Task& task, const std::string& arguments) {
   if (launched.speaks()) answer_end_of_all();
+  std::unique_ptr<Replayer> replayer;
   const auto report = compare_in_team(
       launched, {arguments, [&] { return open_run(task.reference, task.ranks); },
                  [&] { return open_run(task.candidate, task.ranks); }, task.options,
                  [&](const Run& reference, const Run& candidate, CompareOptions& options) {
                    prepare(task, reference, candidate, options);
+                   replayer = replayer_for(reference, task.replay, options);
                    if (launched.speaks()) note_other_program(reference.info(), candidate.info());
                  }});
   return report ? answer(task, *report) : 0;

@@ -111,6 +111,8 @@ void render_difference(const Report& report, const TensorReport& tensor, Page& p
   }
   if (tensor.tolerance) facts.add("tolerance", tolerance_text(*tensor.tolerance, report));
   if (difference.budget) facts.add("budget", budget_text(*difference.budget));
+  if (difference.budget && difference.budget->own)
+    facts.add("executed", own_text(*difference.budget->own));
   facts.add_count("NaN", difference.nan);
   facts.add_count("infinite", difference.inf);
   if (difference.subnormal.reference != difference.subnormal.candidate) {

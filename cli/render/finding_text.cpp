@@ -166,17 +166,22 @@ void print_slots(const Report& report, const Finding& finding, bool differing_on
 }
 
 void print_differences(const Report& report, const Finding& finding, Page& page) {
-  bool first = true;
-  for (const TensorReport& tensor : finding.tensors) {
-    if (tensor.equal || !tensor.difference) continue;
-    if (first) {
-      render_difference(report, tensor, page);
-    } else {
-      page.framed();
-      page.framed(fmt::format("{}: {}", page.paint(Ink::bold, slot_title(tensor)),
-                              distance(*tensor.difference) + judged_text(tensor, report)));
+  std::vector<const TensorReport*> differing;
+  for (const TensorReport& tensor : finding.tensors)
+    if (!tensor.equal && tensor.difference) differing.push_back(&tensor);
+  // Of an op that is judged on its own inputs, what it left comes first.
+  if (judged_on_own_inputs(finding))
+    std::stable_partition(
+        differing.begin(), differing.end(),
+        [](const TensorReport* tensor) { return tensor->role != Role::input; });
+  for (const TensorReport* tensor : differing) {
+    if (tensor == differing.front()) {
+      render_difference(report, *tensor, page);
+      continue;
     }
-    first = false;
+    page.framed();
+    page.framed(fmt::format("{}: {}", page.paint(Ink::bold, slot_title(*tensor)),
+                            distance(*tensor->difference) + judged_text(*tensor, report)));
   }
 }
 

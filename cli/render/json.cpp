@@ -85,11 +85,19 @@ Json worst_json(const WorstElement& worst) {
           {"bits", Json::array({bits(worst.bits[0]), bits(worst.bits[1])})}};
 }
 
+Json own_json(const std::array<Budget::Own, 2>& own) {
+  const auto one = [](const Budget::Own& run) {
+    return Json{{"inside", run.inside}, {"used", optional(run.used, real)}};
+  };
+  return {{"reference", one(own[0])}, {"candidate", one(own[1])}};
+}
+
 Json budget_json(const Budget& budget) {
   return {{"ulp", real(budget.ulp)},
           {"inside", budget.inside},
           {"why", budget.why},
-          {"used", optional(budget.used, real)}};
+          {"used", optional(budget.used, real)},
+          {"own", optional(budget.own, own_json)}};
 }
 
 Json difference_json(const Difference& difference) {
@@ -289,13 +297,34 @@ Json rule_json(const RuleUse& use) {
           {"failed", integer(use.failed)}};
 }
 
-Json budget_summary_json(const BudgetSummary& budget) {
+Json op_budget_json(const OpBudget& op) {
+  return {{"op", op.op},
+          {"results", integer(op.results)},
+          {"outside", integer(op.outside)},
+          {"largest_used", optional(op.largest_used, real)},
+          {"why", op.why}};
+}
+
+Json replay_json(const ReplaySummary& replay) {
+  Json reasons = Json::array();
+  for (const auto& [reason, times] : replay.reasons)
+    reasons.push_back({{"reason", reason}, {"ops", integer(times)}});
+  return {{"inside", integer(replay.inside)},
+          {"outside", integer(replay.outside)},
+          {"unjudged", integer(replay.unjudged)},
+          {"reasons", reasons}};
+}
+
+Json budget_summary_json(const Report& report) {
+  const BudgetSummary& budget = *report.budget;
   return {{"inside", integer(budget.inside)},
           {"allowed", integer(budget.allowed)},
           {"outside", integer(budget.outside)},
           {"without_bytes", integer(budget.without_bytes)},
           {"without_model", integer(budget.without_model)},
-          {"largest_used", optional(budget.largest_used, real)}};
+          {"largest_used", optional(budget.largest_used, real)},
+          {"ops", list(report.op_budgets, op_budget_json)},
+          {"replay", optional(report.replay, replay_json)}};
 }
 
 }  // namespace
@@ -318,7 +347,7 @@ void render_json(const Report& report, std::ostream& out) {
                          {"environment", list(report.environment, environment_json)},
                          {"causes", list(report.causes, cause_json)},
                          {"rules", list(report.rules, rule_json)},
-                         {"budget", optional(report.budget, budget_summary_json)}};
+                         {"budget", report.budget ? budget_summary_json(report) : Json(nullptr)}};
   out << document.dump(2, ' ', true, Json::error_handler_t::replace) << '\n';
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "cli/render/budget_table.hpp"
 #include "cli/render/finding_text.hpp"
 #include "cli/render/growth_text.hpp"
 #include "cli/render/page.hpp"
@@ -257,6 +258,7 @@ void render_text(const Report& report, const Terminal& terminal, std::ostream& o
     print_settings(report, page);
     render_rules(report, page);
     print_findings(report, page);
+    render_op_budgets(report, page);
     render_path(report, page);
     render_growth(report, page);
     page.line();

@@ -47,12 +47,29 @@ std::string tolerance_text(const ToleranceResult& result, const Report& report) 
   return text;
 }
 
+std::string share_text(double used) {
+  constexpr double kTimes = 10;
+  return used < kTimes ? short_number(100 * used) + " %"
+                       : short_number(used) + " times";
+}
+
 std::string budget_text(const Budget& budget) {
   const std::string side = budget.inside ? "inside" : "outside";
   if (budget.ulp == 0) return fmt::format("{}: {}", side, escaped(budget.why));
-  const std::string used = budget.used ? short_number(100 * *budget.used) + " %" : "no share";
-  return fmt::format("{}, takes {} of {} ULP: {}", side, used, short_number(budget.ulp),
-                     escaped(budget.why));
+  const std::string ulp = short_number(budget.ulp);
+  const std::string why = escaped(budget.why);
+  if (!budget.used) return fmt::format("{} of {} ULP: {}", side, ulp, why);
+  return fmt::format("{}, takes {}{} {} ULP: {}", side, share_text(*budget.used),
+                     *budget.used < 10 ? " of" : "", ulp, why);
+}
+
+std::string own_text(const std::array<Budget::Own, 2>& own) {
+  const auto one = [](const Budget::Own& run) {
+    if (run.used) return share_text(*run.used);
+    return std::string(run.inside ? "nothing" : "what no budget has");
+  };
+  return fmt::format("on its own inputs the reference takes {}, the candidate {}", one(own[0]),
+                     one(own[1]));
 }
 
 std::string judged_text(const TensorReport& tensor, const Report& report) {

@@ -13,8 +13,14 @@ namespace ulpscope::cli {
 /// "inside, by tolerance.toml:12".
 [[nodiscard]] std::string tolerance_text(const ToleranceResult& result, const Report& report);
 
+/// "12 %", "650 times": a share of a budget.
+[[nodiscard]] std::string share_text(double used);
+
 /// "inside, takes 12 % of 70 ULP: sum of 4608 float32 products".
 [[nodiscard]] std::string budget_text(const Budget& budget);
+
+/// "on its own inputs the reference takes 3 %, the candidate 650 %".
+[[nodiscard]] std::string own_text(const std::array<Budget::Own, 2>& own);
 
 /// ", inside the tolerance (tolerance.toml:12), inside the budget": what was asked for, to follow a
 /// distance.

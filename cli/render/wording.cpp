@@ -40,6 +40,8 @@ std::string headline(const Finding& finding) {
   switch (finding.kind) {
     case FindingKind::origin:
       if (finding.op.empty()) return "all before is equal: the runs part outside of modules";
+      if (judged_on_own_inputs(finding))
+        return "what it reads differs already, but does not explain its result";
       return "same inputs and arguments, different result: the runs part at this op";
     case FindingKind::arguments:
       return "same inputs, different arguments: the runs part at this op";

@@ -4,8 +4,9 @@
 #   lib/libulpscope_*.a                       ulpscope::compare, for programs that read dumps
 #   lib/ulpscope                              what enters recorded programs: the preloaded object and a
 #                                             capture library per LibTorch version; several builds may
-#                                             install theirs under one prefix; beside them what
-#                                             `compare` opens under mpirun
+#                                             install theirs under one prefix; beside them the
+#                                             programs that execute ops again, and what `compare`
+#                                             opens under mpirun
 #   lib/cmake/ulpscope                        find_package(ulpscope)
 include(CMakePackageConfigHelpers)
 
@@ -16,6 +17,10 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/lib/include/ulpscope DESTINATION ${CMAKE
 install(TARGETS ulpscope_preload LIBRARY DESTINATION ${inside})
 if(TARGET ulpscope_capture)
   install(TARGETS ulpscope_capture LIBRARY DESTINATION ${inside})
+endif()
+
+if(TARGET ulpscope_replay_program)
+  install(TARGETS ulpscope_replay_program RUNTIME DESTINATION ${inside})
 endif()
 
 if(TARGET ulpscope_mpi)

@@ -59,14 +59,11 @@ class Comparison {
     report.coverage.not_compared.no_bytes = without_bytes_;
     report.coverage.unseen = unseen();
     report.propagated = totals.propagated;
-    if (report.propagated.events > 0)
-      report.propagated.note =
-          "an origin among these cannot be separated from what they inherited; giving them the "
-          "reference's inputs would separate it";
+    if (report.propagated.events > 0) report.propagated.note = note_on_propagated();
     report.growth = result_.values.growth_points();
     report.path = result_.values.path;
     report.rules = rules();
-    if (options_.budget) report.budget = result_.budget;
+    if (options_.budget) add_budgets(report);
     const Decision decision = decide(outlook());
     report.verdict = decision.verdict;
     diagnose(report);
@@ -175,6 +172,28 @@ class Comparison {
     }
   }
 
+  [[nodiscard]] std::string note_on_propagated() const {
+    if (options_.replayer == nullptr || !options_.budget)
+      return "an origin among these cannot be separated from what they inherited; giving them the "
+             "reference's inputs would separate it";
+    const ReplaySummary& replay = result_.totals.replay;
+    return fmt::format(
+        "their ops were executed again in float64 on each run's own inputs: {} inside of their "
+        "error budgets, {} outside, {} not judged",
+        replay.inside, replay.outside, replay.unjudged);
+  }
+
+  void add_budgets(Report& report) const {
+    report.budget = result_.budget;
+    report.op_budgets = result_.totals.op_budgets;
+    std::stable_sort(report.op_budgets.begin(), report.op_budgets.end(),
+                     [](const OpBudget& a, const OpBudget& b) {
+                       if ((a.outside > 0) != (b.outside > 0)) return a.outside > 0;
+                       return a.largest_used.value_or(0) > b.largest_used.value_or(0);
+                     });
+    if (options_.replayer != nullptr) report.replay = result_.totals.replay;
+  }
+
   [[nodiscard]] std::vector<RuleUse> rules() const {
     std::vector<RuleUse> rules = tolerance_.rules();
     const auto& counts = result_.values.rules;
@@ -206,7 +225,7 @@ class Comparison {
     if (totals.given_up > 0)
       words.push_back(fmt::format("{} stand in stretches too different to be lined up",
                                   counted(totals.given_up, "event")));
-    if (options_.budget && totals.propagated.events > 0)
+    if (options_.budget && options_.replayer == nullptr && totals.propagated.events > 0)
       words.push_back(
           fmt::format("the budget judges origins only, not the {} that follow from them",
                       counted(totals.propagated.events, "event")));

@@ -67,6 +67,10 @@ struct Evidence {
   bool alone_draws = false;                    ///< sequence: one of them draws random numbers
   bool missing_steps = false;                  ///< sequence: whole steps are missing
 
+  // origin, where the op was executed again on each run's own inputs:
+  Both<bool> own_outside{};    ///< a run's result is not what its inputs explain
+  Both<std::string> operands;  ///< with operands rounded so they do; "" where none are known
+
   // Of each run alone, for the first finding (each_run.hpp):
   Both<std::vector<std::string>> recomputed;  ///< ops that backward recomputed with other results
   Both<std::string> epochs;                   ///< how many of how many steps; empty where unknown

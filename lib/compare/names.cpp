@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string_view>
 
 #include "ulpscope/report.hpp"
@@ -16,6 +17,19 @@ std::string_view name(Verdict verdict) noexcept {
       return "inconclusive";
   }
   return "";
+}
+
+bool judged_on_own_inputs(const Finding& finding) {
+  const auto outside = [](const TensorReport& tensor) {
+    return tensor.difference && tensor.difference->budget && tensor.difference->budget->own &&
+           !tensor.difference->budget->inside;
+  };
+  const auto other_input = [](const TensorReport& tensor) {
+    return tensor.role == Role::input && !tensor.equal;
+  };
+  return finding.kind == FindingKind::origin &&
+         std::any_of(finding.tensors.begin(), finding.tensors.end(), outside) &&
+         std::any_of(finding.tensors.begin(), finding.tensors.end(), other_input);
 }
 
 std::string_view name(FindingKind kind) noexcept {

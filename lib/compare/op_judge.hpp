@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compare/budget/budget_judge.hpp"
+#include "compare/budget/replay_judge.hpp"
 #include "compare/describe.hpp"
 #include "compare/finding_writer.hpp"
 #include "compare/judgement.hpp"
@@ -51,6 +52,12 @@ class OpJudge {
   void taint(const Slot* reference, const Slot* candidate, const Source& source);
   void spread_slot(const Slot* reference, const Slot* candidate, Match match);
 
+  void judge_replays();
+  void judge_replay(EventPair at);
+  void enter_replay(EventPair at, const budget::ReplayJudged& replay);
+  static void enter_own(Record& record, const budget::ReplayJudged& replay);
+  [[nodiscard]] budget::ReplayJudged judge_own(EventPair at, const std::vector<SlotPair>& slots,
+                                               budget::Judged& judged) const;
   [[nodiscard]] budget::Judged judge_budget(EventPair at, const std::vector<SlotPair>& slots) const;
   void add_budget(const Source& source, const budget::Judged& judged);
 
@@ -83,6 +90,7 @@ class OpJudge {
   std::optional<Source> source_;       ///< why what is left here differs
   std::optional<Source> last_source_;  ///< of the last op of the lane that differs
   bool inputs_differ_ = false;
+  std::uint32_t replay_end_ = 0;
   bool rng_differs_ = false;
   std::optional<Source> numbers_source_;
   std::vector<const Event*> uneven_draws_;  ///< drew from equal states, but not as much

@@ -46,9 +46,11 @@ void OpJudge::judge_outputs() {
     compare_slots(scene_.windows.reference->event(origin.at.reference),
                   scene_.windows.candidate->event(origin.at.candidate), inner_slots_);
   const std::vector<SlotPair>& slots = here ? slots_ : inner_slots_;
-  const budget::Judged judged = judge_budget(origin.at, slots);
+  budget::Judged judged = judge_budget(origin.at, slots);
+  const budget::ReplayJudged own = judge_own(origin.at, slots, judged);
   found(enter_finding(state_, FindingKind::origin, scene_, origin.at, at_, {}, [&](Record& record) {
     record.evidence.inside_differs = origin.inside_differs;
+    enter_own(record, own);
     record.finding.arguments = arguments_.results;
     for (const SlotPair& slot : slots_) {
       if (slot.role() != Role::input || slot.match != Match::layout) continue;
@@ -79,8 +81,10 @@ budget::Judged OpJudge::judge_budget(EventPair at, const std::vector<SlotPair>& 
 
 void OpJudge::add_budget(const Source& source, const budget::Judged& judged) {
   auto& records = state_.book.records();
-  if (source.finding < records.size())
-    budget::add(records[source.finding].evidence.budget, judged.summary);
+  if (source.finding >= records.size()) return;
+  Record& record = records[source.finding];
+  budget::add(record.evidence.budget, judged.summary);
+  budget::add(state_.totals.op_budgets, record.finding.op, judged);
 }
 
 /// What differs only inside is kept back until its effect is read: the op's own results are equal.

@@ -19,10 +19,18 @@ namespace {
                                      record.evidence.missing_steps);
 }
 
-/// Diverging findings first, each by step, position, lane and rank.
+/// An origin that rounding explains, where a budget was asked for.
+[[nodiscard]] bool is_explained(const Record& record) {
+  const BudgetSummary& budget = record.evidence.budget;
+  return record.finding.kind == FindingKind::origin && budget.inside + budget.allowed > 0 &&
+         budget.outside + budget.without_bytes + budget.without_model == 0;
+}
+
+/// Diverging findings first, among them those that rounding does not explain, each by step,
+/// position, lane and rank.
 [[nodiscard]] bool stands_before(const Record& a, const Record& b) {
   const auto key = [](const Record& record) {
-    return std::tuple(!record.finding.diverges, record.finding.step.value_or(kSetup),
+    return std::tuple(!record.finding.diverges, is_explained(record), record.finding.step.value_or(kSetup),
                       record.order_event, record.after_order_event, record.lane_order,
                       record.finding.rank);
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "compare/budget/replay_judge.hpp"
 #include "compare/hash.hpp"
 
 namespace ulpscope::comparison {
@@ -60,6 +61,8 @@ void add(Totals& to, const Totals& more) {
   }
   to.data_values += more.data_values;
   to.operations += more.operations;
+  budget::add(to.op_budgets, more.op_budgets);
+  budget::add(to.replay, more.replay);
   if (!to.evidence.accumulation) to.evidence.accumulation = more.evidence.accumulation;
   to.evidence.other_batch = to.evidence.other_batch || more.evidence.other_batch;
   to.evidence.late_begin.insert(more.evidence.late_begin.begin(), more.evidence.late_begin.end());

@@ -75,6 +75,8 @@ struct Totals {
   Both<Digest> data;              ///< order-free sum of the data that differed
   std::uint64_t data_values = 0;  ///< how many values are in it
   std::uint64_t operations = 0;   ///< steps that alignment took
+  std::vector<OpBudget> op_budgets;
+  ReplaySummary replay;
   RunEvidence evidence;
 };
 

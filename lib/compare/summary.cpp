@@ -31,7 +31,9 @@ namespace {
   const std::string op = op_of_module(finding);
   switch (finding.kind) {
     case FindingKind::origin:
-      return op + " gives other bits from equal inputs";
+      return fmt::format("{} {}", op,
+                         judged_on_own_inputs(finding) ? "is outside of its error budget"
+                                                       : "gives other bits from equal inputs");
     case FindingKind::arguments: {
       if (finding.arguments.empty()) return op + " has other arguments";
       const ArgumentReport& argument = finding.arguments.front();

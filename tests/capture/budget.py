@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Records pairs of runs that differ in rounding alone, and pairs with a fault, holds them against their
-error budgets, and prints how much of it each op takes: the table of lib/compare/BUDGET.md. Fails where
+error budgets, and prints how much of it each op takes: the tables of lib/compare/BUDGET.md. Fails where
 a pair is not within its budget, or a fault is.
 
-    budget.py --bin build/release/bin [NAME...]
+    budget.py --bin build/release/bin [NAME...]             origins
+    budget.py --bin build/release/bin --replayed [NAME...]  ops that were executed again
 """
 
 import argparse
@@ -18,8 +19,10 @@ from scenarios import LSTM, MLP, ONE, RESNET, TRANSFORMER, TWO
 
 DEFAULT = {"ATEN_CPU_CAPABILITY": "default"}
 AVX2 = {"ATEN_CPU_CAPABILITY": "avx2"}
+SSE41 = {"ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_CBWR": "COMPATIBLE"}
 NO_ONEDNN = ["--mkldnn", "0"]
-PROGRAMS = {"resnet": RESNET, "mlp": MLP, "transformer": TRANSFORMER, "lstm": LSTM}
+PROGRAMS = {"resnet": RESNET, "mlp": MLP, "transformer": TRANSFORMER, "lstm": LSTM,
+            **{name: [name, "--steps", "3"] for name in ("unet", "vae", "gan", "autocast")}}
 WITH_WEIGHTS = {"resnet", "mlp", "transformer"}  # drawing them depends on the instruction set
 
 # name: flags and environment of the reference, flags and environment of the candidate
@@ -27,11 +30,13 @@ VARIATIONS = {
     "threads": (ONE, {}, TWO, {}),
     "isa": (ONE, DEFAULT, ONE, AVX2),
     "onednn": (ONE, {}, ONE + NO_ONEDNN, {}),
+    "libraries": (ONE, {}, ONE, SSE41),
     "eps": (ONE, {}, ONE + ["--eps", "1e-6"], {}),
 }
 FAULTS = {"mlp-eps"}
 PAIRS = ["resnet-threads", "resnet-isa", "resnet-onednn", "mlp-threads", "mlp-isa", "mlp-onednn",
          "transformer-threads", "transformer-isa", "transformer-onednn", "lstm-threads", "lstm-isa",
+         "unet-threads", "unet-isa", "vae-isa", "gan-isa", "autocast-isa", "autocast-libraries",
          *FAULTS]
 
 
@@ -79,14 +84,31 @@ def rows(report):
                f"{max(used):.2g}" if used else "none")
 
 
+def replayed_row(name, report):
+    """How many ops were executed again, and which took most of its budget."""
+    budget = report["budget"]
+    replay = budget["replay"]
+    ops = [op for op in budget["ops"] if op["largest_used"] is not None]
+    most = max(ops, key=lambda op: op["largest_used"], default=None)
+    unjudged = "; ".join(f"{entry['ops']}: {entry['reason']}" for entry in replay["reasons"])
+    return [name, report["verdict"], str(replay["inside"]), str(replay["outside"]),
+            unjudged or "0", f"`{most['op']}`" if most else "", most["why"] if most else "",
+            f"{most['largest_used']:.2g}" if most else ""]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
+    parser.add_argument("--replayed", action="store_true", help="of ops that were executed again")
     parser.add_argument("name", nargs="*", help="program-variation, such as resnet-threads")
     arguments = parser.parse_args()
     names = arguments.name or PAIRS
-    print("| pair | verdict | op | budget | results | largest ULP | largest share |")
-    print("|---|---|---|---|---|---|---|")
+    if arguments.replayed:
+        print("| pair | verdict | inside | outside | not judged | op that takes most | of | share |")
+        print("|---|---|---|---|---|---|---|---|")
+    else:
+        print("| pair | verdict | op | budget | results | largest ULP | largest share |")
+        print("|---|---|---|---|---|---|---|")
     wrong = []
     for name in names:
         with tempfile.TemporaryDirectory(prefix="ulpscope-budget-") as folder:
@@ -94,6 +116,11 @@ def main():
         expected = ["diverged"] if name in FAULTS else ["within", "identical"]
         if report["verdict"] not in expected:
             wrong.append(f"{name}: {report['summary']}")
+        if name not in FAULTS and report["budget"]["replay"]["outside"]:
+            wrong.append(f"{name}: an op is outside of its budget: {report['summary']}")
+        if arguments.replayed:
+            print(f"| {' | '.join(replayed_row(name, report))} |", flush=True)
+            continue
         for row in rows(report):
             print(f"| {name} | {report['verdict']} | {' | '.join(row)} |", flush=True)
     print("\n".join(wrong), file=sys.stderr)

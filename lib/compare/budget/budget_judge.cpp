@@ -5,51 +5,13 @@
 #include <limits>
 
 #include "compare/budget/models.hpp"
+#include "compare/budget/rounding.hpp"
 #include "compare/elements.hpp"
 #include "compare/tensor_bytes.hpp"
 #include "compare/value_names.hpp"
 
 namespace ulpscope::comparison::budget {
 namespace {
-
-/// The distance from 1 to the next number, and the smallest number above 0.
-struct Grain {
-  double eps = 0;
-  double smallest = 0;
-};
-
-[[nodiscard]] Grain grain_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::float64:
-    case Dtype::complex128:
-      return {0x1p-52, 0x1p-1074};
-    case Dtype::float32:
-    case Dtype::complex64:
-      return {0x1p-23, 0x1p-149};
-    case Dtype::float16:
-    case Dtype::complex32:
-      return {0x1p-10, 0x1p-24};
-    case Dtype::bfloat16:
-      return {0x1p-7, 0x1p-133};
-    default:
-      return {};  // integers and bool; eight bits are stored, not computed in
-  }
-}
-
-/// What an op computes in: results of 16 bits are rounded from float32.
-[[nodiscard]] double computing_eps(Dtype dtype) {
-  return std::min(grain_of(dtype).eps, grain_of(Dtype::float32).eps);
-}
-
-[[nodiscard]] double allowed(const Allowance& allowance, double size, Dtype dtype) {
-  const Grain grain = grain_of(dtype);
-  const double computing = computing_eps(dtype);
-  const double error =
-      computing * std::hypot(allowance.relative * size, allowance.absolute * allowance.scale);
-  if (error == 0) return 0;
-  const double rounding = grain.eps > computing ? grain.eps * size : 0;
-  return error + rounding + grain.smallest;
-}
 
 /// The largest share that an element takes; infinite where one has none.
 [[nodiscard]] double used_share(const Allowance& allowance, Dtype dtype,
@@ -76,9 +38,8 @@ struct Grain {
 [[nodiscard]] Budget judge_result(const Allowance& allowance, const TensorBytes& tensor) {
   Budget budget;
   budget.why = allowance.why;
-  const bool rounds = grain_of(tensor.dtype).eps > 0;
-  if (!rounds) budget.why = "these are not rounded numbers";
-  if (!rounds || (allowance.relative == 0 && allowance.absolute == 0)) return budget;
+  if (!is_rounded(tensor.dtype)) budget.why = "these are not rounded numbers";
+  if (!is_rounded(tensor.dtype) || allows_nothing(allowance)) return budget;
   budget.ulp = std::round(std::max(allowance.relative, allowance.absolute));
   const auto reference = decode(tensor.dtype, tensor.bytes.reference);
   const auto candidate = decode(tensor.dtype, tensor.bytes.candidate);

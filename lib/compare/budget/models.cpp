@@ -286,4 +286,15 @@ Model model_of(std::string_view op) {
   return std::find(kExact.begin(), kExact.end(), op) != kExact.end() ? exact : nullptr;
 }
 
+bool is_factor(std::string_view op, std::string_view argument) {
+  const bool adds_self =
+      op == "addmm" || op == "baddbmm" || op == "addmv" || op == "_addmm_activation";
+  return argument != "bias" && argument != "attn_mask" && !(adds_self && argument == "self");
+}
+
+bool multiplies(Model model) {
+  return std::any_of(kSumsOfProducts.begin(), kSumsOfProducts.end(),
+                     [&](const Entry& entry) { return entry.model == model; });
+}
+
 }  // namespace ulpscope::comparison::budget

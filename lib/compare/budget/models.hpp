@@ -17,6 +17,12 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 /// The model of an op by its plain name; null where there is none.
 [[nodiscard]] Model model_of(std::string_view op);
 
+/// True for the models of sums of products, whose operands a matrix unit may round.
+[[nodiscard]] bool multiplies(Model model);
+
+/// True for an argument of such an op that is one of the factors, not what is added to them.
+[[nodiscard]] bool is_factor(std::string_view op, std::string_view argument);
+
 /// ULP that adding `terms` numbers in any order, on both sides, can move a sum whose terms have
 /// the size that `scale` gives.
 [[nodiscard]] double ulp_of_sum(double terms);

@@ -9,15 +9,6 @@
 namespace ulpscope::comparison::budget {
 namespace {
 
-[[nodiscard]] std::string_view plain_name(std::string_view op) {
-  if (const std::size_t colons = op.find("::"); colons != std::string_view::npos)
-    op.remove_prefix(colons + 2);
-  constexpr std::string_view kForeach = "_foreach_";
-  if (op.starts_with(kForeach)) op.remove_prefix(kForeach.size());
-  if (op.ends_with('_') && !op.ends_with("__")) op.remove_suffix(1);
-  return op;
-}
-
 [[nodiscard]] std::vector<std::string_view> split_names(std::string_view joined) {
   std::vector<std::string_view> names;
   while (!joined.empty()) {
@@ -36,6 +27,15 @@ namespace {
 }
 
 }  // namespace
+
+std::string_view plain_name(std::string_view op) {
+  if (const std::size_t colons = op.find("::"); colons != std::string_view::npos)
+    op.remove_prefix(colons + 2);
+  constexpr std::string_view kForeach = "_foreach_";
+  if (op.starts_with(kForeach)) op.remove_prefix(kForeach.size());
+  if (op.ends_with('_') && !op.ends_with("__")) op.remove_suffix(1);
+  return op;
+}
 
 OpView::OpView(const Run& run, std::uint32_t rank, const Event& event)
     : run_(run),

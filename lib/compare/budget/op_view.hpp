@@ -13,16 +13,23 @@
 
 namespace ulpscope::comparison::budget {
 
+/// "mkldnn_convolution": without namespace, the underscore of an in-place op, and `_foreach_`.
+[[nodiscard]] std::string_view plain_name(std::string_view op);
+
 /// An op as the error models see it: its arguments by their names in the schema, and what its
-/// results are. Tensors are those of the reference; an origin's inputs are equal in both runs.
+/// results are. Tensors are those of the run given.
 class OpView {
  public:
   OpView(const Run& run, std::uint32_t rank, const Event& event);
 
-  /// "mkldnn_convolution": without namespace, the underscore of an in-place op, and `_foreach_`.
+  /// As plain_name() gives it.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] std::string_view dtype_name() const noexcept { return dtype_name_; }
 
+  /// The schema's name of an argument; empty beyond the last one.
+  [[nodiscard]] std::string_view argument_name(std::size_t index) const noexcept {
+    return index < argument_names_.size() ? argument_names_[index] : std::string_view();
+  }
   /// The logical shape of an argument; empty where it is no tensor.
   [[nodiscard]] const std::vector<std::int64_t>& shape(std::string_view argument) const;
   /// Of results.

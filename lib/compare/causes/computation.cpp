@@ -156,8 +156,28 @@ std::optional<Cause> flush_denormal(const Case& of) {
   return cause;
 }
 
+/// Operands that were rounded as matrix units do it explain a result that they do not otherwise.
+std::optional<Cause> rounded_operands(const Case& of) {
+  for (const Side side : kSides) {
+    const std::string& operands = on(of.evidence().operands, side);
+    if (operands.empty()) continue;
+    Cause cause = of.cause(operands == "TF32" ? "tf32" : "reduced-precision", Confidence::likely);
+    cause.evidence = {fmt::format(
+        "executed again with operands rounded to {}, {} gives the {}'s result; as they were "
+        "recorded it does not",
+        operands, of.finding().op, name(side))};
+    return cause;
+  }
+  return std::nullopt;
+}
+
 std::optional<Cause> tf32(const Case& of) {
   if (!is_origin(of)) return std::nullopt;
+  if (auto cause = rounded_operands(of)) {
+    add_settings(*cause, of.settings(Setting::precision));
+    cause->attempt = {of.command("NVIDIA_TF32_OVERRIDE=0")};
+    return cause;
+  }
   const auto settings = of.settings(Setting::precision);
   const OpClass op = class_of(of.finding());
   if (settings.empty() || (op != OpClass::gemm && op != OpClass::convolution)) return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 #include "compare/causes/rules.hpp"
@@ -57,6 +58,24 @@ constexpr auto kRules = std::to_array<Rule>({epoch,
                                              scale,
                                              int32_index});
 
+/// Causes that change the order of additions, or which library's function is called.
+constexpr auto kRoundOtherwise =
+    std::to_array<std::string_view>({"threads", "isa", "library", "backend", "algorithm",
+                                     "alignment", "atomic", "layout", "collective"});
+
+/// What only rounds otherwise cannot have made a difference that no rounding explains.
+void doubt_rounding(const Case& of, std::vector<Cause>& causes) {
+  const BudgetSummary& budget = of.evidence().budget;
+  if (!of.is(FindingKind::origin) || budget.outside == 0) return;
+  for (Cause& cause : causes) {
+    if (std::find(kRoundOtherwise.begin(), kRoundOtherwise.end(), cause.id) ==
+        kRoundOtherwise.end())
+      continue;
+    cause.confidence = Confidence::possible;
+    cause.against.emplace_back("the difference is larger than rounding otherwise explains");
+  }
+}
+
 }  // namespace
 
 std::vector<Cause> diagnose(const Case& of) {
@@ -64,6 +83,7 @@ std::vector<Cause> diagnose(const Case& of) {
   std::vector<Cause> found;
   for (const Rule rule : kRules)
     if (auto cause = rule(of)) found.push_back(std::move(*cause));
+  doubt_rounding(of, found);
   std::stable_sort(found.begin(), found.end(), [](const Cause& a, const Cause& b) {
     return static_cast<int>(a.confidence) < static_cast<int>(b.confidence);
   });

@@ -27,7 +27,8 @@ ULPSCOPE_FIELDS(RngState, seed, before, after)
 ULPSCOPE_FIELDS(ClassCount, reference, candidate)
 ULPSCOPE_FIELDS(HistogramBin, lower_bound, count)
 ULPSCOPE_FIELDS(WorstElement, index, reference, candidate, bits, bit_width)
-ULPSCOPE_FIELDS(Budget, ulp, inside, why, used)
+ULPSCOPE_FIELDS(Budget::Own, inside, used)
+ULPSCOPE_FIELDS(Budget, ulp, inside, why, used, own)
 ULPSCOPE_FIELDS(Difference, elements, differing, ulp_max, ulp_mean, histogram, absolute_max,
                 absolute_rms, scaled_max, worst, nan, inf, subnormal, signed_zero, sums_equal,
                 budget)
@@ -45,6 +46,8 @@ ULPSCOPE_FIELDS(GrowthPoint, step, scaled_max, ulp_max, loss)
 ULPSCOPE_FIELDS(PathPoint, event, op, module, scaled_max, ulp_max)
 ULPSCOPE_FIELDS(Path, step, points)
 ULPSCOPE_FIELDS(Propagated, events, steps, note)
+ULPSCOPE_FIELDS(OpBudget, op, results, outside, largest_used, why)
+ULPSCOPE_FIELDS(ReplaySummary, inside, outside, unjudged, reasons)
 ULPSCOPE_FIELDS(BudgetSummary, inside, allowed, outside, without_bytes, without_model, largest_used)
 
 namespace comparison {
@@ -56,7 +59,7 @@ ULPSCOPE_FIELDS(Evidence, seeded, explicit_generator, rng, draws, more_draws, la
                 seeded_lanes_share, layers_only, threads, event_flags, not_compared, inside_differs,
                 tensors, budget, looks_ahead, factory, written_otherwise, changed_in_both,
                 uninitialised, wrapped_number, same_set_of_data, alone, alone_names, among_updates,
-                alone_draws, missing_steps, recomputed, epochs, begins_epoch)
+                alone_draws, missing_steps, own_outside, operands, recomputed, epochs, begins_epoch)
 ULPSCOPE_FIELDS(OtherAccumulation, step, parameters, times, ratio)
 ULPSCOPE_FIELDS(LateBegin, step, runs)
 ULPSCOPE_FIELDS(RunEvidence, threads, accumulation, other_batch, late_begin)
@@ -65,7 +68,7 @@ ULPSCOPE_FIELDS(Effect, place, tensor)
 ULPSCOPE_FIELDS(Record, finding, evidence, effect, ranks, copy_of, listed, lane_order, order_event,
                 after_order_event, more_in_step, repeats)
 ULPSCOPE_FIELDS(Totals, coverage, propagated, ops, aligned_ops, values, given_up, cut_off, reads,
-                verified, data, data_values, operations, evidence)
+                verified, data, data_values, operations, op_budgets, replay, evidence)
 ULPSCOPE_FIELDS(ValueSums::RuleCount, passed, failed)
 ULPSCOPE_FIELDS(ValueSums, outside, unknown, rules, growth, losses, path, path_questions)
 ULPSCOPE_FIELDS(RankResult, records, found, diverges, beyond_tolerance, budget, beyond_budget,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ulpscope/replay.hpp"
 #include "ulpscope/report.hpp"
 #include "ulpscope/run.hpp"
 #include "ulpscope/tolerance.hpp"
@@ -27,8 +28,11 @@ struct CompareOptions {
   /// The day by which rules expire; empty: none has expired.
   std::optional<std::chrono::year_month_day> today;
   /// Asks whether every origin is inside what rounding can explain. `limits` and `rules` then allow
-  /// more for origins; what follows from them is not judged.
+  /// more for origins; what follows from them is judged where a `replayer` is given.
   bool budget = false;
+  /// Executes ops again, so that one that reads what differs already is judged on what its own
+  /// inputs explain. Must outlive the comparison.
+  Replayer* replayer = nullptr;
   bool golden = false;                ///< the reference is kept as golden: see Report::golden
   std::int64_t step_offset = 0;       ///< candidate step = reference step + offset
   std::vector<std::string> ignore;    ///< globs on op and module names left out of the comparison

@@ -41,11 +41,18 @@ struct WorstElement {
 /// (lib/compare/BUDGET.md). Judged by |d| against the size of what was added up, not by ULP, which
 /// mean nothing where a sum cancels.
 struct Budget {
+  /// One run's result against the op executed again in float64 on the inputs that this run had.
+  struct Own {
+    bool inside = false;
+    std::optional<double> used;  ///< as below
+  };
+
   double ulp = 0;  ///< of the size of what was added up; 0: no bit may differ
   bool inside = false;
   std::string why;             ///< "sum of 4608 float32 products"
   std::optional<double> used;  ///< the largest share of it that an element takes; empty where it
                                ///< has no share: the budget is 0, or a NaN or infinity differs
+  std::optional<std::array<Own, 2>> own;  ///< reference and candidate, where the op was executed
 };
 
 /// How far two values of one dtype and shape are apart, exactly as shared by every renderer.

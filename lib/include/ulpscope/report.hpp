@@ -120,6 +120,10 @@ struct NotCompared {
   std::uint64_t opaque = 0;
 };
 
+/// True for an origin that reads what differs already: it was executed again, on each run's own
+/// inputs, and is outside of its error budget.
+[[nodiscard]] bool judged_on_own_inputs(const Finding& finding);
+
 struct Coverage {
   std::uint64_t aligned = 0;
   std::uint64_t only_reference = 0;
@@ -189,7 +193,26 @@ struct RuleUse {
   std::uint64_t failed = 0;  ///< those that were outside of it
 };
 
-/// Differing results of origins against their error budgets, each occurrence counted.
+/// What the results of one op, wherever it was judged, have taken of their error budgets.
+struct OpBudget {
+  std::string op;
+  std::uint64_t results = 0;
+  std::uint64_t outside = 0;
+  std::optional<double> largest_used;
+  std::string why;  ///< the budget of the result that took most
+};
+
+/// Ops that read what differs already, each held against what its own inputs explain: the op
+/// executed again.
+struct ReplaySummary {
+  std::uint64_t inside = 0;   ///< ops, counted in pairs
+  std::uint64_t outside = 0;  ///< in one run or both
+  std::uint64_t unjudged = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> reasons;  ///< why those were not, how often
+};
+
+/// Differing results against their error budgets, each occurrence counted: of origins, and of ops
+/// that were executed again and are outside.
 struct BudgetSummary {
   std::uint64_t inside = 0;
   std::uint64_t allowed = 0;  ///< outside, but the tolerance allows it
@@ -220,8 +243,11 @@ struct Report {
   std::vector<Cause> causes;
   std::vector<RuleUse> rules;           ///< as CompareOptions::rules
   std::optional<BudgetSummary> budget;  ///< empty where none was asked for
+  std::vector<OpBudget> op_budgets;     ///< what takes most of its budget first
+  std::optional<ReplaySummary> replay;  ///< empty where nothing could execute ops
 
-  /// The earliest diverging finding, or null.
+  /// The earliest diverging finding, or null; where a budget was asked for, the earliest that
+  /// rounding does not explain comes before those that it does.
   [[nodiscard]] const Finding* first() const noexcept {
     return findings.empty() || !findings.front().diverges ? nullptr : &findings.front();
   }

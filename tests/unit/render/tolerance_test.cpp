@@ -24,7 +24,7 @@ Report judged_report() {
   report.rules = {used, expired, {{"aten::mm", {}, {1, {}, {}}, "", {}, "t.toml:12"}, false, 0, 0}};
   TensorReport& tensor = report.findings.front().tensors.back();
   tensor.tolerance = ToleranceResult{true, 0};
-  tensor.difference->budget = Budget{64, true, "sum of 4608 float32 products", 0.125};
+  tensor.difference->budget = Budget{64, true, "sum of 4608 float32 products", 0.125, {}};
   report.budget = BudgetSummary{1, 0, 0, 0, 0, 0.125};
   return report;
 }

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <memory>
+
+#include "ulpscope/replay.hpp"
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::cli {
+
+/// Who executes a run's ops again: the installed program for the LibTorch that the run was recorded
+/// with, or else the newest one that is installed. Null where there is none.
+[[nodiscard]] std::unique_ptr<Replayer> find_replayer(const Run& run);
+
+}  // namespace ulpscope::cli

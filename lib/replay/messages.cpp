@@ -1,0 +1,96 @@
+#include "replay/messages.hpp"
+
+#include <cereal/archives/binary.hpp>
+#include <cereal/types/string.hpp>
+#include <cereal/types/vector.hpp>
+#include <exception>
+#include <sstream>
+
+#include "ulpscope/error.hpp"
+
+namespace ulpscope {
+namespace {
+
+using Writer = cereal::BinaryOutputArchive;
+using Reader = cereal::BinaryInputArchive;
+
+void put(Writer& archive, const std::vector<std::byte>& bytes) {
+  archive(static_cast<std::uint64_t>(bytes.size()));
+  archive(cereal::binary_data(bytes.data(), bytes.size()));
+}
+
+void put(Reader& archive, std::vector<std::byte>& bytes) {
+  std::uint64_t size = 0;
+  archive(size);
+  if (size > replay::kLongestMessage) throw cereal::Exception("too long");
+  bytes.resize(size);
+  archive(cereal::binary_data(bytes.data(), bytes.size()));
+}
+
+}  // namespace
+
+template <class Archive>
+void save(Archive& archive, const ReplayTensor& tensor) {
+  archive(tensor.role, tensor.index, tensor.element, tensor.defined, tensor.wrapped_number,
+          tensor.dtype, tensor.sizes, tensor.strides);
+  put(archive, tensor.bytes);
+}
+
+template <class Archive>
+void load(Archive& archive, ReplayTensor& tensor) {
+  archive(tensor.role, tensor.index, tensor.element, tensor.defined, tensor.wrapped_number,
+          tensor.dtype, tensor.sizes, tensor.strides);
+  put(archive, tensor.bytes);
+}
+
+template <class Archive>
+void save(Archive& archive, const ReplayRequest& request) {
+  archive(request.op, request.overload, request.precision, request.inputs, request.wanted);
+  put(archive, request.arguments);
+}
+
+template <class Archive>
+void load(Archive& archive, ReplayRequest& request) {
+  archive(request.op, request.overload, request.precision, request.inputs, request.wanted);
+  put(archive, request.arguments);
+}
+
+template <class Archive>
+void serialize(Archive& archive, ReplayAnswer& answer) {
+  archive(answer.results, answer.failure);
+}
+
+namespace replay {
+namespace {
+
+template <class Message>
+std::string packed(const Message& message) {
+  std::ostringstream out;
+  Writer archive(out);
+  archive(message);
+  return std::move(out).str();
+}
+
+template <class Message>
+Message unpacked(const std::string& bytes) {
+  Message message;
+  try {
+    std::istringstream in(bytes);
+    Reader archive(in);
+    archive(message);
+  } catch (const std::exception& error) {
+    throw Error(ErrorCode::corrupt,
+                std::string("What was said about an op cannot be read: ") + error.what());
+  }
+  return message;
+}
+
+}  // namespace
+
+std::string pack(const ReplayRequest& request) { return packed(request); }
+std::string pack(const ReplayAnswer& answer) { return packed(answer); }
+ReplayRequest unpack_request(const std::string& bytes) { return unpacked<ReplayRequest>(bytes); }
+ReplayAnswer unpack_answer(const std::string& bytes) { return unpacked<ReplayAnswer>(bytes); }
+
+}  // namespace replay
+}  // namespace ulpscope

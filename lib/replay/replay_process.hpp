@@ -1,0 +1,34 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+#include "ulpscope/replay.hpp"
+
+namespace ulpscope::replay {
+
+/// Ops executed by a program of its own. It is started at the first one, and again where an op has
+/// ended it: a damaged dump can make an op crash or never end.
+class ReplayProcess : public Replayer {
+ public:
+  explicit ReplayProcess(std::filesystem::path program) : program_(std::move(program)) {}
+  ~ReplayProcess() override;
+
+  [[nodiscard]] ReplayAnswer replay(const ReplayRequest& request) override;
+
+ private:
+  [[nodiscard]] bool start();
+  void stop() noexcept;
+  [[nodiscard]] bool send(const void* bytes, std::size_t size) noexcept;
+  [[nodiscard]] bool receive(void* bytes, std::size_t size) noexcept;
+
+  std::filesystem::path program_;
+  pid_t process_ = -1;
+  int socket_ = -1;
+  int starts_ = 0;
+};
+
+}  // namespace ulpscope::replay
