@@ -78,16 +78,50 @@ void RankRecorder::on_messages(ring::SessionId session, std::uint32_t lane,
   Rank* rank = find(session);
   if (rank == nullptr || !rank->trouble.empty()) return;
   try {
-    rank->recording->consume(lane,
-                             rank->contents->apply(lane, rank->redacted->apply(lane, messages)));
-    budget_.settle();
-    if (rank->contents->left_out()) note_end_of_contents(*rank, lane);
+    rank->pending.take(lane, messages, [&](std::uint32_t from, std::span<const std::byte> ready) {
+      store(*rank, from, ready);
+    });
+    close_waiting_lanes(*rank);
   } catch (const std::exception& error) {
     stop(session, *rank, error.what());
     return;
   }
   rank->verified.read(lane, messages);
   if (!rank->recording->stopped().empty()) stop(session, *rank, rank->recording->stopped());
+}
+
+void RankRecorder::store(Rank& rank, std::uint32_t lane, std::span<const std::byte> messages) {
+  rank.recording->consume(lane, rank.contents->apply(lane, rank.redacted->apply(lane, messages)));
+  budget_.settle();
+  if (rank.contents->left_out()) note_end_of_contents(rank, lane);
+}
+
+void RankRecorder::close_lane(Rank& rank, std::uint32_t lane) {
+  try {
+    rank.recording->close_lane(lane);
+  } catch (const std::exception& error) {
+    if (rank.trouble.empty()) rank.trouble = error.what();
+  }
+}
+
+void RankRecorder::close_waiting_lanes(Rank& rank) {
+  if (rank.pending.holds_back()) return;
+  for (const std::uint32_t lane : std::exchange(rank.closing, {})) close_lane(rank, lane);
+}
+
+/// The process has ended: what a device has not told by now is not known.
+void RankRecorder::finish_pending(Rank& rank) {
+  try {
+    rank.pending.finish([&](std::uint32_t from, std::span<const std::byte> ready) {
+      if (rank.trouble.empty()) store(rank, from, ready);
+    });
+  } catch (const std::exception& error) {
+    rank.trouble = error.what();
+  }
+  close_waiting_lanes(rank);
+  if (rank.pending.given_up() > 0)
+    notes_.push_back(fmt::format("rank {}: {} on a device have no digest: recording ended first",
+                                 rank.number, counted(rank.pending.given_up(), "value")));
 }
 
 /// Once a rank, in the dump's own notices and for status.json.
@@ -129,11 +163,10 @@ void RankRecorder::on_lane_closed(ring::SessionId session, std::uint32_t lane,
     rank->trouble = fmt::format("lane {} was damaged", lane);
   }
   if (!rank->recording) return;
-  try {
-    rank->recording->close_lane(lane);
-  } catch (const std::exception& error) {
-    if (rank->trouble.empty()) rank->trouble = error.what();
-  }
+  if (rank->pending.holds_back())
+    rank->closing.push_back(lane);
+  else
+    close_lane(*rank, lane);
 }
 
 void RankRecorder::on_gave_up(ring::SessionId session, std::string_view why) {
@@ -166,6 +199,7 @@ void RankRecorder::on_process_gone(ring::SessionId session, ring::ProcessEnd how
                                    std::optional<int> wait_status) {
   Rank* rank = find(session);
   if (rank == nullptr) return;
+  if (rank->recording) finish_pending(*rank);
   std::string why = reason(*rank, how, wait_status);
   if (rank->recording) {
     try {

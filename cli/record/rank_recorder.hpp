@@ -11,6 +11,7 @@
 
 #include "cli/record/content_limit.hpp"
 #include "cli/record/inlined_calls.hpp"
+#include "cli/record/pending_digests.hpp"
 #include "cli/record/processes.hpp"
 #include "cli/record/redaction.hpp"
 #include "cli/record/verified_bytes.hpp"
@@ -65,6 +66,8 @@ class RankRecorder : public ring::Handler {
     std::uint32_t number = 0;
     pid_t pid = 0;
     std::unique_ptr<dump::RankRecording> recording;
+    PendingDigests pending;
+    std::vector<std::uint32_t> closing;  ///< lanes that ended while messages were held back
     std::optional<RedactedMessages> redacted;
     std::optional<LimitedContents> contents;
     VerifiedBytes verified;
@@ -77,6 +80,10 @@ class RankRecorder : public ring::Handler {
   Rank* find(ring::SessionId session);
   std::uint32_t free_number(const ring::RankHints& hints) const;
   void stop(ring::SessionId session, Rank& rank, const std::string& why);
+  void store(Rank& rank, std::uint32_t lane, std::span<const std::byte> messages);
+  static void close_lane(Rank& rank, std::uint32_t lane);
+  static void close_waiting_lanes(Rank& rank);
+  void finish_pending(Rank& rank);
   void note_end_of_contents(Rank& rank, std::uint32_t lane);
   [[nodiscard]] std::string reason(const Rank& rank, ring::ProcessEnd how,
                                    std::optional<int> wait_status) const;

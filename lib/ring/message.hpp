@@ -8,7 +8,7 @@
 /// consumer reads is untrusted.
 namespace ulpscope::ring {
 
-inline constexpr std::uint32_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kProtocolVersion = 3;
 inline constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
 enum class MessageKind : std::uint16_t {
@@ -21,6 +21,7 @@ enum class MessageKind : std::uint16_t {
   notice = 7,
   statistics = 8,
   stack = 9,
+  resolved = 10,
 };
 
 struct MessageHeader {
@@ -85,9 +86,18 @@ struct EventRow {
   std::uint16_t slots;
   std::uint16_t depth;
   std::uint16_t threads;
-  std::uint8_t kind;  ///< EventKind
-  std::uint8_t reserved;
+  std::uint8_t kind;     ///< EventKind
+  std::uint8_t pending;  ///< 1: some slot's digest is pending
 };
+
+/// Of a slot whose digest is not known yet; bits of SlotRow::pending.
+namespace pending_flag {
+inline constexpr std::uint8_t ticket = 1U << 0;           ///< digest[0] is a ticket
+inline constexpr std::uint8_t expects_digest = 1U << 1;   ///< logical is what it was last known as
+inline constexpr std::uint8_t expects_ticket = 1U << 2;   ///< logical[0] is a ticket of that
+inline constexpr std::uint8_t marks_change = 1U << 3;     ///< another digest is slot_flag::changed
+inline constexpr std::uint8_t only_if_changed = 1U << 4;  ///< with the same one there is no slot
+}  // namespace pending_flag
 
 struct SlotRow {
   std::uint64_t digest[2];
@@ -104,7 +114,8 @@ struct SlotRow {
   std::uint16_t element;
   std::uint8_t role;  ///< Role
   std::uint8_t alignment;
-  std::uint8_t reserved[6];
+  std::uint8_t pending;  ///< pending_flag
+  std::uint8_t reserved[5];
 };
 
 /// Bytes of a value, packed in memory order, in pieces that follow each other in one ring; they
@@ -133,6 +144,18 @@ struct StatisticsMessage {
   std::uint64_t subnormal;
   std::uint8_t dtype;
   std::uint8_t reserved[7];
+};
+
+/// The digest of a value that was computed elsewhere, on a device, while its thread went on: what
+/// slots with its ticket mean. Comes in any ring of the process, after what is sent under that
+/// digest.
+struct ResolvedMessage {
+  MessageHeader header;
+  std::uint64_t ticket;  ///< from 1, never used twice in a process
+  std::uint64_t digest[2];
+  std::uint64_t logical[2];  ///< 0: memory order is logical order
+  std::uint32_t failed;      ///< 1: it could not be computed
+  std::uint32_t reserved;
 };
 
 /// Return addresses in the program, innermost first, defined once per ring. Followed by `frames`

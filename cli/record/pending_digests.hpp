@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "ring/message.hpp"
+#include "ulpscope/digest.hpp"
+
+namespace ulpscope::cli {
+
+/// Holds the messages of one process back while an event refers to a digest that a device has not
+/// computed yet. What goes on is in the order in which it came, with its digests.
+class PendingDigests {
+ public:
+  using Consume = std::function<void(std::uint32_t lane, std::span<const std::byte> messages)>;
+
+  /// `most_held`: with more bytes than that held back, digests are given up.
+  explicit PendingDigests(std::size_t most_held = std::size_t{256} << 20) : most_held_(most_held) {}
+
+  /// Takes messages of a lane, and hands on what need not wait.
+  void take(std::uint32_t lane, std::span<const std::byte> messages, const Consume& consume);
+  /// No digest will come any more: hands everything on, slots without theirs as unreadable.
+  void finish(const Consume& consume);
+
+  [[nodiscard]] bool holds_back() const noexcept { return !held_.empty(); }
+  /// Slots whose digest did not come.
+  [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_; }
+
+ private:
+  struct Known {
+    Digest digest;
+    Digest logical;
+    std::uint64_t value = 0;  ///< of other bytes than it was expected to have
+    bool failed = false;
+  };
+  struct Held {
+    std::uint32_t lane = 0;
+    std::vector<std::byte> messages;
+    std::size_t done = 0;
+  };
+
+  void learn(std::span<const std::byte> message);
+  void release(const Consume& consume, bool all);
+  [[nodiscard]] const Known* find(std::uint64_t ticket) const;
+  [[nodiscard]] bool must_wait(std::span<const std::byte> message) const;
+  [[nodiscard]] bool waits_for_ticket(const ring::SlotRow& slot) const;
+  void append_event(std::vector<std::byte>& to, std::span<const std::byte> message);
+  /// False where the slot is to be left out.
+  [[nodiscard]] bool settle(ring::SlotRow& slot);
+
+  std::size_t most_held_;
+  std::size_t held_bytes_ = 0;
+  std::deque<Held> held_;
+  std::unordered_map<std::uint64_t, Known> known_;
+  std::deque<std::uint64_t> tickets_;  ///< of known_, oldest first
+  std::uint64_t given_up_ = 0;
+};
+
+}  // namespace ulpscope::cli
