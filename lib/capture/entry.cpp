@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "capture/device_values.hpp"
 #include "capture/filter.hpp"
 #include "capture/interpose.hpp"
 #include "capture/op_observer.hpp"
@@ -21,7 +22,10 @@ int start(const char* socket_path, const UlpscopeSymbol* symbols, std::size_t co
     install_op_observer();
     begin_step_window();
     interpose(symbols, count);
-    static const int at_exit = std::atexit(+[] { Thread::close_current(); });
+    static const int at_exit = std::atexit(+[] {
+      finish_device_values();
+      Thread::close_current();
+    });
     started = at_exit;
   });
   return started;

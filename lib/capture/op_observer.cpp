@@ -285,7 +285,10 @@ void write_arguments_back(Thread& thread, const Frame& frame) {
         argument.index < arguments.size() && arguments[argument.index].undeclared;
     if (undeclared && is_as_known(thread, tensor)) continue;
     const Place place{Role::mutated, argument.index, argument.element};
-    thread.slots.push_back(see_written(thread, tensor, place, writer, frame.info->wrapper).row);
+    const Seen seen = undeclared && !frame.info->wrapper
+                          ? see_perhaps_written(thread, tensor, place, writer)
+                          : see_written(thread, tensor, place, writer, frame.info->wrapper);
+    thread.slots.push_back(seen.row);
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "capture/api.hpp"
 #include "capture/boundary_links.hpp"
+#include "capture/device_values.hpp"
 #include "capture/environment.hpp"
 #include "capture/forward_links.hpp"
 #include "capture/memory.hpp"
@@ -77,6 +78,7 @@ void before_fork() {
   boundary_links().lock();
   lock_op_info();
   storages().lock();
+  lock_device_values();
   names().mutex.lock();
   process_memory().lock();
 }
@@ -85,6 +87,7 @@ void release_locks() {
   if (detail::InHook::any()) return;
   process_memory().unlock();
   names().mutex.unlock();
+  unlock_device_values();
   storages().unlock();
   unlock_op_info();
   boundary_links().unlock();
@@ -120,6 +123,7 @@ void after_fork_in_child() {
   const bool was_recording = recording() || detail::newly_forked.load(std::memory_order_relaxed);
   detail::recording_switch.store(false, std::memory_order_relaxed);
   process().client.after_fork_in_child();
+  forget_device_values();
   release_locks();
   process().locks_are_lost = process().locks_are_lost || detail::InHook::any();
   const bool follows = was_recording && process().follow == Follow::children;
@@ -147,6 +151,7 @@ std::string_view refusal() noexcept { return process().client.refusal(); }
 Follow follows() noexcept { return process().follow; }
 
 void finish_recording() noexcept {
+  finish_device_values();
   Thread::leave_current();
   detail::recording_switch.store(false, std::memory_order_relaxed);
   tell_program(false);

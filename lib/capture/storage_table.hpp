@@ -37,8 +37,9 @@ struct Writer {
 /// What is known of the bytes of a region.
 struct Region {
   RegionKey key;
-  Digest digest;
-  Digest logical;             ///< zero where memory order and logical order are the same
+  Digest digest{};
+  Digest logical{};           ///< zero where memory order and logical order are the same
+  std::uint64_t ticket = 0;   ///< not 0: stands for both, which a device is still computing
   std::uint64_t value = 0;    ///< equal numbers: the same bytes by construction
   std::uint64_t checked = 0;  ///< the epoch in which the bytes were last seen to have this digest
   std::uint32_t writes = 0;   ///< of the storage, when this region was written

@@ -237,6 +237,10 @@ void Thread::send_event(ring::EventRow row, std::span<const ring::SlotRow> event
   row.header = {ring::padded(size), ring::MessageKind::event, 0};
   row.slots = static_cast<std::uint16_t>(event_slots.size());
   row.argument_bytes = static_cast<std::uint32_t>(event_arguments.size());
+  row.pending = std::any_of(event_slots.begin(), event_slots.end(),
+                            [](const ring::SlotRow& slot) { return slot.pending != 0; })
+                    ? 1
+                    : 0;
   if (event_slots.size() > 0xffff) throw std::length_error("an op with more than 65,535 tensors");
   std::byte* memory = room(row.header.size);
   if (memory == nullptr) {
@@ -279,7 +283,33 @@ void Thread::send_statistics(const Digest& digest, Dtype dtype, std::span<const 
   Digest& sent = sent_[(digest.low ^ static_cast<std::uint64_t>(dtype)) % sent_.size()];
   if (sent == digest && digest != Digest{}) return;
   sent = digest;
-  const Statistics found = statistics_of(dtype, bytes);
+  send_statistics_message(digest, dtype, statistics_of(dtype, bytes));
+}
+
+void Thread::send_statistics(const Digest& digest, Dtype dtype, const Statistics& found) {
+  Digest& sent = sent_[(digest.low ^ static_cast<std::uint64_t>(dtype)) % sent_.size()];
+  if (sent == digest && digest != Digest{}) return;
+  sent = digest;
+  send_statistics_message(digest, dtype, found);
+}
+
+void Thread::send_resolved(std::uint64_t ticket, const Digest& digest, const Digest& logical,
+                           bool failed) {
+  ring::ResolvedMessage message{};
+  message.header = {sizeof message, ring::MessageKind::resolved, 0};
+  message.ticket = ticket;
+  message.digest[0] = digest.high;
+  message.digest[1] = digest.low;
+  message.logical[0] = logical.high;
+  message.logical[1] = logical.low;
+  message.failed = failed ? 1 : 0;
+  if (std::byte* memory = room(sizeof message)) {
+    std::memcpy(memory, &message, sizeof message);
+    ring_.commit(sizeof message);
+  }
+}
+
+void Thread::send_statistics_message(const Digest& digest, Dtype dtype, const Statistics& found) {
   ring::StatisticsMessage message{};
   message.header = {sizeof message, ring::MessageKind::statistics, 0};
   message.digest[0] = digest.high;

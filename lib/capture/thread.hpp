@@ -20,6 +20,7 @@
 #include "capture/rng.hpp"
 #include "capture/running_modules.hpp"
 #include "ring/message.hpp"
+#include "ulpscope/statistics.hpp"
 
 namespace ulpscope::capture {
 
@@ -134,6 +135,10 @@ class Thread {
   void send_content(const Digest& digest, std::span<const std::byte> bytes);
   /// Statistics of a value, unless this ring has lately carried the same.
   void send_statistics(const Digest& digest, Dtype dtype, std::span<const std::byte> bytes);
+  void send_statistics(const Digest& digest, Dtype dtype, const Statistics& found);
+  /// The digest that a ticket stands for.
+  void send_resolved(std::uint64_t ticket, const Digest& digest, const Digest& logical,
+                     bool failed);
   void send_environment(std::string_view key, std::string_view value);
   void send_notice(std::string_view sentence, bool fatal);
 
@@ -153,6 +158,7 @@ class Thread {
   /// Room for a message; null where it is refused. Recording stops when the ring has ended.
   [[nodiscard]] std::byte* room(std::uint32_t size);
   std::uint32_t define_string(std::string_view text);
+  void send_statistics_message(const Digest& digest, Dtype dtype, const Statistics& found);
 
   ring::Producer ring_;
   std::uint32_t lane_ = 0;

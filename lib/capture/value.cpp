@@ -8,88 +8,17 @@
 #include <optional>
 #include <span>
 
+#include "capture/content.hpp"
+#include "capture/device_values.hpp"
+#include "capture/see_on_device.hpp"
+#include "capture/slot_rows.hpp"
+
 namespace ulpscope::capture {
 namespace {
 
-/// A tensor's bytes as they lie in memory.
-struct Content {
-  StridedBytes bytes;
-  RegionKey key;
-  bool dense = false;
-  bool contiguous = false;
-  bool conj = false;
-  bool neg = false;
-  bool complex = false;
-  std::size_t dense_size = 0;
-
-  [[nodiscard]] std::span<const std::byte> span() const { return {bytes.data, dense_size}; }
-  [[nodiscard]] bool plain() const noexcept { return dense && !conj && !neg; }
-};
-
-std::uint64_t mix(std::uint64_t hash, std::int64_t word) noexcept {
-  hash = (hash ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15ULL;
-  return hash ^ (hash >> 31);
-}
-
-bool is_readable(const at::Tensor& tensor) {
-  return tensor.device().type() == at::kCPU && tensor.layout() == c10::kStrided &&
-         tensor.has_storage() && !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides() &&
-         !tensor.is_mkldnn() && !tensor.is_nested() &&
-         (tensor.numel() == 0 || tensor.storage().unsafeGetStorageImpl()->data() != nullptr);
-}
-
-Content content_of(const at::Tensor& tensor) {
-  const c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
-  const std::size_t element_size = tensor.itemsize();
-  Content content;
-  content.key.offset = static_cast<std::size_t>(tensor.storage_offset()) * element_size;
-  content.bytes = {.data = static_cast<const std::byte*>(storage.data()) + content.key.offset,
-                   .element_size = element_size,
-                   .sizes = {tensor.sizes().data(), tensor.sizes().size()},
-                   .strides = {tensor.strides().data(), tensor.strides().size()}};
-  content.dense = tensor.is_non_overlapping_and_dense();
-  content.contiguous = tensor.is_contiguous();
-  content.conj = tensor.is_conj();
-  content.neg = tensor.is_neg();
-  content.complex = tensor.is_complex();
-  content.dense_size = static_cast<std::size_t>(tensor.numel()) * element_size;
-  content.key.bytes = content.dense_size;
-  if (!content.dense && tensor.numel() > 0) {
-    std::uint64_t pattern = 1;
-    std::size_t last = 0;
-    for (std::size_t i = 0; i < content.bytes.sizes.size(); ++i) {
-      if (content.bytes.sizes[i] == 1) continue;
-      pattern = mix(mix(pattern, content.bytes.sizes[i]), content.bytes.strides[i]);
-      last += static_cast<std::size_t>((content.bytes.sizes[i] - 1) * content.bytes.strides[i]);
-    }
-    content.key.pattern = pattern | 1;
-    content.key.bytes = (last + 1) * element_size;
-  }
-  if (content.conj || content.neg)
-    content.key.pattern = mix(content.key.pattern | 1, content.conj ? 2 : 4) | 1;
-  return content;
-}
-
-/// Packed bytes with conjugation and negation carried out: flips the sign bits that those stand
-/// for.
-std::span<const std::byte> resolved(Thread& thread, const Content& content) {
-  thread.packed.resize(packed_size(content.bytes));
-  const std::size_t size = pack_in_memory_order(content.bytes, thread.packed);
-  const std::size_t part = content.bytes.element_size / (content.complex ? 2 : 1);
-  const bool flip_real = content.neg;
-  const bool flip_imaginary = content.neg != content.conj;
-  for (std::size_t at = 0, index = 0; at + part <= size && (content.conj || content.neg);
-       at += part, ++index) {
-    const bool imaginary = content.complex && index % 2 == 1;
-    if (imaginary ? flip_imaginary : flip_real) thread.packed[at + part - 1] ^= std::byte{0x80};
-  }
-  return std::span(thread.packed).first(size);
-}
-
-Digest digest_of(Thread& thread, const Content& content) {
-  if (content.plain()) return digest(content.span());
-  if (content.conj || content.neg) return digest(resolved(thread, content));
-  return digest_in_memory_order(content.bytes);
+/// Its bytes are read here, or by a device.
+bool has_known_memory(const at::Tensor& tensor) {
+  return is_readable(tensor) || is_on_device(tensor);
 }
 
 /// What the level asks for beyond the digest.
@@ -102,49 +31,6 @@ void send_content(Thread& thread, const at::Tensor& tensor, const Content& conte
     row.flags |= slot_flag::has_content;
   } else if (const auto dtype = static_cast<Dtype>(tensor.scalar_type()); element_size(dtype) > 0) {
     thread.send_statistics(known_as, dtype, bytes());
-  }
-}
-
-ring::SlotRow blank(Thread& thread, const at::Tensor& tensor, Place place) {
-  ring::SlotRow row{};
-  row.role = static_cast<std::uint8_t>(place.role);
-  row.index = place.index;
-  row.element = place.element;
-  row.storage = ring::kNone;
-  row.writer = ring::kNone;
-  if (!tensor.defined()) {
-    row.flags = slot_flag::undefined | slot_flag::no_digest;
-    return row;
-  }
-  row.geometry = thread.geometry(tensor);
-  if (tensor.requires_grad()) row.flags |= slot_flag::requires_grad;
-  if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) row.flags |= slot_flag::wrapped_number;
-  return row;
-}
-
-void identify(Thread& thread, const Storage& storage, Seen& seen) {
-  seen.module = storage.module;
-  seen.row.storage = storage.id;
-  seen.row.writes = storage.writes;
-  seen.row.writer = storage.writer.position;
-  seen.row.writer_lane = storage.writer.lane;
-  seen.row.flags |= storage.name_flags;
-  if (storage.name != 0) seen.row.name = thread.string(storage.name);
-  if (!storage.produced) seen.row.flags |= slot_flag::unproduced;
-  if (storage.scratch) seen.row.flags |= slot_flag::scratch;
-}
-
-void tell(const Region& region, ring::SlotRow& row) {
-  row.digest[0] = region.digest.high;
-  row.digest[1] = region.digest.low;
-  row.value = region.value;
-  row.writes = region.writes;
-  row.writer = region.writer.position;
-  row.writer_lane = region.writer.lane;
-  if (region.logical != Digest{}) {
-    row.logical[0] = region.logical.high;
-    row.logical[1] = region.logical.low;
-    row.flags |= slot_flag::logical;
   }
 }
 
@@ -185,15 +71,6 @@ Digest with_quantiser(const at::Tensor& tensor, Digest integers) {
   return digest(std::as_bytes(std::span(&parts, 1)));
 }
 
-Digest logical_digest_of(const Content& content) {
-  if (!content.plain() || content.contiguous || content.dense_size == 0) return {};
-  return digest_in_logical_order(content.bytes);
-}
-
-std::uint8_t alignment_of(const Content& content) {
-  return static_cast<std::uint8_t>(reinterpret_cast<std::uintptr_t>(content.bytes.data) % 64);
-}
-
 }  // namespace
 
 Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool boundary) {
@@ -201,6 +78,7 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
   ring::SlotRow& row = seen.row;
   if (!tensor.defined()) return seen;
   if (!is_readable(tensor)) {
+    if (is_on_device(tensor)) return see_read_on_device(thread, tensor, place, boundary);
     see_parts(thread, tensor, seen);
     return seen;
   }
@@ -214,7 +92,7 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
     identify(thread, storage, seen);
     const bool unwritten = storage.touches_uninitialised(content.key);
     if (unwritten) row.flags |= slot_flag::uninitialised;
-    if (const Region* region = storage.regions.find(content.key)) {
+    if (Region* region = storage.regions.find(content.key)) {
       known = true;
       const bool trusted =
           !boundary || settings().verify == ring::Verify::off || region->checked == thread.epoch;
@@ -247,13 +125,13 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
     row.flags |= slot_flag::changed;
   const Writer last = region != nullptr ? region->writer : storage.writer;
   if (region != nullptr) storage.regions.forget(content.key);
-  const Region& fresh = storage.regions.remember({.key = content.key,
-                                                  .digest = found,
-                                                  .logical = logical_digest_of(content),
-                                                  .value = storages().next_value(),
-                                                  .checked = thread.epoch,
-                                                  .writes = storage.writes,
-                                                  .writer = last});
+  Region& fresh = storage.regions.remember({.key = content.key,
+                                            .digest = found,
+                                            .logical = logical_digest_of(content),
+                                            .value = storages().next_value(),
+                                            .checked = thread.epoch,
+                                            .writes = storage.writes,
+                                            .writer = last});
   tell(fresh, row);
   send_content(thread, tensor, content, found, row);
   return seen;
@@ -263,7 +141,7 @@ Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place) {
   Seen seen{.row = blank(thread, tensor, place)};
   ring::SlotRow& row = seen.row;
   if (!tensor.defined()) return seen;
-  if (!is_readable(tensor)) {
+  if (!has_known_memory(tensor)) {
     see_parts(thread, tensor, seen);
     return seen;
   }
@@ -273,7 +151,7 @@ Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place) {
   Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
   identify(thread, storage, seen);
   if (storage.touches_uninitialised(content.key)) row.flags |= slot_flag::uninitialised;
-  if (const Region* region = storage.regions.find(content.key)) {
+  if (Region* region = storage.regions.find(content.key)) {
     tell(*region, row);
     if (settings().level == ring::Level::full) row.flags |= slot_flag::has_content;
   } else {
@@ -288,6 +166,8 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   ring::SlotRow& row = seen.row;
   if (!tensor.defined()) return seen;
   if (!is_readable(tensor)) {
+    if (is_on_device(tensor))
+      return see_written_on_device(thread, tensor, place, writer, already_written);
     see_parts(thread, tensor, seen);
     return seen;
   }
@@ -297,7 +177,7 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   if (already_written) {
     const std::lock_guard guard(storages());
     Storage& storage = storages().at(impl);
-    if (const Region* region = storage.regions.find(content.key)) {
+    if (Region* region = storage.regions.find(content.key)) {
       identify(thread, storage, seen);
       tell(*region, row);
       if (settings().level == ring::Level::full) row.flags |= slot_flag::has_content;
@@ -321,16 +201,22 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   ++storage.writes;
   storages().write_through(storage, content.key);
   identify(thread, storage, seen);
-  const Region& fresh = storage.regions.remember({.key = content.key,
-                                                  .digest = found,
-                                                  .logical = logical,
-                                                  .value = storages().next_value(),
-                                                  .checked = thread.epoch,
-                                                  .writes = storage.writes,
-                                                  .writer = writer});
+  Region& fresh = storage.regions.remember({.key = content.key,
+                                            .digest = found,
+                                            .logical = logical,
+                                            .value = storages().next_value(),
+                                            .checked = thread.epoch,
+                                            .writes = storage.writes,
+                                            .writer = writer});
   tell(fresh, row);
   send_content(thread, tensor, content, found, row);
   return seen;
+}
+
+Seen see_perhaps_written(Thread& thread, const at::Tensor& tensor, Place place, Writer writer) {
+  if (tensor.defined() && !is_readable(tensor) && is_on_device(tensor))
+    return see_perhaps_written_on_device(thread, tensor, place, writer);
+  return see_written(thread, tensor, place, writer, /*already_written=*/false);
 }
 
 bool is_as_known(Thread& thread, const at::Tensor& tensor) {
@@ -348,7 +234,7 @@ Seen see_unfilled(Thread& thread, const at::Tensor& tensor, Place place, Writer 
   ring::SlotRow& row = seen.row;
   if (!tensor.defined()) return seen;
   row.flags |= slot_flag::no_digest;
-  if (!is_readable(tensor)) {
+  if (!has_known_memory(tensor)) {
     row.flags |= slot_flag::opaque;
     return seen;
   }
@@ -368,7 +254,7 @@ namespace {
 
 /// Forgets what was known of the bytes: whatever wrote them was not seen, and is no surprise.
 Seen see_anew(Thread& thread, const at::Tensor& tensor, Place place) {
-  if (tensor.defined() && is_readable(tensor)) {
+  if (tensor.defined() && has_known_memory(tensor)) {
     const Content content = content_of(tensor);
     const std::lock_guard guard(storages());
     storages().at(*tensor.storage().unsafeGetStorageImpl()).regions.forget(content.key);
@@ -389,7 +275,7 @@ Seen see_result_of_call(Thread& thread, const at::Tensor& tensor, Place place, W
 }
 
 void note_written(const at::Tensor& tensor, Writer writer) {
-  if (!tensor.defined() || !is_readable(tensor)) return;
+  if (!tensor.defined() || !has_known_memory(tensor)) return;
   const Content content = content_of(tensor);
   const std::lock_guard guard(storages());
   Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
@@ -401,15 +287,15 @@ void note_written(const at::Tensor& tensor, Writer writer) {
 }
 
 std::uint32_t owner_of(const at::Tensor& tensor) {
-  if (!tensor.defined() || !is_readable(tensor)) return 0;
+  if (!tensor.defined() || !has_known_memory(tensor)) return 0;
   const std::lock_guard guard(storages());
   return storages().at(*tensor.storage().unsafeGetStorageImpl()).module;
 }
 
-bool can_be_read(const at::Tensor& tensor) { return tensor.defined() && is_readable(tensor); }
+bool can_be_read(const at::Tensor& tensor) { return tensor.defined() && has_known_memory(tensor); }
 
 void mark_scratch(const at::Tensor& tensor) {
-  if (!tensor.defined() || !is_readable(tensor)) return;
+  if (!tensor.defined() || !has_known_memory(tensor)) return;
   const std::lock_guard guard(storages());
   storages().at(*tensor.storage().unsafeGetStorageImpl()).scratch = true;
 }
@@ -419,7 +305,7 @@ std::uint64_t storage_id(const at::Tensor& tensor) {
   if (tensor.layout() == c10::kSparse)
     return storage_id(
         static_cast<const at::SparseTensorImpl*>(tensor.unsafeGetTensorImpl())->values());
-  if (!is_readable(tensor)) return ring::kNone;
+  if (!has_known_memory(tensor)) return ring::kNone;
   const std::lock_guard guard(storages());
   return storages().at(*tensor.storage().unsafeGetStorageImpl()).id;
 }

@@ -39,6 +39,11 @@ struct Seen {
 [[nodiscard]] Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer writer,
                                bool already_written);
 
+/// A tensor that an op may have written without declaring it, where that is not known to be as it
+/// was.
+[[nodiscard]] Seen see_perhaps_written(Thread& thread, const at::Tensor& tensor, Place place,
+                                       Writer writer);
+
 /// Whether the content is what was last known of it: an op that could have written it has not.
 [[nodiscard]] bool is_as_known(Thread& thread, const at::Tensor& tensor);
 
@@ -61,7 +66,7 @@ void note_written(const at::Tensor& tensor, Writer writer);
 /// The module whose parameter or buffer it is, 0 for none.
 [[nodiscard]] std::uint32_t owner_of(const at::Tensor& tensor);
 
-/// Whether its content is in memory that can be read here.
+/// Whether its content can be read, here or by a device.
 [[nodiscard]] bool can_be_read(const at::Tensor& tensor);
 
 /// Whoever reads this tensor's memory from now on reads an op's working memory.

@@ -1,0 +1,83 @@
+#include "capture/content.hpp"
+
+#include "capture/device_backend.hpp"
+
+namespace ulpscope::capture {
+namespace {
+
+std::uint64_t mix(std::uint64_t hash, std::int64_t word) noexcept {
+  hash = (hash ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15ULL;
+  return hash ^ (hash >> 31);
+}
+
+}  // namespace
+
+bool is_readable(const at::Tensor& tensor) {
+  return tensor.device().type() == kHostDevice && tensor.layout() == c10::kStrided &&
+         tensor.has_storage() && !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides() &&
+         !tensor.is_mkldnn() && !tensor.is_nested() &&
+         (tensor.numel() == 0 || tensor.storage().unsafeGetStorageImpl()->data() != nullptr);
+}
+
+Content content_of(const at::Tensor& tensor) {
+  const c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
+  const std::size_t element_size = tensor.itemsize();
+  Content content;
+  content.key.offset = static_cast<std::size_t>(tensor.storage_offset()) * element_size;
+  content.bytes = {.data = static_cast<const std::byte*>(storage.data()) + content.key.offset,
+                   .element_size = element_size,
+                   .sizes = {tensor.sizes().data(), tensor.sizes().size()},
+                   .strides = {tensor.strides().data(), tensor.strides().size()}};
+  content.dense = tensor.is_non_overlapping_and_dense();
+  content.contiguous = tensor.is_contiguous();
+  content.conj = tensor.is_conj();
+  content.neg = tensor.is_neg();
+  content.complex = tensor.is_complex();
+  content.dense_size = static_cast<std::size_t>(tensor.numel()) * element_size;
+  content.key.bytes = content.dense_size;
+  if (!content.dense && tensor.numel() > 0) {
+    std::uint64_t pattern = 1;
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < content.bytes.sizes.size(); ++i) {
+      if (content.bytes.sizes[i] == 1) continue;
+      pattern = mix(mix(pattern, content.bytes.sizes[i]), content.bytes.strides[i]);
+      last += static_cast<std::size_t>((content.bytes.sizes[i] - 1) * content.bytes.strides[i]);
+    }
+    content.key.pattern = pattern | 1;
+    content.key.bytes = (last + 1) * element_size;
+  }
+  if (content.conj || content.neg)
+    content.key.pattern = mix(content.key.pattern | 1, content.conj ? 2 : 4) | 1;
+  return content;
+}
+
+std::span<const std::byte> resolved(Thread& thread, const Content& content) {
+  thread.packed.resize(packed_size(content.bytes));
+  const std::size_t size = pack_in_memory_order(content.bytes, thread.packed);
+  const std::size_t part = content.bytes.element_size / (content.complex ? 2 : 1);
+  const bool flip_real = content.neg;
+  const bool flip_imaginary = content.neg != content.conj;
+  for (std::size_t at = 0, index = 0; at + part <= size && (content.conj || content.neg);
+       at += part, ++index) {
+    const bool imaginary = content.complex && index % 2 == 1;
+    if (imaginary ? flip_imaginary : flip_real) thread.packed[at + part - 1] ^= std::byte{0x80};
+  }
+  return std::span(thread.packed).first(size);
+}
+
+Digest digest_of(Thread& thread, const Content& content) {
+  if (content.plain()) return digest(content.span());
+  if (content.conj || content.neg) return digest(resolved(thread, content));
+  return digest_in_memory_order(content.bytes);
+}
+
+Digest logical_digest_of(const Content& content) {
+  if (!content.plain() || content.contiguous || content.dense_size == 0) return {};
+  return digest_in_logical_order(content.bytes);
+}
+
+std::uint8_t alignment_of(const Content& content) {
+  return static_cast<std::uint8_t>(reinterpret_cast<std::uintptr_t>(content.bytes.data) % 64);
+}
+
+}  // namespace ulpscope::capture

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "capture/storage_table.hpp"
+#include "capture/thread.hpp"
+#include "ulpscope/digest.hpp"
+
+namespace ulpscope::capture {
+
+/// A tensor's bytes as they lie in memory, its device's or the host's.
+struct Content {
+  StridedBytes bytes;
+  RegionKey key;
+  bool dense = false;
+  bool contiguous = false;
+  bool conj = false;
+  bool neg = false;
+  bool complex = false;
+  std::size_t dense_size = 0;
+
+  [[nodiscard]] std::span<const std::byte> span() const { return {bytes.data, dense_size}; }
+  [[nodiscard]] bool plain() const noexcept { return dense && !conj && !neg; }
+};
+
+/// Whether a tensor's bytes lie in memory that is read here.
+[[nodiscard]] bool is_readable(const at::Tensor& tensor);
+
+/// Of a dense tensor with a storage.
+[[nodiscard]] Content content_of(const at::Tensor& tensor);
+
+/// Packed bytes with conjugation and negation carried out: flips the sign bits that those stand
+/// for. Valid until the next call of this thread.
+[[nodiscard]] std::span<const std::byte> resolved(Thread& thread, const Content& content);
+
+[[nodiscard]] Digest digest_of(Thread& thread, const Content& content);
+/// Zero where memory order is logical order.
+[[nodiscard]] Digest logical_digest_of(const Content& content);
+
+/// The address modulo 64.
+[[nodiscard]] std::uint8_t alignment_of(const Content& content);
+
+}  // namespace ulpscope::capture

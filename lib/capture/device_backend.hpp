@@ -1,0 +1,70 @@
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "ulpscope/digest.hpp"
+#include "ulpscope/dtype.hpp"
+#include "ulpscope/statistics.hpp"
+
+/// Digests of values that lie in a device's memory. They are computed there, in the order of the
+/// program's own work, and are known some time later.
+namespace ulpscope::capture {
+
+/// Tensors of this device are read where they are.
+extern const c10::DeviceType kHostDevice;
+/// Those of this device by the backend.
+extern const c10::DeviceType kBackendDevice;
+
+/// A value as it will be when the device has done what it was given so far. Nothing is kept of the
+/// spans.
+struct DeviceValue {
+  std::uint64_t ticket = 0;
+  StridedBytes bytes;
+  Dtype dtype = Dtype::undefined;
+  c10::DeviceIndex device = 0;
+  bool logical = false;     ///< the digest in logical order too
+  bool statistics = false;  ///< wanted with the digest
+  bool content = false;     ///< likewise, packed in memory order
+};
+
+struct DeviceResult {
+  std::uint64_t ticket = 0;
+  bool failed = false;
+  Digest digest;
+  Digest logical;  ///< zero where it was not wanted
+  Dtype dtype = Dtype::undefined;
+  std::optional<Statistics> statistics;
+  std::optional<std::span<const std::byte>> content;
+};
+
+class DeviceBackend {
+ public:
+  DeviceBackend() = default;
+  DeviceBackend(const DeviceBackend&) = delete;
+  DeviceBackend& operator=(const DeviceBackend&) = delete;
+
+  /// Has a value's digest computed behind all that the calling thread has given the device. Does
+  /// not wait for the device, only for room. False where it cannot be: the stream is being captured
+  /// into a graph, the value is too large, the device has failed.
+  [[nodiscard]] virtual bool enqueue(const DeviceValue& value) noexcept = 0;
+
+  /// Waits for results and hands over what there is, in order. For one thread at a time. False when
+  /// there was nothing.
+  virtual bool drain(std::chrono::milliseconds timeout,
+                     const std::function<void(const DeviceResult&)>& take) noexcept = 0;
+
+ protected:
+  ~DeviceBackend() = default;
+};
+
+/// The one of this process, opened at the first call; null where there is no such device or it
+/// cannot be used.
+[[nodiscard]] DeviceBackend* device_backend() noexcept;
+
+}  // namespace ulpscope::capture

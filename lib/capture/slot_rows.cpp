@@ -1,0 +1,57 @@
+#include "capture/slot_rows.hpp"
+
+#include "capture/device_values.hpp"
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::capture {
+
+ring::SlotRow blank(Thread& thread, const at::Tensor& tensor, Place place) {
+  ring::SlotRow row{};
+  row.role = static_cast<std::uint8_t>(place.role);
+  row.index = place.index;
+  row.element = place.element;
+  row.storage = ring::kNone;
+  row.writer = ring::kNone;
+  if (!tensor.defined()) {
+    row.flags = slot_flag::undefined | slot_flag::no_digest;
+    return row;
+  }
+  row.geometry = thread.geometry(tensor);
+  if (tensor.requires_grad()) row.flags |= slot_flag::requires_grad;
+  if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) row.flags |= slot_flag::wrapped_number;
+  return row;
+}
+
+void identify(Thread& thread, const Storage& storage, Seen& seen) {
+  seen.module = storage.module;
+  seen.row.storage = storage.id;
+  seen.row.writes = storage.writes;
+  seen.row.writer = storage.writer.position;
+  seen.row.writer_lane = storage.writer.lane;
+  seen.row.flags |= storage.name_flags;
+  if (storage.name != 0) seen.row.name = thread.string(storage.name);
+  if (!storage.produced) seen.row.flags |= slot_flag::unproduced;
+  if (storage.scratch) seen.row.flags |= slot_flag::scratch;
+}
+
+void tell(Region& region, ring::SlotRow& row) {
+  row.value = region.value;
+  row.writes = region.writes;
+  row.writer = region.writer.position;
+  row.writer_lane = region.writer.lane;
+  if (region.ticket != 0) settle(region);
+  if (region.ticket != 0) {
+    row.digest[0] = region.ticket;
+    row.pending |= ring::pending_flag::ticket;
+    return;
+  }
+  row.digest[0] = region.digest.high;
+  row.digest[1] = region.digest.low;
+  if (region.logical != Digest{}) {
+    row.logical[0] = region.logical.high;
+    row.logical[1] = region.logical.low;
+    row.flags |= slot_flag::logical;
+  }
+}
+
+}  // namespace ulpscope::capture

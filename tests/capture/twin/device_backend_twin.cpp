@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "capture/device_backend.hpp"
+
+/// A device backend whose device is the CPU: digests are taken at once, as a stream would have
+/// them, and told late, in batches. Every tensor takes the path of one on a device.
+namespace ulpscope::capture {
+
+const c10::DeviceType kHostDevice = c10::DeviceType::Meta;
+const c10::DeviceType kBackendDevice = c10::DeviceType::CPU;
+
+namespace {
+
+class Twin final : public DeviceBackend {
+ public:
+  bool enqueue(const DeviceValue& value) noexcept override {
+    Done done{value.ticket, value.dtype, digest_in_memory_order(value.bytes), {}, {}, {}};
+    if (value.logical) done.logical = digest_in_logical_order(value.bytes);
+    if (value.statistics || value.content) {
+      done.content.resize(packed_size(value.bytes));
+      pack_in_memory_order(value.bytes, done.content);
+      if (value.statistics) done.statistics = statistics_of(value.dtype, done.content);
+      done.has_content = value.content;
+    }
+    const std::lock_guard guard(mutex_);
+    queue_.push_back(std::move(done));
+    if (queue_.size() >= kBatch) ready_.notify_one();
+    return true;
+  }
+
+  bool drain(std::chrono::milliseconds timeout,
+             const std::function<void(const DeviceResult&)>& take) noexcept override {
+    std::deque<Done> some;
+    {
+      std::unique_lock lock(mutex_);
+      ready_.wait_for(lock, timeout, [&] { return queue_.size() >= kBatch; });
+      some.swap(queue_);
+    }
+    for (const Done& done : some) {
+      DeviceResult result;
+      result.ticket = done.ticket;
+      result.dtype = done.dtype;
+      result.digest = done.digest;
+      result.logical = done.logical;
+      result.statistics = done.statistics;
+      if (done.has_content) result.content = done.content;
+      take(result);
+    }
+    return !some.empty();
+  }
+
+ private:
+  static constexpr std::size_t kBatch = 64;
+
+  struct Done {
+    std::uint64_t ticket = 0;
+    Dtype dtype = Dtype::undefined;
+    Digest digest;
+    Digest logical;
+    std::optional<Statistics> statistics;
+    std::vector<std::byte> content;
+    bool has_content = false;
+  };
+
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  std::deque<Done> queue_;
+};
+
+}  // namespace
+
+DeviceBackend* device_backend() noexcept {
+  static Twin* const twin = new Twin;
+  return twin;
+}
+
+}  // namespace ulpscope::capture
