@@ -61,14 +61,15 @@ WrittenArgument written_argument(const at::Tensor& tensor, std::uint16_t index,
 }
 
 void read_argument(Thread& thread, Frame& frame, std::size_t index, const c10::IValue& value,
-                   bool boundary, std::uint32_t& owner) {
+                   bool boundary, std::uint64_t kernel, std::uint32_t& owner) {
   const Access access =
       index < frame.info->arguments.size() ? frame.info->arguments[index].access : Access::read;
   for_each_tensor(value, [&](const at::Tensor& tensor, std::uint16_t element) {
     const Place place{Role::input, static_cast<std::uint16_t>(index), element};
     Seen seen;
     if (access == Access::read || access == Access::written) {
-      seen = see_read(thread, tensor, place, boundary);
+      seen = kernel == ring::kNone ? see_read(thread, tensor, place, boundary)
+                                   : see_read_inside(thread, tensor, place, kernel);
       if (seen.module != 0) owner = owner == 0 || owner == seen.module ? seen.module : ~0U;
     } else {
       seen = see_mention(thread, tensor, place);
@@ -84,8 +85,17 @@ void read_argument(Thread& thread, Frame& frame, std::size_t index, const c10::I
   });
 }
 
+/// Where the op around the one that begins began, if it has a kernel of its own, else kNone.
+std::uint64_t kernel_around(const Thread& thread) {
+  if (thread.frames.empty()) return ring::kNone;
+  const Frame& around = thread.frames.back();
+  const bool has_kernel = around.info->kind == EventKind::op && !around.info->wrapper;
+  return has_kernel ? around.position : ring::kNone;
+}
+
 void read_arguments(Thread& thread, Frame& frame, c10::ArrayRef<const c10::IValue> inputs) {
   const bool boundary = !frame.inside_op;
+  const std::uint64_t kernel = boundary ? ring::kNone : kernel_around(thread);
   std::uint32_t owner = 0;
   ArgumentWriter writer(thread.argument_scratch);
   static const ArgumentInfo kUnknown;
@@ -94,7 +104,7 @@ void read_arguments(Thread& thread, Frame& frame, c10::ArrayRef<const c10::IValu
     const ArgumentInfo& info =
         i < frame.info->arguments.size() ? frame.info->arguments[i] : kUnknown;
     if (holds_tensors(value))
-      read_argument(thread, frame, i, value, boundary, owner);
+      read_argument(thread, frame, i, value, boundary, kernel, owner);
     else if (frame.info->kind == EventKind::op)
       write_argument(writer, static_cast<std::uint16_t>(i), value, info);
   }

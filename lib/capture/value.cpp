@@ -137,6 +137,34 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
   return seen;
 }
 
+namespace {
+
+/// Forgets what was known of the bytes: whatever wrote them was not seen, and is no surprise.
+Seen see_anew(Thread& thread, const at::Tensor& tensor, Place place) {
+  if (tensor.defined() && has_known_memory(tensor)) {
+    const Content content = content_of(tensor);
+    const std::lock_guard guard(storages());
+    storages().at(*tensor.storage().unsafeGetStorageImpl()).regions.forget(content.key);
+  }
+  return see_read(thread, tensor, place, /*boundary=*/true);
+}
+
+}  // namespace
+
+Seen see_read_inside(Thread& thread, const at::Tensor& tensor, Place place, std::uint64_t kernel) {
+  bool left_inside = false;
+  if (tensor.defined() && has_known_memory(tensor)) {
+    const Content content = content_of(tensor);
+    const std::lock_guard guard(storages());
+    const Region* region =
+        storages().at(*tensor.storage().unsafeGetStorageImpl()).regions.find(content.key);
+    left_inside = region != nullptr && region->writer.lane == thread.lane() &&
+                  region->writer.position != ring::kNone && region->writer.position >= kernel;
+  }
+  return left_inside ? see_anew(thread, tensor, place)
+                     : see_read(thread, tensor, place, /*boundary=*/false);
+}
+
 Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place) {
   Seen seen{.row = blank(thread, tensor, place)};
   ring::SlotRow& row = seen.row;
@@ -249,20 +277,6 @@ Seen see_unfilled(Thread& thread, const at::Tensor& tensor, Place place, Writer 
   row.flags |= slot_flag::uninitialised;
   return seen;
 }
-
-namespace {
-
-/// Forgets what was known of the bytes: whatever wrote them was not seen, and is no surprise.
-Seen see_anew(Thread& thread, const at::Tensor& tensor, Place place) {
-  if (tensor.defined() && has_known_memory(tensor)) {
-    const Content content = content_of(tensor);
-    const std::lock_guard guard(storages());
-    storages().at(*tensor.storage().unsafeGetStorageImpl()).regions.forget(content.key);
-  }
-  return see_read(thread, tensor, place, /*boundary=*/true);
-}
-
-}  // namespace
 
 Seen see_state(Thread& thread, const at::Tensor& tensor, Place place) {
   return only_layers() ? see_anew(thread, tensor, place)

@@ -30,6 +30,11 @@ struct Seen {
 /// is known is trusted, and memory that nothing wrote is left alone.
 [[nodiscard]] Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool boundary);
 
+/// The same inside an op with a kernel of its own, which began at `kernel`: that may have written
+/// again what ops inside of it have left.
+[[nodiscard]] Seen see_read_inside(Thread& thread, const at::Tensor& tensor, Place place,
+                                   std::uint64_t kernel);
+
 /// A tensor that is passed without being read; what is known is told, and only sparse tensors, of
 /// which nothing is kept, are digested.
 [[nodiscard]] Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place);

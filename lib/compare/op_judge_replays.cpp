@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "compare/budget/replay_judge.hpp"
 #include "compare/hash.hpp"
@@ -8,6 +9,19 @@
 
 namespace ulpscope::comparison {
 namespace {
+
+/// Under autocast an op casts its operands and calls itself again: what it computes on is read by
+/// the inner one.
+[[nodiscard]] bool casts_operands(const Event& event) {
+  if ((event.flags & event_flag::autocast) == 0) return false;
+  std::optional<Dtype> seen;
+  for (const Slot& slot : event.slots) {
+    if (slot.geometry == nullptr || !is_floating_point(slot.geometry->dtype)) continue;
+    if (seen && *seen != slot.geometry->dtype) return true;
+    seen = slot.geometry->dtype;
+  }
+  return false;
+}
 
 [[nodiscard]] bool calls_ops(const Window& window, std::uint32_t event) {
   return window.end(event) > event + 1;
@@ -51,7 +65,7 @@ void OpJudge::judge_replay(EventPair at) {
   const Window& window = *scene_.windows.reference;
   const Event& reference = window.event(at.reference);
   replay_end_ = window.end(at.reference);
-  if (reference.kind != EventKind::op) return;
+  if (reference.kind != EventKind::op || (reference.flags & event_flag::factory) != 0) return;
   compare_slots(reference, scene_.windows.candidate->event(at.candidate), inner_slots_);
   if (std::none_of(inner_slots_.begin(), inner_slots_.end(), [](const SlotPair& slot) {
         return slot.role() != Role::input && is_difference(slot.match);
@@ -59,7 +73,9 @@ void OpJudge::judge_replay(EventPair at) {
     return;
   const bool leaf = !calls_ops(window, at.reference);
   std::string failure = fmt::format("no error budget is known for {}", reference.op);
-  if (budget::has_model(scene_, at)) {
+  const bool casts =
+      casts_operands(reference) || casts_operands(scene_.windows.candidate->event(at.candidate));
+  if (budget::has_model(scene_, at) && (leaf || !casts)) {
     budget::ReplayJudged replay =
         budget::judge_replayed(*state_.options.replayer, scene_, at, inner_slots_);
     if (replay.failure.empty()) return enter_replay(at, replay);

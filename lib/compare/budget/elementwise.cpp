@@ -40,7 +40,7 @@ Allowance function(const OpView& op, std::size_t) {
 
 /// x times a gate that vanishes for negative x: the gate's error has the size of 1.
 Allowance gated_function(const OpView& op, std::size_t) {
-  return {kFunction, 2, op.largest("self"), fmt::format("{} of each element", op.name())};
+  return {kFunction, kArithmetic, op.largest("self"), fmt::format("{} of each element", op.name())};
 }
 
 Allowance function_backward(const OpView& op, std::size_t) {

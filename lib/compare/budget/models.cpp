@@ -172,7 +172,7 @@ constexpr std::array kElementwise{Entry{"add", exact_unless_scaled},
                                   Entry{"cauchy", random_numbers}};
 
 /// Ops that move, choose or compare numbers, or round each result once.
-constexpr std::array<std::string_view, 96> kExact{"mul",
+constexpr std::array<std::string_view, 97> kExact{"mul",
                                                   "neg",
                                                   "abs",
                                                   "relu",
@@ -267,6 +267,7 @@ constexpr std::array<std::string_view, 96> kExact{"mul",
                                                   "all",
                                                   "max_pool2d_with_indices",
                                                   "threshold_backward",
+                                                  "leaky_relu_backward",
                                                   "hardtanh_backward"};
 
 template <std::size_t Count>
