@@ -5,7 +5,7 @@
 #   lib/ulpscope                              what enters recorded programs: the preloaded object and a
 #                                             capture library per LibTorch version; several builds may
 #                                             install theirs under one prefix; beside them what
-#                                             `compare` opens under mpirun
+#                                             `compare` opens under mpirun, and kernels for GPUs
 #   lib/cmake/ulpscope                        find_package(ulpscope)
 include(CMakePackageConfigHelpers)
 
@@ -18,6 +18,9 @@ if(TARGET ulpscope_capture)
   install(TARGETS ulpscope_capture LIBRARY DESTINATION ${inside})
 endif()
 
+if(TARGET ulpscope_device_cuda)
+  install(TARGETS ulpscope_device_cuda LIBRARY DESTINATION ${inside})
+endif()
 if(TARGET ulpscope_mpi)
   install(TARGETS ulpscope_mpi LIBRARY DESTINATION ${inside})
 endif()

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "device/batch.hpp"
+
+/// The kernels' phases on the CPU: the same functions, run thread by thread.
+namespace ulpscope::device::twin {
+
+/// In which order blocks, and the threads of each phase, take their turns. Results must not depend
+/// on it.
+enum class Turns : std::uint8_t { forward, backward, shuffled };
+
+struct Digests {
+  std::vector<Digest> digests;
+  std::vector<StatisticsTotals> statistics;  // empty where none were asked for
+};
+
+/// Digests, and statistics if asked for, of values in the memory of the CPU.
+///
+/// @throws Error with ErrorCode::usage where the values cannot be planned.
+[[nodiscard]] Digests digests(std::span<const Value> values, bool statistics,
+                              Turns turns = Turns::forward);
+
+}  // namespace ulpscope::device::twin
