@@ -13,8 +13,8 @@ namespace {
 }
 
 [[nodiscard]] Outcome prepare(std::span<std::byte> scratch, Stream stream) noexcept {
-  if (const cudaError_t error = load_digest_kernels(); error != cudaSuccess)
-    return outcome_of(error);
+  for (const auto load : {&load_digest_kernels, &load_comparison_kernel})
+    if (const cudaError_t error = load(); error != cudaSuccess) return outcome_of(error);
   if (scratch.empty()) return {};
   return outcome_of(
       cudaMemsetAsync(scratch.data(), 0, scratch.size(), static_cast<cudaStream_t>(stream)));
@@ -56,11 +56,25 @@ namespace {
   return outcome_of(launch_digests(batch, stream));
 }
 
+[[nodiscard]] Outcome enqueue_difference(const Value& reference, const Value& candidate,
+                                         std::span<std::byte> scratch, DifferenceRecord* result,
+                                         Stream stream) noexcept {
+  Comparison comparison;
+  if (!plan(reference, candidate, comparison)) return {Problem::sizes};
+  if (result == nullptr) return {Problem::results};
+  comparison.scratch = ComparisonScratch::in(scratch);
+  if (comparison.scratch.record == nullptr || comparison.scratch.tiles < comparison.tiles)
+    return {Problem::scratch};
+  comparison.result = result;
+  return outcome_of(launch_comparison(comparison, static_cast<cudaStream_t>(stream)));
+}
+
 [[nodiscard]] const char* error_text(int cuda_error) noexcept {
   return cudaGetErrorString(static_cast<cudaError_t>(cuda_error));
 }
 
-constexpr Functions kFunctions{Functions::kVersion, &prepare, &enqueue_digests, &error_text};
+constexpr Functions kFunctions{Functions::kVersion, &prepare, &enqueue_digests, &enqueue_difference,
+                               &error_text};
 
 }  // namespace
 }  // namespace ulpscope::device

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "device/batch.hpp"
+#include "device/comparison.hpp"
 
 /// What libulpscope_device.so offers. It is opened by name where there is a GPU, so that nothing
 /// else needs CUDA; the device is the one whose context is current in the calling thread.
@@ -19,9 +20,9 @@ using Stream = void*;
 
 enum class Problem : std::uint8_t {
   none,
-  sizes,    ///< a value's elements are beyond all memory, or its strides do not fit its sizes
+  sizes,    ///< needs_of() or plan() refuses the values
   staging,  ///< too little staging memory: see Needs::staging_bytes()
-  scratch,  ///< too little scratch memory: see Needs::scratch_bytes()
+  scratch,  ///< too little: see Needs::scratch_bytes(), ComparisonScratch::bytes_for()
   results,  ///< fewer places than values
   cuda,     ///< a call of CUDA failed
 };
@@ -48,7 +49,8 @@ struct Functions {
   std::uint32_t version;
 
   /// Loads every kernel onto the current device, so that nothing is loaded later, and gets scratch
-  /// memory ready. May wait; not for a stream that is being captured.
+  /// memory ready. May wait; not for a stream that is being captured. Scratch memory serves batches
+  /// or comparisons, not both.
   Outcome (*prepare)(std::span<std::byte> scratch, Stream stream) noexcept;
 
   /// Digests of values, and statistics if `results` has a place for them, in one launch. Equal to
@@ -56,6 +58,11 @@ struct Functions {
   /// before this returns.
   Outcome (*enqueue_digests)(std::span<const Value> values, const Memory& memory,
                              const Results& results, Stream stream) noexcept;
+
+  /// How far the candidate is from the reference, for difference_from(). `result` is on the device.
+  Outcome (*enqueue_difference)(const Value& reference, const Value& candidate,
+                                std::span<std::byte> scratch, DifferenceRecord* result,
+                                Stream stream) noexcept;
 
   /// What CUDA calls an error.
   const char* (*error_text)(int cuda_error) noexcept;

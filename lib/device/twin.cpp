@@ -6,6 +6,7 @@
 #include <random>
 
 #include "core/default_floating_point.hpp"
+#include "device/comparison_phases.hpp"
 #include "device/digest_phases.hpp"
 #include "ulpscope/error.hpp"
 
@@ -37,6 +38,11 @@ class Schedule {
   std::mt19937 random_{20};
 };
 
+/// Scratch memory, which begins as zeros.
+struct alignas(16) Unit {
+  std::byte bytes[16] = {};
+};
+
 template <bool kStatistics>
 void run_digest_block(const Batch& batch, std::uint64_t block, Schedule& schedule) {
   using Phases = DigestPhases<kStatistics>;
@@ -60,6 +66,37 @@ void run_digest_block(const Batch& batch, std::uint64_t block, Schedule& schedul
   }
 }
 
+void run_comparison_block(const Comparison& comparison, std::uint32_t blocks, std::uint32_t block,
+                          Schedule& schedule) {
+  auto shared = std::make_unique<ComparisonShared>();
+  std::vector<PairSums> sums(kCompareThreads);
+  const auto each_thread = [&](auto phase) {
+    schedule.run(kCompareThreads, [&](std::uint64_t thread) {
+      ComparisonPhases phases(comparison, *shared, blocks, block, static_cast<unsigned>(thread),
+                              sums[thread]);
+      phase(phases);
+    });
+  };
+  using Phases = ComparisonPhases;
+  each_thread([](Phases& phases) { phases.begin(); });
+  for (std::uint64_t tile = block; tile < comparison.tiles; tile += blocks) {
+    each_thread([tile](Phases& phases) { phases.compare(tile); });
+    each_thread([](Phases& phases) { phases.combine_squares(); });
+    each_thread([tile](Phases& phases) { phases.keep_squares(tile); });
+  }
+  each_thread([](Phases& phases) { phases.gather_sums(); });
+  each_thread([](Phases& phases) { phases.combine_worst(); });
+  each_thread([](Phases& phases) { phases.hand_over(); });
+  each_thread([](Phases& phases) { phases.arrive(); });
+  if (!shared->last) return;
+  each_thread([](Phases& phases) { phases.add_blocks(); });
+  each_thread([](Phases& phases) {
+    phases.combine_squares();
+    phases.combine_worst();
+  });
+  each_thread([](Phases& phases) { phases.finish(); });
+}
+
 }  // namespace
 
 Digests digests(std::span<const Value> values, bool statistics, Turns turns) {
@@ -72,9 +109,6 @@ Digests digests(std::span<const Value> values, bool statistics, Turns turns) {
   Digests result;
   result.digests.resize(values.size());
   if (statistics) result.statistics.resize(values.size());
-  struct alignas(16) Unit {
-    std::byte bytes[16];
-  };
   std::vector<Unit> scratch(needs->scratch_bytes() / sizeof(Unit) + 1);
   Batch batch;
   batch.items = items.data();
@@ -94,6 +128,23 @@ Digests digests(std::span<const Value> values, bool statistics, Turns turns) {
       run_digest_block<false>(batch, block, schedule);
   });
   return result;
+}
+
+DifferenceRecord difference(const Value& reference, const Value& candidate, std::uint32_t blocks,
+                            Turns turns) {
+  Comparison comparison;
+  if (!plan(reference, candidate, comparison) || blocks == 0 || blocks > kMostBlocks)
+    throw Error(ErrorCode::usage, "Values of these sizes cannot be compared.");
+  std::vector<Unit> scratch(ComparisonScratch::bytes_for(comparison.bytes) / sizeof(Unit) + 1);
+  DifferenceRecord record{};
+  comparison.scratch = ComparisonScratch::in(std::as_writable_bytes(std::span(scratch)));
+  comparison.result = &record;
+  const core::DefaultFloatingPoint environment;
+  Schedule schedule(turns);
+  schedule.run(blocks, [&](std::uint64_t block) {
+    run_comparison_block(comparison, blocks, static_cast<std::uint32_t>(block), schedule);
+  });
+  return record;
 }
 
 }  // namespace ulpscope::device::twin

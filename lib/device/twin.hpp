@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "device/batch.hpp"
+#include "device/comparison.hpp"
 
 /// The kernels' phases on the CPU: the same functions, run thread by thread.
 namespace ulpscope::device::twin {
@@ -23,5 +24,11 @@ struct Digests {
 /// @throws Error with ErrorCode::usage where the values cannot be planned.
 [[nodiscard]] Digests digests(std::span<const Value> values, bool statistics,
                               Turns turns = Turns::forward);
+
+/// How far two values in the memory of the CPU are apart, shared out among so many blocks.
+///
+/// @throws Error with ErrorCode::usage where they cannot be compared.
+[[nodiscard]] DifferenceRecord difference(const Value& reference, const Value& candidate,
+                                          std::uint32_t blocks, Turns turns = Turns::forward);
 
 }  // namespace ulpscope::device::twin

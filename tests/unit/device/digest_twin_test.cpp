@@ -125,6 +125,6 @@ TEST_SUITE("device digest") {
     const std::byte element{};
     const Value value{{&element, 4, sizes, strides}};
     CHECK_FALSE(ulpscope::device::needs_of({&value, 1}).has_value());
-    CHECK_THROWS_AS(digests({&value, 1}, false), ulpscope::Error);
+    CHECK_THROWS_AS(static_cast<void>(digests({&value, 1}, false)), ulpscope::Error);
   }
 }
