@@ -166,7 +166,8 @@ class DigestPhases {
     fence();
     std::uint32_t* arrivals = batch_.nodes.arrivals + group_.arrival;
     group_.last = add_atomically(arrivals, count) + count == group_.neighbours;
-    if (group_.last) *arrivals = 0;
+    if (!group_.last) return;
+    *arrivals = 0;
     fence();
   }
 
@@ -301,30 +302,48 @@ class DigestPhases {
 
   /// A node above leaves: whole pieces, which other blocks have written.
   ULPSCOPE_HOST_DEVICE void sum_nodes() {
-    const unsigned count = group_.neighbours;
-    const unsigned first = block_of_leaf() * xxh3::kBlockStripes;
-    const StatisticsTotals* totals = totals_of_nodes();
+    if (group_.bytes > xxh3::kShortBytes)
+      sum_stripes_of_nodes();
+    else if (place_ < group_.neighbours)
+      group_.sums[place_] = node_piece(place_);
+    if constexpr (kStatistics) add_totals_of_nodes();
+  }
+
+  ULPSCOPE_HOST_DEVICE void sum_stripes_of_nodes() {
+    constexpr unsigned kLoads = 8;
+    const bool ends_node = block_of_leaf() == stripes() / xxh3::kBlockStripes;
+    Piece last;
+    if (ends_node) last = node_piece(group_.neighbours - xxh3::kPairs + pair());
     Piece sum;
+    ULPSCOPE_KEEP_LOOP
+    for (unsigned first = 0; first < xxh3::kBlockStripes; first += kLoads) {
+      const unsigned stripe = block_of_leaf() * xxh3::kBlockStripes + first;
+      Piece loaded[kLoads];
+      ULPSCOPE_UNROLL
+      for (unsigned i = 0; i < kLoads; ++i)
+        if (stripe + i < stripes()) loaded[i] = node_piece((stripe + i) * xxh3::kPairs + pair());
+      const std::uint64_t* keys = shared_.secret.data() + first + 2 * pair();
+      ULPSCOPE_UNROLL
+      for (unsigned i = 0; i < kLoads; ++i)
+        if (stripe + i < stripes()) xxh3::add_stripe(sum, loaded[i], keys[i], keys[i + 1]);
+    }
+    if (ends_node) add_last_stripe(sum, last);
+    group_.sums[place_] = sum;
+  }
+
+  ULPSCOPE_HOST_DEVICE Piece node_piece(unsigned node) const {
+    return load_written_piece(group_.pieces + node);
+  }
+
+  ULPSCOPE_HOST_DEVICE void add_totals_of_nodes() {
+    const StatisticsTotals* totals = totals_of_nodes();
     StatisticsTotals sums;
     for (unsigned i = 0; i < xxh3::kBlockStripes; ++i) {
-      const unsigned stripe = first + i;
+      const unsigned stripe = block_of_leaf() * xxh3::kBlockStripes + i;
       const unsigned node = stripe * xxh3::kPairs + pair();
-      if (node >= count) break;
-      const Piece piece = load_written_piece(group_.pieces + node);
-      if constexpr (kStatistics) sums.add(totals[node]);
-      if (group_.bytes <= xxh3::kShortBytes) {
-        group_.sums[node] = piece;
-      } else if (stripe < stripes()) {
-        const std::uint64_t* keys = shared_.secret.data() + i + 2 * pair();
-        xxh3::add_stripe(sum, piece, keys[0], keys[1]);
-      }
+      if (node < group_.neighbours) sums.add(totals[node]);
     }
-    if (group_.bytes > xxh3::kShortBytes) {
-      if (block_of_leaf() == stripes() / xxh3::kBlockStripes)
-        add_last_stripe(sum, load_written_piece(group_.pieces + count - xxh3::kPairs + pair()));
-      group_.sums[place_] = sum;
-    }
-    if constexpr (kStatistics) shared_.totals[thread_] = sums;
+    shared_.totals[thread_] = sums;
   }
 
   ULPSCOPE_HOST_DEVICE const StatisticsTotals* totals_of_nodes() const {

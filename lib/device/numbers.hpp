@@ -49,60 +49,77 @@ struct Floats {
   }
 };
 
-/// The four formats of one byte.
+/// The four formats of one byte, told apart at run time: FloatFormat would be compiled four times.
 class SmallFloats {
-  template <class Ask>
-  ULPSCOPE_HOST_DEVICE auto of(Ask ask) const {
-    switch (dtype_) {
-      case Dtype::float8_e5m2:
-        return ask(Floats<Float8E5M2>{});
-      case Dtype::float8_e4m3fn:
-        return ask(Floats<Float8E4M3Fn>{});
-      case Dtype::float8_e5m2fnuz:
-        return ask(Floats<Float8E5M2Fnuz>{});
-      default:
-        return ask(Floats<Float8E4M3Fnuz>{});
-    }
-  }
-
  public:
   using Bits = std::uint8_t;
   static constexpr bool kIsFloat = true;
   static constexpr unsigned kSize = 1;
 
-  ULPSCOPE_HOST_DEVICE explicit SmallFloats(Dtype dtype) : dtype_(dtype) {}
+  ULPSCOPE_HOST_DEVICE explicit SmallFloats(Dtype dtype) {
+    if (dtype == Dtype::float8_e5m2)
+      use<Float8E5M2>();
+    else if (dtype == Dtype::float8_e4m3fn)
+      use<Float8E4M3Fn>();
+    else if (dtype == Dtype::float8_e5m2fnuz)
+      use<Float8E5M2Fnuz>();
+    else
+      use<Float8E4M3Fnuz>();
+  }
 
   [[nodiscard]] ULPSCOPE_HOST_DEVICE unsigned size() const { return kSize; }
   [[nodiscard]] ULPSCOPE_HOST_DEVICE bool is_nan(Bits bits) const {
-    return of([bits](auto format) { return format.is_nan(bits); });
+    return !is_finite(bits) && !is_infinite(bits);
   }
   [[nodiscard]] ULPSCOPE_HOST_DEVICE bool is_infinite(Bits bits) const {
-    return of([bits](auto format) { return format.is_infinite(bits); });
+    return has_infinity_ && magnitude(bits) == largest_finite_ + 1;
   }
   [[nodiscard]] ULPSCOPE_HOST_DEVICE bool is_subnormal(Bits bits) const {
-    return of([bits](auto format) { return format.is_subnormal(bits); });
+    const Bits size = magnitude(bits);
+    return size != 0 && size < 1U << mantissa_bits_;
   }
-  [[nodiscard]] ULPSCOPE_HOST_DEVICE bool is_zero(Bits bits) const {
-    return of([bits](auto format) { return format.is_zero(bits); });
-  }
+  [[nodiscard]] ULPSCOPE_HOST_DEVICE bool is_zero(Bits bits) const { return magnitude(bits) == 0; }
   [[nodiscard]] ULPSCOPE_HOST_DEVICE bool is_finite(Bits bits) const {
-    return of([bits](auto format) { return format.is_finite(bits); });
+    return magnitude(bits) <= largest_finite_;
   }
   [[nodiscard]] ULPSCOPE_HOST_DEVICE Bits magnitude(Bits bits) const {
-    return of([bits](auto format) { return format.magnitude(bits); });
+    if (minus_zero_is_nan_ && bits == kSign) return 0xff;
+    return static_cast<Bits>(bits & ~kSign);
   }
   [[nodiscard]] ULPSCOPE_HOST_DEVICE Bits distance(Bits a, Bits b) const {
-    return of([a, b](auto format) { return format.distance(a, b); });
+    return Float8E5M2::ulp_distance(a, b);  // the same for all: signs and sizes
   }
   [[nodiscard]] ULPSCOPE_HOST_DEVICE double value(Bits bits) const {
-    return of([bits](auto format) { return format.value(bits); });
+    // As a subnormal of the format would be read, then moved to its exponent.
+    const unsigned size = bits & ~kSign & 0xffU;
+    const unsigned exponent = size >> mantissa_bits_;
+    const unsigned mantissa = size & ((1U << mantissa_bits_) - 1);
+    const std::uint64_t digits = exponent == 0 ? mantissa : mantissa | 1U << mantissa_bits_;
+    const unsigned shift = exponent == 0 ? 0 : exponent - 1;
+    const double value = static_cast<double>(digits << shift) * smallest_;
+    return is_negative(bits) ? -value : value;
   }
   [[nodiscard]] ULPSCOPE_HOST_DEVICE bool is_negative(Bits bits) const {
-    return of([bits](auto format) { return format.is_negative(bits); });
+    return (bits & kSign) != 0;
   }
 
  private:
-  Dtype dtype_;
+  static constexpr Bits kSign = 0x80;
+
+  template <class Format>
+  ULPSCOPE_HOST_DEVICE void use() {
+    mantissa_bits_ = Format::kMantissaBits;
+    largest_finite_ = Format::kLargestFinite;
+    has_infinity_ = Format::kHasInfinity;
+    minus_zero_is_nan_ = Format::is_nan(kSign);
+    smallest_ = Format::finite_value(1);
+  }
+
+  unsigned mantissa_bits_ = 0;
+  Bits largest_finite_ = 0;
+  bool has_infinity_ = false;
+  bool minus_zero_is_nan_ = false;
+  double smallest_ = 0;
 };
 
 /// Integers of any size; bool and types without a rule of their own are their bytes.
