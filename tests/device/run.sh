@@ -17,12 +17,15 @@ readonly build=build/device
 readonly out=${OUT:-$build}
 mkdir -p "$build" "$out"
 failures=()
+# Building alone happens on machines that do other things too.
+[[ ${1:-} == --build-only ]] && patience=10 || patience=1
+readonly patience
 
 say() { printf 'device: %s\n' "$*"; }
 
 # Runs a command with a limit in seconds and keeps its output as a log.
 stage() {
-  local name=$1 limit=$2 begin=$SECONDS status
+  local name=$1 limit=$(($2 * patience)) begin=$SECONDS status
   shift 2
   timeout "$limit" "$@" >"$out/$name.log" 2>&1
   status=$?
