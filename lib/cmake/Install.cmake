@@ -5,8 +5,8 @@
 #   lib/ulpscope                              what enters recorded programs: the preloaded object and a
 #                                             capture library per LibTorch version; several builds may
 #                                             install theirs under one prefix; beside them the
-#                                             programs that execute ops again, and what `compare`
-#                                             opens under mpirun
+#                                             programs that execute ops again, what `compare` opens
+#                                             under mpirun, and kernels for GPUs
 #   lib/cmake/ulpscope                        find_package(ulpscope)
 include(CMakePackageConfigHelpers)
 
@@ -23,6 +23,9 @@ if(TARGET ulpscope_replay_program)
   install(TARGETS ulpscope_replay_program RUNTIME DESTINATION ${inside})
 endif()
 
+if(TARGET ulpscope_device_cuda)
+  install(TARGETS ulpscope_device_cuda LIBRARY DESTINATION ${inside})
+endif()
 if(TARGET ulpscope_mpi)
   install(TARGETS ulpscope_mpi LIBRARY DESTINATION ${inside})
 endif()

@@ -1,7 +1,10 @@
 add_library(ulpscope_warnings INTERFACE)
 target_compile_options(ulpscope_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow>
-  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${ULPSCOPE_WERROR}>>:-Werror>)
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${ULPSCOPE_WERROR}>>:-Werror>
+  # Without -Wpedantic and -Wconversion, which find fault with what nvcc itself writes.
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>
+  $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${ULPSCOPE_WERROR}>>:-Werror=all-warnings -Xcompiler=-Werror>)
 
 # For every target that never meets LibTorch: a sanitizer's runtime must not enter a recorded program.
 add_library(ulpscope_sanitizers INTERFACE)

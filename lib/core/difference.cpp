@@ -22,6 +22,7 @@ using core::DifferenceKernel;
 using core::DifferenceTotals;
 using core::IndexMap;
 using core::Severity;
+using core::WorstBytes;
 
 }  // namespace
 
@@ -103,10 +104,31 @@ class ScaledSquares {
   return bits;
 }
 
-/// Shape that the bytes are walked by: a dtype without a rule of its own is its bytes, one after
-/// another, where an element is not a whole number of them.
-[[nodiscard]] IndexMap map_of(Dtype dtype, std::span<const std::int64_t> shape,
-                              std::span<const std::int64_t> strides, std::uint64_t bytes) {
+[[nodiscard]] WorstElement worst_element(const DifferenceTotals& totals, Dtype dtype,
+                                         const IndexMap& map, const WorstBytes& worst) {
+  const std::size_t size = core::number_bits(dtype) / 8;
+  const auto number = [&](std::size_t side, std::size_t part) {
+    return bits_of(worst[side].data() + part * size, size);
+  };
+  const auto text = [&](std::size_t side) {
+    if (!is_complex(dtype)) return core::number_text(dtype, number(side, 0));
+    return core::complex_text(dtype, number(side, 0), number(side, 1));
+  };
+  WorstElement element_of;
+  element_of.index = map.index(totals.worst_packed);
+  element_of.reference = text(0);
+  element_of.candidate = text(1);
+  element_of.bits = {number(0, totals.worst_part), number(1, totals.worst_part)};
+  element_of.bit_width = core::number_bits(dtype);
+  return element_of;
+}
+
+}  // namespace
+
+namespace core {
+
+IndexMap difference_map(Dtype dtype, std::span<const std::int64_t> shape,
+                        std::span<const std::int64_t> strides, std::uint64_t bytes) {
   const IndexMap map(shape, strides);
   const std::size_t size = element_size(dtype);
   std::uint64_t expected = 0;
@@ -118,7 +140,32 @@ class ScaledSquares {
   return IndexMap({&flat, 1}, {});
 }
 
-}  // namespace
+Difference difference_from(const DifferenceTotals& totals, Dtype dtype, const IndexMap& map,
+                           const WorstBytes& worst, double root_mean_square) {
+  Difference result;
+  result.elements = map.elements();
+  result.differing = totals.differing;
+  result.ulp_max = totals.distance_max;
+  if (totals.differing_with_distance > 0)
+    result.ulp_mean = static_cast<double>(totals.distance_sum) /
+                      static_cast<double>(totals.differing_with_distance);
+  for (std::size_t width = 0; width < totals.histogram.size(); ++width)
+    if (totals.histogram[width] > 0)
+      result.histogram.push_back(
+          {width == 0 ? 0 : std::uint64_t{1} << (width - 1), totals.histogram[width]});
+  result.absolute_max = totals.absolute_max;
+  result.absolute_rms = root_mean_square;
+  if (totals.reference_max > 0) result.scaled_max = totals.absolute_max / totals.reference_max;
+  if (totals.worst != Severity::none) result.worst = worst_element(totals, dtype, map, worst);
+  result.nan = {totals.nan[0], totals.nan[1]};
+  result.inf = {totals.infinite[0], totals.infinite[1]};
+  result.subnormal = {totals.subnormal[0], totals.subnormal[1]};
+  result.signed_zero = totals.signed_zero;
+  result.sums_equal = totals.bits_sum << (64 - core::number_bits(dtype)) == 0;
+  return result;
+}
+
+}  // namespace core
 
 struct DifferenceStream::State {
   State(CpuLevel level, Dtype of, IndexMap by)
@@ -133,7 +180,7 @@ struct DifferenceStream::State {
   IndexMap map;
   DifferenceTotals totals;
   std::uint64_t done = 0;  ///< elements
-  std::array<std::byte, 16> worst[2]{};
+  core::WorstBytes worst{};
   std::optional<ScaledSquares> squares;
 
   void update(std::span<const std::byte> reference, std::span<const std::byte> candidate) {
@@ -181,46 +228,8 @@ struct DifferenceStream::State {
     return std::sqrt(sum_of_squares() / static_cast<double>(totals.finite));
   }
 
-  [[nodiscard]] WorstElement worst_element() const {
-    const std::size_t size = core::number_bits(dtype) / 8;
-    const auto number = [&](std::size_t side, std::size_t part) {
-      return bits_of(worst[side].data() + part * size, size);
-    };
-    const auto text = [&](std::size_t side) {
-      if (!is_complex(dtype)) return core::number_text(dtype, number(side, 0));
-      return core::complex_text(dtype, number(side, 0), number(side, 1));
-    };
-    WorstElement element_of;
-    element_of.index = map.index(totals.worst_packed);
-    element_of.reference = text(0);
-    element_of.candidate = text(1);
-    element_of.bits = {number(0, totals.worst_part), number(1, totals.worst_part)};
-    element_of.bit_width = core::number_bits(dtype);
-    return element_of;
-  }
-
   [[nodiscard]] Difference finish() const {
-    Difference result;
-    result.elements = map.elements();
-    result.differing = totals.differing;
-    result.ulp_max = totals.distance_max;
-    if (totals.differing_with_distance > 0)
-      result.ulp_mean = static_cast<double>(totals.distance_sum) /
-                        static_cast<double>(totals.differing_with_distance);
-    for (std::size_t width = 0; width < totals.histogram.size(); ++width)
-      if (totals.histogram[width] > 0)
-        result.histogram.push_back(
-            {width == 0 ? 0 : std::uint64_t{1} << (width - 1), totals.histogram[width]});
-    result.absolute_max = totals.absolute_max;
-    result.absolute_rms = root_mean_square();
-    if (totals.reference_max > 0) result.scaled_max = totals.absolute_max / totals.reference_max;
-    if (totals.worst != Severity::none) result.worst = worst_element();
-    result.nan = {totals.nan[0], totals.nan[1]};
-    result.inf = {totals.infinite[0], totals.infinite[1]};
-    result.subnormal = {totals.subnormal[0], totals.subnormal[1]};
-    result.signed_zero = totals.signed_zero;
-    result.sums_equal = totals.bits_sum << (64 - core::number_bits(dtype)) == 0;
-    return result;
+    return core::difference_from(totals, dtype, map, worst, root_mean_square());
   }
 };
 
@@ -252,7 +261,8 @@ Difference difference_at(CpuLevel level, Dtype dtype, std::span<const std::int64
                          std::span<const std::byte> candidate) {
   if (reference.size() != candidate.size())
     throw Error(ErrorCode::usage, "Two values of different size cannot be compared.");
-  DifferenceStream::State state(level, dtype, map_of(dtype, shape, strides, reference.size()));
+  DifferenceStream::State state(level, dtype,
+                                difference_map(dtype, shape, strides, reference.size()));
   do state.update(reference, candidate);
   while (state.again());
   const DefaultFloatingPoint environment;

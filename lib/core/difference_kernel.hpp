@@ -70,6 +70,21 @@ ULPSCOPE_DECLARE_KERNELS(Avx512)
 /// The kernel of one level, which must be supported, for a dtype.
 [[nodiscard]] DifferenceKernel difference_kernel(CpuLevel level, Dtype dtype) noexcept;
 
+/// Shape that the bytes are walked by: a dtype without a rule of its own is its bytes, one after
+/// another, where an element is not a whole number of them.
+///
+/// @throws Error with ErrorCode::usage if the sizes do not fit shape and dtype.
+[[nodiscard]] IndexMap difference_map(Dtype dtype, std::span<const std::int64_t> shape,
+                                      std::span<const std::int64_t> strides, std::uint64_t bytes);
+
+/// The worst element's bytes in the reference and in the candidate.
+using WorstBytes = std::array<std::array<std::byte, 16>, 2>;
+
+/// What totals of all elements say.
+[[nodiscard]] Difference difference_from(const DifferenceTotals& totals, Dtype dtype,
+                                         const IndexMap& map, const WorstBytes& worst,
+                                         double root_mean_square);
+
 /// difference() with the kernels of one level, which must be supported.
 [[nodiscard]] Difference difference_at(CpuLevel level, Dtype dtype,
                                        std::span<const std::int64_t> shape,

@@ -1,0 +1,85 @@
+#include "device/device.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include "device/kernels.hpp"
+
+namespace ulpscope::device {
+namespace {
+
+[[nodiscard]] Outcome outcome_of(cudaError_t error) noexcept {
+  if (error == cudaSuccess) return {};
+  return {Problem::cuda, static_cast<int>(error)};
+}
+
+[[nodiscard]] Outcome prepare(std::span<std::byte> scratch, Stream stream) noexcept {
+  for (const auto load : {&load_digest_kernels, &load_comparison_kernel})
+    if (const cudaError_t error = load(); error != cudaSuccess) return outcome_of(error);
+  if (scratch.empty()) return {};
+  return outcome_of(
+      cudaMemsetAsync(scratch.data(), 0, scratch.size(), static_cast<cudaStream_t>(stream)));
+}
+
+/// Puts items and loops where the kernel finds them.
+[[nodiscard]] Outcome place(std::span<const Value> values, const Needs& needs, const Memory& memory,
+                            Batch& batch, cudaStream_t stream) noexcept {
+  if (needs.fits_inside()) {
+    plan(values, batch.own_items.data(), batch.own_loops.data());
+    return {};
+  }
+  const std::size_t size = needs.staging_bytes();
+  if (memory.staging.size() < size || memory.staged == nullptr) return {Problem::staging};
+  std::byte* const loops = memory.staging.data() + needs.items * sizeof(Item);
+  plan(values, reinterpret_cast<Item*>(memory.staging.data()), reinterpret_cast<Loop*>(loops));
+  batch.items = reinterpret_cast<const Item*>(memory.staged);
+  batch.loops = reinterpret_cast<const Loop*>(memory.staged + needs.items * sizeof(Item));
+  return outcome_of(
+      cudaMemcpyAsync(memory.staged, memory.staging.data(), size, cudaMemcpyHostToDevice, stream));
+}
+
+[[nodiscard]] Outcome enqueue_digests(std::span<const Value> values, const Memory& memory,
+                                      const Results& results, Stream on) noexcept {
+  if (values.empty()) return {};
+  const std::optional<Needs> needs = needs_of(values);
+  if (!needs) return {Problem::sizes};
+  if (results.capacity < needs->items || results.digests == nullptr) return {Problem::results};
+  Batch batch;
+  batch.nodes = Nodes::in(memory.scratch);
+  if (batch.nodes.capacity < needs->nodes) return {Problem::scratch};
+  batch.count = needs->items;
+  batch.leaves = needs->leaves;
+  batch.has_trees = needs->nodes > 0;
+  batch.results = results;
+  auto* const stream = static_cast<cudaStream_t>(on);
+  if (const Outcome placed = place(values, *needs, memory, batch, stream); !placed.ok())
+    return placed;
+  return outcome_of(launch_digests(batch, stream));
+}
+
+[[nodiscard]] Outcome enqueue_difference(const Value& reference, const Value& candidate,
+                                         std::span<std::byte> scratch, DifferenceRecord* result,
+                                         Stream stream) noexcept {
+  Comparison comparison;
+  if (!plan(reference, candidate, comparison)) return {Problem::sizes};
+  if (result == nullptr) return {Problem::results};
+  comparison.scratch = ComparisonScratch::in(scratch);
+  if (comparison.scratch.record == nullptr || comparison.scratch.tiles < comparison.tiles)
+    return {Problem::scratch};
+  comparison.result = result;
+  return outcome_of(launch_comparison(comparison, static_cast<cudaStream_t>(stream)));
+}
+
+[[nodiscard]] const char* error_text(int cuda_error) noexcept {
+  return cudaGetErrorString(static_cast<cudaError_t>(cuda_error));
+}
+
+constexpr Functions kFunctions{Functions::kVersion, &prepare, &enqueue_digests, &enqueue_difference,
+                               &error_text};
+
+}  // namespace
+}  // namespace ulpscope::device
+
+const ulpscope::device::Functions* ulpscope_device_functions(std::uint32_t version) {
+  using ulpscope::device::Functions;
+  return version == Functions::kVersion ? &ulpscope::device::kFunctions : nullptr;
+}

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "device/batch.hpp"
+#include "device/comparison.hpp"
+
+/// What libulpscope_device.so offers. It is opened by name where there is a GPU, so that nothing
+/// else needs CUDA; the device is the one whose context is current in the calling thread.
+///
+/// Work is only enqueued: nothing here allocates, waits, copies from memory that is not
+/// page-locked, throws or prints, so that all of it may be called while a stream is captured into a
+/// graph.
+namespace ulpscope::device {
+
+/// A `cudaStream_t`.
+using Stream = void*;
+
+enum class Problem : std::uint8_t {
+  none,
+  sizes,    ///< needs_of() or plan() refuses the values
+  staging,  ///< too little staging memory: see Needs::staging_bytes()
+  scratch,  ///< too little: see Needs::scratch_bytes(), ComparisonScratch::bytes_for()
+  results,  ///< fewer places than values
+  cuda,     ///< a call of CUDA failed
+};
+
+struct [[nodiscard]] Outcome {
+  Problem problem = Problem::none;
+  int cuda_error = 0;  ///< a `cudaError_t`
+
+  [[nodiscard]] bool ok() const noexcept { return problem == Problem::none; }
+};
+
+/// Memory for batches on one stream at a time.
+struct Memory {
+  std::span<std::byte> scratch;  ///< on the device, aligned to 16 bytes, given to prepare() once
+  /// Page-locked memory of the host and as much on the device, aligned to 8 bytes: for batches that
+  /// do not fit into a kernel's parameters. Unchanged until the stream has passed the batch.
+  std::span<std::byte> staging;
+  std::byte* staged = nullptr;
+};
+
+struct Functions {
+  static constexpr std::uint32_t kVersion = 1;
+
+  std::uint32_t version;
+
+  /// Loads every kernel onto the current device, so that nothing is loaded later, and gets scratch
+  /// memory ready. May wait; not for a stream that is being captured. Scratch memory serves batches
+  /// or comparisons, not both.
+  Outcome (*prepare)(std::span<std::byte> scratch, Stream stream) noexcept;
+
+  /// Digests of values, and statistics if `results` has a place for them, in one launch. Equal to
+  /// ulpscope::digest_in_memory_order() or digest_in_logical_order(), bit for bit. Spans are read
+  /// before this returns.
+  Outcome (*enqueue_digests)(std::span<const Value> values, const Memory& memory,
+                             const Results& results, Stream stream) noexcept;
+
+  /// How far the candidate is from the reference, for difference_from(). `result` is on the device.
+  Outcome (*enqueue_difference)(const Value& reference, const Value& candidate,
+                                std::span<std::byte> scratch, DifferenceRecord* result,
+                                Stream stream) noexcept;
+
+  /// What CUDA calls an error.
+  const char* (*error_text)(int cuda_error) noexcept;
+};
+
+}  // namespace ulpscope::device
+
+extern "C" {
+/// Null where the library is not of this version.
+__attribute__((visibility("default"))) const ulpscope::device::Functions* ulpscope_device_functions(
+    std::uint32_t version);
+}

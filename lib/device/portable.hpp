@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+/// What lets one piece of code run in a kernel and, compiled by the host's compiler alone, in the
+/// CPU twin. The twin runs one thread at a time, so there atomic operations are plain ones.
+#if defined(__CUDACC__)
+#define ULPSCOPE_HOST_DEVICE __host__ __device__
+#else
+#define ULPSCOPE_HOST_DEVICE
+#endif
+#if defined(__CUDA_ARCH__)
+#define ULPSCOPE_UNROLL _Pragma("unroll")
+#define ULPSCOPE_KEEP_LOOP _Pragma("unroll 1")
+#else
+#define ULPSCOPE_UNROLL
+#define ULPSCOPE_KEEP_LOOP
+#endif
+
+namespace ulpscope::device {
+
+__extension__ typedef unsigned __int128 Wide;
+
+/// 16 bytes of a value: what one thread loads at once. Machines are little-endian.
+struct alignas(16) Piece {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+};
+
+/// Loads what no kernel writes while this one runs.
+ULPSCOPE_HOST_DEVICE inline Piece load_piece(const Piece* from) {
+#if defined(__CUDA_ARCH__)
+  const ulonglong2 loaded = __ldg(reinterpret_cast<const ulonglong2*>(from));
+  return {loaded.x, loaded.y};
+#else
+  return *from;
+#endif
+}
+
+/// Loads what another block of this kernel has written, after a fence.
+ULPSCOPE_HOST_DEVICE inline Piece load_written_piece(const Piece* from) {
+#if defined(__CUDA_ARCH__)
+  const ulonglong2 loaded = __ldcg(reinterpret_cast<const ulonglong2*>(from));
+  return {loaded.x, loaded.y};
+#else
+  return *from;
+#endif
+}
+
+/// What this thread, or a thread that it has met at a barrier, has written comes before what it
+/// writes from here on, for threads of other blocks too.
+ULPSCOPE_HOST_DEVICE inline void fence() {
+#if defined(__CUDA_ARCH__)
+  __threadfence();
+#endif
+}
+
+/// Adds and returns what was there before.
+ULPSCOPE_HOST_DEVICE inline std::uint32_t add_atomically(std::uint32_t* number,
+                                                         std::uint32_t addend) {
+#if defined(__CUDA_ARCH__)
+  return atomicAdd(number, addend);
+#else
+  const std::uint32_t before = *number;
+  *number += addend;
+  return before;
+#endif
+}
+
+}  // namespace ulpscope::device

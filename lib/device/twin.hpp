@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "device/batch.hpp"
+#include "device/comparison.hpp"
+
+/// The kernels' phases on the CPU: the same functions, run thread by thread.
+namespace ulpscope::device::twin {
+
+/// In which order blocks, and the threads of each phase, take their turns. Results must not depend
+/// on it.
+enum class Turns : std::uint8_t { forward, backward, shuffled };
+
+struct Digests {
+  std::vector<Digest> digests;
+  std::vector<StatisticsTotals> statistics;  // empty where none were asked for
+};
+
+/// Digests, and statistics if asked for, of values in the memory of the CPU.
+///
+/// @throws Error with ErrorCode::usage where the values cannot be planned.
+[[nodiscard]] Digests digests(std::span<const Value> values, bool statistics,
+                              Turns turns = Turns::forward);
+
+/// How far two values in the memory of the CPU are apart, shared out among so many blocks.
+///
+/// @throws Error with ErrorCode::usage where they cannot be compared.
+[[nodiscard]] DifferenceRecord difference(const Value& reference, const Value& candidate,
+                                          std::uint32_t blocks, Turns turns = Turns::forward);
+
+}  // namespace ulpscope::device::twin

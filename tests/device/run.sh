@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Everything that needs a GPU, in one call: builds what records (no HDF5, no network), checks every
+# kernel against its CPU twin, lets compute-sanitizer look for errors and races, and measures. Prints
+# a short table last. Without a GPU it says so and ends with 0; if anything is wrong it ends with 1.
+#
+#   tests/device/run.sh [--build-only]
+#
+#   OUT              where logs go; build/device if not set
+#   ULPSCOPE_TORCH   the folder that holds lib/libtorch_cpu.so, for the capture library; python3's
+#                    torch if not set, no capture library if "none"
+#   ULPSCOPE_BINARY  an `ulpscope` that was built elsewhere, put beside what is built here
+#   ULPSCOPE_INCLUDE a folder with xxhash.h, where the system has none
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+readonly build=build/device
+readonly out=${OUT:-$build}
+mkdir -p "$build" "$out"
+failures=()
+# Building alone happens on machines that do other things too.
+[[ ${1:-} == --build-only ]] && patience=10 || patience=1
+readonly patience
+
+say() { printf 'device: %s\n' "$*"; }
+
+# Runs a command with a limit in seconds and keeps its output as a log.
+stage() {
+  local name=$1 limit=$(($2 * patience)) begin=$SECONDS status
+  shift 2
+  timeout "$limit" "$@" >"$out/$name.log" 2>&1
+  status=$?
+  if [[ $status == 0 ]]; then
+    say "$name: done in $((SECONDS - begin)) s"
+    return 0
+  fi
+  [[ $status == 124 ]] && say "$name: still running after $limit s"
+  say "$name: FAILED ($status); the end of $out/$name.log:"
+  tail -n 25 "$out/$name.log"
+  failures+=("$name")
+  return 1
+}
+
+finish() {
+  if [[ ${#failures[@]} == 0 ]]; then
+    say "everything passed"
+    exit 0
+  fi
+  say "FAILED: ${failures[*]}"
+  exit 1
+}
+
+has_gpu() {
+  command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q '^GPU'
+}
+
+if [[ ${1:-} != --build-only ]] && ! has_gpu; then
+  say "skipped: there is no GPU here"
+  exit 0
+fi
+
+# Where xxhash.h is: the system's, the folder given, or the one that pyarrow's wheel brings.
+xxhash_folder() {
+  if echo '#include <xxhash.h>' | g++ -E -x c++ - >/dev/null 2>&1; then return; fi
+  local folder
+  for folder in "${ULPSCOPE_INCLUDE:-}" \
+    "$(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/pyarrow/include/arrow/vendored/xxhash"; do
+    if [[ -f $folder/xxhash.h ]]; then
+      echo "$folder"
+      return
+    fi
+  done
+  say "xxhash.h was not found: name its folder as ULPSCOPE_INCLUDE" >&2
+  exit 1
+}
+
+torch_folder() {
+  [[ ${ULPSCOPE_TORCH:-} == none ]] && return
+  if [[ -n ${ULPSCOPE_TORCH:-} ]]; then
+    echo "$ULPSCOPE_TORCH"
+  elif [[ -e build/torch/torch/lib/libtorch_cpu.so ]]; then
+    echo "$PWD/build/torch/torch"
+  else
+    python3 -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])' 2>/dev/null
+  fi
+}
+
+xxhash=$(xxhash_folder) || exit 1
+torch=$(torch_folder)
+options=(-DCMAKE_BUILD_TYPE=Release -DULPSCOPE_WITH_HDF5=OFF -DULPSCOPE_WITH_MPI=OFF
+  -DULPSCOPE_WITH_CUDA=ON)
+[[ -n $xxhash ]] && options+=("-DCMAKE_CXX_FLAGS=-isystem $xxhash")
+if [[ -n $torch ]]; then
+  options+=(-DULPSCOPE_WITH_TORCH=ON "-DULPSCOPE_TORCH=$torch")
+else
+  options+=(-DULPSCOPE_WITH_TORCH=OFF)
+fi
+command -v ninja >/dev/null && options+=(-G Ninja)
+say "LibTorch: ${torch:-none}; xxhash.h: ${xxhash:-the system's}"
+
+stage configure 120 cmake -S . -B "$build" "${options[@]}" || finish
+stage build-device 300 cmake --build "$build" -j "$(nproc)" --target ulpscope_device_cuda device_check device_bench || finish
+if [[ -n $torch && ${1:-} != --build-only ]]; then
+  stage build-capture 240 cmake --build "$build" -j "$(nproc)" --target ulpscope_capture ulpscope_preload ulpscope_program
+fi
+if [[ -n ${ULPSCOPE_BINARY:-} ]]; then
+  cp "$ULPSCOPE_BINARY" "$build/bin/ulpscope" && stage ulpscope-version 20 "$build/bin/ulpscope" --version
+fi
+[[ ${1:-} == --build-only ]] && finish
+
+nvidia-smi >"$out/nvidia-smi.log" 2>&1
+seed=$((RANDOM * 32768 + RANDOM))
+stage check 120 "$build/bin/device_check" 3 "$seed"
+if command -v compute-sanitizer >/dev/null; then
+  for tool in memcheck racecheck initcheck; do
+    if ! stage "$tool" 90 compute-sanitizer --tool "$tool" --error-exitcode 1 "$build/bin/device_check" small "$seed" &&
+      grep -q 'Device not supported' "$out/$tool.log"; then
+      say "$tool: not run, compute-sanitizer does not support this device"
+      unset 'failures[-1]'
+    fi
+  done
+else
+  say "compute-sanitizer is not here: memory and races were not looked at"
+fi
+stage bench 150 "$build/bin/device_bench"
+
+cat "$out/check.log" 2>/dev/null | tail -n 2
+cat "$out/bench.log" 2>/dev/null
+finish
