@@ -171,9 +171,8 @@ void print_differences(const Report& report, const Finding& finding, Page& page)
     if (!tensor.equal && tensor.difference) differing.push_back(&tensor);
   // Of an op that is judged on its own inputs, what it left comes first.
   if (judged_on_own_inputs(finding))
-    std::stable_partition(
-        differing.begin(), differing.end(),
-        [](const TensorReport* tensor) { return tensor->role != Role::input; });
+    std::stable_partition(differing.begin(), differing.end(),
+                          [](const TensorReport* tensor) { return tensor->role != Role::input; });
   for (const TensorReport* tensor : differing) {
     if (tensor == differing.front()) {
       render_difference(report, *tensor, page);

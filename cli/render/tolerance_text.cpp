@@ -49,8 +49,7 @@ std::string tolerance_text(const ToleranceResult& result, const Report& report) 
 
 std::string share_text(double used) {
   constexpr double kTimes = 10;
-  return used < kTimes ? short_number(100 * used) + " %"
-                       : short_number(used) + " times";
+  return used < kTimes ? short_number(100 * used) + " %" : short_number(used) + " times";
 }
 
 std::string budget_text(const Budget& budget) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "capture/environment_values.hpp"
 #include "ulpscope/digest.hpp"
 #include "ulpscope/dtype.hpp"
 #include "ulpscope/statistics.hpp"
@@ -58,6 +59,10 @@ class DeviceBackend {
   /// there was nothing.
   virtual bool drain(std::chrono::milliseconds timeout,
                      const std::function<void(const DeviceResult&)>& take) noexcept = 0;
+
+  /// What is known of the devices that have come into use since the last call: `device.N.name` and
+  /// the like. For the thread that drains.
+  [[nodiscard]] virtual EnvironmentValues new_settings() { return {}; }
 
  protected:
   ~DeviceBackend() = default;

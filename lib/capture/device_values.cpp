@@ -65,6 +65,9 @@ void drain_once(DeviceBackend& backend) {
   Thread* const thread = Thread::current();
   if (thread == nullptr) return;
   const Thread::Inside inside(*thread);
+  guarded("the settings of a device", [&] {
+    for (const auto& [key, value] : backend.new_settings()) thread->send_environment(key, value);
+  });
   backend.drain(20ms, [&](const DeviceResult& result) {
     guarded("the digests of a device", [&] {
       keep(result);
@@ -125,7 +128,7 @@ std::uint64_t request_digest(const at::Tensor& tensor, const Content& content) {
       .device = tensor.device().index(),
       .logical = content.dense && !content.contiguous && content.dense_size > 0,
       .statistics = settings().level == ring::Level::stats && element_size(dtype) > 0,
-      .content = settings().level == ring::Level::full};
+      .content = settings().level == ring::Level::full && content.dense};
   self.taken.fetch_add(1, std::memory_order_release);
   if (backend->enqueue(value)) return value.ticket;
   self.taken.fetch_sub(1, std::memory_order_release);

@@ -33,6 +33,18 @@ void attribute(Frame& frame, std::uint32_t owner) {
   frame.flags |= event_flag::module_from_parameter;
 }
 
+/// The device that an op draws its random numbers on: that of its tensors, or the one it is told.
+c10::Device device_of(c10::ArrayRef<const c10::IValue> inputs) {
+  c10::Device device(c10::DeviceType::CPU);
+  for (const c10::IValue& value : inputs) {
+    if (value.isDevice() && !value.toDevice().is_cpu()) device = value.toDevice();
+    for_each_tensor(value, [&](const at::Tensor& tensor, std::uint16_t) {
+      if (tensor.defined() && !tensor.device().is_cpu()) device = tensor.device();
+    });
+  }
+  return device;
+}
+
 void begin_seeded(Frame& frame, c10::ArrayRef<const c10::IValue> inputs) {
   frame.flags |= event_flag::seeded;
   for (const c10::IValue& value : inputs) {
@@ -43,11 +55,13 @@ void begin_seeded(Frame& frame, c10::ArrayRef<const c10::IValue> inputs) {
     frame.rng_before = fingerprint(generator);
     return;
   }
-  frame.rng_before = default_cpu_fingerprint();
+  frame.rng_device = device_of(inputs);
+  frame.rng_before = default_fingerprint(frame.rng_device);
 }
 
 RngFingerprint rng_after(const Frame& frame) {
-  if ((frame.flags & event_flag::explicit_generator) == 0) return default_cpu_fingerprint();
+  if ((frame.flags & event_flag::explicit_generator) == 0)
+    return default_fingerprint(frame.rng_device);
   const auto generator = frame.generator.lock();
   return generator ? fingerprint(at::Generator(generator)) : RngFingerprint{};
 }

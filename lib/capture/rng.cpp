@@ -1,6 +1,7 @@
 #include "capture/rng.hpp"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <ATen/core/Generator.h>
 
 #include <array>
@@ -20,10 +21,27 @@ struct State {
   std::uint32_t cached;  ///< bit 0: next_float_normal holds a sample, bit 1: next_double_normal
 };
 
+/// Both are questions to the host's side of the generator. While a graph is captured they are
+/// refused.
+RngFingerprint cuda_fingerprint(const at::Generator& generator) {
+  try {
+    const struct {
+      std::uint64_t seed;
+      std::uint64_t offset;
+    } state{generator.current_seed(), generator.unsafeGetGeneratorImpl()->get_offset()};
+    return {
+        .seed = state.seed, .state = digest(std::as_bytes(std::span(&state, 1))), .known = true};
+  } catch (...) {
+    return {};
+  }
+}
+
 }  // namespace
 
 RngFingerprint fingerprint(const at::Generator& generator) {
-  if (!generator.defined() || generator.device().type() != at::kCPU) return {};
+  if (!generator.defined()) return {};
+  if (generator.device().type() == at::kCUDA) return cuda_fingerprint(generator);
+  if (generator.device().type() != at::kCPU) return {};
   auto* engine = at::check_generator<at::CPUGeneratorImpl>(generator);
   const std::unique_lock lock(engine->mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return {};
@@ -45,8 +63,14 @@ RngFingerprint fingerprint(const at::Generator& generator) {
   return {.seed = data.seed_, .state = digest(std::as_bytes(std::span(&state, 1))), .known = true};
 }
 
-RngFingerprint default_cpu_fingerprint() {
-  return fingerprint(at::detail::getDefaultCPUGenerator());
+RngFingerprint default_fingerprint(c10::Device device) {
+  if (device.type() == at::kCPU) return fingerprint(at::detail::getDefaultCPUGenerator());
+  if (device.type() != at::kCUDA) return {};
+  try {
+    return fingerprint(at::globalContext().defaultGenerator(device));
+  } catch (...) {
+    return {};
+  }
 }
 
 }  // namespace ulpscope::capture

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <c10/core/Device.h>
+
 #include <cstdint>
 
 #include "ulpscope/digest.hpp"
@@ -10,16 +12,19 @@ struct Generator;
 
 namespace ulpscope::capture {
 
-/// A CPU generator's state: its seed and a digest of the Mersenne Twister's words, its place in
-/// them and the cached normal samples (aten/src/ATen/core/MT19937RNGEngine.h, CPUGeneratorImpl.h).
+/// A generator's state: its seed and a digest. Of a CPU generator that is of the Mersenne Twister's
+/// words, its place in them and the cached normal samples (aten/src/ATen/core/MT19937RNGEngine.h,
+/// CPUGeneratorImpl.h), of a CUDA generator of Philox' seed and offset (aten/src/ATen/cuda/
+/// CUDAGeneratorImpl.h).
 struct RngFingerprint {
   std::uint64_t seed = 0;
   Digest state;
-  bool known = false;  ///< false: another device's generator, or one in use by another thread
+  bool known = false;  ///< false: in use by another thread, captured into a graph, of another kind
 };
 
 /// Draws nothing. Does not wait: a generator that is locked gives an unknown fingerprint.
 [[nodiscard]] RngFingerprint fingerprint(const at::Generator& generator);
-[[nodiscard]] RngFingerprint default_cpu_fingerprint();
+/// Of the generator that an op on a device draws from if it is given none.
+[[nodiscard]] RngFingerprint default_fingerprint(c10::Device device);
 
 }  // namespace ulpscope::capture

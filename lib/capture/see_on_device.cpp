@@ -15,8 +15,9 @@ namespace {
   return seen;
 }
 
-void note_content(ring::SlotRow& row) {
-  if (settings().level == ring::Level::full) row.flags |= slot_flag::has_content;
+/// A device sends the bytes of dense values.
+void note_content(const Content& content, ring::SlotRow& row) {
+  if (settings().level == ring::Level::full && content.dense) row.flags |= slot_flag::has_content;
 }
 
 /// Says which digest a slot with a ticket is expected to have.
@@ -52,7 +53,7 @@ Seen see_read_on_device(Thread& thread, const at::Tensor& tensor, Place place, b
           !boundary || settings().verify == ring::Verify::off || region->checked == thread.epoch;
       if (trusted) {
         tell(*region, row);
-        note_content(row);
+        note_content(content, row);
         return seen;
       }
     } else if (unwritten && !boundary) {
@@ -83,7 +84,7 @@ Seen see_read_on_device(Thread& thread, const at::Tensor& tensor, Place place, b
   tell(*region, row);
   row.logical[0] = expected[0];
   row.logical[1] = expected[1];
-  note_content(row);
+  note_content(content, row);
   return seen;
 }
 
@@ -100,7 +101,7 @@ Seen see_written_on_device(Thread& thread, const at::Tensor& tensor, Place place
     if (Region* region = storage.regions.find(content.key)) {
       identify(thread, storage, seen);
       tell(*region, row);
-      note_content(row);
+      note_content(content, row);
       return seen;
     }
     if (storage.touches_uninitialised(content.key)) {
@@ -128,7 +129,7 @@ Seen see_written_on_device(Thread& thread, const at::Tensor& tensor, Place place
                                  .writes = storage.writes,
                                  .writer = writer}),
        row);
-  note_content(row);
+  note_content(content, row);
   return seen;
 }
 

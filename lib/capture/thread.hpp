@@ -62,6 +62,7 @@ struct Frame {
   std::uint64_t first_storage = 0;  ///< storages with this id or more were made inside
   std::uint64_t first_node = 0;     ///< autograd nodes with this number or more were made inside
   RngFingerprint rng_before;
+  c10::Device rng_device{c10::DeviceType::CPU};
   std::uint32_t forward_lane = 0;
   std::uint32_t module = 0;
   std::uint32_t stack = 0;  ///< id of its call site

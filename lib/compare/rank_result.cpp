@@ -30,9 +30,9 @@ namespace {
 /// position, lane and rank.
 [[nodiscard]] bool stands_before(const Record& a, const Record& b) {
   const auto key = [](const Record& record) {
-    return std::tuple(!record.finding.diverges, is_explained(record), record.finding.step.value_or(kSetup),
-                      record.order_event, record.after_order_event, record.lane_order,
-                      record.finding.rank);
+    return std::tuple(!record.finding.diverges, is_explained(record),
+                      record.finding.step.value_or(kSetup), record.order_event,
+                      record.after_order_event, record.lane_order, record.finding.rank);
   };
   return key(a) < key(b);
 }

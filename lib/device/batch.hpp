@@ -67,6 +67,8 @@ struct Results {
   StatisticsTotals* statistics = nullptr;  ///< null: no statistics are taken
   std::uint32_t capacity = 0;
   std::uint32_t first = 0;
+  std::uint32_t* done = nullptr;  ///< not null: `mark` is written to the same place of it, last
+  std::uint32_t mark = 0;
 };
 
 /// What the kernel is given by value. Small batches lie in it as a whole, so that nothing has to be

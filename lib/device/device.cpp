@@ -2,7 +2,10 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstring>
+
 #include "device/kernels.hpp"
+#include "device/queue_cuda.hpp"
 
 namespace ulpscope::device {
 namespace {
@@ -73,8 +76,41 @@ namespace {
   return cudaGetErrorString(static_cast<cudaError_t>(cuda_error));
 }
 
-constexpr Functions kFunctions{Functions::kVersion, &prepare, &enqueue_digests, &enqueue_difference,
-                               &error_text};
+[[nodiscard]] int enter_device(int device) noexcept {
+  int before = -1;
+  if (cudaGetDevice(&before) != cudaSuccess) return -1;
+  return before == device || cudaSetDevice(device) == cudaSuccess ? before : -1;
+}
+
+void leave_device(int before) noexcept {
+  int now = -1;
+  if (cudaGetDevice(&now) == cudaSuccess && now != before) cudaSetDevice(before);
+}
+
+[[nodiscard]] bool describe(Facts* facts) noexcept {
+  *facts = {};
+  int device = -1;
+  cudaDeviceProp properties;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+    return false;
+  std::memcpy(facts->name, properties.name, sizeof facts->name);
+  facts->name[sizeof facts->name - 1] = '\0';
+  facts->capability = 10 * properties.major + properties.minor;
+  facts->multiprocessors = properties.multiProcessorCount;
+  facts->ecc = properties.ECCEnabled;
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  if (cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) return false;
+  facts->memory_total = total_bytes;
+  facts->memory_free = free_bytes;
+  return cudaDriverGetVersion(&facts->driver) == cudaSuccess &&
+         cudaRuntimeGetVersion(&facts->runtime) == cudaSuccess;
+}
+
+const Functions kFunctions{Functions::kVersion, &prepare,    &enqueue_digests,
+                           &enqueue_difference, &error_text, &enter_device,
+                           &leave_device,       &describe,   &kCudaQueueCalls};
 
 }  // namespace
 }  // namespace ulpscope::device

@@ -6,6 +6,8 @@
 
 #include "device/batch.hpp"
 #include "device/comparison.hpp"
+#include "device/queue.hpp"
+#include "device/stream.hpp"
 
 /// What libulpscope_device.so offers. It is opened by name where there is a GPU, so that nothing
 /// else needs CUDA; the device is the one whose context is current in the calling thread.
@@ -14,9 +16,6 @@
 /// page-locked, throws or prints, so that all of it may be called while a stream is captured into a
 /// graph.
 namespace ulpscope::device {
-
-/// A `cudaStream_t`.
-using Stream = void*;
 
 enum class Problem : std::uint8_t {
   none,
@@ -43,8 +42,20 @@ struct Memory {
   std::byte* staged = nullptr;
 };
 
+/// What is known of a device, as CUDA tells it.
+struct Facts {
+  char name[256];
+  int capability;  ///< 90: compute capability 9.0
+  int multiprocessors;
+  int ecc;  ///< 1: on
+  std::uint64_t memory_total;
+  std::uint64_t memory_free;
+  int driver;   ///< the newest CUDA that the driver supports, 13000: 13.0
+  int runtime;  ///< of this library
+};
+
 struct Functions {
-  static constexpr std::uint32_t kVersion = 1;
+  static constexpr std::uint32_t kVersion = 2;
 
   std::uint32_t version;
 
@@ -66,6 +77,16 @@ struct Functions {
 
   /// What CUDA calls an error.
   const char* (*error_text)(int cuda_error) noexcept;
+
+  /// Makes a device current in the calling thread and says which one was, or -1 for a failure.
+  int (*enter_device)(int device) noexcept;
+  void (*leave_device)(int before) noexcept;
+
+  /// Of the device that is current.
+  bool (*describe)(Facts* facts) noexcept;
+
+  /// For a DigestQueue of the device that is current.
+  const QueueCalls* queue_calls;
 };
 
 }  // namespace ulpscope::device

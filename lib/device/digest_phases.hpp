@@ -367,6 +367,7 @@ class DigestPhases {
         static_cast<std::uint32_t>((std::uint64_t{batch_.results.first} + group_.item) % capacity);
     batch_.results.digests[place] = {hash.high, hash.low};
     if constexpr (kStatistics) batch_.results.statistics[place] = shared_.totals[thread_];
+    if (batch_.results.done != nullptr) publish(batch_.results.done + place, batch_.results.mark);
   }
 
   ULPSCOPE_HOST_DEVICE bool arrives_with(const Group& other) const {

@@ -56,6 +56,16 @@ ULPSCOPE_HOST_DEVICE inline void fence() {
 #endif
 }
 
+/// Writes a number behind all that this thread has written, for the host to see.
+ULPSCOPE_HOST_DEVICE inline void publish(std::uint32_t* to, std::uint32_t number) {
+#if defined(__CUDA_ARCH__)
+  __threadfence_system();
+  *static_cast<volatile std::uint32_t*>(to) = number;
+#else
+  __atomic_store_n(to, number, __ATOMIC_RELEASE);
+#endif
+}
+
 /// Adds and returns what was there before.
 ULPSCOPE_HOST_DEVICE inline std::uint32_t add_atomically(std::uint32_t* number,
                                                          std::uint32_t addend) {

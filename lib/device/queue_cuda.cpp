@@ -1,0 +1,77 @@
+#include "device/queue_cuda.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include "device/kernels.hpp"
+
+namespace ulpscope::device {
+namespace {
+
+/// While it lives, what this thread allocates does not end a capture that another thread makes.
+class BesideCaptures {
+ public:
+  BesideCaptures() noexcept { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~BesideCaptures() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  BesideCaptures(const BesideCaptures&) = delete;
+  BesideCaptures& operator=(const BesideCaptures&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+void* allocate_host(std::size_t bytes) noexcept {
+  const BesideCaptures beside;
+  void* memory = nullptr;
+  const unsigned flags = cudaHostAllocPortable | cudaHostAllocMapped;
+  return cudaHostAlloc(&memory, bytes, flags) == cudaSuccess ? memory : nullptr;
+}
+
+/// Zeroed on a stream of its own, so that no work of the program is waited for.
+std::byte* allocate_scratch(std::size_t bytes) noexcept {
+  const BesideCaptures beside;
+  void* memory = nullptr;
+  cudaStream_t stream = nullptr;
+  const bool ready = load_digest_kernels() == cudaSuccess &&
+                     cudaMalloc(&memory, bytes) == cudaSuccess &&
+                     cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess &&
+                     cudaMemsetAsync(memory, 0, bytes, stream) == cudaSuccess &&
+                     cudaStreamSynchronize(stream) == cudaSuccess;
+  if (stream != nullptr) cudaStreamDestroy(stream);
+  if (ready) return static_cast<std::byte*>(memory);
+  cudaFree(memory);
+  return nullptr;
+}
+
+bool is_captured(Stream stream) noexcept {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  const bool known =
+      cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &status) == cudaSuccess;
+  return !known || status != cudaStreamCaptureStatusNone;
+}
+
+bool copy_to_host(void* to, const void* from, std::size_t bytes, Stream stream) noexcept {
+  return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost,
+                         static_cast<cudaStream_t>(stream)) == cudaSuccess;
+}
+
+bool digest(std::span<const Value> values, std::span<std::byte> scratch, const Results& results,
+            Stream stream) noexcept {
+  const auto needs = needs_of(values);
+  if (!needs || !needs->fits_inside()) return false;
+  Batch batch;
+  batch.nodes = Nodes::in(scratch);
+  if (batch.nodes.capacity < needs->nodes) return false;
+  plan(values, batch.own_items.data(), batch.own_loops.data());
+  batch.count = needs->items;
+  batch.leaves = needs->leaves;
+  batch.has_trees = needs->nodes > 0;
+  batch.results = results;
+  return launch_digests(batch, static_cast<cudaStream_t>(stream)) == cudaSuccess;
+}
+
+}  // namespace
+
+const QueueCalls kCudaQueueCalls{&allocate_host, &allocate_scratch, &is_captured, &copy_to_host,
+                                 &digest};
+
+}  // namespace ulpscope::device

@@ -1,0 +1,300 @@
+#include "device/queue.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "device/twin.hpp"
+
+using namespace ulpscope;
+using namespace ulpscope::device;
+
+namespace {
+
+/// A device without a device: work of each stream is kept until the stream is run.
+struct Bench {
+  std::map<Stream, std::vector<std::function<void()>>> streams;
+  std::vector<std::unique_ptr<std::byte[]>> memory;
+  bool captured = false;
+  bool refuses = false;
+  bool has_memory = true;
+
+  void run(Stream stream) {
+    for (const auto& work : streams[stream]) work();
+    streams[stream].clear();
+  }
+};
+Bench bench;
+
+std::byte* allocate(std::size_t bytes) {
+  if (!bench.has_memory) return nullptr;
+  bench.memory.push_back(std::make_unique<std::byte[]>(bytes + 16));
+  auto* const begin = bench.memory.back().get();
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  return begin + (16 - address % 16) % 16;
+}
+
+const QueueCalls kBenchCalls{
+    [](std::size_t bytes) noexcept -> void* { return allocate(bytes); },
+    [](std::size_t bytes) noexcept { return allocate(bytes); },
+    [](Stream) noexcept { return bench.captured; },
+    [](void* to, const void* from, std::size_t bytes, Stream stream) noexcept {
+      bench.streams[stream].push_back([=] { std::memcpy(to, from, bytes); });
+      return true;
+    },
+    [](std::span<const Value> values, std::span<std::byte> scratch, const Results& results,
+       Stream stream) noexcept {
+      if (bench.refuses || scratch.empty()) return false;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const Value value = values[i];
+        const std::vector<std::int64_t> sizes(value.bytes.sizes.begin(), value.bytes.sizes.end());
+        const std::vector<std::int64_t> strides(value.bytes.strides.begin(),
+                                                value.bytes.strides.end());
+        const std::uint32_t place =
+            (results.first + static_cast<std::uint32_t>(i)) % results.capacity;
+        bench.streams[stream].push_back([=] {
+          Value copy = value;
+          copy.bytes.sizes = sizes;
+          copy.bytes.strides = strides;
+          const auto found = twin::digests(std::span(&copy, 1), results.statistics != nullptr);
+          results.digests[place] = found.digests[0];
+          if (results.statistics) results.statistics[place] = found.statistics[0];
+          results.done[place] = results.mark;
+        });
+      }
+      return true;
+    }};
+
+int stream_names[40];
+Stream stream(int number) { return &stream_names[number]; }
+
+/// A queue on a bench of its own.
+class Opened {
+ public:
+  explicit Opened(QueueSizes sizes = {}) {
+    bench = Bench{};
+    sizes.patience = std::chrono::milliseconds(5);
+    queue = std::make_unique<DigestQueue>(kBenchCalls, sizes);
+    opened = queue->open();
+  }
+  std::unique_ptr<DigestQueue> queue;
+  bool opened = false;
+};
+
+QueueSizes small(std::uint32_t values, std::size_t content = 0) {
+  QueueSizes sizes;
+  sizes.values = values;
+  sizes.content = content;
+  return sizes;
+}
+
+struct Matrix {
+  explicit Matrix(std::int64_t rows, std::int64_t columns, unsigned seed = 1)
+      : sizes{rows, columns},
+        strides{columns, 1},
+        numbers(static_cast<std::size_t>(rows * columns)) {
+    std::mt19937 random(seed);
+    for (float& number : numbers) number = std::normal_distribution<float>()(random);
+  }
+  [[nodiscard]] StridedBytes bytes() const {
+    return {reinterpret_cast<const std::byte*>(numbers.data()), sizeof(float), sizes, strides};
+  }
+  [[nodiscard]] QueuedValue value(std::uint64_t ticket) const {
+    QueuedValue queued;
+    queued.ticket = ticket;
+    queued.value = {.bytes = bytes(), .dtype = Dtype::float32};
+    return queued;
+  }
+  std::vector<std::int64_t> sizes;
+  std::vector<std::int64_t> strides;
+  std::vector<float> numbers;
+};
+
+struct Taken {
+  std::uint64_t ticket = 0;
+  Digest digest;
+  Digest logical;
+  std::vector<std::byte> content;
+  bool statistics = false;
+};
+
+std::vector<Taken> take(DigestQueue& queue) {
+  std::vector<Taken> taken;
+  queue.take_ready([&](const QueueResult& result) {
+    Taken& one = taken.emplace_back(
+        Taken{result.ticket, result.digest, result.logical, {}, result.statistics != nullptr});
+    if (result.content) one.content.assign(result.content, result.content + result.bytes);
+  });
+  return taken;
+}
+
+}  // namespace
+
+TEST_SUITE("digest queue") {
+  TEST_CASE("a digest is taken when its stream has come to it, and is the core's") {
+    Opened on;
+    REQUIRE(on.opened);
+    const Matrix matrix(40, 50);
+    REQUIRE(on.queue->enqueue(matrix.value(7), stream(0)));
+    CHECK(take(*on.queue).empty());
+    CHECK(on.queue->waiting() == 1);
+    bench.run(stream(0));
+    const auto taken = take(*on.queue);
+    REQUIRE(taken.size() == 1);
+    CHECK(taken[0].ticket == 7);
+    CHECK(taken[0].digest == digest_in_memory_order(matrix.bytes()));
+    CHECK(taken[0].logical == Digest{});
+    CHECK_FALSE(taken[0].statistics);
+    CHECK(on.queue->waiting() == 0);
+  }
+
+  TEST_CASE("the digest in logical order, statistics and the content come with it") {
+    Opened on(small(8, 1 << 16));
+    Matrix matrix(30, 20);
+    std::swap(matrix.sizes[0], matrix.sizes[1]);
+    matrix.strides = {1, 20};
+    QueuedValue queued = matrix.value(1);
+    queued.logical = queued.statistics = queued.content = true;
+    REQUIRE(on.queue->enqueue(queued, stream(0)));
+    bench.run(stream(0));
+    const auto taken = take(*on.queue);
+    REQUIRE(taken.size() == 1);
+    CHECK(taken[0].digest == digest_in_memory_order(matrix.bytes()));
+    CHECK(taken[0].logical == digest_in_logical_order(matrix.bytes()));
+    CHECK(taken[0].statistics);
+    REQUIRE(taken[0].content.size() == 2400);
+    CHECK(std::memcmp(taken[0].content.data(), matrix.numbers.data(), 2400) == 0);
+  }
+
+  TEST_CASE("results come in the order in which they were asked for, whatever streams do") {
+    Opened on;
+    const Matrix matrix(3, 3);
+    REQUIRE(on.queue->enqueue(matrix.value(1), stream(0)));
+    REQUIRE(on.queue->enqueue(matrix.value(2), stream(1)));
+    bench.run(stream(1));
+    CHECK(take(*on.queue).empty());
+    bench.run(stream(0));
+    const auto taken = take(*on.queue);
+    REQUIRE(taken.size() == 2);
+    CHECK(taken[0].ticket == 1);
+    CHECK(taken[1].ticket == 2);
+  }
+
+  TEST_CASE("places are used again, and a mark of an earlier round is none of this one") {
+    Opened on(small(4));
+    for (unsigned round = 0; round < 25; ++round) {
+      const Matrix matrix(5, 5, round);
+      REQUIRE(on.queue->enqueue(matrix.value(round), stream(0)));
+      CHECK(take(*on.queue).empty());
+      bench.run(stream(0));
+      const auto taken = take(*on.queue);
+      REQUIRE(taken.size() == 1);
+      CHECK(taken[0].digest == digest_in_memory_order(matrix.bytes()));
+    }
+  }
+
+  TEST_CASE("without room it gives up after a while, at once as long as nothing moves") {
+    Opened on(small(2));
+    const Matrix matrix(2, 2);
+    CHECK(on.queue->enqueue(matrix.value(1), stream(0)));
+    CHECK(on.queue->enqueue(matrix.value(2), stream(0)));
+    CHECK_FALSE(on.queue->enqueue(matrix.value(3), stream(0)));
+    CHECK_FALSE(on.queue->enqueue(matrix.value(4), stream(0)));
+    bench.run(stream(0));
+    CHECK(take(*on.queue).size() == 2);
+    CHECK(on.queue->enqueue(matrix.value(5), stream(0)));
+  }
+
+  TEST_CASE("contents share their memory in turn, and none is overwritten before it is taken") {
+    Opened on(small(64, 1000));
+    std::uint64_t next = 0;
+    std::mt19937 random(3);
+    std::map<std::uint64_t, Matrix> sent;
+    std::uint64_t seen = 0;
+    for (int i = 0; i < 400; ++i) {
+      const Matrix matrix(1, 1 + static_cast<std::int64_t>(random() % 120),
+                          static_cast<unsigned>(random()));
+      QueuedValue queued = matrix.value(next);
+      queued.content = true;
+      const auto kept = sent.emplace(next, matrix).first;
+      queued.value.bytes = kept->second.bytes();
+      if (on.queue->enqueue(queued, stream(0)))
+        ++next;
+      else
+        sent.erase(kept);
+      if (random() % 3 != 0) continue;
+      bench.run(stream(0));
+      for (const Taken& taken : take(*on.queue)) {
+        const Matrix& original = sent.at(taken.ticket);
+        REQUIRE(taken.content.size() == original.numbers.size() * sizeof(float));
+        CHECK(std::memcmp(taken.content.data(), original.numbers.data(), taken.content.size()) ==
+              0);
+        ++seen;
+      }
+    }
+    CHECK(seen > 100);
+  }
+
+  TEST_CASE("a content larger than its memory is refused, one with gaps is left out") {
+    Opened on(small(8, 100));
+    const Matrix large(10, 10);
+    QueuedValue queued = large.value(1);
+    queued.content = true;
+    CHECK_FALSE(on.queue->enqueue(queued, stream(0)));
+    Matrix gaps(4, 4);
+    gaps.strides = {4, 2};
+    gaps.sizes = {4, 2};
+    queued = gaps.value(2);
+    queued.content = true;
+    REQUIRE(on.queue->enqueue(queued, stream(0)));
+    bench.run(stream(0));
+    const auto taken = take(*on.queue);
+    REQUIRE(taken.size() == 1);
+    CHECK(taken[0].content.empty());
+    CHECK(taken[0].digest == digest_in_memory_order(gaps.bytes()));
+  }
+
+  TEST_CASE("a stream that is captured into a graph gets nothing") {
+    Opened on;
+    bench.captured = true;
+    CHECK_FALSE(on.queue->enqueue(Matrix(2, 2).value(1), stream(0)));
+    CHECK(bench.streams.empty());
+  }
+
+  TEST_CASE("what the device refuses is not waited for") {
+    Opened on;
+    const Matrix matrix(2, 2);
+    bench.refuses = true;
+    CHECK_FALSE(on.queue->enqueue(matrix.value(1), stream(0)));
+    bench.refuses = false;
+    REQUIRE(on.queue->enqueue(matrix.value(2), stream(0)));
+    bench.run(stream(0));
+    const auto taken = take(*on.queue);
+    REQUIRE(taken.size() == 1);
+    CHECK(taken[0].ticket == 2);
+  }
+
+  TEST_CASE("more streams than expected are refused, known ones go on") {
+    QueueSizes sizes;
+    sizes.streams = 2;
+    Opened on(sizes);
+    const Matrix matrix(2, 2);
+    CHECK(on.queue->enqueue(matrix.value(1), stream(0)));
+    CHECK(on.queue->enqueue(matrix.value(2), stream(1)));
+    CHECK_FALSE(on.queue->enqueue(matrix.value(3), stream(2)));
+    CHECK(on.queue->enqueue(matrix.value(4), stream(0)));
+  }
+
+  TEST_CASE("without memory there is no queue") {
+    bench = Bench{};
+    bench.has_memory = false;
+    DigestQueue queue(kBenchCalls, {});
+    CHECK_FALSE(queue.open());
+  }
+}
