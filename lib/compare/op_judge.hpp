@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,7 +55,9 @@ class OpJudge {
   void spread_slot(const Slot* reference, const Slot* candidate, Match match);
 
   void judge_replays();
-  void judge_replay(EventPair at);
+  std::size_t judge_replay(const std::vector<EventPair>& pairs, std::size_t k);
+  [[nodiscard]] bool leaves_other(EventPair at);
+  bool account_for(EventPair at);
   void enter_replay(EventPair at, const budget::ReplayJudged& replay);
   static void enter_own(Record& record, const budget::ReplayJudged& replay);
   [[nodiscard]] budget::ReplayJudged judge_own(EventPair at, const std::vector<SlotPair>& slots,
@@ -90,7 +94,7 @@ class OpJudge {
   std::optional<Source> source_;       ///< why what is left here differs
   std::optional<Source> last_source_;  ///< of the last op of the lane that differs
   bool inputs_differ_ = false;
-  std::uint32_t replay_end_ = 0;
+  std::set<Digest> accounted_;  ///< results inside of an op that were judged or counted
   bool rng_differs_ = false;
   std::optional<Source> numbers_source_;
   std::vector<const Event*> uneven_draws_;  ///< drew from equal states, but not as much

@@ -23,10 +23,6 @@ namespace {
   return false;
 }
 
-[[nodiscard]] bool calls_ops(const Window& window, std::uint32_t event) {
-  return window.end(event) > event + 1;
-}
-
 [[nodiscard]] std::string own_words(const Both<bool>& outside) {
   const std::string_view judgement =
       outside.reference && outside.candidate
@@ -50,41 +46,66 @@ void OpJudge::judge_replays() {
   if (!state_.options.budget || state_.options.replayer == nullptr || !inputs_differ_ ||
       event(Side::reference).kind != EventKind::op)
     return;
-  judge_replay(at_);
-  std::uint32_t done = replay_end_;
-  for (const EventPair& pair : inside_.pairs()) {
-    if (pair.reference < done) continue;
-    judge_replay(pair);
-    done = replay_end_;
-  }
+  std::vector<EventPair> pairs{at_};
+  pairs.insert(pairs.end(), inside_.pairs().begin(), inside_.pairs().end());
+  accounted_.clear();
+  judge_replay(pairs, 0);
 }
 
-/// Judges one op, if it left something other; replay_end_ is where its judgement ends: behind what
-/// it calls, or behind itself where that has to be judged instead.
-void OpJudge::judge_replay(EventPair at) {
+/// Judges the op at `k` and what it calls, and returns the place behind that. An op that cannot be
+/// judged itself is left to those that it calls, which may also differ where its results do not:
+/// what it kept aside for backward. Of its results each must be one of theirs, or it is counted as
+/// unjudged.
+std::size_t OpJudge::judge_replay(const std::vector<EventPair>& pairs, std::size_t k) {
   const Window& window = *scene_.windows.reference;
+  const EventPair at = pairs[k];
   const Event& reference = window.event(at.reference);
-  replay_end_ = window.end(at.reference);
-  if (reference.kind != EventKind::op || (reference.flags & event_flag::factory) != 0) return;
-  compare_slots(reference, scene_.windows.candidate->event(at.candidate), inner_slots_);
-  if (std::none_of(inner_slots_.begin(), inner_slots_.end(), [](const SlotPair& slot) {
-        return slot.role() != Role::input && is_difference(slot.match);
-      }))
-    return;
-  const bool leaf = !calls_ops(window, at.reference);
+  const Event& candidate = scene_.windows.candidate->event(at.candidate);
+  std::size_t next = k + 1;
+  while (next < pairs.size() && pairs[next].reference < window.end(at.reference)) ++next;
+  if (reference.kind == EventKind::op && (reference.flags & event_flag::factory) != 0) return next;
+
   std::string failure = fmt::format("no error budget is known for {}", reference.op);
-  const bool casts =
-      casts_operands(reference) || casts_operands(scene_.windows.candidate->event(at.candidate));
-  if (budget::has_model(scene_, at) && (leaf || !casts)) {
-    budget::ReplayJudged replay =
+  const bool casts = casts_operands(reference) || casts_operands(candidate);
+  if (leaves_other(at) && budget::has_model(scene_, at) && (next == k + 1 || !casts)) {
+    compare_slots(reference, candidate, inner_slots_);
+    const budget::ReplayJudged replay =
         budget::judge_replayed(*state_.options.replayer, scene_, at, inner_slots_);
-    if (replay.failure.empty()) return enter_replay(at, replay);
+    if (replay.failure.empty()) {
+      enter_replay(at, replay);
+      account_for(at);
+      return next;
+    }
     failure = fmt::format("{}: {}", reference.op, replay.failure);
   }
-  if (leaf)
+  for (std::size_t inner = k + 1; inner < next;) inner = judge_replay(pairs, inner);
+  if (reference.kind == EventKind::op && !account_for(at))
     budget::add_unjudged(state_.totals.replay, failure);
-  else
-    replay_end_ = at.reference + 1;
+  return next;
+}
+
+bool OpJudge::leaves_other(EventPair at) {
+  const Event& reference = scene_.windows.reference->event(at.reference);
+  compare_slots(reference, scene_.windows.candidate->event(at.candidate), inner_slots_);
+  return reference.kind == EventKind::op &&
+         std::any_of(inner_slots_.begin(), inner_slots_.end(), [](const SlotPair& slot) {
+           return slot.role() != Role::input && is_difference(slot.match);
+         });
+}
+
+/// Whether what an op left and what differs was there before: left by an op inside of it. From now
+/// on it is.
+bool OpJudge::account_for(EventPair at) {
+  bool known = true;
+  compare_slots(scene_.windows.reference->event(at.reference),
+                scene_.windows.candidate->event(at.candidate), inner_slots_);
+  for (const SlotPair& slot : inner_slots_) {
+    if (slot.role() == Role::input || slot.candidate == nullptr || !is_difference(slot.match) ||
+        (slot.candidate->flags & slot_flag::no_digest) != 0)
+      continue;
+    known = !accounted_.insert(slot.candidate->digest).second && known;
+  }
+  return known;
 }
 
 void OpJudge::enter_replay(EventPair at, const budget::ReplayJudged& replay) {

@@ -70,6 +70,11 @@ namespace {
                      counted(report.propagated.events, "event"));
 }
 
+[[nodiscard]] std::string unjudged(const Report& report) {
+  if (!report.replay || report.replay->unjudged == 0) return {};
+  return fmt::format(", {} not judged", counted(report.replay->unjudged, "op"));
+}
+
 }  // namespace
 
 std::string summary(const Report& report, const std::string& reason) {
@@ -85,7 +90,8 @@ std::string summary(const Report& report, const std::string& reason) {
                          rewritten ? ", though the op lists differ" : "");
     }
     case Verdict::within:
-      return fmt::format("within {}: {}", report.budget ? "budget" : "tolerance", totals(report));
+      return fmt::format("within {}: {}{}", report.budget ? "budget" : "tolerance", totals(report),
+                         unjudged(report));
     case Verdict::diverged:
       if (first == nullptr) return "diverged";
       return fmt::format("diverged {}: {}; {}", place(*first), what_happened(*first),

@@ -76,7 +76,7 @@ def judge(report, op, fault, inner):
     if first is None or report["budget"]["outside"] == 0:
         if any(op in entry["reason"] for entry in report["budget"]["replay"]["reasons"]):
             return "unjudged"
-        return "no model" if report["verdict"] == "inconclusive" else "inside"
+        return "no model" if report["verdict"] == "inconclusive" else "inside: " + report["summary"]
     if first["kind"] == "origin" and (first["op"] == op or op in inner()):
         if fault in ("tf32", "bfloat16"):
             cause = "tf32" if fault == "tf32" else "reduced-precision"

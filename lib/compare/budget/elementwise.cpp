@@ -53,6 +53,15 @@ Allowance fused_arithmetic(const OpView& op, std::size_t) {
           "arithmetic of each element, fused or not"};
 }
 
+/// A weighted sum of neighbours, with weights between 0 and 1 that are computed as well; of
+/// gradients as many as points came from one.
+Allowance interpolation(const OpView& op, std::size_t) {
+  const double gradient = largest_gradient(op);
+  const double terms = gradient > 0 ? 4 * op.elements("grad_output") / op.result_elements() : 1;
+  return {kArithmetic, kArithmetic * (1 + std::sqrt(terms)), std::max(op.largest("self"), gradient),
+          "interpolated between neighbours"};
+}
+
 Allowance random_numbers(const OpView& op, std::size_t) {
   return {kFunction, kFunction, op.largest_result(), "functions of equal random bits"};
 }

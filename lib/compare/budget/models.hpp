@@ -71,6 +71,7 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance gated_function(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance function_backward(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance fused_arithmetic(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance interpolation(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance random_numbers(const OpView& op, std::size_t result);
 
 }  // namespace ulpscope::comparison::budget

@@ -16,6 +16,12 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// An op that can draw has not where its generator is known to be as it was.
+[[nodiscard]] bool may_draw(const Event& event) {
+  return (event.flags & event_flag::seeded) != 0 &&
+         (event.rng.before == Digest{} || event.rng.before != event.rng.after);
+}
+
 /// A result that can be held against one computed anew.
 [[nodiscard]] bool is_told(const Slot& slot) {
   constexpr std::uint32_t kAside = slot_flag::undefined | slot_flag::no_digest | slot_flag::view |
@@ -153,11 +159,11 @@ double Replayed::used() const noexcept {
 Replayed replayed(Replayer& replayer, const Run& run, std::uint32_t rank, const Event& event,
                   Model model, Operands operands) {
   Replayed judged;
-  if (event.flags & (event_flag::seeded | event_flag::threw | event_flag::unfinished)) {
-    judged.failure =
-        event.flags & event_flag::seeded ? "it draws random numbers" : "it did not end";
-    return judged;
-  }
+  if (event.flags & (event_flag::threw | event_flag::unfinished))
+    judged.failure = "it did not end";
+  else if (may_draw(event))
+    judged.failure = "it draws random numbers";
+  if (!judged.failure.empty()) return judged;
   ReplayRequest request;
   request.op = event.op;
   request.overload = event.overload;

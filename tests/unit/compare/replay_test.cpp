@@ -170,18 +170,49 @@ TEST_SUITE("replay") {
 
   TEST_CASE("an op without an error model is judged by the ops that it calls") {
     Calculator calculator;
-    const Report report =
-        report_with(calculator, [](RunBuilder& run, const Tensor& y, bool changed) {
-          const double z = std::log(read_back(std::exp(1.0), changed));
-          run.op("mine::composite")
-              .in(y, "self")
-              .calls([&] { run.op("aten::log").in(y, "self").out({changed ? z * 1.001 : z}); })
-              .out({changed ? 2.0 : 1.0});
-        });
+    const Report report = report_with(calculator, [](RunBuilder& run, const Tensor& y,
+                                                     bool changed) {
+      const double z = std::log(read_back(std::exp(1.0), changed));
+      Tensor inner;
+      auto outer = run.op("mine::composite");
+      outer.in(y, "self")
+          .calls([&] { inner = run.op("aten::log").in(y, "self").out({changed ? z * 1.001 : z}); })
+          .returns(inner);
+    });
     REQUIRE(report.first() != nullptr);
     CHECK(report.first()->op == "aten::log");
     CHECK(report.replay->outside == 1);
     CHECK(report.replay->unjudged == 0);
+  }
+
+  TEST_CASE("an op whose results are equal may have kept something wrong aside") {
+    Calculator calculator;
+    const Report report =
+        report_with(calculator, [](RunBuilder& run, const Tensor& y, bool changed) {
+          const double z = std::log(read_back(std::exp(1.0), changed));
+          run.op("mine::loss")
+              .in(y, "self")
+              .calls([&] { run.op("aten::log").in(y, "self").out({changed ? z * 1.001 : z}); })
+              .out({0.5});
+        });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::log");
+    CHECK(report.replay->outside == 1);
+  }
+
+  TEST_CASE("an op of which nothing is known is not judged by the helpers that it calls") {
+    Calculator calculator;
+    const Report report =
+        report_with(calculator, [](RunBuilder& run, const Tensor& y, bool changed) {
+          const double z = read_back(std::exp(1.0), changed);
+          run.op("mine::kernel")
+              .in(y, "self")
+              .calls([&] { run.op("aten::relu").in(y, "self").out({z}); })
+              .out({changed ? 9.0 : 4.0});
+        });
+    CHECK(report.replay->inside == 1);
+    CHECK(report.replay->unjudged == 1);
+    CHECK(report.replay->reasons.at(0).first == "no error budget is known for mine::kernel");
   }
 
   TEST_CASE("what cannot be judged is counted with its reason") {
