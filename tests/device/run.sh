@@ -95,7 +95,7 @@ else
   options+=(-DULPSCOPE_WITH_TORCH=OFF)
 fi
 command -v ninja >/dev/null && options+=(-G Ninja)
-say "LibTorch: ${torch:-none}; xxhash.h: ${xxhash:-the system's}"
+say "LibTorch: ${torch:-none}; xxhash.h: ${xxhash:-of the system}"
 
 stage configure 120 cmake -S . -B "$build" "${options[@]}" || finish
 stage build-device 300 cmake --build "$build" -j "$(nproc)" --target ulpscope_device_cuda device_check device_bench || finish
