@@ -95,10 +95,16 @@ else
   options+=(-DULPSCOPE_WITH_TORCH=OFF)
 fi
 command -v ninja >/dev/null && options+=(-G Ninja)
-say "LibTorch: ${torch:-none}; xxhash.h: ${xxhash:-the system's}"
+say "LibTorch: ${torch:-none}; xxhash.h: ${xxhash:-of the system}"
 
 stage configure 120 cmake -S . -B "$build" "${options[@]}" || finish
-stage build-device 300 cmake --build "$build" -j "$(nproc)" --target ulpscope_device_cuda device_check device_bench || finish
+targets=(ulpscope_device_cuda device_check device_bench)
+has_cudnn=0
+if ! grep -q '^ULPSCOPE_CUDNN_[A-Z]*:.*NOTFOUND' "$build/CMakeCache.txt"; then
+  has_cudnn=1
+  targets+=(ulpscope_cudnn engines_check)
+fi
+stage build-device 300 cmake --build "$build" -j "$(nproc)" --target "${targets[@]}" || finish
 if [[ -n $torch && ${1:-} != --build-only ]]; then
   stage build-capture 240 cmake --build "$build" -j "$(nproc)" --target ulpscope_capture ulpscope_preload ulpscope_program
 fi
@@ -121,8 +127,18 @@ if command -v compute-sanitizer >/dev/null; then
 else
   say "compute-sanitizer is not here: memory and races were not looked at"
 fi
+if python3 -c 'import torch, xxhash' 2>/dev/null; then
+  stage with-torch 90 python3 tests/device/with_torch.py "$build/lib/libulpscope_device.so"
+else
+  say "with-torch: not run, python3 has no torch or no xxhash"
+fi
+if [[ $has_cudnn == 1 ]]; then
+  stage engines 90 "$build/bin/engines_check" "$build/lib/libulpscope_cudnn.so"
+else
+  say "engines: not run, cuDNN's headers are not here"
+fi
 stage bench 150 "$build/bin/device_bench"
 
-cat "$out/check.log" 2>/dev/null | tail -n 2
+tail -qn 1 "$out/check.log" "$out/with-torch.log" "$out/engines.log" 2>/dev/null
 cat "$out/bench.log" 2>/dev/null
 finish

@@ -1,0 +1,160 @@
+/// Every engine that cuDNN has for small convolutions: what it says of itself, whether three
+/// repeats agree, and how far it is from the convolution computed in float64.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+
+#include "device/cudnn/engines.hpp"
+#include "device/engine_ranking.hpp"
+#include "tests/device/gpu.hpp"
+
+namespace {
+
+using namespace ulpscope::test;
+using ulpscope::Digest;
+using ulpscope::device::Convolution;
+using ulpscope::device::ConvolutionKind;
+using ulpscope::device::ConvolutionTensor;
+using ulpscope::device::EngineFunctions;
+using ulpscope::device::EngineRun;
+using ulpscope::device::EngineTrial;
+using Dims = std::array<std::int64_t, 4>;
+
+constexpr Dims kImage{2, 8, 14, 14};
+constexpr Dims kFilter{16, 8, 3, 3};
+constexpr Dims kResponse{2, 16, 14, 14};
+constexpr std::array<std::int64_t, 2> kOnes{1, 1};  // padding, stride and dilation
+
+constexpr Dims strides_of(const Dims& sizes) {
+  return {sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], sizes[3], 1};
+}
+std::size_t place(const Dims& sizes, std::int64_t a, std::int64_t b, std::int64_t c,
+                  std::int64_t d) {
+  return static_cast<std::size_t>(((a * sizes[1] + b) * sizes[2] + c) * sizes[3] + d);
+}
+std::size_t count_of(const Dims& sizes) { return place(sizes, sizes[0], 0, 0, 0); }
+
+/// Adds every product of the convolution to the place that the kind of it tells.
+std::vector<double> exact(ConvolutionKind kind, const std::vector<float> (&tensors)[3]) {
+  const auto written = static_cast<std::size_t>(kind == ConvolutionKind::forward          ? 2
+                                                : kind == ConvolutionKind::image_gradient ? 0
+                                                                                          : 1);
+  std::vector<double> result(tensors[written].size(), 0.0);
+  for (std::int64_t n = 0; n < kResponse[0]; ++n)
+    for (std::int64_t k = 0; k < kResponse[1]; ++k)
+      for (std::int64_t y = 0; y < kResponse[2]; ++y)
+        for (std::int64_t x = 0; x < kResponse[3]; ++x)
+          for (std::int64_t c = 0; c < kFilter[1]; ++c)
+            for (std::int64_t v = 0; v < 3; ++v)
+              for (std::int64_t u = 0; u < 3; ++u) {
+                const std::int64_t row = y + v - 1;
+                const std::int64_t column = x + u - 1;
+                if (row < 0 || row >= kImage[2] || column < 0 || column >= kImage[3]) continue;
+                const std::size_t at[3] = {place(kImage, n, c, row, column),
+                                           place(kFilter, k, c, v, u),
+                                           place(kResponse, n, k, y, x)};
+                double product = 1;
+                for (std::size_t i = 0; i < 3; ++i)
+                  if (i != written) product *= double{tensors[i][at[i]]};
+                result[at[written]] += product;
+              }
+  return result;
+}
+
+const EngineFunctions& engine_functions(const char* path) {
+  void* const library = dlopen(path, RTLD_NOW);
+  if (library == nullptr) fail("libulpscope_cudnn.so", dlerror());
+  const auto get = reinterpret_cast<decltype(&ulpscope_cudnn_functions)>(
+      dlsym(library, "ulpscope_cudnn_functions"));
+  const EngineFunctions* const found = get == nullptr ? nullptr : get(EngineFunctions::kVersion);
+  if (found == nullptr) fail("libulpscope_cudnn.so", "it is of another version");
+  return *found;
+}
+
+Digest digest_of(const std::vector<float>& numbers) {
+  return ulpscope::digest(std::as_bytes(std::span(numbers)));
+}
+
+/// Runs all engines for one kind of convolution.
+void check_kind(const EngineFunctions& engines, ConvolutionKind kind, const char* called) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  std::vector<float> tensors[3];
+  const Dims* const sizes[3] = {&kImage, &kFilter, &kResponse};
+  std::vector<std::unique_ptr<Buffer<float>>> buffers;
+  Dims strides[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    tensors[i].resize(count_of(*sizes[i]));
+    for (float& number : tensors[i]) number = normal(random);
+    strides[i] = strides_of(*sizes[i]);
+    buffers.push_back(std::make_unique<Buffer<float>>(tensors[i].size()));
+  }
+  const std::vector<double> expected = exact(kind, tensors);
+  const std::size_t written = kind == ConvolutionKind::forward          ? 2
+                              : kind == ConvolutionKind::image_gradient ? 0
+                                                                        : 1;
+  for (std::size_t i = 0; i < 3; ++i)
+    check("cudaMemcpy", cudaMemcpy(buffers[i]->data(), tensors[i].data(),
+                                   buffers[i]->bytes().size(), cudaMemcpyHostToDevice));
+  double largest = 0;
+  for (const double number : expected) largest = std::max(largest, std::abs(number));
+
+  const auto tensor = [&](std::size_t i) {
+    return ConvolutionTensor{*sizes[i], strides[i], buffers[i]->data()};
+  };
+  const Convolution convolution{
+      kind, ulpscope::Dtype::float32, tensor(0), tensor(1), tensor(2), kOnes, kOnes, kOnes};
+  int status = 0;
+  ulpscope::device::EngineSet* const set = engines.open(convolution, status);
+  if (set == nullptr) fail(called, engines.status_text(status));
+  const Buffer<std::byte> workspace(std::size_t{256} << 20);
+  std::vector<EngineTrial> trials;
+  for (std::int64_t engine = 0; engine < engines.count(set); ++engine) {
+    EngineTrial trial;
+    trial.engine = engine;
+    EngineRun run;
+    double furthest = 0;
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      buffers[written]->fill(0xff);
+      run = engines.run(set, engine, workspace.bytes(), nullptr);
+      if (!run.enqueued) break;
+      check("cudaDeviceSynchronize", cudaDeviceSynchronize());
+      const std::vector<float> result = buffers[written]->read();
+      trial.repeats.push_back(digest_of(result));
+      for (std::size_t i = 0; i < result.size(); ++i) {
+        const double apart = std::abs(double{result[i]} - expected[i]);
+        furthest = std::isnan(apart) ? apart : std::max(furthest, apart);
+      }
+    }
+    if (trial.repeats.empty()) continue;
+    trial.noted_deterministic = (run.notes & ulpscope::device::kNondeterministic) == 0;
+    std::printf("%s, engine %lld: notes %#x, %s, %.2g of the largest number from float64\n", called,
+                static_cast<long long>(engine), run.notes,
+                repeats_agree(trial) ? "repeats agree" : "repeats differ", furthest / largest);
+    // Wide enough for inputs of 10 bits of mantissa, too narrow for anything that is wrong.
+    if (!(furthest < 0.02 * largest)) fail(called, "an engine is far from float64");
+    if (trial.noted_deterministic && !repeats_agree(trial))
+      fail(called, "an engine is not as deterministic as it says");
+    trials.push_back(std::move(trial));
+  }
+  engines.close(set);
+  if (trials.empty()) fail(called, "no engine ran");
+  const auto used = used_engine(trials, trials.back().repeats.front(), 0);
+  if (used.match != ulpscope::device::EngineMatch::bits)
+    fail(called, "an engine is not recognised");
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  skip_without_gpu();
+  if (count != 2) fail("engines_check", "name libulpscope_cudnn.so");
+  const EngineFunctions& engines = engine_functions(words[1]);
+  check_kind(engines, ConvolutionKind::forward, "forward");
+  check_kind(engines, ConvolutionKind::image_gradient, "image gradient");
+  check_kind(engines, ConvolutionKind::filter_gradient, "filter gradient");
+  std::printf("all engines are what they say\n");
+}
