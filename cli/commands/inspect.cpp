@@ -84,6 +84,26 @@ void print_table(const Table& table, Page& page) {
   for (const std::string& line : table.lines(page.terminal())) page.line(line);
 }
 
+/// What to look at next; where the width does not do for it, without a word on each.
+void print_ways_on(const std::string& dump, Page& page) {
+  const std::string inspect = "ulpscope inspect " + escaped(shell_quoted(dump));
+  const auto ways = [&](bool words) {
+    Table table;
+    const auto add = [&](std::string_view label, std::string_view path, std::string_view what) {
+      table.row({{fmt::format("{:<{}}", label, kLabelWidth - 2), Ink::dim},
+                 {fmt::format("{} {}", inspect, path)},
+                 {words ? std::string(what) : "", Ink::dim}});
+    };
+    add("next", "layers", "modules and their parameters");
+    add("", "checks", "what in this run makes runs differ");
+    add("", "settings", "versions, threads, flags, variables");
+    add("", "steps", "then STEP for its events, STEP/EVENT");
+    return table;
+  };
+  const Table table = ways(true);
+  print_table(table.width() <= page.terminal().width ? table : ways(false), page);
+}
+
 void print_summary(const Run& run, Page& page) {
   const RunInfo& info = run.info();
   page.labelled("dump", escaped(info.path), Ink::bold);
@@ -110,6 +130,8 @@ void print_summary(const Run& run, Page& page) {
     }
   }
   print_table(table, page);
+  page.line();
+  print_ways_on(info.path, page);
 }
 
 void print_steps(const Run& run, Page& page) {
@@ -160,6 +182,11 @@ void print_settings(const Run& run, Page& page) {
   print_table(table, page);
 }
 
+Error no_such_step(const Run& run, std::int64_t step) {
+  return {ErrorCode::usage, fmt::format("'{}' has no step {}", run.info().path, step_name(step)),
+          "ulpscope inspect DUMP steps lists them"};
+}
+
 void print_step(const Run& run, std::int64_t step, Page& page) {
   bool found = false;
   for (const std::uint32_t rank : run.ranks()) {
@@ -179,18 +206,16 @@ void print_step(const Run& run, std::int64_t step, Page& page) {
       print_table(table, page);
     }
   }
-  if (!found) {
-    throw Error(ErrorCode::usage,
-                fmt::format("'{}' has no step {}", run.info().path, step_name(step)),
-                "ulpscope inspect DUMP steps lists them");
-  }
+  if (!found) throw no_such_step(run, step);
 }
 
 void print_event(const Run& run, const Path& path, Page& page) {
   bool found = false;
+  bool step_found = false;
   for (const std::uint32_t rank : run.ranks()) {
     for_each_block(run, rank, [&](const Lane& lane, const Block& block) {
       if (block.step != path.step) return;
+      step_found = true;
       for (const Event& event : block.events) {
         if (event.position != path.event) continue;
         if (found) page.line();
@@ -202,6 +227,7 @@ void print_event(const Run& run, const Path& path, Page& page) {
       }
     });
   }
+  if (!step_found) throw no_such_step(run, path.step);
   if (!found) {
     throw Error(ErrorCode::usage,
                 fmt::format("'{}' has no event {} in step {}", run.info().path, path.event,

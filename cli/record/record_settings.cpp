@@ -55,8 +55,11 @@ std::uint64_t step_count(const ring::Settings& settings) {
 
 std::string glob(const std::string& source, const std::string& value) {
   if (value.empty() || value.find('\n') != std::string::npos) {
-    throw Error(ErrorCode::usage, fmt::format("{} takes a glob on one line", source),
-                fmt::format("give it as {} 'layer1.*'", source));
+    const bool of_ops = source.ends_with("ops") || source.ends_with("OPS");
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("{} takes a glob{}", source, value.empty() ? ", not ''" : " on one line"),
+        fmt::format("give it as {} '{}'", source, of_ops ? "aten::*norm*" : "layer1.*"));
   }
   return value;
 }

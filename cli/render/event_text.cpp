@@ -109,19 +109,33 @@ std::string slot_text(const Event& event, const Slot& slot) {
   return escaped(nth_name(is_output ? event.return_names : event.argument_names, slot.index));
 }
 
-void print_slots(const Event& event, Page& page) {
-  if (event.slots.empty()) return;
+/// A row for each tensor or, where the width does not do for that, its digest and flags on lines of
+/// their own.
+Table slot_table(const Event& event, bool one_row) {
   Table table;
   for (const Slot& slot : event.slots) {
     std::string index = fmt::format("{} {}", name(slot.role), slot.index);
     if (slot.element != 0) index += fmt::format("[{}]", slot.element);
     const bool hashed = (slot.flags & (slot_flag::undefined | slot_flag::no_digest)) == 0;
-    table.row({{index},
-               {slot_text(event, slot)},
-               {slot.geometry == nullptr ? std::string() : geometry_text(*slot.geometry)},
-               {hashed ? to_string(slot.digest) : "-", Ink::dim},
-               {flag_names(slot.flags, kSlotFlags), Ink::dim}});
+    std::vector<Cell> row{
+        {index},
+        {slot_text(event, slot)},
+        {slot.geometry == nullptr ? std::string() : geometry_text(*slot.geometry)}};
+    const Cell digest{hashed ? to_string(slot.digest) : "-", Ink::dim};
+    const Cell flags{flag_names(slot.flags, kSlotFlags), Ink::dim};
+    if (one_row) row.insert(row.end(), {digest, flags});
+    table.row(std::move(row));
+    if (one_row) continue;
+    if (hashed) table.row({{}, {}, digest});
+    if (!flags.text.empty()) table.row({{}, {}, flags});
   }
+  return table;
+}
+
+void print_slots(const Event& event, Page& page) {
+  if (event.slots.empty()) return;
+  Table table = slot_table(event, true);
+  if (table.width() + 2 > page.terminal().width) table = slot_table(event, false);
   page.line();
   for (const std::string& line : table.lines(page.terminal())) page.line(fmt::format("  {}", line));
 }

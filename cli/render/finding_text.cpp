@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kMostTensors = 12;
 constexpr std::size_t kLeastName = 12;
+constexpr std::size_t kLongArgument = 48;
 
 std::string joined(const std::vector<std::string>& names, std::string_view separator) {
   std::vector<std::string> safe;
@@ -74,9 +75,7 @@ void print_op(const Finding& finding, Page& page) {
   std::vector<std::string> facts;
   if (!finding.device.empty()) facts.push_back(escaped(finding.device));
   if (!finding.root.empty()) facts.push_back(fmt::format("in {}", escaped(finding.root)));
-  if (finding.module && finding.between)
-    facts.push_back(fmt::format("between {} and {}", escaped(finding.between->reference),
-                                escaped(finding.between->candidate)));
+  if (finding.module && finding.between) facts.push_back(between_words(*finding.between));
   if (!finding.where.empty()) facts.push_back(escaped(finding.where));
   const std::string facts_text = fmt::format("{}", fmt::join(facts, ", "));
   page.framed(fmt::format("{}{}{}", page.paint(Ink::bold, op_name(finding)),
@@ -92,6 +91,26 @@ Cell mark(bool equal) { return equal ? Cell{"=", Ink::green} : Cell{"x", Ink::re
 
 std::string argument_text(const std::optional<std::string>& value) {
   return value ? escaped(*value) : "absent";
+}
+
+std::string argument_change(const ArgumentReport& argument) {
+  return fmt::format("{} -> {}", argument_text(argument.reference),
+                     argument_text(argument.candidate));
+}
+
+bool is_long(const ArgumentReport& argument) {
+  return display_width(argument_change(argument)) > kLongArgument;
+}
+
+/// What does not go into a row, in full.
+void print_long_arguments(const Finding& finding, Page& page) {
+  for (const ArgumentReport& argument : finding.arguments) {
+    if (!is_long(argument)) continue;
+    page.framed();
+    page.framed(page.paint(Ink::bold, fmt::format("arg {}", escaped(argument.name))));
+    page.framed_labelled("reference", argument_text(argument.reference));
+    page.framed_labelled("candidate", argument_text(argument.candidate));
+  }
 }
 
 /// Rows of label, name, detail, mark and outcome: the detail on a line of its own, where the width
@@ -149,9 +168,7 @@ void print_slots(const Report& report, const Finding& finding, bool differing_on
                     {escaped(argument.name)},
                     {},
                     mark(false),
-                    {fmt::format("{} -> {}", argument_text(argument.reference),
-                                 argument_text(argument.candidate)),
-                     Ink::red}});
+                    {is_long(argument) ? "differs" : argument_change(argument), Ink::red}});
   }
   if (!rows.empty()) {
     if (!differing_only) page.framed();
@@ -163,6 +180,7 @@ void print_slots(const Report& report, const Finding& finding, bool differing_on
   if (left_out_equal != 0 && !differing_only) {
     page.framed(fmt::format("  and {}, identical", counted(left_out_equal, "more tensor")));
   }
+  print_long_arguments(finding, page);
 }
 
 void print_differences(const Report& report, const Finding& finding, Page& page) {

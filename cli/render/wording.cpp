@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -20,13 +21,28 @@ bool only_candidate(const Finding& finding) {
   return !finding.event.reference.has_value() && finding.event.candidate.has_value();
 }
 
+bool differs(const TensorReport& tensor) { return tensor.role == Role::input && !tensor.equal; }
+
+bool is_given_other_tensors(const Finding& finding) {
+  return std::any_of(
+      finding.arguments.begin(), finding.arguments.end(), [&](const ArgumentReport& argument) {
+        return std::any_of(finding.tensors.begin(), finding.tensors.end(), [&](const auto& tensor) {
+          return differs(tensor) && tensor.name == argument.name;
+        });
+      });
+}
+
+bool reads_differences(const Finding& finding) {
+  return std::any_of(finding.tensors.begin(), finding.tensors.end(), differs);
+}
+
 std::string module_place(const Finding& finding) {
   if (!finding.module.has_value()) {
     const auto& [before, after] = finding.between.value_or(Both<std::string>{});
     if (before.empty() && after.empty()) return "no module";
     if (after.empty()) return fmt::format("after {}", escaped(before));
     if (before.empty()) return fmt::format("before {}", escaped(after));
-    return fmt::format("between {} and {}", escaped(before), escaped(after));
+    return between_words(*finding.between);
   }
   if (finding.module->empty()) return fmt::format("{} (root module)", escaped(finding.root));
   std::string result = escaped(*finding.module);
@@ -36,6 +52,12 @@ std::string module_place(const Finding& finding) {
 
 }  // namespace
 
+std::string between_words(const Both<std::string>& modules) {
+  if (modules.reference == modules.candidate)
+    return fmt::format("between ops of {}", escaped(modules.reference));
+  return fmt::format("between {} and {}", escaped(modules.reference), escaped(modules.candidate));
+}
+
 std::string headline(const Finding& finding) {
   switch (finding.kind) {
     case FindingKind::origin:
@@ -44,6 +66,9 @@ std::string headline(const Finding& finding) {
         return "what it reads differs already, but does not explain its result";
       return "same inputs and arguments, different result: the runs part at this op";
     case FindingKind::arguments:
+      if (is_given_other_tensors(finding))
+        return "the program gives this op another tensor: the runs part here";
+      if (reads_differences(finding)) return "its inputs differ already, and its arguments too";
       return "same inputs, different arguments: the runs part at this op";
     case FindingKind::sequence:
       return fmt::format("this op runs in the {} only{}",

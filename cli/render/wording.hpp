@@ -14,6 +14,9 @@ namespace ulpscope::cli {
 /// "step 17 / backward / layer2.0.conv1 (Conv2d)", with the rank in front where there are several.
 [[nodiscard]] std::string place(const Finding& finding, bool several_ranks);
 
+/// "between fc1 and fc2", "between ops of fc1".
+[[nodiscard]] std::string between_words(const Both<std::string>& modules);
+
 /// "event 140,913", or both numbers where they differ.
 [[nodiscard]] std::string event_numbers(const Finding& finding);
 

@@ -137,7 +137,7 @@ std::optional<Factory> factory_of(const Scene& scene, Side side, const Event& re
           std::any_of(event.slots.begin(), event.slots.end(), [&](const Slot& given) {
             return given.role == Role::output && given.storage == slot.storage;
           });
-      if (hands_out) return Factory{event_words(event, block.step), event.phase};
+      if (hands_out) return Factory{event_words(event, block.step), event.phase, event.has_module};
     }
   }
   return std::nullopt;

@@ -46,6 +46,7 @@ Source enter_alone(RankState& state, const Scene& scene, EventPair at,
 struct Factory {
   std::string words;  ///< "aten::empty at event 7 (step 0)"
   Phase phase = Phase::setup;
+  bool in_module = false;
 };
 
 /// Empty if it is not found among the blocks before the reader.

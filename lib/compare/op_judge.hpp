@@ -81,6 +81,8 @@ class OpJudge {
   [[nodiscard]] bool may_follow(const SlotPair& slot) const;
   [[nodiscard]] FindingKind kind_of_fresh(const SlotPair& slot) const;
   void enter_each_kind(const std::vector<const SlotPair*>& fresh);
+  void enter_others(const std::vector<const SlotPair*>& others,
+                    const std::vector<ArgumentReport>& given);
   void enter_fresh(FindingKind kind, const std::vector<const SlotPair*>& fresh);
   void describe_fresh(Record& record, FindingKind kind, const SlotPair& slot) const;
   [[nodiscard]] std::optional<Both<std::string>> numbers_of(const SlotPair& slot) const;

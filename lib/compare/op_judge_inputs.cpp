@@ -5,6 +5,7 @@
 
 #include "compare/hash.hpp"
 #include "compare/op_judge.hpp"
+#include "compare/other_tensor.hpp"
 #include "compare/words.hpp"
 
 namespace ulpscope::comparison {
@@ -17,6 +18,12 @@ namespace {
     hash.add(std::uint64_t{static_cast<std::uint8_t>(slot->role())} << 32 |
              std::uint64_t{slot->any().index} << 16 | slot->any().element);
   return hash.value();
+}
+
+/// Programs fill their batches through pointers of their own, between the calls of their model.
+[[nodiscard]] bool hands_out_for_data(const Factory& factory) {
+  return !factory.in_module && (factory.phase == Phase::setup || factory.phase == Phase::data ||
+                                factory.phase == Phase::eval);
 }
 
 }  // namespace
@@ -38,7 +45,22 @@ void OpJudge::judge_inputs() {
 
 void OpJudge::enter_each_kind(const std::vector<const SlotPair*>& fresh) {
   std::map<FindingKind, std::vector<const SlotPair*>> kinds;
-  for (const SlotPair* slot : fresh) kinds[kind_of_fresh(*slot)].push_back(slot);
+  std::vector<const SlotPair*> others;
+  std::vector<ArgumentReport> given;
+  for (const SlotPair* slot : fresh) {
+    const bool as_left = slot->role() == Role::input &&
+                         !was_changed(Side::reference, *slot->reference) &&
+                         !was_changed(Side::candidate, *slot->candidate);
+    if (const auto tensors =
+            as_left ? other_tensor(scene_, at_, *slot) : std::optional<Both<std::string>>()) {
+      others.push_back(slot);
+      given.push_back(
+          {tensor_name(*slot->owner, slot->any()), tensors->reference, tensors->candidate});
+    } else {
+      kinds[kind_of_fresh(*slot)].push_back(slot);
+    }
+  }
+  if (!others.empty()) enter_others(others, given);
   for (const auto& [kind, slots] : kinds) {
     if (kind != FindingKind::write) {
       enter_fresh(kind, slots);
@@ -53,6 +75,29 @@ void OpJudge::enter_each_kind(const std::vector<const SlotPair*>& fresh) {
       enter_fresh(kind, {slot});
     }
   }
+}
+
+/// Both runs have these tensors, but do not give the op the same ones.
+void OpJudge::enter_others(const std::vector<const SlotPair*>& others,
+                           const std::vector<ArgumentReport>& given) {
+  if (numbers_source_) return propagated(*numbers_source_);
+  const auto digests = [&](Side side) {
+    std::vector<Digest> all;
+    for (const SlotPair& slot : slots_)
+      if (slot.role() == Role::input && slot.reference && slot.candidate)
+        all.push_back(side == Side::reference ? slot.reference->digest : slot.candidate->digest);
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  const Source source = enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
+                                      {.key = slots_key(others)}, [&](Record& record) {
+                                        record.finding.arguments = given;
+                                        record.evidence.same_tensors =
+                                            digests(Side::reference) == digests(Side::candidate);
+                                        add_tensors(record, slots_);
+                                      });
+  for (const SlotPair* slot : others) taint(slot->reference, slot->candidate, source);
+  found(source);
 }
 
 /// Whether content is not what the last recorded write left. Memory may be read through another
@@ -163,9 +208,12 @@ void OpJudge::describe_fresh(Record& record, FindingKind kind, const SlotPair& s
     evidence.uninitialised = true;
     const Side side =
         slot.reference->flags & slot_flag::uninitialised ? Side::reference : Side::candidate;
-    if (const auto factory = factory_of(
-            scene_, side, event(side), side == Side::reference ? *slot.reference : *slot.candidate))
+    if (const auto factory =
+            factory_of(scene_, side, event(side),
+                       side == Side::reference ? *slot.reference : *slot.candidate)) {
       evidence.factory = factory->words;
+      evidence.for_data = hands_out_for_data(*factory);
+    }
     notes.push_back(
         fmt::format("{} reads memory that no recorded op wrote{}", called,
                     evidence.factory.empty() ? "" : ", handed out by " + evidence.factory));

@@ -1,6 +1,7 @@
 #include "compare/window_alignment.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "compare/hash.hpp"
 #include "compare/structure.hpp"
@@ -140,10 +141,17 @@ class WindowAligner {
     result.operations = forward_part.operations + whole.operations;
     result.given_up = whole.given_up;
     result.entries = entries_from(whole.pairs, count, window(Side::candidate).items().size());
+    find_moved(result.entries);
     RelaxedPass::run(result.entries, [&](Side side, std::uint32_t item) {
       SequenceElement element =
           relaxed_element(event_of(side, item), is_marker(event_of(side, item)));
       element.structure = after_dropped_gradients(element.structure, side, item);
+      if (has_moved(side, item))
+        element.structure = KeyHash()
+                                .add(element.structure)
+                                .add(std::uint64_t{side == Side::reference})
+                                .add(std::uint64_t{item})
+                                .value();
       return element;
     });
     return result;
@@ -208,6 +216,24 @@ class WindowAligner {
     return times == 0 ? structure : KeyHash().add(structure).add(std::uint64_t{times}).value();
   }
 
+  /// Ops of setup that both runs have, but in another order: a model's layers may be made in any.
+  /// They are not the same ops with other shapes.
+  void find_moved(const std::vector<Entry>& entries) {
+    for (const Entry& entry : entries) {
+      if (entry.aligned()) continue;
+      const Side side = entry.candidate == kNoIndex ? Side::reference : Side::candidate;
+      const std::uint32_t item = side == Side::reference ? entry.reference : entry.candidate;
+      const Event& event = event_of(side, item);
+      if (event.phase == Phase::setup) on(alone_, side).insert(structure_key(event, Place::counts));
+    }
+  }
+
+  [[nodiscard]] bool has_moved(Side side, std::uint32_t item) const {
+    const Event& event = event_of(side, item);
+    const auto& elsewhere = on(alone_, side == Side::reference ? Side::candidate : Side::reference);
+    return event.phase == Phase::setup && elsewhere.contains(structure_key(event, Place::counts));
+  }
+
   [[nodiscard]] SequenceElement element(Side side, std::uint32_t item,
                                         std::uint64_t forward) const {
     const Event& event = event_of(side, item);
@@ -270,6 +296,7 @@ class WindowAligner {
   AlignmentLimits limits_;
   bool has_ops_;
   Both<std::vector<std::uint32_t>> dropped_;
+  Both<std::unordered_set<std::uint64_t>> alone_;  // what strict alignment left in setup
   Both<std::vector<std::uint64_t>> partner_;  // per item: number of the pair it is in, 0 for none
 };
 

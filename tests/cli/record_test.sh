@@ -253,7 +253,7 @@ contradictions() {
   refused "--steps takes steps, not 'all'" --steps all
   refused "--steps 9-3 ends before it begins" --steps 9-3
   refused "--steps takes steps, not '-3'" --steps=-3
-  refused "--ops takes a glob on one line" --ops ''
+  refused "--ops takes a glob, not ''" --ops ''
   refused "the globs of --modules are longer than 511 bytes" --modules "$(printf 'a%.0s' {1..600})"
   refused "--max-bytes takes a size, not 'much'" --level full --max-bytes much
   refused "--max-bytes must be more than 0" --level full --max-bytes 0

@@ -8,6 +8,7 @@ namespace {
 
 struct UNetSettings : programs::Basics {
   double bottom_eps = 1e-5;
+  bool swap_skip = false;
 };
 
 struct DoubleConvImpl : nn::Module {
@@ -31,15 +32,19 @@ TORCH_MODULE(DoubleConv);
 
 /// Doubles height and width by a transposed convolution and joins what the way down had kept.
 struct UpImpl : nn::Module {
-  UpImpl(std::int64_t in, std::int64_t out)
-      : up(register_module("up",
+  UpImpl(std::int64_t in, std::int64_t out, bool swap_skip)
+      : swapped(swap_skip),
+        up(register_module("up",
                            nn::ConvTranspose2d(nn::ConvTranspose2dOptions(in, out, 2).stride(2)))),
         conv(register_module("conv", DoubleConv(2 * out, out))) {}
 
   Tensor forward(const Tensor& x, const Tensor& skipped) {
-    return conv(torch::cat({skipped, up(x)}, 1));
+    const Tensor enlarged = up(x);
+    if (swapped) return conv(torch::cat({enlarged, skipped}, 1));
+    return conv(torch::cat({skipped, enlarged}, 1));
   }
 
+  bool swapped;
   nn::ConvTranspose2d up;
   DoubleConv conv;
 };
@@ -50,7 +55,7 @@ struct UNetImpl : nn::Module {
       : down1(register_module("down1", DoubleConv(1, 8))),
         down2(register_module("down2", DoubleConv(8, 16))),
         bottom(register_module("bottom", DoubleConv(16, 32, settings.bottom_eps))),
-        up2(register_module("up2", Up(32, 16))),
+        up2(register_module("up2", Up(32, 16, settings.swap_skip))),
         mix(register_module("mix", DoubleConv(16 + 8, 8))),
         out(register_module("out", nn::Conv2d(nn::Conv2dOptions(8, 1, 1)))) {}
 
@@ -98,5 +103,6 @@ int main(int argc, char** argv) {
   CLI::App app("Trains a small U-Net to take the noise from the digits.", "unet");
   programs::add_flags(app, settings);
   app.add_option("--bottom-eps", settings.bottom_eps, "Epsilon of the normalisation at the bottom");
+  app.add_flag("--swap-skip", settings.swap_skip, "Joins the way down behind the way up");
   return programs::run_program(app, argc, argv, [&] { train(settings); });
 }

@@ -53,7 +53,7 @@ template <class Test>
 }
 
 [[nodiscard]] bool is_content(const Case& of) {
-  return of.is(FindingKind::data) && !of.evidence().uninitialised;
+  return of.is(FindingKind::data) && (!of.evidence().uninitialised || of.evidence().for_data);
 }
 
 /// What the program itself noted otherwise at the finding: its samples, its epoch, its generators.
@@ -141,6 +141,9 @@ std::optional<Cause> data_content(const Case& of) {
                         listed(differing_inputs(of)))
           : fmt::format("{} comes from outside of recorded ops and has another content",
                         listed(differing_inputs(of)))};
+  if (of.evidence().for_data)
+    cause.evidence.push_back("the program prepares data where the memory was handed out, by " +
+                             of.evidence().factory);
   if (measured(of))
     cause.evidence.emplace_back("its rows are not those of the other run in another order");
   add_notes(of, cause);
@@ -157,7 +160,9 @@ std::optional<Cause> uninitialised(const Case& of) {
     return cause;
   }
   if (!of.evidence().uninitialised) return std::nullopt;
-  Cause cause = of.cause("uninitialised", Confidence::likely);
+  const bool filled_elsewhere = of.evidence().for_data;
+  Cause cause =
+      of.cause("uninitialised", filled_elsewhere ? Confidence::possible : Confidence::likely);
   cause.evidence = {fmt::format("{} reads memory that no recorded op wrote", of.finding().op)};
   if (!of.evidence().factory.empty())
     cause.evidence.push_back("the memory was handed out by " + of.evidence().factory);

@@ -16,6 +16,13 @@ namespace {
                      argument.candidate.value_or("missing"));
 }
 
+/// The argument is a tensor that the op reads.
+[[nodiscard]] bool is_tensor(const Finding& finding, const ArgumentReport& argument) {
+  return std::any_of(finding.tensors.begin(), finding.tensors.end(), [&](const auto& tensor) {
+    return tensor.role == Role::input && tensor.name == argument.name;
+  });
+}
+
 [[nodiscard]] bool is_mode(const ArgumentReport& argument) {
   static constexpr std::array<std::string_view, 4> kNames{"train", "training", "is_training",
                                                           "use_input_stats"};
@@ -33,7 +40,12 @@ std::optional<Cause> argument(const Case& of) {
   if (!of.is(FindingKind::arguments)) return std::nullopt;
   Cause cause = of.cause("argument", Confidence::certain);
   for (const ArgumentReport& report : of.finding().arguments)
-    cause.evidence.push_back(fmt::format("{} of {}", words(report), of.finding().op));
+    cause.evidence.push_back(
+        is_tensor(of.finding(), report)
+            ? fmt::format("{} is given another tensor as {}", of.finding().op, report.name)
+            : fmt::format("{} of {}", words(report), of.finding().op));
+  if (of.evidence().same_tensors)
+    cause.evidence.emplace_back("it reads the same values in both runs, in another order");
   return cause;
 }
 

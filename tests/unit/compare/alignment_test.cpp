@@ -187,6 +187,46 @@ TEST_SUITE("alignment") {
     CHECK(report.propagated.events == 8);
   }
 
+  TEST_CASE("layers that are made in another order are not the same ones with other shapes") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const auto norm = [&](std::size_t width) {
+        const Tensor weight = run.op("aten::empty").out_uninitialised(labelled("garbage", width));
+        run.op("aten::fill_").given(weight).writes(weight, labelled("ones", width));
+      };
+      const auto linear = [&](std::size_t width) {
+        const Tensor weight =
+            run.op("aten::zeros").out(labelled("w" + std::to_string(width), 2 * width));
+        run.op("aten::uniform_")
+            .given(weight)
+            .writes(weight, labelled("u" + std::to_string(width), 2 * width));
+      };
+      for (const std::size_t width : {4, 8, 16}) {
+        if (changed) norm(width);
+        linear(width);
+        if (!changed) norm(width);
+      }
+      run.step(0).phase(Phase::forward);
+      run.op("aten::mm").in(run.data(labelled("x"))).out(labelled("y"));
+    });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(first_cause(report) == "harmless-rewrite");
+  }
+
+  TEST_CASE("a layer that is made wider is the same one with another shape") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const std::vector<std::int64_t> sizes{changed ? 8 : 4};
+      const auto width = static_cast<std::size_t>(sizes[0]);
+      const Tensor weight =
+          run.op("aten::empty").arg("size", sizes).out_uninitialised(labelled("garbage", width));
+      run.op("aten::fill_").given(weight).writes(weight, labelled("ones", width));
+      run.step(0).phase(Phase::forward);
+      run.op("aten::mm").in(weight, "mat2").out(labelled("y", width));
+    });
+    REQUIRE_FALSE(report.findings.empty());
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(report.findings[0].op == "aten::empty");
+  }
+
   TEST_CASE("other shapes are lined up by name and told as metadata") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

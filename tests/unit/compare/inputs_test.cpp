@@ -156,6 +156,20 @@ TEST_SUITE("inputs") {
     CHECK(report.coverage.not_compared.uninitialised == 1);
   }
 
+  TEST_CASE("memory handed out where data is prepared may have been filled by the program") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::data);
+      const Tensor batch = run.op("aten::empty")
+                               .flag(event_flag::factory)
+                               .out_uninitialised(labelled(changed ? "b" : "a"));
+      run.phase(Phase::forward);
+      run.op("aten::mm").in(batch, "self").out(labelled(changed ? "d" : "c"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::data);
+    CHECK(cause_ids(report) == "data-content, uninitialised, data-order");
+  }
+
   TEST_CASE("uninitialised memory that is written before it is read is no finding") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

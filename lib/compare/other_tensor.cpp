@@ -1,0 +1,102 @@
+#include "compare/other_tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "compare/finding_writer.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+/// The outermost op that wrote what a slot reads.
+struct Producer {
+  std::string op;
+  std::string module;
+  std::uint64_t event = kNone;
+};
+
+/// Whether a tensor with this content stands in the window before `reader`. With a name, one of
+/// that name.
+[[nodiscard]] bool holds(const Window& window, std::uint32_t reader, const Digest& digest,
+                         std::string_view name) {
+  for (std::uint32_t index = 0; index < reader; ++index)
+    for (const Slot& slot : window.event(index).slots)
+      if (slot.digest == digest && !(slot.flags & slot_flag::no_digest) &&
+          (name.empty() || slot.name == name))
+        return true;
+  return false;
+}
+
+[[nodiscard]] bool computed_in_a_step(const Scene& scene, Side side, const Slot& slot) {
+  const std::optional<Phase> phase = phase_of_last_write(scene, side, slot);
+  return phase && *phase != Phase::setup && *phase != Phase::data;
+}
+
+[[nodiscard]] Producer producer(const Scene& scene, Side side, const Slot& slot) {
+  const Window& window = *on(scene.windows, side);
+  const bool same_lane = slot.writer_lane == on(scene.lanes, side)->id;
+  std::uint32_t index = same_lane ? window.find(slot.writer) : kNoIndex;
+  if (index == kNoIndex) {
+    const HeldEvent writer =
+        find_event(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
+    return writer.event == nullptr
+               ? Producer{}
+               : Producer{std::string(writer.event->op), {}, writer.event->position};
+  }
+  for (std::uint32_t up = index; up != kNoIndex; up = window.parent(up))
+    if (window.event(up).kind == EventKind::op) index = up;
+  const ModuleName module = module_of(scene, side, index);
+  const std::string& name = module.path.empty() ? module.root : module.path;
+  return {std::string(window.event(index).op), module.known ? name : std::string(),
+          window.event(index).position};
+}
+
+/// One result seen in two ways: what lies between, an op that only one run has, tells more.
+[[nodiscard]] bool may_be_one(const Producer& a, const Producer& b, const SlotPair& slot) {
+  const Geometry& left = *slot.reference->geometry;
+  const Geometry& right = *slot.candidate->geometry;
+  return a.op == b.op && a.module == b.module &&
+         (left.sizes != right.sizes || left.strides != right.strides);
+}
+
+[[nodiscard]] std::string words(const Producer& of) {
+  return of.module.empty() ? fmt::format("result of {}, event {}", of.op, of.event)
+                           : fmt::format("result of {}, {}, event {}", of.op, of.module, of.event);
+}
+
+/// The same for a part of the result.
+[[nodiscard]] std::string words(const Producer& of, const Geometry& part) {
+  return fmt::format("{}, from element {}", words(of), part.storage_offset);
+}
+
+}  // namespace
+
+std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
+                                              const SlotPair& input) {
+  constexpr std::uint32_t kUnknown =
+      slot_flag::changed | slot_flag::uninitialised | slot_flag::no_digest;
+  if (input.match == Match::one_sided || either(input, kUnknown)) return std::nullopt;
+  const Slot& left = *input.reference;
+  const Slot& right = *input.candidate;
+  const bool named = !left.name.empty() && !right.name.empty();
+  if (named ? left.name == right.name : !left.name.empty() || !right.name.empty())
+    return std::nullopt;
+  const bool computed = !either(input, slot_flag::unproduced) &&
+                        computed_in_a_step(scene, Side::reference, left) &&
+                        computed_in_a_step(scene, Side::candidate, right);
+  if (!named && !computed) return std::nullopt;
+  if (!holds(*scene.windows.candidate, at.candidate, left.digest, left.name) &&
+      !holds(*scene.windows.reference, at.reference, right.digest, right.name))
+    return std::nullopt;
+  if (named) return Both<std::string>{std::string(left.name), std::string(right.name)};
+  const Producer a = producer(scene, Side::reference, left);
+  const Producer b = producer(scene, Side::candidate, right);
+  if (a.op.empty() || b.op.empty() || may_be_one(a, b, input)) return std::nullopt;
+  Both<std::string> both{words(a), words(b)};
+  if (both.reference == both.candidate)
+    both = {words(a, *left.geometry), words(b, *right.geometry)};
+  return both;
+}
+
+}  // namespace ulpscope::comparison

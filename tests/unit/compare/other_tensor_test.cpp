@@ -1,0 +1,132 @@
+#include "tests/unit/compare/report_of.hpp"
+
+using namespace ulpscope;
+using namespace ulpscope::test;
+
+namespace {
+
+/// Two layers and the op that joins what they give.
+void two_branches(RunBuilder& run, const std::function<void(const Tensor&, const Tensor&)>& join) {
+  run.step(0).phase(Phase::forward);
+  const Tensor x = run.data(labelled("x"));
+  Tensor left;
+  Tensor right;
+  run.module("left", [&] { left = run.op("aten::exp").in(x).out(labelled("l")); });
+  run.module("right", [&] { right = run.op("aten::sin").in(x).out(labelled("r")); });
+  join(left, right);
+}
+
+}  // namespace
+
+TEST_SUITE("another tensor") {
+  TEST_CASE("an op that is given the result of another op has another argument") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      two_branches(run, [&](const Tensor& left, const Tensor& right) {
+        const Tensor& read = changed ? right : left;
+        const Tensor y = run.op("aten::mul").in(read, "self").out(labelled(changed ? "y2" : "y1"));
+        run.op("aten::tanh").in(y).out(labelled(changed ? "z2" : "z1"));
+      });
+    });
+    REQUIRE(report.findings.size() == 1);
+    const Finding& finding = report.findings[0];
+    CHECK(finding.kind == FindingKind::arguments);
+    CHECK(finding.op == "aten::mul");
+    REQUIRE(finding.arguments.size() == 1);
+    CHECK(finding.arguments[0].name == "self");
+    CHECK(finding.arguments[0].reference == "result of aten::exp, left, event 1");
+    CHECK(finding.arguments[0].candidate == "result of aten::sin, right, event 3");
+    CHECK(cause_ids(report) == "argument");
+    CHECK(report.propagated.events == 1);
+  }
+
+  TEST_CASE("the same tensors in another order") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      two_branches(run, [&](const Tensor& left, const Tensor& right) {
+        auto cat = run.op("aten::cat");
+        if (changed)
+          cat.in_list({right, left}, "tensors");
+        else
+          cat.in_list({left, right}, "tensors");
+        (void)cat.out(labelled(changed ? "rl" : "lr"));
+      });
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(report.findings[0].arguments.size() == 2);
+    REQUIRE(cause_ids(report) == "argument");
+    CHECK(has(report.causes[0].evidence.back(), "in another order"));
+  }
+
+  TEST_CASE("what inner ops computed goes by the op that the program called") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor a = run.composite("aten::linear", [&](EventBuilder& linear) {
+        linear.in(x);
+        return run.op("aten::addmm").in(x).out(labelled("a"));
+      });
+      const Tensor b = run.op("aten::sin").in(x).out(labelled("b"));
+      run.op("aten::mul").in(changed ? b : a, "self").out(labelled(changed ? "d" : "c"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    REQUIRE(report.findings[0].arguments.size() == 1);
+    CHECK(report.findings[0].arguments[0].reference == "result of aten::linear, event 0");
+  }
+
+  TEST_CASE("another parameter is no parameter that differs") {
+    const auto program = [](const char* of_candidate) {
+      return [of_candidate](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const Tensor x = run.data(labelled("x"));
+        const Tensor a = run.parameter("a.weight", labelled("a"));
+        const Tensor b = run.parameter("b.weight", labelled(changed ? of_candidate : "b"));
+        run.op("aten::mm").in(x, "self").in(a, "mat2").out(labelled("y"));
+        run.op("aten::mm")
+            .in(x, "self")
+            .in(changed ? b : a, "mat2")
+            .out(labelled(changed ? "z2" : "y"));
+      };
+    };
+    const Report report = report_of(program("b"));
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(report.findings[0].arguments[0].reference == "a.weight");
+    CHECK(report.findings[0].arguments[0].candidate == "b.weight");
+  }
+
+  TEST_CASE("the other half of a result is another tensor") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor both = run.op("aten::exp").in(x).out(labelled("both", 8));
+      const Tensor first = run.view(both, {4}, {1}, 0);
+      const Tensor second = run.view(both, {4}, {1}, 4);
+      run.op("aten::sin").in(first, "self").out(labelled("s"));
+      run.op("aten::cos").in(second, "self").out(labelled("c"));
+      run.op("aten::tanh").in(changed ? second : first, "self").out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    REQUIRE(report.findings[0].arguments.size() == 1);
+    CHECK(report.findings[0].arguments[0].reference ==
+          "result of aten::exp, event 0, from element 0");
+    CHECK(report.findings[0].arguments[0].candidate ==
+          "result of aten::exp, event 0, from element 4");
+  }
+
+  TEST_CASE("batches that ops prepared are data") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      std::vector<Tensor> batches;
+      for (int k = 0; k < 4; ++k)
+        batches.push_back(run.op("aten::arange").out(labelled("batch" + std::to_string(k))));
+      for (int step = 0; step < 4; ++step) {
+        run.step(step).phase(Phase::forward);
+        run.op("aten::exp")
+            .in(batches[static_cast<std::size_t>(changed ? 3 - step : step)])
+            .out(labelled((changed ? "d" : "c") + std::to_string(step)));
+      }
+    });
+    REQUIRE_FALSE(report.findings.empty());
+    CHECK(report.findings[0].kind == FindingKind::data);
+    CHECK(first_cause(report) == "data-order");
+  }
+}
