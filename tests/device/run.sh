@@ -8,7 +8,8 @@
 #   OUT              where logs go; build/device if not set
 #   ULPSCOPE_TORCH   the folder that holds lib/libtorch_cpu.so, for the capture library; python3's
 #                    torch if not set, no capture library if "none"
-#   ULPSCOPE_BINARY  an `ulpscope` that was built elsewhere, put beside what is built here
+#   ULPSCOPE_PACK    what tests/device/pack.sh made elsewhere: an `ulpscope` with its libraries and the
+#                    program that executes ops, put beside what is built here; build/pack if not set
 #   ULPSCOPE_INCLUDE a folder with xxhash.h, where the system has none
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -106,10 +107,11 @@ if ! grep -q '^ULPSCOPE_CUDNN_[A-Z]*:.*NOTFOUND' "$build/CMakeCache.txt"; then
 fi
 stage build-device 300 cmake --build "$build" -j "$(nproc)" --target "${targets[@]}" || finish
 if [[ -n $torch && ${1:-} != --build-only ]]; then
-  stage build-capture 240 cmake --build "$build" -j "$(nproc)" --target ulpscope_capture ulpscope_preload ulpscope_program
+  stage build-capture 240 cmake --build "$build" -j "$(nproc)" --target ulpscope_capture ulpscope_preload ulpscope_program device_train
 fi
-if [[ -n ${ULPSCOPE_BINARY:-} ]]; then
-  cp "$ULPSCOPE_BINARY" "$build/bin/ulpscope" && stage ulpscope-version 20 "$build/bin/ulpscope" --version
+pack=${ULPSCOPE_PACK:-build/pack}
+if [[ -x $pack/bin/ulpscope ]]; then
+  cp -r "$pack/." "$build/" && stage ulpscope-version 20 "$build/bin/ulpscope" --version
 fi
 [[ ${1:-} == --build-only ]] && finish
 
@@ -138,7 +140,13 @@ else
   say "engines: not run, cuDNN's headers are not here"
 fi
 stage bench 150 "$build/bin/device_bench"
+if [[ -x $build/bin/ulpscope && -x $build/bin/device_train ]]; then
+  libraries=$(find "$torch/lib" "$torch"/../nvidia -name lib -type d 2>/dev/null | paste -sd :)
+  LD_LIBRARY_PATH=$torch/lib:$libraries stage recorded 200 python3 tests/device/recorded.py --bin "$build/bin"
+else
+  say "recorded: not run, there is no ulpscope beside what was built (tests/device/pack.sh)"
+fi
 
 tail -qn 1 "$out/check.log" "$out/with-torch.log" "$out/engines.log" 2>/dev/null
-cat "$out/bench.log" 2>/dev/null
+cat "$out/bench.log" "$out/recorded.log" 2>/dev/null
 finish

@@ -65,7 +65,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
     if (geometry.layout != 0 || geometry.strides.size() != geometry.sizes.size() ||
         (geometry.flags & (geometry_flag::sparse | geometry_flag::quantised)))
       return "an input is no dense tensor";
-    if (slot.flags & slot_flag::uninitialised) return "it reads memory that nothing wrote";
+    if (!(slot.flags & kUnread) && (slot.flags & slot_flag::no_digest))
+      return "what it reads was not recorded";
     tensor.wrapped_number = (slot.flags & slot_flag::wrapped_number) != 0;
     tensor.strides = strides_in_packed(geometry);
     const std::uint64_t expected = packed_bytes(geometry);

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Records training on a GPU: that the program does not notice, what it costs, and what a comparison with the
+CPU says of a sound program and of five planted bugs.
+
+    recorded.py --bin build/device/bin               on a machine with a GPU
+    recorded.py --bin build/release/bin --stand-in   the CPU with another instruction set in its place
+
+The bin folder holds ulpscope and device_train. Prints a line per check; ends with 1 if one fails.
+"""
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+# What the first finding may be for each bug: kinds, and where.
+BUGS = {
+    "eps": ({"arguments"}, "block1.bn1"),
+    "scale": ({"sequence", "arguments"}, "block2"),
+    "mask": ({"sequence"}, None),
+    "transposed": ({"sequence", "arguments", "data", "origin"}, None),
+    "relu": ({"sequence"}, "block2"),
+}
+GROUPS = ["unnoticed", "cost", "cpu", "bugs"]
+
+
+class Checks:
+    def __init__(self):
+        self.failed = []
+
+    def say(self, name, passed, text):
+        print(f"{'ok    ' if passed else 'FAILED'} {name}: {text}", flush=True)
+        if not passed:
+            self.failed.append(name)
+
+
+class Bench:
+    def __init__(self, arguments, folder):
+        self.bin = arguments.bin
+        self.folder = folder
+        self.stand_in = arguments.stand_in
+        self.device = ["--device", "cpu" if arguments.stand_in else "cuda"]
+        self.environment = {"ATEN_CPU_CAPABILITY": "avx2"} if arguments.stand_in else {}
+
+    def run(self, command, environment, codes=(0,)):
+        done = subprocess.run(command, text=True, capture_output=True, timeout=400,
+                              env={**os.environ, "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+                                   **environment})
+        assert done.returncode in codes, f"{command} ended with {done.returncode}\n{done.stderr}"
+        return done
+
+    def train(self, flags):
+        return self.run([os.path.join(self.bin, "device_train"), *self.device, *flags],
+                        self.environment)
+
+    def record(self, name, flags, level="digest", cpu=False):
+        device = ["--device", "cpu"] if cpu else self.device
+        environment = {"ATEN_CPU_CAPABILITY": "default"} if cpu else self.environment
+        dump = os.path.join(self.folder, name)
+        done = self.run([os.path.join(self.bin, "ulpscope"), "record", "--force", "--level", level,
+                         "-o", dump, "--", os.path.join(self.bin, "device_train"), *device, *flags],
+                        environment)
+        with open(os.path.join(dump, "status.json"), encoding="utf-8") as file:
+            status = json.load(file)
+        assert status["complete"], status
+        return dump, done
+
+    def compare(self, left, right, *flags):
+        done = self.run([os.path.join(self.bin, "ulpscope"), "compare", left, right, *flags,
+                         "--format", "json"], {}, codes=(0, 1, 2))
+        assert done.stdout, done.stderr
+        return json.loads(done.stdout)
+
+
+def step_time(done):
+    return float(re.search(r"median step ([0-9.]+) s", done.stderr).group(1))
+
+
+def check_unnoticed(bench, checks):
+    """On deterministic settings a recorded run prints what a bare one prints, and is itself again."""
+    flags = ["--steps", "6", "--deterministic", "--dropout", "0.1"]
+    bare = bench.train(flags).stdout
+    checks.say("repeats", bench.train(flags).stdout == bare, "two bare runs give the same bits")
+    for level in ("digest", "stats", "full"):
+        dump, done = bench.record("one", flags, level)
+        checks.say(f"unnoticed at level {level}", done.stdout == bare,
+                   "recorded and bare runs print the same")
+        again, _ = bench.record("two", flags, level)
+        report = bench.compare(dump, again)
+        opaque = report["coverage"]["not_compared"]["opaque"]
+        checks.say(f"identical at level {level}", report["verdict"] == "identical" and opaque == 0,
+                   f"{report['summary']}; {report['reference']['values']} values, {opaque} opaque")
+
+
+def check_cost(bench, checks):
+    """Ratios of recorded to bare steps, interleaved."""
+    for name, flags in (("width 16", ["--width", "16"]), ("width 64", ["--width", "64"])):
+        flags = [*flags, "--steps", "8" if bench.stand_in else "60"]
+        ratios = {}
+        for _ in range(2 if bench.stand_in else 5):
+            bare = step_time(bench.train(flags))
+            for level in ("digest", "full"):
+                _, done = bench.record("cost", flags, level)
+                ratios.setdefault(level, []).append(step_time(done) / bare)
+        for level, values in ratios.items():
+            checks.say(f"cost, {name}, {level}", True,
+                       f"{statistics.median(values):.3f} ({min(values):.2f}-{max(values):.2f}) "
+                       f"times the bare step, {len(values)} pairs")
+
+
+def where(finding):
+    module = finding["module"] if finding["module"] is not None else finding["between"]
+    return f"{finding['kind']} at {finding['op']} of {module}, step {finding['step']}"
+
+
+def check_against_cpu(bench, checks):
+    flags = ["--steps", "2"]
+    cpu, _ = bench.record("cpu", flags, "full", cpu=True)
+    device, _ = bench.record("device", flags, "full")
+    report = bench.compare(cpu, device, "--budget")
+    replay = report["budget"]["replay"] or {}
+    checks.say("against the CPU", report["budget"]["outside"] == 0 and replay.get("inside", 0) > 0,
+               f"{report['summary']}; executed again: {replay}")
+    first = report["first"]
+    checks.say("no bug is reported", report["verdict"] in ("within", "identical", "inconclusive"),
+               where(first) if first else "nothing differs")
+
+
+def check_bugs(bench, checks):
+    flags = ["--steps", "2"]
+    cpu, _ = bench.record("cpu", flags, "full", cpu=True)
+    for bug, (kinds, module) in BUGS.items():
+        device, _ = bench.record("device", [*flags, "--bug", bug], "full")
+        report = bench.compare(cpu, device, "--budget")
+        first = report["first"]
+        found = first is not None and report["verdict"] == "diverged" and first["kind"] in kinds
+        found = found and first["step"] == 0 and first["phase"] == "forward"
+        if module is not None:
+            found = found and (first["module"] or "").startswith(module)
+        checks.say(f"bug {bug}", found, f"{report['summary']} ({where(first) if first else None})")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--stand-in", action="store_true")
+    parser.add_argument("group", nargs="*", help="of " + ", ".join(GROUPS))
+    arguments = parser.parse_args()
+    checks = Checks()
+    groups = arguments.group or GROUPS
+    with tempfile.TemporaryDirectory(prefix="ulpscope-device-") as folder:
+        bench = Bench(arguments, folder)
+        for name, check in (("unnoticed", check_unnoticed), ("cost", check_cost),
+                            ("cpu", check_against_cpu), ("bugs", check_bugs)):
+            if name not in groups:
+                continue
+            try:
+                check(bench, checks)
+            except (AssertionError, subprocess.TimeoutExpired) as error:
+                checks.say(name, False, str(error)[-2000:])
+    return 1 if checks.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
