@@ -5,6 +5,8 @@
 The library has a CUDA runtime of its own, so this shows that both share a device's context.
 """
 import ctypes
+import pathlib
+import re
 import sys
 
 import torch
@@ -26,7 +28,7 @@ class Memory(ctypes.Structure):
 
 class Results(ctypes.Structure):
     _fields_ = [("digests", ctypes.c_void_p), ("statistics", ctypes.c_void_p), ("capacity", ctypes.c_uint32),
-                ("first", ctypes.c_uint32)]
+                ("first", ctypes.c_uint32), ("done", ctypes.c_void_p), ("mark", ctypes.c_uint32)]
 
 
 class Outcome(ctypes.Structure):
@@ -42,7 +44,9 @@ class Functions(ctypes.Structure):
     ]
 
 
-VERSION = 1
+# Structures here are as device.hpp and batch.hpp of this checkout have them.
+HEADER = pathlib.Path(__file__).parents[2] / "lib/device/device.hpp"
+VERSION = int(re.search(r"kVersion = (\d+);", HEADER.read_text()).group(1))
 LEAF = 4096
 
 
@@ -84,7 +88,7 @@ class Digester:
                       Span(ctypes.addressof(sizes), tensor.dim()),
                       Span(ctypes.addressof(strides), tensor.dim()), 255, 1)  # in logical order
         memory = Memory(self.scratch_span, Span(None, 0), None)
-        results = Results(self.result.data_ptr(), None, 1, 0)
+        results = Results(self.result.data_ptr(), None, 1, 0, None, 0)
         check(self.functions.enqueue_digests(Span(ctypes.addressof(value), 1), memory, results,
                                              torch.cuda.current_stream().cuda_stream))
 

@@ -22,6 +22,7 @@ using ulpscope::device::Value;
 using ulpscope::device::twin::Turns;
 using ulpscope::test::all_dtypes;
 using ulpscope::test::Bytes;
+using ulpscope::test::bytes_of;
 using ulpscope::test::Dims;
 using ulpscope::test::random_bytes;
 
@@ -113,13 +114,6 @@ Bytes altered(std::mt19937& random, const Bytes& bytes, std::size_t element, uns
     }
   }
   return other;
-}
-
-template <class Number>
-Bytes bytes_of(const std::vector<Number>& numbers) {
-  Bytes bytes(numbers.size() * sizeof(Number));
-  std::memcpy(bytes.data(), numbers.data(), bytes.size());
-  return bytes;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -17,6 +18,13 @@ using Dims = std::vector<std::int64_t>;
 inline Bytes random_bytes(std::mt19937& random, std::size_t size) {
   Bytes bytes(size);
   for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() & 255);
+  return bytes;
+}
+
+template <class Number>
+Bytes bytes_of(const std::vector<Number>& numbers) {
+  Bytes bytes(numbers.size() * sizeof(Number));
+  std::memcpy(bytes.data(), numbers.data(), bytes.size());
   return bytes;
 }
 

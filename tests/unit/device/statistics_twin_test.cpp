@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -21,6 +20,7 @@ using ulpscope::device::Value;
 using ulpscope::device::twin::Turns;
 using ulpscope::test::all_dtypes;
 using ulpscope::test::Bytes;
+using ulpscope::test::bytes_of;
 using ulpscope::test::Dims;
 using ulpscope::test::random_bytes;
 
@@ -68,13 +68,6 @@ void check(Dtype dtype, std::span<const std::byte> bytes) {
       expected.l2 / std::sqrt(static_cast<double>(std::max<std::uint64_t>(finite, 1)));
   CHECK(
       as_near(found.statistics.mean, expected.mean, mean_size, static_cast<std::uint64_t>(count)));
-}
-
-template <class Number>
-Bytes bytes_of(const std::vector<Number>& numbers) {
-  Bytes bytes(numbers.size() * sizeof(Number));
-  std::memcpy(bytes.data(), numbers.data(), bytes.size());
-  return bytes;
 }
 
 }  // namespace
