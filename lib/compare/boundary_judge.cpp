@@ -20,6 +20,13 @@ namespace {
          !((slot.reference->flags | slot.candidate->flags) & slot_flag::uninitialised);
 }
 
+/// A result of a call or a gradient with respect to one. Its number says only how many of that call
+/// the program came to read before.
+[[nodiscard]] bool tells_of_one_value(const Event& event) {
+  return (event.kind == EventKind::module_output || event.kind == EventKind::module_gradient) &&
+         event.slots.size() == 1;
+}
+
 void pair_by_name(const Event& reference, const Event& candidate, std::vector<SlotPair>& slots) {
   slots.clear();
   std::map<std::string_view, const Slot*> named;
@@ -35,6 +42,13 @@ void compare_boundary_slots(const Event& reference, const Event& candidate,
                             std::vector<SlotPair>& slots) {
   if (reference.kind == EventKind::parameters) {
     pair_by_name(reference, candidate, slots);
+    return;
+  }
+  if (tells_of_one_value(reference) && tells_of_one_value(candidate)) {
+    const Slot& a = reference.slots.front();
+    const Slot& b = candidate.slots.front();
+    slots.clear();
+    if (a.role == b.role) slots.push_back({&a, &b, match(a, b), &reference});
     return;
   }
   compare_slots(reference, candidate, slots);

@@ -7,15 +7,23 @@
 namespace ulpscope::comparison {
 namespace {
 
+/// Its tensors are numbered as the program comes to read them, which a rewrite may change.
+[[nodiscard]] bool has_numbers_by_reading(const Event& event) noexcept {
+  return event.kind == EventKind::module_output || event.kind == EventKind::module_gradient;
+}
+
 [[nodiscard]] bool has_shape(const Slot& slot) noexcept {
   return slot.geometry != nullptr && !(slot.flags & slot_flag::undefined);
 }
 
 [[nodiscard]] bool same_shape(const Slot& a, const Slot& b) {
-  if (a.role != b.role || a.index != b.index || a.element != b.element) return false;
-  if (has_shape(a) != has_shape(b)) return false;
+  if (a.role != b.role || has_shape(a) != has_shape(b)) return false;
   if (!has_shape(a)) return true;
   return a.geometry->dtype == b.geometry->dtype && a.geometry->sizes == b.geometry->sizes;
+}
+
+[[nodiscard]] bool same_argument(const Slot& a, const Slot& b) {
+  return a.index == b.index && a.element == b.element && same_shape(a, b);
 }
 
 [[nodiscard]] bool same_place(const Event& a, const Event& b) {
@@ -34,7 +42,7 @@ template <class Wanted>
   bool any = false;
   for (const Slot& slot : event.slots) {
     if (!wanted(slot.role) || (slot.flags & kMeaningless)) continue;
-    hash.add(std::uint64_t{slot.index} << 16 | slot.element);
+    if (!has_numbers_by_reading(event)) hash.add(std::uint64_t{slot.index} << 16 | slot.element);
     hash.add(slot.flags & slot_flag::logical ? slot.logical_digest : slot.digest);
     any = true;
   }
@@ -46,8 +54,10 @@ template <class Wanted>
 bool same_structure(const Event& a, const Event& b, Place place) {
   if (a.kind != b.kind || a.op != b.op || a.overload != b.overload) return false;
   if (place == Place::counts && !same_place(a, b)) return false;
-  if (a.kind != EventKind::op && place == Place::counts) return true;
-  return std::equal(a.slots.begin(), a.slots.end(), b.slots.begin(), b.slots.end(), same_shape);
+  const bool by_reading = has_numbers_by_reading(a);
+  if (a.kind != EventKind::op && place == Place::counts && !by_reading) return true;
+  return std::equal(a.slots.begin(), a.slots.end(), b.slots.begin(), b.slots.end(),
+                    by_reading ? same_shape : same_argument);
 }
 
 std::uint64_t structure_key(const Event& event, Place place) {
@@ -56,11 +66,12 @@ std::uint64_t structure_key(const Event& event, Place place) {
   if (place == Place::counts) {
     hash.add(static_cast<std::uint64_t>(event.phase)).add(std::uint64_t{event.has_module});
     if (event.has_module) hash.add(event.module).add(event.root);
-    if (event.kind != EventKind::op) return hash.value();
+    if (event.kind != EventKind::op && !has_numbers_by_reading(event)) return hash.value();
   }
   for (const Slot& slot : event.slots) {
-    hash.add(std::uint64_t{static_cast<std::uint8_t>(slot.role)} << 32 |
-             std::uint64_t{slot.index} << 16 | slot.element);
+    const std::uint64_t number =
+        has_numbers_by_reading(event) ? 0 : std::uint64_t{slot.index} << 16 | slot.element;
+    hash.add(std::uint64_t{static_cast<std::uint8_t>(slot.role)} << 32 | number);
     if (!has_shape(slot)) continue;
     hash.add((std::uint64_t{slot.geometry->sizes.size()} << 8 |
               static_cast<std::uint8_t>(slot.geometry->dtype)) +

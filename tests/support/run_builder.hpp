@@ -251,6 +251,11 @@ class EventBuilder {
   /// Leaves new contents in a tensor that exists. With `whole` false the memory around a value with
   /// uninitialised parts stays uninitialised.
   EventBuilder& writes(const Tensor& tensor, const Values& values, bool whole = true);
+  /// What it returns from now on is numbered from `first`.
+  EventBuilder& numbered(std::uint16_t first) {
+    returns_ = first;
+    return *this;
+  }
   /// Returns a tensor that shares memory with an argument.
   EventBuilder& returns_view(const Tensor& view);
   /// Returns a tensor that exists already (an inner op's result, handed on).

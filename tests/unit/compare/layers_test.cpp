@@ -102,6 +102,26 @@ TEST_SUITE("layers only") {
     CHECK(report.coverage.aligned == report.reference.events);
   }
 
+  TEST_CASE(
+      "results of a call that a program reads in another order are told apart by their shapes") {
+    const Report report = report_of([&](RunBuilder& run, bool changed) {
+      const Tensor w = run.parameter("heads.weight", labelled("w"));
+      run.parameters({w});
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const auto call = run.call(
+          "heads", [&](EventBuilder& of_call) { of_call.in(x); }, "Heads");
+      std::vector<Tensor> read{run.data(labelled("first")), run.data(labelled("second", 8))};
+      if (changed) std::swap(read[0], read[1]);
+      for (std::uint16_t k = 0; k < read.size(); ++k)
+        run.of_module(EventKind::module_output, "heads", call, "Heads")
+            .numbered(k)
+            .returns(read[k]);
+      run.parameters({w});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
   TEST_CASE("one cause is one finding, and all that follows is propagated") {
     struct Known {
       std::string_view change;
