@@ -12,14 +12,11 @@ namespace {
 
 /// Under autocast an op casts its operands and calls itself again: what it computes on is read by
 /// the inner one.
-[[nodiscard]] bool casts_operands(const Event& event) {
-  if ((event.flags & event_flag::autocast) == 0) return false;
-  std::optional<Dtype> seen;
-  for (const Slot& slot : event.slots) {
-    if (slot.geometry == nullptr || !is_floating_point(slot.geometry->dtype)) continue;
-    if (seen && *seen != slot.geometry->dtype) return true;
-    seen = slot.geometry->dtype;
-  }
+[[nodiscard]] bool calls_itself(const Window& window, std::uint32_t event) {
+  const Event& outer = window.event(event);
+  if ((outer.flags & event_flag::autocast) == 0) return false;
+  for (std::uint32_t inner = event + 1; inner < window.end(event); ++inner)
+    if (window.event(inner).op == outer.op) return true;
   return false;
 }
 
@@ -66,8 +63,9 @@ std::size_t OpJudge::judge_replay(const std::vector<EventPair>& pairs, std::size
   if (reference.kind == EventKind::op && (reference.flags & event_flag::factory) != 0) return next;
 
   std::string failure = fmt::format("no error budget is known for {}", reference.op);
-  const bool casts = casts_operands(reference) || casts_operands(candidate);
-  if (leaves_other(at) && budget::has_model(scene_, at) && (next == k + 1 || !casts)) {
+  const bool casts =
+      calls_itself(window, at.reference) || calls_itself(*scene_.windows.candidate, at.candidate);
+  if (leaves_other(at) && budget::has_model(scene_, at) && !casts) {
     compare_slots(reference, candidate, inner_slots_);
     const budget::ReplayJudged replay =
         budget::judge_replayed(*state_.options.replayer, scene_, at, inner_slots_);

@@ -3,11 +3,14 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "device/twin.hpp"
@@ -289,6 +292,43 @@ TEST_SUITE("digest queue") {
     CHECK(on.queue->enqueue(matrix.value(2), stream(1)));
     CHECK_FALSE(on.queue->enqueue(matrix.value(3), stream(2)));
     CHECK(on.queue->enqueue(matrix.value(4), stream(0)));
+  }
+
+  TEST_CASE("many threads ask while one takes") {
+    QueueCalls calls = kBenchCalls;
+    calls.digest = [](std::span<const Value> values, std::span<std::byte>, const Results& results,
+                      Stream) noexcept {
+      results.digests[results.first] = digest_in_memory_order(values[0].bytes);
+      std::atomic_ref(results.done[results.first]).store(results.mark, std::memory_order_release);
+      return true;
+    };
+    bench = Bench{};
+    QueueSizes sizes = small(16);
+    sizes.patience = std::chrono::seconds(60);
+    DigestQueue queue(calls, sizes);
+    REQUIRE(queue.open());
+    constexpr std::uint64_t kThreads = 4;
+    constexpr std::uint64_t kEach = 300;
+    std::vector<Matrix> matrices;
+    for (unsigned i = 0; i < kThreads; ++i) matrices.emplace_back(2, 3 + i, i);
+    std::vector<std::thread> threads;
+    for (std::uint64_t thread = 0; thread < kThreads; ++thread)
+      threads.emplace_back([&, thread] {
+        for (std::uint64_t i = 0; i < kEach; ++i)
+          static_cast<void>(queue.enqueue(matrices[thread].value(thread * kEach + i),
+                                          stream(static_cast<int>(thread))));
+      });
+    std::vector<std::uint64_t> next(kThreads, 0);
+    std::uint64_t taken = 0;
+    while (taken < kThreads * kEach)
+      queue.take_ready([&](const QueueResult& result) {
+        const std::uint64_t thread = result.ticket / kEach;
+        CHECK(result.ticket % kEach == next[thread]++);
+        CHECK(result.digest == digest_in_memory_order(matrices[thread].bytes()));
+        ++taken;
+      });
+    for (std::thread& thread : threads) thread.join();
+    CHECK(queue.waiting() == 0);
   }
 
   TEST_CASE("without memory there is no queue") {
