@@ -8,6 +8,7 @@
 #include <csignal>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "capture/device_backend.hpp"
 #include "capture/memory.hpp"
@@ -18,9 +19,6 @@ namespace ulpscope::capture {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// How long the end of a recording waits for a device that tells nothing.
-constexpr auto kPatience = 10s;
 
 struct Entry {
   std::uint64_t ticket = 0;
@@ -146,15 +144,18 @@ void settle(Region& region) noexcept {
   region.value = storages().next_value();
 }
 
-void finish_device_values() noexcept {
+void finish_device_values(std::chrono::milliseconds patience) noexcept {
   State& self = state();
   if (!self.running.load(std::memory_order_acquire)) return;
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
   self.ending.store(true, std::memory_order_release);
-  while (recording() && self.told.load() < self.taken.load() &&
-         std::chrono::steady_clock::now() < deadline)
+  auto moved = std::chrono::steady_clock::now();
+  std::uint64_t told = self.told.load();
+  while (recording() && told < self.taken.load() &&
+         std::chrono::steady_clock::now() - moved < patience) {
     std::this_thread::sleep_for(1ms);
-  if (self.told.load() < self.taken.load()) {
+    if (std::exchange(told, self.told.load()) != told) moved = std::chrono::steady_clock::now();
+  }
+  if (told < self.taken.load()) {
     // The device tells nothing any more: the thread is left alone with it.
     pthread_detach(self.thread);
   } else {

@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <chrono>
 #include <cstdint>
 
 #include "capture/content.hpp"
@@ -20,8 +21,9 @@ namespace ulpscope::capture {
 /// Puts the digest in the place of a region's ticket, where it has become known.
 void settle(Region& region) noexcept;
 
-/// Waits for a while until what was asked for is known, and ends the thread that tells.
-void finish_device_values() noexcept;
+/// Waits until what was asked for is known, or nothing has become known for so long, and ends the
+/// thread that tells.
+void finish_device_values(std::chrono::milliseconds patience) noexcept;
 
 /// fork() copies locks as they stand: held while it does.
 void lock_device_values();

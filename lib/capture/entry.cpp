@@ -23,7 +23,8 @@ int start(const char* socket_path, const UlpscopeSymbol* symbols, std::size_t co
     begin_step_window();
     interpose(symbols, count);
     static const int at_exit = std::atexit(+[] {
-      finish_device_values();
+      // The program may have ended CUDA already, and what was under way then never comes.
+      finish_device_values(std::chrono::seconds(1));
       Thread::close_current();
     });
     started = at_exit;

@@ -151,7 +151,7 @@ std::string_view refusal() noexcept { return process().client.refusal(); }
 Follow follows() noexcept { return process().follow; }
 
 void finish_recording() noexcept {
-  finish_device_values();
+  finish_device_values(std::chrono::seconds(10));
   Thread::leave_current();
   detail::recording_switch.store(false, std::memory_order_relaxed);
   tell_program(false);

@@ -1,6 +1,7 @@
 #include "device/queue_cuda.hpp"
 
 #include <cuda_runtime_api.h>
+#include <sys/mman.h>
 
 #include "device/kernels.hpp"
 
@@ -19,11 +20,24 @@ class BesideCaptures {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
+/// Memory of our own that CUDA is told of, not CUDA's: that is gone when the program ends CUDA,
+/// while results may still be looked for.
 void* allocate_host(std::size_t bytes) noexcept {
   const BesideCaptures beside;
-  void* memory = nullptr;
-  const unsigned flags = cudaHostAllocPortable | cudaHostAllocMapped;
-  return cudaHostAlloc(&memory, bytes, flags) == cudaSuccess ? memory : nullptr;
+  int device = -1;
+  int same_address = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&same_address, cudaDevAttrCanUseHostPointerForRegisteredMem, device) !=
+          cudaSuccess ||
+      same_address == 0)
+    return nullptr;
+  void* const memory =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  const unsigned flags = cudaHostRegisterPortable | cudaHostRegisterMapped;
+  if (cudaHostRegister(memory, bytes, flags) == cudaSuccess) return memory;
+  ::munmap(memory, bytes);
+  return nullptr;
 }
 
 /// Zeroed on a stream of its own, so that no work of the program is waited for.
