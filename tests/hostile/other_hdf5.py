@@ -120,6 +120,8 @@ def opened_outside(trace, allowed):
 def main():
     ulpscope, dumps = commands.begin(sys.argv)
     make_hostile = os.path.realpath(sys.argv[3])
+    # Where `compare --budget` looks for the program that executes ops.
+    own = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(ulpscope))), "lib")
     sound, other = os.path.join(dumps, "sound"), os.path.join(dumps, "other")
     if "sanitized" in os.environ:
         return 77  # strace and the leak checker cannot both watch; forged.py runs there
@@ -150,7 +152,7 @@ def main():
                 if result.returncode not in (0, 1, 2) or "please report" in said or "not enough memory" in said:
                     failures.append(f"{words}: exit code {result.returncode}: {said[-300:]}")
                 if trace:
-                    outside = opened_outside(trace, (dump, other, output))
+                    outside = opened_outside(trace, (dump, other, output, own))
                     failures += [f"{words}: opens {path}" for path in outside]
                 rows[f"{arguments[0]}: exit code {result.returncode}"] += 1
     if not traced:
