@@ -35,11 +35,11 @@ void identify(Thread& thread, const Storage& storage, Seen& seen) {
 }
 
 void tell(Region& region, ring::SlotRow& row) {
+  if (region.ticket != 0) settle(region);  // which numbers the value anew
   row.value = region.value;
   row.writes = region.writes;
   row.writer = region.writer.position;
   row.writer_lane = region.writer.lane;
-  if (region.ticket != 0) settle(region);
   if (region.ticket != 0) {
     row.digest[0] = region.ticket;
     row.pending |= ring::pending_flag::ticket;

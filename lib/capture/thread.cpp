@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "capture/module_calls.hpp"
 #include "ulpscope/statistics.hpp"
@@ -280,17 +281,16 @@ void Thread::send_content(const Digest& digest, std::span<const std::byte> bytes
 }
 
 void Thread::send_statistics(const Digest& digest, Dtype dtype, std::span<const std::byte> bytes) {
-  Digest& sent = sent_[(digest.low ^ static_cast<std::uint64_t>(dtype)) % sent_.size()];
-  if (sent == digest && digest != Digest{}) return;
-  sent = digest;
-  send_statistics_message(digest, dtype, statistics_of(dtype, bytes));
+  if (!was_sent(digest, dtype)) send_statistics_message(digest, dtype, statistics_of(dtype, bytes));
 }
 
 void Thread::send_statistics(const Digest& digest, Dtype dtype, const Statistics& found) {
+  if (!was_sent(digest, dtype)) send_statistics_message(digest, dtype, found);
+}
+
+bool Thread::was_sent(const Digest& digest, Dtype dtype) {
   Digest& sent = sent_[(digest.low ^ static_cast<std::uint64_t>(dtype)) % sent_.size()];
-  if (sent == digest && digest != Digest{}) return;
-  sent = digest;
-  send_statistics_message(digest, dtype, found);
+  return std::exchange(sent, digest) == digest && digest != Digest{};
 }
 
 void Thread::send_resolved(std::uint64_t ticket, const Digest& digest, const Digest& logical,

@@ -159,6 +159,8 @@ class Thread {
   /// Room for a message; null where it is refused. Recording stops when the ring has ended.
   [[nodiscard]] std::byte* room(std::uint32_t size);
   std::uint32_t define_string(std::string_view text);
+  /// Whether this ring has lately carried the statistics of that value; from now on it has.
+  [[nodiscard]] bool was_sent(const Digest& digest, Dtype dtype);
   void send_statistics_message(const Digest& digest, Dtype dtype, const Statistics& found);
 
   ring::Producer ring_;
