@@ -15,11 +15,6 @@ namespace {
   return seen;
 }
 
-/// A device sends the bytes of dense values.
-void note_content(const Content& content, ring::SlotRow& row) {
-  if (settings().level == ring::Level::full && content.dense) row.flags |= slot_flag::has_content;
-}
-
 /// Says which digest a slot with a ticket is expected to have.
 void expect(Region& region, ring::SlotRow& row, std::uint8_t otherwise) {
   if (region.ticket != 0) settle(region);
@@ -42,25 +37,7 @@ Seen see_read_on_device(Thread& thread, const at::Tensor& tensor, Place place, b
   const Content content = content_of(tensor);
   row.alignment = alignment_of(content);
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
-  {
-    const std::lock_guard guard(storages());
-    Storage& storage = storages().at(impl);
-    identify(thread, storage, seen);
-    const bool unwritten = storage.touches_uninitialised(content.key);
-    if (unwritten) row.flags |= slot_flag::uninitialised;
-    if (Region* region = storage.regions.find(content.key)) {
-      const bool trusted =
-          !boundary || settings().verify == ring::Verify::off || region->checked == thread.epoch;
-      if (trusted) {
-        tell(*region, row);
-        note_content(content, row);
-        return seen;
-      }
-    } else if (unwritten && !boundary) {
-      row.flags |= slot_flag::no_digest;
-      return seen;
-    }
-  }
+  if (tell_read(thread, tensor, content, boundary, seen) == Known::told) return seen;
 
   const std::uint64_t ticket = request_digest(tensor, content);
   if (ticket == 0) return unreadable(seen);
@@ -84,7 +61,7 @@ Seen see_read_on_device(Thread& thread, const at::Tensor& tensor, Place place, b
   tell(*region, row);
   row.logical[0] = expected[0];
   row.logical[1] = expected[1];
-  note_content(content, row);
+  note_content(tensor, content, row);
   return seen;
 }
 
@@ -95,21 +72,7 @@ Seen see_written_on_device(Thread& thread, const at::Tensor& tensor, Place place
   const Content content = content_of(tensor);
   row.alignment = alignment_of(content);
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
-  if (already_written) {
-    const std::lock_guard guard(storages());
-    Storage& storage = storages().at(impl);
-    if (Region* region = storage.regions.find(content.key)) {
-      identify(thread, storage, seen);
-      tell(*region, row);
-      note_content(content, row);
-      return seen;
-    }
-    if (storage.touches_uninitialised(content.key)) {
-      identify(thread, storage, seen);
-      row.flags |= slot_flag::uninitialised | slot_flag::no_digest;
-      return seen;
-    }
-  }
+  if (already_written && tell_left(tensor, content, thread, seen)) return seen;
 
   const std::uint64_t ticket = request_digest(tensor, content);
   const std::lock_guard guard(storages());
@@ -129,7 +92,7 @@ Seen see_written_on_device(Thread& thread, const at::Tensor& tensor, Place place
                                  .writes = storage.writes,
                                  .writer = writer}),
        row);
-  note_content(content, row);
+  note_content(tensor, content, row);
   return seen;
 }
 

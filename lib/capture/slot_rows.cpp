@@ -1,5 +1,6 @@
 #include "capture/slot_rows.hpp"
 
+#include "capture/device_backend.hpp"
 #include "capture/device_values.hpp"
 #include "ulpscope/run.hpp"
 
@@ -52,6 +53,48 @@ void tell(Region& region, ring::SlotRow& row) {
     row.logical[1] = region.logical.low;
     row.flags |= slot_flag::logical;
   }
+}
+
+void note_content(const at::Tensor& tensor, const Content& content, ring::SlotRow& row) {
+  if (settings().level != ring::Level::full) return;
+  if (content.dense || tensor.device().type() == kHostDevice) row.flags |= slot_flag::has_content;
+}
+
+Known tell_read(Thread& thread, const at::Tensor& tensor, const Content& content, bool boundary,
+                Seen& seen) {
+  ring::SlotRow& row = seen.row;
+  const std::lock_guard guard(storages());
+  Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
+  identify(thread, storage, seen);
+  const bool unwritten = storage.touches_uninitialised(content.key);
+  if (unwritten) row.flags |= slot_flag::uninitialised;
+  Region* const region = storage.regions.find(content.key);
+  if (region == nullptr) {
+    if (!unwritten || boundary) return Known::unknown;
+    row.flags |= slot_flag::no_digest;
+    return Known::told;
+  }
+  const bool trusted =
+      !boundary || settings().verify == ring::Verify::off || region->checked == thread.epoch;
+  if (!trusted) return Known::checked;
+  tell(*region, row);
+  note_content(tensor, content, row);
+  return Known::told;
+}
+
+bool tell_left(const at::Tensor& tensor, const Content& content, Thread& thread, Seen& seen) {
+  const std::lock_guard guard(storages());
+  Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
+  Region* const region = storage.regions.find(content.key);
+  if (region == nullptr && !storage.touches_uninitialised(content.key)) return false;
+  identify(thread, storage, seen);
+  if (region == nullptr) {
+    seen.row.flags |= slot_flag::uninitialised | slot_flag::no_digest;
+    return true;
+  }
+  tell(*region, seen.row);
+  note_content(tensor, content, seen.row);
+  return true;
 }
 
 }  // namespace ulpscope::capture

@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "capture/content.hpp"
 #include "capture/storage_table.hpp"
 #include "capture/thread.hpp"
 #include "capture/value.hpp"
@@ -13,6 +14,22 @@ namespace ulpscope::capture {
 
 /// Says which memory it is.
 void identify(Thread& thread, const Storage& storage, Seen& seen);
+
+/// Says that the bytes are recorded, where they are: a device sends those of dense values.
+void note_content(const at::Tensor& tensor, const Content& content, ring::SlotRow& row);
+
+/// What is known of content that an op reads.
+enum class Known : std::uint8_t {
+  told,     ///< the slot is complete
+  checked,  ///< it has a digest, which has to be taken again
+  unknown,  ///< it has none
+};
+[[nodiscard]] Known tell_read(Thread& thread, const at::Tensor& tensor, const Content& content,
+                              bool boundary, Seen& seen);
+
+/// Tells what ops inside have left of content that an op wrote. False where that is not known.
+[[nodiscard]] bool tell_left(const at::Tensor& tensor, const Content& content, Thread& thread,
+                             Seen& seen);
 
 /// Says what is known of the content. Holding the lock of the storages.
 void tell(Region& region, ring::SlotRow& row);

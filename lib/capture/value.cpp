@@ -85,27 +85,9 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
   const Content content = content_of(tensor);
   row.alignment = alignment_of(content);
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
-  bool known = false;
-  {
-    const std::lock_guard guard(storages());
-    Storage& storage = storages().at(impl);
-    identify(thread, storage, seen);
-    const bool unwritten = storage.touches_uninitialised(content.key);
-    if (unwritten) row.flags |= slot_flag::uninitialised;
-    if (Region* region = storage.regions.find(content.key)) {
-      known = true;
-      const bool trusted =
-          !boundary || settings().verify == ring::Verify::off || region->checked == thread.epoch;
-      if (trusted) {
-        tell(*region, row);
-        if (settings().level == ring::Level::full) row.flags |= slot_flag::has_content;
-        return seen;
-      }
-    } else if (unwritten && !boundary) {
-      row.flags |= slot_flag::no_digest;
-      return seen;
-    }
-  }
+  const Known told = tell_read(thread, tensor, content, boundary, seen);
+  if (told == Known::told) return seen;
+  const bool known = told == Known::checked;
 
   const Digest found = with_quantiser(tensor, digest_of(thread, content));
   if (known) {
@@ -181,7 +163,7 @@ Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place) {
   if (storage.touches_uninitialised(content.key)) row.flags |= slot_flag::uninitialised;
   if (Region* region = storage.regions.find(content.key)) {
     tell(*region, row);
-    if (settings().level == ring::Level::full) row.flags |= slot_flag::has_content;
+    note_content(tensor, content, row);
   } else {
     row.flags |= slot_flag::no_digest;
   }
@@ -202,21 +184,7 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   const Content content = content_of(tensor);
   row.alignment = alignment_of(content);
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
-  if (already_written) {
-    const std::lock_guard guard(storages());
-    Storage& storage = storages().at(impl);
-    if (Region* region = storage.regions.find(content.key)) {
-      identify(thread, storage, seen);
-      tell(*region, row);
-      if (settings().level == ring::Level::full) row.flags |= slot_flag::has_content;
-      return seen;
-    }
-    if (storage.touches_uninitialised(content.key)) {
-      identify(thread, storage, seen);
-      row.flags |= slot_flag::uninitialised | slot_flag::no_digest;
-      return seen;
-    }
-  }
+  if (already_written && tell_left(tensor, content, thread, seen)) return seen;
 
   const Digest found = with_quantiser(tensor, digest_of(thread, content));
   const Digest logical = logical_digest_of(content);
