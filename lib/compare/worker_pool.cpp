@@ -17,8 +17,8 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Waiting jobs kept; what waited longest is given up beyond it.
-constexpr std::size_t kWaiting = 4096;
+/// Ops of waiting jobs kept, of both runs; what waited longest is settled beyond it.
+constexpr std::size_t kWaitingOps = 65536;
 
 [[nodiscard]] bool holds_digest(const Slot& slot) noexcept {
   constexpr std::uint32_t kNoValue = slot_flag::no_digest | slot_flag::undefined |
@@ -50,7 +50,9 @@ void WorkerPool::read(std::int64_t step, std::int64_t candidate_step) {
   for (const Side side : kSides)
     for (std::size_t k = 0; k < on(threads_, side).size(); ++k)
       read_thread(side, k, side == Side::reference ? step : candidate_step);
-  while (waiting_.size() > kWaiting) {
+  if (waiting_ops_ <= kWaitingOps) return;
+  cancel_equal(kWaitingOps / 2);
+  while (waiting_ops_ > kWaitingOps) {
     count_alone(waiting_.begin()->second);
     forget(waiting_.begin()->first);
   }
@@ -67,7 +69,7 @@ void WorkerPool::read_thread(Side side, std::size_t number, std::int64_t step) {
     for (const Item& item : window->items())
       if (item.op) touched.insert(add(side, number, {window, item.event, own_step}));
     for (const JobId id : touched)
-      if (waiting_.contains(id)) settle(id);
+      if (waiting_.contains(id)) enter(id);
   }
 }
 
@@ -87,6 +89,7 @@ WorkerPool::JobId WorkerPool::add(Side side, std::size_t number, Op op) {
     if (gives_number(waiting_.at(last->second), last->first)) read.insert(last->second);
   }
   waiting_[id] = {side, number, thread.lane.id, {std::move(op)}, 0};
+  ++waiting_ops_;
   thread.jobs[position] = id;
   for (const JobId earlier : read) merge(id, earlier);
   return id;
@@ -130,21 +133,34 @@ std::optional<WorkerPool::JobId> WorkerPool::job_at(Side side, EventPlace place)
   return std::nullopt;
 }
 
-/// Cancels a job against an equal one, or lets it wait for one.
-void WorkerPool::settle(JobId id) {
+void WorkerPool::enter(JobId id) {
   Job& job = waiting_.at(id);
-  const Side other = job.side == Side::reference ? Side::candidate : Side::reference;
   job.key = content_key(job);
-  const auto partner = on(by_key_, other).find(job.key);
-  if (partner != on(by_key_, other).end())
-    cancel(id, partner->second);
-  else
-    on(by_key_, job.side).emplace(job.key, id);
+  on(by_key_, job.side).emplace(job.key, id);
 }
 
-void WorkerPool::cancel(JobId a, JobId b) {
+std::optional<WorkerPool::JobId> WorkerPool::equal_of(JobId id) const {
+  const Job& job = waiting_.at(id);
+  const auto& others = on(by_key_, job.side == Side::reference ? Side::candidate : Side::reference);
+  const auto partner = others.find(job.key);
+  return partner == others.end() ? std::nullopt : std::optional(partner->second);
+}
+
+/// Settles the oldest jobs that have an equal, until `most_ops` wait.
+void WorkerPool::cancel_equal(std::size_t most_ops) {
+  for (auto at = waiting_.begin(); at != waiting_.end() && waiting_ops_ > most_ops;) {
+    const JobId id = at->first;
+    cancel(id);
+    at = waiting_.upper_bound(id);
+  }
+}
+
+/// Cancels a job against an equal one of the other run; false if none waits.
+bool WorkerPool::cancel(JobId id) {
+  const auto partner = equal_of(id);
+  if (!partner) return false;
   Totals& totals = state_.totals;
-  for (const Op& op : waiting_.at(a).ops) {
+  for (const Op& op : waiting_.at(id).ops) {
     totals.coverage.aligned += op.end() - op.event;
     ++totals.ops.reference;
     ++totals.ops.candidate;
@@ -159,8 +175,9 @@ void WorkerPool::cancel(JobId a, JobId b) {
       totals.verified.candidate += slot.flags & slot_flag::verified ? 1 : 0;
     }
   }
-  forget(a);
-  forget(b);
+  forget(id);
+  forget(*partner);
+  return true;
 }
 
 void WorkerPool::forget(JobId id) {
@@ -171,6 +188,7 @@ void WorkerPool::forget(JobId id) {
   if (at != end) keys.erase(at);
   auto& jobs = on(threads_, job.side)[job.thread].jobs;
   for (const Op& op : job.ops) jobs.erase(op.outer().position);
+  waiting_ops_ -= job.ops.size();
   waiting_.erase(id);
 }
 
@@ -184,7 +202,9 @@ void WorkerPool::join(EventPlace reference, EventPlace candidate) {
   feeds_others_ = true;
   const auto a = job_at(Side::reference, reference);
   const auto b = job_at(Side::candidate, candidate);
-  if (a && b) compare(*a, *b);
+  const bool a_cancels = a && cancel(*a);
+  const bool b_cancels = b && waiting_.contains(*b) ? cancel(*b) : b.has_value();
+  if (a && b && !a_cancels && !b_cancels) compare(*a, *b);
 }
 
 Scene WorkerPool::scene(const Job* reference, const Op* reference_op, const Job* candidate,
@@ -298,6 +318,7 @@ void WorkerPool::count_alone(const Job& job) {
 void WorkerPool::finish() {
   constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
   read(kEnd, kEnd);
+  cancel_equal(0);
   pair_rest(outside_key);
   pair_rest(entry_key);
   const bool complete =
@@ -336,15 +357,20 @@ std::uint64_t WorkerPool::content_key(const Job& job) {
   return hash.value();
 }
 
-/// Equal for jobs of the same ops that read the same from outside of recorded ops.
+/// Equal for jobs of the same ops that read the same from outside of recorded ops. Empty where a
+/// job reads nothing that could tell it from others.
 std::optional<std::uint64_t> WorkerPool::outside_key(const Job& job) {
+  const auto entry = entry_key(job);
+  bool reads = entry.has_value();
   KeyHash hash;
-  hash.add(*names_key(job)).add(entry_key(job).value_or(0));
+  hash.add(*names_key(job)).add(entry.value_or(0));
   for (const Op& op : job.ops)
     for (const Slot& slot : op.outer().slots)
-      if (slot.role == Role::input && (slot.flags & slot_flag::unproduced) && holds_digest(slot))
+      if (slot.role == Role::input && (slot.flags & slot_flag::unproduced) && holds_digest(slot)) {
         hash.add(slot.digest);
-  return hash.value();
+        reads = true;
+      }
+  return reads ? std::optional(hash.value()) : std::nullopt;
 }
 
 /// Equal for jobs of the same ops whose first values from elsewhere are the same, those of modules

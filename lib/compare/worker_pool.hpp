@@ -18,10 +18,11 @@ namespace ulpscope::comparison {
 /// Compares threads that share work, such as the workers of a data loader. Which thread does which
 /// piece, and when, is a race: pieces are matched by what they did.
 ///
-/// A job is the ops of one thread that feed each other. Jobs that are equal in both runs cancel,
-/// whichever thread did them. What is left is compared in pairs: jobs whose results another lane
-/// reads at the same place in both runs, else jobs that read the same, else jobs that begin with
-/// the same.
+/// A job is the ops of one thread that feed each other. It is done with when another lane reads its
+/// result, or at the end: until then ops may join it, in later steps too. Jobs that are equal in
+/// both runs cancel, whichever thread did them. What is left is compared in pairs: jobs whose
+/// results another lane reads at the same place in both runs, else jobs that read the same, else
+/// jobs that begin with the same.
 class WorkerPool {
  public:
   WorkerPool(RankState& state, const Both<std::vector<Lane>>& lanes);
@@ -68,8 +69,10 @@ class WorkerPool {
   void merge(JobId into, JobId from);
   [[nodiscard]] std::optional<JobId> job_at(const Thread& thread, std::uint64_t position) const;
   [[nodiscard]] std::optional<JobId> job_at(Side side, EventPlace place) const;
-  void settle(JobId id);
-  void cancel(JobId a, JobId b);
+  void enter(JobId id);
+  [[nodiscard]] std::optional<JobId> equal_of(JobId id) const;
+  bool cancel(JobId id);
+  void cancel_equal(std::size_t most_ops);
   void forget(JobId id);
   void compare(JobId reference, JobId candidate);
   void stand_alone(const Job& job, const Op& op, const Source* explained);
@@ -89,6 +92,7 @@ class WorkerPool {
   OpJudge judge_;
   Both<std::vector<Thread>> threads_;
   std::map<JobId, Job> waiting_;
+  std::size_t waiting_ops_ = 0;
   Both<std::multimap<std::uint64_t, JobId>> by_key_;
   JobId next_ = 1;
   Window nothing_;

@@ -98,6 +98,45 @@ TEST_SUITE("workers") {
     CHECK(has(report.coverage.unseen.back(), "2 ops of worker threads"));
   }
 
+  TEST_CASE("a batch that two steps share is no difference") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const auto label = [&](int which) {
+        return run.op("aten::scalar_tensor").arg("s", which).out(labelled(std::to_string(which)));
+      };
+      std::vector<Tensor> batches;
+      const auto stack = [&](const Tensor& a, const Tensor& b, const std::string& words) {
+        batches.push_back(run.op("aten::stack").in(a).in(b).out(labelled(words)));
+      };
+      run.lane(LaneRole::main, 0).step(0).phase(Phase::forward);
+      run.op("aten::ones").out(labelled("one"));
+      run.lane(LaneRole::worker, 0).phase(Phase::data).step(changed ? 1 : 0);
+      const Tensor first = label(0);
+      run.step(1);
+      stack(first, label(1), "batch 0");
+      run.lane(LaneRole::worker, 1).phase(Phase::data).step(changed ? 0 : 1);
+      const Tensor second = label(0);
+      run.step(1);
+      stack(second, label(0), "batch 1");
+      run.lane(LaneRole::main, 0).step(1).phase(Phase::forward);
+      for (const Tensor& batch : batches)
+        run.op("aten::mm").in(batch).out(labelled("y" + run.content_words(batch)));
+    });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.findings.empty());
+    CHECK(report.coverage.aligned == 9);
+  }
+
+  TEST_CASE("a sample begun ahead when the program ends is no partner of another") {
+    const auto program = [](RunBuilder& run, bool changed) {
+      load(run, {{0, 1, 0, 1}, {0, 1, 2, 3}, 0, {}});
+      run.lane(LaneRole::worker, 0).phase(Phase::data);
+      run.op("aten::scalar_tensor").arg("s", changed ? 1 : 0).out(labelled(changed ? "1" : "0"));
+    };
+    const Report report = report_of(program);
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.findings.empty());
+  }
+
   TEST_CASE("threads of their own are compared though nothing reads them") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::eval);
