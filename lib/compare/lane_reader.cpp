@@ -35,6 +35,10 @@ void LaneReader::fetch() {
   }
 }
 
+std::uint64_t LaneReader::position() const noexcept {
+  return ahead_ && !ahead_->events.empty() ? ahead_->events.front().position : kNone;
+}
+
 std::vector<HeldEvent> LaneReader::peek() const {
   std::vector<HeldEvent> events;
   if (ahead_)

@@ -21,6 +21,9 @@ class LaneReader {
   /// The step of the next unread block; empty at the end of the lane.
   [[nodiscard]] std::optional<std::int64_t> step() const noexcept;
 
+  /// Where the next unread block begins; kNone at the end of the lane.
+  [[nodiscard]] std::uint64_t position() const noexcept;
+
   /// The events of the next unread block; they stay unread.
   [[nodiscard]] std::vector<HeldEvent> peek() const;
 

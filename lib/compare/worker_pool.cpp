@@ -19,6 +19,8 @@ namespace {
 
 /// Ops of waiting jobs kept, of both runs; what waited longest is settled beyond it.
 constexpr std::size_t kWaitingOps = 65536;
+/// Events of a thread that are read at a time.
+constexpr std::size_t kPiece = 4096;
 
 [[nodiscard]] bool holds_digest(const Slot& slot) noexcept {
   constexpr std::uint32_t kNoValue = slot_flag::no_digest | slot_flag::undefined |
@@ -43,33 +45,59 @@ WorkerPool::WorkerPool(RankState& state, const Both<std::vector<Lane>>& lanes)
           .push_back(
               {lane,
                LaneReader(*on(state.runs, side), on(state.ranks, side), lane.id, state.only_layers),
+               {},
                {}});
 }
 
 void WorkerPool::read(std::int64_t step, std::int64_t candidate_step) {
-  for (const Side side : kSides)
-    for (std::size_t k = 0; k < on(threads_, side).size(); ++k)
-      read_thread(side, k, side == Side::reference ? step : candidate_step);
+  while (true) {
+    Both<std::optional<std::size_t>> next{next_thread(Side::reference, step),
+                                          next_thread(Side::candidate, candidate_step)};
+    if (!next.reference && !next.candidate) return;
+    const bool reference =
+        next.reference && (!next.candidate || events_.reference <= events_.candidate);
+    const Side side = reference ? Side::reference : Side::candidate;
+    read_piece(side, *on(next, side));
+    make_room();
+  }
+}
+
+/// The thread that comes first among those with something unread up to a step.
+std::optional<std::size_t> WorkerPool::next_thread(Side side, std::int64_t step) const {
+  std::optional<std::size_t> first;
+  const auto& threads = on(threads_, side);
+  for (std::size_t k = 0; k < threads.size(); ++k) {
+    const LaneReader& reader = threads[k].reader;
+    if (!reader.step() || *reader.step() > step) continue;
+    if (!first || reader.position() < threads[*first].reader.position()) first = k;
+  }
+  return first;
+}
+
+void WorkerPool::read_piece(Side side, std::size_t number) {
+  Thread& thread = on(threads_, side)[number];
+  const std::int64_t step = *thread.reader.step();
+  std::vector<HeldEvent> events = std::exchange(thread.open, {});
+  const std::size_t before = events.size();
+  thread.reader.read(step, before + kPiece, events);
+  on(events_, side) += events.size() - before;
+  const bool step_ends = thread.reader.step() != step;
+  const auto window = std::make_shared<const Window>(std::move(events), step_ends);
+  std::set<JobId> touched;
+  for (const Item& item : window->items())
+    if (item.op) touched.insert(add(side, number, {window, item.event, step}));
+  for (const JobId id : touched)
+    if (waiting_.contains(id)) enter(id);
+  if (!step_ends)
+    thread.open = window->from_item(static_cast<std::uint32_t>(window->items().size()));
+}
+
+void WorkerPool::make_room() {
   if (waiting_ops_ <= kWaitingOps) return;
   cancel_equal(kWaitingOps / 2);
   while (waiting_ops_ > kWaitingOps) {
     count_alone(waiting_.begin()->second);
     forget(waiting_.begin()->first);
-  }
-}
-
-void WorkerPool::read_thread(Side side, std::size_t number, std::int64_t step) {
-  LaneReader& reader = on(threads_, side)[number].reader;
-  while (reader.step() && *reader.step() <= step) {
-    const std::int64_t own_step = *reader.step();
-    std::vector<HeldEvent> events;
-    reader.read(own_step, std::numeric_limits<std::size_t>::max(), events);
-    const auto window = std::make_shared<const Window>(std::move(events), true);
-    std::set<JobId> touched;
-    for (const Item& item : window->items())
-      if (item.op) touched.insert(add(side, number, {window, item.event, own_step}));
-    for (const JobId id : touched)
-      if (waiting_.contains(id)) enter(id);
   }
 }
 

@@ -60,11 +60,14 @@ class WorkerPool {
   struct Thread {
     Lane lane;
     LaneReader reader;
+    std::vector<HeldEvent> open;          ///< read, of an op that has not ended
     std::map<std::uint64_t, JobId> jobs;  ///< waiting jobs, by the positions of their ops
   };
   using JobKey = std::optional<std::uint64_t> (*)(const Job&);
 
-  void read_thread(Side side, std::size_t number, std::int64_t step);
+  [[nodiscard]] std::optional<std::size_t> next_thread(Side side, std::int64_t step) const;
+  void read_piece(Side side, std::size_t number);
+  void make_room();
   JobId add(Side side, std::size_t number, Op op);
   void merge(JobId into, JobId from);
   [[nodiscard]] std::optional<JobId> job_at(const Thread& thread, std::uint64_t position) const;
@@ -93,6 +96,7 @@ class WorkerPool {
   Both<std::vector<Thread>> threads_;
   std::map<JobId, Job> waiting_;
   std::size_t waiting_ops_ = 0;
+  Both<std::uint64_t> events_;  ///< read
   Both<std::multimap<std::uint64_t, JobId>> by_key_;
   JobId next_ = 1;
   Window nothing_;
