@@ -294,16 +294,22 @@ void module_call_returns(Thread& thread, std::span<const at::Tensor* const> retu
 void backward_crosses(Thread& thread, const torch::autograd::Node& node,
                       c10::ArrayRef<const c10::IValue> gradients) {
   boundary_links().find(node.thread_id(), node.sequence_nr(), thread.crossed);
+  std::uint64_t seen = 0;  // a bit for each gradient: it crosses several boundaries at once
   for (const auto& [key, boundary] : thread.crossed) {
     if (key.output >= gradients.size() || !gradients[key.output].isTensor()) continue;
     const at::Tensor& gradient = gradients[key.output].toTensor();
     if (!gradient.defined()) continue;
     const OpInfo& info = call_info(EventKind::module_gradient, boundary.module, "gradient");
-    tell(thread, info, boundary.module, [&, &boundary = boundary](Frame& frame) {
+    tell(thread, info, boundary.module, [&, &key = key, &boundary = boundary](Frame& frame) {
       frame.forward = boundary.call;
       frame.forward_lane = boundary.lane;
       const Role role = boundary.is_output ? Role::input : Role::output;
-      thread.slots.push_back(see_state(thread, gradient, {role, boundary.index, 0}).row);
+      const Place place{role, boundary.index, 0};
+      const std::uint64_t bit = key.output < 64 ? std::uint64_t{1} << key.output : 0;
+      thread.slots.push_back(
+          ((seen & bit) ? see_mention(thread, gradient, place) : see_state(thread, gradient, place))
+              .row);
+      seen |= bit;
     });
   }
 }
