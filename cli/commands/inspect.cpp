@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/command.hpp"
+#include "cli/engines/engines_text.hpp"
 #include "cli/open_run.hpp"
 #include "cli/options.hpp"
 #include "cli/output_options.hpp"
@@ -209,7 +210,16 @@ void print_step(const Run& run, std::int64_t step, Page& page) {
   if (!found) throw no_such_step(run, step);
 }
 
-void print_event(const Run& run, const Path& path, Page& page) {
+/// How much of an event to show.
+enum class Detail : std::uint8_t { recorded, engines };
+
+void print_whole_event(const Run& run, std::uint32_t rank, const Event& event, Detail detail,
+                       Page& page) {
+  render_event(event, page);
+  if (detail == Detail::engines) render_engines(run, rank, event, page);
+}
+
+void print_event(const Run& run, const Path& path, Detail detail, Page& page) {
   bool found = false;
   bool step_found = false;
   for (const std::uint32_t rank : run.ranks()) {
@@ -223,7 +233,7 @@ void print_event(const Run& run, const Path& path, Page& page) {
         page.line(page.paint(Ink::bold,
                              fmt::format("rank {}, {}, step {}, event {}", rank, lane_name(lane),
                                          step_name(path.step), grouped(event.position))));
-        render_event(event, page);
+        print_whole_event(run, rank, event, detail, page);
       }
     });
   }
@@ -237,7 +247,7 @@ void print_event(const Run& run, const Path& path, Page& page) {
 }
 
 /// An event wherever it stands: "event:140913".
-bool print_named_event(const Run& run, const std::string& text, Page& page) {
+bool print_named_event(const Run& run, const std::string& text, Detail detail, Page& page) {
   const EventName wanted = parse_event_name(text);
   bool found = false;
   for (const std::uint32_t rank : run.ranks()) {
@@ -250,7 +260,7 @@ bool print_named_event(const Run& run, const std::string& text, Page& page) {
         page.line(page.paint(Ink::bold,
                              fmt::format("rank {}, {}, step {}, event {}", rank, lane_name(lane),
                                          step_name(block.step), grouped(event.position))));
-        render_event(event, page);
+        print_whole_event(run, rank, event, detail, page);
       }
     });
   }
@@ -281,9 +291,14 @@ bool print_values(const Run& run, const std::string& text, Page& page) {
   return true;
 }
 
-void print_other(const Run& run, const std::string& text, Page& page) {
-  const bool is_event = names_event(text) && text.find('/') == std::string::npos;
-  if (is_event ? print_named_event(run, text, page) : print_values(run, text, page)) return;
+bool names_whole_event(const std::string& text) {
+  return names_event(text) && text.find('/') == std::string::npos;
+}
+
+void print_other(const Run& run, const std::string& text, Detail detail, Page& page) {
+  const bool found = names_whole_event(text) ? print_named_event(run, text, detail, page)
+                                             : print_values(run, text, page);
+  if (found) return;
   if (render_module(run, text, page)) return;
   const bool without_bytes = text.starts_with("steps/") && run.info().level != "full";
   throw Error(
@@ -297,6 +312,7 @@ void print_other(const Run& run, const std::string& text, Page& page) {
 int run_inspect(const Command& command, Arguments arguments) {
   std::string dump;
   std::string path_text;
+  bool engines = false;
   OutputOptions output;
   Options options(command);
   options.positional("DUMP", "the dump: DUMP or DUMP@rank=2,steps=10-19", dump);
@@ -304,10 +320,18 @@ int run_inspect(const Command& command, Arguments arguments) {
                      "steps, settings, layers, checks, a step (17 or setup), an event of a step "
                      "(17/140913), a module, a value, or a glob of values",
                      path_text, false);
+  options.flag("--engines", "ENGINES", "run a convolution with all engines of cuDNN", engines)
+      .more(
+          "Says of each whether three repeats agree, how far it is from what was recorded and from "
+          "float64, and so which one the run used. Needs cuDNN 9, a GPU, and bytes in the dump.");
   output.attach(options);
   if (!options.parse(std::move(arguments))) return 0;
 
   const Path path = parse_path(path_text);
+  if (engines && path.kind != Path::Kind::event && !names_whole_event(path_text))
+    throw Error(ErrorCode::usage, "--engines needs an event",
+                "name one: ulpscope inspect DUMP 17/140913 --engines");
+  const Detail detail = engines ? Detail::engines : Detail::recorded;
   Working working(fmt::format("opening {}", escaped(dump)));
   const auto opened = open_run(dump);
   working.begin("inspecting", WorkUnit::events, opened->info().events);
@@ -335,10 +359,10 @@ int run_inspect(const Command& command, Arguments arguments) {
       print_step(*run, path.step, page);
       break;
     case Path::Kind::event:
-      print_event(*run, path, page);
+      print_event(*run, path, detail, page);
       break;
     case Path::Kind::other:
-      print_other(*run, path_text, page);
+      print_other(*run, path_text, detail, page);
       break;
   }
   working.end();

@@ -8,25 +8,18 @@
 #include <string>
 
 #include "device/cudnn/engines.hpp"
-#include "device/engine_ranking.hpp"
+#include "device/engine_trials.hpp"
 #include "tests/device/gpu.hpp"
 
 namespace {
 
 using namespace ulpscope::test;
-using ulpscope::Digest;
-using ulpscope::device::Convolution;
-using ulpscope::device::ConvolutionKind;
-using ulpscope::device::ConvolutionTensor;
-using ulpscope::device::EngineFunctions;
-using ulpscope::device::EngineRun;
-using ulpscope::device::EngineTrial;
+using namespace ulpscope::device;
 using Dims = std::array<std::int64_t, 4>;
 
 constexpr Dims kImage{2, 8, 14, 14};
 constexpr Dims kFilter{16, 8, 3, 3};
 constexpr Dims kResponse{2, 16, 14, 14};
-constexpr std::array<std::int64_t, 2> kOnes{1, 1};  // padding, stride and dilation
 
 constexpr Dims strides_of(const Dims& sizes) {
   return {sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], sizes[3], 1};
@@ -74,77 +67,58 @@ const EngineFunctions& engine_functions(const char* path) {
   return *found;
 }
 
-Digest digest_of(const std::vector<float>& numbers) {
-  return ulpscope::digest(std::as_bytes(std::span(numbers)));
+std::vector<std::byte> bytes_of(const std::vector<float>& numbers) {
+  const auto bytes = std::as_bytes(std::span(numbers));
+  return {bytes.begin(), bytes.end()};
 }
 
 /// Runs all engines for one kind of convolution.
-void check_kind(const EngineFunctions& engines, ConvolutionKind kind, const char* called) {
+void check_kind(const EngineFunctions& functions, ConvolutionKind kind, const char* called) {
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
   std::vector<float> tensors[3];
   const Dims* const sizes[3] = {&kImage, &kFilter, &kResponse};
-  std::vector<std::unique_ptr<Buffer<float>>> buffers;
-  Dims strides[3];
+  RecordedConvolution convolution;
+  convolution.kind = kind;
+  convolution.padding = convolution.stride = convolution.dilation = {1, 1};
+  RecordedTensor* const recorded[3] = {&convolution.image, &convolution.filter,
+                                       &convolution.response};
   for (std::size_t i = 0; i < 3; ++i) {
     tensors[i].resize(count_of(*sizes[i]));
     for (float& number : tensors[i]) number = normal(random);
-    strides[i] = strides_of(*sizes[i]);
-    buffers.push_back(std::make_unique<Buffer<float>>(tensors[i].size()));
+    const Dims strides = strides_of(*sizes[i]);
+    *recorded[i] = {{sizes[i]->begin(), sizes[i]->end()},
+                    {strides.begin(), strides.end()},
+                    bytes_of(tensors[i])};
   }
-  const std::vector<double> expected = exact(kind, tensors);
   const std::size_t written = kind == ConvolutionKind::forward          ? 2
                               : kind == ConvolutionKind::image_gradient ? 0
                                                                         : 1;
-  for (std::size_t i = 0; i < 3; ++i)
-    check("cudaMemcpy", cudaMemcpy(buffers[i]->data(), tensors[i].data(),
-                                   buffers[i]->bytes().size(), cudaMemcpyHostToDevice));
-  double largest = 0;
-  for (const double number : expected) largest = std::max(largest, std::abs(number));
+  recorded[written]->bytes.clear();
+  const std::vector<double> wide = exact(kind, tensors);
+  const std::vector<std::byte> expected = bytes_of({wide.begin(), wide.end()});
+  const std::span<const std::byte> results[1] = {expected};
+  const EngineOutcomes outcomes = try_engines(functions, convolution, results);
+  if (!outcomes.failure.empty()) fail(called, outcomes.failure.c_str());
 
-  const auto tensor = [&](std::size_t i) {
-    return ConvolutionTensor{*sizes[i], strides[i], buffers[i]->data()};
-  };
-  const Convolution convolution{
-      kind, ulpscope::Dtype::float32, tensor(0), tensor(1), tensor(2), kOnes, kOnes, kOnes};
-  int status = 0;
-  ulpscope::device::EngineSet* const set = engines.open(convolution, status);
-  if (set == nullptr) fail(called, engines.status_text(status));
-  const Buffer<std::byte> workspace(std::size_t{256} << 20);
-  std::vector<EngineTrial> trials;
-  for (std::int64_t engine = 0; engine < engines.count(set); ++engine) {
-    EngineTrial trial;
-    trial.engine = engine;
-    EngineRun run;
-    double furthest = 0;
-    for (int repeat = 0; repeat < 3; ++repeat) {
-      buffers[written]->fill(0xff);
-      run = engines.run(set, engine, workspace.bytes(), nullptr);
-      if (!run.enqueued) break;
-      check("cudaDeviceSynchronize", cudaDeviceSynchronize());
-      const std::vector<float> result = buffers[written]->read();
-      trial.repeats.push_back(digest_of(result));
-      for (std::size_t i = 0; i < result.size(); ++i) {
-        const double apart = std::abs(double{result[i]} - expected[i]);
-        furthest = std::isnan(apart) ? apart : std::max(furthest, apart);
-      }
-    }
+  std::size_t ran = 0;
+  for (const EngineOutcome& outcome : outcomes.engines) {
+    const EngineTrial& trial = outcome.trial;
     if (trial.repeats.empty()) continue;
-    trial.noted_deterministic = (run.notes & ulpscope::device::kNondeterministic) == 0;
+    ++ran;
+    const double furthest = trial.to_runs[0].scaled_max.value_or(INFINITY);
     std::printf("%s, engine %lld: notes %#x, %s, %.2g of the largest number from float64\n", called,
-                static_cast<long long>(engine), run.notes,
-                repeats_agree(trial) ? "repeats agree" : "repeats differ", furthest / largest);
+                static_cast<long long>(trial.engine), outcome.run.notes,
+                repeats_agree(trial) ? "repeats agree" : "repeats differ", furthest);
     // Wide enough for inputs of 10 bits of mantissa, too narrow for anything that is wrong.
-    if (!(furthest < 0.02 * largest)) fail(called, "an engine is far from float64");
+    if (!(furthest < 0.02)) fail(called, "an engine is far from float64");
+    if (!outcome.from_float64 || outcome.from_float64->scaled_max.value_or(INFINITY) > 0.02)
+      fail(called, "cuDNN's float64 is far from the host's");
     if (trial.noted_deterministic && !repeats_agree(trial))
       fail(called, "an engine is not as deterministic as it says");
-    trials.push_back(std::move(trial));
   }
-  engines.close(set);
-  if (trials.empty()) fail(called, "no engine ran");
-  const auto used = used_engine(trials, trials.back().repeats.front(), 0);
-  if (used.match != ulpscope::device::EngineMatch::bits)
-    fail(called, "an engine is not recognised");
+  std::printf("%s: %zu of %zu engines ran\n", called, ran, outcomes.engines.size());
+  if (ran == 0) fail(called, "no engine ran");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "device/cudnn/engines.hpp"
 
+#include <cuda_runtime_api.h>
 #include <cudnn.h>
 
 #include <array>
@@ -310,8 +311,32 @@ const char* status_text(int status) noexcept {
   return cudnnGetErrorString(static_cast<cudnnStatus_t>(status));
 }
 
-constexpr EngineFunctions kFunctions{
-    EngineFunctions::kVersion, &open, &close, &count, &run, &status_text};
+void* allocate(std::size_t bytes) noexcept {
+  void* memory = nullptr;
+  return cudaMalloc(&memory, bytes) == cudaSuccess ? memory : nullptr;
+}
+
+void release(void* memory) noexcept { cudaFree(memory); }
+
+bool copy_in(void* to, std::span<const std::byte> from) noexcept {
+  return cudaMemcpy(to, from.data(), from.size(), cudaMemcpyHostToDevice) == cudaSuccess;
+}
+
+bool copy_out(std::span<std::byte> to, const void* from) noexcept {
+  return cudaMemcpy(to.data(), from, to.size(), cudaMemcpyDeviceToHost) == cudaSuccess;
+}
+
+constexpr EngineFunctions kFunctions{.version = EngineFunctions::kVersion,
+                                     .library = CUDNN_VERSION,
+                                     .allocate = &allocate,
+                                     .release = &release,
+                                     .copy_in = &copy_in,
+                                     .copy_out = &copy_out,
+                                     .open = &open,
+                                     .close = &close,
+                                     .count = &count,
+                                     .run = &run,
+                                     .status_text = &status_text};
 
 }  // namespace
 }  // namespace ulpscope::device

@@ -7,8 +7,8 @@
 #include "ulpscope/dtype.hpp"
 
 /// What libulpscope_cudnn.so offers: every engine that cuDNN has for a convolution, one by one. It
-/// needs cuDNN 9 and is opened by name where a convolution is to be replayed; which engine a run
-/// used then follows from device/engine_ranking.hpp.
+/// needs cuDNN 9 and is opened by name where a convolution is to be replayed, for which
+/// device/engine_trials.hpp calls it.
 namespace ulpscope::device {
 
 enum class ConvolutionKind : std::uint8_t {
@@ -60,9 +60,17 @@ struct EngineRun {
 class EngineSet;
 
 struct EngineFunctions {
-  static constexpr std::uint32_t kVersion = 1;
+  static constexpr std::uint32_t kVersion = 2;
 
   std::uint32_t version;
+  std::uint32_t library;  ///< cuDNN's own version, 91200: 9.12.0
+
+  /// Memory of the device that is current; null where there is not as much. Copies wait for all
+  /// that is enqueued on the default stream, and tell whether that went well.
+  void* (*allocate)(std::size_t bytes) noexcept;
+  void (*release)(void* memory) noexcept;
+  bool (*copy_in)(void* to, std::span<const std::byte> from) noexcept;
+  bool (*copy_out)(std::span<std::byte> to, const void* from) noexcept;
 
   /// Null where cuDNN refuses the convolution; `status` says why. Spans are read before this
   /// returns, tensors must stay.

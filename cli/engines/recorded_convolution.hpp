@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/engine_trials.hpp"
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::cli {
+
+/// A convolution that an event computed, as it can be computed again.
+struct EventConvolution {
+  std::string result;  ///< "output", "grad_input", "grad_weight"
+  device::RecordedConvolution convolution;
+  std::vector<std::byte> bytes;  ///< the recorded result, row-major
+};
+
+/// One for a forward, one for each gradient of a backward.
+/// @throws Error with ErrorCode::usage where the event is no convolution that cuDNN can be given
+/// alone (transposed, with a bias, of integers), or where the dump does not hold its bytes.
+[[nodiscard]] std::vector<EventConvolution> convolutions_of(const Run& run, std::uint32_t rank,
+                                                            const Event& event);
+
+}  // namespace ulpscope::cli
