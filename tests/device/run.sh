@@ -21,13 +21,21 @@ failures=()
 # Building alone happens on machines that do other things too.
 [[ ${1:-} == --build-only ]] && patience=10 || patience=1
 readonly patience
+# Seconds for all of it: a call on a device ends after ten minutes.
+readonly most=$((480 * patience))
 
 say() { printf 'device: %s\n' "$*"; }
 
 # Runs a command with a limit in seconds and keeps its output as a log.
 stage() {
-  local name=$1 limit=$(($2 * patience)) begin=$SECONDS status
+  local name=$1 limit=$(($2 * patience)) left=$((most - SECONDS)) begin=$SECONDS status
   shift 2
+  if ((left <= 0)); then
+    say "$name: FAILED: not run, the time for all is over"
+    failures+=("$name")
+    return 1
+  fi
+  ((limit > left)) && limit=$left
   timeout "$limit" "$@" >"$out/$name.log" 2>&1
   status=$?
   if [[ $status == 0 ]]; then
