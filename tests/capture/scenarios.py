@@ -28,15 +28,18 @@ TWO = ["--threads", "2"]
 class Scenario:
     """Two commands and what must come out: the verdict, and of the first finding those fields that
     are given. `findings` is the number of diverging ones. `captures` says what each run records.
-    `oracle` is false where the two are known to speak of the same thing differently."""
+    `oracle` is false where the two are known to speak of the same thing differently.
+    `where_ops_part`: the first finding's module is the one that the ops of the same pair name, for
+    which op it is depends on the machine."""
 
     def __init__(self, reference, candidate, verdict, level="digest", environment=None, cause=None,
                  oracle=True, reference_environment=None, captures=("ops", "ops"), findings=None,
-                 **first):
+                 where_ops_part=False, **first):
         self.commands = [reference, candidate]
         self.environments = [reference_environment or {}, environment or {}]
         self.verdict, self.level, self.cause, self.oracle = verdict, level, cause, oracle
         self.captures, self.findings = captures, findings
+        self.where_ops_part = where_ops_part
         self.repeats = "--empty-half" not in reference
         self.first = first
 
@@ -79,10 +82,11 @@ class Pair:
         assert done.returncode == 0, f"{done.args} ended with {done.returncode}\n{done.stderr}"
         return done.stdout.splitlines()[-1]
 
-    def record(self, index):
-        dump = os.path.join(self.folder, f"dump{index}")
+    def record(self, index, capture=None):
+        capture = capture or self.scenario.captures[index]
+        dump = os.path.join(self.folder, f"{capture}{index}")
         prefix = [os.path.join(self.bin, "ulpscope"), "record", "--level", self.scenario.level,
-                  "--capture", self.scenario.captures[index], "-o", dump, "--"]
+                  "--capture", capture, "-o", dump, "--"]
         return dump, self.last_line(index, prefix, {})
 
     def compare(self, dumps):
@@ -149,6 +153,9 @@ def check(name, bin_folder, lib_folder):
         recorded = [pair.record(index) for index in (0, 1)]
         report, code = pair.compare([dump for dump, _ in recorded])
         oracle = pair.oracle() if scenario.oracle else None
+        if scenario.where_ops_part:
+            ops, _ = pair.compare([pair.record(index, "ops")[0] for index in (0, 1)])
+            scenario.first["module"] = ops["first"]["module"]
         wrong = differences(scenario, report, code, oracle)
         for index, (_, last) in enumerate(recorded):
             if last != bare[index] and scenario.repeats:
@@ -325,7 +332,7 @@ SCENARIOS.update({
                                    captures=("layers", "ops"), findings=0),
     "layers-threads": layers_only(RESNET + ONE, RESNET + TWO, "diverged", cause="threads",
                                   kind="origin", step=0, phase="backward", lane="autograd",
-                                  module="fc"),
+                                  where_ops_part=True),
     "layers-eps": layers_only(MLP + ONE, MLP + ONE + ["--eps", "1e-6"], "diverged", findings=1,
                               kind="origin", op="LayerNorm::forward", module="input.norm", step=0,
                               phase="forward"),
