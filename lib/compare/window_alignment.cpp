@@ -110,7 +110,7 @@ class RelaxedPass {
 };
 
 [[nodiscard]] SequenceElement relaxed_element(const Event& event, bool marker) {
-  return {name_key(event), input_key(event), output_key(event), marker};
+  return {name_key(event), input_key(event), output_key(event), marker, argument_key(event)};
 }
 
 /// Lines up the items of two windows in two rounds: what runs outside of backward first, then
@@ -240,7 +240,7 @@ class WindowAligner {
     std::uint64_t structure = structure_key(event, Place::counts);
     structure = after_dropped_gradients(structure, side, item);
     if (forward != 0) structure = KeyHash().add(structure).add(forward).value();
-    return {structure, input_key(event), output_key(event), is_marker(event)};
+    return {structure, input_key(event), output_key(event), is_marker(event), argument_key(event)};
   }
 
   /// Numbers the partners outside of backward, so that nodes can name them.
@@ -327,7 +327,7 @@ std::vector<Entry> align_inner(const Window& reference,
     for (const std::uint32_t index : events) {
       const Event& event = window.event(index);
       result.push_back({structure_key(event, Place::ignored), input_key(event), output_key(event),
-                        event.kind != EventKind::op});
+                        event.kind != EventKind::op, argument_key(event)});
     }
     return result;
   };

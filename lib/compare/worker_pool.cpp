@@ -215,7 +215,7 @@ void WorkerPool::compare(JobId reference, JobId candidate) {
     std::vector<SequenceElement> result;
     for (const Op& op : job.ops)
       result.push_back({structure_key(op.outer(), Place::ignored), input_key(op.outer()),
-                        output_key(op.outer()), false});
+                        output_key(op.outer()), false, argument_key(op.outer())});
     return result;
   };
   std::size_t i = 0;
@@ -329,21 +329,26 @@ std::uint64_t WorkerPool::content_key(const Job& job) {
         hash.add(event.rng.before);
     }
     const Event& outer = op.outer();
-    hash.add(input_key(outer));
-    hash.add(std::string_view(reinterpret_cast<const char*>(outer.argument_bytes.data()),
-                              outer.argument_bytes.size()));
+    hash.add(input_key(outer)).add(argument_key(outer));
   }
   return hash.value();
 }
 
-/// Equal for jobs of the same ops that read the same from outside of recorded ops.
+/// Equal for jobs of the same ops that read the same from outside of recorded ops; empty where a
+/// job reads nothing from there.
 std::optional<std::uint64_t> WorkerPool::outside_key(const Job& job) {
   KeyHash hash;
   hash.add(*names_key(job)).add(entry_key(job).value_or(0));
-  for (const Op& op : job.ops)
-    for (const Slot& slot : op.outer().slots)
-      if (slot.role == Role::input && (slot.flags & slot_flag::unproduced) && holds_digest(slot))
-        hash.add(slot.digest);
+  bool reads = false;
+  for (const Op& op : job.ops) {
+    for (const Slot& slot : op.outer().slots) {
+      if (slot.role != Role::input || !(slot.flags & slot_flag::unproduced) || !holds_digest(slot))
+        continue;
+      hash.add(slot.digest);
+      reads = true;
+    }
+  }
+  if (!reads) return std::nullopt;
   return hash.value();
 }
 

@@ -219,6 +219,26 @@ TEST_SUITE("sequence") {
     CHECK(report.findings[0].event.candidate == 6);
   }
 
+  TEST_CASE("an op inserted before one with the same result is found by its arguments") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::optimizer);
+      const std::vector<Tensor> gradients{run.data(labelled("a")), run.data(labelled("b"))};
+      const auto norm = [&](const Tensor& gradient, double p) {
+        return run.op("aten::norm")
+            .in(gradient)
+            .arg("p", p)
+            .out(labelled("norm of " + run.content_words(gradient)));
+      };
+      for (std::size_t k = 0; changed && k < gradients.size(); ++k) {
+        const Tensor logged = norm(gradients[k], -2.0);
+        run.op("aten::item").in(logged).result(1);
+      }
+      for (const Tensor& gradient : gradients) (void)norm(gradient, 2.0);
+    });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(diverging(report) == 0);
+  }
+
   TEST_CASE("backward ops follow their forward ops when a layer is missing") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
