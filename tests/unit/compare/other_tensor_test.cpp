@@ -57,6 +57,20 @@ TEST_SUITE("another tensor") {
     CHECK(has(report.causes[0].evidence.back(), "in another order"));
   }
 
+  TEST_CASE("tensors in another order that give the same are no difference") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      two_branches(run, [&](const Tensor& left, const Tensor& right) {
+        auto add = run.op("aten::add");
+        add.in(changed ? right : left, "self").in(changed ? left : right, "other");
+        (void)add.out(labelled("sum"));
+      });
+    });
+    CHECK(report.verdict == Verdict::identical);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK_FALSE(report.findings[0].diverges);
+  }
+
   TEST_CASE("what inner ops computed goes by the op that the program called") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
