@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <string_view>
 
 #include "compare/hash.hpp"
@@ -24,6 +25,19 @@ namespace {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && end == text.data() + text.size() && value != std::floor(value) &&
          !looks_computed(text);
+}
+
+/// "2" and "2.0": whether it is an integer shows in the dtype of the result.
+[[nodiscard]] bool is_same_number(const ArgumentReport& argument) {
+  const auto number = [](const std::optional<std::string>& text) -> std::optional<double> {
+    if (!text) return std::nullopt;
+    double value = 0;
+    const char* end = text->data() + text->size();
+    const auto [parsed, error] = std::from_chars(text->data(), end, value);
+    return error == std::errc{} && parsed == end ? std::optional(value) : std::nullopt;
+  };
+  const auto reference = number(argument.reference);
+  return reference && reference == number(argument.candidate);
 }
 
 }  // namespace
@@ -86,6 +100,7 @@ std::optional<Both<std::string>> OpJudge::numbers_of(const SlotPair& slot) const
 
 void OpJudge::judge_arguments() {
   std::vector<ArgumentReport> reports = arguments_.values;
+  if (gives_the_same()) std::erase_if(reports, is_same_number);
   bool wrapped = false;
   bool unknown = false;
   for (const SlotPair& slot : slots_) {

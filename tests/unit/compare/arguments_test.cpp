@@ -64,6 +64,23 @@ TEST_SUITE("arguments") {
     CHECK(report.findings.at(0).kind == FindingKind::arguments);
   }
 
+  TEST_CASE("a number written as an integer is the same where the results are") {
+    const auto report_with = [](const char* result) {
+      return report_of([result](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        EventBuilder op = run.op("aten::norm");
+        op.in(run.data(labelled("x")));
+        if (changed)
+          op.arg("p", 2);
+        else
+          op.arg("p", 2.0);
+        (void)op.out(labelled(changed ? result : "y"));
+      });
+    };
+    CHECK(report_with("y").findings.empty());
+    CHECK(report_with("z").findings.at(0).kind == FindingKind::arguments);
+  }
+
   TEST_CASE("training mode that differs is a mode") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
