@@ -127,6 +127,47 @@ TEST_SUITE("another tensor") {
           "result of aten::exp, event 0, from element 4");
   }
 
+  TEST_CASE("a part of a result that nothing has read before") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::data);
+      const Tensor batch =
+          run.op("aten::stack").in(run.data(labelled("x"))).out(labelled("batch", 8));
+      run.phase(Phase::forward);
+      run.op("aten::embedding")
+          .in(run.view(batch, {4}, {1}, changed ? 3 : 2), "indices")
+          .out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    REQUIRE(report.findings[0].arguments.size() == 1);
+    CHECK(report.findings[0].arguments[0].candidate ==
+          "result of aten::stack, event 0, from element 3");
+  }
+
+  TEST_CASE("tensors made before the first step that the model has read") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.phase(Phase::setup);
+      const auto cloned = [&](const char* name) {
+        return run.composite("aten::clone", [&](EventBuilder&) {
+          return run.op("aten::copy_").in(run.data(labelled(name))).out(labelled(name));
+        });
+      };
+      const Tensor from = cloned("f");
+      const Tensor to = cloned("t");
+      run.step(0).phase(Phase::forward);
+      run.op("aten::index_select").in(from, "index").out(labelled("messages"));
+      run.op("aten::index_add").in(to, "index").out(labelled("sums"));
+      run.op("aten::index_select")
+          .in(changed ? to : from, "index")
+          .out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    REQUIRE(report.findings[0].arguments.size() == 1);
+    CHECK(report.findings[0].arguments[0].reference == "result of aten::clone, event 0");
+    CHECK(report.findings[0].arguments[0].candidate == "result of aten::clone, event 2");
+  }
+
   TEST_CASE("batches that ops prepared are data") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       std::vector<Tensor> batches;
