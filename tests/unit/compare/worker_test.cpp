@@ -98,6 +98,16 @@ TEST_SUITE("workers") {
     CHECK(has(report.coverage.unseen.back(), "2 ops of worker threads"));
   }
 
+  TEST_CASE("labels made ahead of nothing but numbers are no difference") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      load(run, {{0, 1, 0, 1}, {0, 1, 2, 3}, 0, {}});
+      run.lane(LaneRole::worker, changed ? 1 : 0).phase(Phase::data);
+      run.op("aten::full").arg("fill_value", changed ? 5 : 4).out(labelled(changed ? "5" : "4"));
+    });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.findings.empty());
+  }
+
   TEST_CASE("threads of their own are compared though nothing reads them") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::eval);
