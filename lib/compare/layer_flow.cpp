@@ -56,6 +56,7 @@ LayerCall& LayerFlow::add_call(EventPlace place, EventPlace parent, const Event&
   call.root = module.root;
   call.path = module.module;
   call.has_path = module.has_module;
+  call.before = last_module;
   if (LayerCall* outer = this->call(parent)) outer->has_inner = true;
   if (call.has_path) calls_by_module_.emplace(Named(call.root, call.path), &call);
   return call;

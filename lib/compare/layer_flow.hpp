@@ -22,6 +22,7 @@ struct LayerCall {
   EventPlace parent;   ///< the call it runs inside
   std::string root;
   std::string path;
+  std::string before;  ///< the module that was compared last before it, in words
   bool has_path = false;
   bool has_inner = false;                 ///< calls of other modules run inside it
   bool gradients_seen = false;            ///< a gradient with respect to an output was recorded
