@@ -35,6 +35,24 @@ TEST_SUITE("inputs") {
     CHECK(find_cause(report, "data-order")->confidence == Confidence::certain);
   }
 
+  TEST_CASE("batches that the program fills itself are the same ones in another order") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      for (int step = 0; step < 4; ++step) {
+        run.step(step).phase(Phase::data);
+        const int batch = changed ? 3 - step : step;
+        const Tensor x =
+            run.op("aten::empty").out_uninitialised(labelled("batch" + std::to_string(batch)));
+        run.phase(Phase::forward);
+        run.op("aten::embedding")
+            .in(x, "indices")
+            .out(labelled((changed ? "d" : "c") + std::to_string(step)));
+      }
+    });
+    REQUIRE_FALSE(report.findings.empty());
+    CHECK(report.findings[0].kind == FindingKind::data);
+    CHECK(first_cause(report) == "data-order");
+  }
+
   TEST_CASE("rows in another order are told by their bytes") {
     const auto program = [](const Values& other) {
       return [other](RunBuilder& run, bool changed) {
