@@ -23,6 +23,11 @@ constexpr std::size_t kDeepest = 256;
   });
 }
 
+[[nodiscard]] bool is_named(const SlotPair& slot) {
+  return both(slot, slot_flag::parameter | slot_flag::buffer) &&
+         slot.reference->name == slot.candidate->name;
+}
+
 [[nodiscard]] const SlotPair* first_different_input(const std::vector<SlotPair>& slots) {
   const auto at = std::find_if(slots.begin(), slots.end(), [](const SlotPair& slot) {
     return slot.role() == Role::input && slot.match == Match::differs;
@@ -182,6 +187,7 @@ Source LayerJudge::blame_input(const SlotPair& slot) {
     outer = around(outer);
   }
   const Source source = [&] {
+    if (is_named(first)) return blame_parameter(reader, first);
     if (outer.reference != kNoIndex && has_equal_inputs(given)) {
       const std::string before = flow_.last_module;
       return enter_finding(
@@ -206,6 +212,20 @@ Source LayerJudge::blame_input(const SlotPair& slot) {
         });
   }();
   found();
+  return source;
+}
+
+/// A parameter or buffer that was equal when it was told, and is not where a call reads it.
+Source LayerJudge::blame_parameter(EventPair reader, const SlotPair& parameter) {
+  const Source source = enter_finding(
+      state_, FindingKind::parameter, scene_, reader, reader,
+      {KeyHash().add(parameter.reference->name).value()}, [&](Record& record) {
+        add_tensors(record, {parameter});
+        record.finding.notes.push_back(fmt::format(
+            "{} was equal when it was last recorded: it was written since, outside of optimizers",
+            parameter.reference->name));
+      });
+  flow_.parameter_differs(std::string(event(Side::reference).root), *parameter.reference, source);
   return source;
 }
 
@@ -257,6 +277,10 @@ Source LayerJudge::blame_call(const LayerCall& call, const SlotPair& slot) {
       add_tensors(record, given);
     }
     add_tensors(record, slots_);
+    if (flow_.owns_parameters(call))
+      record.finding.notes.emplace_back(
+          "its parameters were equal when they were last recorded; what the program has written to "
+          "them since then is not seen");
   });
   found();
   return source;

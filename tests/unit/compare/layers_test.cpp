@@ -292,6 +292,56 @@ TEST_SUITE("layers only") {
     CHECK(report.findings[1].module == "block.fc1");
   }
 
+  TEST_CASE("a gradient that a residual connection may have changed is no second finding") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const auto call = [&](const char* path) {
+        return run.call(path, [&](EventBuilder& module) { module.in(x).out(labelled(path)); });
+      };
+      const auto side = call("side");
+      const auto head = call("head");
+      run.backward(true);
+      const auto value = [&](const char* name) {
+        return run.data(labelled(name + std::string(changed ? " apart" : "")));
+      };
+      run.of_module(EventKind::module_gradient, "side", side).in(run.data(labelled("aux")));
+      run.of_module(EventKind::module_gradient, "head", head).in(value("loss"));
+      run.of_module(EventKind::module_gradient, "side", side).returns(value("sum"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK_FALSE(report.findings[0].module.has_value());
+  }
+
+  TEST_CASE("a parameter that a call reads otherwise than it was told is that parameter") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor w = run.parameter("table", labelled("w"));
+      run.parameters({w});
+      run.step(0).phase(Phase::forward);
+      if (changed) run.overwrite(w, labelled("other"));
+      run.call(
+          "",
+          [&](EventBuilder& model) {
+            run.call("layer", [&](EventBuilder& call) {
+              call.in(w);
+              (void)call.out(labelled(changed ? "b" : "a"));
+            });
+            model.in(run.data(labelled("x")));
+          },
+          "Model");
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::parameter);
+    CHECK(report.findings[0].module == "layer");
+    CHECK(report.findings[0].tensors.at(0).name == "table");
+  }
+
+  TEST_CASE("what is not seen of a layer's parameters is said") {
+    const Report report = report_of_change("fc2");
+    REQUIRE(report.findings.size() == 1);
+    CHECK(has(notes_of(report.findings[0]), "its parameters were equal when they were last"));
+  }
+
   TEST_CASE("a call that only one run makes is told where a difference follows") {
     for (const bool changes : {false, true}) {
       CAPTURE(changes);
