@@ -232,7 +232,8 @@ void OpJudge::describe_fresh(Record& record, FindingKind kind, const SlotPair& s
             factory_of(scene_, side, event(side),
                        side == Side::reference ? *slot.reference : *slot.candidate)) {
       evidence.factory = factory->words;
-      evidence.for_data = hands_out_for_data(*factory);
+      evidence.for_data =
+          hands_out_for_data(*factory) && !either(slot, slot_flag::parameter | slot_flag::buffer);
     }
     notes.push_back(
         fmt::format("{} reads memory that no recorded op wrote{}", called,

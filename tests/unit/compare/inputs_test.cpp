@@ -188,6 +188,20 @@ TEST_SUITE("inputs") {
     CHECK(cause_ids(report) == "data-content, uninitialised, data-order");
   }
 
+  TEST_CASE("a buffer of a module that nothing wrote is no data") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.phase(Phase::setup);
+      const Tensor buffer = run.op("aten::empty")
+                                .flag(event_flag::factory)
+                                .out_uninitialised(labelled(changed ? "b" : "a"));
+      run.name_storage(buffer, "bias", slot_flag::buffer);
+      run.step(0).phase(Phase::forward);
+      run.op("aten::add").in(buffer, "other").out(labelled(changed ? "d" : "c"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(cause_ids(report) == "uninitialised");
+  }
+
   TEST_CASE("uninitialised memory that is written before it is read is no finding") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
