@@ -75,6 +75,7 @@ class OpJudge {
   [[nodiscard]] bool in_data_code() const;
   [[nodiscard]] bool only_reshapes() const;
   [[nodiscard]] bool gives_the_same() const;
+  [[nodiscard]] bool is_update() const;
   [[nodiscard]] bool derived(const ArgumentReport& argument) const;
   [[nodiscard]] bool shares_generator(const Event& seeded) const;
   [[nodiscard]] static bool draws_integers(const Event& seeded);
