@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "compare/hash.hpp"
 #include "compare/op_judge.hpp"
@@ -30,17 +31,30 @@ namespace {
 
 void OpJudge::judge_inputs() {
   std::vector<const SlotPair*> fresh;
+  std::set<std::uint16_t> known;
   for (const SlotPair& slot : slots_) {
     if (slot.role() != Role::input || !is_difference(slot.match)) continue;
     if (const auto source = known_difference(slot)) {
       inputs_differ_ = true;
+      known.insert(slot.any().index);
       propagated(*source);
     } else if (slot.match != Match::one_sided && !either(slot, slot_flag::wrapped_number)) {
       inputs_differ_ = true;
       fresh.push_back(&slot);
     }
   }
+  std::erase_if(fresh, [&](const SlotPair* slot) {
+    return known.contains(slot->any().index) && is_list_of_other_length(slot->any().index);
+  });
   enter_each_kind(fresh);
+}
+
+/// What one run has more in a list moves the tensors behind it.
+bool OpJudge::is_list_of_other_length(std::uint16_t index) const {
+  return std::any_of(slots_.begin(), slots_.end(), [&](const SlotPair& slot) {
+    return slot.role() == Role::input && slot.match == Match::one_sided &&
+           slot.any().index == index && slot.any().element > 0;
+  });
 }
 
 void OpJudge::enter_each_kind(const std::vector<const SlotPair*>& fresh) {

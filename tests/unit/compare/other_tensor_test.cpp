@@ -71,6 +71,22 @@ TEST_SUITE("another tensor") {
     CHECK_FALSE(report.findings[0].diverges);
   }
 
+  TEST_CASE("a list that lacks what one run alone made has no other tensors behind it") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      std::vector<Tensor> norms;
+      for (const std::string name : {"a", "b", "c", "d"}) {
+        if (changed && name == "b") continue;
+        norms.push_back(
+            run.op("aten::norm").in(run.data(labelled(name))).out(labelled("|" + name)));
+      }
+      run.op("aten::stack").in_list(norms, "tensors").out(labelled("all", changed ? 3 : 4));
+    });
+    CHECK(diverging(report) == 1);
+    CHECK(report.findings[0].kind == FindingKind::sequence);
+    CHECK(report.findings[0].op == "aten::norm");
+  }
+
   TEST_CASE("what inner ops computed goes by the op that the program called") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
