@@ -152,7 +152,8 @@ FindingKind OpJudge::kind_of_fresh(const SlotPair& slot) const {
   if (left) return FindingKind::data;
   const bool named = either(slot, slot_flag::parameter | slot_flag::buffer) ||
                      !slot.reference->name.empty() || !slot.candidate->name.empty();
-  if (named && !either(slot, slot_flag::uninitialised)) return FindingKind::parameter;
+  if (named && !either(slot, slot_flag::uninitialised | slot_flag::gradient))
+    return FindingKind::parameter;
   return FindingKind::data;
 }
 

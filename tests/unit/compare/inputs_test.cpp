@@ -81,6 +81,18 @@ TEST_SUITE("inputs") {
     CHECK(report.propagated.events == 1);
   }
 
+  TEST_CASE("a gradient that differs is no parameter") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor gradient = run.data(labelled(changed ? "b" : "a"));
+      run.name_storage(gradient, "weight.grad", slot_flag::gradient);
+      run.step(0).phase(Phase::optimizer);
+      run.op("aten::norm").in(gradient).out(labelled(changed ? "d" : "c"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::data);
+    CHECK(find_cause(report, "init") == nullptr);
+  }
+
   TEST_CASE("transposed weights are the same numbers in another order") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.keep_content().step(0).phase(Phase::forward);
