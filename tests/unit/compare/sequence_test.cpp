@@ -269,6 +269,27 @@ TEST_SUITE("sequence") {
               "only in the reference: aten::new_zeros, aten::as_strided"));
   }
 
+  TEST_CASE("a sum within backward is not what adds to a parameter's gradient") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor gradient = run.op("aten::zeros").out(labelled("g"));
+      run.name_storage(gradient, "weight.grad", slot_flag::gradient);
+      run.backward(true);
+      const Tensor one = run.op("aten::mul").in(run.data(labelled("x"))).out(labelled("one"));
+      if (changed)
+        run.op("aten::add_").in(one).in(run.data(labelled("two"))).writes(one, labelled("both"));
+      run.scope(EventKind::gradient, "torch::autograd::AccumulateGrad", [&] {
+        run.op("aten::add_")
+            .in(gradient)
+            .in(one)
+            .writes(gradient, labelled(changed ? "g + both" : "g + one"));
+      });
+    });
+    CHECK(diverging(report) == 1);
+    CHECK(report.findings[0].kind == FindingKind::sequence);
+    CHECK_FALSE(report.findings[0].event.reference.has_value());
+  }
+
   TEST_CASE("a thread that one run lacks stands alone") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
