@@ -146,13 +146,14 @@ std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
           ? holds(*scene.windows.candidate, at.candidate, left.digest, left.name) ||
                 holds(*scene.windows.reference, at.reference, right.digest, right.name)
           : both_were_read(scene, at, input);
-  if (!have && (named || !are_parts_of_one(scene, input))) return std::nullopt;
+  const bool parts = !named && are_parts_of_one(scene, input);
+  if (!have && !parts) return std::nullopt;
   if (named) return Both<std::string>{std::string(left.name), std::string(right.name)};
   const Producer a = producer(scene, Side::reference, left);
   const Producer b = producer(scene, Side::candidate, right);
   if (a.op.empty() || b.op.empty() || may_be_one(a, b, input)) return std::nullopt;
   Both<std::string> both{words(a), words(b)};
-  if (both.reference == both.candidate)
+  if (parts || both.reference == both.candidate)
     both = {words(a, *left.geometry), words(b, *right.geometry)};
   return both;
 }
