@@ -36,6 +36,9 @@ bool reads_differences(const Finding& finding) {
   return std::any_of(finding.tensors.begin(), finding.tensors.end(), differs);
 }
 
+/// A call of a module, of which no arguments are recorded.
+bool is_call(const Finding& finding) { return finding.op.ends_with("::forward"); }
+
 std::string module_place(const Finding& finding) {
   if (!finding.module.has_value()) {
     const auto& [before, after] = finding.between.value_or(Both<std::string>{});
@@ -64,6 +67,7 @@ std::string headline(const Finding& finding) {
       if (finding.op.empty()) return "all before is equal: the runs part outside of modules";
       if (judged_on_own_inputs(finding))
         return "what it reads differs already, but does not explain its result";
+      if (is_call(finding)) return "same inputs, different result: the runs part in this call";
       return "same inputs and arguments, different result: the runs part at this op";
     case FindingKind::arguments:
       if (is_given_other_tensors(finding))

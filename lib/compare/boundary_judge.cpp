@@ -36,6 +36,60 @@ void pair_by_name(const Event& reference, const Event& candidate, std::vector<Sl
       slots.push_back({&slot, partner->second, match(slot, *partner->second), &reference});
 }
 
+[[nodiscard]] std::vector<const Slot*> inputs_of(const Event& call) {
+  std::vector<const Slot*> inputs;
+  for (const Slot& slot : call.slots)
+    if (slot.role == Role::input) inputs.push_back(&slot);
+  return inputs;
+}
+
+[[nodiscard]] bool has_content_of(const std::vector<const Slot*>& inputs, const Slot& wanted) {
+  if (wanted.flags & slot_flag::no_digest) return false;
+  return std::any_of(inputs.begin(), inputs.end(), [&](const Slot* one) {
+    return one->digest == wanted.digest && !(one->flags & slot_flag::no_digest);
+  });
+}
+
+/// The inputs of a call are numbered as it comes to read them, and a value that is seen in two
+/// shapes is two of them. A rewrite may change both: equal ones are partners first, then those of
+/// one shape in their order, then those of one number, where the other run does not have them in
+/// another shape.
+class InputPairs {
+ public:
+  InputPairs(const Event& reference, const Event& candidate)
+      : owner_(reference), left_(inputs_of(reference)), right_(inputs_of(candidate)) {}
+
+  void append_to(std::vector<SlotPair>& slots) {
+    const Both<std::vector<const Slot*>> all{left_, right_};
+    pair(slots, [](const Slot& a, const Slot& b) { return match(a, b) == Match::equal; });
+    pair(slots, [](const Slot& a, const Slot& b) { return match(a, b) != Match::metadata; });
+    std::erase_if(left_, [&](const Slot* slot) { return has_content_of(all.candidate, *slot); });
+    std::erase_if(right_, [&](const Slot* slot) { return has_content_of(all.reference, *slot); });
+    pair(slots, [](const Slot& a, const Slot& b) { return a.index == b.index; });
+  }
+
+ private:
+  template <class Partners>
+  void pair(std::vector<SlotPair>& slots, Partners partners) {
+    std::erase_if(left_, [&](const Slot* a) {
+      const auto b = std::find_if(right_.begin(), right_.end(),
+                                  [&](const Slot* other) { return partners(*a, *other); });
+      if (b == right_.end()) return false;
+      slots.push_back({a, *b, match(*a, **b), &owner_});
+      right_.erase(b);
+      return true;
+    });
+  }
+
+  const Event& owner_;
+  std::vector<const Slot*> left_;
+  std::vector<const Slot*> right_;
+};
+
+[[nodiscard]] bool is_different_input(const SlotPair& slot) {
+  return slot.role() == Role::input && is_difference(slot.match);
+}
+
 }  // namespace
 
 void compare_boundary_slots(const Event& reference, const Event& candidate,
@@ -52,6 +106,16 @@ void compare_boundary_slots(const Event& reference, const Event& candidate,
     return;
   }
   compare_slots(reference, candidate, slots);
+  if (reference.kind == EventKind::module &&
+      std::any_of(slots.begin(), slots.end(), is_different_input)) {
+    std::erase_if(slots, [](const SlotPair& slot) { return slot.role() == Role::input; });
+    const std::vector<SlotPair> results = std::exchange(slots, {});
+    InputPairs(reference, candidate).append_to(slots);
+    std::sort(slots.begin(), slots.end(), [](const SlotPair& a, const SlotPair& b) {
+      return a.reference->index < b.reference->index;
+    });
+    slots.insert(slots.end(), results.begin(), results.end());
+  }
   std::erase_if(slots, [](const SlotPair& slot) { return slot.match == Match::one_sided; });
 }
 

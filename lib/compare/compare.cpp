@@ -123,7 +123,8 @@ class Comparison {
     const bool same_set = totals.data_values > 1 && totals.data.reference == totals.data.candidate;
     for (Record& record : records) {
       record.evidence.same_set_of_data =
-          same_set && record.finding.kind == FindingKind::data && !record.evidence.uninitialised;
+          same_set && record.finding.kind == FindingKind::data &&
+          (!record.evidence.uninitialised || record.evidence.for_data);
       if (record.more_in_step > 0)
         record.finding.notes.push_back(
             fmt::format("the same at {} in this step", counted(record.more_in_step, "more op")));

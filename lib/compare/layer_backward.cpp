@@ -69,6 +69,8 @@ Source LayerJudge::why_gradient_differs(const SlotPair& slot) {
     }
     if (const auto source = why_backward(*call)) return propagated(*source);
   }
+  // A value that differs may reach this gradient past all modules: through a residual connection.
+  if (flow_.latest_value()) return propagated(*flow_.latest_value());
   if (all_known) return blame_backward(readers, slot);
   if (flow_.latest()) return propagated(*flow_.latest());
   if (const auto source = flow_.why_any_parameter()) return propagated(*source);

@@ -33,6 +33,7 @@ void LayerFlow::begin_step() {
   values_before_ = std::exchange(values_, {});
   any_gradient_.reset();
   latest_.reset();
+  latest_value_.reset();
   alone_.reset();
   last_module.clear();
 }
@@ -56,6 +57,7 @@ LayerCall& LayerFlow::add_call(EventPlace place, EventPlace parent, const Event&
   call.root = module.root;
   call.path = module.module;
   call.has_path = module.has_module;
+  call.before = last_module;
   if (LayerCall* outer = this->call(parent)) outer->has_inner = true;
   if (call.has_path) calls_by_module_.emplace(Named(call.root, call.path), &call);
   return call;
@@ -83,6 +85,7 @@ void LayerFlow::mark_inner_gradients(EventPlace place, const Source& source) {
 
 void LayerFlow::differs(const SlotPair& slot, const Source& source) {
   latest_ = source;
+  latest_value_ = source;
   if (slot.match == Match::differs)
     values_.try_emplace({slot.reference->digest, slot.candidate->digest}, source);
 }
@@ -92,6 +95,13 @@ std::optional<Source> LayerFlow::why(const SlotPair& slot) const {
   const std::pair key(slot.reference->digest, slot.candidate->digest);
   const auto here = look_up(values_, key);
   return here ? here : look_up(values_before_, key);
+}
+
+bool LayerFlow::owns_parameters(const LayerCall& call) const {
+  if (!call.has_path) return false;
+  const std::string inside = call.path.empty() ? std::string() : call.path + '.';
+  const auto first = known_.lower_bound({call.root, inside});
+  return first != known_.end() && first->first == call.root && first->second.starts_with(inside);
 }
 
 void LayerFlow::parameter_differs(const std::string& root, const Slot& parameter,

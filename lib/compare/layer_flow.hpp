@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct LayerCall {
   EventPlace parent;   ///< the call it runs inside
   std::string root;
   std::string path;
+  std::string before;  ///< the module that was compared last before it, in words
   bool has_path = false;
   bool has_inner = false;                 ///< calls of other modules run inside it
   bool gradients_seen = false;            ///< a gradient with respect to an output was recorded
@@ -51,11 +53,19 @@ class LayerFlow {
   /// These two values are known to differ from now on.
   void differs(const SlotPair& slot, const Source& source);
   [[nodiscard]] std::optional<Source> why(const SlotPair& slot) const;
-  /// Why the last value that differed in this step did.
+  /// Why the last value that differed in this step did, the gradients of parameters among them.
   [[nodiscard]] const std::optional<Source>& latest() const noexcept { return latest_; }
+  /// The same of values that others can follow from in this step.
+  [[nodiscard]] const std::optional<Source>& latest_value() const noexcept { return latest_value_; }
 
   /// True the first time that the parameters of a root are told.
   bool see_root(const std::string& root) { return roots_.insert(root).second; }
+  /// A parameter or buffer is told.
+  void see_parameter(const std::string& root, std::string_view name) {
+    known_.emplace(root, std::string(name));
+  }
+  /// The module of a call, or one inside it, has parameters or buffers.
+  [[nodiscard]] bool owns_parameters(const LayerCall& call) const;
   void parameter_differs(const std::string& root, const Slot& parameter, const Source& source);
   /// Its memory may be told of under other names too: a module is a root until it is registered.
   void parameter_equal(const std::string& root, const Slot& parameter);
@@ -95,6 +105,7 @@ class LayerFlow {
   Values values_;
   Values values_before_;
   std::set<std::string> roots_;
+  std::set<Named> known_;  ///< parameters and buffers
   struct Parameter {
     Source source;
     std::uint64_t storage = kNone;  ///< in the reference
@@ -103,6 +114,7 @@ class LayerFlow {
   std::map<Named, Source> gradients_;
   std::optional<Source> any_gradient_;  ///< of this step
   std::optional<Source> latest_;
+  std::optional<Source> latest_value_;
   std::optional<Source> alone_;
 };
 

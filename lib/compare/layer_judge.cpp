@@ -23,6 +23,18 @@ constexpr std::size_t kDeepest = 256;
   });
 }
 
+[[nodiscard]] bool is_named(const SlotPair& slot) {
+  return both(slot, slot_flag::parameter | slot_flag::buffer) &&
+         slot.reference->name == slot.candidate->name;
+}
+
+[[nodiscard]] const SlotPair* first_different_input(const std::vector<SlotPair>& slots) {
+  const auto at = std::find_if(slots.begin(), slots.end(), [](const SlotPair& slot) {
+    return slot.role() == Role::input && slot.match == Match::differs;
+  });
+  return at == slots.end() ? nullptr : &*at;
+}
+
 /// True where a call was seen to be given values, all of them equal.
 [[nodiscard]] bool has_equal_inputs(const std::vector<SlotPair>& slots) {
   const auto differs = [](const SlotPair& slot) {
@@ -156,19 +168,26 @@ Source LayerJudge::why_input_differs(const SlotPair& slot) {
   return slot.match == Match::differs ? blame_input(slot) : blame_between(slot, flow_.last_module);
 }
 
-/// Nothing recorded explains why this call was given another value.
+/// Nothing recorded explains why this call was given another value. A call around it that was given
+/// another one, the same or not, comes before it.
 Source LayerJudge::blame_input(const SlotPair& slot) {
+  SlotPair first = slot;
   EventPair reader = at_;
   EventPair outer = around(reader);
   std::vector<SlotPair> given;
   for (std::size_t depth = 0; outer.reference != kNoIndex && depth < kDeepest; ++depth) {
     compare_boundary_slots(scene_.windows.reference->event(outer.reference),
                            scene_.windows.candidate->event(outer.candidate), given);
-    if (!has_same_difference(given, slot)) break;
+    if (!has_same_difference(given, first)) {
+      const SlotPair* const other = first_different_input(given);
+      if (other == nullptr) break;
+      first = *other;
+    }
     reader = outer;
     outer = around(outer);
   }
   const Source source = [&] {
+    if (is_named(first)) return blame_parameter(reader, first);
     if (outer.reference != kNoIndex && has_equal_inputs(given)) {
       const std::string before = flow_.last_module;
       return enter_finding(
@@ -182,16 +201,31 @@ Source LayerJudge::blame_input(const SlotPair& slot) {
                 before.empty() ? "" : " after " + before));
           });
     }
-    if (!flow_.last_module.empty()) return blame_between(slot, flow_.last_module);
+    if (!ensure_call(reader.reference).before.empty())
+      return blame_between(slot, flow_.last_module);
     return enter_finding(
         state_, FindingKind::data, scene_, reader, reader,
-        {KeyHash().add(std::uint64_t{slot.reference->index}).value()}, [&](Record& record) {
+        {KeyHash().add(std::uint64_t{first.reference->index}).value()}, [&](Record& record) {
           compare_boundary_slots(scene_.windows.reference->event(reader.reference),
                                  scene_.windows.candidate->event(reader.candidate), given);
           add_tensors(record, given);
         });
   }();
   found();
+  return source;
+}
+
+/// A parameter or buffer that was equal when it was told, and is not where a call reads it.
+Source LayerJudge::blame_parameter(EventPair reader, const SlotPair& parameter) {
+  const Source source = enter_finding(
+      state_, FindingKind::parameter, scene_, reader, reader,
+      {KeyHash().add(parameter.reference->name).value()}, [&](Record& record) {
+        add_tensors(record, {parameter});
+        record.finding.notes.push_back(fmt::format(
+            "{} was equal when it was last recorded: it was written since, outside of optimizers",
+            parameter.reference->name));
+      });
+  flow_.parameter_differs(std::string(event(Side::reference).root), *parameter.reference, source);
   return source;
 }
 
@@ -243,6 +277,10 @@ Source LayerJudge::blame_call(const LayerCall& call, const SlotPair& slot) {
       add_tensors(record, given);
     }
     add_tensors(record, slots_);
+    if (flow_.owns_parameters(call))
+      record.finding.notes.emplace_back(
+          "its parameters were equal when they were last recorded; what the program has written to "
+          "them since then is not seen");
   });
   found();
   return source;

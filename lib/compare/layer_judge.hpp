@@ -29,6 +29,7 @@ class LayerJudge {
   void judge_output(LayerCall& call, const SlotPair& slot);
   [[nodiscard]] Source why_input_differs(const SlotPair& slot);
   [[nodiscard]] Source blame_input(const SlotPair& slot);
+  [[nodiscard]] Source blame_parameter(EventPair reader, const SlotPair& parameter);
   [[nodiscard]] Source blame_call(const LayerCall& call, const SlotPair& slot);
 
   void judge_module_gradient();

@@ -34,6 +34,7 @@ void LayerJudge::judge_parameters() {
   std::vector<SlotPair> buffers;
   std::vector<SlotPair> updated;
   for (const SlotPair& slot : slots_) {
+    flow_.see_parameter(root, slot.reference->name);
     if (!is_difference(slot.match)) {
       if (slot.match == Match::equal) flow_.parameter_equal(root, *slot.reference);
       continue;

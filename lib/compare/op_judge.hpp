@@ -74,6 +74,9 @@ class OpJudge {
   [[nodiscard]] std::optional<Source> known_difference(const SlotPair& slot);
   [[nodiscard]] bool in_data_code() const;
   [[nodiscard]] bool only_reshapes() const;
+  [[nodiscard]] bool is_list_of_other_length(std::uint16_t index) const;
+  [[nodiscard]] bool gives_the_same() const;
+  [[nodiscard]] bool is_update() const;
   [[nodiscard]] bool derived(const ArgumentReport& argument) const;
   [[nodiscard]] bool shares_generator(const Event& seeded) const;
   [[nodiscard]] static bool draws_integers(const Event& seeded);

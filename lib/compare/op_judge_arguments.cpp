@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <string_view>
 
 #include "compare/hash.hpp"
@@ -24,6 +25,19 @@ namespace {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && end == text.data() + text.size() && value != std::floor(value) &&
          !looks_computed(text);
+}
+
+/// "2" and "2.0": whether it is an integer shows in the dtype of the result.
+[[nodiscard]] bool is_same_number(const ArgumentReport& argument) {
+  const auto number = [](const std::optional<std::string>& text) -> std::optional<double> {
+    if (!text) return std::nullopt;
+    double value = 0;
+    const char* end = text->data() + text->size();
+    const auto [parsed, error] = std::from_chars(text->data(), end, value);
+    return error == std::errc{} && parsed == end ? std::optional(value) : std::nullopt;
+  };
+  const auto reference = number(argument.reference);
+  return reference && reference == number(argument.candidate);
 }
 
 }  // namespace
@@ -86,6 +100,7 @@ std::optional<Both<std::string>> OpJudge::numbers_of(const SlotPair& slot) const
 
 void OpJudge::judge_arguments() {
   std::vector<ArgumentReport> reports = arguments_.values;
+  if (gives_the_same()) std::erase_if(reports, is_same_number);
   bool wrapped = false;
   bool unknown = false;
   for (const SlotPair& slot : slots_) {
@@ -125,9 +140,19 @@ void OpJudge::judge_settings() {
   if (!reports.empty()) enter_arguments(reports, false);
 }
 
+/// Writes in place outside of forward and backward.
+bool OpJudge::is_update() const {
+  const Event& here = event(Side::reference);
+  if (here.flags & event_flag::in_optimizer) return true;
+  if (here.phase != Phase::optimizer && here.phase != Phase::eval) return false;
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [](const SlotPair& slot) { return slot.role() == Role::mutated; });
+}
+
 void OpJudge::enter_arguments(const std::vector<ArgumentReport>& reports, bool wrapped) {
-  // One setting of an optimizer is an argument of an op for every parameter.
-  const bool in_optimizer = event(Side::reference).flags & event_flag::in_optimizer;
+  // One setting of an optimizer is an argument of an op for every parameter; so is that of a
+  // program that updates averages of them.
+  const bool updates = is_update();
   KeyHash key;
   for (const ArgumentReport& report : reports) {
     key.add(report.name);
@@ -137,18 +162,17 @@ void OpJudge::enter_arguments(const std::vector<ArgumentReport>& reports, bool w
   // Which rows a loader looks at, and when, matters once what is read of them differs.
   const bool looks_ahead = in_data_code() && (event(Side::reference).flags & event_flag::view);
   const bool pending = !wrapped && (only_reshapes() || looks_ahead);
-  const Source source = enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
-                                      {.key = key.value(),
-                                       .once_per_step = !in_optimizer && !in_data_code(),
-                                       .any_place = in_optimizer},
-                                      [&](Record& record) {
-                                        record.finding.diverges = !pending;
-                                        record.finding.arguments = reports;
-                                        record.evidence.wrapped_number = wrapped;
-                                        record.evidence.looks_ahead = pending && looks_ahead;
-                                        add_tensors(record, slots_);
-                                        judged.enter(record);
-                                      });
+  const Source source = enter_finding(
+      state_, FindingKind::arguments, scene_, at_, at_,
+      {.key = key.value(), .once_per_step = !updates && !in_data_code(), .any_place = updates},
+      [&](Record& record) {
+        record.finding.diverges = !pending;
+        record.finding.arguments = reports;
+        record.evidence.wrapped_number = wrapped;
+        record.evidence.looks_ahead = pending && looks_ahead;
+        add_tensors(record, slots_);
+        judged.enter(record);
+      });
   if (!pending) return found(source);
   source_ = source;
   if (!looks_ahead) judgement_.pending = source;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "compare/hash.hpp"
 #include "compare/op_judge.hpp"
@@ -30,17 +31,30 @@ namespace {
 
 void OpJudge::judge_inputs() {
   std::vector<const SlotPair*> fresh;
+  std::set<std::uint16_t> known;
   for (const SlotPair& slot : slots_) {
     if (slot.role() != Role::input || !is_difference(slot.match)) continue;
     if (const auto source = known_difference(slot)) {
       inputs_differ_ = true;
+      known.insert(slot.any().index);
       propagated(*source);
     } else if (slot.match != Match::one_sided && !either(slot, slot_flag::wrapped_number)) {
       inputs_differ_ = true;
       fresh.push_back(&slot);
     }
   }
+  std::erase_if(fresh, [&](const SlotPair* slot) {
+    return known.contains(slot->any().index) && is_list_of_other_length(slot->any().index);
+  });
   enter_each_kind(fresh);
+}
+
+/// What one run has more in a list moves the tensors behind it.
+bool OpJudge::is_list_of_other_length(std::uint16_t index) const {
+  return std::any_of(slots_.begin(), slots_.end(), [&](const SlotPair& slot) {
+    return slot.role() == Role::input && slot.match == Match::one_sided &&
+           slot.any().index == index && slot.any().element > 0;
+  });
 }
 
 void OpJudge::enter_each_kind(const std::vector<const SlotPair*>& fresh) {
@@ -77,6 +91,17 @@ void OpJudge::enter_each_kind(const std::vector<const SlotPair*>& fresh) {
   }
 }
 
+/// Its results stood against each other, and none differs.
+bool OpJudge::gives_the_same() const {
+  bool compared = false;
+  for (const SlotPair& slot : slots_) {
+    if (slot.role() == Role::input) continue;
+    if (is_difference(slot.match)) return false;
+    compared = compared || slot.match == Match::equal;
+  }
+  return compared;
+}
+
 /// Both runs have these tensors, but do not give the op the same ones.
 void OpJudge::enter_others(const std::vector<const SlotPair*>& others,
                            const std::vector<ArgumentReport>& given) {
@@ -89,13 +114,22 @@ void OpJudge::enter_others(const std::vector<const SlotPair*>& others,
     std::sort(all.begin(), all.end());
     return all;
   };
-  const Source source = enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
-                                      {.key = slots_key(others)}, [&](Record& record) {
-                                        record.finding.arguments = given;
-                                        record.evidence.same_tensors =
-                                            digests(Side::reference) == digests(Side::candidate);
-                                        add_tensors(record, slots_);
-                                      });
+  const bool same_tensors = digests(Side::reference) == digests(Side::candidate);
+  // Such as the two sides of a sum.
+  const bool no_matter = same_tensors && arguments_.values.empty() && gives_the_same();
+  const Source source =
+      enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
+                    {.key = slots_key(others), .harmless = no_matter}, [&](Record& record) {
+                      record.finding.diverges = !no_matter;
+                      record.finding.arguments = given;
+                      record.evidence.same_tensors = same_tensors;
+                      add_tensors(record, slots_);
+                    });
+  if (no_matter) {
+    inputs_differ_ = false;
+    judgement_.differs = false;
+    return;
+  }
   for (const SlotPair* slot : others) taint(slot->reference, slot->candidate, source);
   found(source);
 }
@@ -118,7 +152,8 @@ FindingKind OpJudge::kind_of_fresh(const SlotPair& slot) const {
   if (left) return FindingKind::data;
   const bool named = either(slot, slot_flag::parameter | slot_flag::buffer) ||
                      !slot.reference->name.empty() || !slot.candidate->name.empty();
-  if (named && !either(slot, slot_flag::uninitialised)) return FindingKind::parameter;
+  if (named && !either(slot, slot_flag::uninitialised | slot_flag::gradient))
+    return FindingKind::parameter;
   return FindingKind::data;
 }
 
@@ -212,7 +247,8 @@ void OpJudge::describe_fresh(Record& record, FindingKind kind, const SlotPair& s
             factory_of(scene_, side, event(side),
                        side == Side::reference ? *slot.reference : *slot.candidate)) {
       evidence.factory = factory->words;
-      evidence.for_data = hands_out_for_data(*factory);
+      evidence.for_data =
+          hands_out_for_data(*factory) && !either(slot, slot_flag::parameter | slot_flag::buffer);
     }
     notes.push_back(
         fmt::format("{} reads memory that no recorded op wrote{}", called,

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "compare/extent.hpp"
 #include "compare/finding_writer.hpp"
 
 namespace ulpscope::comparison {
@@ -28,9 +29,64 @@ struct Producer {
   return false;
 }
 
+/// The model has read this content before `reader`: a batch that comes up is not known so.
+[[nodiscard]] bool was_read(const Window& window, std::uint32_t reader, const Digest& digest) {
+  for (std::uint32_t index = 0; index < reader; ++index) {
+    const Event& event = window.event(index);
+    if (event.phase != Phase::forward && event.phase != Phase::eval) continue;
+    for (const Slot& slot : event.slots)
+      if (slot.role == Role::input && slot.digest == digest && !(slot.flags & slot_flag::no_digest))
+        return true;
+  }
+  return false;
+}
+
+[[nodiscard]] bool both_were_read(const Scene& scene, EventPair at, const SlotPair& input) {
+  for (const Slot* read : {input.reference, input.candidate})
+    if (!was_read(*scene.windows.reference, at.reference, read->digest) ||
+        !was_read(*scene.windows.candidate, at.candidate, read->digest))
+      return false;
+  return true;
+}
+
+/// The digest of all that the last recorded write left around what a slot reads.
+[[nodiscard]] std::optional<Digest> written_around(const Scene& scene, Side side,
+                                                   const Slot& slot) {
+  const HeldEvent writer =
+      find_event(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
+  if (writer.event == nullptr || slot.storage == kNone) return std::nullopt;
+  const Extent read = extent(slot);
+  for (const Slot& written : writer.event->slots) {
+    const Extent left = extent(written);
+    if (written.role != Role::input && written.storage == slot.storage &&
+        !(written.flags & slot_flag::no_digest) && left.begin <= read.begin && read.end <= left.end)
+      return written.digest;
+  }
+  return std::nullopt;
+}
+
+/// The runs read different parts of memory that was left with the same content.
+[[nodiscard]] bool are_parts_of_one(const Scene& scene, const SlotPair& input) {
+  if (input.reference->geometry->storage_offset == input.candidate->geometry->storage_offset)
+    return false;
+  const auto left = written_around(scene, Side::reference, *input.reference);
+  return left && left == written_around(scene, Side::candidate, *input.candidate);
+}
+
 [[nodiscard]] bool computed_in_a_step(const Scene& scene, Side side, const Slot& slot) {
   const std::optional<Phase> phase = phase_of_last_write(scene, side, slot);
   return phase && *phase != Phase::setup && *phase != Phase::data;
+}
+
+[[nodiscard]] HeldEvent outermost_op(const Run& run, std::uint32_t rank, EventPlace place) {
+  HeldEvent outermost;
+  while (true) {
+    const HeldEvent up = find_event(run, rank, place);
+    if (up.event == nullptr) return outermost;
+    if (up.event->kind == EventKind::op) outermost = up;
+    if (up.event->parent >= place.position) return outermost;
+    place.position = up.event->parent;
+  }
 }
 
 [[nodiscard]] Producer producer(const Scene& scene, Side side, const Slot& slot) {
@@ -39,7 +95,7 @@ struct Producer {
   std::uint32_t index = same_lane ? window.find(slot.writer) : kNoIndex;
   if (index == kNoIndex) {
     const HeldEvent writer =
-        find_event(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
+        outermost_op(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
     return writer.event == nullptr
                ? Producer{}
                : Producer{std::string(writer.event->op), {}, writer.event->position};
@@ -85,16 +141,19 @@ std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
   const bool computed = !either(input, slot_flag::unproduced) &&
                         computed_in_a_step(scene, Side::reference, left) &&
                         computed_in_a_step(scene, Side::candidate, right);
-  if (!named && !computed) return std::nullopt;
-  if (!holds(*scene.windows.candidate, at.candidate, left.digest, left.name) &&
-      !holds(*scene.windows.reference, at.reference, right.digest, right.name))
-    return std::nullopt;
+  const bool have =
+      named || computed
+          ? holds(*scene.windows.candidate, at.candidate, left.digest, left.name) ||
+                holds(*scene.windows.reference, at.reference, right.digest, right.name)
+          : both_were_read(scene, at, input);
+  const bool parts = !named && are_parts_of_one(scene, input);
+  if (!have && !parts) return std::nullopt;
   if (named) return Both<std::string>{std::string(left.name), std::string(right.name)};
   const Producer a = producer(scene, Side::reference, left);
   const Producer b = producer(scene, Side::candidate, right);
   if (a.op.empty() || b.op.empty() || may_be_one(a, b, input)) return std::nullopt;
   Both<std::string> both{words(a), words(b)};
-  if (both.reference == both.candidate)
+  if (parts || both.reference == both.candidate)
     both = {words(a, *left.geometry), words(b, *right.geometry)};
   return both;
 }

@@ -10,8 +10,9 @@ namespace ulpscope::comparison {
 
 /// What each run gives an op at an input, where that is not the same tensor of the program: both
 /// runs have the value that one of them reads here, made by an op or held by a parameter, and the
-/// other run reads something else. `at` reads the input; nothing known makes it differ. Empty where
-/// that cannot be told: a batch, values from earlier steps.
+/// other run reads something else, or another part of it. `at` reads the input; nothing known makes
+/// it differ. Empty where that cannot be told: a batch, values from earlier steps unless the model
+/// has read both of them in this step.
 [[nodiscard]] std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
                                                             const SlotPair& input);
 

@@ -52,7 +52,8 @@ class Aligner {
     std::vector<std::uint64_t> keys;
     keys.reserve(elements.size());
     for (const SequenceElement& e : elements)
-      keys.push_back(KeyHash().add(e.structure).add(e.inputs).add(e.outputs).value());
+      keys.push_back(
+          KeyHash().add(e.structure).add(e.inputs).add(e.outputs).add(e.arguments).value());
     return keys;
   }
 
@@ -176,7 +177,7 @@ class Aligner {
     const SequenceElement& x = a_[i];
     const SequenceElement& y = b_[j];
     if (x.marker) return 1;
-    int weight = 4;
+    int weight = x.arguments == y.arguments ? 5 : 4;
     if (x.inputs != 0 && x.inputs == y.inputs) weight += 3;
     if (x.outputs != 0 && x.outputs == y.outputs) weight += 3;
     return weight;

@@ -1,6 +1,7 @@
 #include "compare/structure.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "compare/hash.hpp"
 
@@ -91,6 +92,11 @@ std::uint64_t input_key(const Event& event) {
 
 std::uint64_t output_key(const Event& event) {
   return digest_key(event, [](Role role) { return role != Role::input; });
+}
+
+std::uint64_t argument_key(const Event& event) {
+  const auto* bytes = reinterpret_cast<const char*>(event.argument_bytes.data());
+  return KeyHash().add(std::string_view(bytes, event.argument_bytes.size())).value();
 }
 
 }  // namespace ulpscope::comparison

@@ -110,7 +110,7 @@ class RelaxedPass {
 };
 
 [[nodiscard]] SequenceElement relaxed_element(const Event& event, bool marker) {
-  return {name_key(event), input_key(event), output_key(event), marker};
+  return {name_key(event), input_key(event), output_key(event), marker, argument_key(event)};
 }
 
 /// Lines up the items of two windows in two rounds: what runs outside of backward first, then
@@ -145,7 +145,7 @@ class WindowAligner {
     RelaxedPass::run(result.entries, [&](Side side, std::uint32_t item) {
       SequenceElement element =
           relaxed_element(event_of(side, item), is_marker(event_of(side, item)));
-      element.structure = after_dropped_gradients(element.structure, side, item);
+      element.structure = placed(element.structure, side, item);
       if (has_moved(side, item))
         element.structure = KeyHash()
                                 .add(element.structure)
@@ -216,6 +216,15 @@ class WindowAligner {
     return times == 0 ? structure : KeyHash().add(structure).add(std::uint64_t{times}).value();
   }
 
+  /// What adds to a parameter's gradient is not what backward adds up before.
+  [[nodiscard]] std::uint64_t placed(std::uint64_t structure, Side side, std::uint32_t item) const {
+    structure = after_dropped_gradients(structure, side, item);
+    const std::uint32_t outer = window(side).parent(window(side).items()[item].event);
+    const bool accumulates =
+        outer != kNoIndex && window(side).event(outer).kind == EventKind::gradient;
+    return accumulates ? KeyHash().add(structure).add("into a gradient").value() : structure;
+  }
+
   /// Ops of setup that both runs have, but in another order: a model's layers may be made in any.
   /// They are not the same ops with other shapes.
   void find_moved(const std::vector<Entry>& entries) {
@@ -238,9 +247,9 @@ class WindowAligner {
                                         std::uint64_t forward) const {
     const Event& event = event_of(side, item);
     std::uint64_t structure = structure_key(event, Place::counts);
-    structure = after_dropped_gradients(structure, side, item);
+    structure = placed(structure, side, item);
     if (forward != 0) structure = KeyHash().add(structure).add(forward).value();
-    return {structure, input_key(event), output_key(event), is_marker(event)};
+    return {structure, input_key(event), output_key(event), is_marker(event), argument_key(event)};
   }
 
   /// Numbers the partners outside of backward, so that nodes can name them.
@@ -327,7 +336,7 @@ std::vector<Entry> align_inner(const Window& reference,
     for (const std::uint32_t index : events) {
       const Event& event = window.event(index);
       result.push_back({structure_key(event, Place::ignored), input_key(event), output_key(event),
-                        event.kind != EventKind::op});
+                        event.kind != EventKind::op, argument_key(event)});
     }
     return result;
   };

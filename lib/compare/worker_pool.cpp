@@ -263,7 +263,7 @@ void WorkerPool::compare(JobId reference, JobId candidate) {
     std::vector<SequenceElement> result;
     for (const Op& op : job.ops)
       result.push_back({structure_key(op.outer(), Place::ignored), input_key(op.outer()),
-                        output_key(op.outer()), false});
+                        output_key(op.outer()), false, argument_key(op.outer())});
     return result;
   };
   std::size_t i = 0;
@@ -378,9 +378,7 @@ std::uint64_t WorkerPool::content_key(const Job& job) {
         hash.add(event.rng.before);
     }
     const Event& outer = op.outer();
-    hash.add(input_key(outer));
-    hash.add(std::string_view(reinterpret_cast<const char*>(outer.argument_bytes.data()),
-                              outer.argument_bytes.size()));
+    hash.add(input_key(outer)).add(argument_key(outer));
   }
   return hash.value();
 }

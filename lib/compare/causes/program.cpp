@@ -62,9 +62,12 @@ std::optional<Cause> mode(const Case& of) {
   for (const Side side : kSides) {
     const auto& names = on(of.evidence().alone_names, side);
     const auto& ops = on(of.evidence().alone, side);
-    const bool counts_batches = std::any_of(
-        names.begin(), names.end(),
-        [](const std::string& tensor) { return glob_match("*num_batches_tracked", tensor); });
+    const auto counts = std::count_if(names.begin(), names.end(), [](const std::string& tensor) {
+      return glob_match("*num_batches_tracked", tensor);
+    });
+    // What reads weights too is a piece of the program that one run alone has.
+    if (counts != std::ssize(names)) continue;
+    const bool counts_batches = counts > 0;
     const bool drops = std::any_of(ops.begin(), ops.end(), [](const std::string& op) {
       return glob_match("*dropout*", op) || glob_match("*bernoulli*", op);
     });

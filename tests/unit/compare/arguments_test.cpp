@@ -64,6 +64,39 @@ TEST_SUITE("arguments") {
     CHECK(report.findings.at(0).kind == FindingKind::arguments);
   }
 
+  TEST_CASE("one setting of a program that averages its parameters is one finding") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::eval);
+      for (const std::string name : {"a", "b", "c"}) {
+        const Tensor average = run.data(labelled(name));
+        run.op("aten::mul_")
+            .in(average, "self")
+            .arg("other", changed ? 0.95 : 0.99)
+            .writes(average, labelled(name + (changed ? "2" : "1")));
+      }
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(has(notes_of(report.findings[0]), "the same at 2 more ops in this step"));
+  }
+
+  TEST_CASE("a number written as an integer is the same where the results are") {
+    const auto report_with = [](const char* result) {
+      return report_of([result](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        EventBuilder op = run.op("aten::norm");
+        op.in(run.data(labelled("x")));
+        if (changed)
+          op.arg("p", 2);
+        else
+          op.arg("p", 2.0);
+        (void)op.out(labelled(changed ? result : "y"));
+      });
+    };
+    CHECK(report_with("y").findings.empty());
+    CHECK(report_with("z").findings.at(0).kind == FindingKind::arguments);
+  }
+
   TEST_CASE("training mode that differs is a mode") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

@@ -191,6 +191,26 @@ TEST_SUITE("causes") {
     CHECK(find_cause(report, "init") != nullptr);
   }
 
+  TEST_CASE("layers that one run alone calls are no matter of mode") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      Tensor y = run.op("aten::exp").in(x).out(labelled("y"));
+      if (changed) {
+        const Tensor count = run.buffer("norm.num_batches_tracked", Values{0});
+        run.op("aten::add_").in(count).writes(count, Values{1});
+        y = run.op("aten::batch_norm")
+                .in(y)
+                .in(run.parameter("norm.weight", labelled("w")))
+                .out(labelled("n"));
+        y = run.op("aten::dropout").in(y).out(labelled("d"));
+      }
+      run.op("aten::sin").in(y).out(labelled(changed ? "b" : "a"));
+    });
+    CHECK(first_cause(report) == "structure");
+    CHECK(find_cause(report, "mode") == nullptr);
+  }
+
   TEST_CASE("counting batches is a matter of mode in training, not where a state is loaded") {
     const auto program = [](std::int64_t step) {
       return [step](RunBuilder& run, bool changed) {

@@ -35,6 +35,24 @@ TEST_SUITE("inputs") {
     CHECK(find_cause(report, "data-order")->confidence == Confidence::certain);
   }
 
+  TEST_CASE("batches that the program fills itself are the same ones in another order") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      for (int step = 0; step < 4; ++step) {
+        run.step(step).phase(Phase::data);
+        const int batch = changed ? 3 - step : step;
+        const Tensor x =
+            run.op("aten::empty").out_uninitialised(labelled("batch" + std::to_string(batch)));
+        run.phase(Phase::forward);
+        run.op("aten::embedding")
+            .in(x, "indices")
+            .out(labelled((changed ? "d" : "c") + std::to_string(step)));
+      }
+    });
+    REQUIRE_FALSE(report.findings.empty());
+    CHECK(report.findings[0].kind == FindingKind::data);
+    CHECK(first_cause(report) == "data-order");
+  }
+
   TEST_CASE("rows in another order are told by their bytes") {
     const auto program = [](const Values& other) {
       return [other](RunBuilder& run, bool changed) {
@@ -61,6 +79,18 @@ TEST_SUITE("inputs") {
     CHECK(report.findings[0].tensors[1].name == "fc.weight");
     CHECK(cause_ids(report) == "init");
     CHECK(report.propagated.events == 1);
+  }
+
+  TEST_CASE("a gradient that differs is no parameter") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor gradient = run.data(labelled(changed ? "b" : "a"));
+      run.name_storage(gradient, "weight.grad", slot_flag::gradient);
+      run.step(0).phase(Phase::optimizer);
+      run.op("aten::norm").in(gradient).out(labelled(changed ? "d" : "c"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::data);
+    CHECK(find_cause(report, "init") == nullptr);
   }
 
   TEST_CASE("transposed weights are the same numbers in another order") {
@@ -168,6 +198,20 @@ TEST_SUITE("inputs") {
     REQUIRE(report.findings.size() == 1);
     CHECK(report.findings[0].kind == FindingKind::data);
     CHECK(cause_ids(report) == "data-content, uninitialised, data-order");
+  }
+
+  TEST_CASE("a buffer of a module that nothing wrote is no data") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.phase(Phase::setup);
+      const Tensor buffer = run.op("aten::empty")
+                                .flag(event_flag::factory)
+                                .out_uninitialised(labelled(changed ? "b" : "a"));
+      run.name_storage(buffer, "bias", slot_flag::buffer);
+      run.step(0).phase(Phase::forward);
+      run.op("aten::add").in(buffer, "other").out(labelled(changed ? "d" : "c"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(cause_ids(report) == "uninitialised");
   }
 
   TEST_CASE("uninitialised memory that is written before it is read is no finding") {

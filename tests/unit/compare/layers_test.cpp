@@ -122,6 +122,97 @@ TEST_SUITE("layers only") {
     CHECK(report.verdict == Verdict::identical);
   }
 
+  TEST_CASE("inputs of a call are told apart by value and shape, and views of them are none") {
+    CompareOptions options;
+    options.by_layers = true;
+    const Report report = report_of(
+        [](RunBuilder& run, bool rewritten) {
+          run.step(0).phase(Phase::forward);
+          const Tensor index = run.data(labelled("index"));
+          const Tensor user = run.data(labelled("user", 3));
+          run.call("graph", [&](EventBuilder& call) {
+            call.in(index);
+            if (rewritten) call.in(run.view(index, {4, 1}, {1, 1}));
+            call.in(user);
+            (void)call.out(labelled("y"));
+          });
+        },
+        options);
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.findings.empty());
+  }
+
+  TEST_CASE("what a layer is given comes before what it hands to layers inside") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor w = run.parameter("layer.first.weight", labelled("w"));
+      run.parameters({w});
+      run.step(0).phase(Phase::forward);
+      const Tensor nodes = run.data(labelled("nodes"));
+      const Tensor edges = run.data(labelled(changed ? "other edges" : "edges"));
+      run.call("layer", [&](EventBuilder& layer) {
+        layer.in(nodes).in(edges);
+        run.call("layer.first", [&](EventBuilder& call) {
+          call.in(nodes);
+          (void)call.out(labelled("first"));
+        });
+        const Tensor summed = run.data(labelled(changed ? "s2" : "s1"));
+        run.call("layer.second", [&](EventBuilder& call) {
+          call.in(summed);
+          (void)call.out(labelled(changed ? "y2" : "y1"));
+        });
+      });
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.findings[0].kind == FindingKind::data);
+    CHECK(report.findings[0].module == "layer");
+  }
+
+  TEST_CASE("an input that is no longer equal to another one differs") {
+    CompareOptions options;
+    options.by_layers = true;
+    const Report report = report_of(
+        [](RunBuilder& run, bool changed) {
+          run.step(0).phase(Phase::forward);
+          const Tensor hidden = run.data(labelled("zeros"));
+          const Tensor cell = run.data(labelled(changed ? "other" : "zeros"));
+          run.call("lstm", [&](EventBuilder& call) {
+            call.in(hidden).in(cell);
+            (void)call.out(labelled(changed ? "y2" : "y1"));
+          });
+        },
+        options);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::data);
+  }
+
+  TEST_CASE("a batch that a model reads behind its first layer is data of the model") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor w = run.parameter("position.weight", labelled("w"));
+      run.parameters({w});
+      run.step(0).phase(Phase::forward);
+      const Tensor place = run.data(labelled("place"));
+      const Tensor batch = run.data(labelled(changed ? "other" : "batch"));
+      run.call(
+          "",
+          [&](EventBuilder& model) {
+            run.call("position", [&](EventBuilder& call) {
+              call.in(place);
+              (void)call.out(labelled("p"));
+            });
+            run.call("token", [&](EventBuilder& call) {
+              call.in(batch);
+              (void)call.out(labelled(changed ? "t2" : "t1"));
+            });
+            model.in(batch);
+            (void)model.out(labelled(changed ? "y2" : "y1"));
+          },
+          "Model");
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.findings[0].kind == FindingKind::data);
+    CHECK(report.findings[0].op == "Model::forward");
+  }
+
   TEST_CASE("one cause is one finding, and all that follows is propagated") {
     struct Known {
       std::string_view change;
@@ -199,6 +290,56 @@ TEST_SUITE("layers only") {
     REQUIRE(report.findings.size() == 2);
     CHECK(report.findings[0].module == "block.fc2");
     CHECK(report.findings[1].module == "block.fc1");
+  }
+
+  TEST_CASE("a gradient that a residual connection may have changed is no second finding") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const auto call = [&](const char* path) {
+        return run.call(path, [&](EventBuilder& module) { module.in(x).out(labelled(path)); });
+      };
+      const auto side = call("side");
+      const auto head = call("head");
+      run.backward(true);
+      const auto value = [&](const char* name) {
+        return run.data(labelled(name + std::string(changed ? " apart" : "")));
+      };
+      run.of_module(EventKind::module_gradient, "side", side).in(run.data(labelled("aux")));
+      run.of_module(EventKind::module_gradient, "head", head).in(value("loss"));
+      run.of_module(EventKind::module_gradient, "side", side).returns(value("sum"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK_FALSE(report.findings[0].module.has_value());
+  }
+
+  TEST_CASE("a parameter that a call reads otherwise than it was told is that parameter") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor w = run.parameter("table", labelled("w"));
+      run.parameters({w});
+      run.step(0).phase(Phase::forward);
+      if (changed) run.overwrite(w, labelled("other"));
+      run.call(
+          "",
+          [&](EventBuilder& model) {
+            run.call("layer", [&](EventBuilder& call) {
+              call.in(w);
+              (void)call.out(labelled(changed ? "b" : "a"));
+            });
+            model.in(run.data(labelled("x")));
+          },
+          "Model");
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::parameter);
+    CHECK(report.findings[0].module == "layer");
+    CHECK(report.findings[0].tensors.at(0).name == "table");
+  }
+
+  TEST_CASE("what is not seen of a layer's parameters is said") {
+    const Report report = report_of_change("fc2");
+    REQUIRE(report.findings.size() == 1);
+    CHECK(has(notes_of(report.findings[0]), "its parameters were equal when they were last"));
   }
 
   TEST_CASE("a call that only one run makes is told where a difference follows") {

@@ -57,6 +57,36 @@ TEST_SUITE("another tensor") {
     CHECK(has(report.causes[0].evidence.back(), "in another order"));
   }
 
+  TEST_CASE("tensors in another order that give the same are no difference") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      two_branches(run, [&](const Tensor& left, const Tensor& right) {
+        auto add = run.op("aten::add");
+        add.in(changed ? right : left, "self").in(changed ? left : right, "other");
+        (void)add.out(labelled("sum"));
+      });
+    });
+    CHECK(report.verdict == Verdict::identical);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK_FALSE(report.findings[0].diverges);
+  }
+
+  TEST_CASE("a list that lacks what one run alone made has no other tensors behind it") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      std::vector<Tensor> norms;
+      for (const std::string name : {"a", "b", "c", "d"}) {
+        if (changed && name == "b") continue;
+        norms.push_back(
+            run.op("aten::norm").in(run.data(labelled(name))).out(labelled("|" + name)));
+      }
+      run.op("aten::stack").in_list(norms, "tensors").out(labelled("all", changed ? 3 : 4));
+    });
+    CHECK(diverging(report) == 1);
+    CHECK(report.findings[0].kind == FindingKind::sequence);
+    CHECK(report.findings[0].op == "aten::norm");
+  }
+
   TEST_CASE("what inner ops computed goes by the op that the program called") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
@@ -111,6 +141,49 @@ TEST_SUITE("another tensor") {
           "result of aten::exp, event 0, from element 0");
     CHECK(report.findings[0].arguments[0].candidate ==
           "result of aten::exp, event 0, from element 4");
+  }
+
+  TEST_CASE("a part of a result that nothing has read before") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.phase(Phase::setup);
+      if (changed) run.op("aten::ones").out(labelled("unused"));
+      run.step(0).phase(Phase::data);
+      const Tensor batch =
+          run.op("aten::stack").in(run.data(labelled("x"))).out(labelled("batch", 8));
+      run.phase(Phase::forward);
+      run.op("aten::embedding")
+          .in(run.view(batch, {4}, {1}, changed ? 3 : 2), "indices")
+          .out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    REQUIRE(report.findings[0].arguments.size() == 1);
+    CHECK(report.findings[0].arguments[0].candidate ==
+          "result of aten::stack, event 1, from element 3");
+  }
+
+  TEST_CASE("tensors made before the first step that the model has read") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.phase(Phase::setup);
+      const auto cloned = [&](const char* name) {
+        return run.composite("aten::clone", [&](EventBuilder&) {
+          return run.op("aten::copy_").in(run.data(labelled(name))).out(labelled(name));
+        });
+      };
+      const Tensor from = cloned("f");
+      const Tensor to = cloned("t");
+      run.step(0).phase(Phase::forward);
+      run.op("aten::index_select").in(from, "index").out(labelled("messages"));
+      run.op("aten::index_add").in(to, "index").out(labelled("sums"));
+      run.op("aten::index_select")
+          .in(changed ? to : from, "index")
+          .out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    REQUIRE(report.findings[0].arguments.size() == 1);
+    CHECK(report.findings[0].arguments[0].reference == "result of aten::clone, event 0");
+    CHECK(report.findings[0].arguments[0].candidate == "result of aten::clone, event 2");
   }
 
   TEST_CASE("batches that ops prepared are data") {

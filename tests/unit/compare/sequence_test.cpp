@@ -219,6 +219,26 @@ TEST_SUITE("sequence") {
     CHECK(report.findings[0].event.candidate == 6);
   }
 
+  TEST_CASE("an op inserted before one with the same result is found by its arguments") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::optimizer);
+      const std::vector<Tensor> gradients{run.data(labelled("a")), run.data(labelled("b"))};
+      const auto norm = [&](const Tensor& gradient, double p) {
+        return run.op("aten::norm")
+            .in(gradient)
+            .arg("p", p)
+            .out(labelled("norm of " + run.content_words(gradient)));
+      };
+      for (std::size_t k = 0; changed && k < gradients.size(); ++k) {
+        const Tensor logged = norm(gradients[k], -2.0);
+        run.op("aten::item").in(logged).result(1);
+      }
+      for (const Tensor& gradient : gradients) (void)norm(gradient, 2.0);
+    });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(diverging(report) == 0);
+  }
+
   TEST_CASE("backward ops follow their forward ops when a layer is missing") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
@@ -247,6 +267,27 @@ TEST_SUITE("sequence") {
     CHECK(report.findings[0].op == "aten::new_zeros");
     CHECK(has(notes_of(report.findings[0]),
               "only in the reference: aten::new_zeros, aten::as_strided"));
+  }
+
+  TEST_CASE("a sum within backward is not what adds to a parameter's gradient") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor gradient = run.op("aten::zeros").out(labelled("g"));
+      run.name_storage(gradient, "weight.grad", slot_flag::gradient);
+      run.backward(true);
+      const Tensor one = run.op("aten::mul").in(run.data(labelled("x"))).out(labelled("one"));
+      if (changed)
+        run.op("aten::add_").in(one).in(run.data(labelled("two"))).writes(one, labelled("both"));
+      run.scope(EventKind::gradient, "torch::autograd::AccumulateGrad", [&] {
+        run.op("aten::add_")
+            .in(gradient)
+            .in(one)
+            .writes(gradient, labelled(changed ? "g + both" : "g + one"));
+      });
+    });
+    CHECK(diverging(report) == 1);
+    CHECK(report.findings[0].kind == FindingKind::sequence);
+    CHECK_FALSE(report.findings[0].event.reference.has_value());
   }
 
   TEST_CASE("a thread that one run lacks stands alone") {

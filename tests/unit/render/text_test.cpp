@@ -43,6 +43,14 @@ TEST_SUITE("text") {
     CHECK(rendered(test::identical_report()) == "IDENTICAL: 412,350 events, 50 steps, every bit\n");
   }
 
+  TEST_CASE("nothing is said of the arguments of a module's call") {
+    Report report = test::origin_report();
+    report.findings.at(0).op = "Linear::forward";
+    const std::string text = rendered(report);
+    CHECK(contains(text, "same inputs, different result: the runs part in this call"));
+    CHECK_FALSE(contains(text, "same inputs and arguments"));
+  }
+
   TEST_CASE("what was not compared stands beside every bit") {
     Report report = test::identical_report();
     report.coverage.not_compared.uninitialised = 812;
