@@ -42,6 +42,9 @@ const EngineFunctions& engine_functions() {
   if (functions == nullptr)
     throw Error(ErrorCode::usage, fmt::format("{} is of another version", kName),
                 "install both from one build");
+  if (const char* const why = functions->problem())
+    throw Error(ErrorCode::usage, fmt::format("no engine of cuDNN can run here: {}", escaped(why)),
+                "call it where a GPU is; a dump may be copied there");
   return *functions;
 }
 

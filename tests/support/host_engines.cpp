@@ -137,6 +137,7 @@ EngineRun run(EngineSet* engines, std::int64_t engine, std::span<std::byte> work
 constexpr EngineFunctions kFunctions{
     .version = EngineFunctions::kVersion,
     .library = 91200,
+    .problem = []() noexcept -> const char* { return nullptr; },
     .allocate = &std::malloc,
     .release = &std::free,
     .copy_in =

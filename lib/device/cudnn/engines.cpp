@@ -311,6 +311,13 @@ const char* status_text(int status) noexcept {
   return cudnnGetErrorString(static_cast<cudnnStatus_t>(status));
 }
 
+const char* problem() noexcept {
+  int devices = 0;
+  const cudaError_t error = cudaGetDeviceCount(&devices);
+  if (error != cudaSuccess) return cudaGetErrorString(error);
+  return devices == 0 ? cudaGetErrorString(cudaErrorNoDevice) : nullptr;
+}
+
 void* allocate(std::size_t bytes) noexcept {
   void* memory = nullptr;
   return cudaMalloc(&memory, bytes) == cudaSuccess ? memory : nullptr;
@@ -328,6 +335,7 @@ bool copy_out(std::span<std::byte> to, const void* from) noexcept {
 
 constexpr EngineFunctions kFunctions{.version = EngineFunctions::kVersion,
                                      .library = CUDNN_VERSION,
+                                     .problem = &problem,
                                      .allocate = &allocate,
                                      .release = &release,
                                      .copy_in = &copy_in,

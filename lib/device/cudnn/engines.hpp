@@ -65,6 +65,9 @@ struct EngineFunctions {
   std::uint32_t version;
   std::uint32_t library;  ///< cuDNN's own version, 91200: 9.12.0
 
+  /// Why nothing can run here, in CUDA's words; null where there is a device.
+  const char* (*problem)() noexcept;
+
   /// Memory of the device that is current; null where there is not as much. Copies wait for all
   /// that is enqueued on the default stream, and tell whether that went well.
   void* (*allocate)(std::size_t bytes) noexcept;
