@@ -26,9 +26,8 @@ bool differs(const TensorReport& tensor) { return tensor.role == Role::input && 
 bool is_given_other_tensors(const Finding& finding) {
   return std::any_of(
       finding.arguments.begin(), finding.arguments.end(), [&](const ArgumentReport& argument) {
-        return std::any_of(finding.tensors.begin(), finding.tensors.end(), [&](const auto& tensor) {
-          return differs(tensor) && tensor.name == argument.name;
-        });
+        return std::any_of(finding.tensors.begin(), finding.tensors.end(),
+                           [&](const auto& tensor) { return tensor.name == argument.name; });
       });
 }
 

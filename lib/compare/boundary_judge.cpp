@@ -123,7 +123,10 @@ Judgement BoundaryJudge::judge(const Scene& scene, EventPair at) {
   Judgement judgement;
   compare_boundary_slots(scene.windows.reference->event(at.reference),
                          scene.windows.candidate->event(at.candidate), slots_);
+  const Event& told = scene.windows.reference->event(at.reference);
   for (const SlotPair& slot : slots_) {
+    if (told.kind == EventKind::parameters)
+      state_.other_parameters.see(told.root, slot.reference->name);
     if (was_compared(slot.match)) ++judgement.compared;
     if (!is_difference(slot.match)) continue;
     auto source = state_.taint.reference.find(*slot.reference, scene.step);

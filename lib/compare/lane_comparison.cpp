@@ -373,6 +373,16 @@ void LaneComparison::enter_stretch(const Scene& scene) {
   // An optimizer does the same for every parameter.
   const bool in_optimizer = event.flags & event_flag::in_optimizer;
   const std::size_t records = state_.book.records().size();
+  const bool follows_gradients =
+      (event.flags & (event_flag::in_backward | event_flag::in_optimizer)) != 0 ||
+      event.phase == Phase::optimizer;
+  const auto other_parameter =
+      follows_gradients ? state_.other_parameters.first() : std::optional<Source>();
+  if (other_parameter) {
+    alone_source_ = *other_parameter;
+    watch_.add(alone_source_, walk_, alone_until_);
+    return;
+  }
   const std::optional<Source> inherited = differs_already(scene);
   alone_source_ = enter_alone(
       state_, scene, ops.first, in_reference ? std::optional(event.position) : last_position_,

@@ -73,6 +73,7 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
   if (tells_of_values(event(Side::reference))) judge_told_values();
   if (!source_) judge_outputs();
   if (!source_) judge_inside();
+  if (!source_) note_other_parameters();
   judge_replays();
   for (const ArgumentReport& result : arguments_.results)
     state_.numbers.differ(result.reference.value_or(""), result.candidate.value_or(""),

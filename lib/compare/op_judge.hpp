@@ -77,6 +77,7 @@ class OpJudge {
   [[nodiscard]] bool is_list_of_other_length(std::uint16_t index) const;
   [[nodiscard]] bool gives_the_same() const;
   [[nodiscard]] bool is_update() const;
+  void note_other_parameters();
   [[nodiscard]] bool derived(const ArgumentReport& argument) const;
   [[nodiscard]] bool shares_generator(const Event& seeded) const;
   [[nodiscard]] static bool draws_integers(const Event& seeded);

@@ -144,6 +144,37 @@ bool OpJudge::was_changed(Side side, const Slot& slot) const {
          written->digest != slot.digest;
 }
 
+/// Parameters of other names hold the same, so that nothing differs yet.
+void OpJudge::note_other_parameters() {
+  if (event(Side::reference).phase != Phase::forward) return;
+  std::vector<ArgumentReport> given;
+  std::vector<const SlotPair*> slots;
+  for (const SlotPair& slot : slots_) {
+    if (slot.role() != Role::input || slot.match != Match::equal ||
+        !both(slot, slot_flag::parameter) ||
+        !state_.other_parameters.are_two(event(Side::reference).root, slot.reference->name,
+                                         slot.candidate->name))
+      continue;
+    state_.other_parameters.read(event(Side::reference).root, slot.reference->name,
+                                 slot.candidate->name);
+    slots.push_back(&slot);
+    given.push_back({tensor_name(*slot.owner, *slot.reference), std::string(slot.reference->name),
+                     std::string(slot.candidate->name)});
+  }
+  if (given.empty()) return;
+  state_.other_parameters.given(
+      enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
+                    {.key = slots_key(slots), .harmless = true}, [&](Record& record) {
+                      record.finding.diverges = false;
+                      record.listed = false;
+                      record.finding.arguments = given;
+                      add_tensors(record, slots_);
+                      record.finding.notes.emplace_back(
+                          "both hold the same here: what parts the runs is that gradients and "
+                          "updates go to another parameter");
+                    }));
+}
+
 FindingKind OpJudge::kind_of_fresh(const SlotPair& slot) const {
   if (slot.match == Match::metadata) return FindingKind::metadata;
   const bool left = was_changed(Side::reference, *slot.reference);

@@ -10,6 +10,7 @@
 #include "compare/accumulations.hpp"
 #include "compare/finding_book.hpp"
 #include "compare/layer_flow.hpp"
+#include "compare/other_parameters.hpp"
 #include "compare/rng_tracker.hpp"
 #include "compare/side.hpp"
 #include "compare/taint.hpp"
@@ -108,6 +109,7 @@ struct RankState {
   std::optional<Source> drawn_order;  ///< why the program draws other integers: an order of samples
   History history;
   Accumulations accumulations;
+  OtherParameters other_parameters;
   WindowLimits windows;
   bool only_layers = false;  ///< one of the runs has no ops: both are compared by layers
   LayerFlow layers;

@@ -1,3 +1,8 @@
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
 #include "tests/unit/compare/report_of.hpp"
 
 using namespace ulpscope;
@@ -14,6 +19,38 @@ void two_branches(RunBuilder& run, const std::function<void(const Tensor&, const
   run.module("left", [&] { left = run.op("aten::exp").in(x).out(labelled("l")); });
   run.module("right", [&] { right = run.op("aten::sin").in(x).out(labelled("r")); });
   join(left, right);
+}
+
+/// Two normalisations by the layers that are named, whose weights hold the same, and their
+/// backward: what is read twice gets the sum of two gradients.
+void normalise_twice(RunBuilder& run, const std::array<std::string, 2>& layers,
+                     bool scaled = false) {
+  std::map<std::string, Tensor> weights;
+  for (const std::string layer : {"first", "second"})
+    weights[layer] = run.parameter(layer + ".weight", labelled("ones"));
+  run.parameters({weights.at("first"), weights.at("second")});
+  run.step(0).phase(Phase::forward);
+  Tensor x = run.data(labelled("x"));
+  for (const std::string& layer : layers)
+    run.module("", [&] {
+      x = run.op("aten::layer_norm")
+              .in(x, "input")
+              .in(weights.at(layer), "weight")
+              .out(labelled(run.content_words(x)));
+    });
+  run.backward(true);
+  std::map<std::string, std::vector<Tensor>> gradients;
+  for (std::size_t k = 2; k-- > 0;)
+    gradients[layers[k]].push_back(
+        run.op("aten::native_layer_norm_backward").in(x).out(labelled("g" + std::to_string(k))));
+  for (auto& [layer, parts] : gradients) {
+    if (parts.size() == 1) continue;
+    parts = {run.op("aten::add_").in(parts[0]).in(parts[1]).out(labelled("sum"))};
+  }
+  Tensor last = gradients.at(layers[0]).back();
+  if (scaled) last = run.op("aten::mul").in(last).out(labelled("scaled"));
+  run.backward(false);
+  run.op("aten::norm").in(last).out(labelled("norm of " + run.content_words(last)));
 }
 
 }  // namespace
@@ -201,5 +238,42 @@ TEST_SUITE("another tensor") {
     REQUIRE_FALSE(report.findings.empty());
     CHECK(report.findings[0].kind == FindingKind::data);
     CHECK(first_cause(report) == "data-order");
+  }
+
+  TEST_CASE("a parameter in another one's place is found though both hold the same") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      normalise_twice(run, {"first", changed ? "first" : "second"});
+    });
+    REQUIRE(diverging(report) == 1);
+    const Finding& finding = report.findings[0];
+    CHECK(finding.kind == FindingKind::arguments);
+    CHECK(finding.op == "aten::layer_norm");
+    REQUIRE(finding.arguments.size() == 1);
+    CHECK(finding.arguments[0].reference == "second.weight");
+    CHECK(finding.arguments[0].candidate == "first.weight");
+    CHECK(first_cause(report) == "argument");
+  }
+
+  TEST_CASE("parameters that only exchanged their names differ in nothing") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      if (changed)
+        normalise_twice(run, {"second", "first"});
+      else
+        normalise_twice(run, {"first", "second"});
+    });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.findings.empty());
+  }
+
+  TEST_CASE("exchanged names are no reason for an op that one backward has more") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      if (changed)
+        normalise_twice(run, {"second", "first"}, /*scaled=*/true);
+      else
+        normalise_twice(run, {"first", "second"});
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.findings[0].kind == FindingKind::sequence);
+    CHECK(report.findings[0].op == "aten::mul");
   }
 }
