@@ -39,8 +39,16 @@ struct State {
   pthread_t thread{};
 };
 
+std::atomic<State*> existing{nullptr};
+State* locked = nullptr;  ///< by the thread that forks
+
+/// Made when a value on a device is first seen.
 State& state() {
-  static State& instance = immortal<State>();
+  static State& instance = []() -> State& {
+    State& made = immortal<State>();
+    existing.store(&made, std::memory_order_release);
+    return made;
+  }();
   return instance;
 }
 
@@ -145,8 +153,9 @@ void settle(Region& region) noexcept {
 }
 
 void finish_device_values(std::chrono::milliseconds patience) noexcept {
-  State& self = state();
-  if (!self.running.load(std::memory_order_acquire)) return;
+  State* const known = existing.load(std::memory_order_acquire);
+  if (known == nullptr || !known->running.load(std::memory_order_acquire)) return;
+  State& self = *known;
   self.ending.store(true, std::memory_order_release);
   auto moved = std::chrono::steady_clock::now();
   std::uint64_t told = self.told.load();
@@ -165,21 +174,26 @@ void finish_device_values(std::chrono::milliseconds patience) noexcept {
 }
 
 void lock_device_values() {
-  state().starting.lock();
-  state().mutex.lock();
+  locked = existing.load(std::memory_order_acquire);
+  if (locked == nullptr) return;
+  locked->starting.lock();
+  locked->mutex.lock();
 }
 
 void unlock_device_values() {
-  state().mutex.unlock();
-  state().starting.unlock();
+  State* const self = std::exchange(locked, nullptr);
+  if (self == nullptr) return;
+  self->mutex.unlock();
+  self->starting.unlock();
 }
 
 void forget_device_values() noexcept {
-  State& self = state();
-  self.running.store(false);
-  self.ending.store(false);
-  self.taken.store(0);
-  self.told.store(0);
+  State* const self = existing.load(std::memory_order_acquire);
+  if (self == nullptr) return;
+  self->running.store(false);
+  self->ending.store(false);
+  self->taken.store(0);
+  self->told.store(0);
 }
 
 }  // namespace ulpscope::capture
