@@ -110,12 +110,31 @@ constexpr ProgramCalls kCalls{.version = kProgramCallsVersion,
                               .note_batch = note_batch,
                               .notice = notice};
 
+using Active = std::atomic<const ProgramCalls*>;
+
+/// The program's side as it was last told.
+std::atomic<Active*> told{nullptr};
+
+/// The library stays mapped, for a child may be forked after the program has closed it.
+Active* find_active() noexcept {
+  auto* const active = static_cast<Active*>(dlsym(RTLD_DEFAULT, "ulpscope_active_calls"));
+  Dl_info library{};
+  if (active != nullptr && active != told.load() && dladdr(active, &library) != 0)
+    (void)dlopen(library.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+  return active;
+}
+
 }  // namespace
 
 void tell_program(bool recording) noexcept {
-  using Active = std::atomic<const ProgramCalls*>;
-  auto* active = static_cast<Active*>(dlsym(RTLD_DEFAULT, "ulpscope_active_calls"));
+  Active* const active = find_active();
   if (active != nullptr) active->store(recording ? &kCalls : nullptr, std::memory_order_release);
+  told.store(active);
+}
+
+void tell_program_in_child() noexcept {
+  Active* const active = told.load();
+  if (active != nullptr) active->store(nullptr, std::memory_order_release);
 }
 
 }  // namespace ulpscope::capture

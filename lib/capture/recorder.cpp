@@ -119,6 +119,7 @@ void forget_earlier_recording() {
   Thread::verified_bytes = 0;
 }
 
+/// A signal handler may have forked from inside anything: nothing here may allocate or wait.
 void after_fork_in_child() {
   const bool was_recording = recording() || detail::newly_forked.load(std::memory_order_relaxed);
   detail::recording_switch.store(false, std::memory_order_relaxed);
@@ -128,7 +129,7 @@ void after_fork_in_child() {
   process().locks_are_lost = process().locks_are_lost || detail::InHook::any();
   const bool follows = was_recording && process().follow == Follow::children;
   detail::newly_forked.store(follows, std::memory_order_relaxed);
-  tell_program(false);
+  tell_program_in_child();
 }
 
 }  // namespace

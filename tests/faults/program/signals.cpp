@@ -102,7 +102,7 @@ void forking_handler() {
   handle(SIGALRM, fork_in_handler);
   start_timer_once(3000);
   train_and_tell();
-  while (ticks < 20) chain(1);
+  while (ticks < 100) chain(1);
   stop_timer(ITIMER_REAL);
 }
 
