@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <utility>
 
 #include "capture/argument_reader.hpp"
@@ -458,29 +459,23 @@ void on_end(const at::RecordFunction& record, at::ObserverContext* /*context*/) 
   }
 }
 
-at::CallbackHandle installed = at::INVALID_CALLBACK_HANDLE;
+std::atomic<at::CallbackHandle> installed{at::INVALID_CALLBACK_HANDLE};
 
 }  // namespace
 
 void install_op_observer() {
-  if (installed != at::INVALID_CALLBACK_HANDLE) return;
-  installed = at::addGlobalCallback(at::RecordFunctionCallback(&on_start, &on_end)
-                                        .needsInputs(true)
-                                        .needsOutputs(true)
-                                        .needsIds(true));
+  if (installed.load() != at::INVALID_CALLBACK_HANDLE) return;
+  installed.store(at::addGlobalCallback(at::RecordFunctionCallback(&on_start, &on_end)
+                                            .needsInputs(true)
+                                            .needsOutputs(true)
+                                            .needsIds(true)));
 }
 
 void remove_op_observer() noexcept {
-  if (installed == at::INVALID_CALLBACK_HANDLE) return;
-  guarded("the end of recording",
-          [] { at::removeCallback(std::exchange(installed, at::INVALID_CALLBACK_HANDLE)); });
-}
-
-void observe_ops(bool on) {
-  if (on)
-    at::reenableCallback(installed);
-  else
-    at::disableCallback(installed);
+  guarded("the end of observing", [] {
+    const at::CallbackHandle handle = installed.exchange(at::INVALID_CALLBACK_HANDLE);
+    if (handle != at::INVALID_CALLBACK_HANDLE) at::removeCallback(handle);
+  });
 }
 
 void begin_event(Thread& thread, const OpInfo& info, std::uint64_t object, bool trusted) {

@@ -5,15 +5,14 @@
 
 #include "capture/thread.hpp"
 
-/// Turns what LibTorch reports into events. Installed once, for every thread and all scopes.
+/// Turns what LibTorch reports into events, for every thread and all scopes.
 namespace ulpscope::capture {
 
+/// Does nothing where it is installed already.
 void install_op_observer();
-/// While it is not installed, ops cost what they do without us.
+/// While it is not installed, ops cost what they do without us. LibTorch copies the list of
+/// callbacks anew for each of autograd's threads, those that are only disabled as well.
 void remove_op_observer() noexcept;
-
-/// Stops and resumes what install_op_observer() began.
-void observe_ops(bool on);
 
 /// Begins an event that is no RecordFunction record on `thread`: an optimizer's step, zero_grad.
 /// `object` is its identity, 0 for none; with `trusted` only library code runs inside.

@@ -63,7 +63,10 @@ void apply(const Window& steps) {
     storages().forget();
   }
   if (!rest) tell_roots_again();
-  observe_ops(!rest);
+  if (rest)
+    remove_op_observer();
+  else
+    install_op_observer();
   detail::idle_switch.store(rest, std::memory_order_relaxed);
 }
 
