@@ -54,12 +54,20 @@ a_missing_library_is_told_once() {
   said_once "help: start one process, or install the MPI that ulpscope was built with"
 }
 
-# The others must not wait for it: timeout would end them with 124.
+# The others must not wait for it: timeout would end them with 124. It is killed once the first one has
+# got as far as to answer SIGTERM, which mpirun sends.
 a_killed_member_ends_all() {
   cat >member <<'END'
-[[ $OMPI_COMM_WORLD_RANK == 1 ]] || exec "$@"
+if [[ $OMPI_COMM_WORLD_RANK != 1 ]]; then
+  [[ $OMPI_COMM_WORLD_RANK == 0 ]] && echo $$ >first.new && mv first.new first
+  exec "$@"
+fi
 "$@" &
 kill -STOP $!
+until [[ -s first ]]; do sleep 0.01; done
+read -r first <first
+answers_sigterm() { (((0x$(sed -n 's/^SigCgt:\t//p' "/proc/$first/status") >> 14) & 1)); }
+until answers_sigterm; do sleep 0.01; done
 kill -KILL $! $$
 END
   together 3 bash member "$ulpscope" compare "$dumps/ranks" "$dumps/ranks_apart"
