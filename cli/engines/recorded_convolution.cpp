@@ -3,18 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "cli/term/escape.hpp"
 #include "cli/values/stored_value.hpp"
+#include "compare/budget/op_view.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
+using comparison::budget::OpView;
 using device::ConvolutionKind;
 using device::RecordedConvolution;
 using device::RecordedTensor;
@@ -28,29 +28,14 @@ using device::RecordedTensor;
           std::string(way_out)};
 }
 
-[[nodiscard]] std::string argument(const Event& event, std::string_view name) {
-  for (const Argument& one : arguments(event))
-    if (one.name == name && !one.result) return one.text;
-  return {};
-}
-
-/// "[1, 2]", or "1" for all dimensions.
-[[nodiscard]] std::vector<std::int64_t> numbers(const Event& event, std::string_view name,
-                                                std::size_t dimensions) {
-  const std::string text = argument(event, name);
-  std::vector<std::int64_t> result;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at != end) {
-    std::int64_t number = 0;
-    const auto [next, error] = std::from_chars(at, end, number);
-    if (error == std::errc()) result.push_back(number);
-    at = error == std::errc() ? next : at + 1;
-  }
+/// An argument for each spatial dimension; one number stands for all of them.
+[[nodiscard]] std::vector<std::int64_t> numbers(const OpView& op, const Event& event,
+                                                std::string_view name, std::size_t dimensions) {
+  std::vector<std::int64_t> result = op.list(name);
   if (result.size() == 1) result.resize(dimensions, result.front());
   if (result.size() != dimensions)
-    throw refused(event,
-                  fmt::format("its {} is {}", name, text.empty() ? "not recorded" : escaped(text)));
+    throw refused(
+        event, fmt::format("its {} is {}", name, escaped(op.text(name).value_or("not recorded"))));
   return result;
 }
 
@@ -101,7 +86,8 @@ using device::RecordedTensor;
 }
 
 /// What all convolutions of an event have in common.
-[[nodiscard]] RecordedConvolution common(const Event& event, const Slot& image) {
+[[nodiscard]] RecordedConvolution common(const Run& run, std::uint32_t rank, const Event& event,
+                                         const Slot& image) {
   RecordedConvolution made;
   made.dtype = image.geometry->dtype;
   const bool known = made.dtype == Dtype::float16 || made.dtype == Dtype::bfloat16 ||
@@ -109,10 +95,11 @@ using device::RecordedTensor;
   const std::size_t dimensions = image.geometry->sizes.size();
   if (!known || dimensions < 3 || dimensions > 5)
     throw refused(event, "cuDNN has no such convolution");
-  if (argument(event, "transposed") == "True") throw refused(event, "it is transposed");
-  made.padding = numbers(event, "padding", dimensions - 2);
-  made.stride = numbers(event, "stride", dimensions - 2);
-  made.dilation = numbers(event, "dilation", dimensions - 2);
+  const OpView op(run, rank, event);
+  if (op.is_true("transposed")) throw refused(event, "it is transposed");
+  made.padding = numbers(op, event, "padding", dimensions - 2);
+  made.stride = numbers(op, event, "stride", dimensions - 2);
+  made.dilation = numbers(op, event, "dilation", dimensions - 2);
   return made;
 }
 
@@ -128,7 +115,8 @@ std::vector<EventConvolution> convolutions_of(const Run& run, std::uint32_t rank
     const Slot* const bias = slot_of(event, Role::input, 2);
     if (bias != nullptr && event.op != "aten::cudnn_convolution")
       throw refused(event, "it adds a bias, which no engine does");
-    EventConvolution one{"output", common(event, image), bytes_of(run, rank, event, result)};
+    EventConvolution one{"output", common(run, rank, event, image),
+                         bytes_of(run, rank, event, result)};
     one.convolution.image = recorded(run, rank, event, image);
     one.convolution.filter = recorded(run, rank, event, tensor(event, Role::input, 1));
     one.convolution.response = shape_of(result);
@@ -138,22 +126,20 @@ std::vector<EventConvolution> convolutions_of(const Run& run, std::uint32_t rank
   const Slot& image = tensor(event, Role::input, 1);
   const Slot& filter = tensor(event, Role::input, 2);
   std::vector<EventConvolution> gradients;
-  if (const Slot* const result = slot_of(event, Role::output, 0)) {
-    EventConvolution one{"grad_input", common(event, image), bytes_of(run, rank, event, *result)};
-    one.convolution.kind = ConvolutionKind::image_gradient;
-    one.convolution.image = shape_of(*result);
-    one.convolution.filter = recorded(run, rank, event, filter);
+  const auto add = [&](std::size_t index, std::string_view called, ConvolutionKind kind) {
+    const Slot* const result = slot_of(event, Role::output, index);
+    if (result == nullptr) return;
+    EventConvolution one{std::string(called), common(run, rank, event, image),
+                         bytes_of(run, rank, event, *result)};
+    const bool of_image = kind == ConvolutionKind::image_gradient;
+    one.convolution.kind = kind;
+    one.convolution.image = of_image ? shape_of(*result) : recorded(run, rank, event, image);
+    one.convolution.filter = of_image ? recorded(run, rank, event, filter) : shape_of(*result);
     one.convolution.response = recorded(run, rank, event, response);
     gradients.push_back(std::move(one));
-  }
-  if (const Slot* const result = slot_of(event, Role::output, 1)) {
-    EventConvolution one{"grad_weight", common(event, image), bytes_of(run, rank, event, *result)};
-    one.convolution.kind = ConvolutionKind::filter_gradient;
-    one.convolution.image = recorded(run, rank, event, image);
-    one.convolution.filter = shape_of(*result);
-    one.convolution.response = recorded(run, rank, event, response);
-    gradients.push_back(std::move(one));
-  }
+  };
+  add(0, "grad_input", ConvolutionKind::image_gradient);
+  add(1, "grad_weight", ConvolutionKind::filter_gradient);
   if (gradients.empty()) throw refused(event, "neither gradient was computed");
   return gradients;
 }

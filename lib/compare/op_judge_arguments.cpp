@@ -11,33 +11,30 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// A number whose text is short was written by a person; one with all its digits was computed.
-[[nodiscard]] bool looks_computed(std::string_view text) {
+/// The number that all of a text stands for.
+[[nodiscard]] std::optional<double> number_in(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+/// A number whose text is short was written by a person; one with all its digits was computed.
+[[nodiscard]] bool looks_computed(std::string_view text) {
   constexpr std::size_t kComputedLength = 12;
-  return error == std::errc{} && end == text.data() + text.size() && text.size() >= kComputedLength;
+  return text.size() >= kComputedLength && number_in(text).has_value();
 }
 
 /// "0.001" or "1e-05", but not a whole number, which may count something, nor one with all digits.
 [[nodiscard]] bool is_written_fraction(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() && value != std::floor(value) &&
-         !looks_computed(text);
+  const auto number = number_in(text);
+  return number && *number != std::floor(*number) && !looks_computed(text);
 }
 
 /// "2" and "2.0": whether it is an integer shows in the dtype of the result.
 [[nodiscard]] bool is_same_number(const ArgumentReport& argument) {
-  const auto number = [](const std::optional<std::string>& text) -> std::optional<double> {
-    if (!text) return std::nullopt;
-    double value = 0;
-    const char* end = text->data() + text->size();
-    const auto [parsed, error] = std::from_chars(text->data(), end, value);
-    return error == std::errc{} && parsed == end ? std::optional(value) : std::nullopt;
-  };
-  const auto reference = number(argument.reference);
-  return reference && reference == number(argument.candidate);
+  const auto reference = number_in(argument.reference.value_or(""));
+  return reference && reference == number_in(argument.candidate.value_or(""));
 }
 
 }  // namespace

@@ -155,14 +155,14 @@ void OpJudge::note_other_parameters() {
         !state_.other_parameters.are_two(event(Side::reference).root, slot.reference->name,
                                          slot.candidate->name))
       continue;
-    state_.other_parameters.read(event(Side::reference).root, slot.reference->name,
-                                 slot.candidate->name);
+    state_.other_parameters.given(event(Side::reference).root, slot.reference->name,
+                                  slot.candidate->name);
     slots.push_back(&slot);
     given.push_back({tensor_name(*slot.owner, *slot.reference), std::string(slot.reference->name),
                      std::string(slot.candidate->name)});
   }
   if (given.empty()) return;
-  state_.other_parameters.given(
+  state_.other_parameters.found(
       enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
                     {.key = slots_key(slots), .harmless = true}, [&](Record& record) {
                       record.finding.diverges = false;

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "compare/source.hpp"
 
@@ -19,37 +18,45 @@ namespace ulpscope::comparison {
 class OtherParameters {
  public:
   /// Both runs have a parameter or buffer of that name.
-  void see(std::string_view root, std::string_view name) { reads_.try_emplace(key(root, name)); }
+  void see(std::string_view root, std::string_view name) {
+    auto at = reads_.find(root);
+    if (at == reads_.end()) at = reads_.emplace(root, Reads()).first;
+    if (!at->second.contains(name)) at->second.emplace(name, 0);
+  }
 
   /// Neither name stands for the other's parameter: both runs have both.
   [[nodiscard]] bool are_two(std::string_view root, std::string_view a, std::string_view b) const {
-    return a != b && reads_.contains(key(root, a)) && reads_.contains(key(root, b));
+    if (a == b) return false;
+    const auto at = reads_.find(root);
+    return at != reads_.end() && at->second.contains(a) && at->second.contains(b);
   }
 
-  /// An op read `a` in the reference and `b` in the candidate.
-  void read(std::string_view root, std::string_view a, std::string_view b) {
-    ++reads_[key(root, a)];
-    --reads_[key(root, b)];
+  /// An op read `a` in the reference and `b` in the candidate, which are two.
+  void given(std::string_view root, std::string_view a, std::string_view b) {
+    Reads& reads = reads_.find(root)->second;
+    ++reads.find(a)->second;
+    --reads.find(b)->second;
   }
-  void given(const Source& source) {
+  void found(const Source& source) {
     if (!first_) first_ = source;
   }
 
   /// The first such op, where one run reads a parameter more often than the other does. Where names
   /// were only exchanged, each is read as often, and gradients go where they belong.
   [[nodiscard]] std::optional<Source> first() const {
-    const bool uneven = std::any_of(reads_.begin(), reads_.end(),
-                                    [](const auto& entry) { return entry.second != 0; });
+    if (!first_) return std::nullopt;
+    const auto is_uneven = [](const auto& read) { return read.second != 0; };
+    const bool uneven = std::any_of(reads_.begin(), reads_.end(), [&](const auto& root) {
+      return std::any_of(root.second.begin(), root.second.end(), is_uneven);
+    });
     return uneven ? first_ : std::nullopt;
   }
 
  private:
-  using Key = std::pair<std::string, std::string>;  // root, name
-  [[nodiscard]] static Key key(std::string_view root, std::string_view name) {
-    return {std::string(root), std::string(name)};
-  }
+  /// By name: in the reference more often than in the candidate.
+  using Reads = std::map<std::string, std::int64_t, std::less<>>;
 
-  std::map<Key, std::int64_t> reads_;  ///< in the reference more than in the candidate
+  std::map<std::string, Reads, std::less<>> reads_;  ///< by root
   std::optional<Source> first_;
 };
 

@@ -230,9 +230,12 @@ void WorkerPool::join(EventPlace reference, EventPlace candidate) {
   feeds_others_ = true;
   const auto a = job_at(Side::reference, reference);
   const auto b = job_at(Side::candidate, candidate);
-  const bool a_cancels = a && cancel(*a);
-  const bool b_cancels = b && waiting_.contains(*b) ? cancel(*b) : b.has_value();
-  if (a && b && !a_cancels && !b_cancels) compare(*a, *b);
+  const auto settles = [&](const std::optional<JobId>& job) {
+    return !job || !waiting_.contains(*job) || cancel(*job);
+  };
+  const bool a_settled = settles(a);
+  const bool b_settled = settles(b);
+  if (!a_settled && !b_settled) compare(*a, *b);
 }
 
 Scene WorkerPool::scene(const Job* reference, const Op* reference_op, const Job* candidate,

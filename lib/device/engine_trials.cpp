@@ -122,10 +122,17 @@ class PlacedTensor {
   DeviceMemory memory_;
 };
 
+/// Which of the three a convolution computes.
+template <class Tensor>
+[[nodiscard]] Tensor& computed_among(ConvolutionKind kind, Tensor& image, Tensor& filter,
+                                     Tensor& response) {
+  if (kind == ConvolutionKind::forward) return response;
+  return kind == ConvolutionKind::image_gradient ? image : filter;
+}
+
 [[nodiscard]] const RecordedTensor& computed_of(const RecordedConvolution& convolution) {
-  return convolution.kind == ConvolutionKind::forward          ? convolution.response
-         : convolution.kind == ConvolutionKind::image_gradient ? convolution.image
-                                                               : convolution.filter;
+  return computed_among(convolution.kind, convolution.image, convolution.filter,
+                        convolution.response);
 }
 
 /// How many elements a tensor has by its bytes; of what is computed, as many as the results have.
@@ -150,9 +157,7 @@ class OpenConvolution {
         response_(functions, convolution.response,
                   elements(convolution, convolution.response, computed),
                   element_size(convolution.dtype)),
-        computed_(convolution.kind == ConvolutionKind::forward          ? response_
-                  : convolution.kind == ConvolutionKind::image_gradient ? image_
-                                                                        : filter_) {
+        computed_(computed_among(convolution.kind, image_, filter_, response_)) {
     if (!image_.put() || !filter_.put() || !response_.put()) {
       failure_ = "its tensors do not fit into the device's memory";
       return;
