@@ -22,6 +22,7 @@
 #include "cli/values/stored_value.hpp"
 #include "cli/values/tree_glob.hpp"
 #include "cli/watched_run.hpp"
+#include "compare/lane_reader.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
@@ -211,15 +212,27 @@ void print_step(const Run& run, std::int64_t step, Page& page) {
 }
 
 /// How much of an event to show.
-enum class Detail : std::uint8_t { recorded, engines };
+struct Detail {
+  bool engines = false;
+  const Run* other = nullptr;  ///< with `engines`: a run whose engine is wanted too
+};
 
-void print_whole_event(const Run& run, std::uint32_t rank, const Event& event, Detail detail,
-                       Page& page) {
+void print_whole_event(const Run& run, std::uint32_t rank, const Lane& lane, const Event& event,
+                       const Detail& detail, Page& page) {
   render_event(event, page);
-  if (detail == Detail::engines) render_engines(run, rank, event, page);
+  if (!detail.engines) return;
+  if (detail.other == nullptr) return render_engines({run, rank, event}, nullptr, page);
+  const auto found =
+      comparison::find_event(*detail.other, rank, {.lane = lane.id, .position = event.position});
+  if (found.event == nullptr)
+    throw Error(ErrorCode::usage,
+                fmt::format("'{}' has no event {}", detail.other->info().path, event.position),
+                "--against takes a dump of the same program");
+  const RecordedEvent other{*detail.other, rank, *found.event};
+  render_engines({run, rank, event}, &other, page);
 }
 
-void print_event(const Run& run, const Path& path, Detail detail, Page& page) {
+void print_event(const Run& run, const Path& path, const Detail& detail, Page& page) {
   bool found = false;
   bool step_found = false;
   for (const std::uint32_t rank : run.ranks()) {
@@ -233,7 +246,7 @@ void print_event(const Run& run, const Path& path, Detail detail, Page& page) {
         page.line(page.paint(Ink::bold,
                              fmt::format("rank {}, {}, step {}, event {}", rank, lane_name(lane),
                                          step_name(path.step), grouped(event.position))));
-        print_whole_event(run, rank, event, detail, page);
+        print_whole_event(run, rank, lane, event, detail, page);
       }
     });
   }
@@ -247,7 +260,7 @@ void print_event(const Run& run, const Path& path, Detail detail, Page& page) {
 }
 
 /// An event wherever it stands: "event:140913".
-bool print_named_event(const Run& run, const std::string& text, Detail detail, Page& page) {
+bool print_named_event(const Run& run, const std::string& text, const Detail& detail, Page& page) {
   const EventName wanted = parse_event_name(text);
   bool found = false;
   for (const std::uint32_t rank : run.ranks()) {
@@ -260,7 +273,7 @@ bool print_named_event(const Run& run, const std::string& text, Detail detail, P
         page.line(page.paint(Ink::bold,
                              fmt::format("rank {}, {}, step {}, event {}", rank, lane_name(lane),
                                          step_name(block.step), grouped(event.position))));
-        print_whole_event(run, rank, event, detail, page);
+        print_whole_event(run, rank, lane, event, detail, page);
       }
     });
   }
@@ -295,7 +308,7 @@ bool names_whole_event(const std::string& text) {
   return names_event(text) && text.find('/') == std::string::npos;
 }
 
-void print_other(const Run& run, const std::string& text, Detail detail, Page& page) {
+void print_other(const Run& run, const std::string& text, const Detail& detail, Page& page) {
   const bool found = names_whole_event(text) ? print_named_event(run, text, detail, page)
                                              : print_values(run, text, page);
   if (found) return;
@@ -313,6 +326,7 @@ int run_inspect(const Command& command, Arguments arguments) {
   std::string dump;
   std::string path_text;
   bool engines = false;
+  std::string against;
   OutputOptions output;
   Options options(command);
   options.positional("DUMP", "the dump: DUMP or DUMP@rank=2,steps=10-19", dump);
@@ -324,6 +338,10 @@ int run_inspect(const Command& command, Arguments arguments) {
       .more(
           "Says of each whether three repeats agree, how far it is from what was recorded and from "
           "float64, and so which one the run used. Needs cuDNN 9, a GPU, and bytes in the dump.");
+  options
+      .value("--against", "DUMP", "AGAINST", "name the engine of the same event there as well",
+             [&](const auto&, const auto& value) { against = value; })
+      .more("With --engines; the event's inputs must be equal in both dumps");
   output.attach(options);
   if (!options.parse(std::move(arguments))) return 0;
 
@@ -331,9 +349,13 @@ int run_inspect(const Command& command, Arguments arguments) {
   if (engines && path.kind != Path::Kind::event && !names_whole_event(path_text))
     throw Error(ErrorCode::usage, "--engines needs an event",
                 "name one: ulpscope inspect DUMP 17/140913 --engines");
-  const Detail detail = engines ? Detail::engines : Detail::recorded;
+  if (!against.empty() && !engines)
+    throw Error(ErrorCode::usage, "--against needs --engines",
+                "ulpscope compare compares two dumps");
   Working working(fmt::format("opening {}", escaped(dump)));
   const auto opened = open_run(dump);
+  const auto other = against.empty() ? nullptr : open_run(against);
+  const Detail detail{engines, other.get()};
   working.begin("inspecting", WorkUnit::events, opened->info().events);
   const WatchedRun watched(
       *opened, [&working](std::uint64_t events) { working.add(events); }, [](std::uint64_t) {});

@@ -137,12 +137,16 @@ void add_rarely_needed(Options& options, RecordOptions& to) {
 /// False when help was asked for and printed.
 bool parse(const Command& command, Arguments arguments, RecordOptions& record_options) {
   bool stacks = false;
+  bool kernels = false;
   Options options(command);
   options.value("-o,--output", "DUMP", "DUMP", "where the dump goes (runs/PROGRAM-N)",
                 [&](const auto&, const auto& value) { record_options.dump = value; });
   add_what_is_recorded(options, record_options);
   options.flag("--stacks", "STACKS", "record where in the program each op was called", stacks)
       .more("File and line need a program built with -g");
+  options.flag("--kernels", "KERNELS", "record which kernels each op launches on a GPU", kernels)
+      .more("Told by CUPTI, which no profiler of the program can use at the same time")
+      .rare();
   add_what_is_written(options, record_options);
   options.flag("--require", "REQUIRE", "fail if the program is known not to be recordable",
                record_options.require);
@@ -151,6 +155,7 @@ bool parse(const Command& command, Arguments arguments, RecordOptions& record_op
   record_options.command = split_command(options, arguments);
   if (!options.parse(std::move(arguments))) return false;
   record_options.settings.stacks = stacks ? 1 : 0;
+  record_options.settings.kernels = kernels ? 1 : 0;
   refuse_contradictions(record_options);
   if (record_options.command.empty()) {
     throw Error(ErrorCode::usage, "record needs a command to run",

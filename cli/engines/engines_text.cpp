@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
@@ -67,16 +68,18 @@ std::string distance_text(const Difference& difference) {
                      grouped(difference.ulp_max));
 }
 
-std::vector<Cell> outcome_row(const EngineOutcome& outcome, bool used) {
+std::vector<Cell> outcome_row(const EngineOutcome& outcome, bool used, std::size_t runs) {
   const auto number = fmt::format("{}{}", used ? "> " : "", outcome.trial.engine);
   if (outcome.trial.repeats.empty()) return {{number, Ink::dim, true}, {outcome.why_not, Ink::dim}};
   const bool same = repeats_agree(outcome.trial);
-  return {{number, used ? Ink::bold : Ink::plain, true},
-          {outcome.trial.noted_deterministic ? "yes" : "no"},
-          {same ? "agree" : "differ", same ? Ink::plain : Ink::yellow},
-          {distance_text(outcome.trial.to_runs[0])},
-          {outcome.from_float64 ? distance_text(*outcome.from_float64) : "not known"},
-          {notes_text(outcome.run.notes), Ink::dim}};
+  std::vector<Cell> row{{number, used ? Ink::bold : Ink::plain, true},
+                        {outcome.trial.noted_deterministic ? "yes" : "no"},
+                        {same ? "agree" : "differ", same ? Ink::plain : Ink::yellow}};
+  for (std::size_t run = 0; run < runs; ++run)
+    row.push_back({distance_text(outcome.trial.to_runs[run])});
+  row.push_back({outcome.from_float64 ? distance_text(*outcome.from_float64) : "not known"});
+  row.push_back({notes_text(outcome.run.notes), Ink::dim});
+  return row;
 }
 
 std::string used_text(const device::UsedEngine& used) {
@@ -93,16 +96,65 @@ std::string used_text(const device::UsedEngine& used) {
                      fmt::join(used.others, ", "));
 }
 
+[[nodiscard]] bool same_inputs(const EventConvolution& a, const EventConvolution& b) {
+  const auto same = [](const device::RecordedTensor& left, const device::RecordedTensor& right) {
+    return left.sizes == right.sizes && left.bytes == right.bytes;
+  };
+  return a.result == b.result && a.convolution.dtype == b.convolution.dtype &&
+         a.bytes.size() == b.bytes.size() && a.convolution.padding == b.convolution.padding &&
+         a.convolution.stride == b.convolution.stride &&
+         a.convolution.dilation == b.convolution.dilation &&
+         same(a.convolution.image, b.convolution.image) &&
+         same(a.convolution.filter, b.convolution.filter) &&
+         same(a.convolution.response, b.convolution.response);
+}
+
+/// The same convolutions as the other run recorded them; empty without one.
+std::vector<EventConvolution> of_the_other(const std::vector<EventConvolution>& own,
+                                           const RecordedEvent* other) {
+  if (other == nullptr) return {};
+  std::vector<EventConvolution> theirs = convolutions_of(other->run, other->rank, other->event);
+  if (!std::equal(own.begin(), own.end(), theirs.begin(), theirs.end(), same_inputs))
+    throw Error(ErrorCode::usage,
+                fmt::format("in '{}' event {} is another convolution, or of other inputs",
+                            escaped(other->run.info().path), other->event.position),
+                "engines are told by their results on equal inputs: name the first finding of "
+                "ulpscope compare");
+  return theirs;
+}
+
+void print_outcomes(const EngineOutcomes& outcomes, std::size_t runs, Page& page) {
+  Table table;
+  std::vector<Cell> head{
+      {"engine", Ink::dim, true}, {"deterministic", Ink::dim}, {"repeats", Ink::dim}};
+  head.push_back({"from the run", Ink::dim});
+  if (runs > 1) head.push_back({"from the other run", Ink::dim});
+  head.push_back({"from float64", Ink::dim});
+  head.push_back({"notes", Ink::dim});
+  table.row(std::move(head));
+  for (const EngineOutcome& outcome : outcomes.engines) {
+    bool used = false;
+    for (std::size_t run = 0; run < runs; ++run)
+      used = used || (outcomes.used[run].match != EngineMatch::none &&
+                      outcomes.used[run].engine == outcome.trial.engine);
+    table.row(outcome_row(outcome, used, runs));
+  }
+  for (const std::string& line : table.lines(page.terminal())) page.line(line);
+}
+
 }  // namespace
 
-void render_engines(const Run& run, std::uint32_t rank, const Event& event, Page& page) {
+void render_engines(const RecordedEvent& recorded, const RecordedEvent* other, Page& page) {
   const EngineFunctions& functions = engine_functions();
   const device::EngineOptions options;
-  for (const EventConvolution& one : convolutions_of(run, rank, event)) {
-    const std::array<std::span<const std::byte>, 1> results{one.bytes};
-    const EngineOutcomes outcomes = try_engines(functions, one.convolution, results, options);
+  const auto own = convolutions_of(recorded.run, recorded.rank, recorded.event);
+  const auto theirs = of_the_other(own, other);
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    std::vector<std::span<const std::byte>> results{own[k].bytes};
+    if (!theirs.empty()) results.emplace_back(theirs[k].bytes);
+    const EngineOutcomes outcomes = try_engines(functions, own[k].convolution, results, options);
     page.line();
-    page.labelled("result", one.result, Ink::bold);
+    page.labelled("result", own[k].result, Ink::bold);
     if (!outcomes.failure.empty()) {
       page.labelled("engines", fmt::format("none: {}", escaped(outcomes.failure)));
       continue;
@@ -112,20 +164,9 @@ void render_engines(const Run& run, std::uint32_t rank, const Event& event, Page
                                          functions.library / 100 % 100, functions.library % 100,
                                          options.repeats));
     page.labelled("used", used_text(outcomes.used[0]));
+    if (!theirs.empty()) page.labelled("other run", used_text(outcomes.used[1]));
     page.line();
-    Table table;
-    table.row({{"engine", Ink::dim, true},
-               {"deterministic", Ink::dim},
-               {"repeats", Ink::dim},
-               {"from the run", Ink::dim},
-               {"from float64", Ink::dim},
-               {"notes", Ink::dim}});
-    for (const EngineOutcome& outcome : outcomes.engines) {
-      const bool used = outcomes.used[0].match != EngineMatch::none &&
-                        outcomes.used[0].engine == outcome.trial.engine;
-      table.row(outcome_row(outcome, used));
-    }
-    for (const std::string& line : table.lines(page.terminal())) page.line(line);
+    print_outcomes(outcomes, results.size(), page);
   }
 }
 

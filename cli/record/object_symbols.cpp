@@ -1,29 +1,25 @@
 #include "cli/record/object_symbols.hpp"
 
-#include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <span>
 
 #include "cli/record/debug_file.hpp"
+#include "core/demangled.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
 constexpr std::size_t kLongestName = 300;
 
-std::string demangled(const char* name) {
-  if (name == nullptr) return {};
-  int status = 0;
-  char* plain = abi::__cxa_demangle(name, nullptr, nullptr, &status);
-  std::string text = status == 0 ? plain : name;
-  std::free(plain);
-  if (text.size() > kLongestName) text = text.substr(0, kLongestName) + "...";
-  return text;
+/// Empty where there is none.
+std::string readable(const char* linkage_name) {
+  std::string name = linkage_name == nullptr ? std::string() : demangled(linkage_name);
+  if (name.size() > kLongestName) name = name.substr(0, kLongestName) + "...";
+  return name;
 }
 
 std::string base_name(const char* path) {
@@ -36,7 +32,7 @@ std::string function_name(Dwarf_Die& die) {
   Dwarf_Attribute attribute;
   for (const unsigned code : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
     if (const char* name = dwarf_formstring(dwarf_attr_integrate(&die, code, &attribute))) {
-      return demangled(name);
+      return readable(name);
     }
   }
   const char* name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_name, &attribute));
@@ -110,7 +106,7 @@ std::string ObjectSymbols::State::symbol_at(std::uint64_t address) {
       [](std::uint64_t wanted, const Symbol& symbol) { return wanted < symbol.begin; });
   if (after == symbols.begin()) return {};
   const Symbol& symbol = *std::prev(after);
-  return address < symbol.end ? demangled(symbol.name.data()) : std::string();
+  return address < symbol.end ? readable(symbol.name.data()) : std::string();
 }
 
 std::vector<ObjectSymbols::Call> ObjectSymbols::State::calls_from_debug_information(

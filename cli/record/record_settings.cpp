@@ -111,6 +111,11 @@ void refuse_contradictions(const RecordOptions& options) {
                 "--capture layers records no ops, so --ops cannot choose among them",
                 "leave out one of the two, or choose modules with --modules");
   }
+  if (layers && settings.kernels != 0) {
+    throw Error(ErrorCode::usage,
+                "--capture layers records no ops, so there are none to launch kernels",
+                "leave out one of the two");
+  }
   if (options.max_bytes != 0 && settings.level != ring::Level::full) {
     throw Error(ErrorCode::usage,
                 "--max-bytes bounds the bytes of values, which only --level full keeps",

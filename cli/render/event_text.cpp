@@ -83,6 +83,8 @@ std::string_view kind_name(EventKind kind) {
       return "module gradient";
     case EventKind::parameters:
       return "parameters";
+    case EventKind::kernel:
+      return "kernel";
   }
   return "unknown";
 }

@@ -71,6 +71,35 @@ void print_children(const Finding& finding, Page& page) {
   if (finding.event.candidate) print("candidate", finding.children.candidate);
 }
 
+/// A kernel's name without its return type and the types of its parameters.
+std::string kernel_name(std::string_view name) {
+  if (name.starts_with("void ")) name.remove_prefix(5);
+  if (name.ends_with(')')) {
+    std::size_t open = 0;
+    for (std::size_t at = name.size(); at-- > 0;) {
+      if (name[at] == ')') ++open;
+      if (name[at] == '(' && --open == 0) {
+        name = name.substr(0, at);
+        break;
+      }
+    }
+  }
+  return escaped(name);
+}
+
+/// Which kernels the op launched, where both runs say so and it was not the same ones.
+void print_kernels(const Finding& finding, Page& page) {
+  const auto& [reference, candidate] = finding.kernels;
+  if (reference.empty() || candidate.empty() || reference == candidate) return;
+  const auto print = [&page](std::string_view label, const std::vector<std::string>& names) {
+    std::vector<std::string> shown;
+    for (const std::string& name : names) shown.push_back(kernel_name(name));
+    page.framed_labelled(label, fmt::format("launches {}", fmt::join(shown, ", ")));
+  };
+  print("reference", reference);
+  print("candidate", candidate);
+}
+
 void print_op(const Finding& finding, Page& page) {
   std::vector<std::string> facts;
   if (!finding.device.empty()) facts.push_back(escaped(finding.device));
@@ -85,6 +114,7 @@ void print_op(const Finding& finding, Page& page) {
     page.framed_labelled("forward op", escaped(finding.forward_op));
   }
   print_children(finding, page);
+  print_kernels(finding, page);
 }
 
 Cell mark(bool equal) { return equal ? Cell{"=", Ink::green} : Cell{"x", Ink::red}; }

@@ -185,6 +185,7 @@ Json finding_json(const Finding& finding) {
           {"overload", finding.overload},
           {"parents", strings(finding.parents)},
           {"children", both(finding.children, strings)},
+          {"kernels", both(finding.kernels, strings)},
           {"forward_op", known(finding.forward_op)},
           {"device", finding.device},
           {"where", known(finding.where)},

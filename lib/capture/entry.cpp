@@ -5,6 +5,7 @@
 #include "capture/device_values.hpp"
 #include "capture/filter.hpp"
 #include "capture/interpose.hpp"
+#include "capture/kernel_launches.hpp"
 #include "capture/op_observer.hpp"
 #include "capture/recorder.hpp"
 #include "capture/step_window.hpp"
@@ -21,6 +22,7 @@ int start(const char* socket_path, const UlpscopeSymbol* symbols, std::size_t co
     begin_filter();
     install_op_observer();
     begin_step_window();
+    begin_kernel_launches();
     interpose(symbols, count);
     static const int at_exit = std::atexit(+[] {
       // The program may have ended CUDA already, and what was under way then never comes.

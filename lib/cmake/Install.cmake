@@ -23,7 +23,7 @@ if(TARGET ulpscope_replay_program)
   install(TARGETS ulpscope_replay_program RUNTIME DESTINATION ${inside})
 endif()
 
-foreach(library ulpscope_device_cuda ulpscope_cudnn)
+foreach(library ulpscope_device_cuda ulpscope_cudnn ulpscope_cupti)
   if(TARGET ${library})
     install(TARGETS ${library} LIBRARY DESTINATION ${inside})
   endif()

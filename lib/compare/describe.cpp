@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "compare/kernels.hpp"
 #include "compare/module_place.hpp"
 
 namespace ulpscope::comparison {
@@ -215,13 +216,14 @@ Finding describe(FindingKind kind, const Scene& scene, EventPair at) {
   if (const HeldEvent forward = forward_of(scene, side, index); forward.event != nullptr)
     finding.forward_op = forward.event->op;
   finding.where = program_line(scene, side, index);
-  if (at.reference != kNoIndex) {
-    finding.event.reference = scene.windows.reference->event(at.reference).position;
-    finding.children.reference = inner_names(*scene.windows.reference, at.reference);
-  }
-  if (at.candidate != kNoIndex) {
-    finding.event.candidate = scene.windows.candidate->event(at.candidate).position;
-    finding.children.candidate = inner_names(*scene.windows.candidate, at.candidate);
+  for (const Side one : kSides) {
+    const std::uint32_t own = one == Side::reference ? at.reference : at.candidate;
+    if (own == kNoIndex) continue;
+    const std::uint64_t position = on(scene.windows, one)->event(own).position;
+    on(finding.event, one) = position;
+    on(finding.children, one) = inner_names(*on(scene.windows, one), own);
+    on(finding.kernels, one) = kernels_of(*on(scene.runs, one), on(scene.ranks, one),
+                                          {on(scene.lanes, one)->id, position});
   }
   return finding;
 }

@@ -12,7 +12,8 @@
 
 namespace ulpscope::comparison {
 
-/// Reads one lane of one run from its first block to its last, one block ahead.
+/// Reads one lane of one run from its first block to its last, one block ahead. Kernels are left
+/// out: they tell how an op was computed, not what (kernels.hpp).
 class LaneReader {
  public:
   /// `only_layers`: leaves out what is not told where only layers are recorded.

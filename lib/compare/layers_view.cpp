@@ -8,7 +8,8 @@ namespace ulpscope::comparison {
 namespace {
 
 [[nodiscard]] bool is_shown(EventKind kind) noexcept {
-  return kind != EventKind::op && kind != EventKind::node && kind != EventKind::scope;
+  return kind != EventKind::op && kind != EventKind::node && kind != EventKind::scope &&
+         kind != EventKind::kernel;
 }
 
 [[nodiscard]] bool holds_ops(const Block& block) {

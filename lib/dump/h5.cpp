@@ -39,6 +39,7 @@ Type kind_type() {
   add_name(type.get(), "module_output", EventKind::module_output);
   add_name(type.get(), "module_gradient", EventKind::module_gradient);
   add_name(type.get(), "parameters", EventKind::parameters);
+  add_name(type.get(), "kernel", EventKind::kernel);
   return type;
 }
 

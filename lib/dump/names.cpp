@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 
+#include "core/demangled.hpp"
 #include "dump/bytes.hpp"
 
 namespace ulpscope::dump {
@@ -89,6 +90,12 @@ std::optional<std::string> RingNames::define_string(std::span<const std::byte> m
   return set(strings_, head.id, names_.strings.add(text_of(text)), message);
 }
 
+/// A kernel comes by its linkage name.
+std::uint32_t RingNames::op_name(std::uint32_t id) {
+  const std::uint32_t sent = string(id);
+  return sent == 0 ? 0 : names_.strings.add(demangled(std::string(names_.strings.at(sent))));
+}
+
 std::optional<std::string> RingNames::define_op(std::span<const std::byte> message) {
   ByteReader reader(message);
   const auto head = reader.get<ring::OpMessage>();
@@ -97,7 +104,7 @@ std::optional<std::string> RingNames::define_op(std::span<const std::byte> messa
        {head.name, head.overload, head.argument_names, head.return_names}) {
     if (!has_string(id)) return "it named an op by a string that was never defined";
   }
-  const OpName name{string(head.name), string(head.overload), string(head.argument_names),
+  const OpName name{op_name(head.name), string(head.overload), string(head.argument_names),
                     string(head.return_names)};
   return set(ops_, head.id, names_.ops.add(text_of(bytes_of(name))), message);
 }

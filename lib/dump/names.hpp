@@ -118,6 +118,7 @@ class RingNames {
   }
   std::optional<std::string> set(std::vector<std::uint32_t>& ids, std::uint32_t id,
                                  std::uint32_t rank_id, std::span<const std::byte> message);
+  [[nodiscard]] std::uint32_t op_name(std::uint32_t id);
   std::optional<std::string> define_string(std::span<const std::byte> message);
   std::optional<std::string> define_op(std::span<const std::byte> message);
   std::optional<std::string> define_geometry(std::span<const std::byte> message);

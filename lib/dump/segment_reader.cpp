@@ -319,7 +319,7 @@ void Segment::check_tables() const {
     return event.op <= t.ops.size() && event.module <= strings && event.root <= strings &&
            event.module_type <= strings && event.arguments <= t.arguments.size() &&
            event.stack <= strings && event.kind >= static_cast<std::uint8_t>(EventKind::op) &&
-           event.kind <= static_cast<std::uint8_t>(EventKind::parameters) &&
+           event.kind <= static_cast<std::uint8_t>(EventKind::kernel) &&
            event.phase <= static_cast<std::uint8_t>(Phase::eval);
   };
   const auto good_slot = [&](const SlotTemplate& slot) {

@@ -45,6 +45,7 @@ std::vector<std::string> writer_arguments(const std::filesystem::path& directory
   add_all("--redact", options.redact);
   if (options.verify == Verify::off) add("--verify", "off");
   if (options.stacks) arguments.emplace_back("--stacks");
+  if (options.kernels) arguments.emplace_back("--kernels");
   if (options.max_bytes != 0) add("--max-bytes", std::to_string(options.max_bytes));
   if (options.keep_last != 0) add("--keep-last", std::to_string(options.keep_last));
   if (options.force) arguments.emplace_back("--force");

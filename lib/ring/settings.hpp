@@ -59,10 +59,11 @@ struct Settings {
   Level level = Level::digest;
   Verify verify = Verify::full;
   CaptureScope capture = CaptureScope::ops;
-  std::uint8_t stacks = 0;  ///< 1: record where in the program an op was called
-  Text<512> modules;        ///< globs, one a line; empty: all
-  Text<512> ops;            ///< globs, one a line; empty: all
-  Text<512> ignore;         ///< globs, one a line; empty: nothing
+  std::uint8_t stacks = 0;   ///< 1: record where in the program an op was called
+  std::uint8_t kernels = 0;  ///< 1: record which kernels an op launches on a GPU
+  Text<512> modules;         ///< globs, one a line; empty: all
+  Text<512> ops;             ///< globs, one a line; empty: all
+  Text<512> ignore;          ///< globs, one a line; empty: nothing
 };
 
 }  // namespace ulpscope::ring

@@ -230,12 +230,12 @@ recorded_garbage() {
 settings_arrive() {
   expect_text "$(record --level full --capture layers --verify off --steps 3-19 --stacks --modules 'a.*' \
     --modules b --ignore 'aten::t' -- "${program[@]}" 1 --settings | head -1)" \
-    "level 2, capture 1, verify 1, steps 3-19, stacks 1, modules a.*|b, ops , ignore aten::t"
+    "level 2, capture 1, verify 1, steps 3-19, stacks 1, kernels 0, modules a.*|b, ops , ignore aten::t"
   expect_text "$(ULPSCOPE_LEVEL=stats ULPSCOPE_OPS='aten::mm,aten::add*' ULPSCOPE_STEPS=5- \
     record --force -- "${program[@]}" 1 --settings | head -1)" \
-    "level 1, capture 0, verify 0, steps 5-18446744073709551615, stacks 0, modules , ops aten::mm|aten::add*, ignore "
-  expect_text "$(record --force --steps setup -- "${program[@]}" 1 --settings | head -1)" \
-    "level 0, capture 0, verify 0, steps 1-0, stacks 0, modules , ops , ignore "
+    "level 1, capture 0, verify 0, steps 5-18446744073709551615, stacks 0, kernels 0, modules , ops aten::mm|aten::add*, ignore "
+  expect_text "$(record --force --steps setup --kernels -- "${program[@]}" 1 --settings | head -1)" \
+    "level 0, capture 0, verify 0, steps 1-0, stacks 0, kernels 1, modules , ops , ignore "
 }
 
 contradictions() {
@@ -249,6 +249,7 @@ contradictions() {
     [ ! -e dump ] || fail "a dump was made"
   }
   refused "--capture layers records no ops" --capture layers --ops 'aten::mm'
+  refused "--capture layers records no ops" --capture layers --kernels
   refused "--max-bytes bounds the bytes of values" --max-bytes 1G
   refused "--steps takes steps, not 'all'" --steps all
   refused "--steps 9-3 ends before it begins" --steps 9-3

@@ -75,7 +75,8 @@ void print(const ring::Settings& settings) {
             << static_cast<int>(settings.capture) << ", verify "
             << static_cast<int>(settings.verify) << ", steps " << settings.first_step << '-'
             << settings.last_step << ", stacks " << static_cast<int>(settings.stacks)
-            << ", modules " << lines(std::string(settings.modules.view())) << ", ops "
+            << ", kernels " << static_cast<int>(settings.kernels) << ", modules "
+            << lines(std::string(settings.modules.view())) << ", ops "
             << lines(std::string(settings.ops.view())) << ", ignore "
             << lines(std::string(settings.ignore.view())) << '\n';
 }

@@ -25,7 +25,7 @@ BUGS = {
     "transposed": ({"sequence", "arguments", "data", "origin"}, None),
     "relu": ({"sequence"}, "block2"),
 }
-GROUPS = ["unnoticed", "cost", "cpu", "bugs"]
+GROUPS = ["unnoticed", "cost", "kernels", "cpu", "bugs"]
 
 
 class Checks:
@@ -57,13 +57,13 @@ class Bench:
         return self.run([os.path.join(self.bin, "device_train"), *self.device, *flags],
                         self.environment)
 
-    def record(self, name, flags, level="digest", cpu=False):
+    def record(self, name, flags, level="digest", cpu=False, options=(), variables=None):
         device = ["--device", "cpu"] if cpu else self.device
         environment = {"ATEN_CPU_CAPABILITY": "default"} if cpu else self.environment
         dump = os.path.join(self.folder, name)
         done = self.run([os.path.join(self.bin, "ulpscope"), "record", "--force", "--level", level,
-                         "-o", dump, "--", os.path.join(self.bin, "device_train"), *device, *flags],
-                        environment)
+                         "-o", dump, *options, "--", os.path.join(self.bin, "device_train"), *device,
+                         *flags], {**environment, **(variables or {})})
         with open(os.path.join(dump, "status.json"), encoding="utf-8") as file:
             status = json.load(file)
         assert status["complete"], status
@@ -112,6 +112,27 @@ def check_cost(bench, checks):
                        f"times the bare step, {len(values)} pairs")
 
 
+def check_kernels(bench, checks):
+    """Products with and without TF32 are computed by other kernels, and both runs name theirs."""
+    if bench.stand_in:
+        checks.say("kernels", True, "not looked at: a CPU launches none")
+        return
+    flags = ["--steps", "2", "--deterministic"]
+    bare = bench.train(flags).stdout
+    dumps = []
+    for override in ("0", "1"):
+        dump, done = bench.record("tf32-" + override, flags, options=["--kernels"],
+                                  variables={"NVIDIA_TF32_OVERRIDE": override})
+        dumps.append(dump)
+    _, done = bench.record("kernels", flags, options=["--kernels"])
+    checks.say("unnoticed with kernels", done.stdout == bare, "recorded and bare runs print the same")
+    first = bench.compare(*dumps)["first"]
+    names = first["kernels"] if first else {}
+    checks.say("kernels", bool(names.get("reference")) and bool(names.get("candidate"))
+               and names["reference"] != names["candidate"],
+               f"{where(first)}: {names}" if first else "TF32 changes nothing")
+
+
 def where(finding):
     module = finding["module"] if finding["module"] is not None else finding["between"]
     return f"{finding['kind']} at {finding['op']} of {module}, step {finding['step']}"
@@ -155,7 +176,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ulpscope-device-") as folder:
         bench = Bench(arguments, folder)
         for name, check in (("unnoticed", check_unnoticed), ("cost", check_cost),
-                            ("cpu", check_against_cpu), ("bugs", check_bugs)):
+                            ("kernels", check_kernels), ("cpu", check_against_cpu), ("bugs", check_bugs)):
             if name not in groups:
                 continue
             try:

@@ -113,6 +113,11 @@ if ! grep -q '^ULPSCOPE_CUDNN_[A-Z]*:.*NOTFOUND' "$build/CMakeCache.txt"; then
   has_cudnn=1
   targets+=(ulpscope_cudnn engines_check)
 fi
+has_cupti=0
+if ! grep -q '^ULPSCOPE_CUPTI_[A-Z]*:.*NOTFOUND' "$build/CMakeCache.txt"; then
+  has_cupti=1
+  targets+=(ulpscope_cupti)
+fi
 stage build-device 300 cmake --build "$build" -j "$(nproc)" --target "${targets[@]}" || finish
 if [[ -n $torch && ${1:-} != --build-only ]]; then
   stage build-capture 240 cmake --build "$build" -j "$(nproc)" --target ulpscope_capture ulpscope_preload ulpscope_program device_train
@@ -147,6 +152,7 @@ if [[ $has_cudnn == 1 ]]; then
 else
   say "engines: not run, cuDNN's headers are not here"
 fi
+[[ $has_cupti == 1 ]] || say "kernels: their names are not recorded, CUPTI's headers are not here"
 stage bench 150 "$build/bin/device_bench"
 if [[ -x $build/bin/ulpscope && -x $build/bin/device_train ]]; then
   libraries=$(find "$torch/lib" "$torch"/../nvidia -name lib -type d 2>/dev/null | paste -sd :)

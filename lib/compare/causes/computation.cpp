@@ -27,6 +27,17 @@ void add_children(Cause& cause, const Finding& finding) {
                                        listed(finding.children.candidate)));
 }
 
+[[nodiscard]] bool other_kernels(const Finding& finding) {
+  const auto& [reference, candidate] = finding.kernels;
+  return !reference.empty() && !candidate.empty() && reference != candidate;
+}
+
+void add_kernels(Cause& cause, const Finding& finding) {
+  cause.evidence.push_back(fmt::format("it launched the kernels [{}] and [{}]",
+                                       listed(finding.kernels.reference),
+                                       listed(finding.kernels.candidate)));
+}
+
 /// The library that an inner op's name says it belongs to; empty for ATen's own.
 [[nodiscard]] std::string_view backend_of(std::string_view op) {
   static constexpr std::array<std::string_view, 9> kBackends{
@@ -128,13 +139,18 @@ std::optional<Cause> backend(const Case& of) {
 }
 
 std::optional<Cause> algorithm(const Case& of) {
-  if (!is_origin(of) || !of.evidence().inside_differs || other_backend(of)) return std::nullopt;
+  const bool kernels_differ = other_kernels(of.finding());
+  if (!is_origin(of) || other_backend(of)) return std::nullopt;
+  if (!of.evidence().inside_differs && !kernels_differ) return std::nullopt;
   const auto& used = of.evidence().threads;
   const bool threads_differ =
       used.reference != used.candidate || !of.settings(Setting::threads).empty();
-  Cause cause = of.cause("algorithm", threads_differ ? Confidence::possible : Confidence::likely);
-  add_children(cause, of.finding());
-  if (threads_differ)
+  Cause cause = of.cause("algorithm", kernels_differ   ? Confidence::certain
+                                      : threads_differ ? Confidence::possible
+                                                       : Confidence::likely);
+  if (of.evidence().inside_differs) add_children(cause, of.finding());
+  if (kernels_differ) add_kernels(cause, of.finding());
+  if (threads_differ && !kernels_differ)
     cause.against.emplace_back("the thread count differs, which changes what is called inside");
   return cause;
 }
@@ -225,6 +241,10 @@ std::optional<Cause> atomic(const Case& of) {
                          of.finding().op)
            : fmt::format("inputs and settings are equal, and {} adds in no fixed order",
                          of.finding().op)};
+  const auto& kernels = of.finding().kernels;
+  if (!kernels.reference.empty() && kernels.reference == kernels.candidate)
+    cause.evidence.push_back(
+        fmt::format("both runs launched the same kernels: {}", listed(kernels.reference)));
   if (told && serial) cause.against = {"it ran with one thread"};
   cause.attempt = {"at::globalContext().setDeterministicAlgorithms(true, false)",
                    of.command("OMP_NUM_THREADS=1")};

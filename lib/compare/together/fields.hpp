@@ -38,8 +38,8 @@ ULPSCOPE_FIELDS(TensorReport, role, index, element, name, dtype, shape, equal, d
 ULPSCOPE_FIELDS(ArgumentReport, name, reference, candidate)
 ULPSCOPE_FIELDS(Neighbour, event, op, module, equal, finding, note)
 ULPSCOPE_FIELDS(Finding, kind, diverges, rank, lane, step, phase, root, module, module_type,
-                between, op, overload, parents, children, forward_op, device, where, event, tensors,
-                arguments, neighbours, notes)
+                between, op, overload, parents, children, kernels, forward_op, device, where, event,
+                tensors, arguments, neighbours, notes)
 ULPSCOPE_FIELDS(NotCompared, uninitialised, handle, layout, no_bytes, ignored, opaque)
 ULPSCOPE_FIELDS(Coverage, aligned, only_reference, only_candidate, not_compared, unseen)
 ULPSCOPE_FIELDS(GrowthPoint, step, scaled_max, ulp_max, loss)

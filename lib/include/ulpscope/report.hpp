@@ -90,6 +90,7 @@ struct Finding {
   std::string overload;
   std::vector<std::string> parents;  ///< outermost first
   Both<std::vector<std::string>> children;
+  Both<std::vector<std::string>> kernels;  ///< launched on a GPU, in order, where recorded
   std::string forward_op;
   std::string device;
   std::string where;

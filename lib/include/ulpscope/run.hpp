@@ -42,6 +42,7 @@ enum class EventKind : std::uint8_t {
   /// A root's parameters and buffers as they stand: before its first forward and after each
   /// optimizer step. Slots: Role::input, with names.
   parameters = 11,
+  kernel = 12,  ///< a kernel was launched on a GPU, by the op around it
 };
 
 enum class Phase : std::uint8_t { setup, data, forward, backward, optimizer, eval };

@@ -58,6 +58,7 @@ struct RecorderOptions {
   std::vector<std::string> redact = {};   ///< globs of settings whose values are masked
   Verify verify = Verify::full;
   bool stacks = false;          ///< record where in the program an op was called
+  bool kernels = false;         ///< record which kernels an op launches on a GPU; needs CUPTI
   std::uint64_t max_bytes = 0;  ///< size of the dump at which the bytes of values end; 0: none
   std::uint32_t keep_last = 0;  ///< steps that the dump keeps at least; 0: all
   bool force = false;           ///< replace a dump that is in the directory

@@ -132,6 +132,12 @@ int main(int argc, char** argv) {
   add_forward(lane, right, /*bias=*/true);
   dump.finish();
 
+  DumpBuilder others(directory / "others", options);
+  LaneBuilder& theirs = others.lane();
+  add_forward(theirs, computed(device::ConvolutionKind::forward, {}, kForwards), /*bias=*/false);
+  add_forward(theirs, right, /*bias=*/false);
+  others.finish();
+
   DumpBuilder digests(directory / "digests");
   LaneBuilder& only = digests.lane();
   auto& op = only.op("aten::convolution").arguments(arguments(3));

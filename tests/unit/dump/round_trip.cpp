@@ -119,6 +119,20 @@ TEST_SUITE("round trip") {
   }
 
   // A host may have threads; under ThreadSanitizer this shows what they share.
+  TEST_CASE("a kernel that came by its linkage name is named as the program has it") {
+    const TempDir dir;
+    DumpBuilder dump(dir.path());
+    auto& lane = dump.lane();
+    lane.add(EventKind::kernel, "_ZN4host5totalILi1EEEvPKfPf");
+    lane.add(EventKind::kernel, "gemm_64x64");
+    dump.finish();
+    const Block block = open_dump(dir.path())->block(0, 0, 0);
+    REQUIRE(block.events.size() == 2);
+    CHECK(block.events[0].kind == EventKind::kernel);
+    CHECK(block.events[0].op == "void host::total<1>(float const*, float*)");
+    CHECK(block.events[1].op == "gemm_64x64");
+  }
+
   TEST_CASE("several threads may open dumps and read one run") {
     const TempDir dir;
     DumpBuilder dump(dir.path(), {.level = "full", .segment_steps = 1});
