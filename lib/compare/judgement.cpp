@@ -27,6 +27,10 @@ void judge_tolerance(RankState& state, const Scene& scene, EventPair at, const S
 void count_values(RankState& state, const Scene& scene, EventPair at,
                   const std::vector<SlotPair>& slots, Judgement& judgement) {
   NotCompared& aside = state.totals.coverage.not_compared;
+  // How many rows a value inside a model has may follow from what it computes (a routing).
+  const Event& event = scene.windows.reference->event(at.reference);
+  const bool of_data =
+      !event.has_module && (event.phase == Phase::data || event.phase == Phase::setup);
   for (const SlotPair& slot : slots) {
     if (was_compared(slot.match)) ++judgement.compared;
     judgement.differs = judgement.differs || is_difference(slot.match);
@@ -42,7 +46,8 @@ void count_values(RankState& state, const Scene& scene, EventPair at,
         if (one->flags & slot_flag::verified) ++on(state.totals.verified, side);
       }
     }
-    if (slot.match == Match::metadata && slot.reference->geometry && slot.candidate->geometry &&
+    if (slot.match == Match::metadata && of_data && slot.reference->geometry &&
+        slot.candidate->geometry &&
         is_other_batch(slot.reference->geometry->sizes, slot.candidate->geometry->sizes))
       state.totals.evidence.other_batch = true;
     if (slot.match == Match::differs)

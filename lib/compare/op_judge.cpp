@@ -182,6 +182,13 @@ bool OpJudge::in_data_code() const {
   return !here.has_module && (here.phase == Phase::data || here.phase == Phase::setup);
 }
 
+/// The program's own code, which does the same to many things in a row: batches, metrics, averages
+/// of parameters, steps of an environment.
+bool OpJudge::between_models() const {
+  const Event& here = event(Side::reference);
+  return !here.has_module && here.phase != Phase::forward && here.phase != Phase::backward;
+}
+
 void OpJudge::note_placement() {
   const Event& a = event(Side::reference);
   if (a.flags & event_flag::view) return;

@@ -73,6 +73,7 @@ class OpJudge {
   [[nodiscard]] const Event& event(Side side) const;
   [[nodiscard]] std::optional<Source> known_difference(const SlotPair& slot);
   [[nodiscard]] bool in_data_code() const;
+  [[nodiscard]] bool between_models() const;
   [[nodiscard]] bool only_reshapes() const;
   [[nodiscard]] bool is_list_of_other_length(std::uint16_t index) const;
   [[nodiscard]] bool gives_the_same() const;

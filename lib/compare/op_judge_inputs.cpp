@@ -21,12 +21,6 @@ namespace {
   return hash.value();
 }
 
-/// Programs fill their batches through pointers of their own, between the calls of their model.
-[[nodiscard]] bool hands_out_for_data(const Factory& factory) {
-  return !factory.in_module && (factory.phase == Phase::setup || factory.phase == Phase::data ||
-                                factory.phase == Phase::eval);
-}
-
 }  // namespace
 
 void OpJudge::judge_inputs() {
@@ -65,8 +59,8 @@ void OpJudge::enter_each_kind(const std::vector<const SlotPair*>& fresh) {
     const bool as_left = slot->role() == Role::input &&
                          !was_changed(Side::reference, *slot->reference) &&
                          !was_changed(Side::candidate, *slot->candidate);
-    if (const auto tensors =
-            as_left ? other_tensor(scene_, at_, *slot) : std::optional<Both<std::string>>()) {
+    if (const auto tensors = as_left ? other_tensor(scene_, at_, *slot, state_.data_reads)
+                                     : std::optional<Both<std::string>>()) {
       others.push_back(slot);
       given.push_back(
           {tensor_name(*slot->owner, slot->any()), tensors->reference, tensors->candidate});
@@ -216,7 +210,7 @@ void OpJudge::enter_fresh(FindingKind kind, const std::vector<const SlotPair*>& 
     return propagated(*last_source_);
   }
   const Source source = enter_finding(state_, kind, scene_, at_, at_,
-                                      {.key = slots_key(fresh), .once_per_step = !in_data_code()},
+                                      {.key = slots_key(fresh), .once_per_step = !between_models()},
                                       [&](Record& record) {
                                         add_tensors(record, slots_);
                                         for (const SlotPair* slot : fresh)
@@ -279,7 +273,7 @@ void OpJudge::describe_fresh(Record& record, FindingKind kind, const SlotPair& s
                        side == Side::reference ? *slot.reference : *slot.candidate)) {
       evidence.factory = factory->words;
       evidence.for_data =
-          hands_out_for_data(*factory) && !either(slot, slot_flag::parameter | slot_flag::buffer);
+          factory->for_data() && !either(slot, slot_flag::parameter | slot_flag::buffer);
     }
     notes.push_back(
         fmt::format("{} reads memory that no recorded op wrote{}", called,

@@ -41,11 +41,15 @@ struct Producer {
   return false;
 }
 
-[[nodiscard]] bool both_were_read(const Scene& scene, EventPair at, const SlotPair& input) {
+[[nodiscard]] bool both_were_read(const Scene& scene, EventPair at, const SlotPair& input,
+                                  const Both<DataReads>& data) {
   for (const Slot* read : {input.reference, input.candidate})
-    if (!was_read(*scene.windows.reference, at.reference, read->digest) ||
-        !was_read(*scene.windows.candidate, at.candidate, read->digest))
-      return false;
+    for (const Side side : kSides) {
+      const Window& window = *on(scene.windows, side);
+      const std::uint32_t reader = side == Side::reference ? at.reference : at.candidate;
+      if (!was_read(window, reader, read->digest) && !on(data, side).contain(read->digest))
+        return false;
+    }
   return true;
 }
 
@@ -129,7 +133,7 @@ struct Producer {
 }  // namespace
 
 std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
-                                              const SlotPair& input) {
+                                              const SlotPair& input, const Both<DataReads>& data) {
   constexpr std::uint32_t kUnknown =
       slot_flag::changed | slot_flag::uninitialised | slot_flag::no_digest;
   if (input.match == Match::one_sided || either(input, kUnknown)) return std::nullopt;
@@ -145,7 +149,7 @@ std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
       named || computed
           ? holds(*scene.windows.candidate, at.candidate, left.digest, left.name) ||
                 holds(*scene.windows.reference, at.reference, right.digest, right.name)
-          : both_were_read(scene, at, input);
+          : both_were_read(scene, at, input, data);
   const bool parts = !named && are_parts_of_one(scene, input);
   if (!have && !parts) return std::nullopt;
   if (named) return Both<std::string>{std::string(left.name), std::string(right.name)};

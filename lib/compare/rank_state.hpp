@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compare/accumulations.hpp"
+#include "compare/data_reads.hpp"
 #include "compare/finding_book.hpp"
 #include "compare/layer_flow.hpp"
 #include "compare/other_parameters.hpp"
@@ -109,6 +110,7 @@ struct RankState {
   std::optional<Source> drawn_order;  ///< why the program draws other integers: an order of samples
   History history;
   Accumulations accumulations;
+  Both<DataReads> data_reads;
   OtherParameters other_parameters;
   WindowLimits windows;
   bool only_layers = false;  ///< one of the runs has no ops: both are compared by layers

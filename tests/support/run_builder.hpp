@@ -364,6 +364,11 @@ class RunBuilder {
     verify_ = false;
     return *this;
   }
+  /// The program updates its parameters itself.
+  RunBuilder& without_optimizer() {
+    has_optimizer_ = false;
+    return *this;
+  }
   RunBuilder& rank(std::uint32_t number) {
     run_->rank = number;
     return *this;
@@ -508,7 +513,8 @@ class RunBuilder {
     event.phase = step_ == kSetup ? Phase::setup : phase_;
     event.threads = threads_;
     if (backward_) event.flags |= event_flag::in_backward;
-    if (phase_ == Phase::optimizer && step_ != kSetup) event.flags |= event_flag::in_optimizer;
+    if (phase_ == Phase::optimizer && step_ != kSetup && has_optimizer_)
+      event.flags |= event_flag::in_optimizer;
     if (!lane.open.empty()) event.parent = lane.events[lane.open.back()].event.position;
     event.depth = static_cast<std::uint16_t>(lane.open.size());
     event.forward = forward;
@@ -576,6 +582,7 @@ class RunBuilder {
   bool backward_ = false;
   bool keep_content_ = false;
   bool verify_ = true;
+  bool has_optimizer_ = true;
 };
 
 inline EventBuilder::~EventBuilder() { run_.run_->stored[lane_].open.pop_back(); }

@@ -276,4 +276,28 @@ TEST_SUITE("another tensor") {
     CHECK(report.findings[0].kind == FindingKind::sequence);
     CHECK(report.findings[0].op == "aten::mul");
   }
+
+  TEST_CASE("a tensor that both runs have prepared for this step is another one, no batch") {
+    const auto program = [](bool computed_with) {
+      return [computed_with](RunBuilder& run, bool changed) {
+        run.phase(Phase::setup);
+        const Tensor sample = run.op("aten::clone").in(run.data(labelled("s"))).out(labelled("s"));
+        const Tensor noise = run.op("aten::normal_").out(labelled("noise"));
+        Tensor mixed = run.data(labelled("mixed"));
+        if (computed_with) mixed = run.op("aten::add").in(sample).in(noise).out(labelled("mixed"));
+        run.step(0).phase(Phase::forward);
+        const Tensor y = run.op("aten::mm").in(mixed).out(labelled("y"));
+        run.op("aten::mse_loss")
+            .in(y, "self")
+            .in(changed ? sample : noise, "target")
+            .out(labelled(changed ? "b" : "a"));
+      };
+    };
+    const Report report = report_of(program(true));
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(report.findings[0].arguments.at(0).name == "target");
+    CHECK(has(*report.findings[0].arguments[0].candidate, "result of aten::clone"));
+    CHECK(report_of(program(false)).findings.at(0).kind == FindingKind::data);
+  }
 }
