@@ -208,7 +208,7 @@ class WindowAligner {
       const Event& event = window(side).event(item.event);
       bool drops = false;
       if (event.kind == EventKind::gradient && takes_over_gradient(window(side), item.event))
-        drops = !taken.insert(gradient_name(event)).second;
+        drops = !gradient_name(event).empty() && !taken.insert(gradient_name(event)).second;
       if (in_backward(event)) {
         left = true;
       } else if (event.kind == EventKind::zero_grad) {
