@@ -78,6 +78,9 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
   for (const ArgumentReport& result : arguments_.results)
     state_.numbers.differ(result.reference.value_or(""), result.candidate.value_or(""),
                           source_.value_or(Source{}));
+  for (const SlotPair& slot : slots_)
+    if (source_ && slot.match == Match::metadata)
+      state_.sizes.differ(*slot.reference->geometry, *slot.candidate->geometry, *source_);
   judgement_.numbers_differ = !arguments_.results.empty();
   judgement_.follows = judgement_.follows || inputs_differ_ || rng_differs_;
   judgement_.source = source_;

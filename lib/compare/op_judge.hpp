@@ -80,6 +80,8 @@ class OpJudge {
   [[nodiscard]] bool is_update() const;
   void note_other_parameters();
   [[nodiscard]] bool derived(const ArgumentReport& argument) const;
+  [[nodiscard]] std::optional<Source> explained_by_sizes(
+      const std::vector<ArgumentReport>& reports) const;
   [[nodiscard]] bool shares_generator(const Event& seeded) const;
   [[nodiscard]] static bool draws_integers(const Event& seeded);
   [[nodiscard]] bool was_changed(Side side, const Slot& slot) const;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -48,6 +49,21 @@ bool OpJudge::derived(const ArgumentReport& argument) const {
   if (!state_.numbers.any() || !argument.reference || !argument.candidate) return false;
   return state_.numbers.contains(*argument.reference, *argument.candidate) ||
          (looks_computed(*argument.reference) && looks_computed(*argument.candidate));
+}
+
+/// Why all of the arguments differ, where they are sizes that differ already.
+std::optional<Source> OpJudge::explained_by_sizes(
+    const std::vector<ArgumentReport>& reports) const {
+  static constexpr std::array<std::string_view, 8> kSizes{
+      "size", "length", "start", "end", "split_size", "split_sizes", "repeats", "output_size"};
+  if (in_data_code()) return std::nullopt;
+  std::optional<Source> source;
+  for (const ArgumentReport& report : reports) {
+    if (std::find(kSizes.begin(), kSizes.end(), report.name) == kSizes.end()) return std::nullopt;
+    source = state_.sizes.explain(report.reference.value_or(""), report.candidate.value_or(""));
+    if (!source) return std::nullopt;
+  }
+  return source;
 }
 
 /// What it gives are the elements that it was given, in the same order: only a reader can tell one
@@ -128,6 +144,7 @@ void OpJudge::judge_arguments() {
       std::all_of(reports.begin(), reports.end(),
                   [&](const ArgumentReport& argument) { return derived(argument); });
   if (from_host) return propagated(numbers_source_.value_or(state_.numbers.source()));
+  if (const auto sizes = explained_by_sizes(reports)) return propagated(*sizes);
   enter_arguments(reports, wrapped);
 }
 

@@ -108,17 +108,23 @@ void OpJudge::enter_others(const std::vector<const SlotPair*>& others,
     std::sort(all.begin(), all.end());
     return all;
   };
+  // Another model that is called is one for all of its layers.
+  const bool other_root = event(Side::reference).has_module && event(Side::candidate).has_module &&
+                          event(Side::reference).root != event(Side::candidate).root;
   const bool same_tensors = digests(Side::reference) == digests(Side::candidate);
   // Such as the two sides of a sum.
   const bool no_matter = same_tensors && arguments_.values.empty() && gives_the_same();
-  const Source source =
-      enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
-                    {.key = slots_key(others), .harmless = no_matter}, [&](Record& record) {
-                      record.finding.diverges = !no_matter;
-                      record.finding.arguments = given;
-                      record.evidence.same_tensors = same_tensors;
-                      add_tensors(record, slots_);
-                    });
+  const Source source = enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
+                                      {.key = other_root ? 0 : slots_key(others),
+                                       .once_per_step = !other_root,
+                                       .any_place = other_root,
+                                       .harmless = no_matter},
+                                      [&](Record& record) {
+                                        record.finding.diverges = !no_matter;
+                                        record.finding.arguments = given;
+                                        record.evidence.same_tensors = same_tensors;
+                                        add_tensors(record, slots_);
+                                      });
   if (no_matter) {
     inputs_differ_ = false;
     judgement_.differs = false;

@@ -130,6 +130,21 @@ struct Producer {
   return fmt::format("{}, from element {}", words(of), part.storage_offset);
 }
 
+/// Of two models of one kind another one is called: each run has both parameters of that name.
+[[nodiscard]] std::optional<Both<std::string>> other_root(const Scene& scene, EventPair at,
+                                                          const SlotPair& input) {
+  const Event& a = scene.windows.reference->event(at.reference);
+  const Event& b = scene.windows.candidate->event(at.candidate);
+  const Slot& left = *input.reference;
+  const Slot& right = *input.candidate;
+  if (!a.has_module || !b.has_module || a.root == b.root ||
+      !holds(*scene.windows.candidate, at.candidate, left.digest, left.name) ||
+      !holds(*scene.windows.reference, at.reference, right.digest, right.name))
+    return std::nullopt;
+  return Both<std::string>{fmt::format("{} of {}", left.name, a.root),
+                           fmt::format("{} of {}", right.name, b.root)};
+}
+
 }  // namespace
 
 std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
@@ -140,8 +155,8 @@ std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
   const Slot& left = *input.reference;
   const Slot& right = *input.candidate;
   const bool named = !left.name.empty() && !right.name.empty();
-  if (named ? left.name == right.name : !left.name.empty() || !right.name.empty())
-    return std::nullopt;
+  if (named && left.name == right.name) return other_root(scene, at, input);
+  if (!named && (!left.name.empty() || !right.name.empty())) return std::nullopt;
   const bool computed = !either(input, slot_flag::unproduced) &&
                         computed_in_a_step(scene, Side::reference, left) &&
                         computed_in_a_step(scene, Side::candidate, right);

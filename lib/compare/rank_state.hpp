@@ -38,6 +38,21 @@ class HostNumbers {
   Source source_;
 };
 
+/// Sizes of tensors that differ already. What a program makes of the same sizes differs for that
+/// reason.
+class OtherSizes {
+ public:
+  /// A tensor has other sizes in both runs, because of `source`.
+  void differ(const Geometry& reference, const Geometry& candidate, const Source& source);
+  /// Why a number or a list of numbers differs, where all of it that does is known so.
+  [[nodiscard]] std::optional<Source> explain(const std::string& reference,
+                                              const std::string& candidate) const;
+
+ private:
+  static constexpr std::size_t kKept = 4096;
+  std::map<std::pair<std::int64_t, std::int64_t>, Source> known_;
+};
+
 /// In which steps each op of the program gave identical results until the first time it did not.
 class History {
  public:
@@ -107,6 +122,7 @@ struct RankState {
   Both<TaintTable> taint;
   RngTracker rng;
   HostNumbers numbers;
+  OtherSizes sizes;
   std::optional<Source> drawn_order;  ///< why the program draws other integers: an order of samples
   History history;
   Accumulations accumulations;

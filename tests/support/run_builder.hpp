@@ -364,6 +364,11 @@ class RunBuilder {
     verify_ = false;
     return *this;
   }
+  /// Modules from now on are those of this root.
+  RunBuilder& root(std::string name) {
+    root_ = std::move(name);
+    return *this;
+  }
   /// The program updates its parameters itself.
   RunBuilder& without_optimizer() {
     has_optimizer_ = false;
@@ -521,7 +526,7 @@ class RunBuilder {
     event.forward_lane = lane_;
     if (!module.type.empty()) {
       event.has_module = true;
-      stored.root = "Net";
+      stored.root = root_;
       stored.module = module.path;
       stored.module_type = module.type;
     }
@@ -583,6 +588,7 @@ class RunBuilder {
   bool keep_content_ = false;
   bool verify_ = true;
   bool has_optimizer_ = true;
+  std::string root_ = "Net";
 };
 
 inline EventBuilder::~EventBuilder() { run_.run_->stored[lane_].open.pop_back(); }

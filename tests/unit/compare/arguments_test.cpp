@@ -304,4 +304,24 @@ TEST_SUITE("arguments") {
     CHECK(report.findings[1].kind == FindingKind::arguments);
     CHECK(find_cause(report, "mode") != nullptr);
   }
+
+  TEST_CASE("sizes that differ already explain what is made of these sizes, and no other") {
+    const auto program = [](std::int64_t size) {
+      return [size](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const std::int64_t rows = changed ? 9 : 8;
+        const auto count = static_cast<std::size_t>(rows);
+        run.op("aten::exp")
+            .in(run.data(labelled(changed ? "y" : "x", count)))
+            .out(labelled(changed ? "b" : "a", count));
+        run.op("aten::zeros")
+            .arg("size", std::vector<std::int64_t>{changed ? size : 8, 4})
+            .out(labelled(changed ? "d" : "c", 4));
+      };
+    };
+    const Report same = report_of(program(9));
+    REQUIRE(same.findings.size() == 1);
+    CHECK(same.findings[0].kind == FindingKind::metadata);
+    CHECK(diverging(report_of(program(12))) == 2);
+  }
 }

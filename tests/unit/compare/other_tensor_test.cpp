@@ -300,4 +300,26 @@ TEST_SUITE("another tensor") {
     CHECK(has(*report.findings[0].arguments[0].candidate, "result of aten::clone"));
     CHECK(report_of(program(false)).findings.at(0).kind == FindingKind::data);
   }
+
+  TEST_CASE("another model of the same kind is given, not another parameter found") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::eval);
+      const Tensor own = run.parameter("fc.weight", labelled("trained"));
+      const Tensor average = run.parameter("fc.weight", labelled("averaged"));
+      run.op("aten::add_").in(average).in(own).writes(average, labelled("averaged anew"));
+      run.root(changed ? "Net" : "Net#2");
+      Tensor x = run.data(labelled("x"));
+      for (const std::string layer : {"fc", "fc2"})
+        run.module(layer, [&] {
+          x = run.op("aten::mm")
+                  .in(x, "self")
+                  .in(changed ? own : average, "mat2")
+                  .out(labelled(layer + (changed ? "b" : "a")));
+        });
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(report.findings[0].arguments.at(0).reference == "fc.weight of Net#2");
+    CHECK(report.findings[0].arguments.at(0).candidate == "fc.weight of Net");
+  }
 }
