@@ -59,8 +59,9 @@ void OpJudge::enter_each_kind(const std::vector<const SlotPair*>& fresh) {
     const bool as_left = slot->role() == Role::input &&
                          !was_changed(Side::reference, *slot->reference) &&
                          !was_changed(Side::candidate, *slot->candidate);
-    if (const auto tensors = as_left ? other_tensor(scene_, at_, *slot, state_.data_reads)
-                                     : std::optional<Both<std::string>>()) {
+    if (const auto tensors =
+            as_left ? other_tensor(scene_, at_, *slot, state_.data_reads, state_.other_parameters)
+                    : std::optional<Both<std::string>>()) {
       others.push_back(slot);
       given.push_back(
           {tensor_name(*slot->owner, slot->any()), tensors->reference, tensors->candidate});

@@ -148,7 +148,8 @@ struct Producer {
 }  // namespace
 
 std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
-                                              const SlotPair& input, const Both<DataReads>& data) {
+                                              const SlotPair& input, const Both<DataReads>& data,
+                                              const OtherParameters& parameters) {
   constexpr std::uint32_t kUnknown =
       slot_flag::changed | slot_flag::uninitialised | slot_flag::no_digest;
   if (input.match == Match::one_sided || either(input, kUnknown)) return std::nullopt;
@@ -160,11 +161,13 @@ std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
   const bool computed = !either(input, slot_flag::unproduced) &&
                         computed_in_a_step(scene, Side::reference, left) &&
                         computed_in_a_step(scene, Side::candidate, right);
+  const bool two = named && parameters.are_two(scene.windows.reference->event(at.reference).root,
+                                               left.name, right.name);
   const bool have =
-      named || computed
-          ? holds(*scene.windows.candidate, at.candidate, left.digest, left.name) ||
-                holds(*scene.windows.reference, at.reference, right.digest, right.name)
-          : both_were_read(scene, at, input, data);
+      two || (named || computed
+                  ? holds(*scene.windows.candidate, at.candidate, left.digest, left.name) ||
+                        holds(*scene.windows.reference, at.reference, right.digest, right.name)
+                  : both_were_read(scene, at, input, data));
   const bool parts = !named && are_parts_of_one(scene, input);
   if (!have && !parts) return std::nullopt;
   if (named) return Both<std::string>{std::string(left.name), std::string(right.name)};

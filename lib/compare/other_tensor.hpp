@@ -6,6 +6,7 @@
 #include "compare/data_reads.hpp"
 #include "compare/describe.hpp"
 #include "compare/op_comparison.hpp"
+#include "compare/other_parameters.hpp"
 
 namespace ulpscope::comparison {
 
@@ -16,6 +17,7 @@ namespace ulpscope::comparison {
 /// have computed with both of them for this step, in the model or while they prepared its data.
 [[nodiscard]] std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
                                                             const SlotPair& input,
-                                                            const Both<DataReads>& data);
+                                                            const Both<DataReads>& data,
+                                                            const OtherParameters& parameters);
 
 }  // namespace ulpscope::comparison

@@ -322,4 +322,22 @@ TEST_SUITE("another tensor") {
     CHECK(report.findings[0].arguments.at(0).reference == "fc.weight of Net#2");
     CHECK(report.findings[0].arguments.at(0).candidate == "fc.weight of Net");
   }
+
+  TEST_CASE("a parameter that both runs have is another one also where the step has not met it") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor first = run.parameter("experts.0.weight", labelled("first"));
+      const Tensor second = run.parameter("experts.1.weight", labelled("second"));
+      run.parameters({first, second});
+      run.step(0).phase(Phase::forward);
+      run.module("experts", [&] {
+        run.op("aten::mm")
+            .in(run.data(labelled("x")), "self")
+            .in(changed ? second : first, "mat2")
+            .out(labelled(changed ? "b" : "a"));
+      });
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(report.findings[0].arguments.at(0).candidate == "experts.1.weight");
+  }
 }
