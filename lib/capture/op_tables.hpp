@@ -30,7 +30,8 @@ namespace ulpscope::capture {
 /// `convolution`): its result has been digested when the inner op ended.
 [[nodiscard]] bool computes_through_ops(std::string_view op, std::string_view overload) noexcept;
 
-/// The return's bytes are working memory that no later op interprets by value across runs.
+/// The return's bytes are working memory that no later op interprets by value across runs, or is
+/// left partly unwritten by the op itself.
 [[nodiscard]] bool is_scratch(std::string_view op, std::size_t index) noexcept;
 
 }  // namespace ulpscope::capture

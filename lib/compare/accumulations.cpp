@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "compare/ratio.hpp"
 #include "compare/value_study.hpp"
@@ -31,19 +32,33 @@ void Accumulations::begin_step(std::int64_t step) {
   gradients_.clear();
 }
 
-void Accumulations::add(Side side, const Event& gradient) {
-  if (other_) return;
+void Accumulations::add(Side side, const Event& gradient, bool anew) {
   const auto slot = std::find_if(gradient.slots.begin(), gradient.slots.end(), [](const Slot& one) {
     return (one.flags & slot_flag::gradient) && !one.name.empty() && one.geometry != nullptr;
   });
   if (slot == gradient.slots.end()) return;
   Last& last = on(gradients_[std::string(slot->name)], side);
-  ++last.times;
+  if (anew) ++last.begun;
+  last.times = anew ? 1 : last.times + 1;
   last.digest = slot->digest;
   last.geometry = *slot->geometry;
 }
 
+void Accumulations::count_passes() {
+  std::map<std::int64_t, std::size_t> parameters;
+  std::size_t all = 0;
+  for (const auto& [name, last] : gradients_) {
+    if (last.reference.begun == 0 || last.candidate.begun == 0) continue;
+    ++parameters[std::int64_t{last.candidate.begun} - std::int64_t{last.reference.begun}];
+    ++all;
+  }
+  more_passes_ = 0;
+  for (const auto& [more, count] : parameters)
+    if (2 * count > all) more_passes_ = more;
+}
+
 void Accumulations::end_step(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks) {
+  count_passes();
   if (other_) return;
   OtherAccumulation found;
   found.step = step_;

@@ -16,20 +16,28 @@ namespace ulpscope::comparison {
 class Accumulations {
  public:
   void begin_step(std::int64_t step);
-  /// A gradient was accumulated in the run of `side`.
-  void add(Side side, const Event& gradient);
+  /// A gradient was accumulated in the run of `side`: `anew` where there was none before, because
+  /// what was there had been dropped.
+  void add(Side side, const Event& gradient, bool anew);
   /// Looks at the step that ends. Reads what the gradients came to from both runs.
   void end_step(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks);
 
   [[nodiscard]] const std::optional<OtherAccumulation>& other() const noexcept { return other_; }
+  /// How many backward passes the candidate has more in the step that ended, each with gradients of
+  /// its own: a step goes on where an update is left out. 0 where most parameters do not agree.
+  [[nodiscard]] std::int64_t more_passes() const noexcept { return more_passes_; }
 
  private:
   struct Last {
     std::uint32_t times = 0;
+    std::uint32_t begun = 0;  ///< times that there was no gradient before
     Digest digest;
     Geometry geometry;
   };
+  void count_passes();
+
   std::int64_t step_ = kSetup;
+  std::int64_t more_passes_ = 0;
   std::unordered_map<std::string, Both<Last>> gradients_;
   std::optional<OtherAccumulation> other_;
 };

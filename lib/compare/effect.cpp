@@ -5,10 +5,45 @@
 #include <algorithm>
 #include <vector>
 
+#include "compare/finding_writer.hpp"
 #include "compare/op_comparison.hpp"
+#include "compare/rng_tracker.hpp"
 #include "compare/words.hpp"
 
 namespace ulpscope::comparison {
+namespace {
+
+/// The run has read this content before `reader`.
+[[nodiscard]] bool has_read(const Window& window, std::uint32_t reader, const Digest& digest) {
+  for (std::uint32_t index = 0; index < reader; ++index)
+    for (const Slot& slot : window.event(index).slots)
+      if (slot.role == Role::input && slot.digest == digest && !(slot.flags & slot_flag::no_digest))
+        return true;
+  return false;
+}
+
+/// It lies in memory that was handed out for data and that no recorded op has written throughout,
+/// in both runs, or in one run while the other one reads the same somewhere: no accident.
+[[nodiscard]] bool filled_by_program(const Scene& scene, EventPair at, const SlotPair& slot) {
+  return std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
+    const bool left = side == Side::reference;
+    const Slot& one = left ? *slot.reference : *slot.candidate;
+    const Slot& other = left ? *slot.candidate : *slot.reference;
+    const std::uint32_t reader = left ? at.reference : at.candidate;
+    const Window& window = *on(scene.windows, side);
+    if (!(one.flags & slot_flag::uninitialised)) return has_read(window, reader, other.digest);
+    const auto factory = factory_of(scene, side, window.event(reader), one);
+    return factory && factory->for_data();
+  });
+}
+
+[[nodiscard]] bool drawn_otherwise(const Scene& scene, EventPair at) {
+  const Event& a = scene.windows.reference->event(at.reference);
+  const Event& b = scene.windows.candidate->event(at.candidate);
+  return drew(a) && drew(b) && a.rng.before != b.rng.before;
+}
+
+}  // namespace
 
 void keep_effect(Record& record, const Scene& scene, EventPair at) {
   const FindingKind kind = record.finding.kind;
@@ -20,7 +55,10 @@ void keep_effect(Record& record, const Scene& scene, EventPair at) {
     return slot.match == Match::differs || slot.match == Match::metadata;
   });
   if (differing == slots.end()) return;
-  record.effect = Effect{event_words(reference, scene.step), reported(*differing)};
+  record.effect = Effect{
+      event_words(reference, scene.step), reported(*differing),
+      either(*differing, slot_flag::uninitialised) && filled_by_program(scene, at, *differing),
+      drawn_otherwise(scene, at)};
 }
 
 std::string effect_words(const Effect& effect) {

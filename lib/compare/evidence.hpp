@@ -65,6 +65,7 @@ struct Evidence {
 
   Both<std::vector<std::string>> alone;        ///< sequence: the ops that one run has
   Both<std::vector<std::string>> alone_names;  ///< sequence: names of the tensors they touch
+  Both<std::size_t> alone_casts{};  ///< sequence: those that give another floating-point dtype
   bool among_updates = false;                  ///< sequence: next to an optimizer's op of both runs
   bool alone_draws = false;                    ///< sequence: one of them draws random numbers
   bool missing_steps = false;                  ///< sequence: whole steps are missing
@@ -111,6 +112,8 @@ struct ReportedTensor {
 struct Effect {
   std::string place;  ///< "aten::mm at event 12 (step 3)"
   ReportedTensor tensor;
+  bool of_data = false;  ///< in both runs the program has filled its memory past recorded ops
+  bool drawn = false;    ///< drawn from a generator in another state
 };
 
 /// A finding with its evidence while the comparison is under way.

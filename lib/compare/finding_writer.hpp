@@ -47,6 +47,11 @@ struct Factory {
   std::string words;  ///< "aten::empty at event 7 (step 0)"
   Phase phase = Phase::setup;
   bool in_module = false;
+
+  /// Programs fill their batches through pointers of their own, between the calls of their model.
+  [[nodiscard]] bool for_data() const noexcept {
+    return !in_module && (phase == Phase::setup || phase == Phase::data || phase == Phase::eval);
+  }
 };
 
 /// Empty if it is not found among the blocks before the reader.

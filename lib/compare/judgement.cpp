@@ -1,5 +1,6 @@
 #include "compare/judgement.hpp"
 
+#include "compare/finding_writer.hpp"
 #include "compare/value_names.hpp"
 
 namespace ulpscope::comparison {
@@ -12,6 +13,18 @@ namespace {
   const auto left = state.taint.reference.find(*slot.reference, scene.step);
   const auto right = state.taint.candidate.find(*slot.candidate, scene.step);
   return left && right && !left->written_alone && !right->written_alone;
+}
+
+/// Made where the program prepares its data, or outside of recorded ops. How many rows a value
+/// inside a model has may follow from what the model computes (a routing).
+[[nodiscard]] bool is_prepared(const Scene& scene, EventPair at, const SlotPair& slot) {
+  const auto for_data = [](Phase phase) { return phase == Phase::data || phase == Phase::setup; };
+  const Event& event = scene.windows.reference->event(at.reference);
+  if (!event.has_module && for_data(event.phase)) return true;
+  if (slot.role() != Role::input || either(slot, slot_flag::parameter)) return false;
+  if (either(slot, slot_flag::unproduced)) return true;
+  const auto written = phase_of_last_write(scene, Side::reference, *slot.reference);
+  return written && for_data(*written);
 }
 
 }  // namespace
@@ -42,8 +55,9 @@ void count_values(RankState& state, const Scene& scene, EventPair at,
         if (one->flags & slot_flag::verified) ++on(state.totals.verified, side);
       }
     }
-    if (slot.match == Match::metadata && slot.reference->geometry && slot.candidate->geometry &&
-        is_other_batch(slot.reference->geometry->sizes, slot.candidate->geometry->sizes))
+    if (slot.match == Match::metadata && !state.totals.evidence.other_batch &&
+        is_other_batch(slot.reference->geometry->sizes, slot.candidate->geometry->sizes) &&
+        is_prepared(scene, at, slot))
       state.totals.evidence.other_batch = true;
     if (slot.match == Match::differs)
       judge_tolerance(state, scene, at, slot);

@@ -30,6 +30,19 @@ namespace {
   return false;
 }
 
+/// A tensor of floating-point numbers becomes one of another floating-point dtype.
+[[nodiscard]] bool casts(const Event& event) {
+  if (event.op != "aten::to" && event.op != "aten::_to_copy") return false;
+  const Geometry* from = nullptr;
+  const Geometry* to = nullptr;
+  for (const Slot& slot : event.slots) {
+    if (slot.role == Role::input && from == nullptr) from = slot.geometry;
+    if (slot.role == Role::output && to == nullptr) to = slot.geometry;
+  }
+  return from != nullptr && to != nullptr && from->dtype != to->dtype &&
+         is_floating_point(from->dtype) && is_floating_point(to->dtype);
+}
+
 [[nodiscard]] std::uint64_t identity(const Event& event) {
   KeyHash hash;
   hash.add(event.op).add(event.overload).add(static_cast<std::uint64_t>(event.phase));
@@ -50,6 +63,7 @@ LaneComparison::LaneComparison(RankState& state, const Both<std::optional<Lane>>
 void LaneComparison::begin_step(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
                                 std::optional<Side> only) {
   loss_noted_ = false;
+  step_alone_ = only.has_value();
   walk_.begin(step, candidate_step, std::move(forward), only);
 }
 
@@ -79,6 +93,10 @@ bool LaneComparison::advance(const Ensure& ensure) {
     compare_partners(scene, at, scene.windows.reference->items()[entry.reference].op);
   else
     leave_alone(scene);
+  for (const Side side : kSides)
+    if (const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+        index != kNoIndex)
+      on(state_.data_reads, side).passed(on(scene.windows, side)->event(index));
   walk_.next();
   busy_ = false;
   return true;
@@ -107,8 +125,9 @@ void LaneComparison::count_accumulations(const Scene& scene, EventPair at) {
   for (const Side side : kSides) {
     const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
     if (index == kNoIndex) continue;
-    const Event& event = on(scene.windows, side)->event(index);
-    if (event.kind == EventKind::gradient) state_.accumulations.add(side, event);
+    const Window& window = *on(scene.windows, side);
+    if (window.event(index).kind == EventKind::gradient)
+      state_.accumulations.add(side, window.event(index), takes_over_gradient(window, index));
   }
 }
 
@@ -324,6 +343,7 @@ LaneComparison::Stretch LaneComparison::stretch(const Scene& scene) const {
         side == Side::reference ? result.first.reference : result.first.candidate;
     if (first == kNoIndex) first = index;
     on(result.ops, side).emplace_back(event.op);
+    if (casts(event)) ++on(result.casts, side);
     for (const Slot& slot : event.slots)
       if (!slot.name.empty()) on(result.names, side).emplace_back(slot.name);
     for (std::uint32_t inner = index; inner < window.end(index); ++inner)
@@ -341,6 +361,19 @@ std::optional<Source> LaneComparison::differs_already(const Scene& scene) {
     for (const Slot& slot :
          window.event(side == Side::reference ? at.reference : at.candidate).slots)
       if (slot.role == Role::input)
+        if (const auto source = on(state_.taint, side).find(slot, scene.step)) return source;
+  }
+  return std::nullopt;
+}
+
+/// Why a parameter that the stretch reads differs already, where one does.
+std::optional<Source> LaneComparison::updated_alone(const Scene& scene) {
+  for (std::size_t k = walk_.cursor(); k < alone_until_; ++k) {
+    const EventPair at = walk_.events_of(walk_.entries()[k]);
+    const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
+    const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+    for (const Slot& slot : on(scene.windows, side)->event(index).slots)
+      if (slot.role == Role::input && (slot.flags & slot_flag::parameter))
         if (const auto source = on(state_.taint, side).find(slot, scene.step)) return source;
   }
   return std::nullopt;
@@ -368,10 +401,15 @@ void LaneComparison::enter_stretch(const Scene& scene) {
   const Event& event = in_reference ? scene.windows.reference->event(ops.first.reference)
                                     : scene.windows.candidate->event(ops.first.candidate);
   KeyHash key;
-  for (const Side side : kSides)
+  for (const Side side : kSides) {
+    key.add(std::uint64_t{on(ops.ops, side).size()});
     for (const std::string& op : on(ops.ops, side)) key.add(op);
-  // An optimizer does the same for every parameter.
-  const bool in_optimizer = event.flags & event_flag::in_optimizer;
+  }
+  // An update does the same for every parameter, a module each time it is called, and the program's
+  // own code around the model for many things in a row.
+  const bool updates = (event.flags & event_flag::in_optimizer) || event.phase == Phase::optimizer;
+  const bool in_loss =
+      !event.has_module && (event.phase == Phase::forward || event.phase == Phase::backward);
   const std::size_t records = state_.book.records().size();
   const bool follows_gradients =
       (event.flags & (event_flag::in_backward | event_flag::in_optimizer)) != 0 ||
@@ -384,12 +422,12 @@ void LaneComparison::enter_stretch(const Scene& scene) {
     return;
   }
   const std::optional<Source> inherited = differs_already(scene);
+  // A step that one run has alone goes on from parameters that it alone has updated.
+  if (const auto update = updated_alone(scene); update && step_alone_)
+    state_.book.make_diverging(*update);
   alone_source_ = enter_alone(
       state_, scene, ops.first, in_reference ? std::optional(event.position) : last_position_,
-      {.key = key.value(),
-       .once_per_step = !in_optimizer,
-       .any_place = in_optimizer,
-       .harmless = true},
+      {.key = key.value(), .once_per_step = in_loss, .any_place = updates, .harmless = true},
       [&](Record& record) {
         record.finding.diverges = false;
         record.listed = !state_.only_layers;  // how much is seen of modules is no difference
@@ -400,6 +438,7 @@ void LaneComparison::enter_stretch(const Scene& scene) {
         record.evidence.alone = ops.ops;
         record.evidence.alone_names = ops.names;
         record.evidence.alone_draws = ops.draws;
+        record.evidence.alone_casts = ops.casts;
         record.evidence.among_updates = stands_among_updates(scene);
       });
   const bool known = records == state_.book.records().size();

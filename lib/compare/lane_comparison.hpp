@@ -67,6 +67,7 @@ class LaneComparison {
 
   /// The ops (or calls of modules) that stand alone between two partners.
   struct Stretch {
+    Both<std::size_t> casts{};
     EventPair first;
     Both<std::vector<std::string>> ops;
     Both<std::vector<std::string>> names;  ///< of tensors that they touch
@@ -74,6 +75,7 @@ class LaneComparison {
   };
   [[nodiscard]] Stretch stretch(const Scene& scene) const;
   [[nodiscard]] std::optional<Source> differs_already(const Scene& scene);
+  [[nodiscard]] std::optional<Source> updated_alone(const Scene& scene);
   [[nodiscard]] bool stands_among_updates(const Scene& scene) const;
 
   struct NeighbourWanted {
@@ -93,6 +95,7 @@ class LaneComparison {
   SequenceWatch watch_;
   Join join_;
   bool busy_ = false;
+  bool step_alone_ = false;      ///< one run has the step and the other one lacks it
   bool loss_noted_ = false;      ///< the step's first backward node has passed
   std::size_t alone_until_ = 0;  ///< entries up to here belong to a finding already
   Source alone_source_;

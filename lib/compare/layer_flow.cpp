@@ -31,6 +31,8 @@ void LayerFlow::begin_step() {
   calls_before_ = std::exchange(calls_, {});
   calls_by_module_.clear();
   values_before_ = std::exchange(values_, {});
+  untold_.merge(untold_now_);
+  untold_now_.clear();
   any_gradient_.reset();
   latest_.reset();
   latest_value_.reset();
@@ -145,8 +147,14 @@ std::vector<Source> LayerFlow::differing_parameters() const {
 void LayerFlow::gradient_differs(const std::string& root, const std::string& name,
                                  const Source& source) {
   gradients_.try_emplace({root, name}, source);
+  untold_now_.try_emplace(root, source);
   any_gradient_ = source;
   latest_ = source;
+}
+
+std::optional<Source> LayerFlow::why_untold(const std::string& root) const {
+  const auto at = untold_.find(root);
+  return at == untold_.end() ? std::nullopt : std::optional(at->second);
 }
 
 std::optional<Source> LayerFlow::why_gradient(const std::string& root,

@@ -85,6 +85,14 @@ class LayerFlow {
     return any_gradient_;
   }
 
+  /// Why gradients of a root differed in an earlier step, where its parameters have not been told
+  /// since: the program updates them itself, which nobody sees.
+  [[nodiscard]] std::optional<Source> why_untold(const std::string& root) const;
+  void parameters_told(const std::string& root) {
+    untold_.erase(root);
+    untold_now_.erase(root);
+  }
+
   /// Calls that only one run makes, in this step.
   void alone(const Source& source) { alone_ = source; }
   [[nodiscard]] const std::optional<Source>& alone() const noexcept { return alone_; }
@@ -112,7 +120,9 @@ class LayerFlow {
   };
   std::map<Named, Parameter> parameters_;
   std::map<Named, Source> gradients_;
-  std::optional<Source> any_gradient_;  ///< of this step
+  std::map<std::string, Source> untold_;      ///< by root
+  std::map<std::string, Source> untold_now_;  ///< the same of this step
+  std::optional<Source> any_gradient_;        ///< of this step
   std::optional<Source> latest_;
   std::optional<Source> latest_value_;
   std::optional<Source> alone_;

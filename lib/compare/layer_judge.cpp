@@ -254,6 +254,7 @@ void LayerJudge::judge_output(LayerCall& call, const SlotPair& slot) {
   if (!source) source = call.inputs;
   if (!source) source = call.inside;
   if (!source) source = flow_.why_parameters(call);
+  if (!source && flow_.owns_parameters(call)) source = flow_.why_untold(call.root);
   if (!source && call.has_inner) source = flow_.alone();
   if (source)
     propagated(*source);

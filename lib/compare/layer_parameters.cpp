@@ -30,6 +30,7 @@ void add_written(Record& record, const std::vector<SlotPair>& slots) {
 void LayerJudge::judge_parameters() {
   const std::string root(event(Side::reference).root);
   const bool first = flow_.see_root(root);
+  flow_.parameters_told(root);
   std::vector<SlotPair> initial;
   std::vector<SlotPair> buffers;
   std::vector<SlotPair> updated;

@@ -78,6 +78,9 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
   for (const ArgumentReport& result : arguments_.results)
     state_.numbers.differ(result.reference.value_or(""), result.candidate.value_or(""),
                           source_.value_or(Source{}));
+  for (const SlotPair& slot : slots_)
+    if (source_ && slot.match == Match::metadata)
+      state_.sizes.differ(*slot.reference->geometry, *slot.candidate->geometry, *source_);
   judgement_.numbers_differ = !arguments_.results.empty();
   judgement_.follows = judgement_.follows || inputs_differ_ || rng_differs_;
   judgement_.source = source_;
@@ -180,6 +183,13 @@ std::optional<Source> OpJudge::known_difference(const SlotPair& slot) {
 bool OpJudge::in_data_code() const {
   const Event& here = event(Side::reference);
   return !here.has_module && (here.phase == Phase::data || here.phase == Phase::setup);
+}
+
+/// The program's own code, which does the same to many things in a row: batches, metrics, averages
+/// of parameters, steps of an environment.
+bool OpJudge::between_models() const {
+  const Event& here = event(Side::reference);
+  return !here.has_module && here.phase != Phase::forward && here.phase != Phase::backward;
 }
 
 void OpJudge::note_placement() {

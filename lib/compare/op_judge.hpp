@@ -73,12 +73,15 @@ class OpJudge {
   [[nodiscard]] const Event& event(Side side) const;
   [[nodiscard]] std::optional<Source> known_difference(const SlotPair& slot);
   [[nodiscard]] bool in_data_code() const;
+  [[nodiscard]] bool between_models() const;
   [[nodiscard]] bool only_reshapes() const;
   [[nodiscard]] bool is_list_of_other_length(std::uint16_t index) const;
   [[nodiscard]] bool gives_the_same() const;
   [[nodiscard]] bool is_update() const;
   void note_other_parameters();
   [[nodiscard]] bool derived(const ArgumentReport& argument) const;
+  [[nodiscard]] std::optional<Source> explained_by_sizes(
+      const std::vector<ArgumentReport>& reports) const;
   [[nodiscard]] bool shares_generator(const Event& seeded) const;
   [[nodiscard]] static bool draws_integers(const Event& seeded);
   [[nodiscard]] bool was_changed(Side side, const Slot& slot) const;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -31,6 +32,11 @@ namespace {
   return number && *number != std::floor(*number) && !looks_computed(text);
 }
 
+/// Set by train() and eval(), never computed.
+[[nodiscard]] bool is_mode(std::string_view argument) {
+  return argument == "train" || argument == "training" || argument == "is_training";
+}
+
 /// "2" and "2.0": whether it is an integer shows in the dtype of the result.
 [[nodiscard]] bool is_same_number(const ArgumentReport& argument) {
   const auto reference = number_in(argument.reference.value_or(""));
@@ -43,6 +49,21 @@ bool OpJudge::derived(const ArgumentReport& argument) const {
   if (!state_.numbers.any() || !argument.reference || !argument.candidate) return false;
   return state_.numbers.contains(*argument.reference, *argument.candidate) ||
          (looks_computed(*argument.reference) && looks_computed(*argument.candidate));
+}
+
+/// Why all of the arguments differ, where they are sizes that differ already.
+std::optional<Source> OpJudge::explained_by_sizes(
+    const std::vector<ArgumentReport>& reports) const {
+  static constexpr std::array<std::string_view, 8> kSizes{
+      "size", "length", "start", "end", "split_size", "split_sizes", "repeats", "output_size"};
+  if (in_data_code()) return std::nullopt;
+  std::optional<Source> source;
+  for (const ArgumentReport& report : reports) {
+    if (std::find(kSizes.begin(), kSizes.end(), report.name) == kSizes.end()) return std::nullopt;
+    source = state_.sizes.explain(report.reference.value_or(""), report.candidate.value_or(""));
+    if (!source) return std::nullopt;
+  }
+  return source;
 }
 
 /// What it gives are the elements that it was given, in the same order: only a reader can tell one
@@ -123,6 +144,7 @@ void OpJudge::judge_arguments() {
       std::all_of(reports.begin(), reports.end(),
                   [&](const ArgumentReport& argument) { return derived(argument); });
   if (from_host) return propagated(numbers_source_.value_or(state_.numbers.source()));
+  if (const auto sizes = explained_by_sizes(reports)) return propagated(*sizes);
   enter_arguments(reports, wrapped);
 }
 
@@ -131,17 +153,18 @@ void OpJudge::judge_arguments() {
 void OpJudge::judge_settings() {
   std::vector<ArgumentReport> reports;
   for (const ArgumentReport& argument : arguments_.values)
-    if (argument.reference && argument.candidate && is_written_fraction(*argument.reference) &&
-        is_written_fraction(*argument.candidate) && !derived(argument))
+    if (argument.reference && argument.candidate && !derived(argument) &&
+        (is_mode(argument.name) ||
+         (is_written_fraction(*argument.reference) && is_written_fraction(*argument.candidate))))
       reports.push_back(argument);
   if (!reports.empty()) enter_arguments(reports, false);
 }
 
-/// Writes in place outside of forward and backward.
+/// Belongs to an update of parameters, or writes in place between the calls of a model.
 bool OpJudge::is_update() const {
   const Event& here = event(Side::reference);
-  if (here.flags & event_flag::in_optimizer) return true;
-  if (here.phase != Phase::optimizer && here.phase != Phase::eval) return false;
+  if ((here.flags & event_flag::in_optimizer) || here.phase == Phase::optimizer) return true;
+  if (here.phase != Phase::eval) return false;
   return std::any_of(slots_.begin(), slots_.end(),
                      [](const SlotPair& slot) { return slot.role() == Role::mutated; });
 }
@@ -150,6 +173,10 @@ void OpJudge::enter_arguments(const std::vector<ArgumentReport>& reports, bool w
   // One setting of an optimizer is an argument of an op for every parameter; so is that of a
   // program that updates averages of them.
   const bool updates = is_update();
+  const bool of_mode = std::all_of(reports.begin(), reports.end(),
+                                   [](const auto& report) { return is_mode(report.name); });
+  // A module that is called again has its setting still; train() and eval() reach all modules.
+  const bool one_setting = updates || between_models() || event(Side::reference).has_module;
   KeyHash key;
   for (const ArgumentReport& report : reports) {
     key.add(report.name);
@@ -161,7 +188,7 @@ void OpJudge::enter_arguments(const std::vector<ArgumentReport>& reports, bool w
   const bool pending = !wrapped && (only_reshapes() || looks_ahead);
   const Source source = enter_finding(
       state_, FindingKind::arguments, scene_, at_, at_,
-      {.key = key.value(), .once_per_step = !updates && !in_data_code(), .any_place = updates},
+      {.key = key.value(), .once_per_step = !one_setting, .any_place = updates || of_mode},
       [&](Record& record) {
         record.finding.diverges = !pending;
         record.finding.arguments = reports;

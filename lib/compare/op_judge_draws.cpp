@@ -29,7 +29,7 @@ void OpJudge::judge_rng() {
       if (a.rng.after != b.rng.after) uneven_draws_.push_back(&a);
       return;
     }
-    if (!drew(a) && !drew(b)) return;
+    if (!drew(a) || !drew(b)) return;  // a draw that one run makes alone is no other draw
     const bool deepest =
         !draws_inside(reference, pair.reference) && !draws_inside(candidate, pair.candidate);
     if (shifted.reference == kNoIndex && deepest) shifted = pair;
@@ -41,7 +41,7 @@ void OpJudge::judge_rng() {
     const Event& a = event(Side::reference);
     const Event& b = event(Side::candidate);
     if ((a.flags & b.flags & event_flag::seeded) && a.rng.before != b.rng.before &&
-        (drew(a) || drew(b)))
+        drew(a) && drew(b))
       shifted = at_;
   }
   if (shifted.reference == kNoIndex) return;

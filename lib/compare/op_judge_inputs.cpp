@@ -21,12 +21,6 @@ namespace {
   return hash.value();
 }
 
-/// Programs fill their batches through pointers of their own, between the calls of their model.
-[[nodiscard]] bool hands_out_for_data(const Factory& factory) {
-  return !factory.in_module && (factory.phase == Phase::setup || factory.phase == Phase::data ||
-                                factory.phase == Phase::eval);
-}
-
 }  // namespace
 
 void OpJudge::judge_inputs() {
@@ -66,7 +60,8 @@ void OpJudge::enter_each_kind(const std::vector<const SlotPair*>& fresh) {
                          !was_changed(Side::reference, *slot->reference) &&
                          !was_changed(Side::candidate, *slot->candidate);
     if (const auto tensors =
-            as_left ? other_tensor(scene_, at_, *slot) : std::optional<Both<std::string>>()) {
+            as_left ? other_tensor(scene_, at_, *slot, state_.data_reads, state_.other_parameters)
+                    : std::optional<Both<std::string>>()) {
       others.push_back(slot);
       given.push_back(
           {tensor_name(*slot->owner, slot->any()), tensors->reference, tensors->candidate});
@@ -114,17 +109,23 @@ void OpJudge::enter_others(const std::vector<const SlotPair*>& others,
     std::sort(all.begin(), all.end());
     return all;
   };
+  // Another model that is called is one for all of its layers.
+  const bool other_root = event(Side::reference).has_module && event(Side::candidate).has_module &&
+                          event(Side::reference).root != event(Side::candidate).root;
   const bool same_tensors = digests(Side::reference) == digests(Side::candidate);
   // Such as the two sides of a sum.
   const bool no_matter = same_tensors && arguments_.values.empty() && gives_the_same();
-  const Source source =
-      enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
-                    {.key = slots_key(others), .harmless = no_matter}, [&](Record& record) {
-                      record.finding.diverges = !no_matter;
-                      record.finding.arguments = given;
-                      record.evidence.same_tensors = same_tensors;
-                      add_tensors(record, slots_);
-                    });
+  const Source source = enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
+                                      {.key = other_root ? 0 : slots_key(others),
+                                       .once_per_step = !other_root,
+                                       .any_place = other_root,
+                                       .harmless = no_matter},
+                                      [&](Record& record) {
+                                        record.finding.diverges = !no_matter;
+                                        record.finding.arguments = given;
+                                        record.evidence.same_tensors = same_tensors;
+                                        add_tensors(record, slots_);
+                                      });
   if (no_matter) {
     inputs_differ_ = false;
     judgement_.differs = false;
@@ -216,7 +217,7 @@ void OpJudge::enter_fresh(FindingKind kind, const std::vector<const SlotPair*>& 
     return propagated(*last_source_);
   }
   const Source source = enter_finding(state_, kind, scene_, at_, at_,
-                                      {.key = slots_key(fresh), .once_per_step = !in_data_code()},
+                                      {.key = slots_key(fresh), .once_per_step = !between_models()},
                                       [&](Record& record) {
                                         add_tensors(record, slots_);
                                         for (const SlotPair* slot : fresh)
@@ -279,7 +280,7 @@ void OpJudge::describe_fresh(Record& record, FindingKind kind, const SlotPair& s
                        side == Side::reference ? *slot.reference : *slot.candidate)) {
       evidence.factory = factory->words;
       evidence.for_data =
-          hands_out_for_data(*factory) && !either(slot, slot_flag::parameter | slot_flag::buffer);
+          factory->for_data() && !either(slot, slot_flag::parameter | slot_flag::buffer);
     }
     notes.push_back(
         fmt::format("{} reads memory that no recorded op wrote{}", called,

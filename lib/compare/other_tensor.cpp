@@ -41,11 +41,15 @@ struct Producer {
   return false;
 }
 
-[[nodiscard]] bool both_were_read(const Scene& scene, EventPair at, const SlotPair& input) {
+[[nodiscard]] bool both_were_read(const Scene& scene, EventPair at, const SlotPair& input,
+                                  const Both<DataReads>& data) {
   for (const Slot* read : {input.reference, input.candidate})
-    if (!was_read(*scene.windows.reference, at.reference, read->digest) ||
-        !was_read(*scene.windows.candidate, at.candidate, read->digest))
-      return false;
+    for (const Side side : kSides) {
+      const Window& window = *on(scene.windows, side);
+      const std::uint32_t reader = side == Side::reference ? at.reference : at.candidate;
+      if (!was_read(window, reader, read->digest) && !on(data, side).contain(read->digest))
+        return false;
+    }
   return true;
 }
 
@@ -126,26 +130,44 @@ struct Producer {
   return fmt::format("{}, from element {}", words(of), part.storage_offset);
 }
 
+/// Of two models of one kind another one is called: each run has both parameters of that name.
+[[nodiscard]] std::optional<Both<std::string>> other_root(const Scene& scene, EventPair at,
+                                                          const SlotPair& input) {
+  const Event& a = scene.windows.reference->event(at.reference);
+  const Event& b = scene.windows.candidate->event(at.candidate);
+  const Slot& left = *input.reference;
+  const Slot& right = *input.candidate;
+  if (!a.has_module || !b.has_module || a.root == b.root ||
+      !holds(*scene.windows.candidate, at.candidate, left.digest, left.name) ||
+      !holds(*scene.windows.reference, at.reference, right.digest, right.name))
+    return std::nullopt;
+  return Both<std::string>{fmt::format("{} of {}", left.name, a.root),
+                           fmt::format("{} of {}", right.name, b.root)};
+}
+
 }  // namespace
 
 std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
-                                              const SlotPair& input) {
+                                              const SlotPair& input, const Both<DataReads>& data,
+                                              const OtherParameters& parameters) {
   constexpr std::uint32_t kUnknown =
       slot_flag::changed | slot_flag::uninitialised | slot_flag::no_digest;
   if (input.match == Match::one_sided || either(input, kUnknown)) return std::nullopt;
   const Slot& left = *input.reference;
   const Slot& right = *input.candidate;
   const bool named = !left.name.empty() && !right.name.empty();
-  if (named ? left.name == right.name : !left.name.empty() || !right.name.empty())
-    return std::nullopt;
+  if (named && left.name == right.name) return other_root(scene, at, input);
+  if (!named && (!left.name.empty() || !right.name.empty())) return std::nullopt;
   const bool computed = !either(input, slot_flag::unproduced) &&
                         computed_in_a_step(scene, Side::reference, left) &&
                         computed_in_a_step(scene, Side::candidate, right);
+  const bool two = named && parameters.are_two(scene.windows.reference->event(at.reference).root,
+                                               left.name, right.name);
   const bool have =
-      named || computed
-          ? holds(*scene.windows.candidate, at.candidate, left.digest, left.name) ||
-                holds(*scene.windows.reference, at.reference, right.digest, right.name)
-          : both_were_read(scene, at, input);
+      two || (named || computed
+                  ? holds(*scene.windows.candidate, at.candidate, left.digest, left.name) ||
+                        holds(*scene.windows.reference, at.reference, right.digest, right.name)
+                  : both_were_read(scene, at, input, data));
   const bool parts = !named && are_parts_of_one(scene, input);
   if (!have && !parts) return std::nullopt;
   if (named) return Both<std::string>{std::string(left.name), std::string(right.name)};

@@ -3,17 +3,21 @@
 #include <optional>
 #include <string>
 
+#include "compare/data_reads.hpp"
 #include "compare/describe.hpp"
 #include "compare/op_comparison.hpp"
+#include "compare/other_parameters.hpp"
 
 namespace ulpscope::comparison {
 
 /// What each run gives an op at an input, where that is not the same tensor of the program: both
 /// runs have the value that one of them reads here, made by an op or held by a parameter, and the
 /// other run reads something else, or another part of it. `at` reads the input; nothing known makes
-/// it differ. Empty where that cannot be told: a batch, values from earlier steps unless the model
-/// has read both of them in this step.
+/// it differ. Empty where that cannot be told: a batch, values from earlier steps unless both runs
+/// have computed with both of them for this step, in the model or while they prepared its data.
 [[nodiscard]] std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
-                                                            const SlotPair& input);
+                                                            const SlotPair& input,
+                                                            const Both<DataReads>& data,
+                                                            const OtherParameters& parameters);
 
 }  // namespace ulpscope::comparison

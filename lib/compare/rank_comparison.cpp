@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 #include "compare/hash.hpp"
@@ -216,7 +217,15 @@ bool RankComparison::pass_extra_steps(std::int64_t step) {
   });
   if (main == lanes_.end()) return false;
   const LaneWalk& walk = (*main)->walk();
-  const auto extra = sync_.look(*walk.reader(Side::reference), *walk.reader(Side::candidate));
+  // Where the candidate has gone through two passes in one step, the second of them is the
+  // reference's next step.
+  const std::int64_t more = state_.accumulations.more_passes();
+  std::optional<ExtraSteps> passed;
+  if (more != 0)
+    passed = ExtraSteps{more > 0 ? Side::reference : Side::candidate,
+                        static_cast<std::uint64_t>(std::abs(more))};
+  const auto extra =
+      sync_.look(*walk.reader(Side::reference), *walk.reader(Side::candidate), passed);
   if (!extra) return false;
   const auto count = static_cast<std::int64_t>(extra->count);
   const bool in_reference = extra->side == Side::reference;

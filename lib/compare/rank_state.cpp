@@ -1,7 +1,10 @@
 #include "compare/rank_state.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
+#include <string_view>
+#include <vector>
 
 #include "compare/budget/replay_judge.hpp"
 #include "compare/hash.hpp"
@@ -36,6 +39,24 @@ void add(Ranges& to, const Ranges& more) {
     else
       to.back().second = std::max(to.back().second, range.second);
   }
+}
+
+/// Those of "5" or "[1, 2]"; empty for any other text.
+[[nodiscard]] std::vector<std::int64_t> integers_in(std::string_view text) {
+  std::vector<std::int64_t> numbers;
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data(); at != end;) {
+    if (*at == '[' || *at == ']' || *at == ',' || *at == ' ') {
+      ++at;
+      continue;
+    }
+    std::int64_t number = 0;
+    const auto [behind, error] = std::from_chars(at, end, number);
+    if (error != std::errc{}) return {};
+    numbers.push_back(number);
+    at = behind;
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -78,6 +99,29 @@ void HostNumbers::differ(const std::string& reference, const std::string& candid
 
 bool HostNumbers::contains(const std::string& reference, const std::string& candidate) const {
   return std::find(known_.begin(), known_.end(), std::pair(reference, candidate)) != known_.end();
+}
+
+void OtherSizes::differ(const Geometry& reference, const Geometry& candidate,
+                        const Source& source) {
+  const auto& a = reference.sizes;
+  const auto& b = candidate.sizes;
+  for (std::size_t d = 0; d < std::min(a.size(), b.size()); ++d)
+    if (a[d] != b[d] && known_.size() < kKept) known_.try_emplace({a[d], b[d]}, source);
+}
+
+std::optional<Source> OtherSizes::explain(const std::string& reference,
+                                          const std::string& candidate) const {
+  const std::vector<std::int64_t> a = integers_in(reference);
+  const std::vector<std::int64_t> b = integers_in(candidate);
+  if (a.size() != b.size()) return std::nullopt;
+  std::optional<Source> source;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    if (a[k] == b[k]) continue;
+    const auto at = known_.find({a[k], b[k]});
+    if (at == known_.end()) return std::nullopt;
+    source = at->second;
+  }
+  return source;
 }
 
 std::uint64_t History::occurrence(std::uint64_t key, std::int64_t step) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compare/accumulations.hpp"
+#include "compare/data_reads.hpp"
 #include "compare/finding_book.hpp"
 #include "compare/layer_flow.hpp"
 #include "compare/other_parameters.hpp"
@@ -35,6 +36,21 @@ class HostNumbers {
   static constexpr std::size_t kKept = 64;
   std::deque<std::pair<std::string, std::string>> known_;
   Source source_;
+};
+
+/// Sizes of tensors that differ already. What a program makes of the same sizes differs for that
+/// reason.
+class OtherSizes {
+ public:
+  /// A tensor has other sizes in both runs, because of `source`.
+  void differ(const Geometry& reference, const Geometry& candidate, const Source& source);
+  /// Why a number or a list of numbers differs, where all of it that does is known so.
+  [[nodiscard]] std::optional<Source> explain(const std::string& reference,
+                                              const std::string& candidate) const;
+
+ private:
+  static constexpr std::size_t kKept = 4096;
+  std::map<std::pair<std::int64_t, std::int64_t>, Source> known_;
 };
 
 /// In which steps each op of the program gave identical results until the first time it did not.
@@ -106,9 +122,11 @@ struct RankState {
   Both<TaintTable> taint;
   RngTracker rng;
   HostNumbers numbers;
+  OtherSizes sizes;
   std::optional<Source> drawn_order;  ///< why the program draws other integers: an order of samples
   History history;
   Accumulations accumulations;
+  Both<DataReads> data_reads;
   OtherParameters other_parameters;
   WindowLimits windows;
   bool only_layers = false;  ///< one of the runs has no ops: both are compared by layers

@@ -44,10 +44,78 @@ class Aligner {
     align_by_value(
         {0, static_cast<std::uint32_t>(a_.size()), 0, static_cast<std::uint32_t>(b_.size())});
     std::sort(result_.pairs.begin(), result_.pairs.end());
+    settle_offsets();
     return std::move(result_);
   }
 
  private:
+  /// Elements that stand alone on one side just before a pair, or after the last one.
+  struct Gap {
+    std::size_t pair = 0;  ///< the first pair behind it
+    std::uint32_t a = 0;
+    std::uint32_t b = 0;
+    std::uint32_t a_size = 0;
+    std::uint32_t b_size = 0;
+  };
+
+  [[nodiscard]] std::vector<Gap> gaps() const {
+    std::vector<Gap> found;
+    Gap gap;
+    for (std::size_t k = 0; k <= result_.pairs.size(); ++k) {
+      const bool end = k == result_.pairs.size();
+      const auto a_end = end ? static_cast<std::uint32_t>(a_.size()) : result_.pairs[k].first;
+      const auto b_end = end ? static_cast<std::uint32_t>(b_.size()) : result_.pairs[k].second;
+      gap.pair = k;
+      gap.a_size = a_end - gap.a;
+      gap.b_size = b_end - gap.b;
+      if (gap.a_size + gap.b_size > 0) found.push_back(gap);
+      gap.a = a_end + 1;
+      gap.b = b_end + 1;
+    }
+    return found;
+  }
+
+  /// A loop whose rounds agree here and there in a value may come to be lined up with an offset: a
+  /// round is left over on one side before it and on the other one after it. Where values differ
+  /// with the offset and nothing is left over without, there is none.
+  void settle_offsets() {
+    const std::vector<Gap> all = gaps();
+    std::vector<Pair> pairs;
+    std::size_t kept = 0;  // pairs of before that are in `pairs` already
+    const auto begin = result_.pairs.begin();
+    for (std::size_t k = 0; k + 1 < all.size(); ++k) {
+      const Gap& before = all[k];
+      const Gap& after = all[k + 1];
+      if (!is_offset(before, after)) continue;
+      pairs.insert(pairs.end(), begin + static_cast<std::ptrdiff_t>(kept),
+                   begin + static_cast<std::ptrdiff_t>(before.pair));
+      const std::uint32_t count = after.a + after.a_size - before.a;
+      for (std::uint32_t i = 0; i < count; ++i) pairs.emplace_back(before.a + i, before.b + i);
+      kept = after.pair;
+      ++k;
+    }
+    if (kept == 0) return;
+    pairs.insert(pairs.end(), begin + static_cast<std::ptrdiff_t>(kept), result_.pairs.end());
+    result_.pairs = std::move(pairs);
+  }
+
+  [[nodiscard]] bool is_offset(const Gap& before, const Gap& after) {
+    const bool opposite = before.a_size == after.b_size && before.b_size == after.a_size &&
+                          (before.a_size == 0) != (before.b_size == 0);
+    if (!opposite || !differs_between(before.pair, after.pair)) return false;
+    const std::uint32_t count = after.a + after.a_size - before.a;
+    result_.operations += count;
+    for (std::uint32_t i = 0; i < count; ++i)
+      if (!same_structure(before.a + i, before.b + i)) return false;
+    return true;
+  }
+
+  [[nodiscard]] bool differs_between(std::size_t first, std::size_t last) const {
+    for (std::size_t k = first; k < last; ++k)
+      if (!same_value(result_.pairs[k].first, result_.pairs[k].second)) return true;
+    return false;
+  }
+
   [[nodiscard]] static std::vector<std::uint64_t> value_keys(const Elements& elements) {
     std::vector<std::uint64_t> keys;
     keys.reserve(elements.size());

@@ -144,6 +144,21 @@ void keep_distinctive(Sketches& steps) {
   return steps >= std::min(kInRow, std::max(from_a, from_b));
 }
 
+/// The runs read the same data from these steps on.
+[[nodiscard]] bool same_data_from(const Sketches& a, std::size_t from_a, const Sketches& b,
+                                  std::size_t from_b) {
+  if (from_a >= a.size() || from_b >= b.size()) return false;
+  if (!mostly_shared(a[from_a].data, b[from_b].data)) return false;
+  // What a program does after its last step stands in that one.
+  const std::size_t steps = std::min({kInRow, a.size() - from_a - 1, b.size() - from_b - 1});
+  for (std::size_t k = 1; k < steps; ++k) {
+    const Keys& left = a[from_a + k].data;
+    const Keys& right = b[from_b + k].data;
+    if (!left.empty() && !right.empty() && shared(left, right) == 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 const std::deque<StepSketch>& StepsAhead::from(const LaneReader& reader) {
@@ -160,9 +175,10 @@ const std::deque<StepSketch>& StepsAhead::from(const LaneReader& reader) {
   return sketches_;
 }
 
-std::optional<ExtraSteps> StepSync::look(const LaneReader& reference, const LaneReader& candidate) {
+std::optional<ExtraSteps> StepSync::look(const LaneReader& reference, const LaneReader& candidate,
+                                         const std::optional<ExtraSteps>& passed) {
   ++steps_;
-  if (steps_ < next_look_) return std::nullopt;
+  if (steps_ < next_look_ && !passed) return std::nullopt;
   const std::vector<HeldEvent> next = reference.peek();
   const std::vector<HeldEvent> other = candidate.peek();
   if (made_the_same(next, other) || same_data(sketch(next), sketch(other))) return std::nullopt;
@@ -172,6 +188,9 @@ std::optional<ExtraSteps> StepSync::look(const LaneReader& reference, const Lane
   Sketches b(of_candidate.begin(), of_candidate.end());
   keep_distinctive(a);
   keep_distinctive(b);
+  if (passed && same_data_from(a, passed->side == Side::reference ? passed->count : 0, b,
+                               passed->side == Side::candidate ? passed->count : 0))
+    return passed;
   if (a.empty() || b.empty() || same_computation(a.front(), b.front())) return std::nullopt;
   for (std::size_t count = 1; count < std::max(a.size(), b.size()); ++count) {
     if (agree(a, 0, b, count)) return ExtraSteps{Side::candidate, count};

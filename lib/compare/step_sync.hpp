@@ -42,8 +42,11 @@ class StepSync {
  public:
   /// Looks at the steps that both readers are about to read. Empty where they belong together, or
   /// where nothing tells that others would. Reads ahead only where their data differ.
+  /// `passed`: steps that one run has gone through within the step before, as a part of it; then
+  /// equal data are enough.
   [[nodiscard]] std::optional<ExtraSteps> look(const LaneReader& reference,
-                                               const LaneReader& candidate);
+                                               const LaneReader& candidate,
+                                               const std::optional<ExtraSteps>& passed = {});
 
  private:
   Both<StepsAhead> ahead_;

@@ -27,8 +27,16 @@ namespace {
   return a.index == b.index && a.element == b.element && same_shape(a, b);
 }
 
+/// Whether the program's own code between backward and the next forward belongs to an update is
+/// told by the update that follows, which one run may leave out.
+[[nodiscard]] Phase place_in_step(const Event& event) noexcept {
+  const bool told_by_update =
+      event.phase == Phase::optimizer && !(event.flags & event_flag::in_optimizer);
+  return told_by_update ? Phase::data : event.phase;
+}
+
 [[nodiscard]] bool same_place(const Event& a, const Event& b) {
-  if (a.phase != b.phase || a.has_module != b.has_module) return false;
+  if (place_in_step(a) != place_in_step(b) || a.has_module != b.has_module) return false;
   return !a.has_module || (a.module == b.module && a.root == b.root);
 }
 
@@ -65,7 +73,8 @@ std::uint64_t structure_key(const Event& event, Place place) {
   KeyHash hash;
   hash.add(static_cast<std::uint64_t>(event.kind)).add(event.op).add(event.overload);
   if (place == Place::counts) {
-    hash.add(static_cast<std::uint64_t>(event.phase)).add(std::uint64_t{event.has_module});
+    hash.add(static_cast<std::uint64_t>(place_in_step(event)));
+    hash.add(std::uint64_t{event.has_module});
     if (event.has_module) hash.add(event.module).add(event.root);
     if (event.kind != EventKind::op && !has_numbers_by_reading(event)) return hash.value();
   }

@@ -75,4 +75,14 @@ std::vector<HeldEvent> Window::from_item(std::uint32_t item) const {
   return rest;
 }
 
+bool takes_over_gradient(const Window& window, std::uint32_t gradient) {
+  bool acts = false;
+  for (std::uint32_t inner = gradient + 1; inner < window.end(gradient); ++inner) {
+    if (window.event(inner).op == "aten::add_" || window.event(inner).op == "aten::add")
+      return false;
+    acts = acts || window.event(inner).kind == EventKind::op;
+  }
+  return acts;
+}
+
 }  // namespace ulpscope::comparison

@@ -62,4 +62,8 @@ class Window {
   bool last_ = true;
 };
 
+/// At `gradient`, where one is accumulated, the parameter takes it over: nothing was there that it
+/// is added to. Known where ops are recorded.
+[[nodiscard]] bool takes_over_gradient(const Window& window, std::uint32_t gradient);
+
 }  // namespace ulpscope::comparison

@@ -1,6 +1,7 @@
 #include "compare/window_alignment.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <unordered_set>
 
 #include "compare/hash.hpp"
@@ -11,6 +12,12 @@ namespace {
 
 [[nodiscard]] bool in_backward(const Event& event) noexcept {
   return event.flags & event_flag::in_backward;
+}
+
+[[nodiscard]] std::string_view gradient_name(const Event& gradient) noexcept {
+  for (const Slot& slot : gradient.slots)
+    if (slot.flags & slot_flag::gradient) return slot.name;
+  return {};
 }
 
 /// The innermost event around one, itself included, that backward runs for a forward event;
@@ -196,15 +203,24 @@ class WindowAligner {
     dropped.clear();
     std::uint32_t times = 0;
     bool left = false;
+    std::unordered_set<std::string_view> taken;  // parameters that have a gradient
     for (const Item& item : window(side).items()) {
       const Event& event = window(side).event(item.event);
+      bool drops = false;
+      if (event.kind == EventKind::gradient && takes_over_gradient(window(side), item.event))
+        drops = !gradient_name(event).empty() && !taken.insert(gradient_name(event)).second;
       if (in_backward(event)) {
         left = true;
       } else if (event.kind == EventKind::zero_grad) {
-        if (left) ++times;
+        drops = left;
         left = false;
       } else if (event.kind == EventKind::optimizer || (event.flags & event_flag::in_optimizer)) {
         left = false;
+        taken.clear();
+      }
+      if (drops) {
+        ++times;
+        taken.clear();
       }
       dropped.push_back(times);
     }

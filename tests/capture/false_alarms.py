@@ -51,6 +51,10 @@ def pairs():
         Run(mlp + ["--threads", "2"], ["taskset", "-c", "0"]), False
     yield "other memory contents", Run(mlp, environment={"MALLOC_PERTURB_": "85"}), \
         Run(mlp, environment={"MALLOC_PERTURB_": "165"}), False
+    ctc = FORMS + ["--loss", "ctc"]
+    yield "sequences of different lengths, other memory contents", \
+        Run(ctc, environment={"MALLOC_PERTURB_": "85"}), \
+        Run(ctc, environment={"MALLOC_PERTURB_": "165"}), False
     yield "deterministic algorithms", Run(PROGRAMS[0]), Run(PROGRAMS[0] + ["--deterministic"]), False
     yield "denormals flushed where there are none", Run(mlp), Run(mlp + ["--flush-denormal"]), False
     if os.getuid() == 0:

@@ -202,7 +202,17 @@ class OwnSgd {
   bool foreach_;
 };
 
+/// Four sequences of different lengths, two labels each.
+Tensor loss_of_sequences(const Tensor& scores, const Tensor& labels) {
+  const std::int64_t length = scores.size(0) / 4;
+  const Tensor steps = F::log_softmax(scores.narrow(0, 0, 4 * length).view({length, 4, -1}), 2);
+  const Tensor lengths = length - torch::arange(4);
+  return F::ctc_loss(steps, labels.narrow(0, 0, 8).view({4, 2}) % 9 + 1, lengths,
+                     torch::tensor({2, 1, 2, 1}));
+}
+
 Tensor loss_of(const Forms& forms, const Tensor& scores, const Tensor& labels) {
+  if (forms.loss == "ctc") return loss_of_sequences(scores, labels);
   if (forms.loss == "nll") return F::nll_loss(F::log_softmax(scores, 1), labels);
   if (forms.loss == "sum") {
     const auto options = F::CrossEntropyFuncOptions().reduction(torch::kSum);
@@ -269,7 +279,8 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"adam", "adamw", "loop", "foreach"}));
   app.add_option("--zero-grad", forms.zero_grad)
       ->check(CLI::IsMember({"optimizer", "model", "fill", "never"}));
-  app.add_option("--loss", forms.loss)->check(CLI::IsMember({"cross_entropy", "nll", "sum"}));
+  app.add_option("--loss", forms.loss)
+      ->check(CLI::IsMember({"cross_entropy", "nll", "sum", "ctc"}));
   app.add_option("--mean", forms.mean)->check(CLI::IsMember({"mean", "sum"}));
   app.add_option("--norm", forms.norm, "Whether batches are normalised")
       ->check(CLI::IsMember({"batch", "none"}));

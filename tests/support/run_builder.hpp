@@ -364,6 +364,16 @@ class RunBuilder {
     verify_ = false;
     return *this;
   }
+  /// Modules from now on are those of this root.
+  RunBuilder& root(std::string name) {
+    root_ = std::move(name);
+    return *this;
+  }
+  /// The program updates its parameters itself.
+  RunBuilder& without_optimizer() {
+    has_optimizer_ = false;
+    return *this;
+  }
   RunBuilder& rank(std::uint32_t number) {
     run_->rank = number;
     return *this;
@@ -508,14 +518,15 @@ class RunBuilder {
     event.phase = step_ == kSetup ? Phase::setup : phase_;
     event.threads = threads_;
     if (backward_) event.flags |= event_flag::in_backward;
-    if (phase_ == Phase::optimizer && step_ != kSetup) event.flags |= event_flag::in_optimizer;
+    if (phase_ == Phase::optimizer && step_ != kSetup && has_optimizer_)
+      event.flags |= event_flag::in_optimizer;
     if (!lane.open.empty()) event.parent = lane.events[lane.open.back()].event.position;
     event.depth = static_cast<std::uint16_t>(lane.open.size());
     event.forward = forward;
     event.forward_lane = lane_;
     if (!module.type.empty()) {
       event.has_module = true;
-      stored.root = "Net";
+      stored.root = root_;
       stored.module = module.path;
       stored.module_type = module.type;
     }
@@ -576,6 +587,8 @@ class RunBuilder {
   bool backward_ = false;
   bool keep_content_ = false;
   bool verify_ = true;
+  bool has_optimizer_ = true;
+  std::string root_ = "Net";
 };
 
 inline EventBuilder::~EventBuilder() { run_.run_->stored[lane_].open.pop_back(); }

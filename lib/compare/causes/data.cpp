@@ -154,8 +154,13 @@ std::optional<Cause> uninitialised(const Case& of) {
   if (of.effect()) {
     const auto& flags = of.effect()->tensor.evidence.flags;
     if (((flags.reference | flags.candidate) & slot_flag::uninitialised) == 0) return std::nullopt;
-    Cause cause = of.cause("uninitialised", Confidence::likely);
+    Cause cause =
+        of.cause("uninitialised", of.effect()->of_data ? Confidence::possible : Confidence::likely);
     cause.evidence = {fmt::format("{} reads memory that no recorded op wrote", of.effect()->place)};
+    if (of.effect()->of_data)
+      cause.against = {
+          "it was handed out where the program prepares data, and memory that the "
+          "program fills itself, past recorded ops, looks the same"};
     cause.attempt = {of.command("MALLOC_PERTURB_=85"), of.command("MALLOC_PERTURB_=165")};
     return cause;
   }

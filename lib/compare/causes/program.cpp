@@ -169,10 +169,7 @@ std::optional<Cause> dtype(const Case& of) {
 std::optional<Cause> reduced_precision(const Case& of) {
   if (!diverging_sequence(of)) return std::nullopt;
   for (const Side side : kSides) {
-    const auto& ops = on(of.evidence().alone, side);
-    const auto casts = std::count_if(ops.begin(), ops.end(), [](const std::string& op) {
-      return op == "aten::to" || op == "aten::_to_copy";
-    });
+    const std::size_t casts = on(of.evidence().alone_casts, side);
     if (casts < 2) continue;
     Cause cause = of.cause("reduced-precision", Confidence::possible);
     cause.evidence = {
@@ -184,14 +181,17 @@ std::optional<Cause> reduced_precision(const Case& of) {
 }
 
 std::optional<Cause> batch_size(const Case& of) {
-  const auto& tensors = of.finding().tensors;
-  const auto other = std::find_if(tensors.begin(), tensors.end(), [](const TensorReport& tensor) {
-    return !tensor.equal && is_other_batch(tensor.shape.reference, tensor.shape.candidate);
-  });
-  if (of.is(FindingKind::metadata) && other != tensors.end()) {
+  for (std::size_t k = 0; of.is(FindingKind::metadata) && k < of.finding().tensors.size(); ++k) {
+    const TensorReport& tensor = of.finding().tensors[k];
+    const auto& flags = of.evidence().tensors[k].flags;
+    constexpr std::uint32_t kOfModel =
+        slot_flag::parameter | slot_flag::buffer | slot_flag::gradient;
+    if (tensor.equal || ((flags.reference | flags.candidate) & kOfModel) ||
+        !is_other_batch(tensor.shape.reference, tensor.shape.candidate))
+      continue;
     Cause cause = of.cause("batch-size", Confidence::likely);
     cause.evidence = {fmt::format("only the first dimension differs: {} and {}",
-                                  other->shape.reference.front(), other->shape.candidate.front())};
+                                  tensor.shape.reference.front(), tensor.shape.candidate.front())};
     return cause;
   }
   if (!prepares_data(of.finding()) || !of.runs().other_batch) return std::nullopt;

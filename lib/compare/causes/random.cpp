@@ -24,6 +24,12 @@ namespace {
          evidence.rng.reference.before != evidence.rng.reference.after;
 }
 
+/// Only one run draws, and the next draw that both make is another one.
+[[nodiscard]] bool shifts_the_stream(const Case& of) {
+  return diverging_sequence(of) && of.finding().step && of.evidence().alone_draws && of.effect() &&
+         of.effect()->drawn;
+}
+
 }  // namespace
 
 std::optional<Cause> rng_seed(const Case& of) {
@@ -57,6 +63,15 @@ std::optional<Cause> recompute(const Case& of) {
 }
 
 std::optional<Cause> rng_shift(const Case& of) {
+  if (shifts_the_stream(of)) {
+    Cause cause = of.cause("rng-shift", Confidence::likely);
+    cause.evidence = {fmt::format(
+        "among the ops that only one run has some draw random numbers, and {} draws others after "
+        "them",
+        of.effect()->place)};
+    cause.attempt = {"draw the extra numbers from a generator of their own"};
+    return cause;
+  }
   if (!of.is(FindingKind::rng) || !same_seed(of) || of.late_begin()) return std::nullopt;
   const Evidence& evidence = of.evidence();
   Cause cause =

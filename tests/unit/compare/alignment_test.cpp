@@ -124,6 +124,27 @@ TEST_SUITE("alignment") {
           std::vector<std::pair<std::uint32_t, std::uint32_t>>{{0, 1}, {1, 2}, {2, 4}});
   }
 
+  TEST_CASE("rounds of a loop keep their partners where another round agrees in a value") {
+    const auto rounds = [](std::vector<std::uint64_t> masks, std::uint64_t sum) {
+      std::vector<SequenceElement> result;
+      for (const std::uint64_t mask : masks) {
+        result.push_back({'e', 0, 0, false});
+        result.push_back({'m', 0, mask, false});
+        result.push_back({'s', mask, ++sum, false});
+      }
+      return result;
+    };
+    const auto reference = rounds({1, 2, 3, 4, 9, 9, 9}, 100);
+    const auto candidate = rounds({2, 3, 4, 8, 9, 9, 9}, 200);
+    const SequenceAlignment alignment = align(reference, candidate);
+    REQUIRE(alignment.pairs.size() == reference.size());
+    for (const auto& [i, j] : alignment.pairs) CHECK(i == j);
+    // A round that has really moved has the same values throughout.
+    const auto moved = align(rounds({1, 2, 3, 4}, 100), rounds({2, 3, 4, 1}, 101));
+    CHECK(moved.pairs.size() == 9);
+    CHECK(std::ranges::count(moved.pairs, std::pair<std::uint32_t, std::uint32_t>(4, 1)) == 1);
+  }
+
   TEST_CASE("a hundred insertions among 100,000 events cost a few looks at each event") {
     std::mt19937 random(3);
     std::set<std::size_t> at;

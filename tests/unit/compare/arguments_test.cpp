@@ -260,4 +260,68 @@ TEST_SUITE("arguments") {
     CHECK(report.findings[0].kind == FindingKind::metadata);
     CHECK_FALSE(report.findings[0].diverges);
   }
+
+  TEST_CASE("a module that is called again in a step has its setting still") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::eval);
+      for (const std::string name : {"a", "b", "c"})
+        run.module("norm", [&] {
+          run.op("aten::layer_norm")
+              .in(run.data(labelled(name)))
+              .arg("eps", changed ? 1e-6 : 1e-5)
+              .out(labelled(name + (changed ? "2" : "1")));
+        });
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(has(notes_of(report.findings[0]), "the same at 2 more ops in this step"));
+  }
+
+  TEST_CASE("a setting of an update that a program makes itself is one finding") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.without_optimizer().step(0).phase(Phase::optimizer);
+      for (const std::string name : {"a", "b"})
+        run.op("aten::div")
+            .in(run.data(labelled(name)))
+            .arg("other", changed ? 1.0 : 0.5)
+            .out(labelled(name + (changed ? "2" : "1")));
+    });
+    CHECK(report.findings.size() == 1);
+  }
+
+  TEST_CASE("the mode of all modules is told once, also where what they read differs already") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::eval);
+      Tensor x = run.op("aten::exp").out(labelled(changed ? "b" : "a"));
+      for (const std::string module : {"drop1", "drop2", "drop3"})
+        run.module(module, [&] {
+          x = run.op("aten::dropout")
+                  .in(x, "input")
+                  .arg("train", changed)
+                  .out(labelled(module + (changed ? "2" : "1")));
+        });
+    });
+    REQUIRE(report.findings.size() == 2);
+    CHECK(report.findings[1].kind == FindingKind::arguments);
+    CHECK(find_cause(report, "mode") != nullptr);
+  }
+
+  TEST_CASE("sizes that differ already explain what is made of these sizes, and no other") {
+    const auto program = [](std::int64_t size) {
+      return [size](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const std::int64_t rows = changed ? 9 : 8;
+        const auto count = static_cast<std::size_t>(rows);
+        run.op("aten::exp")
+            .in(run.data(labelled(changed ? "y" : "x", count)))
+            .out(labelled(changed ? "b" : "a", count));
+        run.op("aten::zeros")
+            .arg("size", std::vector<std::int64_t>{changed ? size : 8, 4})
+            .out(labelled(changed ? "d" : "c", 4));
+      };
+    };
+    const Report same = report_of(program(9));
+    REQUIRE(same.findings.size() == 1);
+    CHECK(same.findings[0].kind == FindingKind::metadata);
+    CHECK(diverging(report_of(program(12))) == 2);
+  }
 }

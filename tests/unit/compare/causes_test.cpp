@@ -312,4 +312,64 @@ TEST_SUITE("rewrites") {
     CHECK(diverging(report_of(program(Phase::forward))) == 1);
     CHECK(diverging(report_of(program(Phase::data))) == 2);
   }
+
+  TEST_CASE("data that the program fills itself is no memory that nobody wrote") {
+    const auto program = [](bool filled_in_both) {
+      return [filled_in_both](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::data);
+        Tensor batch = run.data(labelled("zeros"));
+        if (filled_in_both || changed)
+          batch = run.op("aten::empty").out_uninitialised(labelled("labels"));
+        if (changed)
+          run.op("aten::fill_").given(batch).writes(batch, labelled("one of labels"), false);
+        run.phase(Phase::forward);
+        run.op("aten::mm").in(batch).out(labelled(changed ? "b" : "a"));
+      };
+    };
+    const Report both = report_of(program(true));
+    CHECK(first_cause(both) == "structure");
+    REQUIRE(find_cause(both, "uninitialised") != nullptr);
+    CHECK(find_cause(both, "uninitialised")->confidence == Confidence::possible);
+    CHECK(first_cause(report_of(program(false))) == "uninitialised");
+  }
+
+  TEST_CASE("rows of what a model computes, or of a parameter, are no batch") {
+    const Report routed = report_of([](RunBuilder& run, bool changed) {
+      run.phase(Phase::setup);
+      const Tensor weight = run.parameter("fc.weight", labelled("w"));
+      if (changed) run.op("aten::copy_").given(weight).writes(weight, labelled("v"));
+      run.step(0).phase(Phase::forward);
+      run.module("fc", [&] {
+        const Tensor rows =
+            run.op("aten::nonzero").in(weight).out(labelled("rows", changed ? 5 : 4));
+        run.op("aten::mm").in(rows).out(labelled("y", changed ? 5 : 4));
+      });
+    });
+    CHECK(cause_ids(routed) == "structure");
+    const Report part = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor weight = run.parameter("fc.weight", labelled("w", 8));
+      const Tensor seen = run.view(weight, {changed ? 4 : 8}, {1});
+      run.op("aten::mm").in(seen, "self").out(labelled("y"));
+    });
+    REQUIRE(part.findings.at(0).kind == FindingKind::metadata);
+    CHECK(find_cause(part, "batch-size") == nullptr);
+  }
+
+  TEST_CASE("numbers that become floats are not converted to a lower precision and back") {
+    const auto program = [](Dtype from) {
+      return [from](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        Tensor x = run.data(Values{1, 2});
+        for (int k = 0; changed && k < 2; ++k)
+          x = run.op("aten::to").in(run.data(Values{1, 2}.as(from))).out(Values{3, 4});
+        run.op("aten::exp").in(x).out(labelled(changed ? "b" : "a"));
+      };
+    };
+    const Report rounded = report_of(program(Dtype::bfloat16));
+    CHECK(find_cause(rounded, "reduced-precision") != nullptr);
+    const Report counted = report_of(program(Dtype::int64));
+    CHECK(find_cause(counted, "structure") != nullptr);
+    CHECK(find_cause(counted, "reduced-precision") == nullptr);
+  }
 }

@@ -311,4 +311,17 @@ TEST_SUITE("inputs") {
     CHECK(report.propagated.steps == std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 2}});
     CHECK(has(notes_of(report.findings[0]), "again in steps 1 - 2"));
   }
+
+  TEST_CASE("what the program itself reads between the calls of a model is told once in a step") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::eval);
+      for (const std::string name : {"a", "b", "c"})
+        run.op("aten::clone")
+            .in(run.data(labelled(name + (changed ? "2" : "1"))), "self")
+            .out(labelled("copy of " + name + (changed ? "2" : "1")));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::data);
+    CHECK(has(notes_of(report.findings[0]), "the same at 2 more ops in this step"));
+  }
 }

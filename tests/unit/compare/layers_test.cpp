@@ -342,6 +342,42 @@ TEST_SUITE("layers only") {
     CHECK(has(notes_of(report.findings[0]), "its parameters were equal when they were last"));
   }
 
+  TEST_CASE("after gradients that differ, an update that nobody sees explains the next step") {
+    const auto program = [](bool told) {
+      return [told](RunBuilder& run, bool changed) {
+        const Tensor w1 = run.parameter("fc1.weight", labelled("w1"));
+        const Tensor w2 = run.parameter("fc2.weight", labelled("w2"));
+        run.parameters({w1, w2});
+        for (int step = 0; step < 2; ++step) {
+          const std::string n = std::to_string(step);
+          const std::string apart = changed ? " apart" : "";
+          run.step(step).phase(Phase::forward);
+          const Tensor x = run.data(labelled("x" + n));
+          Tensor h, y;
+          run.call("fc1", [&](EventBuilder& call) {
+            call.in(x);
+            h = call.out(labelled("h" + n + (step > 0 ? apart : "")));
+          });
+          const auto fc2 = run.call("fc2", [&](EventBuilder& call) {
+            call.in(h);
+            y = call.out(labelled("y" + n + apart));
+          });
+          run.backward(true);
+          run.of_module(EventKind::module_gradient, "fc2", fc2)
+              .in(run.data(labelled("dy" + n + apart)));
+          run.gradient("fc1.weight.grad", labelled("dw1" + n + apart), "fc1");
+          run.gradient("fc2.weight.grad", labelled("dw2" + n + apart), "fc2");
+          run.backward(false);
+          if (told) run.parameters({w1, w2});
+        }
+      };
+    };
+    const Report untold = report_of(program(false));
+    REQUIRE(diverging(untold) == 1);
+    CHECK(untold.findings[0].module == "fc2");
+    CHECK(diverging(report_of(program(true))) == 2);
+  }
+
   TEST_CASE("a call that only one run makes is told where a difference follows") {
     for (const bool changes : {false, true}) {
       CAPTURE(changes);

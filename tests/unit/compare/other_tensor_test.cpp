@@ -276,4 +276,68 @@ TEST_SUITE("another tensor") {
     CHECK(report.findings[0].kind == FindingKind::sequence);
     CHECK(report.findings[0].op == "aten::mul");
   }
+
+  TEST_CASE("a tensor that both runs have prepared for this step is another one, no batch") {
+    const auto program = [](bool computed_with) {
+      return [computed_with](RunBuilder& run, bool changed) {
+        run.phase(Phase::setup);
+        const Tensor sample = run.op("aten::clone").in(run.data(labelled("s"))).out(labelled("s"));
+        const Tensor noise = run.op("aten::normal_").out(labelled("noise"));
+        Tensor mixed = run.data(labelled("mixed"));
+        if (computed_with) mixed = run.op("aten::add").in(sample).in(noise).out(labelled("mixed"));
+        run.step(0).phase(Phase::forward);
+        const Tensor y = run.op("aten::mm").in(mixed).out(labelled("y"));
+        run.op("aten::mse_loss")
+            .in(y, "self")
+            .in(changed ? sample : noise, "target")
+            .out(labelled(changed ? "b" : "a"));
+      };
+    };
+    const Report report = report_of(program(true));
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(report.findings[0].arguments.at(0).name == "target");
+    CHECK(has(*report.findings[0].arguments[0].candidate, "result of aten::clone"));
+    CHECK(report_of(program(false)).findings.at(0).kind == FindingKind::data);
+  }
+
+  TEST_CASE("another model of the same kind is given, not another parameter found") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::eval);
+      const Tensor own = run.parameter("fc.weight", labelled("trained"));
+      const Tensor average = run.parameter("fc.weight", labelled("averaged"));
+      run.op("aten::add_").in(average).in(own).writes(average, labelled("averaged anew"));
+      run.root(changed ? "Net" : "Net#2");
+      Tensor x = run.data(labelled("x"));
+      for (const std::string layer : {"fc", "fc2"})
+        run.module(layer, [&] {
+          x = run.op("aten::mm")
+                  .in(x, "self")
+                  .in(changed ? own : average, "mat2")
+                  .out(labelled(layer + (changed ? "b" : "a")));
+        });
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(report.findings[0].arguments.at(0).reference == "fc.weight of Net#2");
+    CHECK(report.findings[0].arguments.at(0).candidate == "fc.weight of Net");
+  }
+
+  TEST_CASE("a parameter that both runs have is another one also where the step has not met it") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor first = run.parameter("experts.0.weight", labelled("first"));
+      const Tensor second = run.parameter("experts.1.weight", labelled("second"));
+      run.parameters({first, second});
+      run.step(0).phase(Phase::forward);
+      run.module("experts", [&] {
+        run.op("aten::mm")
+            .in(run.data(labelled("x")), "self")
+            .in(changed ? second : first, "mat2")
+            .out(labelled(changed ? "b" : "a"));
+      });
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(report.findings[0].arguments.at(0).candidate == "experts.1.weight");
+  }
 }

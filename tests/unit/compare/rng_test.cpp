@@ -143,4 +143,41 @@ TEST_SUITE("rng") {
     CHECK(report.findings[0].kind == FindingKind::arguments);
     CHECK(report.propagated.events == 1);
   }
+
+  TEST_CASE("an op that draws in one run only has another argument, not another draw") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::eval);
+      const Tensor x = run.data(labelled("x"));
+      if (changed) run.op("aten::rand").draws(1).out(labelled("unused"));
+      run.module("drop", [&] {
+        run.op("aten::dropout")
+            .in(x, "input")
+            .arg("train", changed)
+            .draws(changed ? 1 : 0)
+            .out(labelled(changed ? "b" : "a"));
+      });
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(first_cause(report) == "mode");
+  }
+
+  TEST_CASE("ops of one run alone that draw shift the stream for the next draw") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::data);
+      if (changed) run.op("aten::randn").draws(1).out(labelled("unused"));
+      run.composite("aten::rand", [&](EventBuilder& outer) {
+        outer.draws(0);
+        const Tensor numbers = run.op("aten::empty").out_uninitialised(labelled("g"));
+        run.op("aten::uniform_")
+            .draws(1)
+            .given(numbers)
+            .writes(numbers, labelled(changed ? "b" : "a"));
+        outer.returns(numbers);
+        return numbers;
+      });
+    });
+    REQUIRE(report.findings[0].kind == FindingKind::sequence);
+    CHECK(first_cause(report) == "rng-shift");
+  }
 }

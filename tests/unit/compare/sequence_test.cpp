@@ -319,4 +319,35 @@ TEST_SUITE("sequence") {
     CHECK(report.findings[0].op == "aten::mm");
     CHECK(report.propagated.events == 1);
   }
+
+  TEST_CASE("what a module does each time it is called is one finding") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      for (const std::string name : {"a", "b", "c"})
+        run.module("block", [&] {
+          Tensor x = run.op("aten::exp").in(run.data(labelled(name))).out(labelled("e" + name));
+          if (changed) x = run.op("aten::abs").in(x).out(labelled("abs" + name));
+          run.op("aten::sin").in(x).out(labelled("sin" + run.content_words(x)));
+        });
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.findings[0].op == "aten::abs");
+    CHECK(has(notes_of(report.findings[0]), "the same at 2 more ops in this step"));
+  }
+
+  TEST_CASE("what an update does to every parameter is one finding, whoever wrote the optimizer") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.without_optimizer().step(0).phase(Phase::optimizer);
+      for (const std::string name : {"a", "b", "c"})
+        run.module(name, [&] {
+          const Tensor weight = run.parameter(name, labelled(name));
+          if (changed) run.op("aten::mul_").in(weight).writes(weight, labelled("less " + name));
+          run.op("aten::add_")
+              .in(weight)
+              .writes(weight, labelled("new " + run.content_words(weight)));
+        });
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.findings[0].op == "aten::mul_");
+  }
 }

@@ -265,4 +265,48 @@ TEST_SUITE("steps") {
         });
     CHECK(report.verdict == Verdict::identical);
   }
+
+  TEST_CASE("an update left out makes one step of two: the later ones are partners all the same") {
+    // A program with an optimizer of its own: nothing tells that it drops gradients.
+    const auto pass = [](RunBuilder& run, const Tensor& w, int number, bool updates) {
+      const std::string n = std::to_string(number);
+      run.phase(Phase::forward);
+      const Tensor x = run.data(labelled("x" + n, 8));
+      const std::string made = run.content_words(w) + n;
+      const Tensor y = run.op("aten::mm").in(x).in(w).out(labelled("y" + made, 8));
+      run.backward(true);
+      const Tensor g = run.op("aten::mul").in(y).out(labelled("g" + made, 8));
+      run.name_storage(g, "fc.weight.grad", slot_flag::gradient);
+      {
+        EventBuilder taken = run.event(EventKind::gradient, "torch::autograd::AccumulateGrad");
+        taken.calls([&] { run.op("aten::detach").in(g).out(labelled("g" + made, 8)); });
+        taken.returns(g);
+      }
+      run.backward(false);
+      // What comes before an update belongs to it where there is one.
+      run.phase(updates ? Phase::optimizer : Phase::data);
+      run.op("aten::norm").in(g).out(labelled("norm" + made, 4));
+      if (updates) run.op("aten::add_").in(w).in(g).writes(w, labelled("w" + made, 8));
+    };
+    constexpr int kPasses = 8;
+    constexpr int kLeftOut = 2;
+    const Report report = report_of(
+        [&](RunBuilder& run) {
+          const Tensor w = run.without_optimizer().parameter("fc.weight", labelled("w", 8));
+          for (int number = 0; number < kPasses; ++number) pass(run.step(number), w, number, true);
+        },
+        [&](RunBuilder& run) {
+          const Tensor w = run.without_optimizer().parameter("fc.weight", labelled("w", 8));
+          for (int number = 0; number < kPasses; ++number) {
+            run.step(number > kLeftOut ? number - 1 : number);
+            pass(run, w, number, number != kLeftOut);
+          }
+        });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::add_");
+    CHECK(report.first()->step == kLeftOut);
+    REQUIRE_FALSE(report.coverage.unseen.empty());
+    CHECK(has(report.coverage.unseen.front(), "step 3 has no partner"));
+    CHECK(find_cause(report, "gradient-accumulation") == nullptr);
+  }
 }

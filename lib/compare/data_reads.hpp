@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_set>
+
+#include "compare/hash.hpp"
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::comparison {
+
+/// The values that one run has computed with since its last update of parameters while it prepared
+/// the data of a step. A batch that only comes up is not among them.
+class DataReads {
+ public:
+  void passed(const Event& event) {
+    if (event.phase == Phase::backward || event.phase == Phase::optimizer) return known_.clear();
+    const bool prepares =
+        !event.has_module && (event.phase == Phase::data || event.phase == Phase::setup);
+    if (!prepares || event.kind != EventKind::op || (event.flags & event_flag::view)) return;
+    for (const Slot& slot : event.slots)
+      if (slot.role == Role::input && known_.size() < kMost &&
+          !(slot.flags & (slot_flag::no_digest | slot_flag::uninitialised)))
+        known_.insert(KeyHash().add(slot.digest).value());
+  }
+
+  [[nodiscard]] bool contain(const Digest& digest) const {
+    return known_.contains(KeyHash().add(digest).value());
+  }
+
+ private:
+  static constexpr std::size_t kMost = 1 << 16;
+  std::unordered_set<std::uint64_t> known_;
+};
+
+}  // namespace ulpscope::comparison
