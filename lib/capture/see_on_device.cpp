@@ -1,6 +1,5 @@
 #include "capture/see_on_device.hpp"
 
-#include <array>
 #include <optional>
 
 #include "capture/content.hpp"
@@ -57,10 +56,7 @@ Seen see_read_on_device(Thread& thread, const at::Tensor& tensor, Place place, b
   }
   region->ticket = ticket;
   region->checked = thread.epoch;
-  const std::array<std::uint64_t, 2> expected{row.logical[0], row.logical[1]};
-  tell(*region, row);
-  row.logical[0] = expected[0];
-  row.logical[1] = expected[1];
+  tell_unsettled(*region, row);  // which leaves what is expected
   note_content(tensor, content, row);
   return seen;
 }
@@ -85,13 +81,13 @@ Seen see_written_on_device(Thread& thread, const at::Tensor& tensor, Place place
   storages().write_through(storage, content.key);
   identify(thread, storage, seen);
   if (ticket == 0) return unreadable(seen);
-  tell(storage.regions.remember({.key = content.key,
-                                 .ticket = ticket,
-                                 .value = storages().next_value(),
-                                 .checked = thread.epoch,
-                                 .writes = storage.writes,
-                                 .writer = writer}),
-       row);
+  tell_unsettled(storage.regions.remember({.key = content.key,
+                                           .ticket = ticket,
+                                           .value = storages().next_value(),
+                                           .checked = thread.epoch,
+                                           .writes = storage.writes,
+                                           .writer = writer}),
+                 row);
   note_content(tensor, content, row);
   return seen;
 }

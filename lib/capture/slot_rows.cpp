@@ -37,6 +37,10 @@ void identify(Thread& thread, const Storage& storage, Seen& seen) {
 
 void tell(Region& region, ring::SlotRow& row) {
   if (region.ticket != 0) settle(region);  // which numbers the value anew
+  tell_unsettled(region, row);
+}
+
+void tell_unsettled(const Region& region, ring::SlotRow& row) {
   row.value = region.value;
   row.writes = region.writes;
   row.writer = region.writer.position;

@@ -33,5 +33,7 @@ enum class Known : std::uint8_t {
 
 /// Says what is known of the content. Holding the lock of the storages.
 void tell(Region& region, ring::SlotRow& row);
+/// The same, with a ticket also where its digest has come meanwhile.
+void tell_unsettled(const Region& region, ring::SlotRow& row);
 
 }  // namespace ulpscope::capture

@@ -1,13 +1,17 @@
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "capture/device_backend.hpp"
 
 /// A device backend whose device is the CPU: digests are taken at once, as a stream would have
-/// them, and told late, in batches. Every tensor takes the path of one on a device.
+/// them, and told late, in batches; with ULPSCOPE_TWIN_TELLS=at_once before the program goes on.
+/// Every tensor takes the path of one on a device.
 namespace ulpscope::capture {
 
 const c10::DeviceType kHostDevice = c10::DeviceType::Meta;
@@ -26,9 +30,11 @@ class Twin final : public DeviceBackend {
       if (value.statistics) done.statistics = statistics_of(value.dtype, done.content);
       done.has_content = value.content;
     }
-    const std::lock_guard guard(mutex_);
+    std::unique_lock lock(mutex_);
     queue_.push_back(std::move(done));
-    if (queue_.size() >= kBatch) ready_.notify_one();
+    const std::uint64_t number = ++asked_;
+    if (queue_.size() >= batch_) ready_.notify_one();
+    if (batch_ == 1) told_at_once_.wait_for(lock, kPatience, [&] { return told_ >= number; });
     return true;
   }
 
@@ -37,7 +43,7 @@ class Twin final : public DeviceBackend {
     std::deque<Done> some;
     {
       std::unique_lock lock(mutex_);
-      ready_.wait_for(lock, timeout, [&] { return queue_.size() >= kBatch; });
+      ready_.wait_for(lock, timeout, [&] { return queue_.size() >= batch_; });
       some.swap(queue_);
     }
     for (const Done& done : some) {
@@ -50,11 +56,22 @@ class Twin final : public DeviceBackend {
       if (done.has_content) result.content = done.content;
       take(result);
     }
+    {
+      const std::lock_guard guard(mutex_);
+      told_ += some.size();
+    }
+    told_at_once_.notify_all();
     return !some.empty();
   }
 
  private:
   static constexpr std::size_t kBatch = 64;
+  static constexpr std::chrono::seconds kPatience{1};  // threads may have ended
+
+  static std::size_t batch() noexcept {
+    const char* const tells = std::getenv("ULPSCOPE_TWIN_TELLS");
+    return tells != nullptr && std::string_view(tells) == "at_once" ? 1 : kBatch;
+  }
 
   struct Done {
     std::uint64_t ticket = 0;
@@ -67,8 +84,12 @@ class Twin final : public DeviceBackend {
   };
 
   std::mutex mutex_;
+  const std::size_t batch_ = batch();
   std::condition_variable ready_;
+  std::condition_variable told_at_once_;
   std::deque<Done> queue_;
+  std::uint64_t asked_ = 0;
+  std::uint64_t told_ = 0;
 };
 
 }  // namespace
