@@ -66,9 +66,9 @@ struct Evidence {
   Both<std::vector<std::string>> alone;        ///< sequence: the ops that one run has
   Both<std::vector<std::string>> alone_names;  ///< sequence: names of the tensors they touch
   Both<std::size_t> alone_casts{};  ///< sequence: those that give another floating-point dtype
-  bool among_updates = false;                  ///< sequence: next to an optimizer's op of both runs
-  bool alone_draws = false;                    ///< sequence: one of them draws random numbers
-  bool missing_steps = false;                  ///< sequence: whole steps are missing
+  bool among_updates = false;       ///< sequence: next to an optimizer's op of both runs
+  bool alone_draws = false;         ///< sequence: one of them draws random numbers
+  bool missing_steps = false;       ///< sequence: whole steps are missing
 
   // origin, where the op was executed again on each run's own inputs:
   Both<bool> own_outside{};    ///< a run's result is not what its inputs explain

@@ -40,8 +40,8 @@ void OpJudge::judge_rng() {
     // The draws inside cannot be told apart: the op as a whole stands for them.
     const Event& a = event(Side::reference);
     const Event& b = event(Side::candidate);
-    if ((a.flags & b.flags & event_flag::seeded) && a.rng.before != b.rng.before &&
-        drew(a) && drew(b))
+    if ((a.flags & b.flags & event_flag::seeded) && a.rng.before != b.rng.before && drew(a) &&
+        drew(b))
       shifted = at_;
   }
   if (shifted.reference == kNoIndex) return;
