@@ -2,16 +2,15 @@
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/Stream.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
-#include <dlfcn.h>
 
 #include <array>
 #include <atomic>
-#include <filesystem>
 #include <mutex>
 #include <string>
 #include <thread>
 
 #include "capture/device_backend.hpp"
+#include "capture/library_beside.hpp"
 #include "capture/memory.hpp"
 #include "capture/recorder.hpp"
 #include "device/device.hpp"
@@ -30,20 +29,10 @@ constexpr std::size_t kMostDevices = 64;
 constexpr std::size_t kContents = std::size_t{256} << 20;
 constexpr auto kNap = 200us;
 
-/// The library with the kernels, beside this one. It stays open.
 const device::Functions* open_kernels() noexcept {
-  Dl_info here{};
-  if (dladdr(reinterpret_cast<const void*>(&open_kernels), &here) == 0) return nullptr;
-  try {
-    const auto path = std::filesystem::path(here.dli_fname).parent_path() / "libulpscope_device.so";
-    void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return nullptr;
-    const auto functions = reinterpret_cast<decltype(&ulpscope_device_functions)>(
-        dlsym(library, "ulpscope_device_functions"));
-    return functions == nullptr ? nullptr : functions(device::Functions::kVersion);
-  } catch (...) {
-    return nullptr;
-  }
+  const auto functions = reinterpret_cast<decltype(&ulpscope_device_functions)>(
+      function_beside("libulpscope_device.so", "ulpscope_device_functions"));
+  return functions == nullptr ? nullptr : functions(device::Functions::kVersion);
 }
 
 /// "13.0" of 13000.

@@ -1,12 +1,11 @@
 #include "capture/kernel_launches.hpp"
 
-#include <dlfcn.h>
-
-#include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "capture/filter.hpp"
 #include "capture/frames.hpp"
+#include "capture/library_beside.hpp"
 #include "capture/op_info.hpp"
 #include "capture/recorder.hpp"
 #include "capture/step_window.hpp"
@@ -16,15 +15,9 @@
 namespace ulpscope::capture {
 namespace {
 
-/// The library that tells launches, beside this one. It stays open.
-const device::LaunchFunctions* open_launches() {
-  Dl_info here{};
-  if (dladdr(reinterpret_cast<const void*>(&open_launches), &here) == 0) return nullptr;
-  const auto path = std::filesystem::path(here.dli_fname).parent_path() / "libulpscope_cupti.so";
-  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return nullptr;
+const device::LaunchFunctions* open_launches() noexcept {
   const auto functions = reinterpret_cast<decltype(&ulpscope_launch_functions)>(
-      dlsym(library, "ulpscope_launch_functions"));
+      function_beside("libulpscope_cupti.so", "ulpscope_launch_functions"));
   return functions == nullptr ? nullptr : functions(device::LaunchFunctions::kVersion);
 }
 
