@@ -352,28 +352,15 @@ LaneComparison::Stretch LaneComparison::stretch(const Scene& scene) const {
   return result;
 }
 
-/// Why what the stretch reads differs, where that is known.
-std::optional<Source> LaneComparison::differs_already(const Scene& scene) {
+/// Why what the stretch reads differs, where that is known; with `flags`, of values that have one.
+std::optional<Source> LaneComparison::differs_already(const Scene& scene, std::uint32_t flags) {
   for (std::size_t k = walk_.cursor(); k < alone_until_; ++k) {
     const EventPair at = walk_.events_of(walk_.entries()[k]);
     const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
     const Window& window = *on(scene.windows, side);
     for (const Slot& slot :
          window.event(side == Side::reference ? at.reference : at.candidate).slots)
-      if (slot.role == Role::input)
-        if (const auto source = on(state_.taint, side).find(slot, scene.step)) return source;
-  }
-  return std::nullopt;
-}
-
-/// Why a parameter that the stretch reads differs already, where one does.
-std::optional<Source> LaneComparison::updated_alone(const Scene& scene) {
-  for (std::size_t k = walk_.cursor(); k < alone_until_; ++k) {
-    const EventPair at = walk_.events_of(walk_.entries()[k]);
-    const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
-    const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
-    for (const Slot& slot : on(scene.windows, side)->event(index).slots)
-      if (slot.role == Role::input && (slot.flags & slot_flag::parameter))
+      if (slot.role == Role::input && (flags == 0 || (slot.flags & flags)))
         if (const auto source = on(state_.taint, side).find(slot, scene.step)) return source;
   }
   return std::nullopt;
@@ -423,8 +410,9 @@ void LaneComparison::enter_stretch(const Scene& scene) {
   }
   const std::optional<Source> inherited = differs_already(scene);
   // A step that one run has alone goes on from parameters that it alone has updated.
-  if (const auto update = updated_alone(scene); update && step_alone_)
-    state_.book.make_diverging(*update);
+  if (step_alone_)
+    if (const auto update = differs_already(scene, slot_flag::parameter))
+      state_.book.make_diverging(*update);
   alone_source_ = enter_alone(
       state_, scene, ops.first, in_reference ? std::optional(event.position) : last_position_,
       {.key = key.value(), .once_per_step = in_loss, .any_place = updates, .harmless = true},

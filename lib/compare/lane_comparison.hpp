@@ -74,8 +74,7 @@ class LaneComparison {
     bool draws = false;
   };
   [[nodiscard]] Stretch stretch(const Scene& scene) const;
-  [[nodiscard]] std::optional<Source> differs_already(const Scene& scene);
-  [[nodiscard]] std::optional<Source> updated_alone(const Scene& scene);
+  [[nodiscard]] std::optional<Source> differs_already(const Scene& scene, std::uint32_t flags = 0);
   [[nodiscard]] bool stands_among_updates(const Scene& scene) const;
 
   struct NeighbourWanted {
