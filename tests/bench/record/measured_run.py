@@ -20,6 +20,7 @@ class Run:
     step: float  # mean time of a step
     program: float  # processor time of the program, per step
     writer: float  # processor time of the writer, per step
+    faults: float  # page faults of the program without a read from disk, per step
     completing: float  # processor time of the writer after the last steps, in all
     program_memory: "Memory"
     writer_memory: "Memory"
@@ -42,6 +43,7 @@ class Moment:
     time: float
     program: float
     writer: float
+    faults: int
     program_memory: Memory
     writer_memory: Memory
 
@@ -57,6 +59,11 @@ def processor_seconds(pid):
         with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as file:
             seconds += int(file.read().split()[0]) * 1e-9
     return seconds
+
+
+def page_faults(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        return int(file.read().rpartition(")")[2].split()[7])
 
 
 def memory(pid):
@@ -82,7 +89,7 @@ def child_named(pid, name):
 
 def look(lines, program, writer):
     return Moment(lines, time.monotonic(), processor_seconds(program),
-                  processor_seconds(writer) if writer else 0.0, memory(program),
+                  processor_seconds(writer) if writer else 0.0, page_faults(program), memory(program),
                   memory(writer) if writer else Memory())
 
 
@@ -131,5 +138,5 @@ def run(command, program, steps, cpus):
         raise SystemExit(f"{' '.join(command)} printed its steps too fast to be watched: more --steps")
     count = end.lines - begin.lines
     return Run((end.time - begin.time) / count, (end.program - begin.program) / count,
-               (end.writer - begin.writer) / count, total - end.writer if writer else 0.0,
+               (end.writer - begin.writer) / count, (end.faults - begin.faults) / count, total - end.writer if writer else 0.0,
                end.program_memory, end.writer_memory, (begin.time, end.time), messages)
