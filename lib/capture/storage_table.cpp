@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kMostRegions = 32;
 constexpr std::size_t kMostRanges = 4096;
 constexpr std::size_t kSweptPerAddition = 3;
+constexpr std::size_t kRecentPerAddition = 16;
 
 bool is_foreign(const c10::StorageImpl& storage) {
   const at::DataPtr& data = storage.data_ptr();
@@ -83,8 +84,10 @@ Storage& StorageTable::at(const c10::StorageImpl& storage) {
     purge_some();
     known = &entries_.add(&storage, &process_memory());
     start(*known, storage);
+    known->place = sweep_.size();
     sweep_.push_back(&storage);
   }
+  if (last_key_ != &storage) recent_[recent_end_++ % recent_.size()] = &storage;
   last_key_ = &storage;
   last_ = known;
   Storage& entry = *known;
@@ -132,20 +135,29 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
 }
 
 void StorageTable::purge_some() {
+  for (std::size_t i = 0; i < kRecentPerAddition; ++i) {
+    const c10::StorageImpl* key = recent_[recent_at_++ % recent_.size()];
+    if (const Storage* entry = entries_.find(key); entry != nullptr && entry->alive.expired())
+      remove(key);
+  }
   for (std::size_t i = 0; i < kSweptPerAddition && !sweep_.empty(); ++i) {
     if (sweep_at_ >= sweep_.size()) sweep_at_ = 0;
     const c10::StorageImpl* key = sweep_[sweep_at_];
-    const Storage& entry = *entries_.find(key);
-    if (entry.alive.expired()) {
-      if (entry.foreign) std::erase(foreign_, key);
-      if (last_key_ == key) last_key_ = nullptr;
-      entries_.erase(key);
-      sweep_[sweep_at_] = sweep_.back();
-      sweep_.pop_back();
-    } else {
+    if (entries_.find(key)->alive.expired())
+      remove(key);
+    else
       ++sweep_at_;
-    }
   }
+}
+
+void StorageTable::remove(const c10::StorageImpl* key) {
+  const Storage& entry = *entries_.find(key);
+  if (entry.foreign) std::erase(foreign_, key);
+  if (last_key_ == key) last_key_ = nullptr;
+  sweep_[entry.place] = sweep_.back();
+  entries_.find(sweep_.back())->place = entry.place;
+  sweep_.pop_back();
+  entries_.erase(key);
 }
 
 void StorageTable::written_behind(Storage& other, const Storage& storage, const RegionKey& key) {

@@ -76,6 +76,7 @@ struct Storage {
   const void* data = nullptr;
   std::size_t bytes = 0;
   std::uint64_t id = 0;
+  std::size_t place = 0;  ///< in the table's list
   std::uint32_t writes = 0;
   bool produced = false;         ///< a recorded op made or wrote it
   bool scratch = false;          ///< an op's working memory: its bytes mean nothing to anybody else
@@ -115,7 +116,10 @@ class StorageTable {
 
  private:
   /// Removes a few entries whose storage is gone; called once per addition, it keeps up with them.
+  /// What is left of a storage, a small piece of the program's heap between large ones, keeps those
+  /// from growing together again: the longer it stays, the larger the program's heap becomes.
   void purge_some();
+  void remove(const c10::StorageImpl* key);
   void start(Storage& entry, const c10::StorageImpl& storage);
   static void written_behind(Storage& other, const Storage& storage, const RegionKey& key);
 
@@ -125,6 +129,9 @@ class StorageTable {
   Storage* last_ = nullptr;
   std::pmr::vector<const c10::StorageImpl*> sweep_;
   std::size_t sweep_at_ = 0;
+  std::array<const c10::StorageImpl*, 64> recent_{};  ///< those asked for of late go soonest
+  std::size_t recent_end_ = 0;
+  std::size_t recent_at_ = 0;
   std::pmr::vector<const c10::StorageImpl*> foreign_;  ///< entries over foreign memory
   std::uint64_t next_id_ = 0;
   std::uint64_t next_value_ = 0;

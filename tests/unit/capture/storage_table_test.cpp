@@ -1,0 +1,73 @@
+#include "capture/storage_table.hpp"
+
+#include <c10/core/CPUAllocator.h>
+#include <doctest/doctest.h>
+
+#include <memory_resource>
+#include <vector>
+
+using namespace ulpscope;
+using capture::StorageTable;
+
+namespace {
+
+using StoragePointer = c10::intrusive_ptr<c10::StorageImpl>;
+
+StoragePointer new_storage() {
+  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), 64,
+                                               c10::GetCPUAllocator(), /*resizable=*/true);
+}
+
+/// A table that has met many storages which all stay.
+struct FullTable {
+  StorageTable table{std::pmr::new_delete_resource()};
+  std::vector<StoragePointer> stay;
+
+  FullTable() { meet(2000); }
+
+  void meet(int count) {
+    for (int i = 0; i < count; ++i) table.at(*stay.emplace_back(new_storage()));
+  }
+};
+
+TEST_SUITE("storages that are known") {
+  TEST_CASE("one that was asked for of late is let go of soon after it is gone") {
+    FullTable full;
+    StoragePointer storage = new_storage();
+    full.table.at(*storage);
+    const c10::weak_intrusive_ptr<c10::StorageImpl> observer(storage);
+    storage.reset();
+    REQUIRE(observer.weak_use_count() == 2);
+    full.meet(16);
+    CHECK(observer.weak_use_count() == 1);
+  }
+
+  TEST_CASE("one that nobody asked for any more is let go of in the end") {
+    FullTable full;
+    const c10::weak_intrusive_ptr<c10::StorageImpl> observer(full.stay.front());
+    full.stay.front().reset();
+    full.meet(1000);
+    CHECK(observer.weak_use_count() == 1);
+  }
+
+  TEST_CASE("one at an address that an earlier one had is another storage") {
+    StorageTable table{std::pmr::new_delete_resource()};
+    StoragePointer storage = new_storage();
+    const std::uint64_t id = table.at(*storage).id;
+    for (int i = 0; i < 200; ++i) {
+      storage = new_storage();
+      REQUIRE(table.at(*storage).id > id + static_cast<std::uint64_t>(i));
+    }
+  }
+
+  TEST_CASE("those that stay keep what is known of them while others come and go") {
+    FullTable full;
+    for (std::size_t i = 0; i < full.stay.size(); ++i)
+      full.table.at(*full.stay[i]).name = static_cast<std::uint32_t>(i);
+    for (int i = 0; i < 5000; ++i) full.table.at(*new_storage());
+    for (std::size_t i = 0; i < full.stay.size(); ++i)
+      REQUIRE(full.table.at(*full.stay[i]).name == i);
+  }
+}
+
+}  // namespace
