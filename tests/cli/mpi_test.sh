@@ -10,6 +10,7 @@ readonly program=(env -u LD_PRELOAD "$2")
 work=$(mktemp -d)
 readonly work
 trap 'rm -rf "$work"' EXIT
+export OMPI_MCA_orte_tmpdir_base=$work  # the common folder is removed by whichever mpirun ends
 cd "$work" || exit 1
 
 fail() {

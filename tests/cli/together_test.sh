@@ -11,6 +11,7 @@ shift 3
 work=$(mktemp -d)
 readonly work
 trap 'rm -rf "$work"' EXIT
+export OMPI_MCA_orte_tmpdir_base=$work  # the common folder is removed by whichever mpirun ends
 cd "$dumps" || exit 1
 
 fail() {
