@@ -143,6 +143,17 @@ void RankRecorder::note_end_of_contents(Rank& rank, std::uint32_t lane) {
   rank.recording->consume(lane, message);
 }
 
+/// What the program itself told of its recording; every notice once.
+void RankRecorder::note_what_was_told(const Rank& rank) {
+  for (const std::string& notice : rank.recording->notices()) {
+    const std::string note = fmt::format("rank {}: {}", rank.number, notice);
+    const bool known = std::any_of(notes_.begin(), notes_.end(), [&](const std::string& other) {
+      return other == note || other == notice;
+    });
+    if (!known) notes_.push_back(note);
+  }
+}
+
 void RankRecorder::on_damaged(ring::SessionId session, std::uint32_t lane, std::string_view why) {
   Rank* rank = find(session);
   if (rank == nullptr) return;
@@ -208,6 +219,7 @@ void RankRecorder::on_process_gone(ring::SessionId session, ring::ProcessEnd how
       if (why.empty()) why = error.what();
     }
   }
+  if (rank->recording) note_what_was_told(*rank);
   const std::int64_t first = rank->recording ? rank->recording->counts().first_step : -1;
   if (first > 0) notes_.push_back(dump::not_kept(rank->number, first));
   if (!why.empty()) shortcomings_.push_back(fmt::format("rank {}: {}", rank->number, why));

@@ -85,6 +85,7 @@ class RankRecorder : public ring::Handler {
   static void close_waiting_lanes(Rank& rank);
   void finish_pending(Rank& rank);
   void note_end_of_contents(Rank& rank, std::uint32_t lane);
+  void note_what_was_told(const Rank& rank);
   [[nodiscard]] std::string reason(const Rank& rank, ring::ProcessEnd how,
                                    std::optional<int> wait_status) const;
 

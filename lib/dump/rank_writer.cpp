@@ -286,6 +286,13 @@ bool RankWriter::take_setting(const Lane& lane, std::span<const std::byte> messa
   return true;
 }
 
+std::vector<std::string> RankWriter::notices() const {
+  std::vector<std::string> texts;
+  for (const Notice& notice : notices_)
+    if (!notice.fatal) texts.push_back(notice.text);
+  return texts;
+}
+
 bool RankWriter::take_notice(std::span<const std::byte> message) {
   ByteReader reader(message);
   const auto head = reader.get<ring::NoticeMessage>();

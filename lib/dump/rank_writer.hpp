@@ -46,6 +46,8 @@ class RankWriter {
 
   [[nodiscard]] RecordingCounts counts() const noexcept;
   [[nodiscard]] const std::string& stopped() const noexcept { return stopped_; }
+  /// What the program has told of its recording, and that did not end it.
+  [[nodiscard]] std::vector<std::string> notices() const;
 
  private:
   using Clock = std::chrono::steady_clock;

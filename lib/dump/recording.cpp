@@ -31,4 +31,6 @@ RecordingCounts RankRecording::counts() const noexcept { return state_->writer.c
 
 const std::string& RankRecording::stopped() const noexcept { return state_->writer.stopped(); }
 
+std::vector<std::string> RankRecording::notices() const { return state_->writer.notices(); }
+
 }  // namespace ulpscope::dump

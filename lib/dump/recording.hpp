@@ -71,6 +71,8 @@ class RankRecording {
   [[nodiscard]] RecordingCounts counts() const noexcept;
   /// Why recording of this rank stopped early; empty while it goes on.
   [[nodiscard]] const std::string& stopped() const noexcept;
+  /// What the program has told of its recording, and that did not end it: what it cannot see.
+  [[nodiscard]] std::vector<std::string> notices() const;
 
  private:
   struct State;

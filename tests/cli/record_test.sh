@@ -293,6 +293,12 @@ bytes_are_bounded() {
   grep -q 'the candidate: rank 0: the bytes of values end' report || fail "compare does not tell"
 }
 
+notices_are_told() {
+  record -- "${program[@]}" 10 --notice; expect_code $? 0
+  [[ $(grep -o 'rank 0: kernels have no names' stderr | wc -l) == 1 ]] || fail "not told once"
+  grep -q '"complete": true' dump/status.json || fail "the recording counts as incomplete"
+}
+
 full_disk() {
   # A limit on the size of files stands for the disk; the program writes no files.
   out=$(ulimit -f 400; record --ring-bytes 64K -- "${program[@]}" 100000); expect_code $? 0

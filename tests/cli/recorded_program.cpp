@@ -17,7 +17,7 @@
 /// Stands for a program with LibTorch in it: introduces itself as the capture library does, sends a
 /// few events, and ends the way its arguments say.
 ///
-///   recorded_program [EVENTS] [--kill] [--daemon] [--garbage] [--settings] [--bytes]
+///   recorded_program [EVENTS] [--kill] [--daemon] [--garbage] [--settings] [--bytes] [--notice]
 namespace {
 
 using namespace ulpscope;
@@ -89,6 +89,7 @@ int main(int argc, char** argv) {
   bool garbage = false;
   bool settings = false;
   bool bytes = false;
+  bool notice = false;
   for (const std::string_view argument : std::span(argv + 1, static_cast<std::size_t>(argc - 1))) {
     if (argument == "--kill") {
       kill_itself = true;
@@ -98,6 +99,8 @@ int main(int argc, char** argv) {
       settings = true;
     } else if (argument == "--bytes") {
       bytes = true;
+    } else if (argument == "--notice") {
+      notice = true;
     } else if (argument == "--daemon") {
       if (daemon(1, 1) != 0) return 2;
       usleep(200'000);  // the recorder sees the command end before anything is recorded
@@ -120,6 +123,7 @@ int main(int argc, char** argv) {
     messages.environment(0, "capture.verified_bytes", "123456789");
     messages.environment(0, "env.API_TOKEN", "sk-secret");
     messages.environment(0, "env.OMP_NUM_THREADS", "2");
+    for (int twice = 0; notice && twice < 2; ++twice) messages.notice(false, "kernels have no names");
     recorded = send(producer, messages.take());
     if (garbage) {
       std::vector<std::byte> row = event(messages, 0, false);
