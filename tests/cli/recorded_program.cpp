@@ -123,7 +123,8 @@ int main(int argc, char** argv) {
     messages.environment(0, "capture.verified_bytes", "123456789");
     messages.environment(0, "env.API_TOKEN", "sk-secret");
     messages.environment(0, "env.OMP_NUM_THREADS", "2");
-    for (int twice = 0; notice && twice < 2; ++twice) messages.notice(false, "kernels have no names");
+    for (int twice = 0; notice && twice < 2; ++twice)
+      messages.notice(false, "kernels have no names");
     recorded = send(producer, messages.take());
     if (garbage) {
       std::vector<std::byte> row = event(messages, 0, false);
