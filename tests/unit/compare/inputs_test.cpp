@@ -243,6 +243,50 @@ TEST_SUITE("inputs") {
     CHECK(report.findings[0].op == "aten::addmm_");
   }
 
+  /// Gives out the contents of a checkpoint in the order in which its archive holds them.
+  void resume(RunBuilder & run, const std::vector<std::string>& order, const std::string& kept) {
+    run.step(2).phase(Phase::data);
+    std::map<std::string, Tensor> state;
+    for (const std::string& name : order) {
+      const Tensor empty = run.op("aten::empty").out_uninitialised(Values({0}, {}));
+      state[name] = run.data(labelled(name == "kept" ? kept : name, name.size()));
+      run.op("aten::set_")
+          .in(empty, "self", slot_flag::metadata_only)
+          .arg("size", std::vector{static_cast<std::int64_t>(name.size())})
+          .returns(state[name], slot_flag::view);
+    }
+    run.phase(Phase::optimizer);
+    for (const std::string name : {"kept", "sum", "average"})
+      run.op("aten::sqrt")
+          .in(state[name], "self")
+          .out(labelled(name == "kept" ? "root of " + kept : "root of " + name, name.size()));
+  }
+
+  TEST_CASE("an archive may hold the same tensors in another order in every run") {
+    const Report report = report_of(
+        [](RunBuilder& run) {
+          resume(run, {"kept", "sum", "average"}, "kept");
+        },
+        [](RunBuilder& run) {
+          resume(run, {"average", "kept", "sum"}, "kept");
+        });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.findings.empty());
+  }
+
+  TEST_CASE("what a checkpoint holds is told by those who read it") {
+    const Report report = report_of(
+        [](RunBuilder& run) {
+          resume(run, {"kept", "sum", "average"}, "kept");
+        },
+        [](RunBuilder& run) {
+          resume(run, {"sum", "average", "kept"}, "changed");
+        });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::data);
+    CHECK(report.findings[0].op == "aten::sqrt");
+  }
+
   TEST_CASE("differences travel through memory written in place") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
