@@ -52,6 +52,7 @@ class OpJudge {
   void spread();
   /// The memory of these slots, in the runs that have them, differs because of `source`.
   void taint(const Slot* reference, const Slot* candidate, const Source& source);
+  [[nodiscard]] std::optional<Source> written_elsewhere(const SlotPair& slot);
   void spread_slot(const Slot* reference, const Slot* candidate, Match match);
 
   void judge_replays();
@@ -72,6 +73,7 @@ class OpJudge {
 
   [[nodiscard]] const Event& event(Side side) const;
   [[nodiscard]] std::optional<Source> known_difference(const SlotPair& slot);
+  [[nodiscard]] std::optional<Source> differed_before(const SlotPair& slot) const;
   [[nodiscard]] bool in_data_code() const;
   [[nodiscard]] bool between_models() const;
   [[nodiscard]] bool only_reshapes() const;

@@ -34,13 +34,28 @@ void OpJudge::judge_inputs() {
       propagated(*source);
     } else if (slot.match != Match::one_sided && !either(slot, slot_flag::wrapped_number)) {
       inputs_differ_ = true;
-      fresh.push_back(&slot);
+      if (const auto before = differed_before(slot)) {
+        propagated(*before);
+        taint(slot.reference, slot.candidate, *before);
+      } else {
+        fresh.push_back(&slot);
+      }
     }
   }
   std::erase_if(fresh, [&](const SlotPair* slot) {
     return known.contains(slot->any().index) && is_list_of_other_length(slot->any().index);
   });
   enter_each_kind(fresh);
+}
+
+/// Why both runs had these very contents where they differed before. A few numbers may agree by
+/// accident.
+std::optional<Source> OpJudge::differed_before(const SlotPair& slot) const {
+  constexpr std::uint64_t kFew = 4;
+  const bool named = either(slot, slot_flag::parameter | slot_flag::buffer | slot_flag::gradient);
+  if (slot.match != Match::differs || (!named && element_count(*slot.reference->geometry) < kFew))
+    return std::nullopt;
+  return state_.values.explain(slot.reference->digest, slot.candidate->digest);
 }
 
 /// What one run has more in a list moves the tensors behind it.
