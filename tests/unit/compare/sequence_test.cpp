@@ -345,6 +345,37 @@ TEST_SUITE("sequence") {
     CHECK_FALSE(report.findings[0].event.reference.has_value());
   }
 
+  TEST_CASE("threads that train side by side are numbered as they come") {
+    const auto train = [](RunBuilder& run, const std::vector<std::string>& batches) {
+      run.step(0).phase(Phase::forward);
+      for (std::uint32_t number = 0; number < batches.size(); ++number) {
+        const std::string& batch = batches[number];
+        run.lane(LaneRole::autograd, number);
+        for (int k = 0; k < 3; ++k)
+          run.op("aten::mm")
+              .in(run.data(labelled(batch + std::to_string(k))))
+              .out(labelled("result of " + batch + std::to_string(k)));
+      }
+    };
+    CHECK(report_of(
+              [&](RunBuilder& run) {
+                train(run, {"a", "b", "c"});
+              },
+              [&](RunBuilder& run) {
+                train(run, {"b", "c", "a"});
+              })
+              .verdict == Verdict::identical);
+    const Report other = report_of(
+        [&](RunBuilder& run) {
+          train(run, {"a", "b", "c"});
+        },
+        [&](RunBuilder& run) {
+          train(run, {"b", "d", "a"});
+        });
+    CHECK(diverging(other) == 3);  // of the nine ops
+    CHECK(other.findings[0].kind == FindingKind::data);
+  }
+
   TEST_CASE("a thread that one run lacks stands alone") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
