@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "compare/budget/budget_judge.hpp"
@@ -44,6 +45,8 @@ class OpJudge {
   void judge_arguments();
   void judge_settings();
   void enter_arguments(const std::vector<ArgumentReport>& reports, bool wrapped);
+  [[nodiscard]] std::optional<Source> arguments_of_forward() const;
+  void keep_argued(const Source& source);
   void judge_reshaped_inputs();
   void judge_told_values();
   void judge_outputs();
@@ -105,6 +108,8 @@ class OpJudge {
   std::optional<Source> source_;       ///< why what is left here differs
   std::optional<Source> last_source_;  ///< of the last op of the lane that differs
   bool inputs_differ_ = false;
+  std::unordered_map<std::uint64_t, Source> argued_;  ///< other arguments in this step, by position
+  std::int64_t argued_step_ = kSetup;
   std::set<Digest> accounted_;  ///< results inside of an op that were judged or counted
   bool rng_differs_ = false;
   std::optional<Source> numbers_source_;
