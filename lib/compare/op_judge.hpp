@@ -78,6 +78,7 @@ class OpJudge {
   [[nodiscard]] std::optional<Source> known_difference(const SlotPair& slot);
   [[nodiscard]] std::optional<Source> differed_before(const SlotPair& slot) const;
   [[nodiscard]] bool in_data_code() const;
+  [[nodiscard]] bool in_first_forward() const;
   [[nodiscard]] bool between_models() const;
   [[nodiscard]] bool only_reshapes() const;
   [[nodiscard]] bool is_list_of_other_length(std::uint16_t index) const;

@@ -30,6 +30,8 @@ void OpJudge::judge_inputs() {
     if (slot.role() != Role::input || !is_difference(slot.match)) continue;
     if (const auto source = known_difference(slot)) {
       inputs_differ_ = true;
+      if (either(slot, slot_flag::parameter) && in_first_forward())
+        state_.totals.evidence.other_start = true;
       known.insert(slot.any().index);
       propagated(*source);
     } else if (slot.match != Match::one_sided && !either(slot, slot_flag::wrapped_number)) {
@@ -46,6 +48,11 @@ void OpJudge::judge_inputs() {
     return known.contains(slot->any().index) && is_list_of_other_length(slot->any().index);
   });
   enter_each_kind(fresh);
+}
+
+/// No update has been made yet.
+bool OpJudge::in_first_forward() const {
+  return scene_.step <= 0 && event(Side::reference).phase == Phase::forward;
 }
 
 /// Why both runs had these very contents where they differed before. A few numbers may agree by

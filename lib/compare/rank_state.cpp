@@ -87,6 +87,7 @@ void add(Totals& to, const Totals& more) {
   budget::add(to.replay, more.replay);
   if (!to.evidence.accumulation) to.evidence.accumulation = more.evidence.accumulation;
   to.evidence.other_batch = to.evidence.other_batch || more.evidence.other_batch;
+  to.evidence.other_start = to.evidence.other_start || more.evidence.other_start;
   to.evidence.late_begin.insert(more.evidence.late_begin.begin(), more.evidence.late_begin.end());
 }
 
