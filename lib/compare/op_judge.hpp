@@ -79,6 +79,7 @@ class OpJudge {
   [[nodiscard]] std::optional<Source> differed_before(const SlotPair& slot) const;
   [[nodiscard]] bool in_data_code() const;
   [[nodiscard]] bool in_first_forward() const;
+  [[nodiscard]] std::optional<Source> differs_for_readers(const SlotPair& slot);
   [[nodiscard]] bool between_models() const;
   [[nodiscard]] bool only_reshapes() const;
   [[nodiscard]] bool is_list_of_other_length(std::uint16_t index) const;
@@ -109,6 +110,7 @@ class OpJudge {
   std::optional<Source> source_;       ///< why what is left here differs
   std::optional<Source> last_source_;  ///< of the last op of the lane that differs
   bool inputs_differ_ = false;
+  bool looked_at_ = false;                            ///< what differs is looked at, not read
   std::unordered_map<std::uint64_t, Source> argued_;  ///< other arguments in this step, by position
   std::int64_t argued_step_ = kSetup;
   std::set<Digest> accounted_;  ///< results inside of an op that were judged or counted

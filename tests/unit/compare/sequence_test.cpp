@@ -345,6 +345,29 @@ TEST_SUITE("sequence") {
     CHECK_FALSE(report.findings[0].event.reference.has_value());
   }
 
+  TEST_CASE("a view of another dtype tells nothing: those who read through it do") {
+    const auto masked = [](const std::string& other) {
+      return report_of([&](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const Tensor mask = run.op("aten::ge").out(Values{1, 0}.as(Dtype::int64));
+        const Tensor to =
+            changed ? mask : run.op("aten::to").in(mask).out(Values{1, 0}.as(Dtype::float32));
+        const Tensor column = run.view(to, {2, 1}, {1, 1});
+        run.op("aten::unsqueeze")
+            .flag(event_flag::view)
+            .given(to, slot_flag::metadata_only)
+            .returns_view(column);
+        run.op("aten::index_select").out(labelled("rows"));
+        const Tensor y = run.op(changed ? "aten::mul" : "aten::scatter_")
+                             .in(column)
+                             .out(labelled(changed ? other : "y"));
+        run.op("aten::sum").in(y).out(labelled("sum of " + run.content_words(y)));
+      });
+    };
+    CHECK(masked("y").verdict == Verdict::identical);
+    CHECK(masked("z").verdict == Verdict::diverged);
+  }
+
   TEST_CASE("threads that train side by side are numbered as they come") {
     const auto train = [](RunBuilder& run, const std::vector<std::string>& batches) {
       run.step(0).phase(Phase::forward);
