@@ -53,8 +53,8 @@ class OtherSizes {
   std::map<std::pair<std::int64_t, std::int64_t>, Source> known_;
 };
 
-/// Values that are known to differ, by what both runs hold. What a program brings back by a way that
-/// no hook sees, such as a checkpoint, differs for the reason that it differed for before.
+/// Values that are known to differ, by what both runs hold. What a program brings back by a way
+/// that no hook sees, such as a checkpoint, differs for the reason that it differed for before.
 class OtherValues {
  public:
   void differ(const Digest& reference, const Digest& candidate, const Source& source);
