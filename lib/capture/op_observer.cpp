@@ -318,13 +318,15 @@ void write_arguments_back(Thread& thread, const Frame& frame) {
 }
 
 /// One tensor that an op returned: written by it, handed through, a view, or memory left unfilled.
+/// `set_` gives a tensor memory that others have filled, such as a checkpoint's reader.
 ring::SlotRow see_result(Thread& thread, const Frame& frame, const at::Tensor& tensor,
                          Place place) {
   const OpInfo& info = *frame.info;
   const Writer writer{frame.position, thread.lane(), thread.moment};
   const std::uint64_t storage = storage_id(tensor);
   const bool made_inside = storage == ring::kNone || storage >= frame.first_storage;
-  if (!made_inside) {
+  const bool given_memory = info.rearranges && !info.resizes;
+  if (!made_inside || given_memory) {
     ring::SlotRow row = see_mention(thread, tensor, place).row;
     if (!info.writes) row.flags |= slot_flag::view;
     return row;

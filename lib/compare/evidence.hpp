@@ -99,6 +99,7 @@ struct RunEvidence {
   Both<std::uint32_t> threads;  ///< of the program beside the main one: workers that load data
   std::optional<OtherAccumulation> accumulation;
   bool other_batch = false;                       ///< a tensor differs in its first dimension alone
+  bool other_start = false;                       ///< a parameter differs in the first forward
   std::map<std::uint32_t, LateBegin> late_begin;  ///< by rank of the reference
 };
 

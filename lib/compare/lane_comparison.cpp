@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "compare/effect.hpp"
@@ -43,6 +44,12 @@ namespace {
          is_floating_point(from->dtype) && is_floating_point(to->dtype);
 }
 
+/// Adds to a parameter's gradient.
+[[nodiscard]] bool accumulates(const Window& window, std::uint32_t op) {
+  const std::uint32_t outer = window.parent(op);
+  return outer != kNoIndex && window.event(outer).kind == EventKind::gradient;
+}
+
 [[nodiscard]] std::uint64_t identity(const Event& event) {
   KeyHash hash;
   hash.add(event.op).add(event.overload).add(static_cast<std::uint64_t>(event.phase));
@@ -72,6 +79,7 @@ void LaneComparison::end_step() {
   state_.totals.operations += walk_.take_operations();
   boundaries_.end_step();
   watch_.end_step();
+  alone_sources_ = {};
   passed_.clear();
   wanted_.clear();
 }
@@ -326,8 +334,10 @@ void LaneComparison::leave_alone(const Scene& scene) {
   }
   if (!op) return;
   state_.rng.drew_alone(side, window, index, scene.step);
-  for (std::uint32_t inner = index; inner < window.end(index); ++inner)
+  for (std::uint32_t inner = index; inner < window.end(index); ++inner) {
+    on(alone_sources_, side).insert_or_assign(window.event(inner).position, alone_source_);
     judge_.write_alone(scene, side, inner, alone_source_);
+  }
 }
 
 LaneComparison::Stretch LaneComparison::stretch(const Scene& scene) const {
@@ -364,6 +374,40 @@ std::optional<Source> LaneComparison::differs_already(const Scene& scene, std::u
         if (const auto source = on(state_.taint, side).find(slot, scene.step)) return source;
   }
   return std::nullopt;
+}
+
+/// The stretch is what backward does for forward ops that one run has alone, and for their
+/// gradients: it follows from those.
+std::optional<Source> LaneComparison::follows_alone(const Scene& scene) {
+  std::optional<Source> source;
+  Both<std::unordered_set<std::uint64_t>> before;  // positions of the stretch's own ops
+  for (std::size_t k = walk_.cursor(); k < alone_until_; ++k) {
+    const EventPair at = walk_.events_of(walk_.entries()[k]);
+    const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
+    const Window& window = *on(scene.windows, side);
+    const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+    const Event& event = window.event(index);
+    if (!is_unit(event) || ignored(event)) continue;
+    if (!(event.flags & event_flag::in_backward)) return std::nullopt;
+    std::optional<Source> why;
+    if (const HeldEvent forward = forward_of(scene, side, index); forward.event != nullptr) {
+      const auto& sources = on(alone_sources_, side);
+      if (const auto found = sources.find(forward.event->position); found != sources.end())
+        why = found->second;
+    } else if (!accumulates(window, index)) {
+      for (const Slot& slot : event.slots) {
+        if (slot.role != Role::input || why) continue;
+        why = on(before, side).contains(slot.writer)
+                  ? source
+                  : on(state_.taint, side).find(slot, scene.step);
+      }
+    }
+    if (!why) return std::nullopt;
+    if (!source) source = why;
+    for (std::uint32_t inner = index; inner < window.end(index); ++inner)
+      on(before, side).insert(window.event(inner).position);
+  }
+  return source;
 }
 
 /// The partner before the stretch or the one after it is an optimizer's op.
@@ -405,6 +449,11 @@ void LaneComparison::enter_stretch(const Scene& scene) {
       follows_gradients ? state_.other_parameters.first() : std::optional<Source>();
   if (other_parameter) {
     alone_source_ = *other_parameter;
+    watch_.add(alone_source_, walk_, alone_until_);
+    return;
+  }
+  if (const auto forward = state_.only_layers ? std::nullopt : follows_alone(scene)) {
+    alone_source_ = *forward;
     watch_.add(alone_source_, walk_, alone_until_);
     return;
   }

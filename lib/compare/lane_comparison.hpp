@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "compare/boundary_judge.hpp"
@@ -76,6 +77,7 @@ class LaneComparison {
   [[nodiscard]] Stretch stretch(const Scene& scene) const;
   [[nodiscard]] std::optional<Source> differs_already(const Scene& scene, std::uint32_t flags = 0);
   [[nodiscard]] bool stands_among_updates(const Scene& scene) const;
+  [[nodiscard]] std::optional<Source> follows_alone(const Scene& scene);
 
   struct NeighbourWanted {
     std::size_t record = 0;
@@ -98,6 +100,8 @@ class LaneComparison {
   bool loss_noted_ = false;      ///< the step's first backward node has passed
   std::size_t alone_until_ = 0;  ///< entries up to here belong to a finding already
   Source alone_source_;
+  /// Why the ops of this step that one run has alone do so, by their positions.
+  Both<std::unordered_map<std::uint64_t, Source>> alone_sources_;
   std::optional<std::uint64_t> last_position_;  ///< of the last partner in the reference lane
   std::uint64_t generation_ = 0;
   std::deque<Passed> passed_;

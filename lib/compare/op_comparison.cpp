@@ -92,10 +92,13 @@ void compare_slots(const Event& reference, const Event& candidate, std::vector<S
     const Slot& b = candidate.slots[k];
     slots.push_back({&a, &b, match(a, b), &reference});
   }
+  if (!gives_memory(reference)) return;
+  for (SlotPair& slot : slots) slot.match = Match::aside;
 }
 
 ArgumentDifferences compare_arguments(const Event& reference, const Event& candidate) {
   ArgumentDifferences differences;
+  if (gives_memory(reference)) return differences;
   const auto& a = reference.argument_bytes;
   const auto& b = candidate.argument_bytes;
   if (std::equal(a.begin(), a.end(), b.begin(), b.end())) return differences;

@@ -52,6 +52,7 @@ void OpJudge::begin(const Scene& scene, EventPair at) {
   judgement_ = {};
   source_.reset();
   inputs_differ_ = false;
+  looked_at_ = false;
   rng_differs_ = false;
   uneven_draws_.clear();
   compare_slots(event(Side::reference), event(Side::candidate), slots_);
@@ -83,6 +84,7 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
       state_.sizes.differ(*slot.reference->geometry, *slot.candidate->geometry, *source_);
   judgement_.numbers_differ = !arguments_.results.empty();
   judgement_.follows = judgement_.follows || inputs_differ_ || rng_differs_;
+  if (looked_at_ && judgement_.outcome == Outcome::equal) judgement_.differs = false;
   judgement_.source = source_;
   shift_streams();
   note_placement();

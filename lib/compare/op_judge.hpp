@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "compare/budget/budget_judge.hpp"
@@ -44,6 +45,8 @@ class OpJudge {
   void judge_arguments();
   void judge_settings();
   void enter_arguments(const std::vector<ArgumentReport>& reports, bool wrapped);
+  [[nodiscard]] std::optional<Source> arguments_of_forward() const;
+  void keep_argued(const Source& source);
   void judge_reshaped_inputs();
   void judge_told_values();
   void judge_outputs();
@@ -52,6 +55,7 @@ class OpJudge {
   void spread();
   /// The memory of these slots, in the runs that have them, differs because of `source`.
   void taint(const Slot* reference, const Slot* candidate, const Source& source);
+  [[nodiscard]] std::optional<Source> written_elsewhere(const SlotPair& slot);
   void spread_slot(const Slot* reference, const Slot* candidate, Match match);
 
   void judge_replays();
@@ -72,7 +76,10 @@ class OpJudge {
 
   [[nodiscard]] const Event& event(Side side) const;
   [[nodiscard]] std::optional<Source> known_difference(const SlotPair& slot);
+  [[nodiscard]] std::optional<Source> differed_before(const SlotPair& slot) const;
   [[nodiscard]] bool in_data_code() const;
+  [[nodiscard]] bool in_first_forward() const;
+  [[nodiscard]] std::optional<Source> differs_for_readers(const SlotPair& slot);
   [[nodiscard]] bool between_models() const;
   [[nodiscard]] bool only_reshapes() const;
   [[nodiscard]] bool is_list_of_other_length(std::uint16_t index) const;
@@ -103,6 +110,9 @@ class OpJudge {
   std::optional<Source> source_;       ///< why what is left here differs
   std::optional<Source> last_source_;  ///< of the last op of the lane that differs
   bool inputs_differ_ = false;
+  bool looked_at_ = false;                            ///< what differs is looked at, not read
+  std::unordered_map<std::uint64_t, Source> argued_;  ///< other arguments in this step, by position
+  std::int64_t argued_step_ = kSetup;
   std::set<Digest> accounted_;  ///< results inside of an op that were judged or counted
   bool rng_differs_ = false;
   std::optional<Source> numbers_source_;

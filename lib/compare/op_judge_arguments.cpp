@@ -169,7 +169,31 @@ bool OpJudge::is_update() const {
                      [](const SlotPair& slot) { return slot.role() == Role::mutated; });
 }
 
+/// Backward is given what its forward op was given: why that has other arguments.
+std::optional<Source> OpJudge::arguments_of_forward() const {
+  if (!(event(Side::reference).flags & event_flag::in_backward) || argued_.empty())
+    return std::nullopt;
+  const HeldEvent forward = forward_of(scene_, Side::reference, at_.reference);
+  if (forward.event == nullptr) return std::nullopt;
+  const auto found = argued_.find(forward.event->position);
+  return found == argued_.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// The ops inside of it too: a node may belong to one of them.
+void OpJudge::keep_argued(const Source& source) {
+  if (argued_step_ != scene_.step) argued_.clear();
+  argued_step_ = scene_.step;
+  const Window& window = *scene_.windows.reference;
+  for (std::uint32_t inner = at_.reference; inner < window.end(at_.reference); ++inner)
+    argued_.insert_or_assign(window.event(inner).position, source);
+}
+
 void OpJudge::enter_arguments(const std::vector<ArgumentReport>& reports, bool wrapped) {
+  // Which rows a loader looks at, and when, matters once what is read of them differs.
+  const bool looks_ahead = in_data_code() && (event(Side::reference).flags & event_flag::view);
+  const bool pending = !wrapped && (only_reshapes() || looks_ahead);
+  const auto forward = pending ? std::nullopt : arguments_of_forward();
+  if (forward) return propagated(*forward);
   // One setting of an optimizer is an argument of an op for every parameter; so is that of a
   // program that updates averages of them.
   const bool updates = is_update();
@@ -183,9 +207,6 @@ void OpJudge::enter_arguments(const std::vector<ArgumentReport>& reports, bool w
     if (!in_data_code()) key.add(report.reference.value_or("")).add(report.candidate.value_or(""));
   }
   const budget::Judged judged = judge_budget(at_, slots_);
-  // Which rows a loader looks at, and when, matters once what is read of them differs.
-  const bool looks_ahead = in_data_code() && (event(Side::reference).flags & event_flag::view);
-  const bool pending = !wrapped && (only_reshapes() || looks_ahead);
   const Source source = enter_finding(
       state_, FindingKind::arguments, scene_, at_, at_,
       {.key = key.value(), .once_per_step = !one_setting, .any_place = updates || of_mode},
@@ -197,6 +218,7 @@ void OpJudge::enter_arguments(const std::vector<ArgumentReport>& reports, bool w
         add_tensors(record, slots_);
         judged.enter(record);
       });
+  keep_argued(source);
   if (!pending) return found(source);
   source_ = source;
   if (!looks_ahead) judgement_.pending = source;

@@ -28,19 +28,55 @@ void OpJudge::judge_inputs() {
   std::set<std::uint16_t> known;
   for (const SlotPair& slot : slots_) {
     if (slot.role() != Role::input || !is_difference(slot.match)) continue;
-    if (const auto source = known_difference(slot)) {
+    if (const auto source = differs_for_readers(slot)) {
       inputs_differ_ = true;
+      looked_at_ = true;
+      source_ = source;
+    } else if (const auto source = known_difference(slot)) {
+      inputs_differ_ = true;
+      if (either(slot, slot_flag::parameter) && in_first_forward())
+        state_.totals.evidence.other_start = true;
       known.insert(slot.any().index);
       propagated(*source);
     } else if (slot.match != Match::one_sided && !either(slot, slot_flag::wrapped_number)) {
       inputs_differ_ = true;
-      fresh.push_back(&slot);
+      if (const auto before = differed_before(slot)) {
+        propagated(*before);
+        taint(slot.reference, slot.candidate, *before);
+      } else {
+        fresh.push_back(&slot);
+      }
     }
   }
   std::erase_if(fresh, [&](const SlotPair* slot) {
     return known.contains(slot->any().index) && is_list_of_other_length(slot->any().index);
   });
   enter_each_kind(fresh);
+}
+
+/// Why a tensor that a view is taken of has another dtype or shape, where that is known. Whether it
+/// matters is told by those who read what is in it.
+std::optional<Source> OpJudge::differs_for_readers(const SlotPair& slot) {
+  const bool views = event(Side::reference).flags & event(Side::candidate).flags & event_flag::view;
+  if (!views || slot.match != Match::metadata || !both(slot, slot_flag::metadata_only))
+    return std::nullopt;
+  const auto source = state_.taint.reference.find(*slot.reference, scene_.step);
+  return source ? source : state_.taint.candidate.find(*slot.candidate, scene_.step);
+}
+
+/// No update has been made yet.
+bool OpJudge::in_first_forward() const {
+  return scene_.step <= 0 && event(Side::reference).phase == Phase::forward;
+}
+
+/// Why both runs had these very contents where they differed before. A few numbers may agree by
+/// accident.
+std::optional<Source> OpJudge::differed_before(const SlotPair& slot) const {
+  constexpr std::uint64_t kFew = 4;
+  const bool named = either(slot, slot_flag::parameter | slot_flag::buffer | slot_flag::gradient);
+  if (slot.match != Match::differs || (!named && element_count(*slot.reference->geometry) < kFew))
+    return std::nullopt;
+  return state_.values.explain(slot.reference->digest, slot.candidate->digest);
 }
 
 /// What one run has more in a list moves the tensors behind it.

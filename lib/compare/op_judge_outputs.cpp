@@ -9,9 +9,8 @@ namespace ulpscope::comparison {
 namespace {
 
 /// A view of other elements than in the other run: what is read through it differs for that reason.
-[[nodiscard]] bool is_other_view(const SlotPair& slot) {
-  if (!slot.reference || !slot.candidate || !both(slot, slot_flag::view) ||
-      !slot.reference->geometry || !slot.candidate->geometry)
+[[nodiscard]] bool is_other_part(const SlotPair& slot) {
+  if (!slot.reference || !slot.candidate || !slot.reference->geometry || !slot.candidate->geometry)
     return false;
   const Geometry& a = *slot.reference->geometry;
   const Geometry& b = *slot.candidate->geometry;
@@ -129,12 +128,21 @@ void OpJudge::spread_slot(const Slot* reference, const Slot* candidate, Match ma
     Source source = source_.value_or(Source{});
     source.written_alone = false;
     taint(reference, candidate, source);
+    if (source_ && match == Match::differs)
+      state_.values.differ(reference->digest, candidate->digest, source);
   } else if (match == Match::reshaped) {
     if (source_) taint(reference, candidate, *source_);
   } else if (match == Match::equal) {
     if (!state_.taint.reference.empty()) state_.taint.reference.clear(*reference);
     if (!state_.taint.candidate.empty()) state_.taint.candidate.clear(*candidate);
   }
+}
+
+/// Equal numbers that a view puts into another part of the memory leave both parts different.
+std::optional<Source> OpJudge::written_elsewhere(const SlotPair& slot) {
+  if (slot.match != Match::equal || !is_other_part(slot)) return std::nullopt;
+  const auto source = state_.taint.reference.find(*slot.reference, scene_.step);
+  return source ? source : state_.taint.candidate.find(*slot.candidate, scene_.step);
 }
 
 void OpJudge::spread() {
@@ -157,8 +165,12 @@ void OpJudge::spread() {
     write_alone(scene_, Side::candidate, index, source);
   for (const SlotPair& slot : slots_) {
     if (slot.role() == Role::input) continue;
-    if (source_ && is_other_view(slot)) taint(slot.reference, slot.candidate, source);
-    spread_slot(slot.reference, slot.candidate, slot.match);
+    if (source_ && both(slot, slot_flag::view) && is_other_part(slot))
+      taint(slot.reference, slot.candidate, source);
+    if (const auto elsewhere = written_elsewhere(slot))
+      taint(slot.reference, slot.candidate, *elsewhere);
+    else
+      spread_slot(slot.reference, slot.candidate, slot.match);
   }
 }
 

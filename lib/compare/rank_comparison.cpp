@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "compare/hash.hpp"
+#include "compare/lane_pairs.hpp"
 #include "compare/layers_view.hpp"
 #include "compare/words.hpp"
 
@@ -56,11 +57,6 @@ void RankComparison::pair_lanes() {
     workers_ = std::make_unique<WorkerPool>(state_, workers);
     join = [this](EventPlace a, EventPlace b) { workers_->join(a, b); };
   }
-  const auto find = [](const std::vector<Lane>& among, const Lane& wanted) {
-    return std::find_if(among.begin(), among.end(), [&](const Lane& lane) {
-      return lane.role == wanted.role && lane.ordinal == wanted.ordinal;
-    });
-  };
   const auto add = [&](const Both<std::optional<Lane>>& pair) {
     lanes_.push_back(std::make_unique<LaneComparison>(state_, pair, join));
     if (pair.reference && pair.candidate) return;
@@ -72,12 +68,9 @@ void RankComparison::pair_lanes() {
                                     lane_words(lane, Event{}), lane.thread_name,
                                     counted(lane.events, "event")));
   };
-  for (const Lane& lane : lanes.reference) {
-    const auto partner = find(lanes.candidate, lane);
-    add({lane, partner == lanes.candidate.end() ? std::nullopt : std::optional(*partner)});
-  }
-  for (const Lane& lane : lanes.candidate)
-    if (find(lanes.reference, lane) == lanes.reference.end()) add({std::nullopt, lane});
+  for (const Both<std::optional<Lane>>& pair :
+       comparison::pair_lanes(state_.runs, state_.ranks, lanes))
+    add(pair);
   const auto order = [](const std::unique_ptr<LaneComparison>& comparison) {
     const auto& lane = comparison->walk().lane(Side::reference);
     const Lane& known = lane ? *lane : *comparison->walk().lane(Side::candidate);

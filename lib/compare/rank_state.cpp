@@ -4,6 +4,7 @@
 #include <charconv>
 #include <iterator>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compare/budget/replay_judge.hpp"
@@ -86,6 +87,7 @@ void add(Totals& to, const Totals& more) {
   budget::add(to.replay, more.replay);
   if (!to.evidence.accumulation) to.evidence.accumulation = more.evidence.accumulation;
   to.evidence.other_batch = to.evidence.other_batch || more.evidence.other_batch;
+  to.evidence.other_start = to.evidence.other_start || more.evidence.other_start;
   to.evidence.late_begin.insert(more.evidence.late_begin.begin(), more.evidence.late_begin.end());
 }
 
@@ -122,6 +124,18 @@ std::optional<Source> OtherSizes::explain(const std::string& reference,
     source = at->second;
   }
   return source;
+}
+
+void OtherValues::differ(const Digest& reference, const Digest& candidate, const Source& source) {
+  if (lately_.size() == kKept) before_ = std::exchange(lately_, {});
+  lately_.insert_or_assign(KeyHash().add(reference).add(candidate).value(), source);
+}
+
+std::optional<Source> OtherValues::explain(const Digest& reference, const Digest& candidate) const {
+  const std::uint64_t key = KeyHash().add(reference).add(candidate).value();
+  for (const Known* known : {&lately_, &before_})
+    if (const auto at = known->find(key); at != known->end()) return at->second;
+  return std::nullopt;
 }
 
 std::uint64_t History::occurrence(std::uint64_t key, std::int64_t step) {

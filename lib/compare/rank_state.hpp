@@ -53,6 +53,21 @@ class OtherSizes {
   std::map<std::pair<std::int64_t, std::int64_t>, Source> known_;
 };
 
+/// Values that are known to differ, by what both runs hold. What a program brings back by a way
+/// that no hook sees, such as a checkpoint, differs for the reason that it differed for before.
+class OtherValues {
+ public:
+  void differ(const Digest& reference, const Digest& candidate, const Source& source);
+  [[nodiscard]] std::optional<Source> explain(const Digest& reference,
+                                              const Digest& candidate) const;
+
+ private:
+  static constexpr std::size_t kKept = std::size_t{1} << 16;
+  using Known = std::unordered_map<std::uint64_t, Source>;
+  Known lately_;
+  Known before_;  ///< those told before the last `kKept`
+};
+
 /// In which steps each op of the program gave identical results until the first time it did not.
 class History {
  public:
@@ -123,6 +138,7 @@ struct RankState {
   RngTracker rng;
   HostNumbers numbers;
   OtherSizes sizes;
+  OtherValues values;
   std::optional<Source> drawn_order;  ///< why the program draws other integers: an order of samples
   History history;
   Accumulations accumulations;

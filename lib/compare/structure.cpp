@@ -60,11 +60,14 @@ template <class Wanted>
 
 }  // namespace
 
+bool gives_memory(const Event& event) noexcept { return event.op == "aten::set_"; }
+
 bool same_structure(const Event& a, const Event& b, Place place) {
   if (a.kind != b.kind || a.op != b.op || a.overload != b.overload) return false;
   if (place == Place::counts && !same_place(a, b)) return false;
   const bool by_reading = has_numbers_by_reading(a);
   if (a.kind != EventKind::op && place == Place::counts && !by_reading) return true;
+  if (gives_memory(a)) return a.slots.size() == b.slots.size();
   return std::equal(a.slots.begin(), a.slots.end(), b.slots.begin(), b.slots.end(),
                     by_reading ? same_shape : same_argument);
 }
@@ -78,6 +81,7 @@ std::uint64_t structure_key(const Event& event, Place place) {
     if (event.has_module) hash.add(event.module).add(event.root);
     if (event.kind != EventKind::op && !has_numbers_by_reading(event)) return hash.value();
   }
+  if (gives_memory(event)) return hash.add(std::uint64_t{event.slots.size()}).value();
   for (const Slot& slot : event.slots) {
     const std::uint64_t number =
         has_numbers_by_reading(event) ? 0 : std::uint64_t{slot.index} << 16 | slot.element;

@@ -10,6 +10,10 @@ namespace ulpscope::comparison {
 /// code it is; for what runs inside an op it adds nothing.
 enum class Place : std::uint8_t { counts, ignored };
 
+/// Gives its tensor other memory and computes nothing: what is in that memory, and how much of it,
+/// was left by others.
+[[nodiscard]] bool gives_memory(const Event& event) noexcept;
+
 /// True where both events are the same thing done to tensors of the same dtypes and shapes.
 [[nodiscard]] bool same_structure(const Event& a, const Event& b, Place place);
 

@@ -152,7 +152,7 @@ class WindowAligner {
     RelaxedPass::run(result.entries, [&](Side side, std::uint32_t item) {
       SequenceElement element =
           relaxed_element(event_of(side, item), is_marker(event_of(side, item)));
-      element.structure = placed(element.structure, side, item);
+      element.structure = in_its_node(placed(element.structure, side, item), side, item);
       if (has_moved(side, item))
         element.structure = KeyHash()
                                 .add(element.structure)
@@ -239,6 +239,14 @@ class WindowAligner {
     const bool accumulates =
         outer != kNoIndex && window(side).event(outer).kind == EventKind::gradient;
     return accumulates ? KeyHash().add(structure).add("into a gradient").value() : structure;
+  }
+
+  /// The same op in another node is the backward of another op.
+  [[nodiscard]] std::uint64_t in_its_node(std::uint64_t structure, Side side,
+                                          std::uint32_t item) const {
+    const std::uint32_t node = linked_around(window(side), window(side).items()[item].event);
+    if (node == kNoIndex) return structure;
+    return KeyHash().add(structure).add(window(side).event(node).op).value();
   }
 
   /// Ops of setup that both runs have, but in another order: a model's layers may be made in any.

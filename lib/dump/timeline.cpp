@@ -197,7 +197,10 @@ void Timeline::place(const TimelineEvent& event, Entry& entry) {
     } else {
       resolve_gap(reading_.stretch == Stretch::after_backward ? Phase::forward : Phase::data);
     }
-    reading_.stretch = Stretch::backward;
+    // Gradients that are part of the loss are computed in grad mode and not accumulated.
+    const bool of_forward = !is_quiet(event) && event.kind != EventKind::gradient &&
+                            reading_.stretch != Stretch::backward && !reading_.in_setup;
+    reading_.stretch = of_forward ? Stretch::forward : Stretch::backward;
     return;
   }
   if (event.kind == EventKind::parameters) {

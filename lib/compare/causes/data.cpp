@@ -35,7 +35,7 @@ template <class Test>
 
 [[nodiscard]] bool draws_before_training(const Case& of) {
   return of.is(FindingKind::sequence) && of.finding().diverges && !of.finding().step &&
-         of.evidence().alone_draws;
+         of.evidence().alone_draws && of.runs().other_start;
 }
 
 /// The program picks samples: it reads other rows of what it holds.

@@ -26,7 +26,8 @@ namespace {
 
 /// Only one run draws, and the next draw that both make is another one.
 [[nodiscard]] bool shifts_the_stream(const Case& of) {
-  return diverging_sequence(of) && of.finding().step && of.evidence().alone_draws && of.effect() &&
+  const bool weights_too = !of.finding().step && of.runs().other_start;
+  return diverging_sequence(of) && !weights_too && of.evidence().alone_draws && of.effect() &&
          of.effect()->drawn;
 }
 

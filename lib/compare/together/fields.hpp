@@ -63,7 +63,7 @@ ULPSCOPE_FIELDS(Evidence, seeded, explicit_generator, rng, draws, more_draws, la
                 operands, recomputed, epochs, begins_epoch)
 ULPSCOPE_FIELDS(OtherAccumulation, step, parameters, times, ratio)
 ULPSCOPE_FIELDS(LateBegin, step, runs)
-ULPSCOPE_FIELDS(RunEvidence, threads, accumulation, other_batch, late_begin)
+ULPSCOPE_FIELDS(RunEvidence, threads, accumulation, other_batch, other_start, late_begin)
 ULPSCOPE_FIELDS(ReportedTensor, report, evidence)
 ULPSCOPE_FIELDS(Effect, place, tensor, of_data, drawn)
 ULPSCOPE_FIELDS(Record, finding, evidence, effect, ranks, copy_of, listed, lane_order, order_event,

@@ -80,6 +80,21 @@ TEST_SUITE("arguments") {
     CHECK(has(notes_of(report.findings[0]), "the same at 2 more ops in this step"));
   }
 
+  TEST_CASE("what backward is given of its forward op is no setting of its own") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const double limit = changed ? 1e-6 : 1e-12;
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const std::uint64_t forward = run.next_position();
+      run.op("aten::clamp_min").in(x).arg("min", limit).out(labelled("clamped"));
+      run.backward(true);
+      run.node("ClampMinBackward0", forward,
+               [&] { run.op("aten::ge").in(x).arg("other", limit).out(labelled("mask")); });
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.findings[0].op == "aten::clamp_min");
+  }
+
   TEST_CASE("a number written as an integer is the same where the results are") {
     const auto report_with = [](const char* result) {
       return report_of([result](RunBuilder& run, bool changed) {

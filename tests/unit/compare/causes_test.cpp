@@ -185,10 +185,23 @@ TEST_SUITE("causes") {
       const Tensor w =
           run.op("aten::empty").flag(event_flag::factory).out_uninitialised(Values{0, 0});
       run.op("aten::normal_").draws(2).given(w).writes(w, labelled(changed ? "w" : "v", 2));
+      run.name_storage(w, "weight", slot_flag::parameter);
       run.step(0).phase(Phase::forward);
       run.op("aten::relu").in(w).out(labelled(changed ? "b" : "a"));
     });
     CHECK(find_cause(report, "init") != nullptr);
+  }
+
+  TEST_CASE("a batch drawn before training is no other start") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor w = run.parameter("weight", labelled("w"));
+      if (changed) run.op("aten::rand").draws(2).out(labelled("r", 2));
+      const Tensor x = run.op("aten::randn").draws(2).out(labelled(changed ? "x" : "y", 2));
+      run.step(0).phase(Phase::forward);
+      run.op("aten::mm").in(x).in(w).out(labelled(changed ? "b" : "a"));
+    });
+    CHECK(first_cause(report) == "rng-shift");
+    CHECK(find_cause(report, "init") == nullptr);
   }
 
   TEST_CASE("layers that one run alone calls are no matter of mode") {

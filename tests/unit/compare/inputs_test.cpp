@@ -243,6 +243,89 @@ TEST_SUITE("inputs") {
     CHECK(report.findings[0].op == "aten::addmm_");
   }
 
+  /// Gives out the contents of a checkpoint in the order in which its archive holds them.
+  void resume(RunBuilder & run, const std::vector<std::string>& order, const std::string& kept) {
+    run.step(2).phase(Phase::data);
+    std::map<std::string, Tensor> state;
+    for (const std::string& name : order) {
+      const Tensor empty = run.op("aten::empty").out_uninitialised(Values({0}, {}));
+      state[name] = run.data(labelled(name == "kept" ? kept : name, name.size()));
+      run.op("aten::set_")
+          .in(empty, "self", slot_flag::metadata_only)
+          .arg("size", std::vector{static_cast<std::int64_t>(name.size())})
+          .returns(state[name], slot_flag::view);
+    }
+    run.phase(Phase::optimizer);
+    for (const std::string name : {"kept", "sum", "average"})
+      run.op("aten::sqrt")
+          .in(state[name], "self")
+          .out(labelled(name == "kept" ? "root of " + kept : "root of " + name, name.size()));
+  }
+
+  TEST_CASE("an archive may hold the same tensors in another order in every run") {
+    const Report report = report_of(
+        [](RunBuilder& run) {
+          resume(run, {"kept", "sum", "average"}, "kept");
+        },
+        [](RunBuilder& run) {
+          resume(run, {"average", "kept", "sum"}, "kept");
+        });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.findings.empty());
+  }
+
+  TEST_CASE("what a checkpoint holds is told by those who read it") {
+    const Report report = report_of(
+        [](RunBuilder& run) {
+          resume(run, {"kept", "sum", "average"}, "kept");
+        },
+        [](RunBuilder& run) {
+          resume(run, {"sum", "average", "kept"}, "changed");
+        });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::data);
+    CHECK(report.findings[0].op == "aten::sqrt");
+  }
+
+  TEST_CASE("what a checkpoint brings back differs for the reason that it differed for before") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Values updated = labelled(changed ? "w2" : "w1");
+      run.step(0).phase(Phase::optimizer);
+      const Tensor w = run.parameter("fc.weight", labelled("w"));
+      run.op("aten::add_").in(w).arg("alpha", changed ? 0.2 : 0.1).writes(w, updated);
+      run.step(1).phase(Phase::forward).root("Net#2");
+      const Tensor loaded = run.parameter("fc.weight", updated);
+      run.op("aten::sqrt").in(loaded, "self").out(labelled(changed ? "r2" : "r1"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::add_");
+    CHECK(report.propagated.events == 1);
+  }
+
+  TEST_CASE("equal numbers that are written to another place differ for the place's reason") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::data);
+      const Tensor all = run.data(labelled("all", 8));
+      const Tensor kept = run.data(labelled("kept", 2));
+      const Tensor part = run.view(all, {2}, {1}, changed ? 1 : 4);
+      run.op("aten::narrow")
+          .given(all, slot_flag::metadata_only)
+          .arg("start", std::vector<std::int64_t>{changed ? 1 : 4})
+          .returns_view(part);
+      run.op("aten::copy_")
+          .given(part)
+          .in(kept, "src")
+          .writes(part, labelled("kept", 2))
+          .returns(part);
+      run.phase(Phase::forward);
+      run.op("aten::sqrt").in(all, "self").out(labelled(changed ? "r2" : "r1"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(report.findings[0].op == "aten::narrow");
+    CHECK(report.findings[0].diverges);
+  }
+
   TEST_CASE("differences travel through memory written in place") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

@@ -269,6 +269,61 @@ TEST_SUITE("sequence") {
               "only in the reference: aten::new_zeros, aten::as_strided"));
   }
 
+  TEST_CASE("the backward of an op that one run has alone follows from that op") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const std::string as = changed ? " of sin" : " of tanh";
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const std::uint64_t forward = run.next_position();
+      const Tensor y = run.op(changed ? "aten::sin" : "aten::tanh").in(x).out(labelled("y" + as));
+      run.op("aten::mul").in(y).out(labelled("loss" + as));
+      run.backward(true);
+      const Tensor grad = run.op("aten::ones_like").out(labelled("ones"));
+      Tensor slope = grad;
+      run.node(changed ? "SinBackward0" : "TanhBackward0", forward, [&] {
+        slope = run.op(changed ? "aten::cos" : "aten::tanh_backward")
+                    .in(grad)
+                    .in(y)
+                    .out(labelled("slope" + as));
+        if (changed) slope = run.op("aten::mul").in(slope).in(grad).out(labelled("slope by it"));
+      });
+      if (changed) slope = run.op("aten::add").in(slope).in(grad).out(labelled("sum" + as));
+      run.scope(EventKind::gradient, "torch::autograd::AccumulateGrad",
+                [&] { run.op("aten::clone").in(slope).out(labelled("gradient" + as)); });
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.findings[0].op == "aten::tanh");
+    CHECK(report.findings[0].phase == Phase::forward);
+  }
+
+  TEST_CASE("an op of backward is not another one's with other arguments") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const std::uint64_t forward = run.next_position();
+      Tensor y = run.op(changed ? "aten::softmax" : "aten::exp").in(x).out(labelled("ones"));
+      const std::uint64_t scaled = run.next_position();
+      if (changed) y = run.op("aten::mul").in(y).in_number(1).out(labelled("ones"));
+      run.op("aten::sum").in(y).out(labelled("loss"));
+      run.backward(true);
+      const Tensor grad = run.op("aten::ones_like").out(labelled("grad"));
+      Tensor left;
+      if (changed)
+        run.node("MulBackward0", scaled, [&] {
+          left = run.op("aten::mul").in(grad).in_number(1).out(labelled("grad by one"));
+        });
+      else
+        run.node("ExpBackward0", forward, [&] {
+          left = run.op("aten::mul").in(grad).in(y).out(labelled("grad by result"));
+        });
+      run.scope(EventKind::gradient, "torch::autograd::AccumulateGrad",
+                [&] { run.op("aten::clone").in(left).out(labelled(changed ? "g2" : "g1")); });
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.findings[0].kind == FindingKind::sequence);
+    CHECK(report.findings[0].op == "aten::exp");
+  }
+
   TEST_CASE("a sum within backward is not what adds to a parameter's gradient") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
@@ -288,6 +343,60 @@ TEST_SUITE("sequence") {
     CHECK(diverging(report) == 1);
     CHECK(report.findings[0].kind == FindingKind::sequence);
     CHECK_FALSE(report.findings[0].event.reference.has_value());
+  }
+
+  TEST_CASE("a view of another dtype tells nothing: those who read through it do") {
+    const auto masked = [](const std::string& other) {
+      return report_of([&](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const Tensor mask = run.op("aten::ge").out(Values{1, 0}.as(Dtype::int64));
+        const Tensor to =
+            changed ? mask : run.op("aten::to").in(mask).out(Values{1, 0}.as(Dtype::float32));
+        const Tensor column = run.view(to, {2, 1}, {1, 1});
+        run.op("aten::unsqueeze")
+            .flag(event_flag::view)
+            .given(to, slot_flag::metadata_only)
+            .returns_view(column);
+        run.op("aten::index_select").out(labelled("rows"));
+        const Tensor y = run.op(changed ? "aten::mul" : "aten::scatter_")
+                             .in(column)
+                             .out(labelled(changed ? other : "y"));
+        run.op("aten::sum").in(y).out(labelled("sum of " + run.content_words(y)));
+      });
+    };
+    CHECK(masked("y").verdict == Verdict::identical);
+    CHECK(masked("z").verdict == Verdict::diverged);
+  }
+
+  TEST_CASE("threads that train side by side are numbered as they come") {
+    const auto train = [](RunBuilder& run, const std::vector<std::string>& batches) {
+      run.step(0).phase(Phase::forward);
+      for (std::uint32_t number = 0; number < batches.size(); ++number) {
+        const std::string& batch = batches[number];
+        run.lane(LaneRole::autograd, number);
+        for (int k = 0; k < 3; ++k)
+          run.op("aten::mm")
+              .in(run.data(labelled(batch + std::to_string(k))))
+              .out(labelled("result of " + batch + std::to_string(k)));
+      }
+    };
+    CHECK(report_of(
+              [&](RunBuilder& run) {
+                train(run, {"a", "b", "c"});
+              },
+              [&](RunBuilder& run) {
+                train(run, {"b", "c", "a"});
+              })
+              .verdict == Verdict::identical);
+    const Report other = report_of(
+        [&](RunBuilder& run) {
+          train(run, {"a", "b", "c"});
+        },
+        [&](RunBuilder& run) {
+          train(run, {"b", "d", "a"});
+        });
+    CHECK(diverging(other) == 3);  // of the nine ops
+    CHECK(other.findings[0].kind == FindingKind::data);
   }
 
   TEST_CASE("a thread that one run lacks stands alone") {

@@ -17,7 +17,8 @@ constexpr std::uint32_t kGrad = event_flag::grad_mode;
 
 /// A program in words, one event each. "d1" and the like set the depth of the next word.
 ///   data, forward, loss: ops in grad mode, with a root for forward; G: forward of another root
-///   backward: inside the engine; clip, eval: ops without grad mode, eval with a root
+///   backward: inside the engine; grad: the same in grad mode
+///   clip, eval: ops without grad mode, eval with a root
 ///   infer, infer2: modules of a root's forward without grad mode; peek: views of its parameters
 ///   zero: zero_grad; opt, opt2: an optimizer's step; step: the program called step()
 ///   parameters: a look at a root's parameters, taken without grad mode
@@ -32,7 +33,8 @@ TimelineEvent event(const std::string& word) {
   if (word == "deeper") event.root = 1, event.module = 6;
   if (word == "root") event.root = 1, event.module = 4, event.kind = EventKind::module;
   if (word == "root") event.is_root_module = true;
-  if (word == "backward") event.flags = kGrad | event_flag::in_backward;
+  if (word == "backward") event.flags = event_flag::in_backward;
+  if (word == "grad") event.flags = kGrad | event_flag::in_backward;
   if (word == "clip" || word == "update" || word == "eval" || word == "function") event.flags = 0;
   if (word == "eval") event.root = 1;
   if (word == "infer" || word == "infer2") event.flags = 0, event.root = 1, event.module = 5;
@@ -131,6 +133,11 @@ TEST_SUITE("timeline") {
     CHECK(places({"data", "forward", "loss", "backward", "clip", "opt", "data",  //
                   "forward", "loss", "backward", "clip", "opt", "data"}) ==
           "-s 0f 0f 0b 0o 0o 0d 1f 1f 1b 1o 1o 1d");
+  }
+
+  TEST_CASE("what follows gradients that are part of the loss is still forward") {
+    CHECK(places({"forward", "grad", "loss", "grad", "loss", "forward", "loss", "backward", "clip",
+                  "opt", "data", "forward"}) == "0f 0b 0f 0b 0f 0f 0f 0b 0o 0o 0d 0f");
   }
 
   TEST_CASE("zero_grad belongs to the optimizer wherever it stands") {

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "compare/side.hpp"
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::comparison {
+
+/// The lanes of both runs, each with the one that did the same in the other run; those of the
+/// reference first, in their order. Lanes go by role and number. Threads that train side by side
+/// are numbered as they happen to come, so of those with the same beginning are partners first.
+[[nodiscard]] std::vector<Both<std::optional<Lane>>> pair_lanes(
+    const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
+    const Both<std::vector<Lane>>& lanes);
+
+}  // namespace ulpscope::comparison
