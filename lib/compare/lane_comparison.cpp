@@ -436,11 +436,14 @@ void LaneComparison::enter_stretch(const Scene& scene) {
     key.add(std::uint64_t{on(ops.ops, side).size()});
     for (const std::string& op : on(ops.ops, side)) key.add(op);
   }
-  // An update does the same for every parameter, a module each time it is called, and the program's
-  // own code around the model for many things in a row.
-  const bool updates = (event.flags & event_flag::in_optimizer) || event.phase == Phase::optimizer;
-  const bool in_loss =
-      !event.has_module && (event.phase == Phase::forward || event.phase == Phase::backward);
+  // An update does the same for every parameter, and so does what adds to their gradients; a module
+  // each time it is called, and the program's own code around the model for many things in a row.
+  const bool adds = in_reference ? accumulates(*scene.windows.reference, ops.first.reference)
+                                 : accumulates(*scene.windows.candidate, ops.first.candidate);
+  const bool updates =
+      adds || (event.flags & event_flag::in_optimizer) || event.phase == Phase::optimizer;
+  const bool in_loss = !adds && !event.has_module &&
+                       (event.phase == Phase::forward || event.phase == Phase::backward);
   const std::size_t records = state_.book.records().size();
   const bool follows_gradients =
       (event.flags & (event_flag::in_backward | event_flag::in_optimizer)) != 0 ||

@@ -399,6 +399,33 @@ TEST_SUITE("sequence") {
     CHECK(other.findings[0].kind == FindingKind::data);
   }
 
+  TEST_CASE("gradients that are added to what was there in one run only are one finding") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      std::vector<Tensor> gradients;
+      for (const std::string name : {"one", "two", "three"}) {
+        gradients.push_back(run.op("aten::zeros").out(labelled("g " + name)));
+        run.name_storage(gradients.back(), name + ".weight.grad", slot_flag::gradient);
+      }
+      run.backward(true);
+      for (const Tensor& gradient : gradients) {
+        const std::string of = std::to_string(&gradient - gradients.data());
+        const Tensor more = run.op("aten::mul").in(run.data(labelled("x" + of))).out(labelled(of));
+        run.scope(EventKind::gradient, "torch::autograd::AccumulateGrad", [&] {
+          if (changed)
+            run.op("aten::add_").in(gradient).in(more).writes(gradient, labelled("sum " + of));
+          else
+            run.op("aten::detach").in(more).returns_view(more);
+        });
+      }
+      run.phase(Phase::optimizer);
+      for (const Tensor& gradient : gradients)
+        run.op("aten::neg").in(gradient).out(labelled(run.content_words(gradient) + "neg"));
+    });
+    CHECK(diverging(report) == 1);
+    CHECK(report.findings[0].kind == FindingKind::sequence);
+  }
+
   TEST_CASE("a thread that one run lacks stands alone") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
