@@ -166,6 +166,26 @@ void learn(const void* module) noexcept {
   }
 }
 
+/// A module's tensors are exchanged as long as it lives, which is no forward; then it is looked at
+/// again.
+class Changing {
+ public:
+  explicit Changing(const void* module) noexcept : module_(module), thread_(Thread::current()) {
+    if (thread_ != nullptr) ++thread_->changing_modules;
+  }
+  ~Changing() {
+    if (thread_ != nullptr && thread_ == Thread::current() && thread_->changing_modules > 0)
+      --thread_->changing_modules;
+    learn(module_);
+  }
+  Changing(const Changing&) = delete;
+  Changing& operator=(const Changing&) = delete;
+
+ private:
+  const void* module_;
+  Thread* thread_;
+};
+
 /// These call a function of the program's own, so that nothing inside can be trusted.
 constexpr bool runs_user_code(std::string_view class_name) {
   return class_name == "Functional" || class_name == "TripletMarginWithDistanceLoss";
@@ -259,48 +279,53 @@ struct ZeroGrad {
 struct optimizer_zero_grad : ZeroGrad {};
 struct module_zero_grad : ZeroGrad {};
 
-/// Members by which the program shows us a root: looked at before or after they change it.
-enum class Look { before, after };
-
-template <Look kWhen, class Signature>
+/// Members by which the program shows us a root.
+template <class Signature>
 struct Show;
 
-template <Look kWhen, class Return, class... Arguments>
-struct Show<kWhen, Return(Arguments...)> {
+template <class Return, class... Arguments>
+struct Show<Return(Arguments...)> {
   template <std::size_t kIndex>
   static Return call(void* self, Arguments... arguments) {
-    struct LookAfter {
-      void* module;
-      ~LookAfter() {
-        if (kWhen == Look::after && module != nullptr) learn(module);
-      }
-    };
-    if (kWhen == Look::before) learn(self);
-    const LookAfter look{self};
+    learn(self);
     return next<kIndex, Return(void*, Arguments...)>()(self, std::forward<Arguments>(arguments)...);
   }
 };
 
-struct module_parameters : Show<Look::before, std::vector<Tensor>(bool)> {
+/// Those that give a root other tensors, and do the same to what lies below it first.
+template <class Signature>
+struct Change;
+
+template <class... Arguments>
+struct Change<void(Arguments...)> {
+  template <std::size_t kIndex>
+  static void call(void* self, Arguments... arguments) {
+    learn(self);
+    const Changing changing(self);
+    next<kIndex, void(void*, Arguments...)>()(self, std::forward<Arguments>(arguments)...);
+  }
+};
+
+struct module_parameters : Show<std::vector<Tensor>(bool)> {
   ULPSCOPE_DECLARES(parameters, std::vector<Tensor> (Class::*)(bool) const);
 };
-struct module_named_parameters : Show<Look::before, torch::OrderedDict<std::string, Tensor>(bool)> {
+struct module_named_parameters : Show<torch::OrderedDict<std::string, Tensor>(bool)> {
   using Named = torch::OrderedDict<std::string, Tensor>;
   ULPSCOPE_DECLARES(named_parameters, Named (Class::*)(bool) const);
 };
-struct module_train : Show<Look::before, void(bool)> {
+struct module_train : Show<void(bool)> {
   ULPSCOPE_DECLARES(train, void (Class::*)(bool));
 };
-struct module_to_dtype : Show<Look::after, void(c10::ScalarType, bool)> {
+struct module_to_dtype : Change<void(c10::ScalarType, bool)> {
   ULPSCOPE_DECLARES(to, void (Class::*)(c10::ScalarType, bool));
 };
-struct module_to_device_dtype : Show<Look::after, void(c10::Device, c10::ScalarType, bool)> {
+struct module_to_device_dtype : Change<void(c10::Device, c10::ScalarType, bool)> {
   ULPSCOPE_DECLARES(to, void (Class::*)(c10::Device, c10::ScalarType, bool));
 };
-struct module_to_device : Show<Look::after, void(c10::Device, bool)> {
+struct module_to_device : Change<void(c10::Device, bool)> {
   ULPSCOPE_DECLARES(to, void (Class::*)(c10::Device, bool));
 };
-struct module_load : Show<Look::after, void(torch::serialize::InputArchive&)> {
+struct module_load : Change<void(torch::serialize::InputArchive&)> {
   ULPSCOPE_DECLARES(load, void (Class::*)(torch::serialize::InputArchive&));
 };
 /// LibTorch tells its deterministic mode of ops that have no fixed order, whether it is on or not.

@@ -124,7 +124,8 @@ void read_arguments(Thread& thread, Frame& frame, c10::ArrayRef<const c10::IValu
       write_argument(writer, static_cast<std::uint16_t>(i), value, info);
   }
   thread.arguments.insert(thread.arguments.end(), writer.bytes().begin(), writer.bytes().end());
-  if (owner != ~0U && frame.info->kind == EventKind::op) attribute(frame, owner);
+  const bool uses = owner != ~0U && thread.changing_modules == 0;
+  if (uses && frame.info->kind == EventKind::op) attribute(frame, owner);
 }
 
 bool runs_user_code(torch::autograd::Node& node, const OpInfo& info) {

@@ -117,6 +117,7 @@ class Thread {
   std::pmr::unordered_map<std::uint64_t, std::uint32_t> stack_ids;    ///< by hash of the addresses
   std::pmr::vector<std::uint8_t> wanted_ops;      ///< what the filter said, by OpInfo::index
   std::pmr::vector<std::uint8_t> wanted_modules;  ///< likewise, by module
+  std::uint32_t changing_modules = 0;  ///< calls that give modules other tensors, `to()`, under way
   bool in_engine = false;  ///< the last outermost thing that ran was the autograd engine's
 
   /// Bytes that all threads have digested again to verify inputs.

@@ -8,6 +8,7 @@ namespace {
 
 struct MovingSettings : programs::Basics {
   std::int64_t raw_write = programs::kNever;
+  bool starts_double = false;
 };
 
 /// Adds what two passes through one shared layer make of the input.
@@ -66,6 +67,8 @@ void train(const MovingSettings& settings) {
   programs::apply(settings);
   const programs::DigitTensors digits;
   Stacked model;
+  const torch::Dtype first = settings.starts_double ? torch::kFloat64 : torch::kFloat32;
+  if (settings.starts_double) model->to(first);
   auto optimizer = optimizer_for(model);
   const auto train_step = [&](std::int64_t step, torch::Dtype dtype, std::int64_t classes) {
     const auto batch = digits.batch(step, 32);
@@ -81,10 +84,11 @@ void train(const MovingSettings& settings) {
   };
 
   std::int64_t step = 0;
-  for (; step < settings.steps; ++step) train_step(step, torch::kFloat32, 5);
+  for (; step < settings.steps; ++step) train_step(step, first, 5);
   model->replace_head(10);
+  if (settings.starts_double) model->to(first);
   optimizer = optimizer_for(model);
-  for (; step < 2 * settings.steps; ++step) train_step(step, torch::kFloat32, 10);
+  for (; step < 2 * settings.steps; ++step) train_step(step, first, 10);
   model->to(torch::kFloat64);
   optimizer = optimizer_for(model);
   for (; step < 3 * settings.steps; ++step) train_step(step, torch::kFloat64, 10);
@@ -101,5 +105,6 @@ int main(int argc, char** argv) {
   app.get_option("--steps")->description("Training steps with each shape of the model");
   app.add_option("--raw-write", settings.raw_write,
                  "Change a running mean before this step, behind LibTorch's back");
+  app.add_flag("--starts-double", settings.starts_double, "Move the model to float64 first");
   return programs::run_program(app, argc, argv, [&] { train(settings); });
 }
