@@ -75,7 +75,7 @@ def told_bytes(pattern, messages):
 def modes_for(threads, chosen):
     """Full recording is bound by the disk, whatever the threads: it is measured with one."""
     return {mode: options for mode, options in MODES.items()
-            if chosen in mode and not (mode == "full" and threads > 1)}
+            if any(part in mode for part in chosen.split(",")) and not (mode == "full" and threads > 1)}
 
 
 class Configuration:
@@ -242,7 +242,7 @@ def main():
                         default=[1, 2], help="1,2")
     parser.add_argument("--steps", type=int, help="instead of each program's own number")
     parser.add_argument("--only", default="", help="configurations whose name contains this")
-    parser.add_argument("--modes", default="", help="modes whose name contains this")
+    parser.add_argument("--modes", default="", help="modes whose name contains one of these: digest,layers")
     parser.add_argument("--tables", default="steps,full,where", help="which tables to make")
     parser.add_argument("--heap", choices=["steady", "default"], default="steady",
                         help="whether the program keeps its heap or the C library decides")
