@@ -340,13 +340,20 @@ void LaneComparison::leave_alone(const Scene& scene) {
   }
 }
 
-LaneComparison::Stretch LaneComparison::stretch(const Scene& scene) const {
-  Stretch result;
+std::vector<LaneComparison::Alone> LaneComparison::alone(const Scene& scene) const {
+  std::vector<Alone> events;
   for (std::size_t k = walk_.cursor(); k < alone_until_; ++k) {
     const EventPair at = walk_.events_of(walk_.entries()[k]);
     const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
-    const Window& window = *on(scene.windows, side);
     const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+    events.push_back({side, *on(scene.windows, side), index});
+  }
+  return events;
+}
+
+LaneComparison::Stretch LaneComparison::stretch(const Scene& scene) const {
+  Stretch result;
+  for (const auto& [side, window, index] : alone(scene)) {
     const Event& event = window.event(index);
     if (!is_unit(event) || ignored(event)) continue;
     std::uint32_t& first =
@@ -364,15 +371,10 @@ LaneComparison::Stretch LaneComparison::stretch(const Scene& scene) const {
 
 /// Why what the stretch reads differs, where that is known; with `flags`, of values that have one.
 std::optional<Source> LaneComparison::differs_already(const Scene& scene, std::uint32_t flags) {
-  for (std::size_t k = walk_.cursor(); k < alone_until_; ++k) {
-    const EventPair at = walk_.events_of(walk_.entries()[k]);
-    const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
-    const Window& window = *on(scene.windows, side);
-    for (const Slot& slot :
-         window.event(side == Side::reference ? at.reference : at.candidate).slots)
+  for (const auto& [side, window, index] : alone(scene))
+    for (const Slot& slot : window.event(index).slots)
       if (slot.role == Role::input && (flags == 0 || (slot.flags & flags)))
         if (const auto source = on(state_.taint, side).find(slot, scene.step)) return source;
-  }
   return std::nullopt;
 }
 
@@ -381,11 +383,7 @@ std::optional<Source> LaneComparison::differs_already(const Scene& scene, std::u
 std::optional<Source> LaneComparison::follows_alone(const Scene& scene) {
   std::optional<Source> source;
   Both<std::unordered_set<std::uint64_t>> before;  // positions of the stretch's own ops
-  for (std::size_t k = walk_.cursor(); k < alone_until_; ++k) {
-    const EventPair at = walk_.events_of(walk_.entries()[k]);
-    const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
-    const Window& window = *on(scene.windows, side);
-    const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+  for (const auto& [side, window, index] : alone(scene)) {
     const Event& event = window.event(index);
     if (!is_unit(event) || ignored(event)) continue;
     if (!(event.flags & event_flag::in_backward)) return std::nullopt;

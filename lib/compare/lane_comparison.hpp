@@ -74,6 +74,14 @@ class LaneComparison {
     Both<std::vector<std::string>> names;  ///< of tensors that they touch
     bool draws = false;
   };
+  /// An event that one run has alone.
+  struct Alone {
+    Side side;
+    const Window& window;
+    std::uint32_t index;
+  };
+  /// The items of the stretch that stand alone, in order.
+  [[nodiscard]] std::vector<Alone> alone(const Scene& scene) const;
   [[nodiscard]] Stretch stretch(const Scene& scene) const;
   [[nodiscard]] std::optional<Source> differs_already(const Scene& scene, std::uint32_t flags = 0);
   [[nodiscard]] bool stands_among_updates(const Scene& scene) const;
