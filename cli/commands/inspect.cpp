@@ -396,7 +396,7 @@ int run_inspect(const Command& command, Arguments arguments) {
 
 const Command kInspectCommand{
     "inspect",
-    "Show what a dump holds: its steps, events, layers, tensors and settings.",
+    "Show what a dump holds: steps, events, layers, tensors, settings.",
     "DUMP [PATH] [OPTIONS]",
     "Without a path: what was recorded, and its lanes. The paths steps, settings and layers list "
     "those; checks looks in this run alone for what makes runs differ: generators without a seed "
