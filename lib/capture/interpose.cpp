@@ -166,11 +166,12 @@ void learn(const void* module) noexcept {
   }
 }
 
-/// A module's tensors are exchanged as long as it lives, which is no forward; then it is looked at
-/// again.
+/// A module's tensors are exchanged as long as it lives, which is no forward. The module is looked
+/// at before and after.
 class Changing {
  public:
   explicit Changing(const void* module) noexcept : module_(module), thread_(Thread::current()) {
+    learn(module_);
     if (thread_ != nullptr) ++thread_->changing_modules;
   }
   ~Changing() {
@@ -300,7 +301,6 @@ template <class... Arguments>
 struct Change<void(Arguments...)> {
   template <std::size_t kIndex>
   static void call(void* self, Arguments... arguments) {
-    learn(self);
     const Changing changing(self);
     next<kIndex, void(void*, Arguments...)>()(self, std::forward<Arguments>(arguments)...);
   }

@@ -44,12 +44,6 @@ namespace {
          is_floating_point(from->dtype) && is_floating_point(to->dtype);
 }
 
-/// Adds to a parameter's gradient.
-[[nodiscard]] bool accumulates(const Window& window, std::uint32_t op) {
-  const std::uint32_t outer = window.parent(op);
-  return outer != kNoIndex && window.event(outer).kind == EventKind::gradient;
-}
-
 [[nodiscard]] std::uint64_t identity(const Event& event) {
   KeyHash hash;
   hash.add(event.op).add(event.overload).add(static_cast<std::uint64_t>(event.phase));

@@ -181,6 +181,14 @@ std::optional<Source> OpJudge::known_difference(const SlotPair& slot) {
   return source ? source : other;
 }
 
+/// The same, without a claim that anything diverges for that reason.
+std::optional<Source> OpJudge::taint_of(const SlotPair& slot) {
+  std::optional<Source> source;
+  if (slot.reference) source = state_.taint.reference.find(*slot.reference, scene_.step);
+  if (!source && slot.candidate) source = state_.taint.candidate.find(*slot.candidate, scene_.step);
+  return source;
+}
+
 /// Code that prepares data or the program itself: it does the same to many things in a row.
 bool OpJudge::in_data_code() const {
   const Event& here = event(Side::reference);

@@ -76,6 +76,7 @@ class OpJudge {
 
   [[nodiscard]] const Event& event(Side side) const;
   [[nodiscard]] std::optional<Source> known_difference(const SlotPair& slot);
+  [[nodiscard]] std::optional<Source> taint_of(const SlotPair& slot);
   [[nodiscard]] std::optional<Source> differed_before(const SlotPair& slot) const;
   [[nodiscard]] bool in_data_code() const;
   [[nodiscard]] bool in_first_forward() const;

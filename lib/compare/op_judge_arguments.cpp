@@ -88,8 +88,7 @@ void OpJudge::judge_reshaped_inputs() {
     if (slot.role() != Role::input ||
         (slot.match != Match::reshaped && slot.match != Match::layout))
       continue;
-    if (!known && slot.reference) known = state_.taint.reference.find(*slot.reference, scene_.step);
-    if (!known && slot.candidate) known = state_.taint.candidate.find(*slot.candidate, scene_.step);
+    if (!known) known = taint_of(slot);
     if (slot.match == Match::reshaped) reshaped.push_back(&slot);
   }
   const bool differs = std::any_of(slots_.begin(), slots_.end(), [](const SlotPair& slot) {

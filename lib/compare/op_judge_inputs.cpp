@@ -60,8 +60,7 @@ std::optional<Source> OpJudge::differs_for_readers(const SlotPair& slot) {
   const bool views = event(Side::reference).flags & event(Side::candidate).flags & event_flag::view;
   if (!views || slot.match != Match::metadata || !both(slot, slot_flag::metadata_only))
     return std::nullopt;
-  const auto source = state_.taint.reference.find(*slot.reference, scene_.step);
-  return source ? source : state_.taint.candidate.find(*slot.candidate, scene_.step);
+  return taint_of(slot);
 }
 
 /// No update has been made yet.

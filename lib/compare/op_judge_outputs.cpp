@@ -141,8 +141,7 @@ void OpJudge::spread_slot(const Slot* reference, const Slot* candidate, Match ma
 /// Equal numbers that a view puts into another part of the memory leave both parts different.
 std::optional<Source> OpJudge::written_elsewhere(const SlotPair& slot) {
   if (slot.match != Match::equal || !is_other_part(slot)) return std::nullopt;
-  const auto source = state_.taint.reference.find(*slot.reference, scene_.step);
-  return source ? source : state_.taint.candidate.find(*slot.candidate, scene_.step);
+  return taint_of(slot);
 }
 
 void OpJudge::spread() {

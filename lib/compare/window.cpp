@@ -75,6 +75,11 @@ std::vector<HeldEvent> Window::from_item(std::uint32_t item) const {
   return rest;
 }
 
+bool accumulates(const Window& window, std::uint32_t op) {
+  const std::uint32_t outer = window.parent(op);
+  return outer != kNoIndex && window.event(outer).kind == EventKind::gradient;
+}
+
 bool takes_over_gradient(const Window& window, std::uint32_t gradient) {
   bool acts = false;
   for (std::uint32_t inner = gradient + 1; inner < window.end(gradient); ++inner) {

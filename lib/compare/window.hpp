@@ -62,6 +62,9 @@ class Window {
   bool last_ = true;
 };
 
+/// Whether `op` runs directly inside the accumulation of a parameter's gradient.
+[[nodiscard]] bool accumulates(const Window& window, std::uint32_t op);
+
 /// At `gradient`, where one is accumulated, the parameter takes it over: nothing was there that it
 /// is added to. Known where ops are recorded.
 [[nodiscard]] bool takes_over_gradient(const Window& window, std::uint32_t gradient);

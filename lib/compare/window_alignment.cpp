@@ -235,10 +235,8 @@ class WindowAligner {
   /// What adds to a parameter's gradient is not what backward adds up before.
   [[nodiscard]] std::uint64_t placed(std::uint64_t structure, Side side, std::uint32_t item) const {
     structure = after_dropped_gradients(structure, side, item);
-    const std::uint32_t outer = window(side).parent(window(side).items()[item].event);
-    const bool accumulates =
-        outer != kNoIndex && window(side).event(outer).kind == EventKind::gradient;
-    return accumulates ? KeyHash().add(structure).add("into a gradient").value() : structure;
+    const bool into_gradient = accumulates(window(side), window(side).items()[item].event);
+    return into_gradient ? KeyHash().add(structure).add("into a gradient").value() : structure;
   }
 
   /// The same op in another node is the backward of another op.

@@ -3,14 +3,13 @@
 #
 #   mpi_test.sh ULPSCOPE RECORDED_PROGRAM DUMPS CASE
 set -uo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/mpirun_settings.sh"
 
 readonly ulpscope=$1 dumps=$3
 readonly program=(env -u LD_PRELOAD "$2")
 work=$(mktemp -d)
 readonly work
 trap 'rm -rf "$work"' EXIT
-export OMPI_MCA_orte_tmpdir_base=$work  # the common folder is removed by whichever mpirun ends
+source "$(dirname "${BASH_SOURCE[0]}")/mpirun_settings.sh"
 cd "$work" || exit 1
 
 fail() {

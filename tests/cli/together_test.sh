@@ -4,14 +4,13 @@
 #
 #   together_test.sh ULPSCOPE DUMPS CODE ARGUMENTS...
 set -uo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/mpirun_settings.sh"
 
 readonly ulpscope=$1 dumps=$2 code=$3
 shift 3
 work=$(mktemp -d)
 readonly work
 trap 'rm -rf "$work"' EXIT
-export OMPI_MCA_orte_tmpdir_base=$work  # the common folder is removed by whichever mpirun ends
+source "$(dirname "${BASH_SOURCE[0]}")/mpirun_settings.sh"
 cd "$dumps" || exit 1
 
 fail() {

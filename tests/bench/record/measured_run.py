@@ -138,5 +138,6 @@ def run(command, program, steps, cpus):
         raise SystemExit(f"{' '.join(command)} printed its steps too fast to be watched: more --steps")
     count = end.lines - begin.lines
     return Run((end.time - begin.time) / count, (end.program - begin.program) / count,
-               (end.writer - begin.writer) / count, (end.faults - begin.faults) / count, total - end.writer if writer else 0.0,
+               (end.writer - begin.writer) / count, (end.faults - begin.faults) / count,
+               total - end.writer if writer else 0.0,
                end.program_memory, end.writer_memory, (begin.time, end.time), messages)

@@ -192,19 +192,22 @@ def print_cost_table(results):
           "(VmHWM) of the program bare, what it is more when recorded (of which memory of its own, pages of "
           "files, shared memory), and that of the writer.\n")
     head("program", "threads", "events per step", "mode", "ns per event", "writer, ns per event",
-         "completing", "verified per step", "page faults", "memory bare", "more", "own, files, shared", "writer's memory")
+         "completing", "verified per step", "page faults", "memory bare", "more", "own, files, shared",
+         "writer's memory")
     for configuration, events, pairs in results:
         first = (configuration.name, configuration.threads, f"{events:,.0f}")
         for mode, of_mode in pairs.items():
             def median(value):
                 return statistics.median(value(bare, recorded) for bare, recorded in of_mode)
+            faults = median(lambda bare, _: bare.faults)
+            more_faults = median(lambda bare, recorded: recorded.faults - bare.faults)
             verified = median(lambda _, recorded: configuration.verified_per_step(mode, recorded))
             row(*first, mode,
                 f"{median(lambda bare, recorded: recorded.program - bare.program) / events * 1e9:.0f}",
                 f"{median(lambda _, recorded: recorded.writer) / events * 1e9:.0f}",
                 milliseconds(median(lambda _, recorded: recorded.completing)),
                 f"{verified / 1e6:.2f} MB" if verified else "",
-                f"{median(lambda bare, _: bare.faults):.0f} {median(lambda bare, recorded: recorded.faults - bare.faults):+.0f}",
+                f"{faults:.0f} {more_faults:+.0f}",
                 f"{median(lambda bare, _: bare.program_memory.peak):.0f} MiB",
                 f"{median(more('peak')):+.1f} MiB",
                 ", ".join(f"{median(more(kind)):+.1f}" for kind in ("anonymous", "files", "shared")),
