@@ -12,6 +12,8 @@ namespace ulpscope::cli {
 namespace {
 
 constexpr std::uint64_t kExampleSteps = 100;
+constexpr std::uint64_t kFirstSteps = 2;  // setup and the first step are like no other
+constexpr std::uint64_t kMeasuredSteps = 2;
 
 }  // namespace
 
@@ -35,15 +37,13 @@ std::string in_words(const StepCost& cost) {
 }
 
 std::optional<StepCost> CostEstimate::look(std::uint64_t steps) {
-  if (done_ || steps == 0) return std::nullopt;
-  if (steps == 1) {
-    if (!setup_bytes_) setup_bytes_ = bytes_on_disk(directory_);
-    return std::nullopt;
-  }
+  if (done_ || steps < kFirstSteps) return std::nullopt;
+  if (!from_) from_ = Seen{steps, bytes_on_disk(directory_)};
+  const std::uint64_t passed = steps - from_->steps;
+  if (passed < kMeasuredSteps) return std::nullopt;
   done_ = true;
   const std::uint64_t bytes = bytes_on_disk(directory_);
-  const std::uint64_t setup = std::min(bytes, setup_bytes_.value_or(0));
-  StepCost cost{(bytes - setup) / steps, 0, wanted_, limit_};
+  StepCost cost{(bytes - std::min(bytes, from_->bytes)) / passed, 0, wanted_, limit_};
   std::error_code error;
   const auto space = std::filesystem::space(directory_, error);
   if (!error) cost.disk_free = space.available;

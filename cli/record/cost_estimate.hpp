@@ -20,21 +20,26 @@ struct StepCost {
 /// "a step takes about 212 MB, the 50 of --steps 10.6 GB; the disk has 81 GB free"
 [[nodiscard]] std::string in_words(const StepCost& cost);
 
-/// Measures the first steps of a recording that keeps bytes.
+/// Measures steps near the beginning of a recording that keeps bytes.
 class CostEstimate {
  public:
   CostEstimate(std::filesystem::path directory, std::uint64_t wanted_steps, std::uint64_t limit)
       : directory_(std::move(directory)), wanted_(wanted_steps), limit_(limit) {}
 
-  /// The cost, once: when a second step is known. That one is over then too, because a step is
-  /// only known by the optimizer's step at its end.
+  /// The cost, once: what the dump has grown by since the second step was known, when two more
+  /// are. `steps`: how many are known.
   [[nodiscard]] std::optional<StepCost> look(std::uint64_t steps);
 
  private:
+  struct Seen {
+    std::uint64_t steps;
+    std::uint64_t bytes;
+  };
+
   std::filesystem::path directory_;
   std::uint64_t wanted_;
   std::uint64_t limit_;
-  std::optional<std::uint64_t> setup_bytes_;
+  std::optional<Seen> from_;
   bool done_ = false;
 };
 

@@ -23,9 +23,10 @@ std::string type_key(const ValueShape& shape) {
 }  // namespace
 
 ContentStore::ContentStore(std::filesystem::path rank_directory, const RankNames& names,
-                           std::uint64_t buffer_bytes)
+                           std::uint64_t buffer_bytes, bool segments_go)
     : directory_(std::move(rank_directory)),
       names_(names),
+      segments_go_(segments_go),
       recent_(buffer_bytes, buffer_bytes / 8,
               [this](std::span<const RecentContents::Content> contents) { store(contents); }) {}
 
@@ -42,6 +43,7 @@ void ContentStore::end_segment(std::uint32_t segment) {
   recent_.clear();
   writer_->close_gaps(*table_);
   for (const auto& [digest, row] : rows_) segments_[digest] = segment;
+  before_ = segment;
   earlier_.reset();
 }
 
@@ -144,8 +146,14 @@ std::optional<std::vector<std::byte>> ContentStore::stored_bytes(const Digest& d
   }
 }
 
+bool ContentStore::is_near(const Digest& digest) const {
+  if (rows_.contains(digest) || recent_.find(digest)) return true;
+  const auto earlier = segments_.find(digest);
+  return !segments_go_ && earlier != segments_.end() && earlier->second == before_;
+}
+
 void ContentStore::require(const Digest& digest) {
-  if (rows_.contains(digest) || recent_.find(digest)) return;
+  if (is_near(digest)) return;
   const auto bytes = stored_bytes(digest);
   if (!bytes) return;
   const std::uint64_t offset = writer_->reserve(bytes->size());

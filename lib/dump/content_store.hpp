@@ -30,8 +30,9 @@ struct LayerDataset {
 class ContentStore {
  public:
   /// `buffer_bytes`: how much waits in memory for the events that may ask for it.
+  /// `segments_go`: segments are removed while later ones stay.
   ContentStore(std::filesystem::path rank_directory, const RankNames& names,
-               std::uint64_t buffer_bytes);
+               std::uint64_t buffer_bytes, bool segments_go);
 
   /// Contents go to this segment from here on.
   void begin_segment(SegmentWriter& writer, std::vector<ContentRow>& table);
@@ -49,8 +50,8 @@ class ContentStore {
   [[nodiscard]] std::uint64_t segment_bytes() const noexcept;
   [[nodiscard]] std::uint64_t received_bytes() const noexcept { return received_bytes_; }
 
-  /// Nothing in a segment refers to another one: a content that came before this segment was begun
-  /// is copied into it.
+  /// An event of this segment has that content. It stands here or in the segment before, where what
+  /// comes before its event often is; here, if segments go. From elsewhere it is copied.
   void require(const Digest& digest);
 
   /// The dataset of a value with that geometry (RankNames' id); made of bytes that are still in
@@ -78,6 +79,7 @@ class ContentStore {
     }
   };
 
+  [[nodiscard]] bool is_near(const Digest& digest) const;
   [[nodiscard]] Incoming begin(const Digest& digest, std::uint64_t total);
   void store(std::span<const RecentContents::Content> contents);
   void add_row(const Digest& digest, std::uint64_t offset, std::uint64_t bytes);
@@ -89,6 +91,7 @@ class ContentStore {
 
   std::filesystem::path directory_;
   const RankNames& names_;
+  bool segments_go_;
   RecentContents recent_;
   SegmentWriter* writer_ = nullptr;
   std::vector<ContentRow>* table_ = nullptr;
@@ -97,6 +100,7 @@ class ContentStore {
   std::uint64_t received_bytes_ = 0;
   std::unordered_map<Digest, std::size_t, DigestHash> rows_;        ///< of this segment
   std::unordered_map<Digest, std::uint32_t, DigestHash> segments_;  ///< where earlier ones are
+  std::uint32_t before_ = 0;                                        ///< the one that ended last
   std::shared_ptr<const Segment> earlier_;
   std::unordered_map<std::uint32_t, std::optional<ValueShape>> shapes_;
   std::unordered_map<Request, LayerDataset, RequestHash> datasets_;

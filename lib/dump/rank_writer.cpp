@@ -17,6 +17,7 @@ constexpr std::uint64_t kJournalBytes = 256ULL << 20;
 constexpr std::size_t kOpenTreeEvents = 131072;
 constexpr std::size_t kMostGaps = 1024;
 constexpr std::uint32_t kMostDatasets = 16384;  // of layers, in one segment
+constexpr std::uint64_t kMostWaiting = 8;       // a share of a segment's contents: an eighth
 
 bool has_parameter(const ring::SlotRow& slot) { return (slot.flags & slot_flag::parameter) != 0; }
 bool trains(const ring::SlotRow& slot) { return (slot.flags & slot_flag::requires_grad) != 0; }
@@ -80,7 +81,7 @@ RankWriter::RankWriter(const RecordingOptions& options, std::uint32_t rank, std:
       kept_(options.keep_last, oldest_segment),
       recovering_(recovering),
       names_{FrameTexts(options.resolve_frame), {}, {}, {}},
-      contents_(directory_, names_, options.content_buffer_bytes),
+      contents_(directory_, names_, options.content_buffer_bytes, options.keep_last != 0),
       layers_(names_),
       root_module_(names_.strings.add("")) {
   std::error_code error;
@@ -260,6 +261,7 @@ bool RankWriter::take_event(std::uint32_t id, Lane& lane, HeldEvent event,
   if (!is_sound(lane.names, event, message_bytes)) return false;
   make_recent_datasets(lane, event);
   const bool tree_ends = event.row().depth == 0;
+  if (lane.open_tree.empty()) lane.tree_received_bytes = contents_.received_bytes();
   lane.open_tree.push_back(std::move(event));
   if (tree_ends || lane.open_tree.size() >= kOpenTreeEvents) order_tree(id, lane, tree_ends);
   return true;
@@ -318,7 +320,7 @@ void RankWriter::order_tree(std::uint32_t id, Lane& lane, bool complete) {
       continue;
     }
     const bool after_gap = lane.tree_was_cut && position > lane.next_position;
-    enter(id, lane, {std::move(event), after_gap});
+    enter(id, lane, {std::move(event), after_gap, lane.tree_received_bytes});
   }
   tree.clear();
   if (complete) lane.tree_was_cut = false;
@@ -453,6 +455,24 @@ void RankWriter::place_settings(bool all) {
   waiting_settings_ = std::move(waiting);
 }
 
+/// Content bytes, about, that came with or after the first event whose step is not known.
+std::uint64_t RankWriter::waiting_bytes() const {
+  const std::uint64_t received = contents_.received_bytes();
+  std::uint64_t first = received;
+  for (const auto& [id, lane] : lanes_) {
+    if (!lane.ordered.empty()) first = std::min(first, lane.ordered.front().received_bytes);
+    if (!lane.open_tree.empty()) first = std::min(first, lane.tree_received_bytes);
+  }
+  return received - first;
+}
+
+/// A content whose event comes into a later segment is, where a layer computed it, written once
+/// more.
+bool RankWriter::has_enough_contents() const {
+  const std::uint64_t bytes = contents_.segment_bytes();
+  return bytes >= options_.segment_bytes && waiting_bytes() <= bytes / kMostWaiting;
+}
+
 void RankWriter::publish_if_due() {
   if (recovering_ || contents_.is_receiving()) return;
   const auto passed = [&](std::uint32_t steps) {
@@ -460,8 +480,12 @@ void RankWriter::publish_if_due() {
   };
   const std::chrono::seconds seconds(options_.segment_seconds);
   const bool time_due = seconds.count() > 0 && Clock::now() - published_at_ >= seconds;
+  const bool contents_due = has_enough_contents();
+  if (contents_due) {
+    for (auto& [id, lane] : lanes_) close_block(id, lane);
+  }
   if (passed(options_.segment_steps) || passed(kept_.steps_per_segment()) || time_due ||
-      contents_.segment_bytes() >= options_.segment_bytes || writer_->values() >= kMostDatasets ||
+      contents_due || writer_->values() >= kMostDatasets ||
       builder_->tables().bytes() >= kTableBytes || journal_->bytes() >= kJournalBytes) {
     publish(false, {});
   }

@@ -56,6 +56,7 @@ class RankWriter {
   struct Ordered {
     HeldEvent event;
     bool after_gap;  ///< events before it are still to come, because they have not ended
+    std::uint64_t received_bytes;  ///< of contents, when its tree began
   };
 
   /// Positions that were passed over because their events had not ended.
@@ -75,6 +76,7 @@ class RankWriter {
     bool closed = false;
     bool runs_backward = false;
     std::vector<HeldEvent> open_tree;  ///< events inside one that has not ended
+    std::uint64_t tree_received_bytes = 0;
     bool tree_was_cut = false;
     std::uint64_t next_position = 0;  ///< above all positions put in order
     std::deque<Ordered> ordered;      ///< waiting for their step
@@ -127,6 +129,8 @@ class RankWriter {
   void require_statistics(const Lane& lane, const ring::SlotRow& slot);
   void add_layers(std::uint32_t id, const Lane& lane, std::int64_t step, const PlacedEvent& placed);
 
+  [[nodiscard]] std::uint64_t waiting_bytes() const;
+  [[nodiscard]] bool has_enough_contents() const;
   void publish_if_due();
   /// Whether it is over or not.
   [[nodiscard]] std::int64_t newest_step() const noexcept;

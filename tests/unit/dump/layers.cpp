@@ -276,6 +276,32 @@ TEST_SUITE("the layer tree") {
     CHECK(dump::verify(dir.path()).problems == std::vector<std::string>{});
   }
 
+  TEST_CASE("of what layers compute little is stored twice, however large a step is") {
+    const TempDir dir;
+    DumpBuilder dump(dir.path(),
+                     {.level = "full", .segment_bytes = 100, .content_buffer_bytes = 200});
+    auto& lane = dump.lane();
+    for (float step = 0; step < 6; ++step) {
+      for (float call = 0; call < 20; ++call) {
+        lane.op("aten::mm").root("Net").module("fc");
+        add_tensor(lane, module(lane, "fc"), Role::output, 0, floats({step, call, 1, 2}));
+        lane.send();
+      }
+      optimizer_step(lane);
+    }
+    dump.finish();
+    const auto ranks = dump::list_ranks(dir.path());
+    const auto& segments = ranks.at(0).segments;
+    CHECK(segments.size() >= 4);
+    std::size_t contents = 0;
+    for (const std::uint32_t number : segments) {
+      const auto path = dump::segment_path(ranks[0].directory, number);
+      contents += dump::Segment::open(path)->tables().contents.size();
+    }
+    CHECK(contents <= 120 + 120 / 8);
+    CHECK(layers_of(dir).size() == 120);
+  }
+
   TEST_CASE("values too large to wait in memory become datasets where they were written") {
     const TempDir dir;
     DumpBuilder dump(dir.path(), {.content_buffer_bytes = 4096});

@@ -14,6 +14,7 @@
 using namespace ulpscope;
 using test::describe;
 using test::DumpBuilder;
+using test::LaneBuilder;
 using test::TempDir;
 using test::TrainingRun;
 
@@ -23,6 +24,29 @@ std::vector<std::byte> numbered_bytes(std::size_t size, std::uint8_t start) {
   std::vector<std::byte> bytes(size);
   for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(start + i * 31);
   return bytes;
+}
+
+void send_content(LaneBuilder& lane, const std::vector<std::byte>& bytes) {
+  lane.messages.content(digest(bytes), bytes);
+}
+
+/// An op that reads a value with those bytes.
+void use_content(LaneBuilder& lane, const std::vector<std::byte>& bytes) {
+  auto& event = lane.op("aten::relu");
+  event.input({.flags = slot_flag::has_content});
+  event.slots()[0].digest[0] = digest(bytes).high;
+  event.slots()[0].digest[1] = digest(bytes).low;
+}
+
+/// How many each segment of rank 0 has.
+std::vector<std::size_t> contents_of_segments(const std::filesystem::path& directory) {
+  std::vector<std::size_t> counts;
+  const auto ranks = dump::list_ranks(directory);
+  for (const std::uint32_t number : ranks.at(0).segments) {
+    const auto path = dump::segment_path(dump::rank_path(directory, 0), number);
+    counts.push_back(dump::Segment::open(path)->tables().contents.size());
+  }
+  return counts;
 }
 
 /// What this process has read from files so far.
@@ -63,26 +87,50 @@ TEST_SUITE("segments") {
     CHECK(dump::verify(dir.path()).problems == std::vector<std::string>{});
   }
 
-  TEST_CASE("a content that came before its segment is copied into it") {
+  TEST_CASE("a content that came just before the segment of its event is not copied into it") {
     const TempDir dir;
     DumpBuilder dump(dir.path(), {.segment_bytes = 1000});
     auto& lane = dump.lane();
     const auto bytes = numbered_bytes(2000, 3);
-    const Digest content = digest(bytes);
-    lane.messages.content(content, bytes);
+    send_content(lane, bytes);
     lane.send();  // publishes
-    auto& event = lane.op("aten::relu");
-    event.input({.flags = slot_flag::has_content});
-    event.slots()[0].digest[0] = content.high;
-    event.slots()[0].digest[1] = content.low;
+    use_content(lane, bytes);
     dump.finish();
-    const auto rank = dump::rank_path(dir.path(), 0);
-    REQUIRE(dump::list_ranks(dir.path())[0].segments.size() == 2);
-    std::filesystem::remove(dump::segment_path(rank, 0));
+    CHECK(contents_of_segments(dir.path()) == std::vector<std::size_t>{1, 0});
+    CHECK(open_dump(dir.path())->content(0, digest(bytes)) == bytes);
+  }
+
+  TEST_CASE("a content that came longer before is copied") {
+    const TempDir dir;
+    DumpBuilder dump(dir.path(), {.segment_bytes = 1000});
+    auto& lane = dump.lane();
+    const auto bytes = numbered_bytes(2000, 3);
+    const auto other = numbered_bytes(2000, 4);
+    send_content(lane, bytes);
+    lane.send();
+    send_content(lane, other);
+    lane.send();
+    use_content(lane, bytes);
+    use_content(lane, other);
+    dump.finish();
+    CHECK(contents_of_segments(dir.path()) == std::vector<std::size_t>{1, 1, 1});
+    std::filesystem::remove(dump::segment_path(dump::rank_path(dir.path(), 0), 0));
     const auto run = open_dump(dir.path());
-    CHECK(run->content(0, content) == bytes);
+    CHECK(run->content(0, digest(bytes)) == bytes);
     CHECK_FALSE(run->info().complete);
     CHECK(run->info().incomplete_reason == "Segment 0 of rank 0 is missing.");
+  }
+
+  TEST_CASE("where segments are removed, one has all the contents of its events") {
+    const TempDir dir;
+    DumpBuilder dump(dir.path(), {.segment_bytes = 1000, .keep_last = 100});
+    auto& lane = dump.lane();
+    const auto bytes = numbered_bytes(2000, 3);
+    send_content(lane, bytes);
+    lane.send();  // publishes
+    use_content(lane, bytes);
+    dump.finish();
+    CHECK(contents_of_segments(dir.path()) == std::vector<std::size_t>{1, 1});
   }
 
   TEST_CASE("bytes that no segment has are not searched for in them") {
@@ -105,11 +153,8 @@ TEST_SUITE("segments") {
     for (unsigned i = 0; i < 20; ++i) {
       const auto bytes = numbered_bytes(2000, static_cast<std::uint8_t>(i));
       contents.push_back(digest(bytes));
-      lane.messages.content(contents.back(), bytes);
-      auto& event = lane.op("aten::relu");
-      event.input({.flags = slot_flag::has_content});
-      event.slots()[0].digest[0] = contents.back().high;
-      event.slots()[0].digest[1] = contents.back().low;
+      send_content(lane, bytes);
+      use_content(lane, bytes);
       lane.send();
     }
     dump.finish();
