@@ -79,7 +79,7 @@ def modes_for(threads, chosen):
 
 
 class Configuration:
-    def __init__(self, name, binaries, scratch, threads, steps, heap):
+    def __init__(self, name, binaries, scratch, threads, steps, heap="steady"):
         command, own_steps = CONFIGURATIONS[name]
         self.name = name
         self.threads = threads
