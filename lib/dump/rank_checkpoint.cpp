@@ -181,7 +181,7 @@ void RankWriter::restore_events(std::uint32_t id, const Record& record) {
       lane.block.push_back({std::move(event), static_cast<Phase>(note)});
       layers_.note(id, lane.step, lane.names, lane.block.back());
     } else {
-      enter(id, lane, {std::move(event), note != 0, contents_.received_bytes()});
+      enter(id, lane, {std::move(event), note != 0, lane.content_bytes});
     }
   }
 }

@@ -127,7 +127,7 @@ void RankWriter::consume(std::uint32_t id, std::span<const std::byte> messages) 
   Lane& lane = found->second;
   timeline_.advance(id);
   std::shared_ptr<Batch> batch;
-  change_segment([&] { batch = take_messages(id, messages); });
+  change_segment([&] { batch = take_messages(id, lane, messages); });
   const bool has_messages = batch->size() > sizeof(RecordHeader);
   if (has_messages && journal_) journal_->append_in_place(RecordKind::messages, id, *batch);
   change_segment([&] {
@@ -196,7 +196,7 @@ void RankWriter::stop(std::string_view what) {
 
 /// Copies the messages into a batch, contents excepted, which go to the segment at once. Room for
 /// the journal's record header stands in front.
-std::shared_ptr<Batch> RankWriter::take_messages(std::uint32_t lane,
+std::shared_ptr<Batch> RankWriter::take_messages(std::uint32_t id, Lane& lane,
                                                  std::span<const std::byte> messages) {
   auto batch = std::make_shared<Batch>();
   batch->resize(sizeof(RecordHeader));
@@ -211,7 +211,8 @@ std::shared_ptr<Batch> RankWriter::take_messages(std::uint32_t lane,
     const auto message = messages.first(header.size);
     messages = messages.subspan(header.size);
     if (header.kind == ring::MessageKind::content) {
-      if (!contents_.take(lane, message)) stop("it sent a content that does not add up");
+      if (!contents_.take(id, message)) stop("it sent a content that does not add up");
+      lane.content_bytes += message.size();
       continue;
     }
     const std::size_t at = batch->size();
@@ -261,7 +262,7 @@ bool RankWriter::take_event(std::uint32_t id, Lane& lane, HeldEvent event,
   if (!is_sound(lane.names, event, message_bytes)) return false;
   make_recent_datasets(lane, event);
   const bool tree_ends = event.row().depth == 0;
-  if (lane.open_tree.empty()) lane.tree_received_bytes = contents_.received_bytes();
+  if (lane.open_tree.empty()) lane.tree_content_bytes = lane.content_bytes;
   lane.open_tree.push_back(std::move(event));
   if (tree_ends || lane.open_tree.size() >= kOpenTreeEvents) order_tree(id, lane, tree_ends);
   return true;
@@ -320,7 +321,7 @@ void RankWriter::order_tree(std::uint32_t id, Lane& lane, bool complete) {
       continue;
     }
     const bool after_gap = lane.tree_was_cut && position > lane.next_position;
-    enter(id, lane, {std::move(event), after_gap, lane.tree_received_bytes});
+    enter(id, lane, {std::move(event), after_gap, lane.tree_content_bytes});
   }
   tree.clear();
   if (complete) lane.tree_was_cut = false;
@@ -455,15 +456,17 @@ void RankWriter::place_settings(bool all) {
   waiting_settings_ = std::move(waiting);
 }
 
-/// Content bytes, about, that came with or after the first event whose step is not known.
+/// Bytes of contents, about, that a lane sent with or after its first event whose step is not
+/// known.
 std::uint64_t RankWriter::waiting_bytes() const {
-  const std::uint64_t received = contents_.received_bytes();
-  std::uint64_t first = received;
+  std::uint64_t bytes = 0;
   for (const auto& [id, lane] : lanes_) {
-    if (!lane.ordered.empty()) first = std::min(first, lane.ordered.front().received_bytes);
-    if (!lane.open_tree.empty()) first = std::min(first, lane.tree_received_bytes);
+    if (!lane.ordered.empty())
+      bytes += lane.content_bytes - lane.ordered.front().content_bytes;
+    else if (!lane.open_tree.empty())
+      bytes += lane.content_bytes - lane.tree_content_bytes;
   }
-  return received - first;
+  return bytes;
 }
 
 /// A content whose event comes into a later segment is, where a layer computed it, written once

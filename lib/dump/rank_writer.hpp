@@ -56,7 +56,7 @@ class RankWriter {
   struct Ordered {
     HeldEvent event;
     bool after_gap;  ///< events before it are still to come, because they have not ended
-    std::uint64_t received_bytes;  ///< of contents, when its tree began
+    std::uint64_t content_bytes;  ///< of the lane, when the event's tree began
   };
 
   /// Positions that were passed over because their events had not ended.
@@ -75,8 +75,9 @@ class RankWriter {
     bool is_main = false;
     bool closed = false;
     bool runs_backward = false;
-    std::vector<HeldEvent> open_tree;  ///< events inside one that has not ended
-    std::uint64_t tree_received_bytes = 0;
+    std::vector<HeldEvent> open_tree;      ///< events inside one that has not ended
+    std::uint64_t content_bytes = 0;       ///< received
+    std::uint64_t tree_content_bytes = 0;  ///< received when `open_tree` began
     bool tree_was_cut = false;
     std::uint64_t next_position = 0;  ///< above all positions put in order
     std::deque<Ordered> ordered;      ///< waiting for their step
@@ -104,7 +105,8 @@ class RankWriter {
   void stop(std::string_view what);
   template <class Change>
   void change_segment(Change change);
-  std::shared_ptr<Batch> take_messages(std::uint32_t lane, std::span<const std::byte> messages);
+  std::shared_ptr<Batch> take_messages(std::uint32_t id, Lane& lane,
+                                       std::span<const std::byte> messages);
   void process(std::uint32_t id, Lane& lane, const std::shared_ptr<const Batch>& batch,
                std::size_t from);
   [[nodiscard]] bool take_event(std::uint32_t id, Lane& lane, HeldEvent event,

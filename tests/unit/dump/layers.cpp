@@ -302,6 +302,22 @@ TEST_SUITE("the layer tree") {
     CHECK(layers_of(dir).size() == 120);
   }
 
+  TEST_CASE("a thread that sends nothing more holds no segment up") {
+    const TempDir dir;
+    DumpBuilder dump(dir.path(), {.level = "full", .segment_bytes = 1000});
+    auto& lane = dump.lane();
+    auto& idle = dump.lane("idle");
+    for (float step = 0; step < 6; ++step) {
+      forward(lane, step);
+      add_tensor(lane, module(lane, "fc"), Role::output, 0, floats(std::vector(500, step)));
+      optimizer_step(lane);
+      if (step > 0) continue;
+      idle.op("aten::relu");
+      idle.send();
+    }
+    CHECK(dump::list_ranks(dir.path()).at(0).segments.size() >= 1);
+  }
+
   TEST_CASE("values too large to wait in memory become datasets where they were written") {
     const TempDir dir;
     DumpBuilder dump(dir.path(), {.content_buffer_bytes = 4096});
