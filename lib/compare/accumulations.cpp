@@ -37,11 +37,19 @@ void Accumulations::add(Side side, const Event& gradient, bool anew) {
     return (one.flags & slot_flag::gradient) && !one.name.empty() && one.geometry != nullptr;
   });
   if (slot == gradient.slots.end()) return;
-  Last& last = on(gradients_[std::string(slot->name)], side);
+  const std::string name(slot->name);
+  Last& last = on(gradients_[name], side);
+  anew = on(zeroed_, side).erase(name) != 0 || anew;
   if (anew) ++last.begun;
   last.times = anew ? 1 : last.times + 1;
   last.digest = slot->digest;
   last.geometry = *slot->geometry;
+}
+
+void Accumulations::zero(Side side, const Event& event) {
+  for (const Slot& slot : event.slots)
+    if (slot.role == Role::mutated && (slot.flags & slot_flag::gradient) && !slot.name.empty())
+      on(zeroed_, side).emplace(slot.name);
 }
 
 void Accumulations::count_passes() {

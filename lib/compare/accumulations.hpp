@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compare/evidence.hpp"
 #include "compare/side.hpp"
@@ -19,6 +20,8 @@ class Accumulations {
   /// A gradient was accumulated in the run of `side`: `anew` where there was none before, because
   /// what was there had been dropped.
   void add(Side side, const Event& gradient, bool anew);
+  /// Gradients were set to zero where they stand: what is accumulated next begins anew.
+  void zero(Side side, const Event& event);
   /// Looks at the step that ends. Reads what the gradients came to from both runs.
   void end_step(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks);
 
@@ -39,6 +42,7 @@ class Accumulations {
   std::int64_t step_ = kSetup;
   std::int64_t more_passes_ = 0;
   std::unordered_map<std::string, Both<Last>> gradients_;
+  Both<std::unordered_set<std::string>> zeroed_;
   std::optional<OtherAccumulation> other_;
 };
 

@@ -63,10 +63,11 @@ struct Evidence {
   bool wrapped_number = false;     ///< the argument travelled as a tensor without dimensions
   bool same_set_of_data = false;   ///< over the whole run both read the same data, in another order
 
-  Both<std::vector<std::string>> alone;        ///< sequence: the ops that one run has
-  Both<std::vector<std::string>> alone_names;  ///< sequence: names of the tensors they touch
+  Both<std::vector<std::string>> alone;          ///< sequence: the ops that one run has
+  Both<std::vector<std::string>> alone_names;    ///< sequence: names of the tensors they touch
+  Both<std::vector<std::string>> alone_updates;  ///< sequence: names of the parameters they update
   Both<std::size_t> alone_casts{};  ///< sequence: those that give another floating-point dtype
-  bool among_updates = false;       ///< sequence: next to an optimizer's op of both runs
+  bool among_updates = false;       ///< sequence: next to an update that both runs make
   bool alone_draws = false;         ///< sequence: one of them draws random numbers
   bool missing_steps = false;       ///< sequence: whole steps are missing
 

@@ -44,6 +44,14 @@ namespace {
          is_floating_point(from->dtype) && is_floating_point(to->dtype);
 }
 
+/// Adds the names of the parameters that an op updates, each once.
+void add_updated(const Event& event, std::vector<std::string>& names) {
+  for (const Slot& slot : event.slots)
+    if (slot.role == Role::mutated && (slot.flags & slot_flag::parameter) && !slot.name.empty() &&
+        std::find(names.begin(), names.end(), slot.name) == names.end())
+      names.emplace_back(slot.name);
+}
+
 [[nodiscard]] std::uint64_t identity(const Event& event) {
   KeyHash hash;
   hash.add(event.op).add(event.overload).add(static_cast<std::uint64_t>(event.phase));
@@ -130,6 +138,7 @@ void LaneComparison::count_accumulations(const Scene& scene, EventPair at) {
     const Window& window = *on(scene.windows, side);
     if (window.event(index).kind == EventKind::gradient)
       state_.accumulations.add(side, window.event(index), takes_over_gradient(window, index));
+    if (zeroes_gradient(window.event(index))) state_.accumulations.zero(side, window.event(index));
   }
 }
 
@@ -347,6 +356,7 @@ std::vector<LaneComparison::Alone> LaneComparison::alone(const Scene& scene) con
 
 LaneComparison::Stretch LaneComparison::stretch(const Scene& scene) const {
   Stretch result;
+  Both<bool> goes_on{};  // beyond the update that it may begin with
   for (const auto& [side, window, index] : alone(scene)) {
     const Event& event = window.event(index);
     if (!is_unit(event) || ignored(event)) continue;
@@ -357,6 +367,8 @@ LaneComparison::Stretch LaneComparison::stretch(const Scene& scene) const {
     if (casts(event)) ++on(result.casts, side);
     for (const Slot& slot : event.slots)
       if (!slot.name.empty()) on(result.names, side).emplace_back(slot.name);
+    if (!updates_parameter(event) && event.phase != Phase::optimizer) on(goes_on, side) = true;
+    if (!on(goes_on, side)) add_updated(event, on(result.updated, side));
     for (std::uint32_t inner = index; inner < window.end(index); ++inner)
       result.draws = result.draws || drew(window.event(inner));
   }
@@ -402,17 +414,21 @@ std::optional<Source> LaneComparison::follows_alone(const Scene& scene) {
   return source;
 }
 
-/// The partner before the stretch or the one after it is an optimizer's op.
+/// Both runs update parameters near the stretch, with nothing between that does not belong to it.
 bool LaneComparison::stands_among_updates(const Scene& scene) const {
-  const auto updates = [&](EventPair at) {
-    return (scene.windows.reference->event(at.reference).flags & event_flag::in_optimizer) != 0;
+  const auto event = [&](EventPair at) -> const Event& {
+    return scene.windows.reference->event(at.reference);
   };
-  if (!passed_.empty() && updates(passed_.back().at)) return true;
+  for (auto before = passed_.rbegin(); before != passed_.rend(); ++before) {
+    if (updates_parameter(event(before->at))) return true;
+    if (event(before->at).phase != Phase::optimizer) break;
+  }
   for (std::size_t k = alone_until_; k < walk_.entries().size(); ++k) {
     const Entry& entry = walk_.entries()[k];
     if (!entry.aligned()) return false;
-    if (scene.windows.reference->items()[entry.reference].op)
-      return updates(walk_.events_of(entry));
+    if (!scene.windows.reference->items()[entry.reference].op) continue;
+    if (updates_parameter(event(walk_.events_of(entry)))) return true;
+    if (event(walk_.events_of(entry)).phase != Phase::optimizer) return false;
   }
   return false;
 }
@@ -469,6 +485,7 @@ void LaneComparison::enter_stretch(const Scene& scene) {
                 fmt::format("only in the {}: {}", name(side), listed(on(ops.ops, side))));
         record.evidence.alone = ops.ops;
         record.evidence.alone_names = ops.names;
+        record.evidence.alone_updates = ops.updated;
         record.evidence.alone_draws = ops.draws;
         record.evidence.alone_casts = ops.casts;
         record.evidence.among_updates = stands_among_updates(scene);

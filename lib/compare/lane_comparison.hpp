@@ -71,7 +71,8 @@ class LaneComparison {
     Both<std::size_t> casts{};
     EventPair first;
     Both<std::vector<std::string>> ops;
-    Both<std::vector<std::string>> names;  ///< of tensors that they touch
+    Both<std::vector<std::string>> names;    ///< of tensors that they touch
+    Both<std::vector<std::string>> updated;  ///< parameters, before anything else goes on
     bool draws = false;
   };
   /// An event that one run has alone.

@@ -4,6 +4,17 @@
 #include <utility>
 
 namespace ulpscope::comparison {
+namespace {
+
+/// Outside of backward, a tensor with `flag`.
+[[nodiscard]] bool writes(const Event& event, std::uint32_t flag) {
+  return (event.flags & event_flag::in_backward) == 0 &&
+         std::any_of(event.slots.begin(), event.slots.end(), [flag](const Slot& slot) {
+           return slot.role == Role::mutated && (slot.flags & flag);
+         });
+}
+
+}  // namespace
 
 Window::Window(std::vector<HeldEvent> events, bool last) : events_(std::move(events)), last_(last) {
   const auto count = static_cast<std::uint32_t>(events_.size());
@@ -78,6 +89,16 @@ std::vector<HeldEvent> Window::from_item(std::uint32_t item) const {
 bool accumulates(const Window& window, std::uint32_t op) {
   const std::uint32_t outer = window.parent(op);
   return outer != kNoIndex && window.event(outer).kind == EventKind::gradient;
+}
+
+bool zeroes_gradient(const Event& event) {
+  return (event.op == "aten::zero_" || event.op == "aten::_foreach_zero_") &&
+         writes(event, slot_flag::gradient);
+}
+
+bool updates_parameter(const Event& event) {
+  return (event.flags & event_flag::in_optimizer) != 0 ||
+         (event.phase == Phase::optimizer && writes(event, slot_flag::parameter));
 }
 
 bool takes_over_gradient(const Window& window, std::uint32_t gradient) {

@@ -65,6 +65,12 @@ class Window {
 /// Whether `op` runs directly inside the accumulation of a parameter's gradient.
 [[nodiscard]] bool accumulates(const Window& window, std::uint32_t op);
 
+/// A parameter's gradient is set to zero where it stands, not by backward.
+[[nodiscard]] bool zeroes_gradient(const Event& event);
+
+/// Updates a parameter: an optimizer's op, or a program's own that writes one.
+[[nodiscard]] bool updates_parameter(const Event& event);
+
 /// At `gradient`, where one is accumulated, the parameter takes it over: nothing was there that it
 /// is added to. Known where ops are recorded.
 [[nodiscard]] bool takes_over_gradient(const Window& window, std::uint32_t gradient);

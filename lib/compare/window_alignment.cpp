@@ -203,6 +203,7 @@ class WindowAligner {
     dropped.clear();
     std::uint32_t times = 0;
     bool left = false;
+    std::optional<std::size_t> zeroed;           // the item that first set one of them to zero
     std::unordered_set<std::string_view> taken;  // parameters that have a gradient
     for (const Item& item : window(side).items()) {
       const Event& event = window(side).event(item.event);
@@ -211,12 +212,21 @@ class WindowAligner {
         drops = !gradient_name(event).empty() && !taken.insert(gradient_name(event)).second;
       if (in_backward(event)) {
         left = true;
+        if (zeroed) {
+          for (std::size_t k = *zeroed; k < dropped.size(); ++k) ++dropped[k];
+          ++times;
+          zeroed.reset();
+          taken.clear();
+        }
       } else if (event.kind == EventKind::zero_grad) {
         drops = left;
         left = false;
-      } else if (event.kind == EventKind::optimizer || (event.flags & event_flag::in_optimizer)) {
+      } else if (event.kind == EventKind::optimizer || updates_parameter(event)) {
         left = false;
+        zeroed.reset();
         taken.clear();
+      } else if (left && !zeroed && zeroes_gradient(event)) {
+        zeroed = dropped.size();
       }
       if (drops) {
         ++times;

@@ -458,9 +458,11 @@ class RunBuilder {
     return begin(kind, std::string(type).append(what), {path, type}, forward);
   }
   /// A parameter's gradient has been accumulated.
-  void gradient(const std::string& name, const Values& values, std::string_view path) {
+  Tensor gradient(const std::string& name, const Values& values, std::string_view path) {
+    const Tensor gradient = make(values, name, slot_flag::gradient);
     begin(EventKind::gradient, "torch::autograd::AccumulateGrad", {path, "Linear"}, kNone)
-        .returns(make(values, name, slot_flag::gradient));
+        .returns(gradient);
+    return gradient;
   }
   /// The root's parameters and buffers as they stand.
   void parameters(const std::vector<Tensor>& tensors) {

@@ -20,8 +20,8 @@ namespace {
 /// Among the ops is one that ends an update of parameters.
 [[nodiscard]] bool updates(const std::vector<std::string>& ops) {
   return std::any_of(ops.begin(), ops.end(), [](const std::string& op) {
-    return op == "aten::add_" || op == "aten::addcdiv_" || op.starts_with("aten::_fused_") ||
-           op.starts_with("aten::_foreach_add");
+    return op == "aten::add_" || op == "aten::sub_" || op == "aten::addcdiv_" ||
+           op.starts_with("aten::_fused_") || op.starts_with("aten::_foreach_add");
   });
 }
 
@@ -77,10 +77,9 @@ std::optional<Cause> skipped_step(const Case& of) {
     return std::nullopt;
   for (const Side side : kSides) {
     const Side other = side == Side::reference ? Side::candidate : Side::reference;
-    const auto& names = on(of.evidence().alone_names, side);
-    const auto& flags = of.evidence().event_flags;
-    if (names.empty() || !(on(flags, side) & event_flag::in_optimizer) ||
-        (on(flags, other) & event_flag::in_optimizer) || !updates(on(of.evidence().alone, side)))
+    const auto& names = on(of.evidence().alone_updates, side);
+    if (names.empty() || !on(of.evidence().alone_updates, other).empty() ||
+        !updates(on(of.evidence().alone, side)))
       continue;
     Cause cause = of.cause("skipped-step", Confidence::likely);
     cause.evidence = {fmt::format("only the {} updates {} here", name(side), listed(names))};

@@ -168,6 +168,59 @@ TEST_SUITE("causes") {
     CHECK(first_cause(report) == "skipped-step");
   }
 
+  TEST_CASE("an update that a program makes by itself and leaves out is a skipped step") {
+    const auto backward = [](RunBuilder& run, const std::string& label, const Tensor& w) {
+      run.phase(Phase::forward);
+      const Tensor x = run.data(labelled("x" + label));
+      run.op("aten::mm").in(x).in(w).out(labelled("y" + label));
+      run.backward(true);
+      const Tensor gradient = run.gradient("fc.weight.grad", labelled("g" + label), "fc");
+      run.backward(false);
+      return gradient;
+    };
+    const auto zero = [](RunBuilder& run, const Tensor& gradient) {
+      run.op("aten::zero_").given(gradient).writes(gradient, labelled("zero"));
+    };
+    const auto train = [&](RunBuilder& run, const std::string& label, const Tensor& w) {
+      const Tensor gradient = backward(run, label, w);
+      run.op("aten::sub_").in(w).in(gradient).writes(w, labelled("w" + label));
+      zero(run, gradient);
+    };
+    const Report report = report_of(
+        [&](RunBuilder& run) {
+          const Tensor w = run.parameter("fc.weight", labelled("w"));
+          run.without_optimizer();
+          for (int step = 0; step < 4; ++step) train(run.step(step), std::to_string(step), w);
+        },
+        [&](RunBuilder& run) {
+          const Tensor w = run.parameter("fc.weight", labelled("w"));
+          run.without_optimizer();
+          train(run.step(0), "0", w);
+          zero(run, backward(run.step(1), "1", w));
+          train(run, "2 after a skip", w);
+          train(run.step(2), "3 after a skip", w);
+        });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::sub_");
+    CHECK(report.first()->step == 1);
+    CHECK(report.first()->phase == Phase::optimizer);
+    CHECK(first_cause(report) == "skipped-step");
+  }
+
+  TEST_CASE("a parameter that a program's own update leaves out is no skipped step") {
+    const auto program = [](RunBuilder& run, bool changed) {
+      run.without_optimizer().step(0).phase(Phase::optimizer);
+      const Tensor a = run.parameter("a.weight", labelled("a"));
+      const Tensor b = run.parameter("b.weight", labelled("b"));
+      if (!changed) run.op("aten::sub_").in(a).writes(a, labelled("updated a"));
+      run.op("aten::mul").in(b).out(labelled("product"));
+      run.op("aten::sub_").in(b).writes(b, labelled("updated b"));
+      run.phase(Phase::data);
+      run.op("aten::sum").in(a).out(labelled(changed ? "a" : "b"));
+    };
+    CHECK(find_cause(report_of(program), "skipped-step") == nullptr);
+  }
+
   TEST_CASE("what comes back otherwise from other ranks is a collective") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::backward);
