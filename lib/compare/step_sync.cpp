@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <unordered_set>
@@ -58,6 +59,7 @@ class Nesting {
 [[nodiscard]] StepSketch sketch(const std::vector<HeldEvent>& events) {
   StepSketch result;
   Nesting nesting;
+  std::unordered_set<std::uint64_t> known;
   for (const HeldEvent& held : events) {
     const Event& event = *held.event;
     // What an op finds in memory that it has made itself without an op is no data.
@@ -68,13 +70,19 @@ class Nesting {
       const bool outside = event.phase == Phase::data || unproduced;
       const bool parameter = slot.flags & slot_flag::parameter;
       if (parameter && slot.role != Role::input) continue;
+      if (slot.role == Role::input && (event.flags & event_flag::view)) continue;
       Keys& kind = parameter ? result.parameters : outside ? result.data : result.made;
-      kind.push_back(KeyHash().add(slot.digest).value());
+      const std::uint64_t key = KeyHash().add(slot.digest).value();
+      kind.push_back(key);
+      const bool first = known.insert(key).second;
+      if (first && !parameter && slot.role == Role::input && event.phase == Phase::forward)
+        result.read.push_back(key);
     }
   }
   keep_smallest(result.parameters);
   keep_smallest(result.data);
   keep_smallest(result.made);
+  keep_smallest(result.read);
   return result;
 }
 
@@ -107,19 +115,24 @@ class Nesting {
   return known ? mostly_shared(a.data, b.data) : mostly_shared(a.made, b.made);
 }
 
-/// Leaves only values that no other of these steps has: constants tell nothing.
-void keep_distinctive(Sketches& steps) {
+/// Leaves only values that no other of these steps has in one of `kinds`.
+void keep_distinctive(Sketches& steps, std::initializer_list<Keys StepSketch::*> kinds) {
   Keys all;
   for (const StepSketch& step : steps)
-    for (const Keys* keys : {&step.data, &step.made})
-      all.insert(all.end(), keys->begin(), keys->end());
+    for (const auto kind : kinds) all.insert(all.end(), (step.*kind).begin(), (step.*kind).end());
   std::sort(all.begin(), all.end());
   const auto stands_twice = [&](std::uint64_t key) {
     const auto at = std::lower_bound(all.begin(), all.end(), key);
     return std::next(at) != all.end() && *std::next(at) == key;
   };
   for (StepSketch& step : steps)
-    for (Keys* keys : {&step.data, &step.made}) std::erase_if(*keys, stands_twice);
+    for (const auto kind : kinds) std::erase_if(step.*kind, stands_twice);
+}
+
+/// Constants tell nothing.
+void leave_out_constants(Sketches& steps) {
+  keep_distinctive(steps, {&StepSketch::data, &StepSketch::made});
+  keep_distinctive(steps, {&StepSketch::read});
 }
 
 /// The same data met the same parameters. Equal data alone, and what is made of them alone, may be
@@ -144,16 +157,21 @@ void keep_distinctive(Sketches& steps) {
   return steps >= std::min(kInRow, std::max(from_a, from_b));
 }
 
+/// Where no op prepares data, they are parts of what lies in memory since setup.
+[[nodiscard]] const Keys& data_of(const StepSketch& step) {
+  return step.data.empty() ? step.read : step.data;
+}
+
 /// The runs read the same data from these steps on.
 [[nodiscard]] bool same_data_from(const Sketches& a, std::size_t from_a, const Sketches& b,
                                   std::size_t from_b) {
   if (from_a >= a.size() || from_b >= b.size()) return false;
-  if (!mostly_shared(a[from_a].data, b[from_b].data)) return false;
+  if (!mostly_shared(data_of(a[from_a]), data_of(b[from_b]))) return false;
   // What a program does after its last step stands in that one.
   const std::size_t steps = std::min({kInRow, a.size() - from_a - 1, b.size() - from_b - 1});
   for (std::size_t k = 1; k < steps; ++k) {
-    const Keys& left = a[from_a + k].data;
-    const Keys& right = b[from_b + k].data;
+    const Keys& left = data_of(a[from_a + k]);
+    const Keys& right = data_of(b[from_b + k]);
     if (!left.empty() && !right.empty() && shared(left, right) == 0) return false;
   }
   return true;
@@ -186,8 +204,8 @@ std::optional<ExtraSteps> StepSync::look(const LaneReader& reference, const Lane
   const auto& of_candidate = ahead_.candidate.from(candidate);
   Sketches a(of_reference.begin(), of_reference.end());
   Sketches b(of_candidate.begin(), of_candidate.end());
-  keep_distinctive(a);
-  keep_distinctive(b);
+  leave_out_constants(a);
+  leave_out_constants(b);
   if (passed && same_data_from(a, passed->side == Side::reference ? passed->count : 0, b,
                                passed->side == Side::candidate ? passed->count : 0))
     return passed;

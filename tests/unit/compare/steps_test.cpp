@@ -309,4 +309,38 @@ TEST_SUITE("steps") {
     CHECK(has(report.coverage.unseen.front(), "step 3 has no partner"));
     CHECK(find_cause(report, "gradient-accumulation") == nullptr);
   }
+
+  TEST_CASE("so are steps whose batches are views, after an update that was left out") {
+    constexpr int kPasses = 8;
+    constexpr int kLeftOut = 2;
+    const auto pass = [](RunBuilder& run, const Tensor& data, const Tensor& w, int number,
+                         bool updates) {
+      run.phase(Phase::data);
+      const Tensor x = run.view(data, {8}, {1}, 8 * number);
+      run.op("aten::narrow").flag(event_flag::view).in(data).returns_view(x);
+      run.phase(Phase::forward);
+      const std::string made = run.content_words(w) + std::to_string(number);
+      run.op("aten::mm").in(x).in(w).out(labelled("y" + made, 8));
+      run.backward(true);
+      const Tensor g = run.gradient("fc.weight.grad", labelled("g" + made, 8), "fc");
+      run.backward(false);
+      if (updates) run.op("aten::sub_").in(w).in(g).writes(w, labelled("w" + made, 8));
+      run.op("aten::zero_").given(g).writes(g, labelled("zero", 8));
+    };
+    const auto train = [&](RunBuilder& run, bool leaves_out) {
+      run.without_optimizer();
+      const Tensor data = run.op("aten::randn").out(labelled("data", std::size_t{8} * kPasses));
+      const Tensor w = run.parameter("fc.weight", labelled("w", 8));
+      for (int number = 0; number < kPasses; ++number) {
+        run.step(leaves_out && number > kLeftOut ? number - 1 : number);
+        pass(run, data, w, number, !leaves_out || number != kLeftOut);
+      }
+    };
+    const Report report = report_of([&](RunBuilder& run, bool changed) { train(run, changed); });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::sub_");
+    CHECK(report.first()->step == kLeftOut);
+    REQUIRE_FALSE(report.coverage.unseen.empty());
+    CHECK(has(report.coverage.unseen.front(), "step 3 has no partner"));
+  }
 }
