@@ -22,7 +22,7 @@ struct StepSketch {
   std::int64_t step = kSetup;
   std::vector<std::uint64_t> data;  ///< from outside of the model
   std::vector<std::uint64_t> made;
-  std::vector<std::uint64_t> read;  ///< by forward, and made by none of the step's ops
+  std::vector<std::uint64_t> read;        ///< by forward, and made by none of the step's ops
   std::vector<std::uint64_t> parameters;  ///< as they were read
 };
 
