@@ -28,10 +28,10 @@ void OpJudge::judge_inputs() {
   std::set<std::uint16_t> known;
   for (const SlotPair& slot : slots_) {
     if (slot.role() != Role::input || !is_difference(slot.match)) continue;
-    if (const auto source = differs_for_readers(slot)) {
+    if (const auto read = differs_for_readers(slot)) {
       inputs_differ_ = true;
       looked_at_ = true;
-      source_ = source;
+      source_ = read;
     } else if (const auto source = known_difference(slot)) {
       inputs_differ_ = true;
       if (either(slot, slot_flag::parameter) && in_first_forward())
