@@ -39,8 +39,8 @@ std::string in_words(const StepCost& cost) {
 std::optional<StepCost> CostEstimate::look(std::uint64_t steps) {
   if (done_ || steps < kFirstSteps) return std::nullopt;
   if (!from_) from_ = Seen{steps, bytes_on_disk(directory_)};
+  if (steps < from_->steps + kMeasuredSteps) return std::nullopt;
   const std::uint64_t passed = steps - from_->steps;
-  if (passed < kMeasuredSteps) return std::nullopt;
   done_ = true;
   const std::uint64_t bytes = bytes_on_disk(directory_);
   StepCost cost{(bytes - std::min(bytes, from_->bytes)) / passed, 0, wanted_, limit_};

@@ -27,7 +27,7 @@ class CostEstimate {
       : directory_(std::move(directory)), wanted_(wanted_steps), limit_(limit) {}
 
   /// The cost, once: what the dump has grown by since the second step was known, when two more
-  /// are. `steps`: how many are known.
+  /// are. `steps`: how many are known and kept, which can be fewer than before.
   [[nodiscard]] std::optional<StepCost> look(std::uint64_t steps);
 
  private:

@@ -47,6 +47,14 @@ TEST_SUITE("cost estimate") {
     CHECK(cost->bytes == 800);
   }
 
+  TEST_CASE("where steps are let go, fewer than before are no measure") {
+    TempDir directory;
+    CostEstimate estimate(directory.path(), 0, 0);
+    store(directory.path(), 4000);
+    CHECK_FALSE(estimate.look(4));
+    CHECK_FALSE(estimate.look(3));
+  }
+
   TEST_CASE("the words say what the whole would take and whether it fits") {
     constexpr std::uint64_t kMega = 1'000'000;
     CHECK(in_words({212 * kMega, 81'000 * kMega, 50, 0}) ==

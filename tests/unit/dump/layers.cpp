@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <map>
+#include <numeric>
 
 #include "dump/layout.hpp"
 #include "dump/recovery.hpp"
@@ -9,6 +10,7 @@
 #include "dump/verify.hpp"
 #include "tests/support/dump_builder.hpp"
 #include "tests/support/layer_dump.hpp"
+#include "tests/support/segment_contents.hpp"
 #include "ulpscope/dump_reader.hpp"
 
 using namespace ulpscope;
@@ -290,15 +292,9 @@ TEST_SUITE("the layer tree") {
       optimizer_step(lane);
     }
     dump.finish();
-    const auto ranks = dump::list_ranks(dir.path());
-    const auto& segments = ranks.at(0).segments;
-    CHECK(segments.size() >= 4);
-    std::size_t contents = 0;
-    for (const std::uint32_t number : segments) {
-      const auto path = dump::segment_path(ranks[0].directory, number);
-      contents += dump::Segment::open(path)->tables().contents.size();
-    }
-    CHECK(contents <= 120 + 120 / 8);
+    const auto contents = test::contents_of_segments(dir.path());
+    CHECK(contents.size() >= 4);
+    CHECK(std::accumulate(contents.begin(), contents.end(), std::size_t{0}) <= 120 + 120 / 8);
     CHECK(layers_of(dir).size() == 120);
   }
 

@@ -7,6 +7,7 @@
 #include "dump/verify.hpp"
 #include "tests/support/describe_dump.hpp"
 #include "tests/support/dump_builder.hpp"
+#include "tests/support/segment_contents.hpp"
 #include "tests/support/training_dump.hpp"
 #include "ulpscope/dump_reader.hpp"
 #include "ulpscope/error.hpp"
@@ -38,15 +39,16 @@ void use_content(LaneBuilder& lane, const std::vector<std::byte>& bytes) {
   event.slots()[0].digest[1] = digest(bytes).low;
 }
 
-/// How many each segment of rank 0 has.
-std::vector<std::size_t> contents_of_segments(const std::filesystem::path& directory) {
-  std::vector<std::size_t> counts;
-  const auto ranks = dump::list_ranks(directory);
-  for (const std::uint32_t number : ranks.at(0).segments) {
-    const auto path = dump::segment_path(dump::rank_path(directory, 0), number);
-    counts.push_back(dump::Segment::open(path)->tables().contents.size());
-  }
-  return counts;
+/// A content that is published before the op that reads it comes.
+void use_after_publishing(const TempDir& dir, dump::RecordingOptions options,
+                          const std::vector<std::byte>& bytes) {
+  options.segment_bytes = bytes.size() / 2;
+  DumpBuilder dump(dir.path(), options);
+  auto& lane = dump.lane();
+  send_content(lane, bytes);
+  lane.send();  // publishes
+  use_content(lane, bytes);
+  dump.finish();
 }
 
 /// What this process has read from files so far.
@@ -89,14 +91,9 @@ TEST_SUITE("segments") {
 
   TEST_CASE("a content that came just before the segment of its event is not copied into it") {
     const TempDir dir;
-    DumpBuilder dump(dir.path(), {.segment_bytes = 1000});
-    auto& lane = dump.lane();
     const auto bytes = numbered_bytes(2000, 3);
-    send_content(lane, bytes);
-    lane.send();  // publishes
-    use_content(lane, bytes);
-    dump.finish();
-    CHECK(contents_of_segments(dir.path()) == std::vector<std::size_t>{1, 0});
+    use_after_publishing(dir, {}, bytes);
+    CHECK(test::contents_of_segments(dir.path()) == std::vector<std::size_t>{1, 0});
     CHECK(open_dump(dir.path())->content(0, digest(bytes)) == bytes);
   }
 
@@ -113,7 +110,7 @@ TEST_SUITE("segments") {
     use_content(lane, bytes);
     use_content(lane, other);
     dump.finish();
-    CHECK(contents_of_segments(dir.path()) == std::vector<std::size_t>{1, 1, 1});
+    CHECK(test::contents_of_segments(dir.path()) == std::vector<std::size_t>{1, 1, 1});
     std::filesystem::remove(dump::segment_path(dump::rank_path(dir.path(), 0), 0));
     const auto run = open_dump(dir.path());
     CHECK(run->content(0, digest(bytes)) == bytes);
@@ -123,14 +120,8 @@ TEST_SUITE("segments") {
 
   TEST_CASE("where segments are removed, one has all the contents of its events") {
     const TempDir dir;
-    DumpBuilder dump(dir.path(), {.segment_bytes = 1000, .keep_last = 100});
-    auto& lane = dump.lane();
-    const auto bytes = numbered_bytes(2000, 3);
-    send_content(lane, bytes);
-    lane.send();  // publishes
-    use_content(lane, bytes);
-    dump.finish();
-    CHECK(contents_of_segments(dir.path()) == std::vector<std::size_t>{1, 1});
+    use_after_publishing(dir, {.keep_last = 100}, numbered_bytes(2000, 3));
+    CHECK(test::contents_of_segments(dir.path()) == std::vector<std::size_t>{1, 1});
   }
 
   TEST_CASE("bytes that no segment has are not searched for in them") {
