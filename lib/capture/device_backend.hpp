@@ -60,6 +60,11 @@ class DeviceBackend {
   virtual bool drain(std::chrono::milliseconds timeout,
                      const std::function<void(const DeviceResult&)>& take) noexcept = 0;
 
+  /// Which capture into a graph takes what the calling thread gives a device, 0 for none.
+  [[nodiscard]] virtual std::uint64_t capture_of(c10::DeviceIndex device) noexcept = 0;
+  /// The calling thread's.
+  [[nodiscard]] virtual c10::DeviceIndex current_device() noexcept = 0;
+
   /// What is known of the devices that have come into use since the last call: `device.N.name` and
   /// the like. For the thread that drains.
   [[nodiscard]] virtual EnvironmentValues new_settings() { return {}; }

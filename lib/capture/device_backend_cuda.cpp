@@ -2,6 +2,7 @@
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/Stream.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <dlfcn.h>
 
 #include <array>
 #include <atomic>
@@ -10,6 +11,7 @@
 #include <thread>
 
 #include "capture/device_backend.hpp"
+#include "capture/interpose.hpp"
 #include "capture/library_beside.hpp"
 #include "capture/memory.hpp"
 #include "capture/recorder.hpp"
@@ -38,6 +40,24 @@ const device::Functions* open_kernels() noexcept {
 /// "13.0" of 13000.
 std::string cuda_version(int number) {
   return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
+
+/// "13.1.0" of the library that is mapped, empty where none is. Asks nothing of a device.
+std::string cublas_version() {
+  for (const char* const name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"}) {
+    void* const library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    using GetProperty = int(int property, int* value);
+    const auto get = reinterpret_cast<GetProperty*>(dlsym(library, "cublasGetProperty"));
+    std::array<int, 3> parts{};  // MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL of library_types.h
+    bool known = get != nullptr;
+    for (int i = 0; known && i < 3; ++i) known = get(i, &parts[static_cast<std::size_t>(i)]) == 0;
+    dlclose(library);
+    if (known)
+      return std::to_string(parts[0]) + "." + std::to_string(parts[1]) + "." +
+             std::to_string(parts[2]);
+  }
+  return {};
 }
 
 /// A device is current in this thread as long as it lives.
@@ -80,6 +100,24 @@ class CudaBackend final : public DeviceBackend {
       return queue->enqueue(queued, stream);
     } catch (...) {
       return false;
+    }
+  }
+
+  std::uint64_t capture_of(c10::DeviceIndex index) noexcept override {
+    try {
+      const c10::Device device(c10::DeviceType::CUDA, index);
+      const c10::impl::VirtualGuardImpl guard(c10::DeviceType::CUDA);
+      return cuda_.capture_of(guard.getStream(device).native_handle());
+    } catch (...) {
+      return 0;
+    }
+  }
+
+  c10::DeviceIndex current_device() noexcept override {
+    try {
+      return c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA).getDevice().index();
+    } catch (...) {
+      return 0;
     }
   }
 
@@ -161,6 +199,8 @@ class CudaBackend final : public DeviceBackend {
     if (hooks.hasCUDART())
       values["cuda.version"] = cuda_version(static_cast<int>(hooks.versionCUDART()));
     if (hooks.hasCuDNN()) values["cudnn.version"] = std::to_string(hooks.versionRuntimeCuDNN());
+    if (const std::string version = cublas_version(); !version.empty())
+      values["cublas.version"] = version;
     const auto& generator =
         at::globalContext().defaultGenerator(c10::Device(c10::DeviceType::CUDA, index));
     values["rng.device." + device + ".seed"] = std::to_string(generator.current_seed());
@@ -176,6 +216,7 @@ class CudaBackend final : public DeviceBackend {
 DeviceBackend* device_backend() noexcept {
   static DeviceBackend* const backend = []() -> DeviceBackend* {
     const device::Functions* const cuda = open_kernels();
+    if (cuda != nullptr) interpose_cuda();
     return cuda == nullptr ? nullptr : &immortal<CudaBackend>(*cuda);
   }();
   return backend;

@@ -134,7 +134,7 @@ std::uint64_t request_digest(const at::Tensor& tensor, const Content& content) {
       .device = tensor.device().index(),
       .logical = content.dense && !content.contiguous && content.dense_size > 0,
       .statistics = settings().level == ring::Level::stats && element_size(dtype) > 0,
-      .content = settings().level == ring::Level::full && content.dense};
+      .content = settings().level == ring::Level::full};
   self.taken.fetch_add(1, std::memory_order_release);
   if (backend->enqueue(value)) return value.ticket;
   self.taken.fetch_sub(1, std::memory_order_release);

@@ -73,6 +73,7 @@ EnvironmentFlags read_flags() {
        [&] { return allows_reduction(context.allowFP16ReductionCuBLAS()); });
   read(now.cublas_bf16_reduction,
        [&] { return allows_reduction(context.allowBF16ReductionCuBLAS()); });
+  read(now.cublas_fp16_accumulation, [&] { return context.allowFP16AccumulationCuBLAS(); });
   read(now.cpu_fp16_reduction, [&] { return context.allowFP16ReductionCPU(); });
   read(now.matmul_precision, [&] { return context.float32MatmulPrecision(); });
   read(now.mkldnn, [&] { return context.userEnabledMkldnn(); });
@@ -107,6 +108,7 @@ EnvironmentValues in_words(const EnvironmentFlags& flags) {
   on_off("flag.cublas.allow_tf32", flags.cublas_tf32);
   on_off("flag.cublas.allow_fp16_reduced_precision", flags.cublas_fp16_reduction);
   on_off("flag.cublas.allow_bf16_reduced_precision", flags.cublas_bf16_reduction);
+  on_off("flag.cublas.allow_fp16_accumulation", flags.cublas_fp16_accumulation);
   on_off("flag.cpu.allow_fp16_reduced_precision", flags.cpu_fp16_reduction);
   on_off("flag.mkldnn.enabled", flags.mkldnn);
   on_off("flag.mkldnn.deterministic", flags.mkldnn_deterministic);

@@ -22,6 +22,7 @@ struct EnvironmentFlags {
   std::int8_t cublas_tf32 = -1;
   std::int8_t cublas_fp16_reduction = -1;
   std::int8_t cublas_bf16_reduction = -1;
+  std::int8_t cublas_fp16_accumulation = -1;
   std::int8_t cpu_fp16_reduction = -1;
   std::int8_t mkldnn = -1;
   std::int8_t mkldnn_deterministic = -1;

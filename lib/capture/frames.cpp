@@ -20,7 +20,8 @@ constexpr unsigned kFlushBits = 0x8040;  // MXCSR: flush to zero, denormals are 
 std::uint32_t state_flags() {
   std::uint32_t flags = 0;
   if (c10::InferenceMode::is_enabled()) flags |= event_flag::inference_mode;
-  if (at::autocast::is_autocast_enabled(at::kCPU)) flags |= event_flag::autocast;
+  if (at::autocast::is_autocast_enabled(at::kCPU) || at::autocast::is_autocast_enabled(at::kCUDA))
+    flags |= event_flag::autocast;
   if ((_mm_getcsr() & kFlushBits) != 0) flags |= event_flag::flush_denormal;
   if (at::globalContext().deterministicAlgorithms()) flags |= event_flag::deterministic;
   return flags;

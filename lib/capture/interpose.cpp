@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <dlfcn.h>
 #include <torch/nn/modules.h>
 #include <torch/optim.h>
 #include <torch/serialize/input-archive.h>
@@ -19,6 +20,7 @@
 
 #include "capture/environment.hpp"
 #include "capture/environment_flags.hpp"
+#include "capture/graphs.hpp"
 #include "capture/memory.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
@@ -39,6 +41,12 @@ std::array<void*, kCount> next_functions{};
 
 constexpr std::array<std::string_view, kCount> kClassNames = {
 #define ULPSCOPE_SYMBOL(group, class_name, mangled) #class_name,
+#include "preload/symbols.def"
+#undef ULPSCOPE_SYMBOL
+};
+
+constexpr std::array<std::string_view, kCount> kMangledNames = {
+#define ULPSCOPE_SYMBOL(group, class_name, mangled) #mangled,
 #include "preload/symbols.def"
 #undef ULPSCOPE_SYMBOL
 };
@@ -205,6 +213,7 @@ using RMSpropImpl = torch::optim::RMSprop;
 using SGDImpl = torch::optim::SGD;
 using ContextImpl = at::Context;
 using ParallelImpl = void;
+using CUDAGraphImpl = void;
 }  // namespace declared
 
 /// Whether the class declares `member` with this signature. Mangled names tell parameters but not
@@ -356,16 +365,43 @@ struct set_inter_op_threads {
   }
 };
 
+/// Members of at::cuda::CUDAGraph, whose header needs CUDA's: tests/device/graph_calls.cpp holds
+/// these against it.
+struct GraphCall {
+  template <class>
+  static constexpr bool kFits = true;
+};
+struct graph_capture_begin : GraphCall {
+  using Pool = std::pair<unsigned long long, unsigned long long>;
+  template <std::size_t kIndex>
+  static void call(void* self, Pool pool, int mode) {
+    next<kIndex, void(void*, Pool, int)>()(self, pool, mode);
+    graph_capture_begins(self);
+  }
+};
+struct graph_capture_end : GraphCall {
+  template <std::size_t kIndex>
+  static void call(void* self) {
+    const struct AtEnd {
+      ~AtEnd() { graph_capture_ends(graph); }
+      const void* graph;
+    } at_end{self};
+    next<kIndex, void(void*)>()(self);
+  }
+};
+struct graph_replay : GraphCall {
+  template <std::size_t kIndex>
+  static void call(void* self) {
+    const GraphReplay replay(self);
+    next<kIndex, void(void*)>()(self);
+  }
+};
+
 constexpr std::size_t kNotOurs = kCount;
 
 std::size_t index_of(std::string_view name) {
-  static constexpr std::array<std::string_view, kCount> kMangled = {
-#define ULPSCOPE_SYMBOL(group, class_name, mangled) #mangled,
-#include "preload/symbols.def"
-#undef ULPSCOPE_SYMBOL
-  };
   for (std::size_t i = 0; i < kCount; ++i)
-    if (kMangled[i] == name) return i;
+    if (kMangledNames[i] == name) return i;
   return kNotOurs;
 }
 
@@ -388,9 +424,12 @@ void* wrapper(std::size_t index) {
   return kWrappers[index];
 }
 
+std::span<const UlpscopeSymbol> interposed;
+
 }  // namespace
 
 void interpose(const UlpscopeSymbol* symbols, std::size_t count) {
+  interposed = {symbols, count};
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t index = index_of(symbols[i].name);
     if (index == kNotOurs || *symbols[i].slot == nullptr || wrapper(index) == nullptr) continue;
@@ -398,6 +437,20 @@ void interpose(const UlpscopeSymbol* symbols, std::size_t count) {
     next_functions[index] = *symbols[i].slot;
     *symbols[i].slot = wrapper(index);
   }
+}
+
+void interpose_cuda() {
+  void* const torch = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (torch == nullptr) return;
+  for (const UlpscopeSymbol& symbol : interposed) {
+    const std::size_t index = index_of(symbol.name);
+    if (index == kNotOurs || kClassNames[index] != "CUDAGraph") continue;
+    if (next_functions[index] != nullptr) continue;
+    next_functions[index] = dlsym(torch, symbol.name);
+    if (next_functions[index] == nullptr) continue;
+    std::atomic_ref(*symbol.slot).store(wrapper(index), std::memory_order_release);
+  }
+  dlclose(torch);
 }
 
 }  // namespace ulpscope::capture

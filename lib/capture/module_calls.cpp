@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -216,6 +217,15 @@ void enter_calls(Thread& thread, std::span<const at::Tensor* const> read) {
   }
 }
 
+/// Virtual members of Module, and what LibTorch's recurrent modules call in theirs, that give a
+/// module its tensors: whatever they read, they are no forward.
+bool prepares(std::string_view method) {
+  static constexpr auto kPreparations =
+      std::to_array<std::string_view>({"to", "load", "save", "clone", "reset", "reset_parameters",
+                                       "flatten_parameters", "train", "zero_grad", "apply"});
+  return std::find(kPreparations.begin(), kPreparations.end(), method) != kPreparations.end();
+}
+
 }  // namespace
 
 void follow_modules(Thread& thread, std::uint32_t child, std::span<const at::Tensor* const> read) {
@@ -230,9 +240,10 @@ void follow_modules(Thread& thread, std::uint32_t child, std::span<const at::Ten
   for (; next < running.size(); ++next) {
     const std::uint32_t module = running[next].module;
     const bool runs = !thread.open_calls.empty() && thread.open_calls.back().found.module == module;
-    // A member that makes or fills tensors, `reset_parameters`, is no call until it reads one.
+    // A member that makes or fills tensors is no call until it reads one.
     const bool computes = child != 0 || !read.empty() || running[next].method == "forward";
-    if (module != 0 && !runs && computes) begin_call(thread, running[next]);
+    if (module != 0 && !runs && computes && !prepares(running[next].method))
+      begin_call(thread, running[next]);
   }
   enter_calls(thread, read);
 }

@@ -14,6 +14,7 @@
 #include "capture/device_values.hpp"
 #include "capture/environment.hpp"
 #include "capture/forward_links.hpp"
+#include "capture/graphs.hpp"
 #include "capture/memory.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
@@ -79,6 +80,7 @@ void before_fork() {
   lock_op_info();
   storages().lock();
   lock_device_values();
+  lock_graphs();
   names().mutex.lock();
   process_memory().lock();
 }
@@ -87,6 +89,7 @@ void release_locks() {
   if (detail::InHook::any()) return;
   process_memory().unlock();
   names().mutex.unlock();
+  unlock_graphs();
   unlock_device_values();
   storages().unlock();
   unlock_op_info();

@@ -4,6 +4,7 @@
 
 #include "capture/content.hpp"
 #include "capture/device_values.hpp"
+#include "capture/graphs.hpp"
 #include "capture/slot_rows.hpp"
 
 namespace ulpscope::capture {
@@ -36,6 +37,7 @@ Seen see_read_on_device(Thread& thread, const at::Tensor& tensor, Place place, b
   const Content content = content_of(tensor);
   row.alignment = alignment_of(content);
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
+  if (graphs_are_captured()) graph_reads(tensor, content);
   if (tell_read(thread, tensor, content, boundary, seen) == Known::told) return seen;
 
   const std::uint64_t ticket = request_digest(tensor, content);
@@ -57,7 +59,7 @@ Seen see_read_on_device(Thread& thread, const at::Tensor& tensor, Place place, b
   region->ticket = ticket;
   region->checked = thread.epoch;
   tell_unsettled(*region, row);  // which leaves what is expected
-  note_content(tensor, content, row);
+  note_content(row);
   return seen;
 }
 
@@ -68,6 +70,7 @@ Seen see_written_on_device(Thread& thread, const at::Tensor& tensor, Place place
   const Content content = content_of(tensor);
   row.alignment = alignment_of(content);
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
+  if (graphs_are_captured()) graph_writes(tensor, content);
   if (already_written && tell_left(tensor, content, thread, seen)) return seen;
 
   const std::uint64_t ticket = request_digest(tensor, content);
@@ -88,7 +91,7 @@ Seen see_written_on_device(Thread& thread, const at::Tensor& tensor, Place place
                                            .writes = storage.writes,
                                            .writer = writer}),
                  row);
-  note_content(tensor, content, row);
+  note_content(row);
   return seen;
 }
 

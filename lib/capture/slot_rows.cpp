@@ -59,9 +59,8 @@ void tell_unsettled(const Region& region, ring::SlotRow& row) {
   }
 }
 
-void note_content(const at::Tensor& tensor, const Content& content, ring::SlotRow& row) {
-  if (settings().level != ring::Level::full) return;
-  if (content.dense || tensor.device().type() == kHostDevice) row.flags |= slot_flag::has_content;
+void note_content(ring::SlotRow& row) {
+  if (settings().level == ring::Level::full) row.flags |= slot_flag::has_content;
 }
 
 Known tell_read(Thread& thread, const at::Tensor& tensor, const Content& content, bool boundary,
@@ -82,7 +81,7 @@ Known tell_read(Thread& thread, const at::Tensor& tensor, const Content& content
       !boundary || settings().verify == ring::Verify::off || region->checked == thread.epoch;
   if (!trusted) return Known::checked;
   tell(*region, row);
-  note_content(tensor, content, row);
+  note_content(row);
   return Known::told;
 }
 
@@ -97,7 +96,7 @@ bool tell_left(const at::Tensor& tensor, const Content& content, Thread& thread,
     return true;
   }
   tell(*region, seen.row);
-  note_content(tensor, content, seen.row);
+  note_content(seen.row);
   return true;
 }
 

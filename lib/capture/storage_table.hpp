@@ -25,6 +25,11 @@ struct RegionKey {
   [[nodiscard]] bool overlaps(const RegionKey& other) const noexcept {
     return offset < other.offset + other.bytes && other.offset < offset + bytes;
   }
+  /// Whether it holds all of the other one's bytes.
+  [[nodiscard]] bool covers(const RegionKey& other) const noexcept {
+    return *this == other ||
+           (pattern == 0 && offset <= other.offset && other.offset + other.bytes <= offset + bytes);
+  }
 };
 
 /// Who wrote a region last, as far as recorded ops tell.

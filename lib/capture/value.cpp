@@ -163,7 +163,7 @@ Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place) {
   if (storage.touches_uninitialised(content.key)) row.flags |= slot_flag::uninitialised;
   if (Region* region = storage.regions.find(content.key)) {
     tell(*region, row);
-    note_content(tensor, content, row);
+    note_content(row);
   } else {
     row.flags |= slot_flag::no_digest;
   }

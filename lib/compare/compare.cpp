@@ -281,8 +281,12 @@ PreparedRuns::PreparedRuns(const Run& reference, const Run& candidate,
   constexpr std::int64_t kLargestOffset = std::int64_t{1} << 60;
   if (options.step_offset > kLargestOffset || options.step_offset < -kLargestOffset)
     throw Error(ErrorCode::usage, "The step offset is out of range.");
+  const auto inside = ranks_with_backward_inside(runs_, rank_pairs(runs_));
+  for (const Side side : kSides)
+    if (!on(inside, side).empty())
+      on(runs_, side) = &on(apart_, side).emplace(*on(runs_, side), on(inside, side));
   if (options.renames.empty()) return;
-  renamed_.emplace(candidate, options.renames);
+  renamed_.emplace(*runs_.candidate, options.renames);
   runs_.candidate = &*renamed_;
 }
 

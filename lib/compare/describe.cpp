@@ -137,14 +137,17 @@ std::string lane_words(const Lane& lane, const Event& event) {
   return {};
 }
 
-HeldEvent forward_of(const Scene& scene, Side side, std::uint32_t event) {
-  const Window& window = *on(scene.windows, side);
+EventPlace forward_place(const Window& window, std::uint32_t event) {
   const std::uint32_t node = linked_node(window, event);
   if (node == kNoIndex) return {};
+  return {window.event(node).forward_lane, window.event(node).forward};
+}
+
+HeldEvent forward_of(const Scene& scene, Side side, std::uint32_t event) {
+  const Window& window = *on(scene.windows, side);
   if (const std::uint32_t near = near_forward(scene, side, event); near != kNoIndex)
     return {&window.event(near), nullptr};
-  return find_event(*on(scene.runs, side), on(scene.ranks, side),
-                    {window.event(node).forward_lane, window.event(node).forward});
+  return find_event(*on(scene.runs, side), on(scene.ranks, side), forward_place(window, event));
 }
 
 ModuleName module_of(const Scene& scene, Side side, std::uint32_t event) {

@@ -66,8 +66,11 @@ struct ModuleName {
 };
 [[nodiscard]] ModuleName module_of(const Scene& scene, Side side, std::uint32_t event);
 
-/// The forward op that the backward node around an event belongs to; an empty event pointer where
+/// Where the forward op stands that the backward node around an event belongs to; no position where
 /// there is none.
+[[nodiscard]] EventPlace forward_place(const Window& window, std::uint32_t event);
+
+/// That forward op; an empty event pointer where there is none.
 [[nodiscard]] HeldEvent forward_of(const Scene& scene, Side side, std::uint32_t event);
 
 }  // namespace ulpscope::comparison

@@ -16,7 +16,7 @@ namespace ulpscope::comparison {
 namespace {
 
 /// Keys that can change results; '*' stands for any run of characters.
-constexpr std::array<std::string_view, 22> kChangesBits{"torch.*",         "program.build_id",
+constexpr std::array<std::string_view, 23> kChangesBits{"torch.*",         "program.build_id",
                                                         "library.*",       "cpu.model",
                                                         "cpu.capability",  "cpu.onednn_isa",
                                                         "cpu.flags",       "threads.*",
@@ -26,7 +26,8 @@ constexpr std::array<std::string_view, 22> kChangesBits{"torch.*",         "prog
                                                         "cudnn.*",         "os.libc",
                                                         "env.*",           "env_now.*",
                                                         "blas.*",          "mkl.*",
-                                                        "onednn.*",        "note.rng.*"};
+                                                        "onednn.*",        "note.rng.*",
+                                                        "cublas.*"};
 
 /// Variables that choose what is printed, stored or preloaded, not what is computed.
 constexpr std::array<std::string_view, 13> kHarmlessVariables{

@@ -414,6 +414,32 @@ std::optional<Source> LaneComparison::follows_alone(const Scene& scene) {
   return source;
 }
 
+/// The stretch is what backward does for forward ops that both runs have and compute through other
+/// ops: another library's, which has a node of its own. It does the same to values that differ
+/// already.
+std::optional<Source> LaneComparison::of_op_computed_otherwise(const Scene& scene) {
+  std::optional<Source> source;
+  Both<std::unordered_set<std::uint64_t>> before;  // positions of the stretch's own ops
+  for (const auto& [side, window, index] : alone(scene)) {
+    const Event& event = window.event(index);
+    if (!is_unit(event) || ignored(event)) continue;
+    if (!(event.flags & event_flag::in_backward)) return std::nullopt;
+    const EventPlace forward = forward_place(window, index);
+    bool belongs = on(state_.otherwise, side).contains(forward);
+    if (!belongs && forward.position != kNone) return std::nullopt;
+    for (const Slot& slot : event.slots) {
+      if (slot.role != Role::input) continue;
+      const auto why = on(state_.taint, side).find(slot, scene.step);
+      belongs = belongs || why || on(before, side).contains(slot.writer);
+      if (why && !source) source = why;
+    }
+    if (!belongs) return std::nullopt;
+    for (std::uint32_t inner = index; inner < window.end(index); ++inner)
+      on(before, side).insert(window.event(inner).position);
+  }
+  return source;
+}
+
 /// Both runs update parameters near the stretch, with nothing between that does not belong to it.
 bool LaneComparison::stands_among_updates(const Scene& scene) const {
   const auto event = [&](EventPair at) -> const Event& {
@@ -466,6 +492,10 @@ void LaneComparison::enter_stretch(const Scene& scene) {
   if (const auto forward = state_.only_layers ? std::nullopt : follows_alone(scene)) {
     alone_source_ = *forward;
     watch_.add(alone_source_, walk_, alone_until_);
+    return;
+  }
+  if (const auto otherwise = state_.only_layers ? std::nullopt : of_op_computed_otherwise(scene)) {
+    alone_source_ = *otherwise;
     return;
   }
   const std::optional<Source> inherited = differs_already(scene);

@@ -87,6 +87,7 @@ class LaneComparison {
   [[nodiscard]] std::optional<Source> differs_already(const Scene& scene, std::uint32_t flags = 0);
   [[nodiscard]] bool stands_among_updates(const Scene& scene) const;
   [[nodiscard]] std::optional<Source> follows_alone(const Scene& scene);
+  [[nodiscard]] std::optional<Source> of_op_computed_otherwise(const Scene& scene);
 
   struct NeighbourWanted {
     std::size_t record = 0;

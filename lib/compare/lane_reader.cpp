@@ -71,13 +71,15 @@ std::optional<std::size_t> find_block(const Run& run, std::uint32_t rank, EventP
   std::size_t high = run.block_count(rank, place.lane);
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
-    const Block block = run.block(rank, place.lane, middle);
-    if (block.events.empty() || block.events.back().position < place.position)
-      low = middle + 1;
-    else if (block.events.front().position > place.position)
+    std::size_t next = middle;  // the first block from there on that holds events
+    Block block = run.block(rank, place.lane, next);
+    while (block.events.empty() && ++next < high) block = run.block(rank, place.lane, next);
+    if (block.events.empty() || block.events.front().position > place.position)
       high = middle;
+    else if (block.events.back().position < place.position)
+      low = next + 1;
     else
-      return middle;
+      return next;
   }
   return std::nullopt;
 }

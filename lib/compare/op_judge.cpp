@@ -130,6 +130,7 @@ void OpJudge::compare_inside() {
     return;
   }
   inside_.compare(*scene_.windows.reference, *scene_.windows.candidate, at_);
+  if (!inside_.same()) note_computed_otherwise();
   for (const EventPair& pair : inside_.pairs()) {
     compare_slots(scene_.windows.reference->event(pair.reference),
                   scene_.windows.candidate->event(pair.candidate), inner_slots_);
@@ -141,6 +142,16 @@ void OpJudge::compare_inside() {
     }
     if (differs) inside_differing_.push_back(pair);
     if (writes) add_inside_writes(inner_slots_);
+  }
+}
+
+void OpJudge::note_computed_otherwise() {
+  for (const Side side : kSides) {
+    const Window& window = *on(scene_.windows, side);
+    const std::uint32_t index = side == Side::reference ? at_.reference : at_.candidate;
+    on(state_.otherwise, side)
+        .add(on(scene_.lanes, side)->id, window.event(index).position,
+             window.event(window.end(index) - 1).position);
   }
 }
 

@@ -102,6 +102,7 @@ class OpJudge {
   void describe_fresh(Record& record, FindingKind kind, const SlotPair& slot) const;
   [[nodiscard]] std::optional<Both<std::string>> numbers_of(const SlotPair& slot) const;
   void compare_inside();
+  void note_computed_otherwise();
   void add_inside_writes(const std::vector<SlotPair>& inner);
 
   RankState& state_;

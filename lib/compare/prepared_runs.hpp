@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "compare/backward_lane.hpp"
 #include "compare/renamed_run.hpp"
 #include "compare/side.hpp"
 #include "compare/workforce.hpp"
@@ -11,7 +12,8 @@
 
 namespace ulpscope::comparison {
 
-/// Two runs as the options want them compared: the candidate under the reference's names.
+/// Two runs as they are compared: the candidate under the reference's names, and backward in lanes
+/// of its own in both where it is in one of them.
 class PreparedRuns {
  public:
   /// All of them must outlive it. @throws Error as compare() does.
@@ -24,6 +26,7 @@ class PreparedRuns {
   [[nodiscard]] RenamedRun* renamed() noexcept { return renamed_ ? &*renamed_ : nullptr; }
 
  private:
+  Both<std::optional<BackwardLaneRun>> apart_;
   std::optional<RenamedRun> renamed_;
   Both<const Run*> runs_;
 };

@@ -241,6 +241,7 @@ void RankComparison::compare_step(std::int64_t step, std::int64_t candidate_step
   state_.judge.begin_step(step);
   state_.layers.begin_step();
   state_.accumulations.begin_step(step);
+  for (const Side side : kSides) on(state_.otherwise, side).begin_step();
   if (workers_) workers_->read(step, candidate_step);
   for (const auto& lane : lanes_)
     lane->begin_step(

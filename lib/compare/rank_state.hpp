@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "compare/accumulations.hpp"
 #include "compare/data_reads.hpp"
 #include "compare/finding_book.hpp"
+#include "compare/lane_reader.hpp"
 #include "compare/layer_flow.hpp"
 #include "compare/other_parameters.hpp"
 #include "compare/rng_tracker.hpp"
@@ -116,6 +118,26 @@ struct Totals {
 void add(Totals& to, const Totals& more);
 
 /// What the lanes of one rank share while they are compared.
+/// Ops of this step, and what they call, that both runs have and that call other ops inside.
+/// Autograd then has other nodes for them, which do the same.
+class OtherwiseComputed {
+ public:
+  void begin_step() { positions_.clear(); }
+  /// Everything from the first position to the last, in a lane.
+  void add(std::uint32_t lane, std::uint64_t first, std::uint64_t last) {
+    positions_[lane][last] = first;
+  }
+  [[nodiscard]] bool contains(EventPlace place) const {
+    const auto lane = positions_.find(place.lane);
+    if (place.position == kNone || lane == positions_.end()) return false;
+    const auto range = lane->second.lower_bound(place.position);
+    return range != lane->second.end() && range->second <= place.position;
+  }
+
+ private:
+  std::map<std::uint32_t, std::map<std::uint64_t, std::uint64_t>> positions_;  ///< first by last
+};
+
 struct RankState {
   RankState(const Run& reference, const Run& candidate, const Both<std::uint32_t>& rank_numbers,
             const CompareOptions& compare_options, FindingBook& findings, Totals& sums,
@@ -144,6 +166,7 @@ struct RankState {
   Accumulations accumulations;
   Both<DataReads> data_reads;
   OtherParameters other_parameters;
+  Both<OtherwiseComputed> otherwise;
   WindowLimits windows;
   bool only_layers = false;  ///< one of the runs has no ops: both are compared by layers
   LayerFlow layers;

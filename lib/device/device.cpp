@@ -16,7 +16,7 @@ namespace {
 }
 
 [[nodiscard]] Outcome prepare(std::span<std::byte> scratch, Stream stream) noexcept {
-  for (const auto load : {&load_digest_kernels, &load_comparison_kernel})
+  for (const auto load : {&load_digest_kernels, &load_packing_kernel, &load_comparison_kernel})
     if (const cudaError_t error = load(); error != cudaSuccess) return outcome_of(error);
   if (scratch.empty()) return {};
   return outcome_of(
@@ -108,9 +108,17 @@ void leave_device(int before) noexcept {
          cudaRuntimeGetVersion(&facts->runtime) == cudaSuccess;
 }
 
-const Functions kFunctions{Functions::kVersion, &prepare,    &enqueue_digests,
-                           &enqueue_difference, &error_text, &enter_device,
-                           &leave_device,       &describe,   &kCudaQueueCalls};
+[[nodiscard]] std::uint64_t capture_of(Stream stream) noexcept {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  unsigned long long number = 0;
+  const bool known =
+      cudaStreamGetCaptureInfo(static_cast<cudaStream_t>(stream), &status, &number) == cudaSuccess;
+  return known && status == cudaStreamCaptureStatusActive ? number : 0;
+}
+
+const Functions kFunctions{
+    Functions::kVersion, &prepare,      &enqueue_digests, &enqueue_difference, &error_text,
+    &enter_device,       &leave_device, &describe,        &capture_of,         &kCudaQueueCalls};
 
 }  // namespace
 }  // namespace ulpscope::device

@@ -55,7 +55,7 @@ struct Facts {
 };
 
 struct Functions {
-  static constexpr std::uint32_t kVersion = 2;
+  static constexpr std::uint32_t kVersion = 3;
 
   std::uint32_t version;
 
@@ -84,6 +84,9 @@ struct Functions {
 
   /// Of the device that is current.
   bool (*describe)(Facts* facts) noexcept;
+
+  /// The number that CUDA has given the capture that takes a stream's work, 0 for none.
+  std::uint64_t (*capture_of)(Stream stream) noexcept;
 
   /// For a DigestQueue of the device that is current.
   const QueueCalls* queue_calls;

@@ -14,6 +14,12 @@ namespace ulpscope::device {
 /// One launch for a batch of at least one value.
 [[nodiscard]] cudaError_t launch_digests(const Batch& batch, cudaStream_t stream) noexcept;
 
+[[nodiscard]] cudaError_t load_packing_kernel() noexcept;
+
+/// Packs the one value of a batch; `to` has room for whole pieces.
+[[nodiscard]] cudaError_t launch_packing(const Batch& batch, Piece* to,
+                                         cudaStream_t stream) noexcept;
+
 [[nodiscard]] cudaError_t load_comparison_kernel() noexcept;
 
 /// One launch for one pair of values.

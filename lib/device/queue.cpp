@@ -11,11 +11,6 @@ namespace {
 /// How long a thread sleeps that waits for room.
 constexpr std::chrono::microseconds kNap{100};
 
-/// One run of bytes.
-[[nodiscard]] bool is_plain(const StridedBytes& value, std::size_t bytes) noexcept {
-  return bytes == 0 || core::Walk(value, core::Order::memory).loops().empty();
-}
-
 }  // namespace
 
 DigestQueue::DigestQueue(const QueueCalls& calls, const QueueSizes& sizes) noexcept
@@ -77,9 +72,7 @@ bool DigestQueue::enqueue(const QueuedValue& queued, Stream stream) noexcept {
   if (calls_.is_captured(stream)) return false;
   const std::size_t bytes = packed_size(queued.value.bytes);
   if (bytes == core::kTooLarge) return false;
-  const bool plain = is_plain(queued.value.bytes, bytes);
-  const std::size_t content_bytes =
-      queued.content && plain ? (bytes + 15) / 16 * 16 : std::size_t{0};
+  const std::size_t content_bytes = queued.content ? (bytes + 15) / 16 * 16 : std::size_t{0};
   if (content_bytes > sizes_.content) return false;
 
   const auto deadline = std::chrono::steady_clock::now() + sizes_.patience;
@@ -103,11 +96,10 @@ bool DigestQueue::enqueue(const QueuedValue& queued, Stream stream) noexcept {
   entry.dtype = queued.value.dtype;
   entry.logical = queued.logical;
   entry.statistics = queued.statistics;
-  entry.has_content = queued.content && plain;
+  entry.has_content = queued.content;
   entry.content = offset;
   entry.content_bytes = content_bytes;
-  if (content_bytes > 0 && bytes > 0 &&
-      !calls_.copy_to_host(contents_ + offset, queued.value.bytes.data, bytes, stream))
+  if (content_bytes > 0 && !calls_.copy_to_host(contents_ + offset, queued.value, stream))
     return false;
   std::array<Value, 2> values{queued.value, queued.value};
   values[0].order = core::Order::memory;

@@ -26,7 +26,7 @@ struct QueuedValue {
   Value value;
   bool logical = false;     ///< the digest in logical order too
   bool statistics = false;  ///< wanted with the digest
-  bool content = false;     ///< likewise, packed; only of values without gaps
+  bool content = false;     ///< likewise, packed in memory order
 };
 
 struct QueueResult {
@@ -46,7 +46,8 @@ struct QueueCalls {
   /// Of the device, all 0, known to its kernels.
   std::byte* (*allocate_scratch)(std::size_t bytes) noexcept;
   bool (*is_captured)(Stream stream) noexcept;
-  bool (*copy_to_host)(void* to, const void* from, std::size_t bytes, Stream stream) noexcept;
+  /// Packed in memory order; there is room for zeros up to a multiple of 16 bytes.
+  bool (*copy_to_host)(std::byte* to, const Value& value, Stream stream) noexcept;
   bool (*digest)(std::span<const Value> values, std::span<std::byte> scratch,
                  const Results& results, Stream stream) noexcept;
 };

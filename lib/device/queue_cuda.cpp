@@ -45,7 +45,7 @@ std::byte* allocate_scratch(std::size_t bytes) noexcept {
   const BesideCaptures beside;
   void* memory = nullptr;
   cudaStream_t stream = nullptr;
-  const bool ready = load_digest_kernels() == cudaSuccess &&
+  const bool ready = load_digest_kernels() == cudaSuccess && load_packing_kernel() == cudaSuccess &&
                      cudaMalloc(&memory, bytes) == cudaSuccess &&
                      cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess &&
                      cudaMemsetAsync(memory, 0, bytes, stream) == cudaSuccess &&
@@ -63,9 +63,20 @@ bool is_captured(Stream stream) noexcept {
   return !known || status != cudaStreamCaptureStatusNone;
 }
 
-bool copy_to_host(void* to, const void* from, std::size_t bytes, Stream stream) noexcept {
-  return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost,
-                         static_cast<cudaStream_t>(stream)) == cudaSuccess;
+bool copy_to_host(std::byte* to, const Value& value, Stream on) noexcept {
+  Value in_memory_order = value;
+  in_memory_order.order = core::Order::memory;
+  const std::span<const Value> values(&in_memory_order, 1);
+  const auto needs = needs_of(values);
+  if (!needs || !needs->fits_inside()) return false;
+  Batch batch;
+  plan(values, batch.own_items.data(), batch.own_loops.data());
+  const Item& item = batch.own_items[0];
+  auto* const stream = static_cast<cudaStream_t>(on);
+  if (item.loops == 0)
+    return cudaMemcpyAsync(to, item.data, item.bytes, cudaMemcpyDeviceToHost, stream) ==
+           cudaSuccess;
+  return launch_packing(batch, reinterpret_cast<Piece*>(to), stream) == cudaSuccess;
 }
 
 bool digest(std::span<const Value> values, std::span<std::byte> scratch, const Results& results,

@@ -8,6 +8,7 @@
 #include "core/default_floating_point.hpp"
 #include "device/comparison_phases.hpp"
 #include "device/digest_phases.hpp"
+#include "device/packing.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::device::twin {
@@ -128,6 +129,23 @@ Digests digests(std::span<const Value> values, bool statistics, Turns turns) {
       run_digest_block<false>(batch, block, schedule);
   });
   return result;
+}
+
+std::vector<std::byte> packed(const Value& value, Turns turns) {
+  const std::span<const Value> values(&value, 1);
+  const std::optional<Needs> needs = needs_of(values);
+  if (!needs) throw Error(ErrorCode::usage, "A value of this size cannot be packed.");
+  std::vector<Loop> loops(needs->loops + 1);
+  Batch batch;
+  batch.loops = loops.data();
+  plan(values, batch.own_items.data(), loops.data());
+  std::vector<Unit> pieces(pieces_of(batch.own_items[0]));
+  Schedule schedule(turns);
+  schedule.run(pieces.size(), [&](std::uint64_t piece) {
+    pack_piece(batch, reinterpret_cast<Piece*>(pieces.data()), piece);
+  });
+  const auto bytes = std::as_bytes(std::span(pieces));
+  return {bytes.begin(), bytes.end()};
 }
 
 DifferenceRecord difference(const Value& reference, const Value& candidate, std::uint32_t blocks,

@@ -25,6 +25,11 @@ struct Digests {
 [[nodiscard]] Digests digests(std::span<const Value> values, bool statistics,
                               Turns turns = Turns::forward);
 
+/// The packed bytes of a value in the memory of the CPU, with zeros up to a multiple of 16.
+///
+/// @throws Error with ErrorCode::usage where it cannot be planned.
+[[nodiscard]] std::vector<std::byte> packed(const Value& value, Turns turns = Turns::forward);
+
 /// How far two values in the memory of the CPU are apart, shared out among so many blocks.
 ///
 /// @throws Error with ErrorCode::usage where they cannot be compared.

@@ -96,12 +96,14 @@ enum { symbol_count = sizeof(symbols) / sizeof(symbols[0]) };
 static void* stubs[symbol_count];
 
 static void* next_definition(const char* name) {
+  static const char* const libraries[] = {"libtorch_cpu.so", "libtorch_cuda.so"};
   void* found = dlsym(RTLD_NEXT, name);
-  if (found) return found;
-  void* torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
-  if (!torch) return NULL;
-  found = dlsym(torch, name);
-  dlclose(torch);
+  for (size_t i = 0; !found && i < sizeof(libraries) / sizeof(libraries[0]); ++i) {
+    void* torch = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+    if (!torch) continue;
+    found = dlsym(torch, name);
+    dlclose(torch);
+  }
   return found;
 }
 

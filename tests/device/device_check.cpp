@@ -144,6 +144,26 @@ void check_layouts(std::mt19937& random, const Arena& arena, cudaStream_t stream
   check_batch("layouts", values, false, stream);
 }
 
+void check_packing(std::mt19937& random, const Arena& arena, cudaStream_t stream) {
+  for (int i = 0; i < (small ? 20 : 200); ++i) {
+    const Strided strided = random_strided(random, i % 20 == 0 ? 40'000 : 700);
+    if (strided.memory.size() > arena.size()) continue;
+    Values one(arena);
+    one.add(strided.begin, strided.element_size, strided.sizes, strided.strides, Dtype::uint8,
+            Order::memory);
+    const auto expected = ulpscope::device::twin::packed(one.on_host()[0]);
+    if (expected.empty()) continue;
+    const HostBuffer<std::byte> packed(expected.size());
+    std::memset(packed.data(), 0xa5, expected.size());
+    expect(functions().queue_calls->copy_to_host(packed.data(), one.on_device()[0], stream),
+           "packing: enqueued", static_cast<std::size_t>(i));
+    check("cudaStreamSynchronize", cudaStreamSynchronize(stream));
+    const std::size_t bytes = packed_size(one.on_host()[0].bytes);
+    expect(std::memcmp(packed.data(), expected.data(), bytes) == 0, "packing",
+           static_cast<std::size_t>(i));
+  }
+}
+
 void check_statistics(std::mt19937& random, const Arena& arena, cudaStream_t stream) {
   Values values(arena);
   for (const Dtype dtype : all_dtypes())
@@ -217,6 +237,7 @@ int main(int count, char** words) {
     const Arena arena(std::move(bytes));
     check_digests(random, arena, stream);
     check_layouts(random, arena, stream);
+    check_packing(random, arena, stream);
     check_statistics(random, arena, stream);
     check_differences(random, arena, half, stream);
     std::printf("round %d of %d: %d checks passed\n", round + 1, rounds, checks);

@@ -3,20 +3,35 @@
 // standard error the median time of a step.
 //
 //   device_train --device cuda --steps 4 [--width N] [--batch N] [--deterministic] [--dropout P]
-//                [--tf32] [--bug eps|scale|mask|transposed|relu] [--save FILE] [--load FILE]
+//                [--tf32] [--fused] [--bug eps|scale|mask|transposed|relu] [--save FILE] [--load
+//                FILE]
+//                [--ops-of-gpu] [--wrong-op OP] [--backward-thread]
+//
+// With --fused attention is one op and there is an LSTM. --ops-of-gpu has the CPU call the ops that
+// LibTorch calls on a GPU (gpu_ops.hpp), --wrong-op with one of them wrong; --backward-thread has
+// backward run in a thread of its own, as it does there.
 #include <ATen/Context.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <torch/torch.h>
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <limits>
+#include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
+
+#include "gpu_ops.hpp"
 
 namespace {
 
@@ -28,6 +43,10 @@ struct Options {
   double dropout = 0;
   bool deterministic = false;
   bool tf32 = false;
+  bool fused = false;
+  bool ops_of_gpu = false;
+  bool backward_thread = false;
+  std::string wrong_op;
   std::string bug;
   std::string save, load;
 };
@@ -54,6 +73,14 @@ Options parse(int argc, char** argv) {
       options.deterministic = true;
     else if (flag == "--tf32")
       options.tf32 = true;
+    else if (flag == "--fused")
+      options.fused = true;
+    else if (flag == "--ops-of-gpu")
+      options.ops_of_gpu = true;
+    else if (flag == "--backward-thread")
+      options.backward_thread = true;
+    else if (flag == "--wrong-op")
+      options.wrong_op = value();
     else if (flag == "--bug")
       options.bug = value();
     else if (flag == "--save")
@@ -106,12 +133,27 @@ struct NetImpl : torch::nn::Module {
         mix(register_module("mix", torch::nn::Linear(options.width, options.width))),
         drop(register_module("drop", torch::nn::Dropout(options.dropout))),
         head(register_module("head", torch::nn::Linear(options.width, 10))),
-        bug(options.bug) {}
+        bug(options.bug) {
+    if (options.fused)
+      memory = register_module(
+          "memory",
+          torch::nn::LSTM(torch::nn::LSTMOptions(options.width, options.width).batch_first(true)));
+  }
 
   torch::Tensor forward(const torch::Tensor& images) {
     const torch::Tensor x = torch::avg_pool2d(block2(block1(stem(images))), 4);
     torch::Tensor tokens = x.flatten(2).transpose(1, 2);
     const auto parts = qkv(norm(tokens)).chunk(3, -1);
+    tokens = tokens + (memory ? fused_attention(parts) : attention(parts));
+    if (bug == "transposed")
+      tokens = tokens + torch::nn::functional::linear(tokens, mix->weight.t(), mix->bias);
+    else
+      tokens = tokens + mix(tokens);
+    if (memory) tokens = tokens + std::get<0>(memory(tokens));
+    return head(drop(torch::gelu(tokens)).mean(1));
+  }
+
+  torch::Tensor attention(const std::vector<torch::Tensor>& parts) {
     torch::Tensor scores = torch::matmul(parts[0], parts[1].transpose(1, 2)) /
                            std::sqrt(static_cast<double>(parts[0].size(-1)));
     if (bug != "mask") {
@@ -119,12 +161,18 @@ struct NetImpl : torch::nn::Module {
       const auto later = torch::ones({length, length}, scores.options()).triu(1).to(torch::kBool);
       scores = scores.masked_fill(later, -std::numeric_limits<float>::infinity());
     }
-    tokens = tokens + torch::matmul(torch::softmax(scores, -1), parts[2]);
-    if (bug == "transposed")
-      tokens = tokens + torch::nn::functional::linear(tokens, mix->weight.t(), mix->bias);
-    else
-      tokens = tokens + mix(tokens);
-    return head(drop(torch::gelu(tokens)).mean(1));
+    return torch::matmul(torch::softmax(scores, -1), parts[2]);
+  }
+
+  /// With two heads.
+  torch::Tensor fused_attention(const std::vector<torch::Tensor>& parts) {
+    const auto heads = [](const torch::Tensor& part) {
+      return part.unflatten(-1, {2, -1}).transpose(1, 2);
+    };
+    return at::scaled_dot_product_attention(heads(parts[0]), heads(parts[1]), heads(parts[2]), {},
+                                            0.0, bug != "mask")
+        .transpose(1, 2)
+        .flatten(2);
   }
 
   torch::nn::Conv2d stem;
@@ -135,6 +183,7 @@ struct NetImpl : torch::nn::Module {
   torch::nn::Linear mix;
   torch::nn::Dropout drop;
   torch::nn::Linear head;
+  torch::nn::LSTM memory{nullptr};
   std::string bug;
 };
 TORCH_MODULE(Net);
@@ -170,6 +219,46 @@ std::uint64_t digest(const Net& net) {
   return hash;
 }
 
+/// A thread like autograd's own for a device: it lives as long as the program and runs what it is
+/// given, one after the other.
+class BackwardThread {
+ public:
+  BackwardThread() : thread_([this] { serve(); }) {}
+  BackwardThread(const BackwardThread&) = delete;
+  BackwardThread& operator=(const BackwardThread&) = delete;
+  ~BackwardThread() {
+    run({});
+    thread_.join();
+  }
+
+  void run(std::function<void()> work) {
+    std::unique_lock lock(mutex_);
+    work_ = std::move(work);
+    given_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !given_; });
+  }
+
+ private:
+  void serve() {
+    pthread_setname_np(pthread_self(), "pt_autograd_0");
+    std::unique_lock lock(mutex_);
+    for (bool last = false; !last;) {
+      changed_.wait(lock, [this] { return given_; });
+      last = !work_;
+      if (work_) work_();
+      given_ = false;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::function<void()> work_;
+  bool given_ = false;
+  std::thread thread_;
+};
+
 void train(const Options& options) {
   if (options.device == "cuda" && dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr)
     throw std::runtime_error(dlerror());
@@ -177,6 +266,7 @@ void train(const Options& options) {
   at::globalContext().setDeterministicCuDNN(options.deterministic);
   at::globalContext().setAllowTF32CuDNN(options.tf32);
   at::globalContext().setAllowTF32CuBLAS(options.tf32);
+  if (options.ops_of_gpu) gpu_ops::register_all(options.wrong_op);
   torch::manual_seed(1);
   const torch::Device device(options.device);
   Net net(options);
@@ -185,6 +275,8 @@ void train(const Options& options) {
   if (!options.save.empty()) torch::save(net, options.save);
   net->to(device);
   torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
+  std::optional<BackwardThread> backward;
+  if (options.backward_thread) backward.emplace();
   std::vector<double> times;
   for (std::int64_t step = 0; step < options.steps; ++step) {
     const auto begin = std::chrono::steady_clock::now();
@@ -193,15 +285,19 @@ void train(const Options& options) {
     const torch::Tensor labels = torch::arange(options.batch).remainder(10).to(device);
     optimizer.zero_grad();
     const torch::Tensor loss = torch::cross_entropy_loss(net(images), labels);
-    loss.backward();
-    optimizer.step();
-    if (step % 8 == 7 || step + 1 == options.steps) std::printf("loss %.9g\n", loss.item<double>());
-    times.push_back(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    if (backward) {
+      const torch::Tensor one = torch::ones_like(loss);
+      backward->run([&] { loss.backward(one); });
+    } else
+      loss.backward();
   }
-  std::printf("final digest %016llx\n", static_cast<unsigned long long>(digest(net)));
-  std::sort(times.begin(), times.end());
-  std::fprintf(stderr, "median step %.6f s\n", times[times.size() / 2]);
+  optimizer.step();
+  if (step % 8 == 7 || step + 1 == options.steps) std::printf("loss %.9g\n", loss.item<double>());
+  times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+}
+std::printf("final digest %016llx\n", static_cast<unsigned long long>(digest(net)));
+std::sort(times.begin(), times.end());
+std::fprintf(stderr, "median step %.6f s\n", times[times.size() / 2]);
 }
 
 }  // namespace

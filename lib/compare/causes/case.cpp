@@ -50,15 +50,14 @@ Setting setting_of(std::string_view key) {
                                                         "env*.MKL_CBWR",
                                                         "env*.MKL_ENABLE_INSTRUCTIONS",
                                                         "env*.OPENBLAS_CORETYPE"};
-  static constexpr std::array<std::string_view, 7> kLibrary{
-      "library.*", "torch.*",         "cuda.*",          "cudnn.*",
-      "os.libc",   "device.*.driver", "program.build_id"};
-  static constexpr std::array<std::string_view, 6> kPrecision{"flag.*tf32",
-                                                              "flag.*_precision",
-                                                              "env*.NVIDIA_TF32_OVERRIDE",
-                                                              "env*.TORCH_ALLOW_TF32*",
-                                                              "env*.*_FPMATH_MODE",
-                                                              "flag.*reduced*"};
+  static constexpr std::array<std::string_view, 8> kLibrary{
+      "library.*", "torch.*", "cuda.*",          "cudnn.*",
+      "cublas.*",  "os.libc", "device.*.driver", "program.build_id"};
+  static constexpr std::array<std::string_view, 7> kPrecision{
+      "flag.*accumulation",     "flag.*tf32",
+      "flag.*_precision",       "env*.NVIDIA_TF32_OVERRIDE",
+      "env*.TORCH_ALLOW_TF32*", "env*.*_FPMATH_MODE",
+      "flag.*reduced*"};
   static constexpr std::array<std::string_view, 4> kBackend{
       "flag.mkldnn.enabled", "flag.cudnn.enabled", "flag.*sdp*", "env*.TORCH_BLAS_PREFER*"};
   static constexpr std::array<std::string_view, 1> kRandom{"rng.*"};
