@@ -35,6 +35,12 @@ bool reads_differences(const Finding& finding) {
   return std::any_of(finding.tensors.begin(), finding.tensors.end(), differs);
 }
 
+/// Of the tensors that are listed.
+bool all_equal(const Finding& finding) {
+  return std::all_of(finding.tensors.begin(), finding.tensors.end(),
+                     [](const TensorReport& tensor) { return tensor.equal; });
+}
+
 /// A call of a module, of which no arguments are recorded.
 bool is_call(const Finding& finding) { return finding.op.ends_with("::forward"); }
 
@@ -86,8 +92,9 @@ std::string headline(const Finding& finding) {
     case FindingKind::write:
       return "a tensor changed between its last recorded write and this read, in one run only";
     case FindingKind::metadata:
-      return finding.diverges ? "dtype or shape differs: the values cannot be compared"
-                              : "layout differs, the values are equal";
+      if (finding.diverges) return "dtype or shape differs: the values cannot be compared";
+      return all_equal(finding) ? "layout or device differs, the values are equal"
+                                : "layout or device differs";
   }
   return "the runs differ here";
 }

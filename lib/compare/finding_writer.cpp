@@ -29,11 +29,12 @@ constexpr std::size_t kFactoryBlocks = 256;
   return hash.add(distinction.key).value();
 }
 
+/// Of an event that one run has alone, both sides have its own.
 void add_common_evidence(Record& record, const Scene& scene, EventPair at) {
   for (const Side side : kSides) {
     const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
-    if (index == kNoIndex) continue;
-    const Event& event = on(scene.windows, side)->event(index);
+    const Event& event =
+        index == kNoIndex ? named_event(scene, at) : on(scene.windows, side)->event(index);
     on(record.evidence.threads, side) = event.threads;
     on(record.evidence.event_flags, side) = event.flags;
     on(record.evidence.rng, side) = event.rng;
@@ -67,7 +68,7 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
                           });
 }
 
-Source enter_alone(RankState& state, const Scene& scene, EventPair at,
+Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, EventPair at,
                    std::optional<std::uint64_t> order_event, const Distinction& distinction,
                    const std::function<void(Record&)>& fill) {
   const Event& event = named_event(scene, at);
@@ -80,11 +81,11 @@ Source enter_alone(RankState& state, const Scene& scene, EventPair at,
   where.order_event = order_event.value_or(0);
   where.follows = !in_reference && order_event.has_value();
   return state.book.enter(
-      signature(FindingKind::sequence, scene, event, distinction), where, distinction.once_per_step,
+      signature(kind, scene, event, distinction), where, distinction.once_per_step,
       distinction.harmless, [&] {
         Record record;
         record.ranks = scene.ranks;
-        record.finding = describe(FindingKind::sequence, scene, at);
+        record.finding = describe(kind, scene, at);
         record.order_event = where.order_event;
         record.after_order_event = where.follows;
         record.lane_order =

@@ -30,7 +30,7 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
 
 /// The same for events that only one run has: `order_event` is the position they take, their own or
 /// that of the partner before them; empty where there was none yet.
-Source enter_alone(RankState& state, const Scene& scene, EventPair at,
+Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, EventPair at,
                    std::optional<std::uint64_t> order_event, const Distinction& distinction,
                    const std::function<void(Record&)>& fill);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -330,6 +331,7 @@ void LaneComparison::leave_alone(const Scene& scene) {
   if (walk_.cursor() >= alone_until_) {
     alone_until_ = end_of_stretch();
     alone_source_ = {};
+    alone_otherwise_ = false;
     if (cut_off(alone_until_))
       ++state_.totals.cut_off;
     else
@@ -337,6 +339,7 @@ void LaneComparison::leave_alone(const Scene& scene) {
   }
   if (!op) return;
   state_.rng.drew_alone(side, window, index, scene.step);
+  if (alone_otherwise_) judge_.judge_alone(scene, side, index, last_position_);
   for (std::uint32_t inner = index; inner < window.end(index); ++inner) {
     on(alone_sources_, side).insert_or_assign(window.event(inner).position, alone_source_);
     judge_.write_alone(scene, side, inner, alone_source_);
@@ -414,10 +417,37 @@ std::optional<Source> LaneComparison::follows_alone(const Scene& scene) {
   return source;
 }
 
+/// Forward ops that both runs have and compute through other ops, and for which each run's backward
+/// has ops that the other one's has not.
+const std::set<std::uint64_t>& LaneComparison::replaced_backwards(const Scene& scene) {
+  const std::size_t known = state_.otherwise.reference.size();
+  if (replaced_.generation == walk_.generation() && replaced_.known == known)
+    return replaced_.numbers;
+  replaced_ = {walk_.generation(), known, {}};
+  if (known == 0) return replaced_.numbers;
+  Both<std::set<std::uint64_t>> numbers;
+  for (const Entry& entry : walk_.entries()) {
+    if (entry.aligned()) continue;
+    const EventPair at = walk_.events_of(entry);
+    const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
+    const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+    const Window& window = *on(scene.windows, side);
+    if (!is_unit(window.event(index))) continue;
+    if (const auto number = on(state_.otherwise, side).find(forward_place(window, index)))
+      on(numbers, side).insert(*number);
+  }
+  std::set_intersection(numbers.reference.begin(), numbers.reference.end(),
+                        numbers.candidate.begin(), numbers.candidate.end(),
+                        std::inserter(replaced_.numbers, replaced_.numbers.end()));
+  return replaced_.numbers;
+}
+
 /// The stretch is what backward does for forward ops that both runs have and compute through other
 /// ops: another library's, which has a node of its own. It does the same to values that differ
 /// already.
 std::optional<Source> LaneComparison::of_op_computed_otherwise(const Scene& scene) {
+  const std::set<std::uint64_t>& replaced = replaced_backwards(scene);
+  if (replaced.empty()) return std::nullopt;
   std::optional<Source> source;
   Both<std::unordered_set<std::uint64_t>> before;  // positions of the stretch's own ops
   for (const auto& [side, window, index] : alone(scene)) {
@@ -425,7 +455,8 @@ std::optional<Source> LaneComparison::of_op_computed_otherwise(const Scene& scen
     if (!is_unit(event) || ignored(event)) continue;
     if (!(event.flags & event_flag::in_backward)) return std::nullopt;
     const EventPlace forward = forward_place(window, index);
-    bool belongs = on(state_.otherwise, side).contains(forward);
+    const auto number = on(state_.otherwise, side).find(forward);
+    bool belongs = number && replaced.contains(*number);
     if (!belongs && forward.position != kNone) return std::nullopt;
     for (const Slot& slot : event.slots) {
       if (slot.role != Role::input) continue;
@@ -496,6 +527,7 @@ void LaneComparison::enter_stretch(const Scene& scene) {
   }
   if (const auto otherwise = state_.only_layers ? std::nullopt : of_op_computed_otherwise(scene)) {
     alone_source_ = *otherwise;
+    alone_otherwise_ = true;
     return;
   }
   const std::optional<Source> inherited = differs_already(scene);
@@ -504,7 +536,8 @@ void LaneComparison::enter_stretch(const Scene& scene) {
     if (const auto update = differs_already(scene, slot_flag::parameter))
       state_.book.make_diverging(*update);
   alone_source_ = enter_alone(
-      state_, scene, ops.first, in_reference ? std::optional(event.position) : last_position_,
+      state_, FindingKind::sequence, scene, ops.first,
+      in_reference ? std::optional(event.position) : last_position_,
       {.key = key.value(), .once_per_step = in_loss, .any_place = updates, .harmless = true},
       [&](Record& record) {
         record.finding.diverges = false;
@@ -550,7 +583,7 @@ bool LaneComparison::report_missing_steps(Side side, std::int64_t step,
     if (index == kNoIndex) continue;
     const Event& event = on(scene.windows, side)->event(index);
     if (!is_unit(event)) continue;
-    (void)enter_alone(state_, scene, at,
+    (void)enter_alone(state_, FindingKind::sequence, scene, at,
                       side == Side::reference ? std::optional(event.position) : last_position_, {},
                       [&](Record& record) {
                         record.evidence.missing_steps = true;

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -88,6 +89,7 @@ class LaneComparison {
   [[nodiscard]] bool stands_among_updates(const Scene& scene) const;
   [[nodiscard]] std::optional<Source> follows_alone(const Scene& scene);
   [[nodiscard]] std::optional<Source> of_op_computed_otherwise(const Scene& scene);
+  [[nodiscard]] const std::set<std::uint64_t>& replaced_backwards(const Scene& scene);
 
   struct NeighbourWanted {
     std::size_t record = 0;
@@ -110,6 +112,13 @@ class LaneComparison {
   bool loss_noted_ = false;      ///< the step's first backward node has passed
   std::size_t alone_until_ = 0;  ///< entries up to here belong to a finding already
   Source alone_source_;
+  struct Replaced {
+    std::uint64_t generation = 0;
+    std::size_t known = 0;  ///< forward ops that are computed otherwise
+    std::set<std::uint64_t> numbers;
+  };
+  Replaced replaced_;
+  bool alone_otherwise_ = false;  ///< they compute what ops of the other run compute
   /// Why the ops of this step that one run has alone do so, by their positions.
   Both<std::unordered_map<std::uint64_t, Source>> alone_sources_;
   std::optional<std::uint64_t> last_position_;  ///< of the last partner in the reference lane

@@ -151,7 +151,7 @@ void OpJudge::note_computed_otherwise() {
     const std::uint32_t index = side == Side::reference ? at_.reference : at_.candidate;
     on(state_.otherwise, side)
         .add(on(scene_.lanes, side)->id, window.event(index).position,
-             window.event(window.end(index) - 1).position);
+             window.event(window.end(index) - 1).position, event(Side::reference).position);
   }
 }
 

@@ -20,7 +20,12 @@ namespace {
   return false;
 }
 
-[[nodiscard]] std::string own_words(const Both<bool>& outside) {
+[[nodiscard]] std::string own_words(const Both<bool>& outside, bool alone) {
+  if (alone)
+    return fmt::format(
+        "only the {} computes it by this op; executed again in float64 on its own inputs: rounding "
+        "does not explain its result",
+        outside.reference ? "reference" : "candidate");
   const std::string_view judgement =
       outside.reference && outside.candidate
           ? "rounding explains neither run's result"
@@ -29,12 +34,23 @@ namespace {
   return fmt::format("executed again in float64 on each run's own inputs: {}", judgement);
 }
 
+/// "output 0 takes 17.3 times what 2345 ULP allow: sum of 64 float32 products".
+[[nodiscard]] std::string words(const budget::Judged::Result& result) {
+  const Budget& budget = result.budget;
+  std::string words = fmt::format("{} {}", name(result.role), result.index);
+  if (result.element > 0) words += fmt::format(" [{}]", result.element);
+  words +=
+      budget.used ? fmt::format(" takes {:.3g} times", *budget.used) : std::string(" is beyond");
+  return words + fmt::format(" what {:.0f} ULP allow: {}", budget.ulp, budget.why);
+}
+
 }  // namespace
 
 void OpJudge::enter_own(Record& record, const budget::ReplayJudged& replay) {
   record.evidence.own_outside = replay.own_outside;
   record.evidence.operands = replay.operands;
-  if (replay.outside()) record.finding.notes.push_back(own_words(replay.own_outside));
+  const bool alone = !record.finding.event.reference || !record.finding.event.candidate;
+  if (replay.outside()) record.finding.notes.push_back(own_words(replay.own_outside, alone));
 }
 
 /// What an op read differed before it. What it made of that is its own: it is executed again, the
@@ -62,7 +78,7 @@ std::size_t OpJudge::judge_replay(const std::vector<EventPair>& pairs, std::size
   while (next < pairs.size() && pairs[next].reference < window.end(at.reference)) ++next;
   if (reference.kind == EventKind::op && (reference.flags & event_flag::factory) != 0) return next;
 
-  std::string failure = fmt::format("no error budget is known for {}", reference.op);
+  std::string failure = budget::unknown_model(reference.op);
   const bool casts =
       calls_itself(window, at.reference) || calls_itself(*scene_.windows.candidate, at.candidate);
   if (leaves_other(at) && budget::has_model(scene_, at) && !casts) {
@@ -82,13 +98,47 @@ std::size_t OpJudge::judge_replay(const std::vector<EventPair>& pairs, std::size
   return next;
 }
 
+void OpJudge::judge_alone(const Scene& scene, Side side, std::uint32_t index,
+                          std::optional<std::uint64_t> after) {
+  if (!state_.options.budget || state_.options.replayer == nullptr) return;
+  const Window& window = *on(scene.windows, side);
+  const Event& event = window.event(index);
+  constexpr std::uint32_t kMakesNothing = event_flag::factory | event_flag::view;
+  if (event.kind != EventKind::op || (event.flags & kMakesNothing) != 0) return;
+  const budget::ReplayJudged replay =
+      budget::judge_alone(*state_.options.replayer, scene, side, index);
+  if (!replay.failure.empty()) {
+    std::vector<std::uint32_t> inner;
+    window.inner_ops(index, inner);
+    for (const std::uint32_t op : inner) judge_alone(scene, side, op, after);
+    if (inner.empty())
+      budget::add_unjudged(state_.totals.replay, fmt::format("{}: {}", event.op, replay.failure));
+    return;
+  }
+  ReplaySummary& sum = state_.totals.replay;
+  ++(replay.outside() ? sum.outside : sum.inside);
+  if (!replay.outside()) {
+    budget::add(state_.totals.op_budgets, event.op, replay.judged);
+    return;
+  }
+  const EventPair at =
+      side == Side::reference ? EventPair{index, kNoIndex} : EventPair{kNoIndex, index};
+  const Source source =
+      enter_alone(state_, FindingKind::origin, scene, at,
+                  side == Side::reference ? std::optional(event.position) : after,
+                  {.key = KeyHash().add("replayed").value()}, [&](Record& record) {
+                    enter_own(record, replay);
+                    for (const budget::Judged::Result& result : replay.judged.results)
+                      if (!result.budget.inside) record.finding.notes.push_back(words(result));
+                  });
+  add_budget(source, replay.judged);
+}
+
 bool OpJudge::leaves_other(EventPair at) {
   const Event& reference = scene_.windows.reference->event(at.reference);
   compare_slots(reference, scene_.windows.candidate->event(at.candidate), inner_slots_);
   return reference.kind == EventKind::op &&
-         std::any_of(inner_slots_.begin(), inner_slots_.end(), [](const SlotPair& slot) {
-           return slot.role() != Role::input && is_difference(slot.match);
-         });
+         std::any_of(inner_slots_.begin(), inner_slots_.end(), budget::may_differ);
 }
 
 /// Whether what an op left and what differs was there before: left by an op inside of it. From now
@@ -98,7 +148,7 @@ bool OpJudge::account_for(EventPair at) {
   compare_slots(scene_.windows.reference->event(at.reference),
                 scene_.windows.candidate->event(at.candidate), inner_slots_);
   for (const SlotPair& slot : inner_slots_) {
-    if (slot.role() == Role::input || slot.candidate == nullptr || !is_difference(slot.match) ||
+    if (slot.candidate == nullptr || !budget::may_differ(slot) ||
         (slot.candidate->flags & slot_flag::no_digest) != 0)
       continue;
     known = !accounted_.insert(slot.candidate->digest).second && known;

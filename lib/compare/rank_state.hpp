@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -122,20 +123,33 @@ void add(Totals& to, const Totals& more);
 /// Autograd then has other nodes for them, which do the same.
 class OtherwiseComputed {
  public:
-  void begin_step() { positions_.clear(); }
-  /// Everything from the first position to the last, in a lane.
-  void add(std::uint32_t lane, std::uint64_t first, std::uint64_t last) {
-    positions_[lane][last] = first;
+  void begin_step() {
+    ranges_.clear();
+    count_ = 0;
   }
-  [[nodiscard]] bool contains(EventPlace place) const {
-    const auto lane = positions_.find(place.lane);
-    if (place.position == kNone || lane == positions_.end()) return false;
+  /// Everything from the first position to the last, in a lane, is one op. `number` is the same for
+  /// the other run's.
+  void add(std::uint32_t lane, std::uint64_t first, std::uint64_t last, std::uint64_t number) {
+    ranges_[lane][last] = {first, number};
+    ++count_;
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  /// The number of the op at a place, empty where it is none of these.
+  [[nodiscard]] std::optional<std::uint64_t> find(EventPlace place) const {
+    const auto lane = ranges_.find(place.lane);
+    if (place.position == kNone || lane == ranges_.end()) return std::nullopt;
     const auto range = lane->second.lower_bound(place.position);
-    return range != lane->second.end() && range->second <= place.position;
+    if (range == lane->second.end() || range->second.first > place.position) return std::nullopt;
+    return range->second.number;
   }
 
  private:
-  std::map<std::uint32_t, std::map<std::uint64_t, std::uint64_t>> positions_;  ///< first by last
+  struct Range {
+    std::uint64_t first = 0;
+    std::uint64_t number = 0;
+  };
+  std::map<std::uint32_t, std::map<std::uint64_t, Range>> ranges_;  ///< of each lane, by last
+  std::size_t count_ = 0;
 };
 
 struct RankState {

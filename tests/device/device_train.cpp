@@ -288,16 +288,17 @@ void train(const Options& options) {
     if (backward) {
       const torch::Tensor one = torch::ones_like(loss);
       backward->run([&] { loss.backward(one); });
-    } else
+    } else {
       loss.backward();
+    }
+    optimizer.step();
+    if (step % 8 == 7 || step + 1 == options.steps) std::printf("loss %.9g\n", loss.item<double>());
+    times.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
-  optimizer.step();
-  if (step % 8 == 7 || step + 1 == options.steps) std::printf("loss %.9g\n", loss.item<double>());
-  times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-}
-std::printf("final digest %016llx\n", static_cast<unsigned long long>(digest(net)));
-std::sort(times.begin(), times.end());
-std::fprintf(stderr, "median step %.6f s\n", times[times.size() / 2]);
+  std::printf("final digest %016llx\n", static_cast<unsigned long long>(digest(net)));
+  std::sort(times.begin(), times.end());
+  std::fprintf(stderr, "median step %.6f s\n", times[times.size() / 2]);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ Allowance attention(const OpView& op, std::size_t result) {
 
 Allowance attention_backward(const OpView& op, std::size_t result) {
   const Sizes sizes = sizes_of(op);
-  const std::string_view gradient = op.has_tensor("grad_out") ? "grad_out" : "grad_output";
+  const std::string_view gradient = op.has_tensor("grad_out") ? "grad_out" : "grad_out_";
   const double ulp = ulp_of_weighted(sizes) + ulp_of_sum(sizes.width) + ulp_of_sum(sizes.queries);
   if (result == 2)
     return {4, ulp, op.largest(gradient) * std::sqrt(sizes.queries), words(op, sizes)};

@@ -53,7 +53,20 @@ constexpr std::array kSumsOfProducts{
     Entry{"scaled_dot_product_attention", attention},
     Entry{"_scaled_dot_product_flash_attention_for_cpu_backward", attention_backward},
     Entry{"_scaled_dot_product_flash_attention_backward", attention_backward},
-    Entry{"_scaled_dot_product_efficient_attention_backward", attention_backward}};
+    Entry{"_scaled_dot_product_efficient_attention_backward", attention_backward},
+    Entry{"_scaled_dot_product_cudnn_attention_backward", attention_backward}};
+
+constexpr std::array kRecurrent{
+    Entry{"lstm", recurrent},
+    Entry{"gru", recurrent},
+    Entry{"rnn_tanh", recurrent},
+    Entry{"rnn_relu", recurrent},
+    Entry{"lstm_cell", recurrent},
+    Entry{"gru_cell", recurrent},
+    Entry{"rnn_tanh_cell", recurrent},
+    Entry{"rnn_relu_cell", recurrent},
+    Entry{"_cudnn_rnn_backward", recurrent_backward},
+    Entry{"mkldnn_rnn_layer_backward", recurrent_backward}};
 
 constexpr std::array kSums{Entry{"sum", sum},
                            Entry{"nansum", sum},
@@ -289,6 +302,7 @@ template <std::size_t Count>
 
 Model model_of(std::string_view op) {
   if (const Model model = find(kSumsOfProducts, op)) return model;
+  if (const Model model = find(kRecurrent, op)) return model;
   if (const Model model = find(kSums, op)) return model;
   if (const Model model = find(kNormalisations, op)) return model;
   if (const Model model = find(kElementwise, op)) return model;

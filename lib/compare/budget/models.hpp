@@ -59,6 +59,10 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance softmax_backward(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance log_softmax_backward(const OpView& op, std::size_t result);
 
+// recurrent nets
+[[nodiscard]] Allowance recurrent(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance recurrent_backward(const OpView& op, std::size_t result);
+
 // attention
 [[nodiscard]] Allowance attention(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance attention_backward(const OpView& op, std::size_t result);

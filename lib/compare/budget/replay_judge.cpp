@@ -1,5 +1,7 @@
 #include "compare/budget/replay_judge.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -30,12 +32,19 @@ namespace {
   return nullptr;
 }
 
-[[nodiscard]] Budget joined(const Replayed::Result& reference, const Replayed::Result& candidate) {
+[[nodiscard]] Budget of_one_run(const Replayed::Result& result) {
   Budget budget;
-  const Allowance& allowance = candidate.allowance;
-  budget.ulp = std::round(std::max(allowance.relative, allowance.absolute));
-  budget.why = allowance.why;
+  budget.ulp = std::round(std::max(result.allowance.relative, result.allowance.absolute));
+  budget.why = result.allowance.why;
+  budget.inside = result.inside;
+  budget.used = result.used;
+  return budget;
+}
+
+[[nodiscard]] Budget joined(const Replayed::Result& reference, const Replayed::Result& candidate) {
+  Budget budget = of_one_run(candidate);
   budget.inside = reference.inside && candidate.inside;
+  budget.used.reset();
   if (reference.used && candidate.used) budget.used = std::max(*reference.used, *candidate.used);
   budget.own = {Budget::Own{reference.inside, reference.used},
                 Budget::Own{candidate.inside, candidate.used}};
@@ -57,6 +66,10 @@ namespace {
 
 }  // namespace
 
+std::string unknown_model(std::string_view op) {
+  return fmt::format("no error budget is known for {}", op);
+}
+
 bool has_model(const Scene& scene, EventPair at) {
   const auto model = [&](Side side) { return model_of(plain_name(event_of(scene, side, at).op)); };
   return model(Side::reference) != nullptr && model(Side::candidate) != nullptr;
@@ -75,7 +88,7 @@ ReplayJudged judge_replayed(Replayer& replayer, const Scene& scene, EventPair at
   }
   BudgetSummary& sum = answer.judged.summary;
   for (const SlotPair& slot : slots) {
-    if (slot.role() == Role::input || !is_difference(slot.match)) continue;
+    if (!may_differ(slot)) continue;
     const auto* reference = find(results.reference, slot);
     const auto* candidate = find(results.candidate, slot);
     if (reference == nullptr || candidate == nullptr) continue;
@@ -91,6 +104,31 @@ ReplayJudged judge_replayed(Replayer& replayer, const Scene& scene, EventPair at
     if (on(answer.own_outside, side))
       on(answer.operands, side) = explaining_operands(replayer, scene, side, at, on(models, side));
   }
+  return answer;
+}
+
+ReplayJudged judge_alone(Replayer& replayer, const Scene& scene, Side side, std::uint32_t event) {
+  ReplayJudged answer;
+  const EventPair at =
+      side == Side::reference ? EventPair{event, kNoIndex} : EventPair{kNoIndex, event};
+  const Event& op = event_of(scene, side, at);
+  const Model model = model_of(plain_name(op.op));
+  if (model == nullptr) {
+    answer.failure = unknown_model(op.op);
+    return answer;
+  }
+  const Replayed found = replay(replayer, scene, side, at, model);
+  answer.failure = found.failure;
+  BudgetSummary& sum = answer.judged.summary;
+  for (const Replayed::Result& result : found.results) {
+    const Budget budget = of_one_run(result);
+    ++(budget.inside ? sum.inside : sum.outside);
+    if (budget.used) sum.largest_used = std::max(sum.largest_used.value_or(0), *budget.used);
+    answer.judged.results.push_back({result.role, result.index, result.element, budget});
+  }
+  on(answer.own_outside, side) = answer.outside();
+  if (answer.outside())
+    on(answer.operands, side) = explaining_operands(replayer, scene, side, at, model);
   return answer;
 }
 

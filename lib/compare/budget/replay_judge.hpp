@@ -20,9 +20,22 @@ struct ReplayJudged {
   [[nodiscard]] bool outside() const noexcept { return judged.summary.outside > 0; }
 };
 
-/// Judges the results that differ, among `slots`. The op must have an error model.
+/// Whether a result differs, or is laid out so differently that this is not known: each run's can
+/// still be held against the op executed again.
+[[nodiscard]] inline bool may_differ(const SlotPair& slot) {
+  return slot.role() != Role::input && (is_difference(slot.match) || slot.match == Match::layout);
+}
+
+/// Judges the results that may differ, among `slots`. The op must have an error model.
 [[nodiscard]] ReplayJudged judge_replayed(Replayer& replayer, const Scene& scene, EventPair at,
                                           const std::vector<SlotPair>& slots);
+
+/// The same for an op that only `side` has: all its results.
+[[nodiscard]] ReplayJudged judge_alone(Replayer& replayer, const Scene& scene, Side side,
+                                       std::uint32_t event);
+
+/// "no error budget is known for aten::renorm".
+[[nodiscard]] std::string unknown_model(std::string_view op);
 
 /// Whether a model is known for an op of that name, in both runs.
 [[nodiscard]] bool has_model(const Scene& scene, EventPair at);

@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "compare/budget/models.hpp"
+
+namespace ulpscope::comparison::budget {
+namespace {
+
+/// The weights of all gates and layers, whatever the op calls them.
+constexpr auto kWeights = std::to_array<std::string_view>(
+    {"params", "weight", "w_ih", "w_hh", "weight0", "weight1", "weight2", "weight3", "weight4"});
+
+struct Sizes {
+  double steps = 1;     ///< of the sequence, a cell has one
+  double products = 1;  ///< that a gate adds up
+  double gate = 0;      ///< ULP of 1 that what goes into a gate's function can move
+};
+
+[[nodiscard]] Sizes sizes_of(const OpView& op) {
+  Sizes sizes;
+  const auto& input = op.shape(op.has_tensor("data") ? "data" : "input");
+  const auto& hidden = op.shape(op.has_tensor("hx_") ? "hx_" : "hx");
+  if (input.empty() || hidden.empty()) return sizes;
+  if (input.size() == 3)
+    sizes.steps = static_cast<double>(input[op.is_true("batch_first") ? 1 : 0]);
+  else if (op.has_tensor("batch_sizes"))
+    sizes.steps = op.elements("batch_sizes");
+  sizes.products = static_cast<double>(input.back() + hidden.back());
+  double largest_weight = 0;
+  for (const std::string_view weights : kWeights)
+    largest_weight = std::max(largest_weight, op.largest(weights));
+  const double largest_input =
+      std::max({1.0, op.largest("input"), op.largest("data"), op.largest("hx"), op.largest("hx_")});
+  sizes.gate =
+      ulp_of_sum(sizes.products) * (largest_weight * largest_input * std::sqrt(sizes.products)) + 8;
+  return sizes;
+}
+
+/// Each step adds an error of its own and hands on what came before, multiplied by a gate.
+[[nodiscard]] double ulp_of_steps(const Sizes& sizes) {
+  return ulp_of_sum(sizes.steps) * sizes.gate;
+}
+
+[[nodiscard]] std::string words(const OpView& op, const Sizes& sizes) {
+  return fmt::format("{:.0f} recurrent steps of {:.0f} {} products", sizes.steps, sizes.products,
+                     op.dtype_name());
+}
+
+}  // namespace
+
+Allowance recurrent(const OpView& op, std::size_t) {
+  const Sizes sizes = sizes_of(op);
+  return {4, ulp_of_steps(sizes), 1, words(op, sizes)};
+}
+
+Allowance recurrent_backward(const OpView& op, std::size_t) {
+  const Sizes sizes = sizes_of(op);
+  const auto& input = op.shape("input");
+  const double rows = op.elements("input") / static_cast<double>(input.empty() ? 1 : input.back());
+  return {4, ulp_of_steps(sizes) + ulp_of_sum(rows), op.largest_result(), words(op, sizes)};
+}
+
+}  // namespace ulpscope::comparison::budget
