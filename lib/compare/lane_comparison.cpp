@@ -510,6 +510,11 @@ void LaneComparison::enter_stretch(const Scene& scene) {
   const bool in_loss = !adds && !event.has_module &&
                        (event.phase == Phase::forward || event.phase == Phase::backward);
   const std::size_t records = state_.book.records().size();
+  if (const auto otherwise = state_.only_layers ? std::nullopt : of_op_computed_otherwise(scene)) {
+    alone_source_ = *otherwise;
+    alone_otherwise_ = true;
+    return;
+  }
   const bool follows_gradients =
       (event.flags & (event_flag::in_backward | event_flag::in_optimizer)) != 0 ||
       event.phase == Phase::optimizer;
@@ -523,11 +528,6 @@ void LaneComparison::enter_stretch(const Scene& scene) {
   if (const auto forward = state_.only_layers ? std::nullopt : follows_alone(scene)) {
     alone_source_ = *forward;
     watch_.add(alone_source_, walk_, alone_until_);
-    return;
-  }
-  if (const auto otherwise = state_.only_layers ? std::nullopt : of_op_computed_otherwise(scene)) {
-    alone_source_ = *otherwise;
-    alone_otherwise_ = true;
     return;
   }
   const std::optional<Source> inherited = differs_already(scene);

@@ -305,14 +305,14 @@ class RunBuilder {
     return *this;
   }
   /// Events come from this lane from now on.
-  RunBuilder& lane(LaneRole role, std::uint32_t ordinal) {
+  RunBuilder& lane(LaneRole role, std::uint32_t ordinal, const std::string& thread = "thread") {
     for (std::uint32_t id = 0; id < run_->stored.size(); ++id)
       if (run_->stored[id].lane.role == role && run_->stored[id].lane.ordinal == ordinal) {
         lane_ = id;
         return *this;
       }
     lane_ = static_cast<std::uint32_t>(run_->stored.size());
-    run_->stored.push_back({{lane_, role, ordinal, "thread", 0}, {}, {}});
+    run_->stored.push_back({{lane_, role, ordinal, thread, 0}, {}, {}});
     return *this;
   }
   RunBuilder& backward(bool on) {
@@ -469,10 +469,12 @@ class RunBuilder {
     EventBuilder event = begin(EventKind::parameters, "parameters", {"", "Net"}, kNone);
     for (const Tensor& tensor : tensors) event.in(tensor);
   }
-  void node(std::string_view name, std::uint64_t forward, const std::function<void()>& body) {
+  /// `forward` is the position of an op of this lane, or of another one.
+  void node(std::string_view name, std::uint64_t forward, const std::function<void()>& body,
+            std::optional<std::uint32_t> lane = {}) {
     EventBuilder event = begin(EventKind::node, name);
     event.stored().event.forward = forward;
-    event.stored().event.forward_lane = lane_;
+    event.stored().event.forward_lane = lane.value_or(lane_);
     event.calls(body);
   }
 

@@ -185,6 +185,38 @@ TEST_SUITE("replay") {
     CHECK(report.replay->unjudged == 0);
   }
 
+  TEST_CASE("what each run's backward does by its own ops is held against itself") {
+    for (const bool wrong : {false, true}) {
+      Calculator calculator;
+      const Report report =
+          report_with(calculator, [&](RunBuilder& run, const Tensor& y, bool changed) {
+            const double z = read_back(std::exp(1.0), changed);
+            std::uint64_t forward = 0;
+            run.composite("mine::norm", [&](EventBuilder& outer) {
+              outer.in(y, "self");
+              forward = run.next_position();
+              return run.op(changed ? "aten::relu" : "aten::clone").in(y, "self").out({z});
+            });
+            run.backward(true);
+            run.node(changed ? "ReluBackward0" : "CloneBackward0", forward, [&] {
+              const double right = changed ? std::exp(z) : std::log(z);
+              run.op(changed ? "aten::exp" : "aten::log")
+                  .in(y, "self")
+                  .out({changed && wrong ? right * 1.001 : right});
+            });
+          });
+      CHECK(report.verdict == (wrong ? Verdict::diverged : Verdict::within));
+      CHECK(report.replay->outside == (wrong ? 1 : 0));
+      REQUIRE(report.first() != nullptr);
+      if (!wrong) continue;
+      CHECK(report.first()->kind == FindingKind::origin);
+      CHECK(report.first()->op == "aten::exp");
+      CHECK_FALSE(report.first()->event.reference.has_value());
+      CHECK(judged_on_own_inputs(*report.first()));
+      CHECK(has(notes_of(*report.first()), "rounding does not explain its result"));
+    }
+  }
+
   TEST_CASE("an op whose results are equal may have kept something wrong aside") {
     Calculator calculator;
     const Report report =

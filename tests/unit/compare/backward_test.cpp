@@ -1,0 +1,115 @@
+#include "tests/unit/compare/report_of.hpp"
+
+using namespace ulpscope;
+using namespace ulpscope::test;
+
+namespace {
+
+constexpr std::uint32_t kMainLane = 0;
+
+/// One step of training. On a device backward runs in a thread of its own; `gradient` names what it
+/// leaves.
+void train(RunBuilder& run, bool on_device, const char* gradient) {
+  run.step(0).phase(Phase::forward);
+  const Tensor x = run.data(labelled("x"));
+  const std::uint64_t forward = run.next_position();
+  const Tensor y = run.op("aten::exp").in(x).out(labelled("y"));
+  const Tensor one = run.op("aten::ones_like").in(y).out(labelled("one"));
+  if (on_device) run.lane(LaneRole::autograd, 0, "pt_autograd_0");
+  run.backward(true);
+  Tensor g;
+  run.node(
+      "ExpBackward0", forward,
+      [&] { g = run.op("aten::mul").in(one).in(y).out(labelled(gradient)); }, kMainLane);
+  run.lane(LaneRole::main, 0).backward(false);
+  run.op("aten::neg").in(g).out(labelled(std::string("step by ") + gradient));
+}
+
+/// A normalisation that each run computes by another library, forward and backward. `extra` is an
+/// op that the candidate's backward has beside it.
+void normalise(RunBuilder& run, bool changed, bool backward_too, bool extra) {
+  run.step(0).phase(Phase::forward);
+  const Tensor x = run.data(labelled("x"));
+  std::uint64_t forward = 0;
+  const std::string result = changed ? "y'" : "y";
+  const Tensor y = run.composite("aten::batch_norm", [&](EventBuilder& outer) {
+    outer.in(x);
+    forward = run.next_position();
+    return run.op(changed ? "aten::cudnn_batch_norm" : "aten::native_batch_norm")
+        .in(x)
+        .out(labelled(result));
+  });
+  const bool other = changed && backward_too;
+  run.backward(true);
+  Tensor g;
+  run.node(other ? "CudnnBatchNormBackward0" : "NativeBatchNormBackward0", forward, [&] {
+    g = run.op(other ? "aten::cudnn_batch_norm_backward" : "aten::native_batch_norm_backward")
+            .in(y)
+            .in(x)
+            .out(labelled("gradient of " + result));
+    if (changed && extra) g = run.op("aten::mul").in(g).out(labelled("more"));
+  });
+  run.backward(false);
+  run.op("aten::neg").in(g).out(labelled("step by " + run.content_words(g)));
+}
+
+[[nodiscard]] std::size_t sequences(const Report& report) {
+  return static_cast<std::size_t>(
+      std::count_if(report.findings.begin(), report.findings.end(),
+                    [](const Finding& finding) { return finding.kind == FindingKind::sequence; }));
+}
+
+}  // namespace
+
+TEST_SUITE("backward") {
+  TEST_CASE("backward in a thread of the device is lined up with backward in the main thread") {
+    for (const bool reference : {false, true}) {
+      const Report report = report_of([&](RunBuilder& run) { train(run, reference, "g"); },
+                                      [&](RunBuilder& run) { train(run, !reference, "g"); });
+      CHECK(report.verdict == Verdict::identical);
+      CHECK(report.findings.empty());
+      CHECK(report.coverage.only_reference == 0);
+      CHECK(report.coverage.only_candidate == 0);
+      CHECK(report.coverage.unseen.empty());
+    }
+  }
+
+  TEST_CASE("across threads, too, what backward does otherwise is where the runs part") {
+    const Report report = report_of([](RunBuilder& run) { train(run, false, "g"); },
+                                    [](RunBuilder& run) { train(run, true, "h"); });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::origin);
+    CHECK(report.findings[0].op == "aten::mul");
+    CHECK(report.findings[0].lane == "autograd");
+    CHECK(report.propagated.events == 1);
+  }
+
+  TEST_CASE("a thread of the program's own that trains is no thread of the device") {
+    const auto in_thread = [](RunBuilder& run) {
+      run.lane(LaneRole::autograd, 0, "trainer");
+      run.step(0).phase(Phase::forward);
+      run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("y"));
+    };
+    const Report report = report_of([&](RunBuilder& run) { train(run, false, "g"); },
+                                    [&](RunBuilder& run) {
+                                      train(run, false, "g");
+                                      in_thread(run);
+                                    });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.coverage.aligned == 5);
+  }
+
+  TEST_CASE("another library's node for the same op does the same to what differs already") {
+    const Report report =
+        report_of([](RunBuilder& run, bool changed) { normalise(run, changed, true, false); });
+    CHECK(diverging(report) == 1);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->kind == FindingKind::origin);
+    CHECK(report.first()->op == "aten::batch_norm");
+  }
+
+  TEST_CASE("an op that one run's backward has beside the same ones is a finding") {
+    CHECK(sequences(report_of(
+              [](RunBuilder& run, bool changed) { normalise(run, changed, false, true); })) == 1);
+  }
+}
