@@ -50,7 +50,8 @@ void PendingDigests::learn(std::span<const std::byte> message) {
   if (!row) return;
   Known known{.digest = {row->digest[0], row->digest[1]},
               .logical = {row->logical[0], row->logical[1]},
-              .failed = row->failed != 0};
+              .failed = row->failed != 0,
+              .no_content = row->no_content != 0};
   if (!known_.try_emplace(row->ticket, known).second) return;
   tickets_.push_back(row->ticket);
   if (tickets_.size() <= kRemembered) return;
@@ -95,6 +96,7 @@ bool PendingDigests::settle(ring::SlotRow& slot) {
     return true;
   }
   Known& known = at->second;
+  if (known.no_content) slot.flags &= ~slot_flag::has_content;
   if (expected == known.digest && (pending & ring::pending_flag::only_if_changed) != 0)
     return false;
   if (expected && expected != known.digest) {

@@ -20,7 +20,7 @@ class PendingDigests {
   using Consume = std::function<void(std::uint32_t lane, std::span<const std::byte> messages)>;
 
   /// `most_held`: with more bytes than that held back, digests are given up.
-  explicit PendingDigests(std::size_t most_held = std::size_t{256} << 20) : most_held_(most_held) {}
+  explicit PendingDigests(std::size_t most_held = std::size_t{512} << 20) : most_held_(most_held) {}
 
   /// Takes messages of a lane, and hands on what need not wait.
   void take(std::uint32_t lane, std::span<const std::byte> messages, const Consume& consume);
@@ -37,6 +37,7 @@ class PendingDigests {
     Digest logical;
     std::uint64_t value = 0;  ///< of other bytes than it was expected to have
     bool failed = false;
+    bool no_content = false;
   };
   struct Held {
     std::uint32_t lane = 0;

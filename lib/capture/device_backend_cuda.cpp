@@ -138,8 +138,11 @@ class CudaBackend final : public DeviceBackend {
     EnvironmentValues values;
     for (std::size_t index = 0; index < devices_.size(); ++index) {
       OneDevice& one = devices_[index];
-      if (one.described || one.queue.load(std::memory_order_acquire) == nullptr) continue;
+      if (one.described || !one.tried.load(std::memory_order_acquire)) continue;
       one.described = true;
+      if (one.queue.load(std::memory_order_acquire) == nullptr)
+        values["capture.device." + std::to_string(index)] =
+            "its values are not read: CUDA gives no page-locked memory, or none of the device";
       describe(static_cast<c10::DeviceIndex>(index), values);
     }
     return values;
@@ -148,7 +151,7 @@ class CudaBackend final : public DeviceBackend {
  private:
   struct OneDevice {
     std::atomic<device::DigestQueue*> queue{nullptr};
-    bool tried = false;
+    std::atomic<bool> tried{false};
     bool described = false;
   };
 
@@ -157,12 +160,12 @@ class CudaBackend final : public DeviceBackend {
     OneDevice& one = devices_[static_cast<std::size_t>(index)];
     if (device::DigestQueue* const known = one.queue.load(std::memory_order_acquire)) return known;
     const std::lock_guard guard(opening_);
-    if (!one.tried) {
-      one.tried = true;
+    if (!one.tried.load(std::memory_order_relaxed)) {
       device::QueueSizes sizes;
       if (settings().level == ring::Level::full) sizes.content = kContents;
       auto& queue = immortal<device::DigestQueue>(*cuda_.queue_calls, sizes);
       if (queue.open()) one.queue.store(&queue, std::memory_order_release);
+      one.tried.store(true, std::memory_order_release);
     }
     return one.queue.load(std::memory_order_acquire);
   }

@@ -25,6 +25,7 @@ struct Entry {
   Digest digest;
   Digest logical;
   bool failed = false;
+  bool no_content = false;
 };
 
 struct State {
@@ -40,7 +41,8 @@ struct State {
 };
 
 std::atomic<State*> existing{nullptr};
-State* locked = nullptr;  ///< by the thread that forks
+State* locked = nullptr;          ///< by the thread that forks
+std::atomic<bool> forked{false};  ///< from a process that used a device, which its child cannot
 
 /// Made when a value on a device is first seen.
 State& state() {
@@ -56,7 +58,7 @@ void keep(const DeviceResult& result) {
   State& self = state();
   const std::lock_guard guard(self.mutex);
   self.latest[result.ticket % self.latest.size()] = {result.ticket, result.digest, result.logical,
-                                                     result.failed};
+                                                     result.failed, !result.content};
 }
 
 void tell_writer(Thread& thread, const DeviceResult& result) {
@@ -64,7 +66,8 @@ void tell_writer(Thread& thread, const DeviceResult& result) {
     if (result.content) thread.send_content(result.digest, *result.content);
     if (result.statistics) thread.send_statistics(result.digest, result.dtype, *result.statistics);
   }
-  thread.send_resolved(result.ticket, result.digest, result.logical, result.failed);
+  thread.send_resolved(result.ticket, result.digest, result.logical, result.failed,
+                       !result.content);
 }
 
 void drain_once(DeviceBackend& backend) {
@@ -124,7 +127,7 @@ bool is_on_device(const at::Tensor& tensor) {
 
 std::uint64_t request_digest(const at::Tensor& tensor, const Content& content) {
   DeviceBackend* const backend = device_backend();
-  if (backend == nullptr || !start_thread()) return 0;
+  if (backend == nullptr || forked.load(std::memory_order_relaxed) || !start_thread()) return 0;
   State& self = state();
   const auto dtype = static_cast<Dtype>(tensor.scalar_type());
   const DeviceValue value{
@@ -149,6 +152,7 @@ void settle(Region& region) noexcept {
   region.ticket = 0;
   region.digest = known.digest;
   region.logical = known.logical;
+  region.no_content = known.no_content;
   region.value = storages().next_value();
 }
 
@@ -190,6 +194,7 @@ void unlock_device_values() {
 void forget_device_values() noexcept {
   State* const self = existing.load(std::memory_order_acquire);
   if (self == nullptr) return;
+  forked.store(true);
   self->running.store(false);
   self->ending.store(false);
   self->taken.store(0);

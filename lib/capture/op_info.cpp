@@ -124,6 +124,7 @@ void describe(OpInfo& info, const c10::OperatorHandle& handle) {
   info.handle = info.name.starts_with("profiler::");
   if (is_view(schema)) info.flags |= event_flag::view;
   if (is_factory(info.name)) info.flags |= event_flag::factory;
+  info.copies = info.name == "aten::copy_";
   info.resizes = info.name.starts_with("aten::resize_") || info.name == "aten::_resize_output_";
   info.rearranges =
       info.resizes || handle.hasTag(at::Tag::inplace_view) || rearranges_in_place(info.name);

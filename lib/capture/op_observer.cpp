@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "capture/argument_reader.hpp"
+#include "capture/device_backend.hpp"
 #include "capture/environment.hpp"
 #include "capture/filter.hpp"
 #include "capture/forward_links.hpp"
@@ -58,6 +59,13 @@ void begin_seeded(Frame& frame, c10::ArrayRef<const c10::IValue> inputs) {
   }
   frame.rng_device = device_of(inputs);
   frame.rng_before = default_fingerprint(frame.rng_device);
+}
+
+/// copy_(self, src, non_blocking) from a device to the host.
+bool copies_from_device_later(c10::ArrayRef<const c10::IValue> inputs) {
+  return inputs.size() == 3 && inputs[0].isTensor() && inputs[1].isTensor() && inputs[2].isBool() &&
+         inputs[2].toBool() && inputs[0].toTensor().device().type() == kHostDevice &&
+         inputs[1].toTensor().device().type() == kBackendDevice;
 }
 
 RngFingerprint rng_after(const Frame& frame) {
@@ -287,6 +295,7 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
     begin_node(thread, frame, inputs);
   } else if (info.kind == EventKind::op) {
     if (info.seeded) begin_seeded(frame, inputs);
+    if (info.copies) frame.arrives_later = copies_from_device_later(inputs);
     read_arguments(thread, frame, inputs);
   }
   frame.first_storage = storages().next_id();
@@ -305,6 +314,7 @@ void write_arguments_back(Thread& thread, const Frame& frame) {
     const auto impl = argument.tensor.lock();
     if (!impl) continue;
     const at::Tensor tensor{impl};
+    if (frame.arrives_later) note_arrives_later(thread, tensor, writer);
     // Whether an op writes what its schema does not say depends on its other arguments.
     const auto& arguments = frame.info->arguments;
     const bool undeclared =

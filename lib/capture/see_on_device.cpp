@@ -58,8 +58,9 @@ Seen see_read_on_device(Thread& thread, const at::Tensor& tensor, Place place, b
   }
   region->ticket = ticket;
   region->checked = thread.epoch;
+  region->no_content = false;
   tell_unsettled(*region, row);  // which leaves what is expected
-  note_content(row);
+  note_content(*region, row);
   return seen;
 }
 
@@ -84,14 +85,14 @@ Seen see_written_on_device(Thread& thread, const at::Tensor& tensor, Place place
   storages().write_through(storage, content.key);
   identify(thread, storage, seen);
   if (ticket == 0) return unreadable(seen);
-  tell_unsettled(storage.regions.remember({.key = content.key,
-                                           .ticket = ticket,
-                                           .value = storages().next_value(),
-                                           .checked = thread.epoch,
-                                           .writes = storage.writes,
-                                           .writer = writer}),
-                 row);
-  note_content(row);
+  const Region& fresh = storage.regions.remember({.key = content.key,
+                                                  .ticket = ticket,
+                                                  .value = storages().next_value(),
+                                                  .checked = thread.epoch,
+                                                  .writes = storage.writes,
+                                                  .writer = writer});
+  tell_unsettled(fresh, row);
+  note_content(fresh, row);
   return seen;
 }
 

@@ -59,8 +59,9 @@ void tell_unsettled(const Region& region, ring::SlotRow& row) {
   }
 }
 
-void note_content(ring::SlotRow& row) {
-  if (settings().level == ring::Level::full) row.flags |= slot_flag::has_content;
+void note_content(const Region& region, ring::SlotRow& row) {
+  if (settings().level == ring::Level::full && !region.no_content)
+    row.flags |= slot_flag::has_content;
 }
 
 Known tell_read(Thread& thread, const at::Tensor& tensor, const Content& content, bool boundary,
@@ -81,7 +82,7 @@ Known tell_read(Thread& thread, const at::Tensor& tensor, const Content& content
       !boundary || settings().verify == ring::Verify::off || region->checked == thread.epoch;
   if (!trusted) return Known::checked;
   tell(*region, row);
-  note_content(row);
+  note_content(*region, row);
   return Known::told;
 }
 
@@ -96,7 +97,7 @@ bool tell_left(const at::Tensor& tensor, const Content& content, Thread& thread,
     return true;
   }
   tell(*region, seen.row);
-  note_content(seen.row);
+  note_content(*region, seen.row);
   return true;
 }
 

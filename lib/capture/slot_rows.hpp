@@ -15,8 +15,8 @@ namespace ulpscope::capture {
 /// Says which memory it is.
 void identify(Thread& thread, const Storage& storage, Seen& seen);
 
-/// Says that the bytes are recorded, where the level asks for them.
-void note_content(ring::SlotRow& row);
+/// Says that a region's bytes are recorded, where they are.
+void note_content(const Region& region, ring::SlotRow& row);
 
 /// What is known of content that an op reads.
 enum class Known : std::uint8_t {

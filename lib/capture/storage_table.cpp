@@ -108,6 +108,7 @@ void StorageTable::forget() {
     entry.writes = 0;
     entry.produced = false;
     entry.scratch = false;
+    entry.arrives = 0;
     entry.writer = {};
     entry.uninitialised.clear();
     entry.regions.clear();
@@ -124,6 +125,7 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   entry.writes = 0;
   entry.produced = false;
   entry.scratch = false;
+  entry.arrives = 0;
   entry.writer = {};
   entry.name = 0;
   entry.name_flags = 0;

@@ -48,6 +48,7 @@ struct Region {
   std::uint64_t value = 0;    ///< equal numbers: the same bytes by construction
   std::uint64_t checked = 0;  ///< the epoch in which the bytes were last seen to have this digest
   std::uint32_t writes = 0;   ///< of the storage, when this region was written
+  bool no_content = false;    ///< its bytes were not sent, though the level asks for them
   Writer writer;
 };
 
@@ -85,6 +86,7 @@ struct Storage {
   std::uint32_t writes = 0;
   bool produced = false;         ///< a recorded op made or wrote it
   bool scratch = false;          ///< an op's working memory: its bytes mean nothing to anybody else
+  std::uint64_t arrives = 0;     ///< the epoch in which its bytes may still be on their way
   bool foreign = false;          ///< memory that the allocator did not hand out (from_blob)
   Writer writer;                 ///< of any part
   std::uint32_t name = 0;        ///< process-wide name id of the parameter, buffer or gradient

@@ -294,7 +294,7 @@ bool Thread::was_sent(const Digest& digest, Dtype dtype) {
 }
 
 void Thread::send_resolved(std::uint64_t ticket, const Digest& digest, const Digest& logical,
-                           bool failed) {
+                           bool failed, bool no_content) {
   ring::ResolvedMessage message{};
   message.header = {sizeof message, ring::MessageKind::resolved, 0};
   message.ticket = ticket;
@@ -303,6 +303,7 @@ void Thread::send_resolved(std::uint64_t ticket, const Digest& digest, const Dig
   message.logical[0] = logical.high;
   message.logical[1] = logical.low;
   message.failed = failed ? 1 : 0;
+  message.no_content = no_content ? 1 : 0;
   if (std::byte* memory = room(sizeof message)) {
     std::memcpy(memory, &message, sizeof message);
     ring_.commit(sizeof message);

@@ -69,12 +69,13 @@ struct Frame {
   std::uint32_t flags = 0;
   std::uint16_t depth = 0;
   std::uint16_t threads = 0;
-  bool trusted = false;       ///< library code runs between the ops directly inside: no user code
-  bool inside_op = false;     ///< an op encloses it
-  bool from_stack = false;    ///< a call of the program's own module
-  std::size_t slots = 0;      ///< where its slots begin
-  std::size_t arguments = 0;  ///< where its encoded arguments begin
-  std::size_t written = 0;    ///< where its written arguments begin
+  bool trusted = false;        ///< library code runs between the ops directly inside: no user code
+  bool inside_op = false;      ///< an op encloses it
+  bool from_stack = false;     ///< a call of the program's own module
+  bool arrives_later = false;  ///< what it writes comes from a device that nobody waits for
+  std::size_t slots = 0;       ///< where its slots begin
+  std::size_t arguments = 0;   ///< where its encoded arguments begin
+  std::size_t written = 0;     ///< where its written arguments begin
   c10::weak_intrusive_ptr<c10::GeneratorImpl> generator{c10::intrusive_ptr<c10::GeneratorImpl>()};
 };
 
@@ -139,8 +140,8 @@ class Thread {
   void send_statistics(const Digest& digest, Dtype dtype, std::span<const std::byte> bytes);
   void send_statistics(const Digest& digest, Dtype dtype, const Statistics& found);
   /// The digest that a ticket stands for.
-  void send_resolved(std::uint64_t ticket, const Digest& digest, const Digest& logical,
-                     bool failed);
+  void send_resolved(std::uint64_t ticket, const Digest& digest, const Digest& logical, bool failed,
+                     bool no_content);
   void send_environment(std::string_view key, std::string_view value);
   void send_notice(std::string_view sentence, bool fatal);
 

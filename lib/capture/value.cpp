@@ -4,6 +4,7 @@
 #include <ATen/quantized/Quantizer.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -32,6 +33,22 @@ void send_content(Thread& thread, const at::Tensor& tensor, const Content& conte
   } else if (const auto dtype = static_cast<Dtype>(tensor.scalar_type()); element_size(dtype) > 0) {
     thread.send_statistics(known_as, dtype, bytes());
   }
+}
+
+std::atomic<bool> any_arrives_later{false};
+
+/// Its bytes may still be on their way from a device.
+bool arrives_later(const Thread& thread, const at::Tensor& tensor) {
+  if (!any_arrives_later.load(std::memory_order_relaxed)) return false;
+  const std::lock_guard guard(storages());
+  return storages().at(*tensor.storage().unsafeGetStorageImpl()).arrives == thread.epoch;
+}
+
+Seen unread(Thread& thread, const at::Tensor& tensor, Seen seen) {
+  const std::lock_guard guard(storages());
+  identify(thread, storages().at(*tensor.storage().unsafeGetStorageImpl()), seen);
+  seen.row.flags |= slot_flag::opaque | slot_flag::no_digest;
+  return seen;
 }
 
 /// Sparse tensors are their parts, and their memory is that of their values; other layouts and
@@ -82,6 +99,7 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
     see_parts(thread, tensor, seen);
     return seen;
   }
+  if (arrives_later(thread, tensor)) return unread(thread, tensor, seen);
   const Content content = content_of(tensor);
   row.alignment = alignment_of(content);
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
@@ -163,7 +181,7 @@ Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place) {
   if (storage.touches_uninitialised(content.key)) row.flags |= slot_flag::uninitialised;
   if (Region* region = storage.regions.find(content.key)) {
     tell(*region, row);
-    note_content(row);
+    note_content(*region, row);
   } else {
     row.flags |= slot_flag::no_digest;
   }
@@ -181,6 +199,7 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
     see_parts(thread, tensor, seen);
     return seen;
   }
+  if (arrives_later(thread, tensor)) return unread(thread, tensor, seen);
   const Content content = content_of(tensor);
   row.alignment = alignment_of(content);
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
@@ -266,6 +285,14 @@ void note_written(const at::Tensor& tensor, Writer writer) {
   storage.produced = true;
   storage.writer = writer;
   ++storage.writes;
+}
+
+void note_arrives_later(Thread& thread, const at::Tensor& tensor, Writer writer) {
+  if (!tensor.defined() || !is_readable(tensor)) return;
+  note_written(tensor, writer);
+  const std::lock_guard guard(storages());
+  storages().at(*tensor.storage().unsafeGetStorageImpl()).arrives = thread.epoch;
+  any_arrives_later.store(true, std::memory_order_relaxed);
 }
 
 std::uint32_t owner_of(const at::Tensor& tensor) {

@@ -74,6 +74,10 @@ void note_written(const at::Tensor& tensor, Writer writer);
 /// Whether its content can be read, here or by a device.
 [[nodiscard]] bool can_be_read(const at::Tensor& tensor);
 
+/// A copy from a device has been asked for that writes it, and nobody has waited for that: until
+/// the program's own code runs again its bytes cannot be read.
+void note_arrives_later(Thread& thread, const at::Tensor& tensor, Writer writer);
+
 /// Whoever reads this tensor's memory from now on reads an op's working memory.
 void mark_scratch(const at::Tensor& tensor);
 

@@ -35,23 +35,32 @@ struct TreeSize {
   return static_cast<std::uint8_t>(bits & (0 - bits));
 }
 
-}  // namespace
-
-std::size_t Nodes::bytes_for(std::uint64_t nodes) noexcept {
-  const std::uint64_t rounded = (nodes + 7) / 8 * 8;
-  // A node that others arrive at has two of them at least.
-  return rounded / 2 * sizeof(std::uint32_t) + rounded * (sizeof(Piece) + sizeof(StatisticsTotals));
+[[nodiscard]] constexpr std::size_t bytes_of_node(bool totals) noexcept {
+  return sizeof(Piece) + (totals ? sizeof(StatisticsTotals) : 0);
 }
 
-Nodes Nodes::in(std::span<std::byte> scratch) noexcept {
+/// Arrivals take this part of all memory: a node that others arrive at has two of them at least,
+/// which is a number of 4 bytes to 32 bytes of digests.
+constexpr std::size_t kShare = 9;
+
+}  // namespace
+
+std::size_t Nodes::bytes_for(std::uint64_t nodes, bool totals) noexcept {
+  const std::size_t behind_arrivals = (nodes + 8) * bytes_of_node(totals);
+  return (behind_arrivals / (kShare - 1) + 1) * kShare / sizeof(Piece) * sizeof(Piece) +
+         2 * sizeof(Piece);
+}
+
+Nodes Nodes::in(std::span<std::byte> scratch, bool totals) noexcept {
+  const std::size_t size = scratch.size() / sizeof(Piece) * sizeof(Piece);
+  const std::size_t arrivals = size / kShare / sizeof(Piece) * sizeof(Piece);
   Nodes nodes;
-  nodes.capacity = scratch.size() / (bytes_for(8) / 8) / 8 * 8;
-  std::byte* at = scratch.data();
-  nodes.arrivals = reinterpret_cast<std::uint32_t*>(at);
-  at += nodes.capacity / 2 * sizeof(std::uint32_t);
-  nodes.digests = reinterpret_cast<Piece*>(at);
-  at += nodes.capacity * sizeof(Piece);
-  nodes.totals = reinterpret_cast<StatisticsTotals*>(at);
+  nodes.capacity = (size - arrivals) / bytes_of_node(totals) / 8 * 8;
+  nodes.arrivals = reinterpret_cast<std::uint32_t*>(scratch.data());
+  nodes.digests = reinterpret_cast<Piece*>(scratch.data() + arrivals);
+  if (totals)
+    nodes.totals = reinterpret_cast<StatisticsTotals*>(scratch.data() + size -
+                                                       nodes.capacity * sizeof(StatisticsTotals));
   return nodes;
 }
 

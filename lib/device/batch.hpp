@@ -55,10 +55,11 @@ struct Nodes {
   StatisticsTotals* totals = nullptr;
   std::uint64_t capacity = 0;  // digests
 
-  /// How much scratch memory so many nodes take, and the other way round. Where things stand
-  /// depends on the size alone, so that arrivals stay where they were found to be 0.
-  [[nodiscard]] static std::size_t bytes_for(std::uint64_t nodes) noexcept;
-  [[nodiscard]] static Nodes in(std::span<std::byte> scratch) noexcept;
+  /// How much scratch memory so many nodes take, and how many fit into it; with totals or without.
+  /// Where arrivals stand depends on the size alone, so that they stay where they were found to be
+  /// 0; digests lie behind them, totals at the end.
+  [[nodiscard]] static std::size_t bytes_for(std::uint64_t nodes, bool totals) noexcept;
+  [[nodiscard]] static Nodes in(std::span<std::byte> scratch, bool totals) noexcept;
 };
 
 /// Where results go: the digest and the statistics of value i to place (first + i) % capacity.
@@ -102,7 +103,8 @@ struct Needs {
   [[nodiscard]] std::size_t staging_bytes() const noexcept {
     return fits_inside() ? 0 : items * sizeof(Item) + loops * sizeof(Loop);
   }
-  [[nodiscard]] std::size_t scratch_bytes() const noexcept { return Nodes::bytes_for(nodes); }
+  /// Enough for digests and statistics.
+  [[nodiscard]] std::size_t scratch_bytes() const noexcept { return Nodes::bytes_for(nodes, true); }
 };
 
 /// Empty where the elements of a value are beyond all memory, sizes and strides do not fit each

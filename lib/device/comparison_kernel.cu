@@ -46,6 +46,7 @@ cudaError_t load_comparison_kernel() noexcept {
 }
 
 cudaError_t launch_comparison(const Comparison& comparison, cudaStream_t stream) noexcept {
+  (void)cudaGetLastError();  // of an earlier call
   compare_values<<<blocks_for(comparison), kCompareThreads, 0, stream>>>(comparison);
   return cudaGetLastError();
 }

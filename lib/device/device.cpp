@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "device/beside_captures.hpp"
 #include "device/kernels.hpp"
 #include "device/queue_cuda.hpp"
 
@@ -47,7 +48,7 @@ namespace {
   if (!needs) return {Problem::sizes};
   if (results.capacity < needs->items || results.digests == nullptr) return {Problem::results};
   Batch batch;
-  batch.nodes = Nodes::in(memory.scratch);
+  batch.nodes = Nodes::in(memory.scratch, results.statistics != nullptr);
   if (batch.nodes.capacity < needs->nodes) return {Problem::scratch};
   batch.count = needs->items;
   batch.leaves = needs->leaves;
@@ -88,6 +89,7 @@ void leave_device(int before) noexcept {
 }
 
 [[nodiscard]] bool describe(Facts* facts) noexcept {
+  const BesideCaptures beside;
   *facts = {};
   int device = -1;
   cudaDeviceProp properties;

@@ -39,6 +39,7 @@ cudaError_t load_digest_kernels() noexcept {
 
 cudaError_t launch_digests(const Batch& batch, cudaStream_t stream) noexcept {
   const auto blocks = static_cast<unsigned>((batch.leaves + kGroups - 1) / kGroups);
+  (void)cudaGetLastError();  // of an earlier call
   if (batch.results.statistics == nullptr)
     digest_batch<false><<<blocks, kThreads, 0, stream>>>(batch);
   else

@@ -20,6 +20,7 @@ cudaError_t launch_packing(const Batch& batch, Piece* to, cudaStream_t stream) n
   const std::uint64_t blocks = (pieces_of(*items_of(batch)) + kPackThreads - 1) / kPackThreads;
   if (blocks == 0) return cudaSuccess;
   if (blocks > 0x7fffffff) return cudaErrorInvalidValue;
+  (void)cudaGetLastError();  // of an earlier call
   pack_value<<<static_cast<unsigned>(blocks), kPackThreads, 0, stream>>>(batch, to);
   return cudaGetLastError();
 }

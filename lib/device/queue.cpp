@@ -4,12 +4,20 @@
 #include <array>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace ulpscope::device {
 namespace {
 
 /// How long a thread sleeps that waits for room.
 constexpr std::chrono::microseconds kNap{100};
+
+/// Whether a kernel can be given these values, and there is scratch memory for them.
+[[nodiscard]] bool fits(std::span<const Value> values, std::span<std::byte> scratch,
+                        bool statistics) noexcept {
+  const auto needs = needs_of(values);
+  return needs && needs->fits_inside() && needs->nodes <= Nodes::in(scratch, statistics).capacity;
+}
 
 }  // namespace
 
@@ -49,7 +57,7 @@ std::span<std::byte> DigestQueue::scratch_of(Stream stream) noexcept {
 
 /// Contents lie one behind the other in a ring; none goes across its end.
 bool DigestQueue::has_room(std::size_t content_bytes, std::size_t& offset) const noexcept {
-  if (entries_.size() == sizes_.values) return false;
+  if (!entries_.empty() && next_ - entries_.front().number >= sizes_.values) return false;
   offset = 0;
   if (content_bytes == 0) return true;
   const auto holds = [](const Entry& entry) { return entry.content_bytes > 0; };
@@ -72,8 +80,9 @@ bool DigestQueue::enqueue(const QueuedValue& queued, Stream stream) noexcept {
   if (calls_.is_captured(stream)) return false;
   const std::size_t bytes = packed_size(queued.value.bytes);
   if (bytes == core::kTooLarge) return false;
-  const std::size_t content_bytes = queued.content ? (bytes + 15) / 16 * 16 : std::size_t{0};
-  if (content_bytes > sizes_.content) return false;
+  const std::size_t rounded = (bytes + 15) / 16 * 16;
+  const bool content = queued.content && rounded <= sizes_.content;
+  const std::size_t content_bytes = content ? rounded : 0;
 
   const auto deadline = std::chrono::steady_clock::now() + sizes_.patience;
   std::unique_lock lock(mutex_);
@@ -88,22 +97,26 @@ bool DigestQueue::enqueue(const QueuedValue& queued, Stream stream) noexcept {
   const std::span<std::byte> scratch = scratch_of(stream);
   if (scratch.empty()) return false;
 
+  std::array<Value, 2> values{queued.value, queued.value};
+  values[0].order = core::Order::memory;
+  values[1].order = core::Order::logical;
+  const auto wanted = std::span(std::as_const(values)).first(queued.logical ? 2 : 1);
+  if (!fits(wanted, scratch, queued.statistics)) return false;
+
   Entry entry;
+  entry.number = next_++;
   entry.ticket = queued.ticket;
   entry.bytes = bytes;
-  entry.place = static_cast<std::uint32_t>(next_ % sizes_.values) * 2;
-  entry.mark = static_cast<std::uint32_t>(next_ / sizes_.values) + 1;
+  entry.place = static_cast<std::uint32_t>(entry.number % sizes_.values) * 2;
+  entry.mark = static_cast<std::uint32_t>(entry.number / sizes_.values) + 1;
   entry.dtype = queued.value.dtype;
   entry.logical = queued.logical;
   entry.statistics = queued.statistics;
-  entry.has_content = queued.content;
+  entry.has_content = content;
   entry.content = offset;
   entry.content_bytes = content_bytes;
   if (content_bytes > 0 && !calls_.copy_to_host(contents_ + offset, queued.value, stream))
     return false;
-  std::array<Value, 2> values{queued.value, queued.value};
-  values[0].order = core::Order::memory;
-  values[1].order = core::Order::logical;
   Results results;
   results.digests = digests_;
   results.statistics = queued.statistics ? statistics_ : nullptr;
@@ -111,14 +124,12 @@ bool DigestQueue::enqueue(const QueuedValue& queued, Stream stream) noexcept {
   results.mark = entry.mark;
   results.capacity = 2 * sizes_.values;
   results.first = entry.place;
-  const std::size_t count = queued.logical ? 2 : 1;
-  if (!calls_.digest(std::span(values).first(count), scratch, results, stream)) return false;
+  if (!calls_.digest(wanted, scratch, results, stream)) return false;
   try {
     entries_.push_back(entry);
   } catch (...) {
     return false;
   }
-  ++next_;
   return true;
 }
 

@@ -26,7 +26,7 @@ struct QueuedValue {
   Value value;
   bool logical = false;     ///< the digest in logical order too
   bool statistics = false;  ///< wanted with the digest
-  bool content = false;     ///< likewise, packed in memory order
+  bool content = false;     ///< likewise, packed in memory order, if there is memory for it
 };
 
 struct QueueResult {
@@ -45,6 +45,7 @@ struct QueueCalls {
   void* (*allocate_host)(std::size_t bytes) noexcept;
   /// Of the device, all 0, known to its kernels.
   std::byte* (*allocate_scratch)(std::size_t bytes) noexcept;
+  /// Or is one that nothing can be asked for on.
   bool (*is_captured)(Stream stream) noexcept;
   /// Packed in memory order; there is room for zeros up to a multiple of 16 bytes.
   bool (*copy_to_host)(std::byte* to, const Value& value, Stream stream) noexcept;
@@ -54,7 +55,7 @@ struct QueueCalls {
 
 struct QueueSizes {
   std::uint32_t values = std::uint32_t{1} << 14;  ///< under way at once
-  std::size_t scratch = std::size_t{4} << 20;     ///< per stream: values of up to a GiB
+  std::size_t scratch = std::size_t{5} << 20;     ///< per stream: values of up to a GiB
   std::uint32_t streams = 16;                     ///< that a program uses
   std::size_t content = 0;                        ///< bytes of contents under way
   std::chrono::milliseconds patience{2000};       ///< how long a thread waits for room
@@ -93,6 +94,7 @@ class DigestQueue {
  private:
   struct Entry {
     std::uint64_t ticket = 0;
+    std::uint64_t number = 0;
     std::uint64_t bytes = 0;
     std::size_t content = 0;        ///< offset
     std::size_t content_bytes = 0;  ///< that it takes of the contents' memory

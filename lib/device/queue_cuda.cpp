@@ -3,22 +3,11 @@
 #include <cuda_runtime_api.h>
 #include <sys/mman.h>
 
+#include "device/beside_captures.hpp"
 #include "device/kernels.hpp"
 
 namespace ulpscope::device {
 namespace {
-
-/// While it lives, what this thread allocates does not end a capture that another thread makes.
-class BesideCaptures {
- public:
-  BesideCaptures() noexcept { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  ~BesideCaptures() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  BesideCaptures(const BesideCaptures&) = delete;
-  BesideCaptures& operator=(const BesideCaptures&) = delete;
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
 
 /// Memory of our own that CUDA is told of, not CUDA's: that is gone when the program ends CUDA,
 /// while results may still be looked for.
@@ -57,6 +46,7 @@ std::byte* allocate_scratch(std::size_t bytes) noexcept {
 }
 
 bool is_captured(Stream stream) noexcept {
+  if (stream == cudaStreamPerThread) return true;  // it is another one in every thread
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   const bool known =
       cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &status) == cudaSuccess;
@@ -84,7 +74,7 @@ bool digest(std::span<const Value> values, std::span<std::byte> scratch, const R
   const auto needs = needs_of(values);
   if (!needs || !needs->fits_inside()) return false;
   Batch batch;
-  batch.nodes = Nodes::in(scratch);
+  batch.nodes = Nodes::in(scratch, results.statistics != nullptr);
   if (batch.nodes.capacity < needs->nodes) return false;
   plan(values, batch.own_items.data(), batch.own_loops.data());
   batch.count = needs->items;

@@ -117,7 +117,7 @@ Digests digests(std::span<const Value> values, bool statistics, Turns turns) {
   batch.count = needs->items;
   batch.leaves = needs->leaves;
   batch.has_trees = needs->nodes > 0;
-  batch.nodes = Nodes::in(std::as_writable_bytes(std::span(scratch)));
+  batch.nodes = Nodes::in(std::as_writable_bytes(std::span(scratch)), statistics);
   batch.results = {result.digests.data(), result.statistics.data(), needs->items, 0};
 
   const core::DefaultFloatingPoint environment;

@@ -155,7 +155,7 @@ struct ResolvedMessage {
   std::uint64_t digest[2];
   std::uint64_t logical[2];  ///< 0: memory order is logical order
   std::uint32_t failed;      ///< 1: it could not be computed
-  std::uint32_t reserved;
+  std::uint32_t no_content;  ///< 1: its bytes are not sent, whatever slots say
 };
 
 /// Return addresses in the program, innermost first, defined once per ring. Followed by `frames`

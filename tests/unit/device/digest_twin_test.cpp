@@ -127,4 +127,29 @@ TEST_SUITE("device digest") {
     CHECK_FALSE(ulpscope::device::needs_of({&value, 1}).has_value());
     CHECK_THROWS_AS(static_cast<void>(digests({&value, 1}, false)), ulpscope::Error);
   }
+
+  TEST_CASE(
+      "scratch memory holds what it is asked for, arrivals at one place with totals and without") {
+    std::vector<std::byte> memory(1 << 20);
+    for (const std::uint64_t wanted : {0, 1, 7, 8, 9, 100, 1000}) {
+      for (const bool totals : {false, true}) {
+        const std::size_t size = ulpscope::device::Nodes::bytes_for(wanted, totals);
+        REQUIRE(size <= memory.size());
+        const std::span<std::byte> scratch(memory.data(), size);
+        const auto nodes = ulpscope::device::Nodes::in(scratch, totals);
+        const auto other = ulpscope::device::Nodes::in(scratch, !totals);
+        CHECK(nodes.capacity >= wanted);
+        CHECK(nodes.arrivals == other.arrivals);
+        CHECK(nodes.digests == other.digests);
+        const auto* const arrivals_end = nodes.arrivals + nodes.capacity / 2;
+        CHECK(static_cast<const void*>(arrivals_end) <= static_cast<const void*>(nodes.digests));
+        const void* const end = totals ? static_cast<const void*>(nodes.totals)
+                                       : static_cast<const void*>(memory.data() + size);
+        CHECK(static_cast<const void*>(nodes.digests + nodes.capacity) <= end);
+        if (totals)
+          CHECK(static_cast<const void*>(nodes.totals + nodes.capacity) <=
+                static_cast<const void*>(memory.data() + size));
+      }
+    }
+  }
 }

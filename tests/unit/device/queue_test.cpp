@@ -26,6 +26,7 @@ struct Bench {
   std::vector<std::unique_ptr<std::byte[]>> memory;
   bool captured = false;
   bool refuses = false;
+  bool lies = false;  ///< calls what it does a failure
   bool has_memory = true;
 
   void run(Stream stream) {
@@ -88,7 +89,7 @@ const QueueCalls kBenchCalls{
           results.done[place] = results.mark;
         });
       }
-      return true;
+      return !bench.lies;
     }};
 
 int stream_names[40];
@@ -261,12 +262,45 @@ TEST_SUITE("digest queue") {
     CHECK(seen > 100);
   }
 
-  TEST_CASE("a content larger than its memory is refused") {
+  TEST_CASE("of a content larger than its memory the digest comes alone") {
     Opened on(small(8, 100));
     const Matrix large(10, 10);
     QueuedValue queued = large.value(1);
     queued.content = true;
+    REQUIRE(on.queue->enqueue(queued, stream(0)));
+    bench.run(stream(0));
+    const auto taken = take(*on.queue);
+    REQUIRE(taken.size() == 1);
+    CHECK(taken[0].content.empty());
+    CHECK(taken[0].digest == digest_in_memory_order(large.bytes()));
+  }
+
+  TEST_CASE("a kernel that runs although its launch was called a failure leaves its own place") {
+    Opened on;
+    const Matrix failed(3, 3, 1);
+    const Matrix next(3, 3, 2);
+    bench.lies = true;
+    CHECK_FALSE(on.queue->enqueue(failed.value(1), stream(0)));
+    bench.lies = false;
+    REQUIRE(on.queue->enqueue(next.value(2), stream(1)));
+    bench.run(stream(0));
+    CHECK(take(*on.queue).empty());
+    bench.run(stream(1));
+    const auto taken = take(*on.queue);
+    REQUIRE(taken.size() == 1);
+    CHECK(taken[0].digest == digest_in_memory_order(next.bytes()));
+  }
+
+  TEST_CASE(
+      "a value with more leaves than scratch memory has room for is refused before any work") {
+    QueueSizes sizes = small(8, 1 << 20);
+    sizes.scratch = 256;
+    Opened on(sizes);
+    const Matrix large(200, 200);
+    QueuedValue queued = large.value(1);
+    queued.content = true;
     CHECK_FALSE(on.queue->enqueue(queued, stream(0)));
+    CHECK(bench.streams.empty());
   }
 
   TEST_CASE("a content with gaps comes without them") {
