@@ -25,7 +25,10 @@ BUGS = {
     "transposed": ({"sequence", "arguments", "data", "origin"}, None),
     "relu": ({"sequence"}, "block2"),
 }
-GROUPS = ["unnoticed", "cost", "kernels", "cpu", "bugs"]
+# Ops that LibTorch uses on a GPU alone, of which the stand-in can have one wrong.
+OPS_OF_GPU = ["cudnn_batch_norm", "cudnn_batch_norm_backward", "_scaled_dot_product_efficient_attention",
+              "_scaled_dot_product_efficient_attention_backward", "_cudnn_rnn", "_cudnn_rnn_backward"]
+GROUPS = ["unnoticed", "graphs", "kernels", "cpu", "bugs", "cost"]
 
 
 class Checks:
@@ -43,7 +46,9 @@ class Bench:
         self.bin = arguments.bin
         self.folder = folder
         self.stand_in = arguments.stand_in
-        self.device = ["--device", "cpu" if arguments.stand_in else "cuda"]
+        self.device = ["--device", "cuda"]
+        if arguments.stand_in:
+            self.device = ["--device", "cpu", "--ops-of-gpu", "--backward-thread"]
         self.environment = {"ATEN_CPU_CAPABILITY": "avx2"} if arguments.stand_in else {}
 
     def run(self, command, environment, codes=(0,)):
@@ -98,13 +103,14 @@ def check_unnoticed(bench, checks):
 
 def check_cost(bench, checks):
     """Ratios of recorded to bare steps, interleaved."""
-    for name, flags in (("width 16", ["--width", "16"]), ("width 64", ["--width", "64"])):
-        flags = [*flags, "--steps", "8" if bench.stand_in else "60"]
+    for name, flags in (("width 16", ["--width", "16"]), ("width 64", ["--width", "64"]),
+                        ("width 16, attention and LSTM in one op", ["--width", "16", "--fused"])):
         ratios = {}
-        for _ in range(2 if bench.stand_in else 5):
-            bare = step_time(bench.train(flags))
-            for level in ("digest", "full"):
-                _, done = bench.record("cost", flags, level)
+        for _ in range(2 if bench.stand_in else 3):
+            for level, steps in (("digest", "60"), ("full", "10")):
+                steps = ["--steps", "8" if bench.stand_in else steps]
+                bare = step_time(bench.train([*flags, *steps]))
+                _, done = bench.record("cost", [*flags, *steps], level)
                 ratios.setdefault(level, []).append(step_time(done) / bare)
         for level, values in ratios.items():
             checks.say(f"cost, {name}, {level}", True,
@@ -120,9 +126,8 @@ def check_kernels(bench, checks):
     flags = ["--steps", "2", "--deterministic"]
     bare = bench.train(flags).stdout
     dumps = []
-    for override in ("0", "1"):
-        dump, done = bench.record("tf32-" + override, flags, options=["--kernels"],
-                                  variables={"NVIDIA_TF32_OVERRIDE": override})
+    for precision in ([], ["--tf32"]):
+        dump, done = bench.record(f"kernels{len(precision)}", [*flags, *precision], options=["--kernels"])
         dumps.append(dump)
     _, done = bench.record("kernels", flags, options=["--kernels"])
     checks.say("unnoticed with kernels", done.stdout == bare, "recorded and bare runs print the same")
@@ -138,17 +143,39 @@ def where(finding):
     return f"{finding['kind']} at {finding['op']} of {module}, step {finding['step']}"
 
 
-def check_against_cpu(bench, checks):
-    flags = ["--steps", "2"]
-    cpu, _ = bench.record("cpu", flags, "full", cpu=True)
-    device, _ = bench.record("device", flags, "full")
-    report = bench.compare(cpu, device, "--budget")
-    replay = report["budget"]["replay"] or {}
-    checks.say("against the CPU", report["budget"]["outside"] == 0 and replay.get("inside", 0) > 0,
-               f"{report['summary']}; executed again: {replay}")
-    first = report["first"]
-    checks.say("no bug is reported", report["verdict"] in ("within", "identical", "inconclusive"),
+def check_graphs(bench, checks):
+    """A replay is an event with what the graph reads and writes, and where two graphs part is one of them."""
+    if bench.stand_in:
+        checks.say("graphs", True, "not looked at: a CPU has none (on_device.graphs)")
+        return
+    program = os.path.join(bench.bin, "device_graph")
+    bare = bench.run([program], {}).stdout
+    dumps = []
+    for name, flags in (("one", []), ("two", []), ("scaled", ["--scale", "1.01"])):
+        dumps.append(os.path.join(bench.folder, "graph-" + name))
+        done = bench.run([os.path.join(bench.bin, "ulpscope"), "record", "--force", "-o", dumps[-1], "--",
+                          program, *flags], {})
+        if not flags:
+            checks.say(f"unnoticed graph {name}", done.stdout == bare, "recorded and bare runs print the same")
+    report = bench.compare(*dumps[:2])
+    checks.say("graphs repeat", report["verdict"] == "identical", report["summary"])
+    first = bench.compare(dumps[0], dumps[2])["first"]
+    checks.say("graphs part", bool(first) and first["op"] == "CUDAGraph::replay",
                where(first) if first else "nothing differs")
+
+
+def check_against_cpu(bench, checks):
+    for name, flags in (("", []), (", attention and LSTM in one op", ["--fused"])):
+        flags = ["--steps", "2", *flags]
+        cpu, _ = bench.record("cpu", flags, "full", cpu=True)
+        device, _ = bench.record("device", flags, "full")
+        report = bench.compare(cpu, device, "--budget")
+        replay = report["budget"]["replay"] or {}
+        checks.say("against the CPU" + name, report["budget"]["outside"] == 0 and replay.get("inside", 0) > 0,
+                   f"{report['summary']}; executed again: {replay}")
+        first = report["first"]
+        checks.say("no bug is reported" + name, report["verdict"] in ("within", "identical", "inconclusive"),
+                   where(first) if first else "nothing differs")
 
 
 def check_bugs(bench, checks):
@@ -163,6 +190,17 @@ def check_bugs(bench, checks):
         if module is not None:
             found = found and (first["module"] or "").startswith(module)
         checks.say(f"bug {bug}", found, f"{report['summary']} ({where(first) if first else None})")
+    if not bench.stand_in:
+        return
+    cpu, _ = bench.record("cpu", [*flags, "--fused"], "full", cpu=True)
+    for op in OPS_OF_GPU:
+        device, _ = bench.record("device", [*flags, "--fused", "--wrong-op", op], "full")
+        report = bench.compare(cpu, device, "--budget")
+        first = report["first"]
+        backward = op.endswith("_backward")
+        found = report["verdict"] == "diverged" and first is not None and first["kind"] == "origin" and (
+            first["op"] == "aten::" + op if backward else "aten::" + op in first["children"]["candidate"])
+        checks.say(f"wrong {op}", found, f"{report['summary']} ({where(first) if first else None})")
 
 
 def main():
@@ -175,13 +213,14 @@ def main():
     groups = arguments.group or GROUPS
     with tempfile.TemporaryDirectory(prefix="ulpscope-device-") as folder:
         bench = Bench(arguments, folder)
-        for name, check in (("unnoticed", check_unnoticed), ("cost", check_cost),
-                            ("kernels", check_kernels), ("cpu", check_against_cpu), ("bugs", check_bugs)):
+        for name, check in (("unnoticed", check_unnoticed), ("graphs", check_graphs),
+                            ("kernels", check_kernels), ("cpu", check_against_cpu), ("bugs", check_bugs),
+                            ("cost", check_cost)):
             if name not in groups:
                 continue
             try:
                 check(bench, checks)
-            except (AssertionError, subprocess.TimeoutExpired) as error:
+            except Exception as error:  # pylint: disable=broad-except
                 checks.say(name, False, str(error)[-2000:])
     return 1 if checks.failed else 0
 

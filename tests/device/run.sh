@@ -5,7 +5,7 @@
 #
 #   tests/device/run.sh [--build-only]
 #
-#   OUT              where logs go; build/device if not set
+#   OUT              where logs.tar.gz goes, if set; the logs themselves are in build/device/logs
 #   ULPSCOPE_TORCH   the folder that holds lib/libtorch_cpu.so, for the capture library; python3's
 #                    torch if not set, no capture library if "none"
 #   ULPSCOPE_PACK    what tests/device/pack.sh made elsewhere: an `ulpscope` with its libraries and the
@@ -15,8 +15,8 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 readonly build=build/device
-readonly out=${OUT:-$build}
-mkdir -p "$build" "$out"
+readonly out=$build/logs
+mkdir -p "$out"
 failures=()
 # Building alone happens on machines that do other things too.
 [[ ${1:-} == --build-only ]] && patience=10 || patience=1
@@ -50,6 +50,7 @@ stage() {
 }
 
 finish() {
+  [[ -n ${OUT:-} ]] && tar -czf "$OUT/logs.tar.gz" -C "$build" logs
   if [[ ${#failures[@]} == 0 ]]; then
     say "everything passed"
     exit 0
@@ -59,7 +60,7 @@ finish() {
 }
 
 has_gpu() {
-  command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q '^GPU'
+  [[ $(nvidia-smi -L 2>/dev/null) == GPU* ]]
 }
 
 if [[ ${1:-} != --build-only ]] && ! has_gpu; then
@@ -120,7 +121,9 @@ if ! grep -q '^ULPSCOPE_CUPTI_[A-Z]*:.*NOTFOUND' "$build/CMakeCache.txt"; then
 fi
 stage build-device 300 cmake --build "$build" -j "$(nproc)" --target "${targets[@]}" || finish
 if [[ -n $torch && ${1:-} != --build-only ]]; then
-  stage build-capture 240 cmake --build "$build" -j "$(nproc)" --target ulpscope_capture ulpscope_preload ulpscope_program device_train
+  programs=(ulpscope_capture ulpscope_preload ulpscope_program device_train)
+  [[ -e $torch/lib/libtorch_cuda.so ]] && programs+=(device_graph)
+  stage build-capture 240 cmake --build "$build" -j "$(nproc)" --target "${programs[@]}"
 fi
 pack=${ULPSCOPE_PACK:-build/pack}
 if [[ -x $pack/bin/ulpscope ]]; then
@@ -131,6 +134,24 @@ fi
 nvidia-smi >"$out/nvidia-smi.log" 2>&1
 seed=$((RANDOM * 32768 + RANDOM))
 stage check 120 "$build/bin/device_check" 3 "$seed"
+if python3 -c 'import torch, xxhash' 2>/dev/null; then
+  stage with-torch 60 python3 tests/device/with_torch.py "$build/lib/libulpscope_device.so"
+else
+  say "with-torch: not run, python3 has no torch or no xxhash"
+fi
+if [[ -x $build/bin/ulpscope && -x $build/bin/device_train ]]; then
+  libraries=$(find "$torch/lib" "$torch"/../nvidia -name lib -type d 2>/dev/null | paste -sd :)
+  LD_LIBRARY_PATH=$torch/lib:$libraries stage recorded 200 python3 tests/device/recorded.py --bin "$build/bin"
+else
+  say "recorded: not run, there is no ulpscope beside what was built (tests/device/pack.sh)"
+fi
+if [[ $has_cudnn == 1 ]]; then
+  stage engines 100 "$build/bin/engines_check" "$build/lib/libulpscope_cudnn.so"
+else
+  say "engines: not run, cuDNN's headers are not here"
+fi
+[[ $has_cupti == 1 ]] || say "kernels: their names are not recorded, CUPTI's headers are not here"
+stage bench 90 "$build/bin/device_bench"
 if command -v compute-sanitizer >/dev/null; then
   for tool in memcheck racecheck initcheck; do
     if ! stage "$tool" 90 compute-sanitizer --tool "$tool" --error-exitcode 1 "$build/bin/device_check" small "$seed" &&
@@ -142,25 +163,6 @@ if command -v compute-sanitizer >/dev/null; then
 else
   say "compute-sanitizer is not here: memory and races were not looked at"
 fi
-if python3 -c 'import torch, xxhash' 2>/dev/null; then
-  stage with-torch 90 python3 tests/device/with_torch.py "$build/lib/libulpscope_device.so"
-else
-  say "with-torch: not run, python3 has no torch or no xxhash"
-fi
-if [[ $has_cudnn == 1 ]]; then
-  stage engines 90 "$build/bin/engines_check" "$build/lib/libulpscope_cudnn.so"
-else
-  say "engines: not run, cuDNN's headers are not here"
-fi
-[[ $has_cupti == 1 ]] || say "kernels: their names are not recorded, CUPTI's headers are not here"
-stage bench 150 "$build/bin/device_bench"
-if [[ -x $build/bin/ulpscope && -x $build/bin/device_train ]]; then
-  libraries=$(find "$torch/lib" "$torch"/../nvidia -name lib -type d 2>/dev/null | paste -sd :)
-  LD_LIBRARY_PATH=$torch/lib:$libraries stage recorded 200 python3 tests/device/recorded.py --bin "$build/bin"
-else
-  say "recorded: not run, there is no ulpscope beside what was built (tests/device/pack.sh)"
-fi
-
 tail -qn 1 "$out/check.log" "$out/with-torch.log" "$out/engines.log" 2>/dev/null
 cat "$out/bench.log" "$out/recorded.log" 2>/dev/null
 finish
