@@ -58,9 +58,9 @@ BackwardLaneRun::BackwardLaneRun(const Run& run, const std::vector<std::uint32_t
 }
 
 bool BackwardLaneRun::Parts::in_backward(std::uint64_t position) const {
-  const auto after = std::upper_bound(
-      ranges.begin(), ranges.end(), position,
-      [](std::uint64_t value, const auto& range) { return value < range.first; });
+  const auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), position,
+                       [](std::uint64_t value, const auto& range) { return value < range.first; });
   return after != ranges.begin() && position < std::prev(after)->second;
 }
 

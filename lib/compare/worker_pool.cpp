@@ -305,8 +305,8 @@ void WorkerPool::stand_alone(const Job& job, const Op& op, const Source* explain
   ++on(state_.totals.ops, job.side);
   if (!leaves_value(op.outer())) return;
   const auto enter = [&] {
-    return enter_alone(state_, FindingKind::sequence, here, at, op.outer().position, {.harmless = true},
-                       [&](Record& record) {
+    return enter_alone(state_, FindingKind::sequence, here, at, op.outer().position,
+                       {.harmless = true}, [&](Record& record) {
                          record.finding.diverges = false;
                          on(record.evidence.alone, job.side).emplace_back(op.outer().op);
                          record.finding.notes.push_back(

@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 OP, MODULE = 1, 4
+PREPARING = ("::to", "::load", "::reset", "::reset_parameters", "::flatten_parameters", "::train")
 TRAINING = {"data", "forward", "backward", "optimizer"}
 
 Event = collections.namedtuple(
@@ -111,6 +112,9 @@ def wrong_recording(case, events):
                                   ("roots", roots, case.roots)):
         if given != expected:
             yield f"{what}: {given}, expected {expected}"
+    calls = {event.op for event in events if event.kind == MODULE and event.op.endswith(PREPARING)}
+    if calls:
+        yield f"calls of modules that are none: {calls}"
 
 
 def describe(finding):

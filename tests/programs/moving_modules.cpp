@@ -33,6 +33,7 @@ class StackedImpl : public nn::Module {
   StackedImpl() {
     register_module("stem", stem_);
     register_module("blocks", blocks_);
+    register_module("memory", memory_);
     register_module("head", head_);
     for (int i = 0; i < 2; ++i) blocks_->push_back(Residual(32));
   }
@@ -40,7 +41,7 @@ class StackedImpl : public nn::Module {
   Tensor forward(const Tensor& images) {
     Tensor x = stem_(images.flatten(1));
     for (const auto& block : *blocks_) x = block->as<ResidualImpl>()->forward(x);
-    return head_(x);
+    return head_(x + std::get<0>(memory_(x.unsqueeze(1))).squeeze(1));
   }
 
   /// The last layer starts anew, for another number of classes.
@@ -53,6 +54,7 @@ class StackedImpl : public nn::Module {
  private:
   nn::Linear stem_{64, 32};
   nn::ModuleList blocks_;
+  nn::LSTM memory_{nn::LSTMOptions(32, 32).batch_first(true)};
   nn::Linear head_{32, 5};
 };
 TORCH_MODULE(Stacked);

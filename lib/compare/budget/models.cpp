@@ -56,17 +56,16 @@ constexpr std::array kSumsOfProducts{
     Entry{"_scaled_dot_product_efficient_attention_backward", attention_backward},
     Entry{"_scaled_dot_product_cudnn_attention_backward", attention_backward}};
 
-constexpr std::array kRecurrent{
-    Entry{"lstm", recurrent},
-    Entry{"gru", recurrent},
-    Entry{"rnn_tanh", recurrent},
-    Entry{"rnn_relu", recurrent},
-    Entry{"lstm_cell", recurrent},
-    Entry{"gru_cell", recurrent},
-    Entry{"rnn_tanh_cell", recurrent},
-    Entry{"rnn_relu_cell", recurrent},
-    Entry{"_cudnn_rnn_backward", recurrent_backward},
-    Entry{"mkldnn_rnn_layer_backward", recurrent_backward}};
+constexpr std::array kRecurrent{Entry{"lstm", recurrent},
+                                Entry{"gru", recurrent},
+                                Entry{"rnn_tanh", recurrent},
+                                Entry{"rnn_relu", recurrent},
+                                Entry{"lstm_cell", recurrent},
+                                Entry{"gru_cell", recurrent},
+                                Entry{"rnn_tanh_cell", recurrent},
+                                Entry{"rnn_relu_cell", recurrent},
+                                Entry{"_cudnn_rnn_backward", recurrent_backward},
+                                Entry{"mkldnn_rnn_layer_backward", recurrent_backward}};
 
 constexpr std::array kSums{Entry{"sum", sum},
                            Entry{"nansum", sum},
