@@ -28,7 +28,24 @@ BUGS = {
 # Ops that LibTorch uses on a GPU alone, of which the stand-in can have one wrong.
 OPS_OF_GPU = ["cudnn_batch_norm", "cudnn_batch_norm_backward", "_scaled_dot_product_efficient_attention",
               "_scaled_dot_product_efficient_attention_backward", "_cudnn_rnn", "_cudnn_rnn_backward"]
-GROUPS = ["unnoticed", "graphs", "kernels", "cpu", "bugs", "cost"]
+# What two runs of tests/device/device_scenarios.cpp part in first: the op, and a cause among the first three. Additions
+# without an order need not part.
+UNORDERED = {
+    "index_add": ("aten::index_add_", "atomic"),
+    "scatter_add": ("aten::scatter_add_", "atomic"),
+    "index_put": ("aten::index_put_", "atomic"),
+    "bincount": ("aten::bincount", "atomic"),
+    "upsample": ("aten::upsample_bilinear2d_backward", "atomic"),
+    "grid_sample": ("aten::grid_sampler_2d_backward", "atomic"),
+    "reflection_pad": ("aten::reflection_pad2d_backward", "atomic"),
+}
+VARIED = {
+    "tf32": ("aten::addmm", "tf32"),
+    "reduced_sums": ("aten::mm", "reduced-precision"),
+    "attention": ("aten::scaled_dot_product_attention", "backend"),
+    "reused_memory": ("aten::add", "uninitialised"),
+}
+GROUPS = ["unnoticed", "graphs", "kernels", "cpu", "bugs", "scenarios", "cost"]
 
 
 class Checks:
@@ -203,6 +220,27 @@ def check_bugs(bench, checks):
         checks.say(f"wrong {op}", found, f"{report['summary']} ({where(first) if first else None})")
 
 
+def check_scenarios(bench, checks):
+    """Ops that give other bits by themselves or by a setting are named, with why."""
+    if bench.stand_in:
+        checks.say("scenarios", True, "not looked at: a CPU gives the same bits")
+        return
+    program = os.path.join(bench.bin, "device_scenarios")
+    for case, (op, cause) in {**UNORDERED, **VARIED}.items():
+        dumps = []
+        for number in range(2):
+            dumps.append(os.path.join(bench.folder, f"scenario{number}"))
+            other = ["--other"] if number == 1 and case in VARIED else []
+            bench.run([os.path.join(bench.bin, "ulpscope"), "record", "--force", "--level", "full", "-o", dumps[-1],
+                       "--", program, case, *bench.device, *other], {})
+        report = bench.compare(*dumps)
+        first = report["first"] or {}
+        causes = [one["id"] for one in report["causes"] if one["finding"] == 0][:3]
+        alike = case in UNORDERED and report["verdict"] == "identical"
+        checks.say(f"scenario {case}", alike or (first.get("op") == op and cause in causes),
+                   "the same bits this time" if alike else f"{report['summary']}; {causes}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
@@ -215,7 +253,7 @@ def main():
         bench = Bench(arguments, folder)
         for name, check in (("unnoticed", check_unnoticed), ("graphs", check_graphs),
                             ("kernels", check_kernels), ("cpu", check_against_cpu), ("bugs", check_bugs),
-                            ("cost", check_cost)):
+                            ("scenarios", check_scenarios), ("cost", check_cost)):
             if name not in groups:
                 continue
             try:
