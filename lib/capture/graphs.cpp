@@ -16,6 +16,7 @@
 #include "capture/filter.hpp"
 #include "capture/frames.hpp"
 #include "capture/memory.hpp"
+#include "capture/module_calls.hpp"
 #include "capture/op_observer.hpp"
 #include "capture/recorder.hpp"
 #include "capture/step_window.hpp"
@@ -139,27 +140,48 @@ bool alive(const void* object, bool written, std::pmr::vector<NumberedTensor>& t
   return true;
 }
 
+/// Of a graph that was captured and destroyed nothing else says so. Holding the lock.
 void forget_what_is_gone() {
-  std::erase_if(graphs(), [](const auto& entry) {
-    const Graph& graph = entry.second;
-    return graph.capture == 0 &&
-           std::all_of(graph.memory.begin(), graph.memory.end(),
-                       [](const Memory& memory) { return memory.storage.expired(); });
-  });
+  for (auto& [object, graph] : graphs()) {
+    if (graph.capture != 0) continue;
+    const bool gone = std::all_of(graph.memory.begin(), graph.memory.end(),
+                                  [](const Memory& memory) { return memory.storage.expired(); });
+    if (!gone) continue;
+    graph.memory.clear();
+    graph.of_storage.clear();
+  }
+}
+
+/// Holding the lock.
+void forget(const void* object) {
+  const auto graph = graphs().find(object);
+  if (graph == graphs().end()) return;
+  if (graph->second.capture != 0) captures_under_way.fetch_sub(1, std::memory_order_release);
+  graphs().erase(graph);
+}
+
+/// Told once in a recording.
+void tell_unseen(Thread& thread) {
+  static std::atomic<std::uint64_t> told_in{0};
+  if (told_in.exchange(generation()) == generation()) return;
+  thread.send_notice(
+      "a CUDA graph is replayed whose capture was not recorded: what it reads and writes is not "
+      "known",
+      false);
 }
 
 }  // namespace
 
 void graph_capture_begins(const void* graph) noexcept {
-  if (!recording()) return;
   guarded("the capture of a graph", [&] {
-    DeviceBackend* const backend = device_backend();
+    const bool wanted = recording() && !idle();
+    DeviceBackend* const backend = wanted ? device_backend() : nullptr;
     const std::uint64_t capture =
         backend == nullptr ? 0 : backend->capture_of(backend->current_device());
     const std::lock_guard guard(mutex);
     forget_what_is_gone();
-    graphs().erase(graph);
-    if (capture == 0 || idle()) return;
+    forget(graph);
+    if (capture == 0) return;
     graphs()[graph].capture = capture;
     captures_under_way.fetch_add(1, std::memory_order_release);
   });
@@ -189,20 +211,16 @@ void graph_writes(const at::Tensor& tensor, const Content& content) {
 
 GraphReplay::GraphReplay(const void* graph) noexcept
     : graph_(graph), thread_(Thread::current()), exceptions_(std::uncaught_exceptions()) {
-  if (thread_ == nullptr || idle() || only_layers()) return;
+  if (thread_ == nullptr || idle()) return;
   const Thread::Inside inside(*thread_);
   guarded("the replay of a graph", [&] {
     const OpInfo& info = named_info(EventKind::op, "CUDAGraph::replay");
-    if (is_filtered() && !wants_op(*thread_, info)) return;
+    if (only_layers() || (is_filtered() && !wants_op(*thread_, info))) return;
     begin_event(*thread_, info, 0, /*trusted=*/true);
     frames_ = thread_->frames.size();
     ++thread_->moment;
     std::pmr::vector<NumberedTensor> inputs(&process_memory());
-    if (!alive(graph_, /*written=*/false, inputs))
-      thread_->send_notice(
-          "a CUDA graph is replayed whose capture was not recorded: what it reads and writes is "
-          "not known",
-          false);
+    if (!alive(graph_, /*written=*/false, inputs)) tell_unseen(*thread_);
     for (const NumberedTensor& input : inputs)
       thread_->slots.push_back(
           see_read(*thread_, input.tensor, {Role::input, input.index, 0}, /*boundary=*/true).row);
@@ -210,14 +228,22 @@ GraphReplay::GraphReplay(const void* graph) noexcept
 }
 
 GraphReplay::~GraphReplay() {
-  if (frames_ == 0 || Thread::current() != thread_) return;
+  if (thread_ == nullptr || idle() || Thread::current() != thread_) return;
   const bool threw = std::uncaught_exceptions() > exceptions_;
   const Thread::Inside inside(*thread_);
   guarded("the end of a replay", [&] {
-    const Frame& frame = thread_->frames.back();
-    const Writer writer{frame.position, thread_->lane(), thread_->moment};
     std::pmr::vector<NumberedTensor> results(&process_memory());
     (void)alive(graph_, /*written=*/true, results);
+    if (frames_ == 0) {
+      const Frame* const around = innermost_event(*thread_, thread_->frames.size());
+      const Writer writer{around == nullptr ? 0 : around->position, thread_->lane(),
+                          thread_->moment};
+      for (const NumberedTensor& result : results) note_written(result.tensor, writer);
+      return;
+    }
+    if (thread_->frames.size() < frames_) return;
+    close_frames_above(*thread_, frames_);
+    const Writer writer{thread_->frames.back().position, thread_->lane(), thread_->moment};
     for (const NumberedTensor& result : results) {
       const Role role = result.read ? Role::mutated : Role::output;
       thread_->slots.push_back(see_written(*thread_, result.tensor, {role, result.index, 0}, writer,

@@ -5,7 +5,6 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -215,15 +214,6 @@ void enter_calls(Thread& thread, std::span<const at::Tensor* const> read) {
       enters(thread, *call, *tensor, value->key);
     }
   }
-}
-
-/// Virtual members of Module, and what LibTorch's recurrent modules call in theirs, that give a
-/// module its tensors: whatever they read, they are no forward.
-bool prepares(std::string_view method) {
-  static constexpr auto kPreparations =
-      std::to_array<std::string_view>({"to", "load", "save", "clone", "reset", "reset_parameters",
-                                       "flatten_parameters", "train", "zero_grad", "apply"});
-  return std::find(kPreparations.begin(), kPreparations.end(), method) != kPreparations.end();
 }
 
 }  // namespace

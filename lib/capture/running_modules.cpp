@@ -1,6 +1,7 @@
 #include "capture/running_modules.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "capture/module_names.hpp"
@@ -28,6 +29,13 @@ class OnlyOne {
 
 }  // namespace
 
+bool prepares(std::string_view method) {
+  static constexpr auto kPreparations =
+      std::to_array<std::string_view>({"to", "load", "save", "clone", "reset", "reset_parameters",
+                                       "flatten_parameters", "train", "zero_grad"});
+  return std::find(kPreparations.begin(), kPreparations.end(), method) != kPreparations.end();
+}
+
 std::span<const RunningModule> RunningModules::look(std::uint32_t child) {
   stack_.take();
   running_.clear();
@@ -47,7 +55,10 @@ std::span<const RunningModule> RunningModules::look(std::uint32_t child) {
 
 void RunningModules::add(std::size_t frame, const Known& function, std::uint32_t module) {
   const bool helper = !running_.empty() && running_.back().module == module;
-  if (helper && module != 0) return;
+  if (helper && module != 0) {
+    if (!prepares(running_.back().method) || prepares(function.method)) return;
+    running_.pop_back();
+  }
   running_.push_back({module, function.method, function.begin, stack_.end_of(frame)});
 }
 

@@ -23,13 +23,18 @@ struct RunningModule {
   std::uintptr_t frame = 0;     ///< where its stack frame ends: tells calls that nest apart
 };
 
+/// Members of Module that a class may have of its own, and what LibTorch's recurrent modules call
+/// in theirs, that give a module its tensors: whatever they read, they are no forward.
+[[nodiscard]] bool prepares(std::string_view method);
+
 /// One thread's reader of its own stack.
 class RunningModules {
  public:
   explicit RunningModules(std::pmr::memory_resource* memory)
       : stack_(memory), running_(memory), memory_(memory), code_(memory), places_(memory) {}
 
-  /// Outermost first; a member function that another one of the same module called is left out.
+  /// Outermost first; a member function that another one of the same module called is left out,
+  /// unless that one only prepares the module.
   /// Each module is named by evidence: it is the only one of its class, or its address stands where
   /// the function keeps `this`. Where there is none the module is 0, and an inlined call left out.
   /// @param child the module whose forward is about to begin, 0 for none: the modules above it tell

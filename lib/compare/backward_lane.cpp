@@ -34,27 +34,36 @@ struct Part {
 }  // namespace
 
 BackwardLaneRun::BackwardLaneRun(const Run& run, const std::vector<std::uint32_t>& ranks)
-    : ForwardedRun(run) {
-  for (const std::uint32_t rank : ranks) {
-    const std::vector<Lane> lanes = run.lanes(rank);
-    const Lane* const main = main_lane(lanes);
-    if (main == nullptr) continue;
-    Parts parts;
-    parts.main = main->id;
-    parts.backward = {.role = LaneRole::autograd, .thread_name = main->thread_name};
-    for (const Lane& lane : lanes) parts.backward.id = std::max(parts.backward.id, lane.id + 1);
-    for (std::size_t index = 0; index < run.block_count(rank, main->id); ++index) {
-      for (const Event& event : run.block(rank, main->id, index).events) {
-        if (!is_backward(event)) continue;
-        ++parts.backward.events;
-        if (!parts.ranges.empty() && parts.ranges.back().second == event.position)
-          ++parts.ranges.back().second;
-        else
-          parts.ranges.emplace_back(event.position, event.position + 1);
-      }
+    : ForwardedRun(run), ranks_(ranks) {}
+
+std::optional<BackwardLaneRun::Parts> BackwardLaneRun::read_parts(std::uint32_t rank) const {
+  const std::vector<Lane> lanes = run().lanes(rank);
+  const Lane* const main = main_lane(lanes);
+  if (main == nullptr) return std::nullopt;
+  Parts parts;
+  parts.main = main->id;
+  parts.backward = {.role = LaneRole::autograd, .thread_name = main->thread_name};
+  for (const Lane& lane : lanes) parts.backward.id = std::max(parts.backward.id, lane.id + 1);
+  for (std::size_t index = 0; index < run().block_count(rank, main->id); ++index) {
+    const Block block = run().block(rank, main->id, index);
+    for (const Event& event : block.events) {
+      if (!is_backward(event)) continue;
+      ++parts.backward.events;
+      if (!parts.ranges.empty() && parts.ranges.back().second == event.position)
+        ++parts.ranges.back().second;
+      else
+        parts.ranges.emplace_back(event.position, event.position + 1);
     }
-    if (parts.backward.events > 0) parts_.emplace(rank, std::move(parts));
   }
+  return parts.backward.events > 0 ? std::optional(std::move(parts)) : std::nullopt;
+}
+
+const BackwardLaneRun::Parts* BackwardLaneRun::parts(std::uint32_t rank) const {
+  if (std::find(ranks_.begin(), ranks_.end(), rank) == ranks_.end()) return nullptr;
+  const std::lock_guard guard(mutex_);
+  auto known = parts_.find(rank);
+  if (known == parts_.end()) known = parts_.emplace(rank, read_parts(rank)).first;
+  return known->second ? &*known->second : nullptr;
 }
 
 bool BackwardLaneRun::Parts::in_backward(std::uint64_t position) const {
@@ -70,37 +79,35 @@ std::uint32_t BackwardLaneRun::Parts::lane_of(std::uint32_t lane, std::uint64_t 
 
 std::vector<Lane> BackwardLaneRun::lanes(std::uint32_t rank) const {
   std::vector<Lane> lanes = run().lanes(rank);
-  const auto parts = parts_.find(rank);
-  if (parts == parts_.end()) return lanes;
+  const Parts* const known = parts(rank);
+  if (known == nullptr) return lanes;
   for (Lane& lane : lanes)
-    if (lane.id == parts->second.main)
-      lane.events -= std::min(lane.events, parts->second.backward.events);
-  lanes.push_back(parts->second.backward);
+    if (lane.id == known->main) lane.events -= std::min(lane.events, known->backward.events);
+  lanes.push_back(known->backward);
   return lanes;
 }
 
 std::size_t BackwardLaneRun::block_count(std::uint32_t rank, std::uint32_t lane) const {
-  const auto parts = parts_.find(rank);
-  const bool apart = parts != parts_.end() && lane == parts->second.backward.id;
-  return run().block_count(rank, apart ? parts->second.main : lane);
+  const Parts* const known = parts(rank);
+  const bool apart = known != nullptr && lane == known->backward.id;
+  return run().block_count(rank, apart ? known->main : lane);
 }
 
 Block BackwardLaneRun::block(std::uint32_t rank, std::uint32_t lane, std::size_t index) const {
-  const auto found = parts_.find(rank);
-  if (found == parts_.end()) return run().block(rank, lane, index);
-  const Parts& parts = found->second;
-  const bool apart = lane == parts.backward.id;
+  const Parts* const known = parts(rank);
+  if (known == nullptr) return run().block(rank, lane, index);
+  const bool apart = lane == known->backward.id;
   auto part = std::make_shared<Part>();
-  part->whole = run().block(rank, apart ? parts.main : lane, index);
+  part->whole = run().block(rank, apart ? known->main : lane, index);
   Block block;
   block.step = part->whole.step;
   block.lane = lane;
   for (const Event& event : part->whole.events) {
-    if ((apart || lane == parts.main) && is_backward(event) != apart) continue;
+    if ((apart || lane == known->main) && is_backward(event) != apart) continue;
     Event& taken = block.events.emplace_back(event);
-    taken.forward_lane = parts.lane_of(event.forward_lane, event.forward);
+    taken.forward_lane = known->lane_of(event.forward_lane, event.forward);
     auto& slots = part->slots.emplace_back(event.slots.begin(), event.slots.end());
-    for (Slot& slot : slots) slot.writer_lane = parts.lane_of(slot.writer_lane, slot.writer);
+    for (Slot& slot : slots) slot.writer_lane = known->lane_of(slot.writer_lane, slot.writer);
     taken.slots = slots;
   }
   block.storage = std::move(part);

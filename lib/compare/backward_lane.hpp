@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,7 +17,7 @@ namespace ulpscope::comparison {
 /// one of a GPU in a thread of the device. Positions stay what they are in the main lane.
 class BackwardLaneRun : public ForwardedRun {
  public:
-  /// Reads all events of these ranks once. `run` must outlive it.
+  /// Reads all events of one of these ranks when it is first asked for. `run` must outlive it.
   BackwardLaneRun(const Run& run, const std::vector<std::uint32_t>& ranks);
 
   [[nodiscard]] std::vector<Lane> lanes(std::uint32_t rank) const override;
@@ -36,7 +38,12 @@ class BackwardLaneRun : public ForwardedRun {
     [[nodiscard]] std::uint32_t lane_of(std::uint32_t lane, std::uint64_t position) const;
   };
 
-  std::map<std::uint32_t, Parts> parts_;  ///< by rank
+  [[nodiscard]] const Parts* parts(std::uint32_t rank) const;
+  [[nodiscard]] std::optional<Parts> read_parts(std::uint32_t rank) const;
+
+  std::vector<std::uint32_t> ranks_;
+  mutable std::mutex mutex_;                                     ///< of parts_
+  mutable std::map<std::uint32_t, std::optional<Parts>> parts_;  ///< by rank; empty: one lane
 };
 
 /// The ranks of each run whose backward has to be taken apart, because the run's partner has it in

@@ -126,6 +126,7 @@ struct Record {
   Both<std::uint32_t> ranks;
   std::optional<std::uint32_t> copy_of;  ///< the finding whose other occurrences were harmless
   bool listed = true;                    ///< false: kept only in case its effect is read
+  std::uint8_t course = 0;               ///< of its step, where positions do not tell
   std::uint8_t lane_order = 0;           ///< main, autograd, workers, other threads
   std::uint64_t order_event = 0;         ///< position that it takes in the reference lane
   bool after_order_event = false;        ///< it follows that event rather than being it

@@ -29,10 +29,19 @@ constexpr std::size_t kFactoryBlocks = 256;
   return hash.add(distinction.key).value();
 }
 
-/// Of an event that one run has alone, both sides have its own.
+/// Positions of one lane say nothing of another's: where backward has one of its own, a step goes
+/// forward, backward, and then updates.
+[[nodiscard]] std::uint8_t course_of(const RankState& state, const Event& event) {
+  if (!state.backward_apart) return 0;
+  if (event.flags & event_flag::in_backward) return 1;
+  return event.phase == Phase::optimizer ? 2 : 0;
+}
+
+/// An origin that one run has alone was held against itself: there is nothing else to compare.
 void add_common_evidence(Record& record, const Scene& scene, EventPair at) {
   for (const Side side : kSides) {
     const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+    if (index == kNoIndex && record.finding.kind != FindingKind::origin) continue;
     const Event& event =
         index == kNoIndex ? named_event(scene, at) : on(scene.windows, side)->event(index);
     on(record.evidence.threads, side) = event.threads;
@@ -60,6 +69,7 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
                             record.ranks = scene.ranks;
                             record.finding = describe(kind, scene, at);
                             record.order_event = where.order_event;
+                            record.course = course_of(state, event);
                             record.lane_order = lane_order(*scene.lanes.reference, event);
                             add_common_evidence(record, scene, at);
                             record.evidence.layers_only = state.only_layers;
@@ -87,6 +97,7 @@ Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, Event
         record.ranks = scene.ranks;
         record.finding = describe(kind, scene, at);
         record.order_event = where.order_event;
+        record.course = course_of(state, event);
         record.after_order_event = where.follows;
         record.lane_order =
             lane_order(*(in_reference ? scene.lanes.reference : scene.lanes.candidate), event);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <string>
 #include <unordered_set>
@@ -53,6 +54,15 @@ void add_updated(const Event& event, std::vector<std::string>& names) {
       names.emplace_back(slot.name);
 }
 
+/// What autograd's engine does between nodes: it adds up gradients of a value that several read,
+/// and gives them the value's shape and dtype. Other ops there are of the program's hooks.
+[[nodiscard]] bool is_of_engine(const Event& event) {
+  static constexpr auto kOps = std::to_array<std::string_view>(
+      {"aten::add", "aten::add_", "aten::sum", "aten::sum_to_size", "aten::to", "aten::_to_copy",
+       "aten::reshape", "aten::view", "aten::expand"});
+  return std::find(kOps.begin(), kOps.end(), event.op) != kOps.end();
+}
+
 [[nodiscard]] std::uint64_t identity(const Event& event) {
   KeyHash hash;
   hash.add(event.op).add(event.overload).add(static_cast<std::uint64_t>(event.phase));
@@ -85,6 +95,16 @@ void LaneComparison::end_step() {
   alone_sources_ = {};
   passed_.clear();
   wanted_.clear();
+}
+
+bool LaneComparison::comes_to_update() const {
+  if (walk_.at_end()) return false;
+  const EventPair at = walk_.events_of(walk_.current());
+  const Scene scene = walk_.scene();
+  const Event& event = at.reference != kNoIndex ? scene.windows.reference->event(at.reference)
+                                                : scene.windows.candidate->event(at.candidate);
+  return event.phase == Phase::optimizer &&
+         (event.kind == EventKind::optimizer || event.kind == EventKind::parameters);
 }
 
 bool LaneComparison::advance(const Ensure& ensure) {
@@ -401,7 +421,7 @@ std::optional<Source> LaneComparison::follows_alone(const Scene& scene) {
       const auto& sources = on(alone_sources_, side);
       if (const auto found = sources.find(forward.event->position); found != sources.end())
         why = found->second;
-    } else if (!accumulates(window, index)) {
+    } else if (!accumulates(window, index) && is_of_engine(event)) {
       for (const Slot& slot : event.slots) {
         if (slot.role != Role::input || why) continue;
         why = on(before, side).contains(slot.writer)
@@ -449,26 +469,21 @@ std::optional<Source> LaneComparison::of_op_computed_otherwise(const Scene& scen
   const std::set<std::uint64_t>& replaced = replaced_backwards(scene);
   if (replaced.empty()) return std::nullopt;
   std::optional<Source> source;
-  Both<std::unordered_set<std::uint64_t>> before;  // positions of the stretch's own ops
+  bool any = false;
   for (const auto& [side, window, index] : alone(scene)) {
     const Event& event = window.event(index);
     if (!is_unit(event) || ignored(event)) continue;
     if (!(event.flags & event_flag::in_backward)) return std::nullopt;
-    const EventPlace forward = forward_place(window, index);
-    const auto number = on(state_.otherwise, side).find(forward);
-    bool belongs = number && replaced.contains(*number);
-    if (!belongs && forward.position != kNone) return std::nullopt;
-    for (const Slot& slot : event.slots) {
-      if (slot.role != Role::input) continue;
-      const auto why = on(state_.taint, side).find(slot, scene.step);
-      belongs = belongs || why || on(before, side).contains(slot.writer);
-      if (why && !source) source = why;
-    }
-    if (!belongs) return std::nullopt;
-    for (std::uint32_t inner = index; inner < window.end(index); ++inner)
-      on(before, side).insert(window.event(inner).position);
+    const auto number = on(state_.otherwise, side).find(forward_place(window, index));
+    const bool belongs = number && replaced.contains(*number);
+    // What parameters of such an op are given may be added up otherwise, too.
+    if (!belongs && !accumulates(window, index)) return std::nullopt;
+    any = any || belongs;
+    for (const Slot& slot : event.slots)
+      if (slot.role == Role::input && !source)
+        source = on(state_.taint, side).find(slot, scene.step);
   }
-  return source;
+  return any ? source : std::nullopt;
 }
 
 /// Both runs update parameters near the stretch, with nothing between that does not belong to it.

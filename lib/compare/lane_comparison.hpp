@@ -39,6 +39,8 @@ class LaneComparison {
   /// With `only` the other run has no such step.
   void begin_step(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
                   std::optional<Side> only = {});
+  /// The next entry is of an optimizer, or tells what it has left.
+  [[nodiscard]] bool comes_to_update() const;
   /// Compares the next entry; false when the step is done with.
   bool advance(const Ensure& ensure);
   void end_step();

@@ -59,6 +59,8 @@ void RankComparison::pair_lanes() {
   }
   const auto add = [&](const Both<std::optional<Lane>>& pair) {
     lanes_.push_back(std::make_unique<LaneComparison>(state_, pair, join));
+    const LaneRole role = (pair.reference ? *pair.reference : *pair.candidate).role;
+    state_.backward_apart = state_.backward_apart || role == LaneRole::autograd;
     if (pair.reference && pair.candidate) return;
     const Lane& lane = pair.reference ? *pair.reference : *pair.candidate;
     const auto steps = lanes_.back()->walk().next_steps();
@@ -254,9 +256,19 @@ void RankComparison::compare_step(std::int64_t step, std::int64_t candidate_step
       lanes_.size() < 2 ? Ensure{} : [this](Side side, std::uint32_t id, std::uint64_t position) {
         ensure(side, id, position);
       };
-  for (const auto& lane : lanes_)
-    while (lane->advance(order)) {
+  const auto finish = [&](LaneComparison& lane) {
+    while (lane.advance(order)) {
     }
+  };
+  for (const auto& lane : lanes_) {
+    // Layers do not say what an optimizer has read: gradients come from all other lanes.
+    while (state_.only_layers && !lane->comes_to_update() && lane->advance(order)) {
+    }
+    if (state_.only_layers && lane->comes_to_update())
+      for (const auto& other : lanes_)
+        if (other != lane) finish(*other);
+    finish(*lane);
+  }
   for (const auto& lane : lanes_) lane->end_step();
   state_.accumulations.end_step(state_.runs, state_.ranks);
   state_.taint.reference.purge(step);

@@ -31,7 +31,7 @@ namespace {
 [[nodiscard]] bool stands_before(const Record& a, const Record& b) {
   const auto key = [](const Record& record) {
     return std::tuple(!record.finding.diverges, is_explained(record),
-                      record.finding.step.value_or(kSetup), record.order_event,
+                      record.finding.step.value_or(kSetup), record.course, record.order_event,
                       record.after_order_event, record.lane_order, record.finding.rank);
   };
   return key(a) < key(b);

@@ -55,7 +55,8 @@ Nodes Nodes::in(std::span<std::byte> scratch, bool totals) noexcept {
   const std::size_t size = scratch.size() / sizeof(Piece) * sizeof(Piece);
   const std::size_t arrivals = size / kShare / sizeof(Piece) * sizeof(Piece);
   Nodes nodes;
-  nodes.capacity = (size - arrivals) / bytes_of_node(totals) / 8 * 8;
+  const std::size_t numbered = arrivals / sizeof(std::uint32_t) * 2;
+  nodes.capacity = std::min(numbered, (size - arrivals) / bytes_of_node(totals)) / 8 * 8;
   nodes.arrivals = reinterpret_cast<std::uint32_t*>(scratch.data());
   nodes.digests = reinterpret_cast<Piece*>(scratch.data() + arrivals);
   if (totals)

@@ -62,6 +62,13 @@ Allowance attention_backward(const OpView& op, std::size_t result) {
   const double ulp = ulp_of_weighted(sizes) + ulp_of_sum(sizes.width) + ulp_of_sum(sizes.queries);
   if (result == 2)
     return {4, ulp, op.largest(gradient) * std::sqrt(sizes.queries), words(op, sizes)};
+  if (result == 3) {  // of the bias, which is added to the scores, in all rows that share it
+    const double scores = op.elements("query") / sizes.width * sizes.keys;
+    return {4, ulp,
+            2 * op.largest_norm(gradient, sizes.rows) * op.largest_norm("value", sizes.rows) *
+                std::sqrt(std::max(1.0, scores / std::max(1.0, op.result_elements()))),
+            words(op, sizes)};
+  }
   const double score_gradient = 2 * op.largest_norm(gradient, sizes.rows) *
                                 op.largest_norm("value", sizes.rows) * sizes.score_scale;
   const double scale = result == 0

@@ -24,8 +24,10 @@ struct Sizes {
   const auto& input = op.shape(op.has_tensor("data") ? "data" : "input");
   const auto& hidden = op.shape(op.has_tensor("hx_") ? "hx_" : "hx");
   if (input.empty() || hidden.empty()) return sizes;
+  // oneDNN's backward is told how the forward was called, and is given the sequence first.
+  const bool batch_first = op.is_true("batch_first") && op.name() != "mkldnn_rnn_layer_backward";
   if (input.size() == 3)
-    sizes.steps = static_cast<double>(input[op.is_true("batch_first") ? 1 : 0]);
+    sizes.steps = static_cast<double>(input[batch_first ? 1 : 0]);
   else if (op.has_tensor("batch_sizes"))
     sizes.steps = op.elements("batch_sizes");
   sizes.products = static_cast<double>(input.back() + hidden.back());
@@ -51,9 +53,10 @@ struct Sizes {
 
 }  // namespace
 
+/// States are bounded by 1, but for those of a net without gates whose function is a ReLU.
 Allowance recurrent(const OpView& op, std::size_t) {
   const Sizes sizes = sizes_of(op);
-  return {4, ulp_of_steps(sizes), 1, words(op, sizes)};
+  return {4, ulp_of_steps(sizes), std::max(1.0, op.largest_result()), words(op, sizes)};
 }
 
 Allowance recurrent_backward(const OpView& op, std::size_t) {

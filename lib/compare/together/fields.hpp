@@ -66,8 +66,8 @@ ULPSCOPE_FIELDS(LateBegin, step, runs)
 ULPSCOPE_FIELDS(RunEvidence, threads, accumulation, other_batch, other_start, late_begin)
 ULPSCOPE_FIELDS(ReportedTensor, report, evidence)
 ULPSCOPE_FIELDS(Effect, place, tensor, of_data, drawn)
-ULPSCOPE_FIELDS(Record, finding, evidence, effect, ranks, copy_of, listed, lane_order, order_event,
-                after_order_event, more_in_step, repeats)
+ULPSCOPE_FIELDS(Record, finding, evidence, effect, ranks, copy_of, listed, course, lane_order,
+                order_event, after_order_event, more_in_step, repeats)
 ULPSCOPE_FIELDS(Totals, coverage, propagated, ops, aligned_ops, values, given_up, cut_off, reads,
                 verified, data, data_values, operations, op_budgets, replay, evidence)
 ULPSCOPE_FIELDS(ValueSums::RuleCount, passed, failed)

@@ -25,8 +25,8 @@ void train(RunBuilder& run, bool on_device, const char* gradient) {
   run.op("aten::neg").in(g).out(labelled(std::string("step by ") + gradient));
 }
 
-/// A normalisation that each run computes by another library, forward and backward. `extra` is an
-/// op that the candidate's backward has beside it.
+/// A normalisation that each run computes by another library, forward and backward. `extra` is what
+/// a hook of the candidate does to the gradient.
 void normalise(RunBuilder& run, bool changed, bool backward_too, bool extra) {
   run.step(0).phase(Phase::forward);
   const Tensor x = run.data(labelled("x"));
@@ -47,8 +47,8 @@ void normalise(RunBuilder& run, bool changed, bool backward_too, bool extra) {
             .in(y)
             .in(x)
             .out(labelled("gradient of " + result));
-    if (changed && extra) g = run.op("aten::mul").in(g).out(labelled("more"));
   });
+  if (changed && extra) g = run.op("aten::mul").in(g).out(labelled("more"));
   run.backward(false);
   run.op("aten::neg").in(g).out(labelled("step by " + run.content_words(g)));
 }
@@ -108,8 +108,24 @@ TEST_SUITE("backward") {
     CHECK(report.first()->op == "aten::batch_norm");
   }
 
-  TEST_CASE("an op that one run's backward has beside the same ones is a finding") {
-    CHECK(sequences(report_of(
-              [](RunBuilder& run, bool changed) { normalise(run, changed, false, true); })) == 1);
+  TEST_CASE("what one run's hook does to a gradient is a finding, whatever nodes are around it") {
+    for (const bool other_node : {false, true})
+      CHECK(sequences(report_of([&](RunBuilder& run, bool changed) {
+              normalise(run, changed, other_node, true);
+            })) == 1);
+  }
+
+  TEST_CASE(
+      "where backward has a lane of its own, what it does otherwise comes before the update") {
+    for (const bool reference : {false, true}) {
+      const auto two_faults = [](RunBuilder& run, bool on_device, bool changed) {
+        train(run, on_device, changed ? "h" : "g");
+        run.op("aten::exp").in(run.data(labelled("m"))).out(labelled(changed ? "n" : "o"));
+      };
+      const Report report = report_of([&](RunBuilder& run) { two_faults(run, reference, false); },
+                                      [&](RunBuilder& run) { two_faults(run, !reference, true); });
+      REQUIRE(report.findings.size() == 2);
+      CHECK(report.findings[0].op == "aten::mul");
+    }
   }
 }

@@ -130,11 +130,9 @@ TEST_SUITE("device digest") {
 
   TEST_CASE(
       "scratch memory holds what it is asked for, arrivals at one place with totals and without") {
-    std::vector<std::byte> memory(1 << 20);
-    for (const std::uint64_t wanted : {0, 1, 7, 8, 9, 100, 1000}) {
+    std::vector<std::byte> memory(5 << 20);
+    const auto check = [&](std::size_t size, std::uint64_t wanted) {
       for (const bool totals : {false, true}) {
-        const std::size_t size = ulpscope::device::Nodes::bytes_for(wanted, totals);
-        REQUIRE(size <= memory.size());
         const std::span<std::byte> scratch(memory.data(), size);
         const auto nodes = ulpscope::device::Nodes::in(scratch, totals);
         const auto other = ulpscope::device::Nodes::in(scratch, !totals);
@@ -150,6 +148,9 @@ TEST_SUITE("device digest") {
           CHECK(static_cast<const void*>(nodes.totals + nodes.capacity) <=
                 static_cast<const void*>(memory.data() + size));
       }
-    }
+    };
+    for (const std::uint64_t wanted : {0, 1, 7, 8, 9, 100, 1000})
+      check(ulpscope::device::Nodes::bytes_for(wanted, true), wanted);
+    for (const std::size_t size : {0, 16, 128, 272, 1000, 4096, 5 << 20}) check(size, 0);
   }
 }
