@@ -474,10 +474,12 @@ std::optional<Source> LaneComparison::of_op_computed_otherwise(const Scene& scen
     const Event& event = window.event(index);
     if (!is_unit(event) || ignored(event)) continue;
     if (!(event.flags & event_flag::in_backward)) return std::nullopt;
-    const auto number = on(state_.otherwise, side).find(forward_place(window, index));
+    const EventPlace forward = forward_place(window, index);
+    const auto number = on(state_.otherwise, side).find(forward);
     const bool belongs = number && replaced.contains(*number);
-    // What parameters of such an op are given may be added up otherwise, too.
-    if (!belongs && !accumulates(window, index)) return std::nullopt;
+    // What its nodes hand on may be added up otherwise, too.
+    const bool between_nodes = forward.position == kNone && is_of_engine(event);
+    if (!belongs && !between_nodes && !accumulates(window, index)) return std::nullopt;
     any = any || belongs;
     for (const Slot& slot : event.slots)
       if (slot.role == Role::input && !source)
