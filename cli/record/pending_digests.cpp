@@ -154,8 +154,10 @@ void PendingDigests::release(const Consume& consume, bool all) {
       held_bytes_ -= message.size();
     }
     const std::uint32_t lane = first.lane;
+    const std::function<void()> round_ended = waits ? nullptr : std::move(first.round_ended);
     if (!waits) held_.pop_front();
     if (!ready.empty()) consume(lane, ready);
+    if (round_ended) round_ended();
     if (waits) return;
   }
 }
@@ -181,6 +183,13 @@ void PendingDigests::take(std::uint32_t lane, std::span<const std::byte> message
   held_bytes_ += last.messages.size();
   release(consume, false);
   if (whole < messages.size()) consume(lane, messages.subspan(whole));
+}
+
+void PendingDigests::take_round(const std::function<void()>& ended) {
+  if (held_.empty())
+    ended();
+  else
+    held_.back().round_ended = ended;
 }
 
 void PendingDigests::finish(const Consume& consume) { release(consume, true); }

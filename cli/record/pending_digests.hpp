@@ -24,6 +24,8 @@ class PendingDigests {
 
   /// Takes messages of a lane, and hands on what need not wait.
   void take(std::uint32_t lane, std::span<const std::byte> messages, const Consume& consume);
+  /// All lanes have been asked: `ended` follows what came before.
+  void take_round(const std::function<void()>& ended);
   /// No digest will come any more: hands everything on, slots without theirs as unreadable.
   void finish(const Consume& consume);
 
@@ -43,6 +45,7 @@ class PendingDigests {
     std::uint32_t lane = 0;
     std::vector<std::byte> messages;
     std::size_t done = 0;
+    std::function<void()> round_ended;  ///< called behind the messages
   };
 
   void learn(std::span<const std::byte> message);

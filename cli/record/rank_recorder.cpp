@@ -73,6 +73,16 @@ void RankRecorder::on_ring(ring::SessionId session, std::uint32_t lane, bool is_
   }
 }
 
+void RankRecorder::on_round(ring::SessionId session) {
+  Rank* rank = find(session);
+  if (rank == nullptr || !rank->trouble.empty()) return;
+  try {
+    rank->pending.take_round([rank] { rank->recording->end_round(); });
+  } catch (const std::exception& error) {
+    stop(session, *rank, error.what());
+  }
+}
+
 void RankRecorder::on_messages(ring::SessionId session, std::uint32_t lane,
                                std::span<const std::byte> messages) {
   Rank* rank = find(session);

@@ -34,6 +34,7 @@ class RankRecorder : public ring::Handler {
   void on_process(ring::SessionId session, const ring::Hello& hello) override;
   void on_ring(ring::SessionId session, std::uint32_t lane, bool is_main,
                std::string_view thread_name) override;
+  void on_round(ring::SessionId session) override;
   void on_messages(ring::SessionId session, std::uint32_t lane,
                    std::span<const std::byte> messages) override;
   void on_damaged(ring::SessionId session, std::uint32_t lane, std::string_view why) override;

@@ -469,7 +469,7 @@ std::optional<Source> LaneComparison::of_op_computed_otherwise(const Scene& scen
   const std::set<std::uint64_t>& replaced = replaced_backwards(scene);
   if (replaced.empty()) return std::nullopt;
   std::optional<Source> source;
-  bool any = false;
+  Both<std::unordered_set<std::uint64_t>> before;  // positions of the stretch's own ops
   for (const auto& [side, window, index] : alone(scene)) {
     const Event& event = window.event(index);
     if (!is_unit(event) || ignored(event)) continue;
@@ -477,15 +477,22 @@ std::optional<Source> LaneComparison::of_op_computed_otherwise(const Scene& scen
     const EventPlace forward = forward_place(window, index);
     const auto number = on(state_.otherwise, side).find(forward);
     const bool belongs = number && replaced.contains(*number);
-    // What its nodes hand on may be added up otherwise, too.
+    // What its nodes hand on may be added up otherwise, and taken over, but not added to a gradient
+    // that the other run has dropped.
+    const bool added = event.op.starts_with("aten::add");
     const bool between_nodes = forward.position == kNone && is_of_engine(event);
     if (!belongs && !between_nodes && !accumulates(window, index)) return std::nullopt;
-    any = any || belongs;
-    for (const Slot& slot : event.slots)
-      if (slot.role == Role::input && !source)
-        source = on(state_.taint, side).find(slot, scene.step);
+    if (accumulates(window, index) && added) return std::nullopt;
+    for (const Slot& slot : event.slots) {
+      if (slot.role != Role::input) continue;
+      const auto why = on(state_.taint, side).find(slot, scene.step);
+      if (!belongs && !why && !on(before, side).contains(slot.writer)) return std::nullopt;
+      if (!source) source = why;
+    }
+    for (std::uint32_t inner = index; inner < window.end(index); ++inner)
+      on(before, side).insert(window.event(inner).position);
   }
-  return any ? source : std::nullopt;
+  return source;
 }
 
 /// Both runs update parameters near the stretch, with nothing between that does not belong to it.

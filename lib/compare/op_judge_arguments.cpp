@@ -37,6 +37,20 @@ namespace {
   return argument == "train" || argument == "training" || argument == "is_training";
 }
 
+/// A word (True, None, tanh), or a whole number that counts nothing: nothing that a program
+/// computes can have become another one.
+[[nodiscard]] bool is_setting(const ArgumentReport& argument) {
+  static constexpr auto kNumbers = std::to_array<std::string_view>(
+      {"dim", "dim0", "dim1", "dims", "reduction", "groups", "num_groups", "stride", "padding",
+       "dilation", "kernel_size", "output_padding", "ignore_index", "padding_idx", "num_layers",
+       "diagonal", "correction"});
+  if (std::find(kNumbers.begin(), kNumbers.end(), argument.name) != kNumbers.end()) return true;
+  const auto is_word = [](const std::string& text) {
+    return text.find_first_of("0123456789") == std::string::npos;
+  };
+  return is_word(*argument.reference) || is_word(*argument.candidate);
+}
+
 /// "2" and "2.0": whether it is an integer shows in the dtype of the result.
 [[nodiscard]] bool is_same_number(const ArgumentReport& argument) {
   const auto reference = number_in(argument.reference.value_or(""));
@@ -153,7 +167,7 @@ void OpJudge::judge_settings() {
   std::vector<ArgumentReport> reports;
   for (const ArgumentReport& argument : arguments_.values)
     if (argument.reference && argument.candidate && !derived(argument) &&
-        (is_mode(argument.name) ||
+        (is_mode(argument.name) || is_setting(argument) ||
          (is_written_fraction(*argument.reference) && is_written_fraction(*argument.candidate))))
       reports.push_back(argument);
   if (!reports.empty()) enter_arguments(reports, false);

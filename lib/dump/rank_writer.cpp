@@ -125,7 +125,8 @@ void RankWriter::consume(std::uint32_t id, std::span<const std::byte> messages) 
   const auto found = lanes_.find(id);
   if (found == lanes_.end()) return stop("it sent events on a lane that was never opened");
   Lane& lane = found->second;
-  timeline_.advance(id);
+  if (round_ == 0 || lane.advanced != round_) timeline_.advance(id);
+  lane.advanced = round_;
   std::shared_ptr<Batch> batch;
   change_segment([&] { batch = take_messages(id, lane, messages); });
   const bool has_messages = batch->size() > sizeof(RecordHeader);
@@ -142,6 +143,19 @@ void RankWriter::close_lane(std::uint32_t id) {
   if (found == lanes_.end() || found->second.closed || !segment_is_whole_) return;
   Lane& lane = found->second;
   lane.closed = true;
+  if (round_ == 0)
+    end_lane(id, lane);
+  else
+    closing_.push_back(id);
+  if (journal_) journal_->append(RecordKind::close_lane, id, {});
+}
+
+void RankWriter::end_round() {
+  ++round_;
+  for (const std::uint32_t id : std::exchange(closing_, {})) end_lane(id, lanes_.at(id));
+}
+
+void RankWriter::end_lane(std::uint32_t id, Lane& lane) {
   change_segment([&] {
     contents_.close_lane(id);
     timeline_.advance(id);
@@ -149,7 +163,6 @@ void RankWriter::close_lane(std::uint32_t id) {
     timeline_.close(id);
     place_decided();
   });
-  if (journal_) journal_->append(RecordKind::close_lane, id, {});
 }
 
 void RankWriter::finish(std::string_view reason) {

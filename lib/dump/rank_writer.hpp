@@ -38,6 +38,7 @@ class RankWriter {
 
   void open_lane(std::uint32_t lane, bool is_main, std::string_view thread_name);
   void consume(std::uint32_t lane, std::span<const std::byte> messages);
+  void end_round();
   void close_lane(std::uint32_t lane);
   void finish(std::string_view reason);
 
@@ -75,6 +76,7 @@ class RankWriter {
     bool is_main = false;
     bool closed = false;
     bool runs_backward = false;
+    std::uint64_t advanced = 0;            ///< the round in which the timeline last looked at it
     std::vector<HeldEvent> open_tree;      ///< events inside one that has not ended
     std::uint64_t content_bytes = 0;       ///< received
     std::uint64_t tree_content_bytes = 0;  ///< received when `open_tree` began
@@ -116,6 +118,7 @@ class RankWriter {
 
   void order_tree(std::uint32_t id, Lane& lane, bool complete);
   void enter(std::uint32_t id, Lane& lane, Ordered event);
+  void end_lane(std::uint32_t id, Lane& lane);
   void place_decided();
   void place(std::uint32_t id, Lane& lane, std::int64_t step, Phase phase);
   void place_late(std::uint32_t id, Lane& lane, bool last_chance);
@@ -166,7 +169,9 @@ class RankWriter {
   LayerTree layers_;
   LayerLinks links_;
   Timeline timeline_;
-  std::uint32_t root_module_ = 0;  ///< the id of the empty module path
+  std::uint64_t round_ = 0;             ///< 0: rounds are not told
+  std::vector<std::uint32_t> closing_;  ///< lanes that end with the round
+  std::uint32_t root_module_ = 0;       ///< the id of the empty module path
   std::map<std::uint32_t, Lane> lanes_;
   std::vector<Setting> settings_;
   std::vector<Setting> waiting_settings_;

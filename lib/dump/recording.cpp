@@ -23,6 +23,8 @@ void RankRecording::consume(std::uint32_t lane, std::span<const std::byte> messa
   state_->writer.consume(lane, messages);
 }
 
+void RankRecording::end_round() { state_->writer.end_round(); }
+
 void RankRecording::close_lane(std::uint32_t lane) { state_->writer.close_lane(lane); }
 
 void RankRecording::finish(std::string_view reason) { state_->writer.finish(reason); }

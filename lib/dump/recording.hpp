@@ -60,6 +60,11 @@ class RankRecording {
   /// @throws Error with ErrorCode::io when the disk refuses.
   void consume(std::uint32_t lane, std::span<const std::byte> messages);
 
+  /// All lanes have been asked for what they hold since the last such call. What a lane has told
+  /// before then is placed in its step after it: by then is known what other lanes did meanwhile.
+  /// Without such calls it is placed with the lane's next messages.
+  void end_round();
+
   /// The lane's thread has ended or its process is gone: nothing more comes from it.
   void close_lane(std::uint32_t lane);
 

@@ -36,6 +36,8 @@ constexpr std::int32_t kMaxRank = 1 << 24;
 
 /// Batches taken out of one ring before the others and the socket have their turn.
 constexpr int kBatchesInTurn = 16;
+/// As many rounds in which some lane had more than that count as one in which none had.
+constexpr int kMostPartialRounds = 64;
 
 /// How often rings are looked at: more often while messages come.
 constexpr Milliseconds kBusyPause = 1ms;
@@ -88,6 +90,7 @@ struct Session {
   bool exited = false;
   bool left = false;
   bool stopped = false;
+  int partial_rounds = 0;  ///< since all lanes were last read to their end
 };
 
 void add_lane(SessionStats& stats, const Lane& lane) {
@@ -137,7 +140,9 @@ struct Server::State {
   void drop_late_connections();
 
   bool drain_all(Handler& handler);
-  bool drain(SessionId id, Session& session, std::size_t index, int batches, Handler& handler);
+  enum class Drained : std::uint8_t { some, all };
+  bool drain(SessionId id, Session& session, std::size_t index, int batches, Handler& handler,
+             Drained& drained);
   void close_lane(SessionId id, Session& session, std::size_t index, ProducerEnd end,
                   Handler& handler);
   bool finish_sessions(Handler& handler);
@@ -453,11 +458,17 @@ void Server::State::take_leave(Connection& connection, const Packet& packet) {
 bool Server::State::drain_all(Handler& handler) {
   bool any = false;
   for (auto& [id, session] : sessions) {
+    bool all = true;
     for (std::size_t i = 0; i < session.lanes.size() && !session.stopped;) {
       const std::size_t lanes = session.lanes.size();
-      any |= drain(id, session, i, kBatchesInTurn, handler);
+      Drained drained = Drained::some;
+      any |= drain(id, session, i, kBatchesInTurn, handler, drained);
+      all = all && drained == Drained::all;
       if (session.lanes.size() == lanes) ++i;
     }
+    if (session.stopped || (!all && ++session.partial_rounds < kMostPartialRounds)) continue;
+    session.partial_rounds = 0;
+    handler.on_round(id);
   }
   return any;
 }
@@ -465,7 +476,8 @@ bool Server::State::drain_all(Handler& handler) {
 /// Delivers up to `batches` batches of a lane and closes it when nothing more can come from it.
 /// True when there was anything to deliver or the lane was closed.
 bool Server::State::drain(SessionId id, Session& session, std::size_t index, int batches,
-                          Handler& handler) {
+                          Handler& handler, Drained& drained) {
+  drained = Drained::some;
   Consumer& consumer = session.lanes[index].consumer;
   const std::uint32_t number = session.lanes[index].number;
   // Before the messages are read: what was committed before the end is then seen.
@@ -480,6 +492,7 @@ bool Server::State::drain(SessionId id, Session& session, std::size_t index, int
       return true;
     }
     if (batch.messages.empty()) {
+      drained = Drained::all;
       if (end == ProducerEnd::none) return any;
       close_lane(id, session, index, end, handler);
       return true;
@@ -527,6 +540,7 @@ void Server::State::finish(SessionId id, ProcessEnd how, Handler& handler) {
   if (const std::string why = session.page.no_child(); !why.empty()) {
     handler.on_refused(session.stats.pid, "a child of it: " + why);
   }
+  Drained drained = Drained::some;
   while (!session.lanes.empty()) {
     const std::size_t lanes = session.lanes.size();
     Consumer& consumer = session.lanes.front().consumer;
@@ -534,7 +548,7 @@ void Server::State::finish(SessionId id, ProcessEnd how, Handler& handler) {
     // only replaced its session, could otherwise keep us here.
     const std::uint64_t enough = consumer.bytes_released() + consumer.capacity();
     while (!session.stopped && session.lanes.size() == lanes &&
-           consumer.bytes_released() < enough && drain(id, session, 0, 1, handler)) {
+           consumer.bytes_released() < enough && drain(id, session, 0, 1, handler, drained)) {
     }
     if (session.lanes.size() != lanes) continue;
     consumer.close();

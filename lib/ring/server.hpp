@@ -66,6 +66,10 @@ class Handler {
   virtual void on_messages(SessionId session, std::uint32_t lane,
                            std::span<const std::byte> messages) = 0;
 
+  /// All lanes of a process have been asked for what they hold since the last such call, and nearly
+  /// always have given all of it.
+  virtual void on_round(SessionId /*session*/) {}
+
   /// The ring does not hold what a ring holds. Nothing more is read from it; on_lane_closed
   /// follows.
   virtual void on_damaged(SessionId session, std::uint32_t lane, std::string_view why) = 0;

@@ -62,8 +62,12 @@ Allowance interpolation(const OpView& op, std::size_t) {
           "interpolated between neighbours"};
 }
 
+/// A number near 0 may be the difference of bounds that are not.
 Allowance random_numbers(const OpView& op, std::size_t) {
-  return {kFunction, kFunction, op.largest_result(), "functions of equal random bits"};
+  double scale = op.largest_result();
+  for (const std::string_view bound : {"from", "to", "mean", "std"})
+    scale = std::max(scale, std::abs(op.number(bound, 0)));
+  return {kFunction, kFunction, scale, "functions of equal random bits"};
 }
 
 }  // namespace ulpscope::comparison::budget
