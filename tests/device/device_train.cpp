@@ -5,7 +5,7 @@
 //   device_train --device cuda --steps 4 [--width N] [--batch N] [--deterministic] [--dropout P]
 //                [--tf32] [--fused] [--bug eps|scale|mask|transposed|relu] [--save FILE] [--load
 //                FILE]
-//                [--ops-of-gpu] [--wrong-op OP] [--backward-thread]
+//                [--ops-of-gpu] [--wrong-op OP] [--backward-thread] [--clip]
 //
 // With --fused attention is one op and there is an LSTM. --ops-of-gpu has the CPU call the ops that
 // LibTorch calls on a GPU (gpu_ops.hpp), --wrong-op with one of them wrong; --backward-thread has
@@ -46,6 +46,7 @@ struct Options {
   bool fused = false;
   bool ops_of_gpu = false;
   bool backward_thread = false;
+  bool clip = false;
   std::string wrong_op;
   std::string bug;
   std::string save, load;
@@ -77,6 +78,8 @@ Options parse(int argc, char** argv) {
       options.fused = true;
     else if (flag == "--ops-of-gpu")
       options.ops_of_gpu = true;
+    else if (flag == "--clip")
+      options.clip = true;
     else if (flag == "--backward-thread")
       options.backward_thread = true;
     else if (flag == "--wrong-op")
@@ -291,6 +294,7 @@ void train(const Options& options) {
     } else {
       loss.backward();
     }
+    if (options.clip) torch::nn::utils::clip_grad_norm_(net->parameters(), 1.0);
     optimizer.step();
     if (step % 8 == 7 || step + 1 == options.steps) std::printf("loss %.9g\n", loss.item<double>());
     times.push_back(

@@ -45,7 +45,7 @@ VARIED = {
     "attention": ("aten::scaled_dot_product_attention", "backend"),
     "reused_memory": ("aten::add", "uninitialised"),
 }
-GROUPS = ["unnoticed", "graphs", "kernels", "cpu", "bugs", "scenarios", "cost"]
+GROUPS = ["unnoticed", "phases", "graphs", "kernels", "cpu", "bugs", "scenarios", "cost"]
 
 
 class Checks:
@@ -160,6 +160,16 @@ def where(finding):
     return f"{finding['kind']} at {finding['op']} of {module}, step {finding['step']}"
 
 
+def check_phases(bench, checks):
+    """What follows backward is no forward, however the threads of both are read."""
+    for _ in range(5):
+        dump, _ = bench.record("clipped", ["--steps", "4", "--clip"])
+        lines = bench.run([os.path.join(bench.bin, "list_events"), dump], {}).stdout.splitlines()
+        phases = {event[7] for event in map(lambda line: line.split("\t"), lines)
+                  if event[2] == "main" and event[8] in ("aten::norm", "aten::linalg_vector_norm")}
+        checks.say("phases", phases == {"optimizer"}, f"gradients are clipped in {phases}")
+
+
 def check_graphs(bench, checks):
     """A replay is an event with what the graph reads and writes, and where two graphs part is one of them."""
     if bench.stand_in:
@@ -251,7 +261,7 @@ def main():
     groups = arguments.group or GROUPS
     with tempfile.TemporaryDirectory(prefix="ulpscope-device-") as folder:
         bench = Bench(arguments, folder)
-        for name, check in (("unnoticed", check_unnoticed), ("graphs", check_graphs),
+        for name, check in (("unnoticed", check_unnoticed), ("phases", check_phases), ("graphs", check_graphs),
                             ("kernels", check_kernels), ("cpu", check_against_cpu), ("bugs", check_bugs),
                             ("scenarios", check_scenarios), ("cost", check_cost)):
             if name not in groups:
