@@ -495,6 +495,16 @@ std::optional<Source> LaneComparison::of_op_computed_otherwise(const Scene& scen
   return source;
 }
 
+/// Its ops give what they are given, in another layout: what a tensor that lies otherwise needs.
+bool LaneComparison::only_copies(const Scene& scene) const {
+  const std::vector<Alone> events = alone(scene);
+  return std::all_of(events.begin(), events.end(), [&](const Alone& one) {
+    const Event& event = one.window.event(one.index);
+    return !is_unit(event) || ignored(event) || event.op == "aten::contiguous" ||
+           event.op == "aten::clone";
+  });
+}
+
 /// Both runs update parameters near the stretch, with nothing between that does not belong to it.
 bool LaneComparison::stands_among_updates(const Scene& scene) const {
   const auto event = [&](EventPair at) -> const Event& {
@@ -555,6 +565,10 @@ void LaneComparison::enter_stretch(const Scene& scene) {
     return;
   }
   const std::optional<Source> inherited = differs_already(scene);
+  if (inherited && !state_.only_layers && only_copies(scene)) {
+    alone_source_ = *inherited;
+    return;
+  }
   // A step that one run has alone goes on from parameters that it alone has updated.
   if (step_alone_)
     if (const auto update = differs_already(scene, slot_flag::parameter))

@@ -88,6 +88,7 @@ class LaneComparison {
   [[nodiscard]] std::vector<Alone> alone(const Scene& scene) const;
   [[nodiscard]] Stretch stretch(const Scene& scene) const;
   [[nodiscard]] std::optional<Source> differs_already(const Scene& scene, std::uint32_t flags = 0);
+  [[nodiscard]] bool only_copies(const Scene& scene) const;
   [[nodiscard]] bool stands_among_updates(const Scene& scene) const;
   [[nodiscard]] std::optional<Source> follows_alone(const Scene& scene);
   [[nodiscard]] std::optional<Source> of_op_computed_otherwise(const Scene& scene);

@@ -108,6 +108,20 @@ TEST_SUITE("backward") {
     CHECK(report.first()->op == "aten::batch_norm");
   }
 
+  TEST_CASE("a copy that one run makes of what differs already is no finding") {
+    const auto copied = [](const char* op) {
+      return report_of([&](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const std::string result = changed ? "y'" : "y";
+        Tensor y = run.op("aten::exp").in(run.data(labelled("x"))).out(labelled(result));
+        if (changed) y = run.op(op).in(y).out(labelled(result));
+        run.op("aten::neg").in(y).out(labelled("minus " + result));
+      });
+    };
+    CHECK(sequences(copied("aten::contiguous")) == 0);
+    CHECK(sequences(copied("aten::abs")) == 1);
+  }
+
   TEST_CASE("what one run's hook does to a gradient is a finding, whatever nodes are around it") {
     for (const bool other_node : {false, true})
       CHECK(sequences(report_of([&](RunBuilder& run, bool changed) {
