@@ -63,6 +63,13 @@ void add_updated(const Event& event, std::vector<std::string>& names) {
   return std::find(kOps.begin(), kOps.end(), event.op) != kOps.end();
 }
 
+/// Of an op and all that it calls.
+void add_positions(const Window& window, std::uint32_t op,
+                   std::unordered_set<std::uint64_t>& positions) {
+  for (std::uint32_t inner = op; inner < window.end(op); ++inner)
+    positions.insert(window.event(inner).position);
+}
+
 [[nodiscard]] std::uint64_t identity(const Event& event) {
   KeyHash hash;
   hash.add(event.op).add(event.overload).add(static_cast<std::uint64_t>(event.phase));
@@ -431,8 +438,7 @@ std::optional<Source> LaneComparison::follows_alone(const Scene& scene) {
     }
     if (!why) return std::nullopt;
     if (!source) source = why;
-    for (std::uint32_t inner = index; inner < window.end(index); ++inner)
-      on(before, side).insert(window.event(inner).position);
+    add_positions(window, index, on(before, side));
   }
   return source;
 }
@@ -489,8 +495,7 @@ std::optional<Source> LaneComparison::of_op_computed_otherwise(const Scene& scen
       if (!belongs && !why && !on(before, side).contains(slot.writer)) return std::nullopt;
       if (!source) source = why;
     }
-    for (std::uint32_t inner = index; inner < window.end(index); ++inner)
-      on(before, side).insert(window.event(inner).position);
+    add_positions(window, index, on(before, side));
   }
   return source;
 }
