@@ -27,7 +27,38 @@ bool only_overwrites(std::string_view op, std::size_t argument) noexcept {
   return argument == 0 && contains(kFills, op);
 }
 
+bool is_of_libtorch(std::string_view op) noexcept {
+  constexpr auto kNamespaces = std::to_array<std::string_view>({"aten",
+                                                                "prim",
+                                                                "prims",
+                                                                "profiler",
+                                                                "quantized",
+                                                                "_quantized",
+                                                                "mkldnn",
+                                                                "onednn",
+                                                                "mkldnn_prepacked",
+                                                                "prepacked",
+                                                                "sparse",
+                                                                "c10d",
+                                                                "c10d_functional",
+                                                                "_c10d_functional",
+                                                                "_c10d_functional_autograd",
+                                                                "inductor",
+                                                                "inductor_prims",
+                                                                "rngprims",
+                                                                "debugprims",
+                                                                "static_runtime",
+                                                                "_test",
+                                                                "xnnpack",
+                                                                "vulkan_prepack",
+                                                                "symm_mem",
+                                                                "streams"});
+  const std::size_t colons = op.find("::");
+  return colons == std::string_view::npos || contains(kNamespaces, op.substr(0, colons));
+}
+
 bool writes_undeclared(std::string_view op, std::size_t argument) noexcept {
+  if (!is_of_libtorch(op)) return true;
   // native_batch_norm(input, weight, bias, running_mean, running_var, ...): the running statistics.
   constexpr std::array<std::string_view, 4> kBatchNorms = {
       "aten::native_batch_norm", "aten::cudnn_batch_norm", "aten::miopen_batch_norm",
@@ -100,6 +131,13 @@ bool is_scratch(std::string_view op, std::size_t index) noexcept {
   // log_alpha: nothing writes the rows beyond a sample's own length (native/LossCTC.cpp).
   if (op == "aten::_ctc_loss") return index == 1;
   if (op == "aten::_batch_norm_impl_index") return index == 3;
+  // exp(-|x|) for backward on a CPU, no element on a GPU (native/Activation.cpp).
+  if (op == "aten::log_sigmoid_forward") return index == 1;
+  // Which bag an index is in, sizes of bags, positions of the largest: as many as the kernel needs
+  // (native/EmbeddingBag.cpp).
+  if (op == "aten::embedding_bag" || op == "aten::_embedding_bag" ||
+      op == "aten::_embedding_bag_forward_only")
+    return index > 0;
   return false;
 }
 

@@ -13,7 +13,12 @@ namespace ulpscope::capture {
 /// The written argument's old content does not matter (`fill_`, random fills, `copy_`'s target).
 [[nodiscard]] bool only_overwrites(std::string_view op, std::size_t argument) noexcept;
 
-/// Writes the argument without an alias mark in its schema (batch-norm running statistics).
+/// False for an op that the program, or another library than LibTorch, has registered: what its
+/// kernel does is only known from memory.
+[[nodiscard]] bool is_of_libtorch(std::string_view op) noexcept;
+
+/// May write the argument without an alias mark in its schema (batch-norm running statistics, what
+/// an op of the program's own is given).
 [[nodiscard]] bool writes_undeclared(std::string_view op, std::size_t argument) noexcept;
 
 /// Looks at the argument's shape, dtype or device only (`empty_like`, `new_zeros`, ...).

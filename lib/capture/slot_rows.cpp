@@ -90,7 +90,9 @@ bool tell_left(const at::Tensor& tensor, const Content& content, Thread& thread,
   const std::lock_guard guard(storages());
   Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
   Region* const region = storage.regions.find(content.key);
-  if (region == nullptr && !storage.touches_uninitialised(content.key)) return false;
+  const bool partly_left =
+      storage.touches_uninitialised(content.key) && !storage.is_uninitialised(content.key);
+  if (region == nullptr && !partly_left) return false;
   identify(thread, storage, seen);
   if (region == nullptr) {
     seen.row.flags |= slot_flag::uninitialised | slot_flag::no_digest;

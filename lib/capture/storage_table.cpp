@@ -54,6 +54,12 @@ bool Storage::touches_uninitialised(const RegionKey& key) const noexcept {
   });
 }
 
+bool Storage::is_uninitialised(const RegionKey& key) const noexcept {
+  return std::any_of(uninitialised.begin(), uninitialised.end(), [&](const auto& range) {
+    return range.first <= key.offset && key.offset + key.bytes <= range.second;
+  });
+}
+
 void Storage::mark_uninitialised(std::size_t begin, std::size_t end) {
   if (begin < end) uninitialised.emplace_back(begin, end);
 }

@@ -97,6 +97,8 @@ struct Storage {
   Regions regions;
 
   [[nodiscard]] bool touches_uninitialised(const RegionKey& key) const noexcept;
+  /// Nothing has written a byte of it.
+  [[nodiscard]] bool is_uninitialised(const RegionKey& key) const noexcept;
   void mark_uninitialised(std::size_t begin, std::size_t end);
   void mark_written(std::size_t begin, std::size_t end);
 };
