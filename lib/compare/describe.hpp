@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct Scene {
   Both<const Window*> windows;
   std::int64_t step = kSetup;  ///< of the reference
   std::int64_t candidate_step = kSetup;
+  /// By the items of the windows: the same number on both sides, 0 without a partner. Empty where
+  /// that is not known beforehand.
+  Both<std::span<const std::uint64_t>> partners;
+  std::uint64_t generation = 0;  ///< of windows and partners
 };
 
 /// "main", "autograd", "worker 0", "thread 3".

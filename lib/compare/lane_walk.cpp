@@ -173,6 +173,8 @@ Scene LaneWalk::scene() const {
   scene.windows = {windows_.reference.get(), windows_.candidate.get()};
   scene.step = step_.reference;
   scene.candidate_step = step_.candidate;
+  scene.partners = {partner_numbers_.reference, partner_numbers_.candidate};
+  scene.generation = generation_;
   return scene;
 }
 

@@ -65,6 +65,7 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
   begin(scene, at);
   compare_inside();
   judge_rng();
+  judge_exchanged();
   judge_inputs();
   if (inputs_differ_)
     judge_settings();

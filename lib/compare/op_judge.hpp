@@ -11,6 +11,7 @@
 #include "compare/budget/budget_judge.hpp"
 #include "compare/budget/replay_judge.hpp"
 #include "compare/describe.hpp"
+#include "compare/exchanged_tensors.hpp"
 #include "compare/finding_writer.hpp"
 #include "compare/judgement.hpp"
 #include "compare/op_comparison.hpp"
@@ -49,6 +50,7 @@ class OpJudge {
   void shift_streams();
   void judge_inputs();
   void judge_arguments();
+  void judge_exchanged();
   void judge_settings();
   void enter_arguments(const std::vector<ArgumentReport>& reports, bool wrapped);
   [[nodiscard]] std::optional<Source> arguments_of_forward() const;
@@ -86,6 +88,7 @@ class OpJudge {
   [[nodiscard]] std::optional<Source> differed_before(const SlotPair& slot) const;
   [[nodiscard]] bool in_data_code() const;
   [[nodiscard]] bool in_first_forward() const;
+  [[nodiscard]] bool is_kept_otherwise(const SlotPair& slot);
   [[nodiscard]] std::optional<Source> differs_for_readers(const SlotPair& slot);
   [[nodiscard]] bool between_models() const;
   [[nodiscard]] bool only_reshapes() const;
@@ -94,6 +97,7 @@ class OpJudge {
   [[nodiscard]] bool is_update() const;
   void note_other_parameters();
   [[nodiscard]] bool derived(const ArgumentReport& argument) const;
+  [[nodiscard]] bool is_computed_apart(const ArgumentReport& argument) const;
   [[nodiscard]] std::optional<Source> explained_by_sizes(
       const std::vector<ArgumentReport>& reports) const;
   [[nodiscard]] bool shares_generator(const Event& seeded) const;
@@ -123,6 +127,7 @@ class OpJudge {
   std::int64_t argued_step_ = kSetup;
   std::set<Digest> accounted_;  ///< results inside of an op that were judged or counted
   bool rng_differs_ = false;
+  ExchangedTensorFinder exchanged_;
   std::optional<Source> numbers_source_;
   std::vector<const Event*> uneven_draws_;  ///< drew from equal states, but not as much
   std::vector<SlotPair> slots_;

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -8,17 +7,10 @@
 #include "compare/hash.hpp"
 #include "compare/op_judge.hpp"
 #include "compare/tensor_bytes.hpp"
+#include "compare/words.hpp"
 
 namespace ulpscope::comparison {
 namespace {
-
-/// The number that all of a text stands for.
-[[nodiscard]] std::optional<double> number_in(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  return whole ? std::optional(value) : std::nullopt;
-}
 
 /// A number whose text is short was written by a person; one with all its digits was computed.
 [[nodiscard]] bool looks_computed(std::string_view text) {
@@ -61,8 +53,20 @@ namespace {
 
 bool OpJudge::derived(const ArgumentReport& argument) const {
   if (!state_.numbers.any() || !argument.reference || !argument.candidate) return false;
-  return state_.numbers.contains(*argument.reference, *argument.candidate) ||
-         (looks_computed(*argument.reference) && looks_computed(*argument.candidate));
+  if (state_.numbers.contains(*argument.reference, *argument.candidate)) return true;
+  return looks_computed(*argument.reference) && looks_computed(*argument.candidate) &&
+         state_.numbers.may_explain(*number_in(*argument.reference),
+                                    *number_in(*argument.candidate));
+}
+
+/// A number that the program has computed by itself, as a bias correction: it is further away than
+/// the numbers that the program has read out of tensors, and no sizes could have changed it.
+bool OpJudge::is_computed_apart(const ArgumentReport& argument) const {
+  const auto reference = number_in(*argument.reference);
+  const auto candidate = number_in(*argument.candidate);
+  if (!reference || !candidate || state_.sizes.any()) return false;
+  const bool whole = *reference == std::floor(*reference) && *candidate == std::floor(*candidate);
+  return !whole && !state_.numbers.may_explain(*reference, *candidate);
 }
 
 /// Why all of the arguments differ, where they are sizes that differ already.
@@ -162,13 +166,14 @@ void OpJudge::judge_arguments() {
 }
 
 /// What the op reads differs already. A number that a person has written is still another setting;
-/// one that was computed may follow from what it reads.
+/// one that was computed may follow from what the program has read before.
 void OpJudge::judge_settings() {
   std::vector<ArgumentReport> reports;
   for (const ArgumentReport& argument : arguments_.values)
     if (argument.reference && argument.candidate && !derived(argument) &&
         (is_mode(argument.name) || is_setting(argument) ||
-         (is_written_fraction(*argument.reference) && is_written_fraction(*argument.candidate))))
+         (is_written_fraction(*argument.reference) && is_written_fraction(*argument.candidate)) ||
+         is_computed_apart(argument)))
       reports.push_back(argument);
   if (!reports.empty()) enter_arguments(reports, false);
 }

@@ -27,7 +27,8 @@ void OpJudge::judge_inputs() {
   std::vector<const SlotPair*> fresh;
   std::set<std::uint16_t> known;
   for (const SlotPair& slot : slots_) {
-    if (slot.role() != Role::input || !is_difference(slot.match)) continue;
+    if (slot.role() != Role::input || !is_difference(slot.match) || is_kept_otherwise(slot))
+      continue;
     if (const auto read = differs_for_readers(slot)) {
       inputs_differ_ = true;
       looked_at_ = true;
@@ -61,6 +62,23 @@ std::optional<Source> OpJudge::differs_for_readers(const SlotPair& slot) {
   if (!views || slot.match != Match::metadata || !both(slot, slot_flag::metadata_only))
     return std::nullopt;
   return taint_of(slot);
+}
+
+/// What a kernel has kept aside for its backward, which a kernel of another library or device keeps
+/// in another dtype or shape. The program never gets to see it, so only results can tell, unless
+/// the kernel's own have told already.
+bool OpJudge::is_kept_otherwise(const SlotPair& slot) {
+  if (slot.match != Match::metadata || !(event(Side::reference).flags & event_flag::in_backward))
+    return false;
+  const auto source = taint_of(slot);
+  if (source && state_.book.diverges(*source)) return false;
+  return std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
+    const Slot& one = side == Side::reference ? *slot.reference : *slot.candidate;
+    const EventPlace place{one.writer_lane, one.writer};
+    const HeldEvent writer = find_event(*on(scene_.runs, side), on(scene_.ranks, side), place);
+    return writer.event != nullptr && writer.event->kind == EventKind::op &&
+           writer.event->depth > 0 && !(writer.event->flags & event_flag::in_backward);
+  });
 }
 
 /// No update has been made yet.
@@ -168,6 +186,42 @@ void OpJudge::enter_others(const std::vector<const SlotPair*>& others,
   }
   for (const SlotPair* slot : others) taint(slot->reference, slot->candidate, source);
   found(source);
+}
+
+/// Values that differ already cannot be told from each other, but who wrote them can.
+void OpJudge::judge_exchanged() {
+  constexpr std::uint32_t kUnknown = slot_flag::changed | slot_flag::uninitialised |
+                                     slot_flag::unproduced | slot_flag::undefined |
+                                     slot_flag::overwritten | slot_flag::metadata_only;
+  if (event(Side::reference).kind != EventKind::op ||
+      (event(Side::reference).flags & event_flag::in_backward) != 0)
+    return;
+  std::vector<const SlotPair*> slots;
+  for (const SlotPair& slot : slots_)
+    if (slot.role() == Role::input && slot.match != Match::equal &&
+        slot.match != Match::one_sided && !either(slot, kUnknown) && taint_of(slot))
+      slots.push_back(&slot);
+  if (slots.empty()) return;
+  const ExchangedTensors exchanged = exchanged_.find(scene_, at_, slots);
+  if (exchanged.tensors.empty()) return;
+  std::vector<ArgumentReport> given;
+  slots.clear();
+  for (const ExchangedTensor& one : exchanged.tensors) {
+    slots.push_back(one.slot);
+    given.push_back(
+        {tensor_name(*one.slot->owner, one.slot->any()), one.given.reference, one.given.candidate});
+  }
+  const Source source =
+      enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
+                    {.key = slots_key(slots), .once_per_step = true}, [&](Record& record) {
+                      record.finding.arguments = given;
+                      record.evidence.same_tensors = exchanged.same_set;
+                      add_tensors(record, slots_);
+                      record.finding.notes.emplace_back(
+                          "what it reads differs already, but comes from other ops too");
+                    });
+  found(source);
+  source_ = source;
 }
 
 /// Whether content is not what the last recorded write left. Memory may be read through another

@@ -6,16 +6,10 @@
 
 #include "compare/extent.hpp"
 #include "compare/finding_writer.hpp"
+#include "compare/producer.hpp"
 
 namespace ulpscope::comparison {
 namespace {
-
-/// The outermost op that wrote what a slot reads.
-struct Producer {
-  std::string op;
-  std::string module;
-  std::uint64_t event = kNone;
-};
 
 /// Whether a tensor with this content stands in the window before `reader`. With a name, one of
 /// that name.
@@ -82,47 +76,12 @@ struct Producer {
   return phase && *phase != Phase::setup && *phase != Phase::data;
 }
 
-[[nodiscard]] HeldEvent outermost_op(const Run& run, std::uint32_t rank, EventPlace place) {
-  HeldEvent outermost;
-  while (true) {
-    const HeldEvent up = find_event(run, rank, place);
-    if (up.event == nullptr) return outermost;
-    if (up.event->kind == EventKind::op) outermost = up;
-    if (up.event->parent >= place.position) return outermost;
-    place.position = up.event->parent;
-  }
-}
-
-[[nodiscard]] Producer producer(const Scene& scene, Side side, const Slot& slot) {
-  const Window& window = *on(scene.windows, side);
-  const bool same_lane = slot.writer_lane == on(scene.lanes, side)->id;
-  std::uint32_t index = same_lane ? window.find(slot.writer) : kNoIndex;
-  if (index == kNoIndex) {
-    const HeldEvent writer =
-        outermost_op(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
-    return writer.event == nullptr
-               ? Producer{}
-               : Producer{std::string(writer.event->op), {}, writer.event->position};
-  }
-  for (std::uint32_t up = index; up != kNoIndex; up = window.parent(up))
-    if (window.event(up).kind == EventKind::op) index = up;
-  const ModuleName module = module_of(scene, side, index);
-  const std::string& name = module.path.empty() ? module.root : module.path;
-  return {std::string(window.event(index).op), module.known ? name : std::string(),
-          window.event(index).position};
-}
-
 /// One result seen in two ways: what lies between, an op that only one run has, tells more.
 [[nodiscard]] bool may_be_one(const Producer& a, const Producer& b, const SlotPair& slot) {
   const Geometry& left = *slot.reference->geometry;
   const Geometry& right = *slot.candidate->geometry;
   return a.op == b.op && a.module == b.module &&
          (left.sizes != right.sizes || left.strides != right.strides);
-}
-
-[[nodiscard]] std::string words(const Producer& of) {
-  return of.module.empty() ? fmt::format("result of {}, event {}", of.op, of.event)
-                           : fmt::format("result of {}, {}, event {}", of.op, of.module, of.event);
 }
 
 /// The same for a part of the result.

@@ -34,10 +34,14 @@ class HostNumbers {
   /// Why the last of them differed.
   [[nodiscard]] const Source& source() const noexcept { return source_; }
   [[nodiscard]] bool contains(const std::string& reference, const std::string& candidate) const;
+  /// Whether what was computed from them may be as far apart as these numbers are, by |a - b| over
+  /// the larger: smooth functions enlarge that, but within bounds.
+  [[nodiscard]] bool may_explain(double reference, double candidate) const noexcept;
 
  private:
   static constexpr std::size_t kKept = 64;
   std::deque<std::pair<std::string, std::string>> known_;
+  double farthest_ = 0;  ///< the largest distance among them
   Source source_;
 };
 
@@ -50,6 +54,7 @@ class OtherSizes {
   /// Why a number or a list of numbers differs, where all of it that does is known so.
   [[nodiscard]] std::optional<Source> explain(const std::string& reference,
                                               const std::string& candidate) const;
+  [[nodiscard]] bool any() const noexcept { return !known_.empty(); }
 
  private:
   static constexpr std::size_t kKept = 4096;
@@ -118,7 +123,6 @@ struct Totals {
 /// Adds those of another rank.
 void add(Totals& to, const Totals& more);
 
-/// What the lanes of one rank share while they are compared.
 /// Ops of this step, and what they call, that both runs have and that call other ops inside.
 /// Autograd then has other nodes for them, which do the same.
 class OtherwiseComputed {
@@ -152,6 +156,7 @@ class OtherwiseComputed {
   std::size_t count_ = 0;
 };
 
+/// What the lanes of one rank share while they are compared.
 struct RankState {
   RankState(const Run& reference, const Run& candidate, const Both<std::uint32_t>& rank_numbers,
             const CompareOptions& compare_options, FindingBook& findings, Totals& sums,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,5 +29,8 @@ namespace ulpscope::comparison {
 
 /// True where `text` matches `pattern` with '*' for any run of characters and '?' for one.
 [[nodiscard]] bool glob_match(std::string_view pattern, std::string_view text) noexcept;
+
+/// The number that all of a text stands for; empty where it stands for none.
+[[nodiscard]] std::optional<double> number_in(std::string_view text);
 
 }  // namespace ulpscope::comparison

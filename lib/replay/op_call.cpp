@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -143,6 +144,18 @@ ReplayTensor from_tensor(ReplayTensor place, const at::Tensor& tensor) {
   return place;
 }
 
+/// An op takes the unit of its dtype for an eps that it is not given: in float64 it would be
+/// another.
+void give_unit(const c10::FunctionSchema& schema, const ReplayRequest& request,
+               torch::jit::Stack& stack) {
+  if (schema.name() != "aten::rms_norm" && schema.name() != "aten::_fused_rms_norm") return;
+  const auto eps = schema.argumentIndexWithName("eps");
+  if (!eps || !stack[static_cast<std::size_t>(*eps)].isNone() || request.inputs.empty()) return;
+  if (request.inputs.front().dtype != Dtype::float64)
+    stack[static_cast<std::size_t>(*eps)] =
+        static_cast<double>(std::numeric_limits<float>::epsilon());
+}
+
 ReplayAnswer executed(const ReplayRequest& request) {
   const auto op = c10::Dispatcher::singleton().findSchema({request.op, request.overload});
   if (!op) refuse("LibTorch has no such op");
@@ -152,6 +165,7 @@ ReplayAnswer executed(const ReplayRequest& request) {
     tensors[given.index][given.element] = to_tensor(given, request.precision);
 
   torch::jit::Stack stack = stack_of(schema, request, tensors);
+  give_unit(schema, request, stack);
   if (const StandIn other = stand_in(request.op))
     other(stack);
   else

@@ -20,9 +20,11 @@ from scenarios import LSTM, MLP, ONE, RESNET, TRANSFORMER, TWO
 DEFAULT = {"ATEN_CPU_CAPABILITY": "default"}
 AVX2 = {"ATEN_CPU_CAPABILITY": "avx2"}
 SSE41 = {"ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_CBWR": "COMPATIBLE"}
+OTHER_BLAS = {"MKL_CBWR": "COMPATIBLE"}
 NO_ONEDNN = ["--mkldnn", "0"]
 PROGRAMS = {"resnet": RESNET, "mlp": MLP, "transformer": TRANSFORMER, "lstm": LSTM,
-            **{name: [name, "--steps", "3"] for name in ("unet", "vae", "gan", "autocast")}}
+            **{name: [name, "--steps", "3"] for name in ("unet", "vae", "gan", "autocast")},
+            "many_ops": ["many_ops", "--steps", "1"]}
 WITH_WEIGHTS = {"resnet", "mlp", "transformer"}  # drawing them depends on the instruction set
 
 # name: flags and environment of the reference, flags and environment of the candidate
@@ -31,13 +33,15 @@ VARIATIONS = {
     "isa": (ONE, DEFAULT, ONE, AVX2),
     "onednn": (ONE, {}, ONE + NO_ONEDNN, {}),
     "libraries": (ONE, {}, ONE, SSE41),
+    "blas": (ONE, {}, ONE, OTHER_BLAS),
     "eps": (ONE, {}, ONE + ["--eps", "1e-6"], {}),
 }
 # LibTorch's own kernels for bfloat16 add up in bfloat16.
 FAULTS = {"mlp-eps", "autocast-libraries"}
 PAIRS = ["resnet-threads", "resnet-isa", "resnet-onednn", "mlp-threads", "mlp-isa", "mlp-onednn",
          "transformer-threads", "transformer-isa", "transformer-onednn", "lstm-threads", "lstm-isa",
-         "unet-threads", "unet-isa", "vae-isa", "gan-isa", "autocast-isa", *sorted(FAULTS)]
+         "unet-threads", "unet-isa", "vae-isa", "gan-isa", "autocast-isa", "many_ops-threads",
+         "many_ops-isa", "many_ops-blas", *sorted(FAULTS)]
 
 
 def run(command, environment):

@@ -21,6 +21,7 @@ LSTM = ["lstm_copier", "--steps", "3"]
 FORMS = ["forms", "--steps", "3"]
 UNNORMALISED = FORMS + ["--norm", "none"]
 HABITS = ["habits", "--habit"]
+CUSTOM_OPS = ["custom_ops", "--steps", "2"]
 ONE = ["--threads", "1"]
 TWO = ["--threads", "2"]
 
@@ -352,6 +353,14 @@ SCENARIOS.update({
     "layers-learning-rate": layers_only(MLP + ONE, MLP + ONE + ["--lr", "0.11"], "diverged",
                                         findings=1, kind="origin", op="Adam::step", step=0,
                                         phase="optimizer"),
+})
+
+# Ops that the program itself has registered: what their kernels do is seen in their results alone.
+SCENARIOS.update({
+    f"custom-op-{op.strip('_')}": Scenario(CUSTOM_OPS, CUSTOM_OPS + ["--planted", op], "diverged",
+                                           kind="origin", op=f"digits::{op}", step=None,
+                                           oracle=False)
+    for op in ("swish", "gate", "clip_", "blend", "tally")
 })
 
 if __name__ == "__main__":

@@ -23,6 +23,12 @@ Allowance exact(const OpView&, std::size_t) {
   return {0, 0, 0, "nothing is rounded, or once, as IEEE 754 has it"};
 }
 
+/// Of complex numbers each part of a result is a sum of products.
+Allowance exact_unless_complex(const OpView& op, std::size_t result) {
+  if (!op.reads_complex()) return exact(op, result);
+  return {kArithmetic, kArithmetic, op.largest_result(), "arithmetic of complex numbers"};
+}
+
 /// a + alpha * b may be fused.
 Allowance exact_unless_scaled(const OpView& op, std::size_t result) {
   const double alpha = op.number("alpha", 1);
@@ -43,6 +49,12 @@ Allowance gated_function(const OpView& op, std::size_t) {
   return {kFunction, kArithmetic, op.largest("self"), fmt::format("{} of each element", op.name())};
 }
 
+/// Series whose terms have the size of 1 and more where the function has its zeros.
+Allowance gamma_function(const OpView& op, std::size_t) {
+  return {4 * kFunction, kFunction, std::max(op.largest("self"), 1.0),
+          fmt::format("{} of each element", op.name())};
+}
+
 Allowance function_backward(const OpView& op, std::size_t) {
   return {kFunction, kArithmetic, largest_gradient(op),
           fmt::format("{} of each element", op.name())};
@@ -53,13 +65,36 @@ Allowance fused_arithmetic(const OpView& op, std::size_t) {
           "arithmetic of each element, fused or not"};
 }
 
-/// A weighted sum of neighbours, with weights between 0 and 1 that are computed as well; of
-/// gradients as many as points came from one.
+/// A weighted sum of neighbours, of gradients as many as points came from one. The weights come of
+/// a position, which is rounded as a number of the size of a row.
 Allowance interpolation(const OpView& op, std::size_t) {
   const double gradient = largest_gradient(op);
   const double terms = gradient > 0 ? 4 * op.elements("grad_output") / op.result_elements() : 1;
-  return {kArithmetic, kArithmetic * (1 + std::sqrt(terms)), std::max(op.largest("self"), gradient),
-          "interpolated between neighbours"};
+  double extent = 1;
+  for (const std::int64_t size : op.list(gradient > 0 ? "input_size" : "output_size"))
+    extent = std::max(extent, static_cast<double>(size));
+  return {kArithmetic, (kArithmetic + extent / 2) * (1 + std::sqrt(terms)),
+          std::max(op.largest("self"), gradient), "interpolated between neighbours"};
+}
+
+/// As above, at points that are computed: one that moves by its own rounding moves between the
+/// numbers around it, by as many units as there are positions in a row. Gradients of several points
+/// may be added up.
+Allowance sampling(const OpView& op, std::size_t) {
+  double extent = 1;
+  for (const std::int64_t size : op.shape("input"))
+    extent = std::max(extent, static_cast<double>(size));
+  const double gradient = largest_gradient(op);
+  const double points = gradient > 0 ? op.elements("grad_output") / op.result_elements() : 0;
+  const double scale =
+      gradient > 0 ? gradient * std::max(op.largest("input") * extent, 1.0) : op.largest("input");
+  return {kArithmetic, kArithmetic * extent * (1 + std::sqrt(points)), scale,
+          "interpolated at computed points"};
+}
+
+/// From either end.
+Allowance evenly_spaced(const OpView& op, std::size_t) {
+  return {kArithmetic, kArithmetic, op.largest_result(), "numbers between two bounds"};
 }
 
 /// A number near 0 may be the difference of bounds that are not.

@@ -38,6 +38,7 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance matrix_product(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance convolution(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance convolution_backward(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance trilinear(const OpView& op, std::size_t result);
 
 // sums
 [[nodiscard]] Allowance sum(const OpView& op, std::size_t result);
@@ -48,16 +49,31 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance pooling(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance pooling_backward(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance accumulated_rows(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance bag_of_rows(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance fourier(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance gathered_rows(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance cumulative_product(const OpView& op, std::size_t result);
 
 // normalisations and softmax
 [[nodiscard]] Allowance layer_norm(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance layer_norm_backward(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance batch_norm(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance batch_norm_backward(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance group_norm(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance group_norm_backward(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance rms_norm(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance rms_norm_backward(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance weight_norm(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance weight_norm_backward(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance softmax(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance log_softmax(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance softmax_backward(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance log_softmax_backward(const OpView& op, std::size_t result);
+
+// sums of exponentials, as their logarithms
+[[nodiscard]] Allowance log_sum(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance ctc_loss(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance ctc_loss_backward(const OpView& op, std::size_t result);
 
 // recurrent nets
 [[nodiscard]] Allowance recurrent(const OpView& op, std::size_t result);
@@ -69,13 +85,17 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 
 // element by element
 [[nodiscard]] Allowance exact(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance exact_unless_complex(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance exact_unless_scaled(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance quotient(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance function(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance gated_function(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance gamma_function(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance function_backward(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance fused_arithmetic(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance interpolation(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance evenly_spaced(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance sampling(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance random_numbers(const OpView& op, std::size_t result);
 
 }  // namespace ulpscope::comparison::budget

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "compare/budget/models.hpp"
@@ -12,11 +13,12 @@ namespace {
 constexpr double kLayerNormEps = 1e-5;
 
 /// What a normalisation works on: its input, the dimensions that tell slices apart, and how many
-/// numbers a slice has.
+/// numbers a slice has. With groups, dimension 1 counts as two.
 struct Slices {
   std::string_view input;
   std::vector<std::size_t> kept;
   double size = 1;
+  std::int64_t groups = 0;
 };
 
 [[nodiscard]] double slice_size(const OpView& op, const Slices& slices) {
@@ -27,7 +29,7 @@ struct Slices {
 }
 
 [[nodiscard]] Slices layers(const OpView& op) {
-  Slices slices{"input", {}, 1};
+  Slices slices{"input", {}};
   const std::size_t rank = op.shape(slices.input).size();
   const std::size_t normalised = op.list("normalized_shape").size();
   for (std::size_t d = 0; d + normalised < rank; ++d) slices.kept.push_back(d);
@@ -36,9 +38,20 @@ struct Slices {
 }
 
 [[nodiscard]] Slices channels(const OpView& op) {
-  Slices slices{op.has_tensor("input") ? "input" : "self", {}, 1};
+  Slices slices{op.has_tensor("input") ? "input" : "self", {}};
   if (op.shape(slices.input).size() > 1) slices.kept = {1};
   slices.size = slice_size(op, slices);
+  return slices;
+}
+
+[[nodiscard]] Slices groups(const OpView& op) {
+  Slices slices{"input", {0, 1}, 1, 0};
+  const std::string_view count = op.text("num_groups") ? "num_groups" : "group";
+  slices.groups = std::max<std::int64_t>(static_cast<std::int64_t>(op.number(count, 1)), 1);
+  const auto& shape = op.shape(slices.input);
+  const double samples =
+      shape.empty() ? 1 : static_cast<double>(std::max<std::int64_t>(shape[0], 1));
+  slices.size = op.elements(slices.input) / samples / static_cast<double>(slices.groups);
   return slices;
 }
 
@@ -56,20 +69,20 @@ struct Slices {
 /// (x - mean) * rstd * weight + bias: what cancels has the size of x * rstd * weight.
 [[nodiscard]] Allowance normalised_result(const OpView& op, const Slices& slices, double eps) {
   const double ulp = ulp_of_statistics(slices.size);
-  const double rms = op.normalised(slices.input, slices.kept, eps).rms;
+  const double rms = op.normalised(slices.input, slices.kept, eps, slices.groups).rms;
   return {ulp, ulp, rms * largest_weight(op) + op.largest("bias"), words(op, slices.size)};
 }
 
 [[nodiscard]] Allowance mean_of(const OpView& op, const Slices& slices) {
   const double ulp = ulp_of_sum(slices.size);
-  return {ulp, ulp, op.size_of_sum(slices.input, slices.kept) / slices.size,
+  return {ulp, ulp, op.size_of_sum(slices.input, slices.kept, slices.groups) / slices.size,
           sum_words(op, slices.size, "numbers")};
 }
 
 /// rstd * (g - mean(g) - x^ * mean(g * x^)) with g = gradient * weight.
 [[nodiscard]] Allowance gradient_of_input(const OpView& op, std::string_view gradient,
                                           const Slices& slices, double eps) {
-  const Normalised known = op.normalised(slices.input, slices.kept, eps);
+  const Normalised known = op.normalised(slices.input, slices.kept, eps, slices.groups);
   const double ulp = 2 + ulp_of_sum(slices.size);
   const double g = op.largest(gradient) * largest_weight(op);
   return {4, ulp, known.largest_rstd * g * (1 + known.largest), words(op, slices.size)};
@@ -85,7 +98,8 @@ struct Slices {
   if (!of_weight)
     return {ulp, ulp, op.size_of_sum(gradient, kept), sum_words(op, terms, "numbers")};
   return {ulp, ulp,
-          op.largest_norm(gradient, kept) * op.normalised(slices.input, slices.kept, eps).largest,
+          op.largest_norm(gradient, kept) *
+              op.normalised(slices.input, slices.kept, eps, slices.groups).largest,
           sum_words(op, terms, "products")};
 }
 
@@ -154,6 +168,59 @@ Allowance batch_norm_backward(const OpView& op, std::size_t result) {
   const std::string_view gradient = op.has_tensor("grad_out") ? "grad_out" : "grad_output";
   if (result == 0) return gradient_of_input(op, gradient, slices, eps);
   return gradient_of_parameter(op, gradient, slices.kept, slices, eps, result == 1);
+}
+
+Allowance group_norm(const OpView& op, std::size_t result) {
+  const Slices slices = groups(op);
+  if (result == 1) return mean_of(op, slices);
+  if (result == 2) return {ulp_of_statistics(slices.size), 0, 0, words(op, slices.size)};
+  return normalised_result(op, slices, op.number("eps", kLayerNormEps));
+}
+
+Allowance group_norm_backward(const OpView& op, std::size_t result) {
+  const Slices slices = groups(op);
+  constexpr std::string_view kGradient = "grad_out";
+  if (result == 0) return gradient_of_input(op, kGradient, slices, kLayerNormEps);
+  return gradient_of_parameter(op, kGradient, {1}, slices, kLayerNormEps, result == 1);
+}
+
+/// x / sqrt(mean(x^2) + eps) * weight: nothing cancels.
+Allowance rms_norm(const OpView& op, std::size_t) {
+  const Slices slices = layers(op);
+  return {ulp_of_statistics(slices.size), 0, 0, words(op, slices.size)};
+}
+
+Allowance rms_norm_backward(const OpView& op, std::size_t result) {
+  const Slices slices = layers(op);
+  constexpr std::string_view kGradient = "grad_out";
+  const double rstd = op.largest("rstd");
+  const double normalised = op.largest(slices.input) * rstd;
+  if (result == 0)
+    return {4, 2 + ulp_of_sum(slices.size),
+            rstd * op.largest(kGradient) * largest_weight(op) * (1 + normalised),
+            words(op, slices.size)};
+  const double terms = op.elements(kGradient) / std::max(slices.size, 1.0);
+  std::vector<std::size_t> kept;
+  for (std::size_t d = slices.kept.size(); d < op.shape(kGradient).size(); ++d) kept.push_back(d);
+  const double ulp = 2 + ulp_of_sum(terms);
+  return {ulp, ulp, op.largest_norm(kGradient, kept) * normalised,
+          sum_words(op, terms, "products")};
+}
+
+/// v * (g / |v|), and the norms.
+Allowance weight_norm(const OpView& op, std::size_t) {
+  const double terms = op.elements("v") / std::max(op.elements("g"), 1.0);
+  return {4 + ulp_of_sum(terms) / 2, 0, 0, words(op, terms)};
+}
+
+/// For v: g / |v| * (w - v * sum(w * v) / |v|^2); for g: sum(w * v) / |v|.
+Allowance weight_norm_backward(const OpView& op, std::size_t result) {
+  const double terms = op.elements("saved_v") / std::max(op.elements("saved_g"), 1.0);
+  const double ulp = 2 + ulp_of_sum(terms);
+  const double gradient = op.largest_norm("grad_w", {});
+  const double norm = std::max(op.smallest("saved_norms"), std::numeric_limits<double>::min());
+  return {4, ulp, result == 0 ? gradient * op.largest("saved_g") / norm : gradient,
+          words(op, terms)};
 }
 
 /// exp(x - max) / sum: the exponent's own rounding moves y by at most 0.4 ULP of the largest y.

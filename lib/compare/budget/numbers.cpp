@@ -83,6 +83,18 @@ std::optional<Numbers> numbers_of(const Run& run, std::uint32_t rank, const Slot
   return numbers;
 }
 
+Numbers split(Numbers numbers, std::size_t dimension, std::int64_t parts) {
+  if (dimension >= numbers.shape.size() || parts <= 0 || numbers.shape[dimension] % parts != 0)
+    return numbers;
+  const auto at = static_cast<std::ptrdiff_t>(dimension);
+  const std::int64_t inside = numbers.shape[dimension] / parts;
+  const std::int64_t stride = numbers.strides[dimension];
+  numbers.shape[dimension] = inside;
+  numbers.shape.insert(numbers.shape.begin() + at, parts);
+  numbers.strides.insert(numbers.strides.begin() + at, stride * inside);
+  return numbers;
+}
+
 double largest(const Numbers& numbers) {
   double result = 0;
   for (const double value : numbers.values)

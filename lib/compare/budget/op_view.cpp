@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "compare/value_match.hpp"
+#include "compare/words.hpp"
 
 namespace ulpscope::comparison::budget {
 namespace {
@@ -25,6 +26,19 @@ namespace {
       slot_flag::undefined | slot_flag::overwritten | slot_flag::metadata_only;
   return slot.role == Role::input && !(slot.flags & kUnread) && slot.geometry != nullptr;
 }
+
+/// Numbers whose dimension 1 counts as two where there are groups.
+class Grouped {
+ public:
+  Grouped(const Numbers& numbers, std::int64_t groups) : numbers_(&numbers) {
+    if (groups > 0) numbers_ = &split_.emplace(split(numbers, 1, groups));
+  }
+  [[nodiscard]] const Numbers& operator*() const noexcept { return *numbers_; }
+
+ private:
+  const Numbers* numbers_;
+  std::optional<Numbers> split_;
+};
 
 }  // namespace
 
@@ -69,6 +83,12 @@ const Numbers* OpView::numbers(const Slot& slot) const {
 
 bool OpView::has_tensor(std::string_view argument) const { return !slots(argument).empty(); }
 
+bool OpView::reads_complex() const {
+  return std::any_of(event_.slots.begin(), event_.slots.end(), [](const Slot& slot) {
+    return is_read(slot) && is_complex(slot.geometry->dtype);
+  });
+}
+
 const std::vector<std::int64_t>& OpView::shape(std::string_view argument) const {
   static const std::vector<std::int64_t> kNoShape;
   const auto found = slots(argument);
@@ -109,18 +129,24 @@ double OpView::largest_norm(std::string_view argument, const std::vector<std::si
   return result;
 }
 
-double OpView::size_of_sum(std::string_view argument, const std::vector<std::size_t>& kept) const {
-  double run = 0;
-  for (const Slot* slot : slots(argument))
-    if (const Numbers* known = numbers(*slot)) run = std::max(run, largest_run(*known, kept));
-  return std::hypot(run, largest_norm(argument, kept));
+double OpView::size_of_sum(std::string_view argument, const std::vector<std::size_t>& kept,
+                           std::int64_t groups) const {
+  double size = 0;
+  for (const Slot* slot : slots(argument)) {
+    const Numbers* const known = numbers(*slot);
+    if (known == nullptr) continue;
+    const Grouped grouped(*known, groups);
+    size = std::max(size,
+                    std::hypot(largest_run(*grouped, kept), budget::largest_norm(*grouped, kept)));
+  }
+  return size;
 }
 
 Normalised OpView::normalised(std::string_view argument, const std::vector<std::size_t>& kept,
-                              double eps) const {
+                              double eps, std::int64_t groups) const {
   const auto found = slots(argument);
   const Numbers* known = found.empty() ? nullptr : numbers(*found.front());
-  return known == nullptr ? Normalised{} : budget::normalised(*known, kept, eps);
+  return known == nullptr ? Normalised{} : budget::normalised(*Grouped(*known, groups), kept, eps);
 }
 
 std::optional<std::string> OpView::text(std::string_view argument) const {
@@ -130,10 +156,7 @@ std::optional<std::string> OpView::text(std::string_view argument) const {
 }
 
 double OpView::number(std::string_view argument, double otherwise) const {
-  const std::string known = text(argument).value_or("");
-  double value = 0;
-  const auto [end, error] = std::from_chars(known.data(), known.data() + known.size(), value);
-  return error == std::errc{} && end == known.data() + known.size() ? value : otherwise;
+  return number_in(text(argument).value_or("")).value_or(otherwise);
 }
 
 bool OpView::is_true(std::string_view argument) const {

@@ -42,12 +42,16 @@ class OpView {
   [[nodiscard]] double smallest(std::string_view argument) const;  ///< with its sign
   [[nodiscard]] double largest_norm(std::string_view argument,
                                     const std::vector<std::size_t>& kept) const;
-  /// What partial sums of such slices have the size of, in whatever order.
-  [[nodiscard]] double size_of_sum(std::string_view argument,
-                                   const std::vector<std::size_t>& kept) const;
+  /// What partial sums of such slices have the size of, in whatever order. With `groups` dimension
+  /// 1 counts as two: so many groups, and what is in each.
+  [[nodiscard]] double size_of_sum(std::string_view argument, const std::vector<std::size_t>& kept,
+                                   std::int64_t groups = 0) const;
   [[nodiscard]] Normalised normalised(std::string_view argument,
-                                      const std::vector<std::size_t>& kept, double eps) const;
+                                      const std::vector<std::size_t>& kept, double eps,
+                                      std::int64_t groups = 0) const;
   [[nodiscard]] bool has_tensor(std::string_view argument) const;
+  /// One that it reads is of complex numbers.
+  [[nodiscard]] bool reads_complex() const;
 
   [[nodiscard]] std::optional<std::string> text(std::string_view argument) const;
   [[nodiscard]] double number(std::string_view argument, double otherwise) const;

@@ -149,4 +149,16 @@ Allowance convolution_backward(const OpView& op, std::size_t result) {
   return maybe_by_transform(op, {ulp, ulp, scale, sum_words(op, terms, "products")});
 }
 
+/// Sums of products of three numbers over the dimensions that all share.
+Allowance trilinear(const OpView& op, std::size_t) {
+  double largest = 1;
+  double terms = 1;
+  for (const std::string_view factor : {"i1", "i2", "i3"}) {
+    largest *= op.largest(factor);
+    terms = std::max(terms, op.elements(factor));
+  }
+  const double ulp = ulp_of_sum(terms);
+  return {ulp, ulp, largest * std::sqrt(terms), sum_words(op, terms, "products")};
+}
+
 }  // namespace ulpscope::comparison::budget

@@ -104,14 +104,61 @@ Allowance pooling_backward(const OpView& op, std::size_t) {
   return {ulp, ulp, op.largest("grad_output") * std::sqrt(terms), sum_words(op, terms, "numbers")};
 }
 
+/// Sums, means or largest of as many rows as a bag holds: all of them at most.
+Allowance bag_of_rows(const OpView& op, std::size_t) {
+  const double rows = op.elements("indices");
+  const double ulp = ulp_of_sum(rows);
+  const double weight = op.has_tensor("per_sample_weights") ? op.largest("per_sample_weights") : 1;
+  return {ulp, ulp, op.largest("weight") * weight, sum_words(op, rows, "rows")};
+}
+
+/// A fast transform adds up in log2(n) stages, each of which rounds numbers of the size of the
+/// 2-norm of what is transformed (Higham, Accuracy and Stability of Numerical Algorithms, 24.1).
+/// Normalisation is 0: none, 1: by the root of n, 2: by n.
+Allowance fourier(const OpView& op, std::size_t) {
+  const auto& shape = op.shape("self");
+  const std::vector<std::int64_t> dimensions = op.list("dim");
+  double n = 1;
+  for (const std::int64_t dimension : dimensions)
+    if (dimension >= 0 && static_cast<std::size_t>(dimension) < shape.size())
+      n *= static_cast<double>(shape[static_cast<std::size_t>(dimension)]);
+  const bool half = op.name() == "_fft_c2r";  // of the spectrum; the other half is its mirror
+  if (half) n *= 2;
+  const double mode = op.number("normalization", 0);
+  const double by = mode == 2 ? n : mode == 1 ? std::sqrt(n) : 1;
+  const double norm = op.largest_norm("self", all_but(dimensions, shape.size()));
+  return {4, 4 + 2 * std::log2(std::max(n, 2.0)), (half ? std::sqrt(2.0) : 1) * norm / by,
+          fmt::format("Fourier transform of {:.0f} {} numbers", n, op.dtype_name())};
+}
+
+/// Numbers that are added up where they came from one: as many as all of them over those.
+Allowance gathered_rows(const OpView& op, std::size_t) {
+  const std::string_view gradient = op.has_tensor("grad_output") ? "grad_output"
+                                    : op.has_tensor("grad_in")   ? "grad_in"
+                                                                 : "self";
+  const double terms = 1 + std::ceil(op.elements(gradient) / std::max(op.result_elements(), 1.0));
+  const double most = std::pow(terms, 3);  // at corners, where three dimensions are padded
+  const double ulp = ulp_of_sum(most);
+  return {ulp, ulp, op.largest(gradient) * std::sqrt(most), sum_words(op, terms, "numbers")};
+}
+
+/// Each factor rounds the product once.
+Allowance cumulative_product(const OpView& op, std::size_t) {
+  const auto& shape = op.shape("self");
+  const double factors =
+      shape.empty() ? 1 : static_cast<double>(*std::max_element(shape.begin(), shape.end()));
+  return {2 + ulp_of_sum(factors), 0, 0,
+          fmt::format("product of {:.0f} {} numbers", factors, op.dtype_name())};
+}
+
 /// Rows that are added to the rows of a result by an index; how many meet is not known.
 Allowance accumulated_rows(const OpView& op, std::size_t) {
   if (op.text("accumulate") == "False") return exact(op, 0);
-  for (const std::string_view rows : {"grad_output", "source", "src", "values"}) {
+  for (const std::string_view rows : {"grad_output", "grad", "source", "src", "values"}) {
     if (!op.has_tensor(rows)) continue;
     const double terms = std::max(op.elements("indices") + op.elements("index"), 2.0);
     const auto& shape = op.shape(rows);
-    const std::vector<std::size_t> kept = rows == "grad_output" && !shape.empty()
+    const std::vector<std::size_t> kept = rows.starts_with("grad") && !shape.empty()
                                               ? std::vector{shape.size() - 1}
                                               : std::vector<std::size_t>{};
     const double ulp = ulp_of_sum(terms);

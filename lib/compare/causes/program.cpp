@@ -45,7 +45,7 @@ std::optional<Cause> argument(const Case& of) {
             ? fmt::format("{} is given another tensor as {}", of.finding().op, report.name)
             : fmt::format("{} of {}", words(report), of.finding().op));
   if (of.evidence().same_tensors)
-    cause.evidence.emplace_back("it reads the same values in both runs, in another order");
+    cause.evidence.emplace_back("it reads the same tensors in both runs, in another order");
   return cause;
 }
 

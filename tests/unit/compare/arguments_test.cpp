@@ -158,8 +158,27 @@ TEST_SUITE("arguments") {
     REQUIRE(diverging(written) == 2);
     CHECK(written.findings[1].kind == FindingKind::arguments);
     CHECK(written.findings[1].arguments.front().reference == "1e-05");
-    CHECK(diverging(report_of(program("scale", 0.12345678901234, 0.22345678901234))) == 1);
     CHECK(diverging(report_of(program("count", 12, 13))) == 1);
+  }
+
+  TEST_CASE("a number computed apart is told where what the op reads differs already") {
+    const auto findings = [](double read, double reference, double candidate) {
+      const Report report = report_of([&](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const std::string noise = changed ? " and noise" : "";
+        const Tensor x = run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("y" + noise));
+        run.op("aten::item").in(x).result(changed ? read : 0.25);
+        run.op("aten::div")
+            .in(x)
+            .arg("other", changed ? candidate : reference)
+            .out(labelled("z" + noise));
+      });
+      return diverging(report);
+    };
+    CHECK(findings(0.25, 0.1, 0.18999999999999995) == 2);
+    CHECK(findings(0.25000003, 0.2711111111111111, 0.18999999999999995) == 2);
+    CHECK(findings(0.25, 0.18999999999999995, 0.19000000000000003) == 1);  // rounding
+    CHECK(findings(0.35, 0.2711111111111111, 0.18999999999999995) == 1);   // may follow
   }
 
   TEST_CASE("a setting that the optimizer applies to every parameter is one finding") {

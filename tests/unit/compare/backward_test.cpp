@@ -122,6 +122,39 @@ TEST_SUITE("backward") {
     CHECK(sequences(copied("aten::abs")) == 1);
   }
 
+  TEST_CASE("what a kernel keeps aside for backward may have another dtype, or be nothing") {
+    const auto normalised = [](bool keeps, bool noise) {
+      return report_of([=](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const std::string result = noise && changed ? "y'" : "y";
+        const Tensor x = run.data(labelled("x"));
+        std::uint64_t forward = 0;
+        Tensor kept;
+        const Tensor y = run.composite("aten::layer_norm", [&](EventBuilder& outer) {
+          outer.in(x);
+          forward = run.next_position();
+          EventBuilder inner = run.op("aten::native_layer_norm");
+          const Tensor inside = inner.in(x).out(labelled(result));
+          kept = inner.out(!changed ? labelled("kept")
+                           : keeps  ? labelled("kept").as(Dtype::float64)
+                                    : Values(std::vector<double>{}));
+          return inside;
+        });
+        run.backward(true);
+        run.node("NativeLayerNormBackward0", forward, [&] {
+          run.op("aten::native_layer_norm_backward").in(x).in(kept).out(labelled("g of " + result));
+        });
+      });
+    };
+    for (const bool keeps : {false, true}) {
+      CHECK(normalised(keeps, false).verdict == Verdict::identical);
+      const Report report = normalised(keeps, true);
+      CHECK(diverging(report) == 1);
+      REQUIRE(report.first() != nullptr);
+      CHECK(report.first()->kind == FindingKind::origin);
+    }
+  }
+
   TEST_CASE("what one run's hook does to a gradient is a finding, whatever nodes are around it") {
     for (const bool other_node : {false, true})
       CHECK(sequences(report_of([&](RunBuilder& run, bool changed) {

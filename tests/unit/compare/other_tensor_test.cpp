@@ -53,7 +53,132 @@ void normalise_twice(RunBuilder& run, const std::array<std::string, 2>& layers,
   run.op("aten::norm").in(last).out(labelled("norm of " + run.content_words(last)));
 }
 
+/// Two layers whose results differ between the runs, as between a CPU and a GPU, in the order
+/// given, and the op that joins them.
+void noisy_branches(RunBuilder& run, bool changed, const std::vector<std::string>& order,
+                    const std::function<void(const Tensor&, const Tensor&)>& join) {
+  run.step(0).phase(Phase::forward);
+  const std::string noise = changed ? " and noise" : "";
+  const Tensor x = run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("y" + noise));
+  std::map<std::string, Tensor> results;
+  for (const std::string& branch : order)
+    results[branch] = run.op("aten::relu").in(x).out(labelled(branch + noise));
+  join(results.at("left"), results.at("right"));
+}
+
+/// Findings that diverge beside the op whose result is the first that differs.
+[[nodiscard]] std::vector<Finding> beside_noise(const Report& report) {
+  std::vector<Finding> others;
+  for (const Finding& finding : report.findings)
+    if (finding.diverges && finding.op != "aten::exp") others.push_back(finding);
+  return others;
+}
+
+const std::vector<std::string> kLeftFirst{"left", "right"};
+
 }  // namespace
+
+TEST_SUITE("exchanged among values that differ already") {
+  TEST_CASE("operands of an op that does not give the same for them are told by who wrote them") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      noisy_branches(run, changed, kLeftFirst, [&](const Tensor& left, const Tensor& right) {
+        run.op("aten::scaled_dot_product_attention")
+            .in(changed ? right : left, "query")
+            .in(changed ? left : right, "key")
+            .out(labelled(changed ? "b" : "a"));
+      });
+    });
+    const std::vector<Finding> others = beside_noise(report);
+    REQUIRE(others.size() == 1);
+    CHECK(others[0].kind == FindingKind::arguments);
+    CHECK(others[0].op == "aten::scaled_dot_product_attention");
+    REQUIRE(others[0].arguments.size() == 2);
+    CHECK(others[0].arguments[0].name == "query");
+    CHECK(others[0].arguments[0].reference == "result of aten::relu, event 1");
+    CHECK(others[0].arguments[0].candidate == "result of aten::relu, event 2");
+    const Cause* const cause = find_cause(report, "argument");
+    REQUIRE(cause != nullptr);
+    CHECK(has(cause->evidence.back(), "in another order"));
+  }
+
+  TEST_CASE("one result in the place of another one") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      noisy_branches(run, changed, kLeftFirst, [&](const Tensor& left, const Tensor& right) {
+        run.op("aten::mul").in(left).in(changed ? left : right).out(labelled(changed ? "b" : "a"));
+      });
+    });
+    const std::vector<Finding> others = beside_noise(report);
+    REQUIRE(others.size() == 1);
+    CHECK(others[0].op == "aten::mul");
+    CHECK(others[0].arguments.size() == 1);
+  }
+
+  TEST_CASE("views between are looked through") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      noisy_branches(run, changed, kLeftFirst, [&](const Tensor& left, const Tensor& right) {
+        const auto turned = [&](const Tensor& of) {
+          const Tensor view = run.view(of, {4, 1}, {1, 1});
+          run.op("aten::view").given(of, slot_flag::no_digest).returns_view(view);
+          return view;
+        };
+        const Tensor a = turned(changed ? right : left);
+        const Tensor b = turned(changed ? left : right);
+        run.op("aten::cat").in_list({a, b}, "tensors").out(labelled(changed ? "b" : "a"));
+      });
+    });
+    const std::vector<Finding> others = beside_noise(report);
+    REQUIRE(others.size() == 1);
+    CHECK(others[0].op == "aten::cat");
+  }
+
+  TEST_CASE("the two sides of a sum may be exchanged") {
+    for (const double alpha : {1.0, 2.0}) {
+      const Report report = report_of([alpha](RunBuilder& run, bool changed) {
+        noisy_branches(run, changed, kLeftFirst, [&](const Tensor& left, const Tensor& right) {
+          run.op("aten::add")
+              .in(changed ? right : left)
+              .in(changed ? left : right)
+              .arg("alpha", alpha)
+              .out(labelled(changed ? "b" : "a"));
+        });
+      });
+      CHECK(beside_noise(report).size() == (alpha == 1.0 ? 0 : 1));
+    }
+  }
+
+  TEST_CASE("the same ops in another order exchange nothing") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const std::vector<std::string> right_first{"right", "left"};
+      run.step(0).phase(Phase::forward);
+      const std::string noise = changed ? " and noise" : "";
+      const Tensor x = run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("y" + noise));
+      std::map<std::string, Tensor> first;
+      first["left"] = run.op("aten::sin").in(x).out(labelled("l" + noise));
+      first["right"] = run.op("aten::cos").in(x).out(labelled("r" + noise));
+      std::map<std::string, Tensor> results;
+      for (const std::string& branch : changed ? right_first : kLeftFirst)
+        results[branch] = run.op("aten::relu").in(first.at(branch)).out(labelled(branch + noise));
+      run.op("aten::cat")
+          .in_list({results.at("left"), results.at("right")}, "tensors")
+          .out(labelled("both" + noise));
+    });
+    CHECK(beside_noise(report).empty());
+  }
+
+  TEST_CASE("a copy that one run makes is not another tensor") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      noisy_branches(run, changed, kLeftFirst, [&](const Tensor& left, const Tensor& right) {
+        Tensor copy = left;
+        if (changed)
+          copy = run.op("aten::contiguous").in(left).out(labelled("left and noise"));
+        else
+          run.op("aten::contiguous").in(left).returns(left);
+        run.op("aten::cat").in_list({copy, right}, "tensors").out(labelled(changed ? "b" : "a"));
+      });
+    });
+    CHECK(beside_noise(report).empty());
+  }
+}
 
 TEST_SUITE("another tensor") {
   TEST_CASE("an op that is given the result of another op has another argument") {

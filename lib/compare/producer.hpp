@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "compare/describe.hpp"
+
+namespace ulpscope::comparison {
+
+/// The outermost op that wrote what a slot reads.
+struct Producer {
+  std::string op;      ///< empty where it is not known
+  std::string module;  ///< that it belongs to, or the root; empty where that is not known
+  std::uint64_t event = kNone;
+};
+[[nodiscard]] Producer producer(const Scene& scene, Side side, const Slot& slot);
+
+/// "result of aten::addmm, layers.0.query, event 12".
+[[nodiscard]] std::string words(const Producer& of);
+
+}  // namespace ulpscope::comparison
