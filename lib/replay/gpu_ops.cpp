@@ -1,6 +1,7 @@
 #include "replay/gpu_ops.hpp"
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/List.h>
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -209,6 +210,44 @@ void onednn_rnn_backward(Stack& stack) {
               found[2].reshape_as(hx)});
 }
 
+/// (grad_hy, grad_cy, cx, cy, workspace, has_bias): the workspace holds the four gates behind their
+/// functions (ATen/native/cuda/RNN.cu upstream).
+void lstm_cell_backward(Stack& stack) {
+  const Tensor cx = tensor(stack[2]);
+  const Tensor squashed = at::tanh(tensor(stack[3]));
+  const std::vector<Tensor> gates = tensor(stack[4]).chunk(4, 1);
+  const Tensor &i = gates[0], &f = gates[1], &g = gates[2], &o = gates[3];
+  const Tensor of_h = optional(stack[0]).value_or(at::zeros_like(squashed));
+  const Tensor of_c =
+      optional(stack[1]).value_or(at::zeros_like(squashed)) + of_h * o * (1 - squashed * squashed);
+  const Tensor of_gates = at::cat({of_c * g * i * (1 - i), of_c * cx * f * (1 - f),
+                                   of_c * i * (1 - g * g), of_h * squashed * o * (1 - o)},
+                                  1);
+  const Tensor of_bias = stack[5].toBool() ? of_gates.sum(0) : Tensor();
+  put(stack, {of_gates, of_gates, of_c * f, of_bias, of_bias});
+}
+
+/// (grad_hy, workspace, has_bias): the workspace holds the gates behind their functions, the state
+/// before, and what the state adds to the new one.
+void gru_cell_backward(Stack& stack) {
+  const Tensor gradient = tensor(stack[0]);
+  const std::vector<Tensor> kept = tensor(stack[1]).chunk(5, 1);
+  const Tensor &r = kept[0], &z = kept[1], &n = kept[2], &h = kept[3], &added = kept[4];
+  const Tensor of_n = gradient * (1 - z) * (1 - n * n);
+  const Tensor of_z = gradient * (h - n) * z * (1 - z);
+  const Tensor of_r = of_n * added * r * (1 - r);
+  const Tensor of_input = at::cat({of_r, of_z, of_n}, 1);
+  const Tensor of_hidden = at::cat({of_r, of_z, of_n * r}, 1);
+  const bool biases = stack[2].toBool();
+  put(stack, {of_input, of_hidden, gradient * z, biases ? of_input.sum(0) : Tensor(),
+              biases ? of_hidden.sum(0) : Tensor()});
+}
+
+/// (grad_output, self, buffer): a GPU's forward keeps nothing in the buffer.
+void log_sigmoid_backward(Stack& stack) {
+  put(stack, {tensor(stack[0]) * at::sigmoid(-tensor(stack[1]))});
+}
+
 struct Entry {
   std::string_view op;
   StandIn stand_in;
@@ -220,7 +259,10 @@ constexpr std::array kStandIns{
     Entry{"aten::_scaled_dot_product_efficient_attention_backward", &efficient_attention_backward},
     Entry{"aten::_scaled_dot_product_cudnn_attention_backward", &cudnn_attention_backward},
     Entry{"aten::_cudnn_rnn_backward", &cudnn_rnn_backward},
-    Entry{"aten::mkldnn_rnn_layer_backward", &onednn_rnn_backward}};
+    Entry{"aten::mkldnn_rnn_layer_backward", &onednn_rnn_backward},
+    Entry{"aten::_thnn_fused_lstm_cell_backward", &lstm_cell_backward},
+    Entry{"aten::_thnn_fused_gru_cell_backward", &gru_cell_backward},
+    Entry{"aten::log_sigmoid_backward", &log_sigmoid_backward}};
 
 }  // namespace
 

@@ -24,7 +24,7 @@ OTHER_BLAS = {"MKL_CBWR": "COMPATIBLE"}
 NO_ONEDNN = ["--mkldnn", "0"]
 PROGRAMS = {"resnet": RESNET, "mlp": MLP, "transformer": TRANSFORMER, "lstm": LSTM,
             **{name: [name, "--steps", "3"] for name in ("unet", "vae", "gan", "autocast")},
-            "many_ops": ["many_ops", "--steps", "1"]}
+            "ops": ["device_ops"]}
 WITH_WEIGHTS = {"resnet", "mlp", "transformer"}  # drawing them depends on the instruction set
 
 # name: flags and environment of the reference, flags and environment of the candidate
@@ -40,8 +40,8 @@ VARIATIONS = {
 FAULTS = {"mlp-eps", "autocast-libraries"}
 PAIRS = ["resnet-threads", "resnet-isa", "resnet-onednn", "mlp-threads", "mlp-isa", "mlp-onednn",
          "transformer-threads", "transformer-isa", "transformer-onednn", "lstm-threads", "lstm-isa",
-         "unet-threads", "unet-isa", "vae-isa", "gan-isa", "autocast-isa", "many_ops-threads",
-         "many_ops-isa", "many_ops-blas", *sorted(FAULTS)]
+         "unet-threads", "unet-isa", "vae-isa", "gan-isa", "autocast-isa", "ops-threads",
+         "ops-isa", "ops-blas", *sorted(FAULTS)]
 
 
 def run(command, environment):

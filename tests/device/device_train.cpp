@@ -19,7 +19,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <functional>
 #include <limits>
@@ -31,9 +30,13 @@
 #include <utility>
 #include <vector>
 
+#include "fixed_numbers.hpp"
 #include "gpu_ops.hpp"
 
 namespace {
+
+using device_test::digest;
+using device_test::numbers;
 
 struct Options {
   std::string device = "cpu";
@@ -191,17 +194,6 @@ struct NetImpl : torch::nn::Module {
 };
 TORCH_MODULE(Net);
 
-/// Numbers that do not depend on any generator of LibTorch, so that all devices get the same.
-torch::Tensor numbers(const std::vector<std::int64_t>& shape, std::uint64_t seed) {
-  torch::Tensor tensor = torch::empty(shape);
-  auto* const data = tensor.mutable_data_ptr<float>();
-  for (std::int64_t i = 0; i < tensor.numel(); ++i) {
-    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-    data[i] = static_cast<float>(static_cast<double>(seed >> 40) / (1 << 24) - 0.5) * 2;
-  }
-  return tensor;
-}
-
 void fill_parameters(Net& net) {
   const torch::NoGradGuard no_grad;
   std::uint64_t seed = 1;
@@ -210,16 +202,6 @@ void fill_parameters(Net& net) {
     const double fan_in = static_cast<double>(parameter.numel() / parameter.size(0));
     parameter.copy_(numbers(parameter.sizes().vec(), ++seed) * std::sqrt(3 / fan_in));
   }
-}
-
-std::uint64_t digest(const Net& net) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const torch::Tensor& parameter : net->parameters()) {
-    const torch::Tensor here = parameter.detach().cpu().contiguous();
-    const auto* const bytes = static_cast<const unsigned char*>(here.const_data_ptr());
-    for (std::size_t i = 0; i < here.nbytes(); ++i) hash = (hash ^ bytes[i]) * 0x100000001b3;
-  }
-  return hash;
 }
 
 /// A thread like autograd's own for a device: it lives as long as the program and runs what it is
@@ -300,7 +282,7 @@ void train(const Options& options) {
     times.push_back(
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
-  std::printf("final digest %016llx\n", static_cast<unsigned long long>(digest(net)));
+  std::printf("final digest %016llx\n", static_cast<unsigned long long>(digest(*net)));
   std::sort(times.begin(), times.end());
   std::fprintf(stderr, "median step %.6f s\n", times[times.size() / 2]);
 }

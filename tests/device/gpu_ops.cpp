@@ -64,11 +64,15 @@ std::tuple<Tensor, Tensor, Tensor> batch_norm_backward(const Tensor& input, cons
           of_bias.to(at::kFloat)};
 }
 
-/// The composite op, as it chooses on a GPU.
+/// The composite op, as it chooses on a GPU: cuDNN's has weights.
 std::tuple<Tensor, Tensor, Tensor, Tensor, std::int64_t> choose_batch_norm(
     const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
     const OptionalTensor& running_mean, const OptionalTensor& running_var, bool training,
     double momentum, double eps, bool /*cudnn*/) {
+  if (!weight || !weight->defined())
+    return std::tuple_cat(at::native_batch_norm(input, weight, bias, running_mean, running_var,
+                                                training, momentum, eps),
+                          std::tuple(at::empty({0}, at::kByte), std::int64_t{0}));
   return std::tuple_cat(at::cudnn_batch_norm(input, *weight, bias, running_mean, running_var,
                                              training, momentum, eps),
                         std::tuple<std::int64_t>(1));
@@ -234,6 +238,182 @@ std::tuple<Tensor, Tensor, Tensor> choose_lstm(const Tensor& input, at::TensorLi
   return {std::get<0>(found), std::get<1>(found), std::get<2>(found)};
 }
 
+/// A cell's gates are given before their functions; what it keeps for backward has them after.
+std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor& of_input, const Tensor& of_hidden,
+                                             const Tensor& cx, const OptionalTensor& input_bias,
+                                             const OptionalTensor& hidden_bias) {
+  const Kernel kernel;
+  Tensor sums = exact(of_input) + exact(of_hidden);
+  if (input_bias && input_bias->defined()) sums = sums + exact(input_bias) + exact(hidden_bias);
+  const auto gates = sums.chunk(4, 1);
+  const Tensor i = at::sigmoid(gates[0]), f = at::sigmoid(gates[1]), g = at::tanh(gates[2]),
+               o = at::sigmoid(gates[3]);
+  const Tensor c = f * exact(cx) + i * g;
+  return {result_of("_thnn_fused_lstm_cell", o * at::tanh(c), cx), c.to(cx.scalar_type()),
+          at::cat({i, f, g, o}, 1).to(cx.scalar_type())};
+}
+
+std::tuple<Tensor, Tensor, Tensor> lstm_cell_backward(const OptionalTensor& of_hy,
+                                                      const OptionalTensor& of_cy, const Tensor& cx,
+                                                      const Tensor& cy, const Tensor& workspace,
+                                                      bool has_bias) {
+  const Kernel kernel;
+  const auto gates = exact(workspace).chunk(4, 1);
+  const Tensor &i = gates[0], &f = gates[1], &g = gates[2], &o = gates[3];
+  const Tensor squashed = at::tanh(exact(cy));
+  const Tensor of_h = of_hy && of_hy->defined() ? exact(of_hy) : at::zeros_like(squashed);
+  Tensor of_c = of_h * o * (1 - squashed * squashed);
+  if (of_cy && of_cy->defined()) of_c = of_c + exact(of_cy);
+  const Tensor of_gates = at::cat({of_c * g * i * (1 - i), of_c * exact(cx) * f * (1 - f),
+                                   of_c * i * (1 - g * g), of_h * squashed * o * (1 - o)},
+                                  1);
+  return {result_of("_thnn_fused_lstm_cell_backward_impl", of_gates, cx),
+          (of_c * f).to(cx.scalar_type()),
+          has_bias ? of_gates.sum(0).to(cx.scalar_type()) : Tensor()};
+}
+
+std::tuple<Tensor, Tensor> choose_lstm_cell(const Tensor& input, at::TensorList hx,
+                                            const Tensor& w_ih, const Tensor& w_hh,
+                                            const OptionalTensor& b_ih,
+                                            const OptionalTensor& b_hh) {
+  const auto [h, c, workspace] = at::_thnn_fused_lstm_cell(
+      at::matmul(input, w_ih.t()), at::matmul(hx[0], w_hh.t()), hx[1], b_ih, b_hh);
+  return {h, c};
+}
+
+std::tuple<Tensor, Tensor> gru_cell(const Tensor& of_input, const Tensor& of_hidden,
+                                    const Tensor& hx, const OptionalTensor& input_bias,
+                                    const OptionalTensor& hidden_bias) {
+  const Kernel kernel;
+  Tensor from_input = exact(of_input);
+  Tensor from_hidden = exact(of_hidden);
+  if (input_bias && input_bias->defined()) {
+    from_input = from_input + exact(input_bias);
+    from_hidden = from_hidden + exact(hidden_bias);
+  }
+  const auto a = from_input.chunk(3, 1);
+  const auto b = from_hidden.chunk(3, 1);
+  const Tensor r = at::sigmoid(a[0] + b[0]), z = at::sigmoid(a[1] + b[1]),
+               n = at::tanh(a[2] + r * b[2]), h = exact(hx);
+  return {result_of("_thnn_fused_gru_cell", n + z * (h - n), hx),
+          at::cat({r, z, n, h, b[2]}, 1).to(hx.scalar_type())};
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> gru_cell_backward(const Tensor& gradient,
+                                                                     const Tensor& workspace,
+                                                                     bool has_bias) {
+  const Kernel kernel;
+  const auto kept = exact(workspace).chunk(5, 1);
+  const Tensor &r = kept[0], &z = kept[1], &n = kept[2], &h = kept[3], &m = kept[4];
+  const Tensor g = exact(gradient);
+  const Tensor of_n = g * (1 - z) * (1 - n * n);
+  const Tensor of_z = g * (h - n) * z * (1 - z);
+  const Tensor of_r = of_n * m * r * (1 - r);
+  const Tensor of_input = at::cat({of_r, of_z, of_n}, 1);
+  const Tensor of_hidden = at::cat({of_r, of_z, of_n * r}, 1);
+  const auto type = gradient.scalar_type();
+  return {result_of("_thnn_fused_gru_cell_backward", of_input, gradient), of_hidden.to(type),
+          (g * z).to(type), has_bias ? of_input.sum(0).to(type) : Tensor(),
+          has_bias ? of_hidden.sum(0).to(type) : Tensor()};
+}
+
+Tensor choose_gru_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih,
+                       const Tensor& w_hh, const OptionalTensor& b_ih, const OptionalTensor& b_hh) {
+  return std::get<0>(at::_thnn_fused_gru_cell(at::matmul(input, w_ih.t()), at::matmul(hx, w_hh.t()),
+                                              hx, b_ih, b_hh));
+}
+
+/// Keeps nothing for backward.
+std::tuple<Tensor, Tensor> log_sigmoid(const Tensor& self) {
+  const Kernel kernel;
+  return {result_of("log_sigmoid_forward", -at::softplus(-exact(self)), self),
+          at::empty({0}, self.options())};
+}
+
+Tensor log_sigmoid_backward(const Tensor& gradient, const Tensor& self, const Tensor& /*buffer*/) {
+  const Kernel kernel;
+  return result_of("log_sigmoid_backward", exact(gradient) * at::sigmoid(-exact(self)), self);
+}
+
+struct Convolution {
+  at::IntArrayRef stride, padding, dilation, output_padding;
+  std::int64_t groups = 1;
+  bool transposed = false;
+};
+
+/// In three dimensions, by the loops that nothing here has taken the place of.
+Tensor convolved(const char* name, const Tensor& input, const Tensor& weight,
+                 const Convolution& of) {
+  const Kernel kernel;
+  const auto missing = 5 - input.dim();
+  const auto raised = [&](Tensor tensor) {
+    for (std::int64_t d = 0; d < missing; ++d) tensor = tensor.unsqueeze(2);
+    return tensor;
+  };
+  const auto filled = [&](at::IntArrayRef given, std::int64_t with) {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(missing), with);
+    all.insert(all.end(), given.begin(), given.end());
+    return all;
+  };
+  const auto images = raised(exact(input)).chunk(of.groups, 1);
+  const auto weights = raised(exact(weight)).chunk(of.groups, 0);
+  const auto size = weights[0].sizes().slice(2);
+  std::vector<Tensor> results;
+  for (std::size_t g = 0; g < images.size(); ++g)
+    results.push_back(
+        of.transposed
+            ? at::slow_conv_transpose3d(images[g], weights[g], size, {}, filled(of.stride, 1),
+                                        filled(of.padding, 0), filled(of.output_padding, 0),
+                                        filled(of.dilation, 1))
+            : at::slow_conv_dilated3d(images[g], weights[g], size, {}, filled(of.stride, 1),
+                                      filled(of.padding, 0), filled(of.dilation, 1)));
+  Tensor result = at::cat(results, 1);
+  for (std::int64_t d = 0; d < missing; ++d) result = result.squeeze(2);
+  return result_of(name, result, input);
+}
+
+Tensor convolution(const Tensor& input, const Tensor& weight, at::IntArrayRef padding,
+                   at::IntArrayRef stride, at::IntArrayRef dilation, std::int64_t groups,
+                   bool /*benchmark*/, bool /*deterministic*/, bool /*tf32*/) {
+  return convolved("cudnn_convolution", input, weight,
+                   {stride, padding, dilation, {}, groups, false});
+}
+
+Tensor transposed_convolution(const Tensor& input, const Tensor& weight, at::IntArrayRef padding,
+                              at::IntArrayRef output_padding, at::IntArrayRef stride,
+                              at::IntArrayRef dilation, std::int64_t groups, bool /*benchmark*/,
+                              bool /*deterministic*/, bool /*tf32*/) {
+  return convolved("cudnn_convolution_transpose", input, weight,
+                   {stride, padding, dilation, output_padding, groups, true});
+}
+
+/// One number stands for all dimensions.
+std::vector<std::int64_t> expanded(at::IntArrayRef given, const Tensor& input) {
+  const auto dimensions = static_cast<std::size_t>(input.dim() - 2);
+  return given.size() == 1 ? std::vector<std::int64_t>(dimensions, given[0]) : given.vec();
+}
+
+/// Adds the bias by an op of its own.
+Tensor choose_convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
+                          at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                          bool transposed, at::IntArrayRef output_padding, std::int64_t groups,
+                          bool benchmark, bool deterministic, bool /*cudnn*/, bool tf32) {
+  const auto strides = expanded(stride, input);
+  const auto pads = expanded(padding, input);
+  const auto dilations = expanded(dilation, input);
+  Tensor result = transposed ? at::cudnn_convolution_transpose(
+                                   input, weight, pads, expanded(output_padding, input), strides,
+                                   dilations, groups, benchmark, deterministic, tf32)
+                             : at::cudnn_convolution(input, weight, pads, strides, dilations,
+                                                     groups, benchmark, deterministic, tf32);
+  if (bias && bias->defined()) {
+    std::vector<std::int64_t> shape(static_cast<std::size_t>(result.dim()), 1);
+    shape[1] = -1;
+    result.add_(bias->reshape(shape));
+  }
+  return result;
+}
+
 }  // namespace
 
 void register_all(const std::string& wrong) {
@@ -249,10 +429,21 @@ void register_all(const std::string& wrong) {
   on_cpu.impl("_scaled_dot_product_efficient_attention_backward", &attention_backward);
   on_cpu.impl("_cudnn_rnn", &recurrent);
   on_cpu.impl("_cudnn_rnn_backward", &recurrent_backward);
+  on_cpu.impl("_thnn_fused_lstm_cell", &lstm_cell);
+  on_cpu.impl("_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward);
+  on_cpu.impl("_thnn_fused_gru_cell", &gru_cell);
+  on_cpu.impl("_thnn_fused_gru_cell_backward", &gru_cell_backward);
+  on_cpu.impl("log_sigmoid_forward", &log_sigmoid);
+  on_cpu.impl("log_sigmoid_backward", &log_sigmoid_backward);
+  on_cpu.impl("cudnn_convolution", &convolution);
+  on_cpu.impl("cudnn_convolution_transpose", &transposed_convolution);
+  on_cpu.impl("_convolution", &choose_convolution);
   auto& composite = const_cast<torch::Library&>(*choices);
   composite.impl("_batch_norm_impl_index", &choose_batch_norm);
   composite.impl("scaled_dot_product_attention", &choose_attention);
   composite.impl("lstm.input", &choose_lstm);
+  composite.impl("lstm_cell", &choose_lstm_cell);
+  composite.impl("gru_cell", &choose_gru_cell);
 }
 
 }  // namespace gpu_ops

@@ -45,7 +45,18 @@ VARIED = {
     "attention": ("aten::scaled_dot_product_attention", "backend"),
     "reused_memory": ("aten::add", "uninitialised"),
 }
-GROUPS = ["unnoticed", "phases", "graphs", "kernels", "cpu", "bugs", "scenarios", "cost"]
+# The same, of tests/device/device_ops.cpp; and where the first finding may be.
+OTHER_OPS_OF_GPU = {
+    "_thnn_fused_lstm_cell": "lstm_cell",
+    "_thnn_fused_lstm_cell_backward_impl": "_thnn_fused_lstm_cell_backward",
+    "_thnn_fused_gru_cell": "gru_cell",
+    "_thnn_fused_gru_cell_backward": "_thnn_fused_gru_cell_backward",
+    "log_sigmoid_forward": "log_sigmoid",
+    "log_sigmoid_backward": "log_sigmoid_backward",
+    "cudnn_convolution": "conv2d",
+    "cudnn_convolution_transpose": "conv_transpose2d",
+}
+GROUPS = ["unnoticed", "phases", "graphs", "kernels", "cpu", "ops", "bugs", "scenarios", "cost"]
 
 
 class Checks:
@@ -79,12 +90,14 @@ class Bench:
         return self.run([os.path.join(self.bin, "device_train"), *self.device, *flags],
                         self.environment)
 
-    def record(self, name, flags, level="digest", cpu=False, options=(), variables=None):
+    def record(self, name, flags, level="digest", cpu=False, options=(), variables=None, program="device_train"):
         device = ["--device", "cpu"] if cpu else self.device
+        if program != "device_train":
+            device = [flag for flag in device if flag != "--backward-thread"]
         environment = {"ATEN_CPU_CAPABILITY": "default"} if cpu else self.environment
         dump = os.path.join(self.folder, name)
         done = self.run([os.path.join(self.bin, "ulpscope"), "record", "--force", "--level", level,
-                         "-o", dump, *options, "--", os.path.join(self.bin, "device_train"), *device,
+                         "-o", dump, *options, "--", os.path.join(self.bin, program), *device,
                          *flags], {**environment, **(variables or {})})
         with open(os.path.join(dump, "status.json"), encoding="utf-8") as file:
             status = json.load(file)
@@ -205,6 +218,25 @@ def check_against_cpu(bench, checks):
                    where(first) if first else "nothing differs")
 
 
+def check_ops(bench, checks):
+    """Every kind of op that has an error model is within it on both devices, and one that is wrong is not."""
+    cpu, _ = bench.record("cpu", [], "full", cpu=True, program="device_ops")
+    device, _ = bench.record("device", [], "full", program="device_ops")
+    report = bench.compare(cpu, device, "--budget")
+    replay = report["budget"]["replay"] or {}
+    most = max(report["budget"]["ops"], key=lambda op: op["largest_used"] or 0)
+    checks.say("every op", report["verdict"] == "within" and replay.get("inside", 0) > 0,
+               f"{report['summary']}; executed again: {replay}; most is taken by {most['op']}: {most['largest_used']}")
+    if not bench.stand_in:
+        return
+    for op, named in OTHER_OPS_OF_GPU.items():
+        device, _ = bench.record("device", ["--wrong-op", op], "full", program="device_ops")
+        report = bench.compare(cpu, device, "--budget")
+        first = report["first"]
+        checks.say(f"wrong {op}", report["verdict"] == "diverged" and first["op"] == "aten::" + named,
+                   f"{report['summary']} ({where(first) if first else None})")
+
+
 def check_bugs(bench, checks):
     flags = ["--steps", "2"]
     cpu, _ = bench.record("cpu", flags, "full", cpu=True)
@@ -262,7 +294,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ulpscope-device-") as folder:
         bench = Bench(arguments, folder)
         for name, check in (("unnoticed", check_unnoticed), ("phases", check_phases), ("graphs", check_graphs),
-                            ("kernels", check_kernels), ("cpu", check_against_cpu), ("bugs", check_bugs),
+                            ("kernels", check_kernels), ("cpu", check_against_cpu), ("ops", check_ops), ("bugs", check_bugs),
                             ("scenarios", check_scenarios), ("cost", check_cost)):
             if name not in groups:
                 continue

@@ -121,7 +121,7 @@ if ! grep -q '^ULPSCOPE_CUPTI_[A-Z]*:.*NOTFOUND' "$build/CMakeCache.txt"; then
 fi
 stage build-device 300 cmake --build "$build" -j "$(nproc)" --target "${targets[@]}" || finish
 if [[ -n $torch && ${1:-} != --build-only ]]; then
-  programs=(ulpscope_capture ulpscope_preload ulpscope_program device_train device_scenarios)
+  programs=(ulpscope_capture ulpscope_preload ulpscope_program device_train device_ops device_scenarios)
   [[ -e $torch/lib/libtorch_cuda.so ]] && programs+=(device_graph)
   stage build-capture 240 cmake --build "$build" -j "$(nproc)" --target "${programs[@]}"
 fi

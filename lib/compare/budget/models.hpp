@@ -78,6 +78,7 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 // recurrent nets
 [[nodiscard]] Allowance recurrent(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance recurrent_backward(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance cell_backward(const OpView& op, std::size_t result);
 
 // attention
 [[nodiscard]] Allowance attention(const OpView& op, std::size_t result);

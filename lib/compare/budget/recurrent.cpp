@@ -66,4 +66,14 @@ Allowance recurrent_backward(const OpView& op, std::size_t) {
   return {4, ulp_of_steps(sizes) + ulp_of_sum(rows), op.largest_result(), words(op, sizes)};
 }
 
+/// What gates keep aside is multiplied, element by element; biases get the sum over the batch.
+Allowance cell_backward(const OpView& op, std::size_t) {
+  const auto& states = op.shape("workspace");
+  const double rows = states.empty() ? 1 : static_cast<double>(states.front());
+  const double gradient = op.largest("grad_hy") + op.largest("grad_cy");
+  const double state = std::max({1.0, op.largest("cx"), op.largest("workspace")});
+  return {8, 8 + ulp_of_sum(rows), gradient * state * std::sqrt(rows),
+          fmt::format("gradients of a cell, of {:.0f} {} rows", rows, op.dtype_name())};
+}
+
 }  // namespace ulpscope::comparison::budget

@@ -1,11 +1,27 @@
-// Calls many of LibTorch's ops, forward and backward, on values that are rounded before: each op of
-// a run can be judged by what its own inputs explain.
+// Calls many of LibTorch's ops, forward and backward, on the CPU or on a GPU: each op of a run can
+// be judged by what its own inputs explain. Prints the loss of each kind of ops and a digest of the
+// parameters.
+//
+//   device_ops [--device cuda] [--steps N] [--group KIND] [--threads N] [--ops-of-gpu]
+//              [--wrong-op OP]
+//
+// --ops-of-gpu has the CPU call the ops that LibTorch calls on a GPU (gpu_ops.hpp), --wrong-op with
+// one of them wrong.
+#include <ATen/Context.h>
+#include <dlfcn.h>
+#include <torch/torch.h>
+
+#include <cstdio>
+#include <exception>
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "basics.hpp"
+#include "fixed_numbers.hpp"
+#include "gpu_ops.hpp"
 
 namespace nn = torch::nn;
 namespace F = torch::nn::functional;
@@ -20,7 +36,9 @@ using Calls = std::vector<std::pair<std::string, Call>>;
 
 Tensor rows(const Tensor& x) { return x.reshape({32, 144}); }
 Tensor volume(const Tensor& x) { return x.reshape({4, 2, 4, 12, 12}); }
-Tensor labels() { return torch::arange(32).remainder(10); }
+/// Numbers from 0 to 9.
+Tensor labels(const Tensor& like) { return torch::arange(32, like.device()).remainder(10); }
+Tensor offsets(const Tensor& like) { return torch::arange(0, 32, 4, like.device()); }
 
 Calls normalisations() {
   return {
@@ -236,13 +254,13 @@ Calls losses() {
   return {
       {"cross entropy",
        [](auto& x, auto&) {
-         return F::cross_entropy(rows(x).narrow(1, 0, 10), labels(),
+         return F::cross_entropy(rows(x).narrow(1, 0, 10), labels(x),
                                  F::CrossEntropyFuncOptions().label_smoothing(0.1));
        }},
       {"negative log likelihood of images",
        [](auto& x, auto&) {
          return F::nll_loss(torch::log_softmax(x, 1),
-                            torch::arange(576).remainder(8).reshape({4, 12, 12}));
+                            torch::arange(576, x.device()).remainder(8).reshape({4, 12, 12}));
        }},
       {"KL divergence",
        [](auto& x, auto& u) {
@@ -258,14 +276,14 @@ Calls losses() {
        [](auto& x, auto& u) { return torch::binary_cross_entropy_with_logits(x, u.detach()); }},
       {"cosine embedding",
        [](auto& x, auto& u) {
-         return torch::cosine_embedding_loss(rows(x), rows(u), labels().remainder(2) * 2 - 1);
+         return torch::cosine_embedding_loss(rows(x), rows(u), labels(x).remainder(2) * 2 - 1);
        }},
       {"triplets",
        [](auto& x, auto& u) {
          return torch::triplet_margin_loss(rows(x), rows(u), rows(x).roll(1, 0));
        }},
       {"margin of classes",
-       [](auto& x, auto&) { return torch::multi_margin_loss(rows(x), labels()); }},
+       [](auto& x, auto&) { return torch::multi_margin_loss(rows(x), labels(x)); }},
       {"soft margin",
        [](auto& x, auto& u) { return torch::soft_margin_loss(x, u.detach().sign()); }},
       {"Poisson",
@@ -275,7 +293,7 @@ Calls losses() {
       {"CTC",
        [](auto& x, auto&) {
          const Tensor scores = torch::log_softmax(rows(x).reshape({36, 4, 32}), 2);
-         return torch::ctc_loss(scores, torch::arange(1, 21).reshape({4, 5}),
+         return torch::ctc_loss(scores, torch::arange(1, 21, x.device()).reshape({4, 5}),
                                 torch::full({4}, 36, torch::kLong),
                                 torch::full({4}, 5, torch::kLong));
        }},
@@ -345,43 +363,43 @@ Calls products() {
 
 Calls indexing() {
   return {
-      {"index select", [](auto& x, auto&) { return x.index_select(2, labels()); }},
+      {"index select", [](auto& x, auto&) { return x.index_select(2, labels(x)); }},
       {"gather",
        [](auto& x, auto&) {
-         return rows(x).gather(1, labels().unsqueeze(1).expand({32, 5}));
+         return rows(x).gather(1, labels(x).unsqueeze(1).expand({32, 5}));
        }},
       {"index",
        [](auto& x, auto&) {
-         return rows(x).index({labels(), labels()});
+         return rows(x).index({labels(x), labels(x)});
        }},
-      {"index add", [](auto& x, auto& u) { return rows(x).index_add(0, labels(), rows(u)); }},
+      {"index add", [](auto& x, auto& u) { return rows(x).index_add(0, labels(x), rows(u)); }},
       {"index copy",
        [](auto& x, auto& u) {
-         return rows(x).index_copy(0, torch::arange(8), rows(u).narrow(0, 0, 8));
+         return rows(x).index_copy(0, torch::arange(8, x.device()), rows(u).narrow(0, 0, 8));
        }},
-      {"index fill", [](auto& x, auto&) { return rows(x).index_fill(1, labels(), 0.25); }},
+      {"index fill", [](auto& x, auto&) { return rows(x).index_fill(1, labels(x), 0.25); }},
       {"accumulating index put",
-       [](auto& x, auto& u) { return rows(x).index_put({labels()}, rows(u), true); }},
+       [](auto& x, auto& u) { return rows(x).index_put({labels(x)}, rows(u), true); }},
       {"scatter add",
        [](auto& x, auto& u) {
-         return rows(x).scatter_add(1, labels().unsqueeze(1).expand({32, 144}), rows(u));
+         return rows(x).scatter_add(1, labels(x).unsqueeze(1).expand({32, 144}), rows(u));
        }},
       {"scatter",
        [](auto& x, auto& u) {
-         return rows(x).scatter(1, torch::arange(32).unsqueeze(1), rows(u).narrow(1, 0, 1));
+         return rows(x).scatter(1, torch::arange(32, x.device()).unsqueeze(1),
+                                rows(u).narrow(1, 0, 1));
        }},
       {"masked",
        [](auto& x, auto& u) { return x.masked_fill(u > 0.5, 0.0).masked_scatter(u > 0.7, u); }},
       {"masked select", [](auto& x, auto& u) { return x.masked_select(u.detach() > 0.5); }},
-      {"embedding", [](auto& x, auto&) { return torch::embedding(rows(x), labels()); }},
+      {"embedding", [](auto& x, auto&) { return torch::embedding(rows(x), labels(x)); }},
       {"bag of embeddings",
        [](auto& x, auto&) {
-         return std::get<0>(torch::embedding_bag(rows(x), labels(), torch::arange(0, 32, 4)));
+         return std::get<0>(torch::embedding_bag(rows(x), labels(x), offsets(x)));
        }},
       {"mean of a bag",
        [](auto& x, auto&) {
-         return std::get<0>(
-             torch::embedding_bag(rows(x), labels(), torch::arange(0, 32, 4), false, 1));
+         return std::get<0>(torch::embedding_bag(rows(x), labels(x), offsets(x), false, 1));
        }},
       {"rearranged",
        [](auto& x, auto&) {
@@ -415,14 +433,52 @@ Calls recurrent() {
   return {{"LSTM cell", cell("LSTM")}, {"GRU cell", cell("GRU")}, {"Elman cell", cell("tanh")}};
 }
 
-struct NetImpl : nn::Module {
-  NetImpl() : fc(register_module("fc", nn::Linear(64, 1152))) {}
+struct Options {
+  std::string device = "cpu";
+  std::string group = "all";
+  std::string wrong_op;
+  std::int64_t steps = 1;
+  int threads = 1;
+  bool ops_of_gpu = false;
+};
 
-  /// images: [samples, 1, 8, 8]. Gives the sum of all losses; what each made goes with its own
-  /// backward.
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    const auto value = [&]() -> std::string {
+      if (i + 1 == argc) throw std::invalid_argument(flag + " takes a value");
+      return argv[++i];
+    };
+    if (flag == "--device")
+      options.device = value();
+    else if (flag == "--group")
+      options.group = value();
+    else if (flag == "--steps")
+      options.steps = std::stoll(value());
+    else if (flag == "--threads")
+      options.threads = std::stoi(value());
+    else if (flag == "--ops-of-gpu")
+      options.ops_of_gpu = true;
+    else if (flag == "--wrong-op")
+      options.wrong_op = value();
+    else
+      throw std::invalid_argument("no such flag: " + flag);
+  }
+  return options;
+}
+
+struct NetImpl : nn::Module {
+  NetImpl() : fc(register_module("fc", nn::Linear(64, 1152))) {
+    const torch::NoGradGuard no_grad;
+    fc->weight.copy_(device_test::numbers({1152, 64}, 1) * 0.2);
+    fc->bias.zero_();
+  }
+
+  /// images: [4, 64]
   Tensor forward(const Tensor& images, const Calls& calls) {
-    const Tensor made = fc(images.flatten(1)).reshape({4, 8, 12, 12});
-    Tensor total = torch::zeros({});
+    const Tensor made = fc(images).reshape({4, 8, 12, 12});
+    Tensor total = torch::zeros({}, images.options());
     for (const auto& [name, call] : calls) {
       const Tensor x = made * 2;
       const Tensor result = call(x, torch::sigmoid(made));
@@ -435,12 +491,14 @@ struct NetImpl : nn::Module {
 };
 TORCH_MODULE(Net);
 
-struct ManyOpsSettings : programs::Basics {
-  std::string group = "all";
-};
-
-void run(const ManyOpsSettings& settings) {
-  programs::apply(settings);
+void run(const Options& options) {
+  if (options.device == "cuda" && dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr)
+    throw std::runtime_error(dlerror());
+  at::globalContext().setAllowTF32CuDNN(false);
+  at::globalContext().setAllowTF32CuBLAS(false);
+  if (options.ops_of_gpu) gpu_ops::register_all(options.wrong_op);
+  at::set_num_threads(options.threads);
+  torch::manual_seed(1);
   const std::map<std::string, Calls> groups{{"normalisations", normalisations()},
                                             {"pads_and_pools", pads_and_pools()},
                                             {"functions", functions()},
@@ -449,29 +507,33 @@ void run(const ManyOpsSettings& settings) {
                                             {"products", products()},
                                             {"indexing", indexing()},
                                             {"recurrent", recurrent()}};
-  const programs::DigitTensors digits;
+  const torch::Device device(options.device);
   Net model;
-  torch::optim::SGD optimizer(model->parameters(), 1e-3);
-  std::int64_t step = 0;
-  for (std::int64_t round = 0; round < settings.steps; ++round)
+  model->to(device);
+  torch::optim::SGD optimizer(model->parameters(), 1e-7);
+  for (std::int64_t step = 0; step < options.steps; ++step)
     for (const auto& [name, calls] : groups) {
-      if (settings.group != "all" && settings.group != name) continue;
+      if (options.group != "all" && options.group != name) continue;
+      const auto seed = 100 + static_cast<std::uint64_t>(step);
+      const Tensor images = device_test::numbers({4, 64}, seed).to(device);
       optimizer.zero_grad();
-      const Tensor loss = model->forward(digits.batch(round, 4).data, calls);
+      const Tensor loss = model->forward(images, calls);
       loss.backward();
       optimizer.step();
-      programs::print_step(step++, loss);
+      std::printf("%s: loss %.9g\n", name.c_str(), loss.item<double>());
     }
-  programs::print_digest(*model);
+  std::printf("final digest %016llx\n",
+              static_cast<unsigned long long>(device_test::digest(*model)));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  ManyOpsSettings settings;
-  CLI::App app("Calls many of LibTorch's ops, forward and backward.", "many_ops");
-  programs::add_flags(app, settings);
-  app.get_option("--steps")->description("Rounds; each kind of ops makes a step of one");
-  app.add_option("--group", settings.group, "One kind of ops alone");
-  return programs::run_program(app, argc, argv, [&] { run(settings); });
+  try {
+    run(parse(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "device_ops: %s\n", error.what());
+    return 1;
+  }
+  return 0;
 }
