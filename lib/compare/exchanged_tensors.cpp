@@ -39,15 +39,6 @@ constexpr std::size_t kMostSearches = 64;
   });
 }
 
-[[nodiscard]] bool both_leave_own(const Scene& scene, std::uint64_t number) {
-  return std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
-    const auto numbers = on(scene.partners, side);
-    const auto at = std::find(numbers.begin(), numbers.end(), number);
-    return at != numbers.end() &&
-           leaves_own(*on(scene.windows, side), static_cast<std::uint32_t>(at - numbers.begin()));
-  });
-}
-
 /// The same numbers come of operands in another order.
 [[nodiscard]] bool is_symmetric(const Event& event) {
   static constexpr auto kOps = std::to_array<std::string_view>({"add",
@@ -91,6 +82,41 @@ constexpr std::size_t kMostSearches = 64;
 
 }  // namespace
 
+void ExchangedTensorFinder::begin(const Scene& scene) {
+  generation_ = scene.generation;
+  reordered_.clear();
+  searches_ = 0;
+  candidates_.assign(scene.partners.reference.size() + 1, kNoIndex);
+  for (std::uint32_t item = 0; item < scene.partners.candidate.size(); ++item)
+    if (const std::uint64_t number = scene.partners.candidate[item];
+        number > 0 && number < candidates_.size())
+      candidates_[number] = item;
+}
+
+bool ExchangedTensorFinder::both_leave_own(const Scene& scene, std::uint64_t number) const {
+  const auto reference = static_cast<std::uint32_t>(number - 1);
+  return number < candidates_.size() && candidates_[number] != kNoIndex &&
+         leaves_own(*scene.windows.reference, reference) &&
+         leaves_own(*scene.windows.candidate, candidates_[number]);
+}
+
+/// The number of the op that made what a slot reads, 0 where that is not known: where an op only
+/// hands on what it was given in one of the runs, the one that made that.
+std::uint64_t ExchangedTensorFinder::maker(const Scene& scene, Side side, const Slot& slot) const {
+  constexpr int kMostCopies = 8;
+  const Window& window = *on(scene.windows, side);
+  std::uint32_t item = writing_item(scene, side, slot);
+  for (int copies = 0; item != kNoIndex && copies < kMostCopies; ++copies) {
+    const std::uint64_t number = on(scene.partners, side)[item];
+    if (both_leave_own(scene, number)) return number;
+    const auto given = window.event(window.items()[item].event).slots;
+    const auto input = std::find_if(given.begin(), given.end(),
+                                    [](const Slot& one) { return one.role == Role::input; });
+    item = input == given.end() ? kNoIndex : writing_item(scene, side, *input);
+  }
+  return 0;
+}
+
 bool ExchangedTensorFinder::are_same(std::uint64_t reference, std::uint64_t candidate) const {
   return reference == candidate || reordered_.contains({reference, candidate});
 }
@@ -108,9 +134,8 @@ std::uint64_t ExchangedTensorFinder::does_the_same(const Scene& scene, Side side
       continue;
     const bool same = std::all_of(written.begin(), written.end(), [&](const Written& one) {
       const Slot* const slot = same_slot(event, one.slot->any());
-      const std::uint32_t writer = slot ? writing_item(scene, side, *slot) : kNoIndex;
-      if (writer == kNoIndex) return false;
-      const std::uint64_t number = on(scene.partners, side)[writer];
+      const std::uint64_t number = slot ? maker(scene, side, *slot) : 0;
+      if (number == 0) return false;
       return side == Side::reference ? are_same(number, one.by.candidate)
                                      : are_same(one.by.reference, number);
     });
@@ -121,26 +146,18 @@ std::uint64_t ExchangedTensorFinder::does_the_same(const Scene& scene, Side side
 
 ExchangedTensors ExchangedTensorFinder::find(const Scene& scene, EventPair at,
                                              const std::vector<const SlotPair*>& slots) {
-  if (generation_ != scene.generation) {
-    generation_ = scene.generation;
-    reordered_.clear();
-    searches_ = 0;
-  }
+  if (generation_ != scene.generation) begin(scene);
   std::vector<Written> exchanged;
   Both<std::vector<std::uint64_t>> all;
   for (const SlotPair* slot : slots) {
-    const std::uint32_t left = writing_item(scene, Side::reference, *slot->reference);
-    const std::uint32_t right = writing_item(scene, Side::candidate, *slot->candidate);
-    if (left == kNoIndex || right == kNoIndex) continue;
-    const Both<std::uint64_t> by{scene.partners.reference[left], scene.partners.candidate[right]};
+    const Both<std::uint64_t> by{maker(scene, Side::reference, *slot->reference),
+                                 maker(scene, Side::candidate, *slot->candidate)};
+    if (by.reference == 0 || by.candidate == 0) continue;
     all.reference.push_back(by.reference);
     all.candidate.push_back(by.candidate);
     if (!are_same(by.reference, by.candidate)) exchanged.push_back({slot, by});
   }
   if (exchanged.empty() || ++searches_ > kMostSearches) return {};
-  for (const Written& one : exchanged)
-    if (!both_leave_own(scene, one.by.reference) || !both_leave_own(scene, one.by.candidate))
-      return {};
   for (const Side side : kSides) std::sort(on(all, side).begin(), on(all, side).end());
   const bool same_set = all.reference == all.candidate;
   const Event& event = scene.windows.reference->event(at.reference);

@@ -29,10 +29,10 @@ struct ExchangedTensors {
 class ExchangedTensorFinder {
  public:
   /// @param slots inputs of the pair of ops whose values differ, or are only looked at and lie in
-  /// memory that differs. Those that no op of this piece of the step wrote are left aside.
-  /// Nothing where one of the writers only hands on what it was given in one of the runs; where
-  /// each run does elsewhere what the other one does here, so that only the order of ops is
-  /// another; and where the order of operands does not matter to the op.
+  /// memory that differs. Those that no op of this piece of the step wrote are left aside; copies
+  /// that one run alone makes are looked through. Nothing where each run does elsewhere what the
+  /// other one does here, so that only the order of ops is another, and where the order of operands
+  /// does not matter to the op.
   [[nodiscard]] ExchangedTensors find(const Scene& scene, EventPair at,
                                       const std::vector<const SlotPair*>& slots);
 
@@ -43,11 +43,15 @@ class ExchangedTensorFinder {
     Both<std::uint64_t> by;
   };
 
+  void begin(const Scene& scene);
+  [[nodiscard]] bool both_leave_own(const Scene& scene, std::uint64_t number) const;
+  [[nodiscard]] std::uint64_t maker(const Scene& scene, Side side, const Slot& slot) const;
   [[nodiscard]] bool are_same(std::uint64_t reference, std::uint64_t candidate) const;
   [[nodiscard]] std::uint64_t does_the_same(const Scene& scene, Side side, EventPair at,
                                             const std::vector<Written>& written) const;
 
   std::uint64_t generation_ = 0;
+  std::vector<std::uint32_t> candidates_;  ///< items of the candidate, by partner number
   std::set<std::pair<std::uint64_t, std::uint64_t>> reordered_;  ///< numbers of ops that are one
   std::size_t searches_ = 0;
 };

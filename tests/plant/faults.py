@@ -23,7 +23,7 @@ from scenarios import LSTM, MLP, ONE, RESNET, TRANSFORMER, TWO  # noqa: E402
 
 NO_ONEDNN = [*ONE, "--mkldnn", "0"]
 PROGRAMS = {"mlp": (MLP, NO_ONEDNN), "resnet": (RESNET, NO_ONEDNN),
-            "transformer": (TRANSFORMER, NO_ONEDNN), "lstm": (LSTM, TWO)}
+            "transformer": (TRANSFORMER, NO_ONEDNN), "lstm": (LSTM, TWO), "ops": (["device_ops"], TWO)}
 ROUNDED_OPERANDS = {"aten::addmm", "aten::mm", "aten::bmm", "aten::convolution_backward",
                     "aten::_convolution", "aten::mkldnn_linear"}
 FAULTS = ["scale", "zero", "element", "tf32", "bfloat16"]
