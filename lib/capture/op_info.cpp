@@ -128,7 +128,8 @@ void describe(OpInfo& info, const c10::OperatorHandle& handle) {
   info.resizes = info.name.starts_with("aten::resize_") || info.name == "aten::_resize_output_";
   info.rearranges =
       info.resizes || handle.hasTag(at::Tag::inplace_view) || rearranges_in_place(info.name);
-  info.wrapper = (is_of_libtorch(info.name) &&
+  info.foreign = !is_of_libtorch(info.name);
+  info.wrapper = (!info.foreign &&
                   handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
                   !handle.hasKernelForDispatchKey(c10::DispatchKey::CPU)) ||
                  computes_through_ops(info.name, info.overload);

@@ -43,6 +43,7 @@ struct OpInfo {
   std::pmr::vector<bool> scratch_returns;  ///< whose bytes mean nothing
   std::uint32_t flags = 0;  ///< event_flag bits that hold for every call: view, factory
   bool seeded = false;      ///< may draw from a generator
+  bool foreign = false;     ///< none of LibTorch's
   bool wrapper = false;     ///< computes only through the ops it calls
   bool writes = false;      ///< some argument is written
   bool rearranges = false;  ///< changes what a tensor refers to, not its content

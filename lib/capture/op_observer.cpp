@@ -13,6 +13,7 @@
 
 #include "capture/argument_reader.hpp"
 #include "capture/device_backend.hpp"
+#include "capture/device_values.hpp"
 #include "capture/environment.hpp"
 #include "capture/filter.hpp"
 #include "capture/forward_links.hpp"
@@ -221,6 +222,7 @@ void begin_unwanted_op(Thread& thread, const at::RecordFunction& record, const O
   for (std::size_t i = 0; i < inputs.size() && i < info.arguments.size(); ++i) {
     const Access access = info.arguments[i].access;
     if (access != Access::written && access != Access::overwritten) continue;
+    if (info.foreign && info.arguments[i].undeclared) continue;
     for_each_tensor(inputs[i], [&](const at::Tensor& tensor, std::uint16_t element) {
       if (tensor.defined())
         thread.written.push_back(written_argument(tensor, static_cast<std::uint16_t>(i), element));
@@ -319,7 +321,10 @@ void write_arguments_back(Thread& thread, const Frame& frame) {
     const auto& arguments = frame.info->arguments;
     const bool undeclared =
         argument.index < arguments.size() && arguments[argument.index].undeclared;
-    if (undeclared && is_as_known(thread, tensor)) continue;
+    // On a device it would be known too late whether an op of the program's own has written it.
+    if (undeclared &&
+        (is_as_known(thread, tensor) || (frame.info->foreign && is_on_device(tensor))))
+      continue;
     const Place place{Role::mutated, argument.index, argument.element};
     const Seen seen = undeclared && !frame.info->wrapper
                           ? see_perhaps_written(thread, tensor, place, writer)

@@ -14,7 +14,7 @@ namespace ulpscope::capture {
 [[nodiscard]] bool only_overwrites(std::string_view op, std::size_t argument) noexcept;
 
 /// False for an op that the program, or another library than LibTorch, has registered: what its
-/// kernel does is only known from memory.
+/// kernel does is only known from memory. Rare namespaces of LibTorch's own may be missing.
 [[nodiscard]] bool is_of_libtorch(std::string_view op) noexcept;
 
 /// May write the argument without an alias mark in its schema (batch-norm running statistics, what

@@ -24,7 +24,8 @@ struct Scene {
   std::int64_t step = kSetup;  ///< of the reference
   std::int64_t candidate_step = kSetup;
   /// By the items of the windows: one more than the item in the reference that an item and its
-  /// partner are, 0 without a partner. Empty where that is not known beforehand.
+  /// partner are, 0 without a partner that is more than a name. Empty where that is not known
+  /// beforehand.
   Both<std::span<const std::uint64_t>> partners;
   std::uint64_t generation = 0;  ///< of windows and partners
 };

@@ -1,9 +1,11 @@
 #include "compare/exchanged_tensors.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "compare/budget/op_view.hpp"
 #include "compare/producer.hpp"
@@ -64,8 +66,7 @@ constexpr std::size_t kMostSearches = 64;
                                                                 "huber_loss",
                                                                 "dist",
                                                                 "smooth_l1_loss",
-                                                                "cosine_similarity",
-                                                                "isclose"});
+                                                                "cosine_similarity"});
   if (std::find(kOps.begin(), kOps.end(), budget::plain_name(event.op)) == kOps.end()) return false;
   const std::vector<Argument> given = arguments(event);
   return std::none_of(given.begin(), given.end(), [](const Argument& argument) {
@@ -84,7 +85,8 @@ constexpr std::size_t kMostSearches = 64;
 
 void ExchangedTensorFinder::begin(const Scene& scene) {
   generation_ = scene.generation;
-  reordered_.clear();
+  moved_.clear();
+  origins_.clear();
   searches_ = 0;
   candidates_.assign(scene.partners.reference.size() + 1, kNoIndex);
   for (std::uint32_t item = 0; item < scene.partners.candidate.size(); ++item)
@@ -100,83 +102,148 @@ bool ExchangedTensorFinder::both_leave_own(const Scene& scene, std::uint64_t num
          leaves_own(*scene.windows.candidate, candidates_[number]);
 }
 
-/// The number of the op that made what a slot reads, 0 where that is not known: where an op only
-/// hands on what it was given in one of the runs, the one that made that.
-std::uint64_t ExchangedTensorFinder::maker(const Scene& scene, Side side, const Slot& slot) const {
+/// Offsets in the result of a pair of ops mean the same in both runs.
+bool ExchangedTensorFinder::are_laid_out_alike(const Scene& scene, std::uint64_t number) const {
+  const auto result = [](const Window& window, std::uint32_t item) -> const Geometry* {
+    const auto slots = window.event(window.items()[item].event).slots;
+    const auto at = std::find_if(slots.begin(), slots.end(), [](const Slot& slot) {
+      return slot.role != Role::input && slot.geometry != nullptr;
+    });
+    return at == slots.end() ? nullptr : at->geometry;
+  };
+  const Geometry* const a =
+      result(*scene.windows.reference, static_cast<std::uint32_t>(number - 1));
+  const Geometry* const b = result(*scene.windows.candidate, candidates_[number]);
+  return a != nullptr && b != nullptr && a->storage_offset == b->storage_offset &&
+         a->sizes == b->sizes && a->strides == b->strides;
+}
+
+/// Where an op only hands on what it was given in one of the runs, what made that.
+ExchangedTensorFinder::Origin ExchangedTensorFinder::origin(const Scene& scene, Side side,
+                                                            const Slot& slot) const {
   constexpr int kMostCopies = 8;
+  constexpr std::uint32_t kNamed = slot_flag::parameter | slot_flag::buffer;
+  Origin found;
+  found.slot = &slot;
+  if (slot.flags & kNamed) {
+    found.name = slot.name;
+    return found;
+  }
   const Window& window = *on(scene.windows, side);
   std::uint32_t item = writing_item(scene, side, slot);
+  const Slot* read = &slot;
   for (int copies = 0; item != kNoIndex && copies < kMostCopies; ++copies) {
     const std::uint64_t number = on(scene.partners, side)[item];
-    if (both_leave_own(scene, number)) return number;
+    if (both_leave_own(scene, number)) {
+      found.maker = number;
+      if (read->geometry != nullptr && are_laid_out_alike(scene, number))
+        found.part = read->geometry->storage_offset;
+      break;
+    }
     const auto given = window.event(window.items()[item].event).slots;
     const auto input = std::find_if(given.begin(), given.end(),
                                     [](const Slot& one) { return one.role == Role::input; });
-    item = input == given.end() ? kNoIndex : writing_item(scene, side, *input);
+    if (input == given.end()) break;
+    read = &*input;
+    item = writing_item(scene, side, *input);
   }
-  return 0;
+  return found;
 }
 
-bool ExchangedTensorFinder::are_same(std::uint64_t reference, std::uint64_t candidate) const {
-  return reference == candidate || reordered_.contains({reference, candidate});
+std::uint64_t ExchangedTensorFinder::in_reference(std::uint64_t candidate) const {
+  const auto moved = origins_.find(candidate);
+  return moved == origins_.end() ? candidate : moved->second;
 }
 
-/// The number of another op of `side` that reads here what the op of the other run reads; 0 where
-/// there is none.
-std::uint64_t ExchangedTensorFinder::does_the_same(const Scene& scene, Side side, EventPair at,
-                                                   const std::vector<Written>& written) const {
+bool ExchangedTensorFinder::are_same(const Origin& reference, const Origin& candidate) const {
+  if (!reference.name.empty() || !candidate.name.empty()) return reference.name == candidate.name;
+  if (reference.part != candidate.part) return false;
+  const auto moved = moved_.find(reference.maker);
+  return moved == moved_.end() ? reference.maker == in_reference(candidate.maker)
+                               : moved->second == candidate.maker;
+}
+
+/// Another op of `side` that is given here what the op of the other run is given there, by the same
+/// arguments.
+std::optional<std::uint32_t> ExchangedTensorFinder::does_the_same(const Scene& scene, Side side,
+                                                                  EventPair at) const {
+  const Side other = side == Side::reference ? Side::candidate : Side::reference;
   const Window& window = *on(scene.windows, side);
-  const Event& like = window.event(side == Side::reference ? at.reference : at.candidate);
-  for (std::uint32_t item = 0; item < window.items().size(); ++item) {
-    const Event& event = window.event(window.items()[item].event);
-    if (!window.items()[item].op || event.op != like.op || event.overload != like.overload ||
-        event.position == like.position)
-      continue;
-    const bool same = std::all_of(written.begin(), written.end(), [&](const Written& one) {
-      const Slot* const slot = same_slot(event, one.slot->any());
-      const std::uint64_t number = slot ? maker(scene, side, *slot) : 0;
-      if (number == 0) return false;
-      return side == Side::reference ? are_same(number, one.by.candidate)
-                                     : are_same(one.by.reference, number);
+  const Event& like =
+      on(scene.windows, other)->event(other == Side::reference ? at.reference : at.candidate);
+  const std::uint32_t own = side == Side::reference ? at.reference : at.candidate;
+  const auto is_given_the_same = [&](const Event& event) {
+    return std::all_of(like.slots.begin(), like.slots.end(), [&](const Slot& wanted) {
+      if (wanted.role != Role::input || (wanted.flags & slot_flag::undefined)) return true;
+      const Slot* const slot = same_slot(event, wanted);
+      if (slot == nullptr) return false;
+      const bool equal = !(slot->flags & slot_flag::no_digest) && slot->digest == wanted.digest;
+      const Origin here = origin(scene, side, *slot);
+      const Origin there = origin(scene, other, wanted);
+      if (!here.known() || !there.known()) return equal;
+      return side == Side::reference ? are_same(here, there) : are_same(there, here);
     });
-    if (same) return on(scene.partners, side)[item];
+  };
+  for (std::uint32_t item = 0; item < window.items().size(); ++item) {
+    const std::uint32_t index = window.items()[item].event;
+    const Event& event = window.event(index);
+    if (window.items()[item].op && index != own && event.op == like.op &&
+        event.overload == like.overload &&
+        std::ranges::equal(event.argument_bytes, like.argument_bytes) && is_given_the_same(event))
+      return item;
   }
-  return 0;
+  return std::nullopt;
 }
 
 ExchangedTensors ExchangedTensorFinder::find(const Scene& scene, EventPair at,
                                              const std::vector<const SlotPair*>& slots) {
   if (generation_ != scene.generation) begin(scene);
-  std::vector<Written> exchanged;
-  Both<std::vector<std::uint64_t>> all;
+  const std::uint32_t own = scene.windows.reference->item_of(at.reference);
+  if (own >= scene.partners.reference.size() || scene.partners.reference[own] == 0) return {};
+  std::vector<const SlotPair*> exchanged;
+  bool reads_others = false;
+  Both<std::vector<std::pair<std::uint64_t, std::int64_t>>> all;
   for (const SlotPair* slot : slots) {
-    const Both<std::uint64_t> by{maker(scene, Side::reference, *slot->reference),
-                                 maker(scene, Side::candidate, *slot->candidate)};
-    if (by.reference == 0 || by.candidate == 0) continue;
-    all.reference.push_back(by.reference);
-    all.candidate.push_back(by.candidate);
-    if (!are_same(by.reference, by.candidate)) exchanged.push_back({slot, by});
+    const Origin left = origin(scene, Side::reference, *slot->reference);
+    const Origin right = origin(scene, Side::candidate, *slot->candidate);
+    if (!left.known() || !right.known()) continue;
+    const bool same = are_same(left, right);
+    reads_others = reads_others || !same;
+    if (left.maker == 0 || right.maker == 0) continue;
+    all.reference.emplace_back(left.maker, left.part);
+    all.candidate.emplace_back(in_reference(right.maker), right.part);
+    if (!same) exchanged.push_back(slot);
   }
-  if (exchanged.empty() || ++searches_ > kMostSearches) return {};
+  if (!reads_others || ++searches_ > kMostSearches) return {};
   for (const Side side : kSides) std::sort(on(all, side).begin(), on(all, side).end());
   const bool same_set = all.reference == all.candidate;
-  const Event& event = scene.windows.reference->event(at.reference);
-  if (same_set && is_symmetric(event)) return {};
+  if (same_set && is_symmetric(scene.windows.reference->event(at.reference))) return {};
 
-  const std::uint64_t in_candidate = does_the_same(scene, Side::candidate, at, exchanged);
-  const std::uint64_t in_reference = does_the_same(scene, Side::reference, at, exchanged);
-  if (in_candidate != 0 && in_reference != 0) {
-    const std::uint64_t own =
-        scene.partners.reference[scene.windows.reference->item_of(at.reference)];
-    reordered_.insert({own, in_candidate});
-    reordered_.insert({in_reference, own});
+  const auto in_candidate = does_the_same(scene, Side::candidate, at);
+  const auto in_the_reference = does_the_same(scene, Side::reference, at);
+  if (in_candidate && in_the_reference) {
+    const std::uint64_t number = scene.partners.reference[own];
+    if (const std::uint64_t there = scene.partners.candidate[*in_candidate]) {
+      moved_[number] = there;
+      origins_[there] = number;
+    }
+    if (const std::uint64_t here = scene.partners.reference[*in_the_reference]) {
+      moved_[here] = number;
+      origins_[number] = here;
+    }
     return {};
   }
   ExchangedTensors found{{}, same_set};
-  for (const Written& one : exchanged)
-    found.tensors.push_back({one.slot,
-                             {words(producer(scene, Side::reference, *one.slot->reference)),
-                              words(producer(scene, Side::candidate, *one.slot->candidate))}});
+  for (const SlotPair* slot : exchanged) {
+    const auto given = [&](Side side, const Slot& one) {
+      const Origin from = origin(scene, side, one);
+      const std::string op = words(producer(scene, side, one));
+      return from.part == 0 ? op : fmt::format("{}, from element {}", op, from.part);
+    };
+    found.tensors.push_back(
+        {slot,
+         {given(Side::reference, *slot->reference), given(Side::candidate, *slot->candidate)}});
+  }
   return found;
 }
 

@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <set>
+#include <map>
+#include <optional>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "compare/describe.hpp"
@@ -12,7 +13,7 @@
 
 namespace ulpscope::comparison {
 
-/// An input that the runs give an op from different ops, each of which the other run has too.
+/// An input that the runs give an op from different ops, or parts of a result, that both have.
 struct ExchangedTensor {
   const SlotPair* slot = nullptr;
   Both<std::string> given;  ///< "result of aten::addmm, layers.0.query, event 12"
@@ -25,34 +26,43 @@ struct ExchangedTensors {
 };
 
 /// Finds the inputs that a program has exchanged among values that differ already, where digests
-/// tell nothing: by the ops of the forward pass that wrote them.
+/// tell nothing: by the ops of the forward pass that made them, in the same lane and the same piece
+/// of a step. Copies that one run alone makes are looked through.
 class ExchangedTensorFinder {
  public:
   /// @param slots inputs of the pair of ops whose values differ, or are only looked at and lie in
-  /// memory that differs. Those that no op of this piece of the step wrote are left aside; copies
-  /// that one run alone makes are looked through. Nothing where each run does elsewhere what the
-  /// other one does here, so that only the order of ops is another, and where the order of operands
-  /// does not matter to the op.
+  /// memory that differs; those without a known maker are left aside. Nothing where each run does
+  /// elsewhere what the other one does here, so that only the order of ops is another; where the
+  /// order of operands does not matter to the op; and where so many ops of this piece of the step
+  /// seem to exchange theirs that it is rather lined up wrongly.
   [[nodiscard]] ExchangedTensors find(const Scene& scene, EventPair at,
                                       const std::vector<const SlotPair*>& slots);
 
  private:
-  /// By which of the partners a tensor was written.
-  struct Written {
-    const SlotPair* slot = nullptr;
-    Both<std::uint64_t> by;
+  /// What a slot reads, as far as it can be told without its values.
+  struct Origin {
+    std::uint64_t maker = 0;  ///< partner number of the op, 0: not known
+    std::int64_t part = 0;    ///< offset in its result, where both runs lay that out alike
+    std::string_view name;    ///< of a parameter or buffer
+    const Slot* slot = nullptr;
+
+    [[nodiscard]] bool known() const noexcept { return maker != 0 || !name.empty(); }
   };
 
   void begin(const Scene& scene);
   [[nodiscard]] bool both_leave_own(const Scene& scene, std::uint64_t number) const;
-  [[nodiscard]] std::uint64_t maker(const Scene& scene, Side side, const Slot& slot) const;
-  [[nodiscard]] bool are_same(std::uint64_t reference, std::uint64_t candidate) const;
-  [[nodiscard]] std::uint64_t does_the_same(const Scene& scene, Side side, EventPair at,
-                                            const std::vector<Written>& written) const;
+  [[nodiscard]] bool are_laid_out_alike(const Scene& scene, std::uint64_t number) const;
+  [[nodiscard]] Origin origin(const Scene& scene, Side side, const Slot& slot) const;
+  [[nodiscard]] std::uint64_t in_reference(std::uint64_t candidate) const;
+  [[nodiscard]] bool are_same(const Origin& reference, const Origin& candidate) const;
+  [[nodiscard]] std::optional<std::uint32_t> does_the_same(const Scene& scene, Side side,
+                                                           EventPair at) const;
 
   std::uint64_t generation_ = 0;
   std::vector<std::uint32_t> candidates_;  ///< items of the candidate, by partner number
-  std::set<std::pair<std::uint64_t, std::uint64_t>> reordered_;  ///< numbers of ops that are one
+  /// Numbers of ops that stand elsewhere in the other run, and the numbers that they have there.
+  std::map<std::uint64_t, std::uint64_t> moved_;    ///< by that in the reference
+  std::map<std::uint64_t, std::uint64_t> origins_;  ///< by that in the candidate
   std::size_t searches_ = 0;
 };
 

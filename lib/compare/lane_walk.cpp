@@ -91,10 +91,16 @@ void LaneWalk::read_windows() {
 }
 
 void LaneWalk::number_partners() {
-  for (const Side side : kSides)
+  for (const Side side : kSides) {
     on(partner_numbers_, side).assign(on(windows_, side)->items().size(), 0);
+    on(certain_partners_, side).assign(on(windows_, side)->items().size(), 0);
+  }
   for (const Entry& entry : entries_) {
     if (!entry.aligned()) continue;
+    if (!entry.relaxed) {
+      certain_partners_.reference[entry.reference] = std::uint64_t{entry.reference} + 1;
+      certain_partners_.candidate[entry.candidate] = std::uint64_t{entry.reference} + 1;
+    }
     partner_numbers_.reference[entry.reference] = std::uint64_t{entry.reference} + 1;
     partner_numbers_.candidate[entry.candidate] = std::uint64_t{entry.reference} + 1;
   }
@@ -173,7 +179,7 @@ Scene LaneWalk::scene() const {
   scene.windows = {windows_.reference.get(), windows_.candidate.get()};
   scene.step = step_.reference;
   scene.candidate_step = step_.candidate;
-  scene.partners = {partner_numbers_.reference, partner_numbers_.candidate};
+  scene.partners = {certain_partners_.reference, certain_partners_.candidate};
   scene.generation = generation_;
   return scene;
 }

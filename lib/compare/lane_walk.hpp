@@ -84,7 +84,8 @@ class LaneWalk {
   Both<std::vector<HeldEvent>> waiting_;
   Both<std::unique_ptr<Window>> windows_;
   std::vector<Entry> entries_;
-  Both<std::vector<std::uint64_t>> partner_numbers_;  ///< by item
+  Both<std::vector<std::uint64_t>> partner_numbers_;   ///< by item
+  Both<std::vector<std::uint64_t>> certain_partners_;  ///< likewise, those by name alone left out
   std::size_t cursor_ = 0;
   std::size_t committed_ = 0;
   std::size_t window_events_ = 0;

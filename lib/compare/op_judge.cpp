@@ -81,7 +81,7 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
     state_.numbers.differ(result.reference.value_or(""), result.candidate.value_or(""),
                           source_.value_or(Source{}));
   for (const SlotPair& slot : slots_)
-    if (source_ && slot.match == Match::metadata)
+    if (source_ && slot.match == Match::metadata && !is_kept_otherwise(slot))
       state_.sizes.differ(*slot.reference->geometry, *slot.candidate->geometry, *source_);
   judgement_.numbers_differ = !arguments_.results.empty();
   judgement_.follows = judgement_.follows || inputs_differ_ || rng_differs_;

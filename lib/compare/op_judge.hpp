@@ -88,7 +88,7 @@ class OpJudge {
   [[nodiscard]] std::optional<Source> differed_before(const SlotPair& slot) const;
   [[nodiscard]] bool in_data_code() const;
   [[nodiscard]] bool in_first_forward() const;
-  [[nodiscard]] bool is_kept_otherwise(const SlotPair& slot);
+  [[nodiscard]] bool is_kept_otherwise(const SlotPair& slot) const;
   [[nodiscard]] std::optional<Source> differs_for_readers(const SlotPair& slot);
   [[nodiscard]] bool between_models() const;
   [[nodiscard]] bool only_reshapes() const;

@@ -53,20 +53,22 @@ namespace {
 
 bool OpJudge::derived(const ArgumentReport& argument) const {
   if (!state_.numbers.any() || !argument.reference || !argument.candidate) return false;
-  if (state_.numbers.contains(*argument.reference, *argument.candidate)) return true;
-  return looks_computed(*argument.reference) && looks_computed(*argument.candidate) &&
-         state_.numbers.may_explain(*number_in(*argument.reference),
-                                    *number_in(*argument.candidate));
+  return state_.numbers.contains(*argument.reference, *argument.candidate) ||
+         (looks_computed(*argument.reference) && looks_computed(*argument.candidate));
 }
 
-/// A number that the program has computed by itself, as a bias correction: it is further away than
-/// the numbers that the program has read out of tensors, and no sizes could have changed it.
+/// A number that the program has computed by itself, as a bias correction: by more than rounding
+/// another one, while all numbers that it has read out of tensors and all sizes were equal.
 bool OpJudge::is_computed_apart(const ArgumentReport& argument) const {
+  constexpr double kRounding = 1e-3;  // what differences of numbers make of it
   const auto reference = number_in(*argument.reference);
   const auto candidate = number_in(*argument.candidate);
-  if (!reference || !candidate || state_.sizes.any()) return false;
+  if (!reference || !candidate || numbers_source_ || state_.numbers.any_fraction() ||
+      state_.sizes.any())
+    return false;
   const bool whole = *reference == std::floor(*reference) && *candidate == std::floor(*candidate);
-  return !whole && !state_.numbers.may_explain(*reference, *candidate);
+  const double size = std::max(std::abs(*reference), std::abs(*candidate));
+  return !whole && std::abs(*reference - *candidate) > kRounding * size;
 }
 
 /// Why all of the arguments differ, where they are sizes that differ already.

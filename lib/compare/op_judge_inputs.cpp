@@ -7,6 +7,7 @@
 #include "compare/hash.hpp"
 #include "compare/op_judge.hpp"
 #include "compare/other_tensor.hpp"
+#include "compare/producer.hpp"
 #include "compare/words.hpp"
 
 namespace ulpscope::comparison {
@@ -27,8 +28,11 @@ void OpJudge::judge_inputs() {
   std::vector<const SlotPair*> fresh;
   std::set<std::uint16_t> known;
   for (const SlotPair& slot : slots_) {
-    if (slot.role() != Role::input || !is_difference(slot.match) || is_kept_otherwise(slot))
-      continue;
+    if (slot.role() != Role::input || !is_difference(slot.match)) continue;
+    if (is_kept_otherwise(slot)) {
+      const auto source = taint_of(slot);
+      if (!source || !state_.book.diverges(*source)) continue;  // its kernel's results are equal
+    }
     if (const auto read = differs_for_readers(slot)) {
       inputs_differ_ = true;
       looked_at_ = true;
@@ -65,19 +69,21 @@ std::optional<Source> OpJudge::differs_for_readers(const SlotPair& slot) {
 }
 
 /// What a kernel has kept aside for its backward, which a kernel of another library or device keeps
-/// in another dtype or shape. The program never gets to see it, so only results can tell, unless
-/// the kernel's own have told already.
-bool OpJudge::is_kept_otherwise(const SlotPair& slot) {
-  if (slot.match != Match::metadata || !(event(Side::reference).flags & event_flag::in_backward))
+/// in another dtype or shape. The program never gets to see it, so only results can tell.
+bool OpJudge::is_kept_otherwise(const SlotPair& slot) const {
+  if (slot.match != Match::metadata || slot.role() != Role::input ||
+      !(event(Side::reference).flags & event_flag::in_backward))
     return false;
-  const auto source = taint_of(slot);
-  if (source && state_.book.diverges(*source)) return false;
   return std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
     const Slot& one = side == Side::reference ? *slot.reference : *slot.candidate;
-    const EventPlace place{one.writer_lane, one.writer};
-    const HeldEvent writer = find_event(*on(scene_.runs, side), on(scene_.ranks, side), place);
-    return writer.event != nullptr && writer.event->kind == EventKind::op &&
-           writer.event->depth > 0 && !(writer.event->flags & event_flag::in_backward);
+    const HeldEvent op =
+        outermost_op(*on(scene_.runs, side), on(scene_.ranks, side), {one.writer_lane, one.writer});
+    if (op.event == nullptr || op.event->position == one.writer ||
+        (op.event->flags & event_flag::in_backward))
+      return false;
+    return std::none_of(op.event->slots.begin(), op.event->slots.end(), [&](const Slot& given) {
+      return given.role != Role::input && given.storage == one.storage;
+    });
   });
 }
 

@@ -5,9 +5,8 @@
 #include "compare/finding_writer.hpp"
 
 namespace ulpscope::comparison {
-namespace {
 
-[[nodiscard]] HeldEvent outermost_op(const Run& run, std::uint32_t rank, EventPlace place) {
+HeldEvent outermost_op(const Run& run, std::uint32_t rank, EventPlace place) {
   HeldEvent outermost;
   while (true) {
     const HeldEvent up = find_event(run, rank, place);
@@ -17,8 +16,6 @@ namespace {
     place.position = up.event->parent;
   }
 }
-
-}  // namespace
 
 Producer producer(const Scene& scene, Side side, const Slot& slot) {
   const Window& window = *on(scene.windows, side);

@@ -7,6 +7,9 @@
 
 namespace ulpscope::comparison {
 
+/// The outermost op around an event, or that event; an empty event pointer where there is none.
+[[nodiscard]] HeldEvent outermost_op(const Run& run, std::uint32_t rank, EventPlace place);
+
 /// The outermost op that wrote what a slot reads.
 struct Producer {
   std::string op;      ///< empty where it is not known

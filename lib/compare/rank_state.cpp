@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -43,12 +42,6 @@ void add(Ranges& to, const Ranges& more) {
     else
       to.back().second = std::max(to.back().second, range.second);
   }
-}
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-[[nodiscard]] double relative_distance(double a, double b) noexcept {
-  return a == b ? 0 : std::abs(a - b) / std::max(std::abs(a), std::abs(b));
 }
 
 /// Those of "5" or "[1, 2]"; empty for any other text.
@@ -103,20 +96,14 @@ void add(Totals& to, const Totals& more) {
 void HostNumbers::differ(const std::string& reference, const std::string& candidate,
                          const Source& source) {
   source_ = source;
-  const auto a = number_in(reference);
-  const auto b = number_in(candidate);
-  const double apart = a && b ? relative_distance(*a, *b) : kInfinity;
-  farthest_ = std::isnan(apart) ? kInfinity : std::max(farthest_, apart);
+  const auto is_count = [](const std::string& text) {
+    const auto number = number_in(text);
+    return !number || *number == std::floor(*number);
+  };
+  fraction_ = fraction_ || !is_count(reference) || !is_count(candidate);
   if (contains(reference, candidate)) return;
   known_.emplace_back(reference, candidate);
   if (known_.size() > kKept) known_.pop_front();
-}
-
-bool HostNumbers::may_explain(double reference, double candidate) const noexcept {
-  constexpr double kEnlarged = 1e3;
-  constexpr double kRounding = 1e-3;  // what sums and differences of numbers make of rounding
-  const double apart = relative_distance(reference, candidate);
-  return !(apart > std::max(kRounding, kEnlarged * farthest_));
 }
 
 bool HostNumbers::contains(const std::string& reference, const std::string& candidate) const {

@@ -34,14 +34,13 @@ class HostNumbers {
   /// Why the last of them differed.
   [[nodiscard]] const Source& source() const noexcept { return source_; }
   [[nodiscard]] bool contains(const std::string& reference, const std::string& candidate) const;
-  /// Whether what was computed from them may be as far apart as these numbers are, by |a - b| over
-  /// the larger: smooth functions enlarge that, but within bounds.
-  [[nodiscard]] bool may_explain(double reference, double candidate) const noexcept;
+  /// One of them was no count, so what is computed may be any number.
+  [[nodiscard]] bool any_fraction() const noexcept { return fraction_; }
 
  private:
   static constexpr std::size_t kKept = 64;
   std::deque<std::pair<std::string, std::string>> known_;
-  double farthest_ = 0;  ///< the largest distance among them
+  bool fraction_ = false;
   Source source_;
 };
 

@@ -210,12 +210,19 @@ void onednn_rnn_backward(Stack& stack) {
               found[2].reshape_as(hx)});
 }
 
+/// What a cell keeps, side by side.
+std::vector<Tensor> parts_of(const Tensor& workspace, std::int64_t count) {
+  if (workspace.dim() != 2 || workspace.size(1) == 0 || workspace.size(1) % count != 0)
+    refuse("what a cell has kept is no row of gates");
+  return workspace.chunk(count, 1);
+}
+
 /// (grad_hy, grad_cy, cx, cy, workspace, has_bias): the workspace holds the four gates behind their
 /// functions (ATen/native/cuda/RNN.cu upstream).
 void lstm_cell_backward(Stack& stack) {
   const Tensor cx = tensor(stack[2]);
   const Tensor squashed = at::tanh(tensor(stack[3]));
-  const std::vector<Tensor> gates = tensor(stack[4]).chunk(4, 1);
+  const std::vector<Tensor> gates = parts_of(tensor(stack[4]), 4);
   const Tensor &i = gates[0], &f = gates[1], &g = gates[2], &o = gates[3];
   const Tensor of_h = optional(stack[0]).value_or(at::zeros_like(squashed));
   const Tensor of_c =
@@ -231,7 +238,7 @@ void lstm_cell_backward(Stack& stack) {
 /// before, and what the state adds to the new one.
 void gru_cell_backward(Stack& stack) {
   const Tensor gradient = tensor(stack[0]);
-  const std::vector<Tensor> kept = tensor(stack[1]).chunk(5, 1);
+  const std::vector<Tensor> kept = parts_of(tensor(stack[1]), 5);
   const Tensor &r = kept[0], &z = kept[1], &n = kept[2], &h = kept[3], &added = kept[4];
   const Tensor of_n = gradient * (1 - z) * (1 - n * n);
   const Tensor of_z = gradient * (h - n) * z * (1 - z);

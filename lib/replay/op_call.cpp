@@ -144,8 +144,8 @@ ReplayTensor from_tensor(ReplayTensor place, const at::Tensor& tensor) {
   return place;
 }
 
-/// An op takes the unit of its dtype for an eps that it is not given: in float64 it would be
-/// another.
+/// For an eps that it is not given an op takes the unit of what it computes in, float32 for 16
+/// bits: in float64 it would be another.
 void give_unit(const c10::FunctionSchema& schema, const ReplayRequest& request,
                torch::jit::Stack& stack) {
   if (schema.name() != "aten::rms_norm" && schema.name() != "aten::_fused_rms_norm") return;

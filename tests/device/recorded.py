@@ -25,9 +25,27 @@ BUGS = {
     "transposed": ({"sequence", "arguments", "data", "origin"}, None),
     "relu": ({"sequence"}, "block2"),
 }
-# Ops that LibTorch uses on a GPU alone, of which the stand-in can have one wrong.
-OPS_OF_GPU = ["cudnn_batch_norm", "cudnn_batch_norm_backward", "_scaled_dot_product_efficient_attention",
-              "_scaled_dot_product_efficient_attention_backward", "_cudnn_rnn", "_cudnn_rnn_backward"]
+# Ops that LibTorch uses on a GPU alone, of which the stand-in can have one wrong: the first finding is that op, or an
+# op that calls it.
+OPS_OF_GPU = {
+    "cudnn_batch_norm": ("batch_norm", "_batch_norm_impl_index"),
+    "cudnn_batch_norm_backward": ("cudnn_batch_norm_backward",),
+    "_scaled_dot_product_efficient_attention": ("scaled_dot_product_attention",),
+    "_scaled_dot_product_efficient_attention_backward": ("_scaled_dot_product_efficient_attention_backward",),
+    "_cudnn_rnn": ("lstm",),
+    "_cudnn_rnn_backward": ("_cudnn_rnn_backward",),
+}
+# The same, of tests/device/device_ops.cpp.
+OTHER_OPS_OF_GPU = {
+    "_thnn_fused_lstm_cell": ("lstm_cell",),
+    "_thnn_fused_lstm_cell_backward_impl": ("_thnn_fused_lstm_cell_backward",),
+    "_thnn_fused_gru_cell": ("gru_cell",),
+    "_thnn_fused_gru_cell_backward": ("_thnn_fused_gru_cell_backward",),
+    "log_sigmoid_forward": ("log_sigmoid",),
+    "log_sigmoid_backward": ("log_sigmoid_backward",),
+    "cudnn_convolution": ("conv2d",),
+    "cudnn_convolution_transpose": ("conv_transpose2d",),
+}
 # What two runs of tests/device/device_scenarios.cpp part in first: the op, and a cause among the first three. Additions
 # without an order need not part.
 UNORDERED = {
@@ -44,17 +62,6 @@ VARIED = {
     "reduced_sums": ("aten::mm", "reduced-precision"),
     "attention": ("aten::scaled_dot_product_attention", "backend"),
     "reused_memory": ("aten::add", "uninitialised"),
-}
-# The same, of tests/device/device_ops.cpp; and where the first finding may be.
-OTHER_OPS_OF_GPU = {
-    "_thnn_fused_lstm_cell": "lstm_cell",
-    "_thnn_fused_lstm_cell_backward_impl": "_thnn_fused_lstm_cell_backward",
-    "_thnn_fused_gru_cell": "gru_cell",
-    "_thnn_fused_gru_cell_backward": "_thnn_fused_gru_cell_backward",
-    "log_sigmoid_forward": "log_sigmoid",
-    "log_sigmoid_backward": "log_sigmoid_backward",
-    "cudnn_convolution": "conv2d",
-    "cudnn_convolution_transpose": "conv_transpose2d",
 }
 GROUPS = ["unnoticed", "phases", "graphs", "kernels", "cpu", "ops", "bugs", "scenarios", "cost"]
 
@@ -229,11 +236,17 @@ def check_ops(bench, checks):
                f"{report['summary']}; executed again: {replay}; most is taken by {most['op']}: {most['largest_used']}")
     if not bench.stand_in:
         return
-    for op, named in OTHER_OPS_OF_GPU.items():
-        device, _ = bench.record("device", ["--wrong-op", op], "full", program="device_ops")
+    check_wrong_ops(bench, checks, cpu, OTHER_OPS_OF_GPU, [], "device_ops")
+
+
+def check_wrong_ops(bench, checks, cpu, ops, flags, program):
+    """One op after the other that is a hundredth off is the first finding."""
+    for op, named in ops.items():
+        device, _ = bench.record("device", [*flags, "--wrong-op", op], "full", program=program)
         report = bench.compare(cpu, device, "--budget")
         first = report["first"]
-        checks.say(f"wrong {op}", report["verdict"] == "diverged" and first["op"] == "aten::" + named,
+        found = report["verdict"] == "diverged" and first["kind"] == "origin"
+        checks.say(f"wrong {op}", found and first["op"].removeprefix("aten::") in named,
                    f"{report['summary']} ({where(first) if first else None})")
 
 
@@ -252,14 +265,7 @@ def check_bugs(bench, checks):
     if not bench.stand_in:
         return
     cpu, _ = bench.record("cpu", [*flags, "--fused"], "full", cpu=True)
-    for op in OPS_OF_GPU:
-        device, _ = bench.record("device", [*flags, "--fused", "--wrong-op", op], "full")
-        report = bench.compare(cpu, device, "--budget")
-        first = report["first"]
-        backward = op.endswith("_backward")
-        found = report["verdict"] == "diverged" and first is not None and first["kind"] == "origin" and (
-            first["op"] == "aten::" + op if backward else "aten::" + op in first["children"]["candidate"])
-        checks.say(f"wrong {op}", found, f"{report['summary']} ({where(first) if first else None})")
+    check_wrong_ops(bench, checks, cpu, OPS_OF_GPU, [*flags, "--fused"], "device_train")
 
 
 def check_scenarios(bench, checks):

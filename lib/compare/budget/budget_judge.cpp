@@ -70,7 +70,7 @@ Judged judge(const Scene& scene, EventPair at, const std::vector<SlotPair>& slot
     }
     op.look_at(*slot.reference);
     const Allowance allowance = model == nullptr ? Allowance{} : model(op, slot.reference->index);
-    const bool has_model = !allowance.why.empty();
+    const bool has_model = is_known(allowance);
     std::uint64_t* count = has_model ? &sum.without_bytes : &sum.without_model;
     if (has_model && !op.lacks_bytes()) {
       const Budget budget = judge_result(allowance, *tensor);

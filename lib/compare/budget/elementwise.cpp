@@ -17,6 +17,18 @@ constexpr double kFunction = 8;    ///< of any vector or GPU library for functio
   return std::max({op.largest("grad_output"), op.largest("grad"), op.largest("out_grad")});
 }
 
+[[nodiscard]] std::string_view image_of(const OpView& op) {
+  return op.has_tensor("input") ? "input" : "self";
+}
+
+/// The largest dimension behind samples and channels.
+[[nodiscard]] double longest_row(const std::vector<std::int64_t>& shape) {
+  double longest = 1;
+  for (std::size_t d = 2; d < shape.size(); ++d)
+    longest = std::max(longest, static_cast<double>(shape[d]));
+  return longest;
+}
+
 }  // namespace
 
 Allowance exact(const OpView&, std::size_t) {
@@ -56,8 +68,14 @@ Allowance gamma_function(const OpView& op, std::size_t) {
 }
 
 Allowance function_backward(const OpView& op, std::size_t) {
-  return {kFunction, kArithmetic, largest_gradient(op),
+  const double factor = op.name() == "glu_backward" ? std::max(op.largest("self"), 1.0) : 1;
+  return {kFunction, kArithmetic, largest_gradient(op) * factor,
           fmt::format("{} of each element", op.name())};
+}
+
+Allowance difference_of_products(const OpView& op, std::size_t) {
+  return {kArithmetic, kArithmetic, op.largest(image_of(op)) * op.largest("other"),
+          "differences of products, fused or not"};
 }
 
 Allowance fused_arithmetic(const OpView& op, std::size_t) {
@@ -70,26 +88,25 @@ Allowance fused_arithmetic(const OpView& op, std::size_t) {
 Allowance interpolation(const OpView& op, std::size_t) {
   const double gradient = largest_gradient(op);
   const double terms = gradient > 0 ? 4 * op.elements("grad_output") / op.result_elements() : 1;
-  double extent = 1;
-  for (const std::int64_t size : op.list(gradient > 0 ? "input_size" : "output_size"))
-    extent = std::max(extent, static_cast<double>(size));
-  return {kArithmetic, (kArithmetic + extent / 2) * (1 + std::sqrt(terms)),
-          std::max(op.largest("self"), gradient), "interpolated between neighbours"};
+  const std::string_view image = image_of(op);
+  const double extent =
+      std::max(longest_row(op.shape(image)), longest_row(op.shape("grad_output")));
+  return {kArithmetic, (kArithmetic + extent) * (1 + std::sqrt(terms)),
+          std::max(op.largest(image), gradient), "interpolated between neighbours"};
 }
 
 /// As above, at points that are computed: one that moves by its own rounding moves between the
 /// numbers around it, by as many units as there are positions in a row. Gradients of several points
-/// may be added up.
-Allowance sampling(const OpView& op, std::size_t) {
-  double extent = 1;
-  for (const std::int64_t size : op.shape("input"))
-    extent = std::max(extent, static_cast<double>(size));
+/// may be added up. Of the points' own gradient nothing is known: it jumps where one lies on a
+/// pixel, as all do of an identity.
+Allowance sampling(const OpView& op, std::size_t result) {
+  if (result != 0) return {};
+  const std::string_view image = image_of(op);
+  const double extent = longest_row(op.shape(image));
   const double gradient = largest_gradient(op);
   const double points = gradient > 0 ? op.elements("grad_output") / op.result_elements() : 0;
-  const double scale =
-      gradient > 0 ? gradient * std::max(op.largest("input") * extent, 1.0) : op.largest("input");
-  return {kArithmetic, kArithmetic * extent * (1 + std::sqrt(points)), scale,
-          "interpolated at computed points"};
+  return {kArithmetic, kArithmetic * extent * (1 + std::sqrt(points)),
+          gradient > 0 ? gradient : op.largest(image), "interpolated at computed points"};
 }
 
 /// From either end.

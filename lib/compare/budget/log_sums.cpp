@@ -24,7 +24,7 @@ namespace {
 /// dimension.
 Allowance log_sum(const OpView& op, std::size_t) {
   const auto& shape = op.shape("self");
-  auto dimension = static_cast<std::int64_t>(op.number("dim", -1));
+  std::int64_t dimension = op.integer("dim", -1);
   if (dimension < 0) dimension += static_cast<std::int64_t>(shape.size());
   const bool cumulative = op.result_elements() == op.elements("self");
   const bool known = dimension >= 0 && dimension < static_cast<std::int64_t>(shape.size());

@@ -44,6 +44,7 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance sum(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance mean(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance cumulative_sum(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance margin_loss(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance positive_sum(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance nll_loss(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance pooling(const OpView& op, std::size_t result);
@@ -52,6 +53,7 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance bag_of_rows(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance fourier(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance gathered_rows(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance padding_backward(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance cumulative_product(const OpView& op, std::size_t result);
 
 // normalisations and softmax
@@ -93,6 +95,7 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance gated_function(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance gamma_function(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance function_backward(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance difference_of_products(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance fused_arithmetic(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance interpolation(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance evenly_spaced(const OpView& op, std::size_t result);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "compare/budget/models.hpp"
@@ -47,7 +46,7 @@ struct Slices {
 [[nodiscard]] Slices groups(const OpView& op) {
   Slices slices{"input", {0, 1}, 1, 0};
   const std::string_view count = op.text("num_groups") ? "num_groups" : "group";
-  slices.groups = std::max<std::int64_t>(static_cast<std::int64_t>(op.number(count, 1)), 1);
+  slices.groups = std::max<std::int64_t>(op.integer(count, 1), 1);
   const auto& shape = op.shape(slices.input);
   const double samples =
       shape.empty() ? 1 : static_cast<double>(std::max<std::int64_t>(shape[0], 1));
@@ -93,7 +92,10 @@ struct Slices {
                                               const std::vector<std::size_t>& kept,
                                               const Slices& slices, double eps, bool of_weight) {
   double terms = op.elements(gradient);
-  for (const std::size_t d : kept) terms /= static_cast<double>(op.shape(gradient).at(d));
+  for (const std::size_t d : kept) {
+    if (d >= op.shape(gradient).size()) return {};
+    terms /= std::max(static_cast<double>(op.shape(gradient)[d]), 1.0);
+  }
   const double ulp = 2 + ulp_of_sum(terms);
   if (!of_weight)
     return {ulp, ulp, op.size_of_sum(gradient, kept), sum_words(op, terms, "numbers")};
@@ -105,7 +107,7 @@ struct Slices {
 
 [[nodiscard]] double terms_along(const OpView& op, std::string_view argument) {
   const auto& shape = op.shape(argument);
-  auto dimension = static_cast<std::int64_t>(op.number("dim", -1));
+  std::int64_t dimension = op.integer("dim", -1);
   if (dimension < 0) dimension += static_cast<std::int64_t>(shape.size());
   return dimension < 0 || static_cast<std::size_t>(dimension) >= shape.size()
              ? 1
@@ -113,7 +115,7 @@ struct Slices {
 }
 
 [[nodiscard]] std::vector<std::size_t> all_but_dim(const OpView& op, std::string_view argument) {
-  return all_but({static_cast<std::int64_t>(op.number("dim", -1))}, op.shape(argument).size());
+  return all_but({op.integer("dim", -1)}, op.shape(argument).size());
 }
 
 [[nodiscard]] std::string_view softmax_input(const OpView& op) {
@@ -217,10 +219,10 @@ Allowance weight_norm(const OpView& op, std::size_t) {
 Allowance weight_norm_backward(const OpView& op, std::size_t result) {
   const double terms = op.elements("saved_v") / std::max(op.elements("saved_g"), 1.0);
   const double ulp = 2 + ulp_of_sum(terms);
-  const double gradient = op.largest_norm("grad_w", {});
-  const double norm = std::max(op.smallest("saved_norms"), std::numeric_limits<double>::min());
-  return {4, ulp, result == 0 ? gradient * op.largest("saved_g") / norm : gradient,
-          words(op, terms)};
+  const std::vector<std::size_t> row{static_cast<std::size_t>(op.integer("dim", 0))};
+  const double gradient = op.largest_norm("grad_w", row);
+  if (result != 0) return {4, ulp, gradient, words(op, terms)};
+  return {4, ulp, gradient * op.largest("saved_g") / op.smallest("saved_norms"), words(op, terms)};
 }
 
 /// exp(x - max) / sum: the exponent's own rounding moves y by at most 0.4 ULP of the largest y.

@@ -159,6 +159,12 @@ double OpView::number(std::string_view argument, double otherwise) const {
   return number_in(text(argument).value_or("")).value_or(otherwise);
 }
 
+std::int64_t OpView::integer(std::string_view argument, std::int64_t otherwise) const {
+  const double value = number(argument, static_cast<double>(otherwise));
+  constexpr double kMost = 1LL << 53;
+  return std::abs(value) <= kMost ? static_cast<std::int64_t>(value) : otherwise;
+}
+
 bool OpView::is_true(std::string_view argument) const {
   const std::string known = text(argument).value_or("");
   return known == "True" || known == "true" || known == "1";

@@ -55,6 +55,7 @@ class OpView {
 
   [[nodiscard]] std::optional<std::string> text(std::string_view argument) const;
   [[nodiscard]] double number(std::string_view argument, double otherwise) const;
+  [[nodiscard]] std::int64_t integer(std::string_view argument, std::int64_t otherwise) const;
   [[nodiscard]] bool is_true(std::string_view argument) const;
   /// "[1, 2]", "2" or nothing.
   [[nodiscard]] std::vector<std::int64_t> list(std::string_view argument) const;

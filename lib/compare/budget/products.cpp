@@ -42,6 +42,7 @@ struct Factors {
     return op.shape("mat2").size() == 3 ? Factors{"self", "mat2", {0, 1}, {0, 2}}
            : op.has_tensor("mat1")      ? Factors{"mat1", "mat2", {0}, {1}, "self"}
                                         : Factors{"self", "mat2", {0}, {1}};
+  if (op.name() == "addbmm") return {"batch1", "batch2", {1}, {2}, "self"};
   if (op.has_tensor("batch2")) return {"batch1", "batch2", {0, 1}, {0, 2}, "self"};
   if (op.has_tensor("mat")) return {"mat", "vec", {0}, {}, "self"};
   if (op.has_tensor("vec")) return {"self", "vec", {0}, {}};
@@ -113,7 +114,9 @@ Allowance matrix_product(const OpView& op, std::size_t) {
   const Factors factors = factors_of(op);
   const Shape& left = op.shape(factors.left);
   if (left.empty() || !op.has_tensor(factors.right)) return {};
-  const auto terms = static_cast<double>(left.back());
+  // Only one adds up over the batch too.
+  const double batch = op.name() == "addbmm" ? static_cast<double>(left.front()) : 1;
+  const double terms = batch * static_cast<double>(left.back());
   const double ulp = ulp_of_sum(terms);
   const double products =
       norm_of_products(op.largest(factors.left), op.largest_norm(factors.left, factors.left_kept),
@@ -149,14 +152,29 @@ Allowance convolution_backward(const OpView& op, std::size_t result) {
   return maybe_by_transform(op, {ulp, ulp, scale, sum_words(op, terms, "products")});
 }
 
-/// Sums of products of three numbers over the dimensions that all share.
+/// Sums of products of three numbers, each of which is given some dimensions (`expand1` and so on)
+/// before they are added up over `sumdim`.
 Allowance trilinear(const OpView& op, std::size_t) {
+  struct Factor {
+    std::string_view name;
+    std::string_view expanded;
+  };
   double largest = 1;
-  double terms = 1;
-  for (const std::string_view factor : {"i1", "i2", "i3"}) {
-    largest *= op.largest(factor);
-    terms = std::max(terms, op.elements(factor));
+  std::vector<double> sizes;
+  for (const Factor& factor : {Factor{"i1", "expand1"}, {"i2", "expand2"}, {"i3", "expand3"}}) {
+    largest *= op.largest(factor.name);
+    const std::vector<std::int64_t> added = op.list(factor.expanded);
+    const Shape& shape = op.shape(factor.name);
+    sizes.resize(std::max(sizes.size(), shape.size() + added.size()), 1);
+    std::size_t own = 0;
+    for (std::size_t d = 0; d < sizes.size() && own < shape.size(); ++d)
+      if (std::find(added.begin(), added.end(), static_cast<std::int64_t>(d)) == added.end())
+        sizes[d] = std::max(sizes[d], static_cast<double>(shape[own++]));
   }
+  double terms = 1;
+  for (const std::int64_t d : op.list("sumdim"))
+    if (d >= 0 && static_cast<std::size_t>(d) < sizes.size())
+      terms *= sizes[static_cast<std::size_t>(d)];
   const double ulp = ulp_of_sum(terms);
   return {ulp, ulp, largest * std::sqrt(terms), sum_words(op, terms, "products")};
 }

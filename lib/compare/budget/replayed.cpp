@@ -184,12 +184,15 @@ Replayed replayed(Replayer& replayer, const Run& run, std::uint32_t rank, const 
 
   bool rounds = false;
   std::vector<Allowance> allowances;
-  for (const Slot* slot : results) {
+  std::erase_if(results, [&](const Slot* slot) {
     op.look_at(*slot);
-    allowances.push_back(model(op, slot->index));
-    rounds = rounds || !allows_nothing(allowances.back());
+    Allowance allowance = model(op, slot->index);
+    if (!is_known(allowance)) return true;
+    rounds = rounds || !allows_nothing(allowance);
     request.wanted.push_back(place_of(*slot));
-  }
+    allowances.push_back(std::move(allowance));
+    return false;
+  });
   if (rounds)
     for (Allowance& allowance : allowances)
       if (allows_nothing(allowance)) allowance.relative = 1;  // its rounding to the dtype

@@ -41,6 +41,11 @@ struct Grain {
 
 bool is_rounded(Dtype dtype) noexcept { return grain_of(dtype).eps > 0; }
 
+bool is_known(const Allowance& allowance) noexcept {
+  return !allowance.why.empty() && std::isfinite(allowance.relative) &&
+         std::isfinite(allowance.absolute) && std::isfinite(allowance.scale);
+}
+
 double allowed(const Allowance& allowance, double size, Dtype dtype) noexcept {
   const Grain grain = grain_of(dtype);
   const double computing = computing_eps(dtype);

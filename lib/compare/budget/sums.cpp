@@ -76,6 +76,14 @@ Allowance positive_sum(const OpView& op, std::size_t) {
   return {2 + ulp_of_sum(terms), 0, 0, sum_words(op, terms, "numbers of one sign")};
 }
 
+/// The same, of terms that are themselves differences of numbers of the size of the input.
+Allowance margin_loss(const OpView& op, std::size_t result) {
+  Allowance allowance = positive_sum(op, result);
+  allowance.absolute = 4;
+  allowance.scale = op.largest(first_tensor(op));
+  return allowance;
+}
+
 Allowance nll_loss(const OpView& op, std::size_t result) {
   if (result != 0) return {4, 0, 0, "sum of weights"};
   const double terms = std::max(op.elements("target") / std::max(op.result_elements(), 1.0), 1.0);
@@ -109,7 +117,7 @@ Allowance bag_of_rows(const OpView& op, std::size_t) {
   const double rows = op.elements("indices");
   const double ulp = ulp_of_sum(rows);
   const double weight = op.has_tensor("per_sample_weights") ? op.largest("per_sample_weights") : 1;
-  return {ulp, ulp, op.largest("weight") * weight, sum_words(op, rows, "rows")};
+  return {ulp, ulp, op.largest("weight") * weight * std::sqrt(rows), sum_words(op, rows, "rows")};
 }
 
 /// A fast transform adds up in log2(n) stages, each of which rounds numbers of the size of the
@@ -131,15 +139,25 @@ Allowance fourier(const OpView& op, std::size_t) {
           fmt::format("Fourier transform of {:.0f} {} numbers", n, op.dtype_name())};
 }
 
-/// Numbers that are added up where they came from one: as many as all of them over those.
+/// Numbers that are added up where they came from one: as many as all of them over those, rounded
+/// up in each dimension.
 Allowance gathered_rows(const OpView& op, std::size_t) {
   const std::string_view gradient = op.has_tensor("grad_output") ? "grad_output"
                                     : op.has_tensor("grad_in")   ? "grad_in"
                                                                  : "self";
-  const double terms = 1 + std::ceil(op.elements(gradient) / std::max(op.result_elements(), 1.0));
-  const double most = std::pow(terms, 3);  // at corners, where three dimensions are padded
-  const double ulp = ulp_of_sum(most);
-  return {ulp, ulp, op.largest(gradient) * std::sqrt(most), sum_words(op, terms, "numbers")};
+  const double terms = 4 * std::ceil(op.elements(gradient) / std::max(op.result_elements(), 1.0));
+  const double ulp = ulp_of_sum(terms);
+  return {ulp, ulp, op.largest(gradient) * std::sqrt(terms), sum_words(op, terms, "numbers")};
+}
+
+/// A corner gets what all sides next to it were padded with.
+Allowance padding_backward(const OpView& op, std::size_t) {
+  double terms = 1;
+  const std::vector<std::int64_t> sides = op.list("padding");
+  for (std::size_t side = 0; side + 1 < sides.size(); side += 2)
+    terms *= 1 + static_cast<double>(std::max({sides[side], sides[side + 1], std::int64_t{0}}));
+  const double ulp = ulp_of_sum(terms);
+  return {ulp, ulp, op.largest("grad_output") * std::sqrt(terms), sum_words(op, terms, "numbers")};
 }
 
 /// Each factor rounds the product once.
@@ -162,7 +180,9 @@ Allowance accumulated_rows(const OpView& op, std::size_t) {
                                               ? std::vector{shape.size() - 1}
                                               : std::vector<std::size_t>{};
     const double ulp = ulp_of_sum(terms);
-    return {ulp, ulp, op.largest_norm(rows, kept) + op.largest("self"),
+    const double weight =
+        op.has_tensor("per_sample_weights") ? op.largest("per_sample_weights") : 1;
+    return {ulp, ulp, op.largest_norm(rows, kept) * weight + op.largest("self"),
             fmt::format("sum of up to {:.0f} {} rows", terms, op.dtype_name())};
   }
   return {};

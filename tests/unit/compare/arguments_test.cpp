@@ -176,9 +176,9 @@ TEST_SUITE("arguments") {
       return diverging(report);
     };
     CHECK(findings(0.25, 0.1, 0.18999999999999995) == 2);
-    CHECK(findings(0.25000003, 0.2711111111111111, 0.18999999999999995) == 2);
     CHECK(findings(0.25, 0.18999999999999995, 0.19000000000000003) == 1);  // rounding
-    CHECK(findings(0.35, 0.2711111111111111, 0.18999999999999995) == 1);   // may follow
+    // It may follow from a number that was read.
+    CHECK(findings(0.25000003, 0.2711111111111111, 0.18999999999999995) == 1);
   }
 
   TEST_CASE("a setting that the optimizer applies to every parameter is one finding") {

@@ -113,6 +113,42 @@ TEST_SUITE("exchanged among values that differ already") {
     CHECK(others[0].arguments.size() == 1);
   }
 
+  TEST_CASE("parts of one result") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const std::string noise = changed ? " and noise" : "";
+      const Tensor both =
+          run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("y" + noise, 8));
+      const Tensor left = run.view(both, {4}, {1});
+      const Tensor right = run.view(both, {4}, {1}, 4);
+      run.op("aten::sub")
+          .in(changed ? right : left, "self")
+          .in(changed ? left : right, "other")
+          .out(labelled("z" + noise));
+    });
+    const std::vector<Finding> others = beside_noise(report);
+    REQUIRE(others.size() == 1);
+    REQUIRE(others[0].arguments.size() == 2);
+    CHECK(others[0].arguments[0].reference == "result of aten::exp, event 0");
+    CHECK(others[0].arguments[0].candidate == "result of aten::exp, event 0, from element 4");
+  }
+
+  TEST_CASE("what two layers are given") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor w = run.parameter("w", labelled("w"));
+      const Tensor v = run.parameter("v", labelled("v"));
+      noisy_branches(run, changed, kLeftFirst, [&](const Tensor& left, const Tensor& right) {
+        const std::string noise = changed ? " and noise" : "";
+        run.op("aten::mm").in(changed ? right : left, "self").in(w).out(labelled("a" + noise));
+        run.op("aten::mm").in(changed ? left : right, "self").in(v).out(labelled("b" + noise));
+      });
+    });
+    const std::vector<Finding> others = beside_noise(report);
+    REQUIRE_FALSE(others.empty());
+    CHECK(others[0].op == "aten::mm");
+    CHECK(others[0].kind == FindingKind::arguments);
+  }
+
   TEST_CASE("views between are looked through") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       noisy_branches(run, changed, kLeftFirst, [&](const Tensor& left, const Tensor& right) {
