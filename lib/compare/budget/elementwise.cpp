@@ -68,9 +68,15 @@ Allowance gamma_function(const OpView& op, std::size_t) {
 }
 
 Allowance function_backward(const OpView& op, std::size_t) {
-  const double factor = op.name() == "glu_backward" ? std::max(op.largest("self"), 1.0) : 1;
-  return {kFunction, kArithmetic, largest_gradient(op) * factor,
+  return {kFunction, kArithmetic, largest_gradient(op),
           fmt::format("{} of each element", op.name())};
+}
+
+/// One half of the input multiplies the gradient of the other half's gate.
+Allowance halves_backward(const OpView& op, std::size_t result) {
+  Allowance allowance = function_backward(op, result);
+  allowance.scale *= std::max(op.largest("self"), 1.0);
+  return allowance;
 }
 
 Allowance difference_of_products(const OpView& op, std::size_t) {

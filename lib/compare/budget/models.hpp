@@ -95,6 +95,7 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance gated_function(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance gamma_function(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance function_backward(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance halves_backward(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance difference_of_products(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance fused_arithmetic(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance interpolation(const OpView& op, std::size_t result);

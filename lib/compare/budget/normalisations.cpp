@@ -36,6 +36,15 @@ struct Slices {
   return slices;
 }
 
+/// Those that weights have, too.
+[[nodiscard]] std::vector<std::size_t> normalised_dimensions(const OpView& op,
+                                                             const Slices& layers) {
+  std::vector<std::size_t> dimensions;
+  for (std::size_t d = layers.kept.size(); d < op.shape(layers.input).size(); ++d)
+    dimensions.push_back(d);
+  return dimensions;
+}
+
 [[nodiscard]] Slices channels(const OpView& op) {
   Slices slices{op.has_tensor("input") ? "input" : "self", {}};
   if (op.shape(slices.input).size() > 1) slices.kept = {1};
@@ -140,8 +149,7 @@ Allowance layer_norm_backward(const OpView& op, std::size_t result) {
   const Slices slices = layers(op);
   constexpr std::string_view kGradient = "grad_out";
   if (result == 0) return gradient_of_input(op, kGradient, slices, kLayerNormEps);
-  std::vector<std::size_t> kept;
-  for (std::size_t d = slices.kept.size(); d < op.shape(kGradient).size(); ++d) kept.push_back(d);
+  const std::vector<std::size_t> kept = normalised_dimensions(op, slices);
   return gradient_of_parameter(op, kGradient, kept, slices, kLayerNormEps, result == 1);
 }
 
@@ -202,8 +210,7 @@ Allowance rms_norm_backward(const OpView& op, std::size_t result) {
             rstd * op.largest(kGradient) * largest_weight(op) * (1 + normalised),
             words(op, slices.size)};
   const double terms = op.elements(kGradient) / std::max(slices.size, 1.0);
-  std::vector<std::size_t> kept;
-  for (std::size_t d = slices.kept.size(); d < op.shape(kGradient).size(); ++d) kept.push_back(d);
+  const std::vector<std::size_t> kept = normalised_dimensions(op, slices);
   const double ulp = 2 + ulp_of_sum(terms);
   return {ulp, ulp, op.largest_norm(kGradient, kept) * normalised,
           sum_words(op, terms, "products")};
