@@ -24,7 +24,6 @@ __global__ void __launch_bounds__(kThreads) digest_batch(const __grid_constant__
     if (!batch.has_trees) return;
     __syncthreads();
     phases.arrive();
-    __syncthreads();
     if (__syncthreads_or(phases.next() ? 1 : 0) == 0) return;
   }
 }

@@ -153,8 +153,8 @@ class DigestPhases {
     group_.neighbours = static_cast<std::uint32_t>(rest < kFanOut ? rest : kFanOut);
   }
 
-  /// Tells nodes above of what has arrived: once for all of a block's groups in a row. A barrier of
-  /// the block follows.
+  /// Tells nodes above of what has arrived: once for all of a block's groups in a row. `next`
+  /// follows without a barrier: it changes nothing that is looked at here.
   ULPSCOPE_HOST_DEVICE void arrive() {
     if (place_ != 0) return;
     group_.last = false;

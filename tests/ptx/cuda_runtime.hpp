@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string_view>
+
+#include "tests/ptx/machine.hpp"
+
+/// What programs may ask of the runtime beside this file that CUDA's does not offer.
+namespace ulpscope::test::ptx {
+
+/// Executes the kernels; the memory that it knows is what cudaMalloc() and the like have given.
+[[nodiscard]] Machine& machine();
+
+/// Of the program, by a part of its name.
+///
+/// @throws std::out_of_range if there is none.
+[[nodiscard]] const Kernel& find_kernel(std::string_view part_of_name);
+
+}  // namespace ulpscope::test::ptx
