@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -80,6 +81,9 @@ namespace detail {
       put(number);
     else if (values.dtype == Dtype::int64)
       put(static_cast<std::int64_t>(number));
+    else if (values.dtype == Dtype::bfloat16)
+      put(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(number)) >>
+                                     16));  // cut off
     else
       put(static_cast<float>(number));
   }

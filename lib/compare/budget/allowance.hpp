@@ -15,6 +15,9 @@ struct Allowance {
   double absolute = 0;  ///< ULP of `scale`
   double scale = 0;
   std::string why;  ///< "sum of 4608 float32 products"
+  /// The size of what may be added to a result of 16 bits only after that was rounded, so that it
+  /// is rounded twice: a bias. 0: nothing.
+  double added_late = 0;
 };
 
 }  // namespace ulpscope::comparison::budget

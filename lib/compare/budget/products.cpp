@@ -125,12 +125,14 @@ Allowance matrix_product(const OpView& op, std::size_t) {
       std::abs(op.number("alpha", 1));
   const double added =
       factors.added.empty() ? 0 : op.largest(factors.added) * std::abs(op.number("beta", 1));
-  return {ulp, ulp, std::hypot(products, added), sum_words(op, terms, "products")};
+  return {ulp, ulp, std::hypot(products, added), sum_words(op, terms, "products"),
+          op.name() == "linear" ? added : 0};
 }
 
 Allowance convolution(const OpView& op, std::size_t) {
   Allowance allowance = windowed(op, image_of(op), !is_transposed(op));
-  allowance.scale = std::hypot(allowance.scale, op.largest("bias"));
+  allowance.added_late = op.largest("bias");
+  allowance.scale = std::hypot(allowance.scale, allowance.added_late);
   return allowance;
 }
 

@@ -52,8 +52,9 @@ double allowed(const Allowance& allowance, double size, Dtype dtype) noexcept {
   const double error =
       computing * std::hypot(allowance.relative * size, allowance.absolute * allowance.scale);
   if (error == 0) return 0;
-  const double rounding = grain.eps > computing ? grain.eps * size : 0;
-  return error + rounding + grain.smallest;
+  double roundings = size;  // half a unit by either side
+  if (allowance.added_late > 0) roundings += (size + allowance.added_late) / 2;
+  return error + (grain.eps > computing ? grain.eps * roundings : 0) + grain.smallest;
 }
 
 double largest_number(Dtype dtype) noexcept { return grain_of(dtype).largest; }

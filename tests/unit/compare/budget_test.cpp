@@ -1,3 +1,4 @@
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -31,6 +32,11 @@ Vector normal(std::size_t count, unsigned seed) {
 Vector scaled(Vector numbers, double factor) {
   for (double& number : numbers) number = static_cast<float>(number * factor);
   return numbers;
+}
+
+double to_bfloat16(double number) {
+  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(number));
+  return std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000);
 }
 
 /// A float32 sum of `count` terms in one of two orders.
@@ -229,6 +235,36 @@ TEST_SUITE("budget") {
     const Report scale = report_of(program(convolved(1.001, false)), with_budget());
     CHECK(scale.verdict == Verdict::diverged);
     CHECK(*result_of(scale).budget->used > 4);
+  }
+
+  TEST_CASE("a bias of 16 bits may be added to a result that was rounded before it") {
+    constexpr std::size_t kSide = 16;
+    Vector image = normal(kSide * kSide, 11);
+    for (double& number : image) number = to_bfloat16(number);
+    constexpr double kWeight = 1.1875;
+    constexpr double kBias = 1.59375;  // near the image's largest: some sums cancel
+    const auto convolved = [&](double bias, bool apart) {
+      Vector result;
+      for (const double number : image) {
+        const double product = number * kWeight;
+        result.push_back(to_bfloat16((apart ? to_bfloat16(product) : product) + bias));
+      }
+      return Values(Shape{1, 1, kSide, kSide}, result).as(Dtype::bfloat16);
+    };
+    const auto program = [&](const Values& other) {
+      return [=](RunBuilder& run, bool changed) {
+        run.keep_content().step(0).phase(Phase::forward);
+        run.op("aten::conv2d")
+            .in(run.data(Values(Shape{1, 1, kSide, kSide}, image).as(Dtype::bfloat16)), "input")
+            .in(run.data(Values(Shape{1, 1, 1, 1}, {kWeight}).as(Dtype::bfloat16)), "weight")
+            .in(run.data(Values({kBias}).as(Dtype::bfloat16)), "bias")
+            .out(changed ? other : convolved(kBias, false));
+      };
+    };
+    const Report apart = report_of(program(convolved(kBias, true)), with_budget());
+    CHECK(apart.verdict == Verdict::within);
+    const Report wrong = report_of(program(convolved(kBias * 1.03, false)), with_budget());
+    CHECK(wrong.verdict == Verdict::diverged);
   }
 
   TEST_CASE("another eps of a normalisation is outside") {
