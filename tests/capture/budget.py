@@ -24,7 +24,9 @@ OTHER_BLAS = {"MKL_CBWR": "COMPATIBLE"}
 NO_ONEDNN = ["--mkldnn", "0"]
 PROGRAMS = {"resnet": RESNET, "mlp": MLP, "transformer": TRANSFORMER, "lstm": LSTM,
             **{name: [name, "--steps", "3"] for name in ("unet", "vae", "gan", "autocast")},
-            "ops": ["device_ops"]}
+            "ops": ["device_ops"],
+            **{f"ops_{dtype}": ["device_ops", "--dtype", dtype]
+               for dtype in ("bfloat16", "float16", "float64")}}
 WITH_WEIGHTS = {"resnet", "mlp", "transformer"}  # drawing them depends on the instruction set
 
 # name: flags and environment of the reference, flags and environment of the candidate
@@ -36,12 +38,12 @@ VARIATIONS = {
     "blas": (ONE, {}, ONE, OTHER_BLAS),
     "eps": (ONE, {}, ONE + ["--eps", "1e-6"], {}),
 }
-# LibTorch's own kernels for bfloat16 add up in bfloat16.
-FAULTS = {"mlp-eps", "autocast-libraries"}
+FAULTS = {"mlp-eps"}
 PAIRS = ["resnet-threads", "resnet-isa", "resnet-onednn", "mlp-threads", "mlp-isa", "mlp-onednn",
          "transformer-threads", "transformer-isa", "transformer-onednn", "lstm-threads", "lstm-isa",
-         "unet-threads", "unet-isa", "vae-isa", "gan-isa", "autocast-isa", "ops-threads",
-         "ops-isa", "ops-blas", *sorted(FAULTS)]
+         "unet-threads", "unet-isa", "vae-isa", "gan-isa", "autocast-isa", "autocast-libraries", "ops-threads",
+         "ops-isa", "ops-blas", "ops_bfloat16-isa", "ops_float16-isa", "ops_float16-blas",
+         "ops_float64-isa", *sorted(FAULTS)]
 
 
 def run(command, environment):
@@ -81,7 +83,7 @@ def rows(report):
                 difference = tensor["difference"] or {}
                 budget = difference.get("budget") or {"why": "none is known", "used": None}
                 results[finding["op"], budget["why"]].append(
-                    (difference.get("ulp", {}).get("max", 0), budget["used"]))
+                    (int(difference.get("ulp", {}).get("max", 0)), budget["used"]))
     for (op, why), given in results.items():
         used = [share for _, share in given if share is not None]
         yield (f"`{op}`", why, str(len(given)), f"{max(ulp for ulp, _ in given):,}",

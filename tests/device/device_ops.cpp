@@ -2,9 +2,10 @@
 // be judged by what its own inputs explain. Prints the loss of each kind of ops and a digest of the
 // parameters.
 //
-//   device_ops [--device cuda] [--steps N] [--group KIND] [--threads N] [--ops-of-gpu]
-//              [--wrong-op OP]
+//   device_ops [--device cuda] [--dtype float32|float64|bfloat16|float16] [--steps N]
+//              [--group KIND] [--threads N] [--ops-of-gpu] [--wrong-op OP]
 //
+// Ops that LibTorch does not have for a dtype are left out, and named on standard error.
 // --ops-of-gpu has the CPU call the ops that LibTorch calls on a GPU (gpu_ops.hpp), --wrong-op with
 // one of them wrong.
 #include <ATen/Context.h>
@@ -435,12 +436,22 @@ Calls recurrent() {
 
 struct Options {
   std::string device = "cpu";
+  torch::Dtype dtype = torch::kFloat32;
   std::string group = "all";
   std::string wrong_op;
   std::int64_t steps = 1;
   int threads = 1;
   bool ops_of_gpu = false;
 };
+
+torch::Dtype parse_dtype(const std::string& name) {
+  const std::map<std::string, torch::Dtype> dtypes{{"float32", torch::kFloat32},
+                                                   {"float64", torch::kFloat64},
+                                                   {"bfloat16", torch::kBFloat16},
+                                                   {"float16", torch::kFloat16}};
+  if (!dtypes.contains(name)) throw std::invalid_argument("no such dtype: " + name);
+  return dtypes.at(name);
+}
 
 Options parse(int argc, char** argv) {
   Options options;
@@ -452,6 +463,8 @@ Options parse(int argc, char** argv) {
     };
     if (flag == "--device")
       options.device = value();
+    else if (flag == "--dtype")
+      options.dtype = parse_dtype(value());
     else if (flag == "--group")
       options.group = value();
     else if (flag == "--steps")
@@ -476,13 +489,13 @@ struct NetImpl : nn::Module {
   }
 
   /// images: [4, 64]
-  Tensor forward(const Tensor& images, const Calls& calls) {
+  Tensor forward(const Tensor& images, const Calls& calls, torch::Dtype dtype) {
     const Tensor made = fc(images).reshape({4, 8, 12, 12});
     Tensor total = torch::zeros({}, images.options());
     for (const auto& [name, call] : calls) {
-      const Tensor x = made * 2;
-      const Tensor result = call(x, torch::sigmoid(made));
-      total = total + result.square().mean();
+      const Tensor x = (made * 2).to(dtype);
+      const Tensor result = call(x, torch::sigmoid(made).to(dtype));
+      total = total + result.to(torch::kFloat32).square().mean();
     }
     return total;
   }
@@ -490,6 +503,18 @@ struct NetImpl : nn::Module {
   nn::Linear fc;
 };
 TORCH_MODULE(Net);
+
+/// Whether there is such an op for numbers of this kind, forward and backward.
+bool exists(const std::string& name, const Call& call, const torch::TensorOptions& kind) {
+  try {
+    const Tensor x = torch::ones({4, 8, 12, 12}, kind).requires_grad_();
+    call(x, torch::full({4, 8, 12, 12}, 0.5, kind)).sum().backward();
+    return true;
+  } catch (const c10::Error& error) {
+    std::fprintf(stderr, "left out: %s (%s)\n", name.c_str(), error.what_without_backtrace());
+    return false;
+  }
+}
 
 void run(const Options& options) {
   if (options.device == "cuda" && dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr)
@@ -499,15 +524,20 @@ void run(const Options& options) {
   if (options.ops_of_gpu) gpu_ops::register_all(options.wrong_op);
   at::set_num_threads(options.threads);
   torch::manual_seed(1);
-  const std::map<std::string, Calls> groups{{"normalisations", normalisations()},
-                                            {"pads_and_pools", pads_and_pools()},
-                                            {"functions", functions()},
-                                            {"reductions", reductions()},
-                                            {"losses", losses()},
-                                            {"products", products()},
-                                            {"indexing", indexing()},
-                                            {"recurrent", recurrent()}};
+  std::map<std::string, Calls> groups{{"normalisations", normalisations()},
+                                      {"pads_and_pools", pads_and_pools()},
+                                      {"functions", functions()},
+                                      {"reductions", reductions()},
+                                      {"losses", losses()},
+                                      {"products", products()},
+                                      {"indexing", indexing()},
+                                      {"recurrent", recurrent()}};
   const torch::Device device(options.device);
+  if (options.dtype != torch::kFloat32)
+    for (auto& [name, calls] : groups)
+      std::erase_if(calls, [&](const auto& call) {
+        return !exists(call.first, call.second, torch::device(device).dtype(options.dtype));
+      });
   Net model;
   model->to(device);
   torch::optim::SGD optimizer(model->parameters(), 1e-7);
@@ -517,7 +547,7 @@ void run(const Options& options) {
       const auto seed = 100 + static_cast<std::uint64_t>(step);
       const Tensor images = device_test::numbers({4, 64}, seed).to(device);
       optimizer.zero_grad();
-      const Tensor loss = model->forward(images, calls);
+      const Tensor loss = model->forward(images, calls, options.dtype);
       loss.backward();
       optimizer.step();
       std::printf("%s: loss %.9g\n", name.c_str(), loss.item<double>());

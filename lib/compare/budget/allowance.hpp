@@ -15,9 +15,10 @@ struct Allowance {
   double absolute = 0;  ///< ULP of `scale`
   double scale = 0;
   std::string why;  ///< "sum of 4608 float32 products"
-  /// The size of what may be added to a result of 16 bits only after that was rounded, so that it
-  /// is rounded twice: a bias. 0: nothing.
-  double added_late = 0;
+  /// What else a result of 16 bits may be off, in units of its own dtype: of the result, and of 1.
+  /// Something on the way may be rounded to 16 bits, too.
+  double kept_relative = 0;
+  double kept_size = 0;
 };
 
 }  // namespace ulpscope::comparison::budget

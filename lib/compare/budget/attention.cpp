@@ -47,34 +47,48 @@ struct Sizes {
   return 2 * sizes.score_error + 2 + ulp_of_sum(sizes.keys);
 }
 
+[[nodiscard]] bool reads_16_bits(const OpView& op) {
+  const Dtype dtype = op.dtype("query");
+  return dtype == Dtype::bfloat16 || dtype == Dtype::float16;
+}
+
+/// Of 16 bits, weights and gradients of scores are rounded to the dtype before they are multiplied.
+[[nodiscard]] Allowance weighted(const OpView& op, const Sizes& sizes, double ulp, double scale) {
+  Allowance allowance{4, ulp, scale, words(op, sizes)};
+  if (reads_16_bits(op)) allowance.kept_size = scale;
+  return allowance;
+}
+
 }  // namespace
 
 Allowance attention(const OpView& op, std::size_t result) {
   const Sizes sizes = sizes_of(op);
-  if (result != 0)  // the logarithm of the sum of weights
-    return {4, sizes.score_error + ulp_of_sum(sizes.keys), 1, words(op, sizes)};
-  return {4, ulp_of_weighted(sizes), op.largest("value"), words(op, sizes)};
+  if (result == 0) return weighted(op, sizes, ulp_of_weighted(sizes), op.largest("value"));
+  // The logarithm of the sum of weights, which kernels for 16 bits add up in float32, but of an
+  // exponential function that gives 14 bits (LibTorch's fexp_u20).
+  constexpr double kShortExponential = 0x1p-12 / 0x1p-23;
+  const double ulp = sizes.score_error + ulp_of_sum(sizes.keys);
+  return {4, ulp + (reads_16_bits(op) ? kShortExponential : 0), 1, words(op, sizes)};
 }
 
 Allowance attention_backward(const OpView& op, std::size_t result) {
   const Sizes sizes = sizes_of(op);
   const std::string_view gradient = op.has_tensor("grad_out") ? "grad_out" : "grad_out_";
   const double ulp = ulp_of_weighted(sizes) + ulp_of_sum(sizes.width) + ulp_of_sum(sizes.queries);
-  if (result == 2)
-    return {4, ulp, op.largest(gradient) * std::sqrt(sizes.queries), words(op, sizes)};
+  if (result == 2) return weighted(op, sizes, ulp, op.largest(gradient) * std::sqrt(sizes.queries));
   if (result == 3) {  // of the bias, which is added to the scores, in all rows that share it
     const double scores = op.elements("query") / sizes.width * sizes.keys;
-    return {4, ulp,
-            2 * op.largest_norm(gradient, sizes.rows) * op.largest_norm("value", sizes.rows) *
-                std::sqrt(std::max(1.0, scores / std::max(1.0, op.result_elements()))),
-            words(op, sizes)};
+    return weighted(op, sizes, ulp,
+                    2 * op.largest_norm(gradient, sizes.rows) *
+                        op.largest_norm("value", sizes.rows) *
+                        std::sqrt(std::max(1.0, scores / std::max(1.0, op.result_elements()))));
   }
   const double score_gradient = 2 * op.largest_norm(gradient, sizes.rows) *
                                 op.largest_norm("value", sizes.rows) * sizes.score_scale;
   const double scale = result == 0
                            ? score_gradient * op.largest("key")
                            : score_gradient * op.largest("query") * std::sqrt(sizes.queries);
-  return {4, ulp, scale, words(op, sizes)};
+  return weighted(op, sizes, ulp, scale);
 }
 
 }  // namespace ulpscope::comparison::budget

@@ -67,26 +67,39 @@ Allowance gamma_function(const OpView& op, std::size_t) {
           fmt::format("{} of each element", op.name())};
 }
 
+/// The odds that it takes the logarithm of may be rounded to 16 bits first.
+Allowance log_odds(const OpView& op, std::size_t result) {
+  Allowance allowance = gated_function(op, result);
+  allowance.kept_size = 1;
+  return allowance;
+}
+
+/// A few products, each of which may be rounded to 16 bits.
 Allowance function_backward(const OpView& op, std::size_t) {
   return {kFunction, kArithmetic, largest_gradient(op),
-          fmt::format("{} of each element", op.name())};
+          fmt::format("{} of each element", op.name()), 1};
 }
 
 /// One half of the input multiplies the gradient of the other half's gate.
 Allowance halves_backward(const OpView& op, std::size_t result) {
   Allowance allowance = function_backward(op, result);
   allowance.scale *= std::max(op.largest("self"), 1.0);
+  allowance.kept_size = allowance.scale / 2;
   return allowance;
 }
 
 Allowance difference_of_products(const OpView& op, std::size_t) {
-  return {kArithmetic, kArithmetic, op.largest(image_of(op)) * op.largest("other"),
-          "differences of products, fused or not"};
+  return kept_sums({kArithmetic, kArithmetic, op.largest(image_of(op)) * op.largest("other"),
+                    "differences of products, fused or not"},
+                   1);
 }
 
 Allowance fused_arithmetic(const OpView& op, std::size_t) {
-  return {kArithmetic, kArithmetic, std::max(op.largest("self"), op.largest("end")),
-          "arithmetic of each element, fused or not"};
+  return kept_sums(
+      {kArithmetic, kArithmetic,
+       std::max({op.largest("self"), op.largest("end"), op.largest("vec1") * op.largest("vec2")}),
+       "arithmetic of each element, fused or not"},
+      1);
 }
 
 /// A weighted sum of neighbours, of gradients as many as points came from one. The weights come of
@@ -97,8 +110,9 @@ Allowance interpolation(const OpView& op, std::size_t) {
   const std::string_view image = image_of(op);
   const double extent =
       std::max(longest_row(op.shape(image)), longest_row(op.shape("grad_output")));
-  return {kArithmetic, (kArithmetic + extent) * (1 + std::sqrt(terms)),
-          std::max(op.largest(image), gradient), "interpolated between neighbours"};
+  return kept_sums({kArithmetic, (kArithmetic + extent) * (1 + std::sqrt(terms)),
+                    std::max(op.largest(image), gradient), "interpolated between neighbours"},
+                   terms);
 }
 
 /// As above, at points that are computed: one that moves by its own rounding moves between the
@@ -111,8 +125,10 @@ Allowance sampling(const OpView& op, std::size_t result) {
   const double extent = longest_row(op.shape(image));
   const double gradient = largest_gradient(op);
   const double points = gradient > 0 ? op.elements("grad_output") / op.result_elements() : 0;
-  return {kArithmetic, kArithmetic * extent * (1 + std::sqrt(points)),
-          gradient > 0 ? gradient : op.largest(image), "interpolated at computed points"};
+  const double positions = extent * (1 + std::sqrt(points));
+  const double scale = gradient > 0 ? gradient : op.largest(image);
+  return {kArithmetic, kArithmetic * positions, scale, "interpolated at computed points",
+          0.5,         2 * positions * scale};
 }
 
 /// From either end.

@@ -27,6 +27,10 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 /// the size that `scale` gives.
 [[nodiscard]] double ulp_of_sum(double terms);
 
+/// Where partial sums or factors of 16 bits are rounded to their dtype before they are added up: so
+/// many of them, each of them as large as `scale`.
+[[nodiscard]] Allowance kept_sums(Allowance allowance, double sums);
+
 /// All dimensions of an argument but those given; negative ones count from the end.
 [[nodiscard]] std::vector<std::size_t> all_but(const std::vector<std::int64_t>& dimensions,
                                                std::size_t rank);
@@ -94,6 +98,7 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance function(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance gated_function(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance gamma_function(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance log_odds(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance function_backward(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance halves_backward(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance difference_of_products(const OpView& op, std::size_t result);

@@ -165,7 +165,7 @@ Allowance batch_norm(const OpView& op, std::size_t result) {
   if (result == 1) return mean_of(op, slices);
   if (result == 2) return {ulp_of_statistics(slices.size), 0, 0, words(op, slices.size)};
   if (op.is_true("training") || op.is_true("train") || !op.has_tensor("running_var"))
-    return normalised_result(op, slices, eps);
+    return kept_sums(normalised_result(op, slices, eps), 1);  // the mean, as it is saved
   const double shift = op.largest(slices.input) + op.largest("running_mean");
   const double variance = std::max(op.smallest("running_var"), 0.0) + eps;
   return {4, 4, shift * largest_weight(op) / std::sqrt(variance) + op.largest("bias"),

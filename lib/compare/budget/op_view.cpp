@@ -59,6 +59,17 @@ OpView::OpView(const Run& run, std::uint32_t rank, const Event& event)
       argument_names_(split_names(event.argument_names)),
       arguments_(arguments(event)) {}
 
+bool OpView::on_cpu() const {
+  const auto is_on_cpu = [](const Event* event) {
+    return event != nullptr &&
+           std::any_of(event->slots.begin(), event->slots.end(), [](const Slot& slot) {
+             return slot.geometry != nullptr && slot.geometry->device_type == 0 &&
+                    !slot.geometry->sizes.empty();
+           });
+  };
+  return is_on_cpu(&event_) || is_on_cpu(other_);
+}
+
 void OpView::look_at(const Slot& result) {
   result_ = &result;
   dtype_name_ = ulpscope::name(result.geometry->dtype);
@@ -82,6 +93,11 @@ const Numbers* OpView::numbers(const Slot& slot) const {
 }
 
 bool OpView::has_tensor(std::string_view argument) const { return !slots(argument).empty(); }
+
+Dtype OpView::dtype(std::string_view argument) const {
+  const auto found = slots(argument);
+  return found.empty() ? Dtype::undefined : found.front()->geometry->dtype;
+}
 
 bool OpView::reads_complex() const {
   return std::any_of(event_.slots.begin(), event_.slots.end(), [](const Slot& slot) {

@@ -22,6 +22,9 @@ class OpView {
  public:
   OpView(const Run& run, std::uint32_t rank, const Event& event);
 
+  /// The same op in another run, perhaps on another device.
+  void add_other(const Event& other) { other_ = &other; }
+
   /// As plain_name() gives it.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] std::string_view dtype_name() const noexcept { return dtype_name_; }
@@ -50,8 +53,11 @@ class OpView {
                                       const std::vector<std::size_t>& kept, double eps,
                                       std::int64_t groups = 0) const;
   [[nodiscard]] bool has_tensor(std::string_view argument) const;
+  [[nodiscard]] Dtype dtype(std::string_view argument) const;  ///< undefined: no tensor
   /// One that it reads is of complex numbers.
   [[nodiscard]] bool reads_complex() const;
+  /// One of the runs computes it on the CPU.
+  [[nodiscard]] bool on_cpu() const;
 
   [[nodiscard]] std::optional<std::string> text(std::string_view argument) const;
   [[nodiscard]] double number(std::string_view argument, double otherwise) const;
@@ -72,6 +78,7 @@ class OpView {
   const Run& run_;
   std::uint32_t rank_;
   const Event& event_;
+  const Event* other_ = nullptr;
   std::string_view name_;
   std::string_view dtype_name_;
   double result_elements_ = 0;

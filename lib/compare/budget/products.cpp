@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "compare/budget/models.hpp"
 
@@ -108,6 +109,20 @@ struct Factors {
   return maybe_by_transform(op, {ulp, ulp, scale, sum_words(op, terms, "products")});
 }
 
+/// A bias may be added to what is rounded to 16 bits already.
+[[nodiscard]] Allowance added_late(Allowance allowance, double bias) {
+  if (bias == 0) return allowance;
+  allowance.kept_relative = 0.5;
+  allowance.kept_size = bias / 2;
+  return allowance;
+}
+
+/// LibTorch's own kernels for the CPU add up so many partial sums that they have rounded to 16
+/// bits: for the image one for each tap, for the weight one for each image of a batch.
+[[nodiscard]] Allowance kept_between(const OpView& op, Allowance allowance, double sums) {
+  return op.on_cpu() ? kept_sums(std::move(allowance), sums) : allowance;
+}
+
 }  // namespace
 
 Allowance matrix_product(const OpView& op, std::size_t) {
@@ -125,33 +140,39 @@ Allowance matrix_product(const OpView& op, std::size_t) {
       std::abs(op.number("alpha", 1));
   const double added =
       factors.added.empty() ? 0 : op.largest(factors.added) * std::abs(op.number("beta", 1));
-  return {ulp, ulp, std::hypot(products, added), sum_words(op, terms, "products"),
-          op.name() == "linear" ? added : 0};
+  const Allowance allowance{ulp, ulp, std::hypot(products, added),
+                            sum_words(op, terms, "products")};
+  if (op.name() == "addbmm") return kept_sums(allowance, batch);
+  return op.name() == "linear" ? added_late(allowance, added) : allowance;
 }
 
 Allowance convolution(const OpView& op, std::size_t) {
   Allowance allowance = windowed(op, image_of(op), !is_transposed(op));
-  allowance.added_late = op.largest("bias");
-  allowance.scale = std::hypot(allowance.scale, allowance.added_late);
-  return allowance;
+  const double bias = op.largest("bias");
+  allowance.scale = std::hypot(allowance.scale, bias);
+  return added_late(allowance, bias);
 }
 
 Allowance convolution_backward(const OpView& op, std::size_t result) {
   constexpr std::string_view kGradient = "grad_output";
-  if (result == 0) return windowed(op, kGradient, is_transposed(op));
+  if (result == 0)
+    return kept_between(op, windowed(op, kGradient, is_transposed(op)),
+                        product(op.shape("weight"), 2));
   const Shape& gradient = op.shape(kGradient);
   if (gradient.size() < 2) return {};
   const bool of_weight = result == 1;
   // Every place of the image that the weights were laid on; of a transposed one, its input's.
   const Shape& places = of_weight && is_transposed(op) ? op.shape(image_of(op)) : gradient;
-  const double terms = static_cast<double>(places[0]) * product(places, 2);
+  const double batch = static_cast<double>(places[0]);
+  const double terms = batch * product(places, 2);
   const double ulp = ulp_of_sum(terms);
   if (!of_weight)
     return {ulp, ulp, op.size_of_sum(kGradient, {1}), sum_words(op, terms, "numbers")};
   const std::string_view image = image_of(op);
   const double scale = norm_of_products(op.largest(image), op.largest_norm(image, {1}),
                                         op.largest(kGradient), op.largest_norm(kGradient, {1}));
-  return maybe_by_transform(op, {ulp, ulp, scale, sum_words(op, terms, "products")});
+  return kept_between(
+      op, maybe_by_transform(op, {ulp, ulp, scale, sum_words(op, terms, "products")}), batch);
 }
 
 /// Sums of products of three numbers, each of which is given some dimensions (`expand1` and so on)
@@ -178,7 +199,7 @@ Allowance trilinear(const OpView& op, std::size_t) {
     if (d >= 0 && static_cast<std::size_t>(d) < sizes.size())
       terms *= sizes[static_cast<std::size_t>(d)];
   const double ulp = ulp_of_sum(terms);
-  return {ulp, ulp, largest * std::sqrt(terms), sum_words(op, terms, "products")};
+  return kept_sums({ulp, ulp, largest * std::sqrt(terms), sum_words(op, terms, "products")}, 1);
 }
 
 }  // namespace ulpscope::comparison::budget

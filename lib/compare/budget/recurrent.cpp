@@ -16,7 +16,8 @@ constexpr auto kWeights = std::to_array<std::string_view>(
 struct Sizes {
   double steps = 1;     ///< of the sequence, a cell has one
   double products = 1;  ///< that a gate adds up
-  double gate = 0;      ///< ULP of 1 that what goes into a gate's function can move
+  double sum = 0;       ///< the size of what goes into a gate's function
+  double gate = 0;      ///< ULP of 1 that it can move
 };
 
 [[nodiscard]] Sizes sizes_of(const OpView& op) {
@@ -36,8 +37,8 @@ struct Sizes {
     largest_weight = std::max(largest_weight, op.largest(weights));
   const double largest_input =
       std::max({1.0, op.largest("input"), op.largest("data"), op.largest("hx"), op.largest("hx_")});
-  sizes.gate =
-      ulp_of_sum(sizes.products) * (largest_weight * largest_input * std::sqrt(sizes.products)) + 8;
+  sizes.sum = largest_weight * largest_input * std::sqrt(sizes.products);
+  sizes.gate = ulp_of_sum(sizes.products) * sizes.sum + 8;
   return sizes;
 }
 
@@ -51,19 +52,27 @@ struct Sizes {
                      op.dtype_name());
 }
 
+/// Gates of 16 bits may be kept as such, and so may their products.
+[[nodiscard]] Allowance with_gates_kept(Allowance allowance, const Sizes& sizes) {
+  allowance.kept_size = (1 + std::sqrt(sizes.steps)) / 2 * (1 + sizes.sum) * allowance.scale;
+  return allowance;
+}
+
 }  // namespace
 
 /// States are bounded by 1, but for those of a net without gates whose function is a ReLU.
 Allowance recurrent(const OpView& op, std::size_t) {
   const Sizes sizes = sizes_of(op);
-  return {4, ulp_of_steps(sizes), std::max(1.0, op.largest_result()), words(op, sizes)};
+  return with_gates_kept(
+      {4, ulp_of_steps(sizes), std::max(1.0, op.largest_result()), words(op, sizes)}, sizes);
 }
 
 Allowance recurrent_backward(const OpView& op, std::size_t) {
   const Sizes sizes = sizes_of(op);
   const auto& input = op.shape("input");
   const double rows = op.elements("input") / static_cast<double>(input.empty() ? 1 : input.back());
-  return {4, ulp_of_steps(sizes) + ulp_of_sum(rows), op.largest_result(), words(op, sizes)};
+  return with_gates_kept(
+      {4, ulp_of_steps(sizes) + ulp_of_sum(rows), op.largest_result(), words(op, sizes)}, sizes);
 }
 
 /// What gates keep aside is multiplied, element by element; biases get the sum over the batch.
@@ -72,8 +81,9 @@ Allowance cell_backward(const OpView& op, std::size_t) {
   const double rows = states.empty() ? 1 : static_cast<double>(states.front());
   const double gradient = op.largest("grad_hy") + op.largest("grad_cy");
   const double state = std::max({1.0, op.largest("cx"), op.largest("workspace")});
-  return {8, 8 + ulp_of_sum(rows), gradient * state * std::sqrt(rows),
-          fmt::format("gradients of a cell, of {:.0f} {} rows", rows, op.dtype_name())};
+  return kept_sums({8, 8 + ulp_of_sum(rows), gradient * state * std::sqrt(rows),
+                    fmt::format("gradients of a cell, of {:.0f} {} rows", rows, op.dtype_name())},
+                   1);
 }
 
 }  // namespace ulpscope::comparison::budget

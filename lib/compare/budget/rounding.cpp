@@ -52,9 +52,8 @@ double allowed(const Allowance& allowance, double size, Dtype dtype) noexcept {
   const double error =
       computing * std::hypot(allowance.relative * size, allowance.absolute * allowance.scale);
   if (error == 0) return 0;
-  double roundings = size;  // half a unit by either side
-  if (allowance.added_late > 0) roundings += (size + allowance.added_late) / 2;
-  return error + (grain.eps > computing ? grain.eps * roundings : 0) + grain.smallest;
+  const double kept = size + allowance.kept_relative * size + allowance.kept_size;
+  return error + (grain.eps > computing ? grain.eps * kept : 0) + grain.smallest;
 }
 
 double largest_number(Dtype dtype) noexcept { return grain_of(dtype).largest; }

@@ -27,6 +27,13 @@ namespace {
 
 }  // namespace
 
+Allowance kept_sums(Allowance allowance, double sums) {
+  // A sum that has grown large swallows its terms: its roundings then have one direction.
+  allowance.kept_relative = (1 + std::sqrt(sums) + sums / 16) / 2;
+  allowance.kept_size = allowance.kept_relative * allowance.scale;
+  return allowance;
+}
+
 double ulp_of_sum(double terms) { return 2 * (2 + std::sqrt(std::max(terms, 1.0))); }
 
 std::vector<std::size_t> all_but(const std::vector<std::int64_t>& dimensions, std::size_t rank) {
@@ -98,8 +105,9 @@ Allowance pooling(const OpView& op, std::size_t) {
       [](double product, std::int64_t size) { return product * static_cast<double>(size); });
   const double terms = kernel.empty() ? terms_of(op, first_tensor(op)) : of_kernel;
   const double ulp = ulp_of_sum(terms);
-  return {ulp, ulp, op.largest(first_tensor(op)) / std::sqrt(terms),
-          sum_words(op, terms, "numbers")};
+  return kept_sums(
+      {ulp, ulp, op.largest(first_tensor(op)) / std::sqrt(terms), sum_words(op, terms, "numbers")},
+      terms);
 }
 
 /// What overlapping windows give to one element is added up.
@@ -109,7 +117,9 @@ Allowance pooling_backward(const OpView& op, std::size_t) {
       kernel.begin(), kernel.end(), 1.0,
       [](double product, std::int64_t size) { return product * static_cast<double>(size); });
   const double ulp = ulp_of_sum(terms);
-  return {ulp, ulp, op.largest("grad_output") * std::sqrt(terms), sum_words(op, terms, "numbers")};
+  return kept_sums(
+      {ulp, ulp, op.largest("grad_output") * std::sqrt(terms), sum_words(op, terms, "numbers")},
+      terms);
 }
 
 /// Sums, means or largest of as many rows as a bag holds: all of them at most.
@@ -147,7 +157,8 @@ Allowance gathered_rows(const OpView& op, std::size_t) {
                                                                  : "self";
   const double terms = 4 * std::ceil(op.elements(gradient) / std::max(op.result_elements(), 1.0));
   const double ulp = ulp_of_sum(terms);
-  return {ulp, ulp, op.largest(gradient) * std::sqrt(terms), sum_words(op, terms, "numbers")};
+  return kept_sums(
+      {ulp, ulp, op.largest(gradient) * std::sqrt(terms), sum_words(op, terms, "numbers")}, terms);
 }
 
 /// A corner gets what all sides next to it were padded with.
@@ -157,7 +168,9 @@ Allowance padding_backward(const OpView& op, std::size_t) {
   for (std::size_t side = 0; side + 1 < sides.size(); side += 2)
     terms *= 1 + static_cast<double>(std::max({sides[side], sides[side + 1], std::int64_t{0}}));
   const double ulp = ulp_of_sum(terms);
-  return {ulp, ulp, op.largest("grad_output") * std::sqrt(terms), sum_words(op, terms, "numbers")};
+  return kept_sums(
+      {ulp, ulp, op.largest("grad_output") * std::sqrt(terms), sum_words(op, terms, "numbers")},
+      terms);
 }
 
 /// Each factor rounds the product once.
@@ -182,8 +195,9 @@ Allowance accumulated_rows(const OpView& op, std::size_t) {
     const double ulp = ulp_of_sum(terms);
     const double weight =
         op.has_tensor("per_sample_weights") ? op.largest("per_sample_weights") : 1;
-    return {ulp, ulp, op.largest_norm(rows, kept) * weight + op.largest("self"),
-            fmt::format("sum of up to {:.0f} {} rows", terms, op.dtype_name())};
+    return kept_sums({ulp, ulp, op.largest_norm(rows, kept) * weight + op.largest("self"),
+                      fmt::format("sum of up to {:.0f} {} rows", terms, op.dtype_name())},
+                     terms);
   }
   return {};
 }

@@ -267,6 +267,36 @@ TEST_SUITE("budget") {
     CHECK(wrong.verdict == Verdict::diverged);
   }
 
+  TEST_CASE("sums of 16 bits may be kept as such") {
+    constexpr std::size_t kSums = 64;
+    constexpr std::size_t kTerms = 9;
+    Vector terms = normal(kSums * kTerms, 12);
+    for (double& term : terms) term = to_bfloat16(term);
+    const auto summed_up = [&](double factor, bool kept) {
+      Vector result;
+      for (std::size_t i = 0; i < kSums; ++i) {
+        double sum = 0;
+        for (std::size_t k = 0; k < kTerms; ++k) {
+          sum += factor * terms[i * kTerms + k];
+          if (kept) sum = to_bfloat16(sum);
+        }
+        result.push_back(to_bfloat16(sum));
+      }
+      return Values(result).as(Dtype::bfloat16);
+    };
+    const auto program = [&](const Values& other) {
+      return [=](RunBuilder& run, bool changed) {
+        run.keep_content().step(0).phase(Phase::backward);
+        run.op("aten::avg_pool2d_backward")
+            .in(run.data(Values(terms).as(Dtype::bfloat16)), "grad_output")
+            .arg("kernel_size", Shape{3, 3})
+            .out(changed ? other : summed_up(1, false));
+      };
+    };
+    CHECK(report_of(program(summed_up(1, true)), with_budget()).verdict == Verdict::within);
+    CHECK(report_of(program(summed_up(1.2, false)), with_budget()).verdict == Verdict::diverged);
+  }
+
   TEST_CASE("another eps of a normalisation is outside") {
     constexpr std::size_t kSize = 128;
     const auto program = [](const std::function<Vector(const Vector&)>& other) {
