@@ -63,6 +63,12 @@ void add_updated(const Event& event, std::vector<std::string>& names) {
   return std::find(kOps.begin(), kOps.end(), event.op) != kOps.end();
 }
 
+/// How AccumulateGrad keeps the first gradient of a parameter: as it is, or copied into the
+/// parameter's layout.
+[[nodiscard]] bool takes_over(std::string_view op) {
+  return op == "aten::detach" || op == "aten::new_empty_strided" || op == "aten::copy_";
+}
+
 /// Of an op and all that it calls.
 void add_positions(const Window& window, std::uint32_t op,
                    std::unordered_set<std::uint64_t>& positions) {
@@ -443,7 +449,7 @@ std::optional<Source> LaneComparison::follows_alone(const Scene& scene) {
   return source;
 }
 
-/// Forward ops that both runs have and compute through other ops, and for which each run's backward
+/// Forward ops that both runs have and compute through other ops, and for which one run's backward
 /// has ops that the other one's has not.
 const std::set<std::uint64_t>& LaneComparison::replaced_backwards(const Scene& scene) {
   const std::size_t known = state_.otherwise.reference.size();
@@ -451,7 +457,6 @@ const std::set<std::uint64_t>& LaneComparison::replaced_backwards(const Scene& s
     return replaced_.numbers;
   replaced_ = {walk_.generation(), known, {}};
   if (known == 0) return replaced_.numbers;
-  Both<std::set<std::uint64_t>> numbers;
   for (const Entry& entry : walk_.entries()) {
     if (entry.aligned()) continue;
     const EventPair at = walk_.events_of(entry);
@@ -460,11 +465,8 @@ const std::set<std::uint64_t>& LaneComparison::replaced_backwards(const Scene& s
     const Window& window = *on(scene.windows, side);
     if (!is_unit(window.event(index))) continue;
     if (const auto number = on(state_.otherwise, side).find(forward_place(window, index)))
-      on(numbers, side).insert(*number);
+      replaced_.numbers.insert(*number);
   }
-  std::set_intersection(numbers.reference.begin(), numbers.reference.end(),
-                        numbers.candidate.begin(), numbers.candidate.end(),
-                        std::inserter(replaced_.numbers, replaced_.numbers.end()));
   return replaced_.numbers;
 }
 
@@ -506,7 +508,8 @@ bool LaneComparison::only_copies(const Scene& scene) const {
   return std::all_of(events.begin(), events.end(), [&](const Alone& one) {
     const Event& event = one.window.event(one.index);
     return !is_unit(event) || ignored(event) || event.op == "aten::contiguous" ||
-           event.op == "aten::clone";
+           event.op == "aten::clone" ||
+           (accumulates(one.window, one.index) && takes_over(event.op));
   });
 }
 

@@ -10,13 +10,22 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Under autocast an op casts its operands and calls itself again: what it computes on is read by
-/// the inner one.
-[[nodiscard]] bool calls_itself(const Window& window, std::uint32_t event) {
+[[nodiscard]] bool has_16_bits(const Event& event) {
+  return std::any_of(event.slots.begin(), event.slots.end(), [](const Slot& slot) {
+    return slot.geometry != nullptr &&
+           (slot.geometry->dtype == Dtype::bfloat16 || slot.geometry->dtype == Dtype::float16);
+  });
+}
+
+/// Under autocast an op casts its operands and calls itself again, or calls others that do so: what
+/// it computes on is read by the inner ones.
+[[nodiscard]] bool casts_inside(const Window& window, std::uint32_t event) {
   const Event& outer = window.event(event);
   if ((outer.flags & event_flag::autocast) == 0) return false;
+  const bool may_narrow = !has_16_bits(outer);
   for (std::uint32_t inner = event + 1; inner < window.end(event); ++inner)
-    if (window.event(inner).op == outer.op) return true;
+    if (window.event(inner).op == outer.op || (may_narrow && has_16_bits(window.event(inner))))
+      return true;
   return false;
 }
 
@@ -80,7 +89,7 @@ std::size_t OpJudge::judge_replay(const std::vector<EventPair>& pairs, std::size
 
   std::string failure = budget::unknown_model(reference.op);
   const bool casts =
-      calls_itself(window, at.reference) || calls_itself(*scene_.windows.candidate, at.candidate);
+      casts_inside(window, at.reference) || casts_inside(*scene_.windows.candidate, at.candidate);
   if (leaves_other(at) && budget::has_model(scene_, at) && !casts) {
     compare_slots(reference, candidate, inner_slots_);
     const budget::ReplayJudged replay =

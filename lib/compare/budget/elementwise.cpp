@@ -45,7 +45,8 @@ Allowance exact_unless_complex(const OpView& op, std::size_t result) {
 Allowance exact_unless_scaled(const OpView& op, std::size_t result) {
   const double alpha = op.number("alpha", 1);
   if (alpha == 1 || alpha == -1) return exact(op, result);
-  return {2, 2, op.largest("self"), "a scaled sum, fused or not"};
+  const double scaled = std::abs(alpha) * op.largest("other");
+  return kept_sums({2, 2, std::max(op.largest("self"), scaled), "a scaled sum, fused or not"}, 1);
 }
 
 Allowance quotient(const OpView&, std::size_t) {

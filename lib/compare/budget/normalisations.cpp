@@ -150,7 +150,9 @@ Allowance layer_norm_backward(const OpView& op, std::size_t result) {
   constexpr std::string_view kGradient = "grad_out";
   if (result == 0) return gradient_of_input(op, kGradient, slices, kLayerNormEps);
   const std::vector<std::size_t> kept = normalised_dimensions(op, slices);
-  return gradient_of_parameter(op, kGradient, kept, slices, kLayerNormEps, result == 1);
+  // Each thread adds up its rows in a buffer of the dtype.
+  return kept_sums(gradient_of_parameter(op, kGradient, kept, slices, kLayerNormEps, result == 1),
+                   op.elements(kGradient) / std::max(slices.size, 1.0));
 }
 
 Allowance batch_norm(const OpView& op, std::size_t result) {

@@ -53,7 +53,8 @@ double allowed(const Allowance& allowance, double size, Dtype dtype) noexcept {
       computing * std::hypot(allowance.relative * size, allowance.absolute * allowance.scale);
   if (error == 0) return 0;
   const double kept = size + allowance.kept_relative * size + allowance.kept_size;
-  return error + (grain.eps > computing ? grain.eps * kept : 0) + grain.smallest;
+  if (grain.eps <= computing) return error + grain.smallest;
+  return error + grain.eps * kept + (1 + allowance.kept_relative) * grain.smallest;
 }
 
 double largest_number(Dtype dtype) noexcept { return grain_of(dtype).largest; }
