@@ -507,8 +507,10 @@ TORCH_MODULE(Net);
 /// Whether there is such an op for numbers of this kind, forward and backward.
 bool exists(const std::string& name, const Call& call, const torch::TensorOptions& kind) {
   try {
-    const Tensor x = torch::ones({4, 8, 12, 12}, kind).requires_grad_();
-    call(x, torch::full({4, 8, 12, 12}, 0.5, kind)).sum().backward();
+    const Tensor numbers = device_test::numbers({4, 8, 12, 12}, 3).to(kind);
+    const Tensor x = numbers.detach().requires_grad_();
+    const Tensor u = torch::sigmoid(numbers).detach().requires_grad_();
+    call(x, u).sum().backward();
     return true;
   } catch (const c10::Error& error) {
     std::fprintf(stderr, "left out: %s (%s)\n", name.c_str(), error.what_without_backtrace());

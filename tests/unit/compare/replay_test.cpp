@@ -217,6 +217,53 @@ TEST_SUITE("replay") {
     }
   }
 
+  TEST_CASE(
+      "a node that one run's backward has more for an op computed otherwise is held so, too") {
+    for (const bool wrong : {false, true}) {
+      Calculator calculator;
+      const Report report =
+          report_with(calculator, [&](RunBuilder& run, const Tensor& y, bool changed) {
+            const double z = read_back(std::exp(1.0), changed);
+            std::uint64_t forward = 0;
+            run.composite("mine::pool", [&](EventBuilder& outer) {
+              outer.in(y, "self");
+              const Tensor copied = run.op("aten::clone").in(y, "self").out({z});
+              forward = run.next_position();
+              return changed ? run.op("aten::relu").in(copied, "self").out({z}) : copied;
+            });
+            run.backward(true);
+            if (changed)
+              run.node("ReluBackward0", forward, [&] {
+                const double right = std::exp(z);
+                run.op("aten::exp").in(y, "self").out({wrong ? right * 1.001 : right});
+              });
+          });
+      CHECK(report.verdict == (wrong ? Verdict::diverged : Verdict::within));
+      REQUIRE(report.first() != nullptr);
+      CHECK(report.first()->kind == FindingKind::origin);
+    }
+  }
+
+  TEST_CASE("under autocast what an op computes in 16 bits is judged inside of it") {
+    Calculator calculator;
+    const Report report =
+        report_with(calculator, [](RunBuilder& run, const Tensor& y, bool changed) {
+          const double z = read_back(std::exp(1.0), changed);
+          run.op("aten::log")
+              .in(y, "self")
+              .flag(event_flag::autocast)
+              .calls([&] {
+                const Tensor cast =
+                    run.op("aten::to").in(y, "self").out(Values({2.71875}).as(Dtype::bfloat16));
+                run.op("aten::relu").in(cast, "self").out(Values({2.71875}).as(Dtype::bfloat16));
+              })
+              .out({changed ? 1.001 : 1.002});  // far from log(y)
+          static_cast<void>(z);
+        });
+    for (const auto& asked : calculator.asked) CHECK(asked.op != "aten::log");
+    CHECK(report.replay->outside == 0);
+  }
+
   TEST_CASE("an op whose results are equal may have kept something wrong aside") {
     Calculator calculator;
     const Report report =

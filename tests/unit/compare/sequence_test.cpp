@@ -296,6 +296,34 @@ TEST_SUITE("sequence") {
     CHECK(report.findings[0].phase == Phase::forward);
   }
 
+  TEST_CASE("how a first gradient is kept in its parameter's layout is no finding of its own") {
+    for (const bool adds : {false, true}) {
+      const Report report = report_of([&](RunBuilder& run, bool changed) {
+        const std::string as = changed ? " by rows" : " by columns";
+        run.step(0).phase(Phase::forward);
+        const Tensor x = run.data(labelled("x"));
+        const Tensor y = run.op("aten::conv2d").in(x).out(labelled("y" + as));
+        run.backward(true);
+        const Tensor slope = run.op("aten::mul").in(y).out(labelled("slope" + as));
+        run.scope(EventKind::gradient, "torch::autograd::AccumulateGrad", [&] {
+          if (!changed) {
+            run.op("aten::detach").in(slope).returns_view(slope);
+          } else {
+            run.op("aten::new_empty_strided").flag(event_flag::factory).out(labelled("empty"));
+            if (adds)
+              run.op("aten::add").in(slope).in(slope).out(labelled("sum" + as));
+            else
+              run.op("aten::copy_").in(slope).out(labelled("slope" + as));
+          }
+        });
+        run.op("aten::neg").in(slope).out(labelled("update" + as));
+      });
+      REQUIRE(diverging(report) == (adds ? 2 : 1));
+      CHECK(report.findings[0].op == "aten::conv2d");
+      if (adds) CHECK(report.findings[1].kind == FindingKind::sequence);
+    }
+  }
+
   TEST_CASE("an op of backward is not another one's with other arguments") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
