@@ -28,8 +28,9 @@ namespace {
 }  // namespace
 
 Allowance kept_sums(Allowance allowance, double sums) {
-  // A sum that has grown large swallows its terms: its roundings then have one direction.
-  allowance.kept_relative = (1 + std::sqrt(sums) + sums / 16) / 2;
+  // A sum that has grown large swallows its terms, and equal terms are rounded alike: many of its
+  // roundings may then have one direction.
+  allowance.kept_relative = (1 + std::sqrt(sums) + sums / 4) / 2;
   allowance.kept_size = allowance.kept_relative * allowance.scale;
   return allowance;
 }
