@@ -96,7 +96,8 @@ Allowance nll_loss(const OpView& op, std::size_t result) {
   if (result != 0) return {4, 0, 0, "sum of weights"};
   const double terms = std::max(op.elements("target") / std::max(op.result_elements(), 1.0), 1.0);
   const double ulp = ulp_of_sum(terms);
-  return {ulp, ulp, op.largest("self") / std::sqrt(terms), sum_words(op, terms, "numbers")};
+  return kept_sums(
+      {ulp, ulp, op.largest("self") / std::sqrt(terms), sum_words(op, terms, "numbers")}, terms);
 }
 
 Allowance pooling(const OpView& op, std::size_t) {
