@@ -17,21 +17,6 @@ using namespace ulpscope::test;
 
 namespace {
 
-/// Memory that kernels may reach while it lives.
-class Reachable {
- public:
-  explicit Reachable(std::span<const std::byte> bytes, bool initialised = true)
-      : begin_(bytes.data()) {
-    ptx::machine().memory().add(begin_, bytes.size(), initialised);
-  }
-  ~Reachable() { ptx::machine().memory().remove(begin_); }
-  Reachable(const Reachable&) = delete;
-  Reachable& operator=(const Reachable&) = delete;
-
- private:
-  const std::byte* begin_;
-};
-
 struct alignas(16) Unit {
   std::byte bytes[16] = {};
 };
@@ -44,8 +29,9 @@ DifferenceRecord compare(const Value& reference, const Value& candidate, std::ui
   DifferenceRecord record{};
   comparison.scratch = ComparisonScratch::in(scratch_bytes);
   comparison.result = &record;
-  const Reachable reaches_scratch(scratch_bytes);
-  const Reachable reaches_record(std::as_bytes(std::span(&record, 1)), false);
+  ptx::Memory& memory = ptx::machine().memory();
+  const ptx::Reachable reaches_scratch(memory, scratch_bytes);
+  const ptx::Reachable reaches_record(memory, std::as_bytes(std::span(&record, 1)), false);
   ptx::machine().run(ptx::find_kernel("compare_values"), blocks, kCompareThreads,
                      std::as_bytes(std::span(&comparison, 1)));
   CHECK(*comparison.scratch.arrivals == 0);
@@ -62,7 +48,7 @@ TEST_CASE("a difference does not depend on how many blocks share its tiles") {
   Bytes bytes = random_bytes(random, kHalf);
   bytes.insert(bytes.end(), bytes.begin(), bytes.end());
   for (int i = 0; i < 3000; ++i) bytes[kHalf + random() % kHalf] ^= std::byte{1};
-  const Reachable reaches_values(bytes);
+  const ptx::Reachable reaches_values(ptx::machine().memory(), bytes);
   const std::vector<std::int64_t> sizes{kHalf / 4};
   const std::vector<std::int64_t> strides{1};
   const Value reference{{bytes.data(), 4, sizes, strides}, Dtype::float32, core::Order::memory};

@@ -6,25 +6,6 @@
 #include <numeric>
 
 namespace ulpscope::test::ptx {
-namespace {
-
-/// Parameters of a launch, which its kernel may read.
-class Reachable {
- public:
-  Reachable(Memory& memory, std::span<const std::byte> parameters)
-      : memory_(memory), begin_(parameters.data()) {
-    memory.add(begin_, parameters.size(), true);
-  }
-  ~Reachable() { memory_.remove(begin_); }
-  Reachable(const Reachable&) = delete;
-  Reachable& operator=(const Reachable&) = delete;
-
- private:
-  Memory& memory_;
-  const std::byte* begin_;
-};
-
-}  // namespace
 
 class Block {
  public:

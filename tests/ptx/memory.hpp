@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -123,6 +124,22 @@ class Memory {
   [[nodiscard]] std::pair<std::uint64_t, Region*> find(std::uint64_t address, std::size_t bytes);
 
   std::map<std::uint64_t, Region> regions_;
+};
+
+/// Memory that kernels may reach while it lives.
+class Reachable {
+ public:
+  Reachable(Memory& memory, std::span<const std::byte> bytes, bool initialised = true)
+      : memory_(memory), begin_(bytes.data()) {
+    memory.add(begin_, bytes.size(), initialised);
+  }
+  ~Reachable() { memory_.remove(begin_); }
+  Reachable(const Reachable&) = delete;
+  Reachable& operator=(const Reachable&) = delete;
+
+ private:
+  Memory& memory_;
+  const std::byte* begin_;
 };
 
 }  // namespace ulpscope::test::ptx

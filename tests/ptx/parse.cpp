@@ -55,14 +55,17 @@ std::uint64_t parse_number(std::string_view text) {
   return is_negative ? -number : number;
 }
 
-/// ".align 16 .b8 name[24]" or ".u64 name", after the word that tells the space.
+/// ".shared .align 16 .b8 name[24];" or ".param .u64 name,"; what follows the name is not looked
+/// at.
 struct Declaration {
   std::string_view name;
   std::size_t alignment;
   std::size_t bytes;
 };
 
-Declaration parse_declaration(std::vector<std::string_view> words) {
+Declaration parse_declaration(std::string_view line) {
+  auto words = words_of(line.substr(0, line.find_first_of(",;=")));
+  words.erase(words.begin());
   Declaration found{};
   if (words.size() > 2 && words[0] == ".align") {
     found.alignment = parse_number(words[1]);
@@ -118,9 +121,7 @@ class Parser {
 
   void add_variable(std::string_view line) {
     const auto equals = line.find('=');
-    auto words = words_of(line.substr(0, std::min(equals, line.find(';'))));
-    words.erase(words.begin());
-    const Declaration declared = parse_declaration(std::move(words));
+    const Declaration declared = parse_declaration(line);
     Variable variable{declared.bytes, std::make_unique<std::byte[]>(declared.bytes)};
     if (equals != std::string_view::npos) {
       const auto begin = line.find('{') + 1;
@@ -182,9 +183,7 @@ class Parser {
   }
 
   void add_parameter(std::string_view line) {
-    auto words = words_of(line.substr(0, line.find(',')));
-    words.erase(words.begin());
-    const Declaration declared = parse_declaration(std::move(words));
+    const Declaration declared = parse_declaration(line);
     const std::size_t offset = aligned(kernel_->parameter_bytes, declared.alignment);
     scopes_.back()[std::string(declared.name)] = {kParameters, offset};
     kernel_->parameters.push_back({offset, declared.bytes});
@@ -192,9 +191,7 @@ class Parser {
   }
 
   void add_shared(std::string_view line) {
-    auto words = words_of(line.substr(0, line.find(';')));
-    words.erase(words.begin());
-    const Declaration declared = parse_declaration(std::move(words));
+    const Declaration declared = parse_declaration(line);
     const std::size_t offset = aligned(kernel_->shared_bytes, declared.alignment);
     scopes_.back()[std::string(declared.name)] = {kZero, offset};
     kernel_->shared_bytes = offset + declared.bytes;

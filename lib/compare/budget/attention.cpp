@@ -54,9 +54,7 @@ struct Sizes {
 
 /// Of 16 bits, weights and gradients of scores are rounded to the dtype before they are multiplied.
 [[nodiscard]] Allowance weighted(const OpView& op, const Sizes& sizes, double ulp, double scale) {
-  Allowance allowance{4, ulp, scale, words(op, sizes)};
-  if (reads_16_bits(op)) allowance.kept_size = scale;
-  return allowance;
+  return {4, ulp, scale, words(op, sizes), 0, scale};
 }
 
 }  // namespace

@@ -21,6 +21,12 @@ namespace {
   return all_but(dimensions, op.shape(argument).size());
 }
 
+/// Whose partial sums of 16 bits may be rounded to their dtype.
+[[nodiscard]] Allowance summed(const OpView& op, double terms, double scale) {
+  const double ulp = ulp_of_sum(terms);
+  return kept_sums({ulp, ulp, scale, sum_words(op, terms, "numbers")}, terms);
+}
+
 [[nodiscard]] std::string_view first_tensor(const OpView& op) {
   return op.has_tensor("self") ? "self" : "input";
 }
@@ -95,9 +101,7 @@ Allowance margin_loss(const OpView& op, std::size_t result) {
 Allowance nll_loss(const OpView& op, std::size_t result) {
   if (result != 0) return {4, 0, 0, "sum of weights"};
   const double terms = std::max(op.elements("target") / std::max(op.result_elements(), 1.0), 1.0);
-  const double ulp = ulp_of_sum(terms);
-  return kept_sums(
-      {ulp, ulp, op.largest("self") / std::sqrt(terms), sum_words(op, terms, "numbers")}, terms);
+  return summed(op, terms, op.largest("self") / std::sqrt(terms));
 }
 
 Allowance pooling(const OpView& op, std::size_t) {
@@ -106,10 +110,7 @@ Allowance pooling(const OpView& op, std::size_t) {
       kernel.begin(), kernel.end(), 1.0,
       [](double product, std::int64_t size) { return product * static_cast<double>(size); });
   const double terms = kernel.empty() ? terms_of(op, first_tensor(op)) : of_kernel;
-  const double ulp = ulp_of_sum(terms);
-  return kept_sums(
-      {ulp, ulp, op.largest(first_tensor(op)) / std::sqrt(terms), sum_words(op, terms, "numbers")},
-      terms);
+  return summed(op, terms, op.largest(first_tensor(op)) / std::sqrt(terms));
 }
 
 /// What overlapping windows give to one element is added up.
@@ -118,10 +119,7 @@ Allowance pooling_backward(const OpView& op, std::size_t) {
   const double terms = std::accumulate(
       kernel.begin(), kernel.end(), 1.0,
       [](double product, std::int64_t size) { return product * static_cast<double>(size); });
-  const double ulp = ulp_of_sum(terms);
-  return kept_sums(
-      {ulp, ulp, op.largest("grad_output") * std::sqrt(terms), sum_words(op, terms, "numbers")},
-      terms);
+  return summed(op, terms, op.largest("grad_output") * std::sqrt(terms));
 }
 
 /// Sums, means or largest of as many rows as a bag holds: all of them at most.
@@ -158,9 +156,7 @@ Allowance gathered_rows(const OpView& op, std::size_t) {
                                     : op.has_tensor("grad_in")   ? "grad_in"
                                                                  : "self";
   const double terms = 4 * std::ceil(op.elements(gradient) / std::max(op.result_elements(), 1.0));
-  const double ulp = ulp_of_sum(terms);
-  return kept_sums(
-      {ulp, ulp, op.largest(gradient) * std::sqrt(terms), sum_words(op, terms, "numbers")}, terms);
+  return summed(op, terms, op.largest(gradient) * std::sqrt(terms));
 }
 
 /// A corner gets what all sides next to it were padded with.
@@ -169,10 +165,7 @@ Allowance padding_backward(const OpView& op, std::size_t) {
   const std::vector<std::int64_t> sides = op.list("padding");
   for (std::size_t side = 0; side + 1 < sides.size(); side += 2)
     terms *= 1 + static_cast<double>(std::max({sides[side], sides[side + 1], std::int64_t{0}}));
-  const double ulp = ulp_of_sum(terms);
-  return kept_sums(
-      {ulp, ulp, op.largest("grad_output") * std::sqrt(terms), sum_words(op, terms, "numbers")},
-      terms);
+  return summed(op, terms, op.largest("grad_output") * std::sqrt(terms));
 }
 
 /// Each factor rounds the product once.

@@ -248,7 +248,6 @@ TEST_SUITE("replay") {
     Calculator calculator;
     const Report report =
         report_with(calculator, [](RunBuilder& run, const Tensor& y, bool changed) {
-          const double z = read_back(std::exp(1.0), changed);
           run.op("aten::log")
               .in(y, "self")
               .flag(event_flag::autocast)
@@ -258,7 +257,6 @@ TEST_SUITE("replay") {
                 run.op("aten::relu").in(cast, "self").out(Values({2.71875}).as(Dtype::bfloat16));
               })
               .out({changed ? 1.001 : 1.002});  // far from log(y)
-          static_cast<void>(z);
         });
     for (const auto& asked : calculator.asked) CHECK(asked.op != "aten::log");
     CHECK(report.replay->outside == 0);
