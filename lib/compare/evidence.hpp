@@ -53,10 +53,12 @@ struct Evidence {
   std::vector<TensorEvidence> tensors;  ///< as Finding::tensors
   BudgetSummary budget;                 ///< origin: of all its occurrences
 
-  bool looks_ahead = false;   ///< arguments: a loader may do the same at another time
-  bool same_tensors = false;  ///< arguments: the op reads the same values, in another order
-  std::string factory;        ///< the op that handed out the memory that nothing wrote, in words
-  bool for_data = false;      ///< it was handed out where programs prepare their data
+  std::vector<std::string> blamed;  ///< data, parameter, write: inputs that differ for that reason;
+                                    ///< empty where all that differ do
+  bool looks_ahead = false;         ///< arguments: a loader may do the same at another time
+  bool same_tensors = false;        ///< arguments: the op reads the same values, in another order
+  std::string factory;    ///< the op that handed out the memory that nothing wrote, in words
+  bool for_data = false;  ///< it was handed out where programs prepare their data
   bool written_otherwise = false;  ///< write: the last recorded write covered other bytes
   bool changed_in_both = false;    ///< `changed` in both runs
   bool uninitialised = false;      ///< reads memory that no recorded op wrote

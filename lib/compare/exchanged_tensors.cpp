@@ -237,7 +237,7 @@ ExchangedTensors ExchangedTensorFinder::find(const Scene& scene, EventPair at,
   for (const SlotPair* slot : exchanged) {
     const auto given = [&](Side side, const Slot& one) {
       const Origin from = origin(scene, side, one);
-      const std::string op = words(producer(scene, side, one));
+      const std::string op = "result of " + words(producer(scene, side, one));
       return from.part == 0 ? op : fmt::format("{}, from element {}", op, from.part);
     };
     found.tensors.push_back(

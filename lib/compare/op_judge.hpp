@@ -111,6 +111,7 @@ class OpJudge {
   void enter_fresh(FindingKind kind, const std::vector<const SlotPair*>& fresh);
   void describe_fresh(Record& record, FindingKind kind, const SlotPair& slot) const;
   [[nodiscard]] std::optional<Both<std::string>> numbers_of(const SlotPair& slot) const;
+  [[nodiscard]] std::optional<ArgumentReport> wrapped_number(const SlotPair& slot) const;
   void compare_inside();
   void note_computed_otherwise();
   void add_inside_writes(const std::vector<SlotPair>& inner);

@@ -33,14 +33,23 @@ namespace {
 /// computes can have become another one.
 [[nodiscard]] bool is_setting(const ArgumentReport& argument) {
   static constexpr auto kNumbers = std::to_array<std::string_view>(
-      {"dim", "dim0", "dim1", "dims", "reduction", "groups", "num_groups", "stride", "padding",
-       "dilation", "kernel_size", "output_padding", "ignore_index", "padding_idx", "num_layers",
-       "diagonal", "correction"});
+      {"dim",          "dim0",        "dim1",       "dims",     "reduction",   "groups",
+       "num_groups",   "stride",      "padding",    "dilation", "kernel_size", "output_padding",
+       "ignore_index", "padding_idx", "num_layers", "diagonal", "correction",  "p",
+       "ord",          "exponent",    "norm_type"});
   if (std::find(kNumbers.begin(), kNumbers.end(), argument.name) != kNumbers.end()) return true;
   const auto is_word = [](const std::string& text) {
     return text.find_first_of("0123456789") == std::string::npos;
   };
   return is_word(*argument.reference) || is_word(*argument.candidate);
+}
+
+/// Elements are computed with it: it picks none, and says no size.
+[[nodiscard]] bool is_operand(std::string_view argument) {
+  static constexpr auto kOperands =
+      std::to_array<std::string_view>({"other", "alpha", "beta", "value", "min", "max", "threshold",
+                                       "negative_slope", "lambd", "delta", "margin", "scale"});
+  return std::find(kOperands.begin(), kOperands.end(), argument) != kOperands.end();
 }
 
 /// "2" and "2.0": whether it is an integer shows in the dtype of the result.
@@ -58,7 +67,8 @@ bool OpJudge::derived(const ArgumentReport& argument) const {
 }
 
 /// A number that the program has computed by itself, as a bias correction: by more than rounding
-/// another one, while all numbers that it has read out of tensors and all sizes were equal.
+/// another one, while all numbers that it has read out of tensors and all sizes were equal. A whole
+/// number may count what is stored.
 bool OpJudge::is_computed_apart(const ArgumentReport& argument) const {
   constexpr double kRounding = 1e-3;  // what differences of numbers make of it
   const auto reference = number_in(*argument.reference);
@@ -67,8 +77,9 @@ bool OpJudge::is_computed_apart(const ArgumentReport& argument) const {
       state_.sizes.any())
     return false;
   const bool whole = *reference == std::floor(*reference) && *candidate == std::floor(*candidate);
+  if (whole && (state_.numbers.any() || !is_operand(argument.name))) return false;
   const double size = std::max(std::abs(*reference), std::abs(*candidate));
-  return !whole && std::abs(*reference - *candidate) > kRounding * size;
+  return std::abs(*reference - *candidate) > kRounding * size;
 }
 
 /// Why all of the arguments differ, where they are sizes that differ already.
@@ -135,26 +146,35 @@ std::optional<Both<std::string>> OpJudge::numbers_of(const SlotPair& slot) const
   return Both<std::string>{apart.worst->reference, apart.worst->candidate};
 }
 
+/// The number that travelled as a tensor, where its bytes are known.
+std::optional<ArgumentReport> OpJudge::wrapped_number(const SlotPair& slot) const {
+  if (slot.role() != Role::input || slot.match != Match::differs ||
+      !either(slot, slot_flag::wrapped_number))
+    return std::nullopt;
+  const auto numbers = numbers_of(slot);
+  return ArgumentReport{tensor_name(*slot.owner, slot.any()),
+                        numbers ? std::optional(numbers->reference) : std::nullopt,
+                        numbers ? std::optional(numbers->candidate) : std::nullopt};
+}
+
 void OpJudge::judge_arguments() {
   std::vector<ArgumentReport> reports = arguments_.values;
   if (gives_the_same()) std::erase_if(reports, is_same_number);
   bool wrapped = false;
   bool unknown = false;
   for (const SlotPair& slot : slots_) {
-    if (slot.role() != Role::input) continue;
-    const std::string name = tensor_name(*slot.owner, slot.any());
-    if (slot.match == Match::one_sided) {
+    if (slot.role() == Role::input && slot.match == Match::one_sided) {
       const auto words = [](const Slot* one) {
         return std::string(one && !(one->flags & slot_flag::undefined) ? "Tensor" : "None");
       };
-      reports.push_back({name, words(slot.reference), words(slot.candidate)});
-    } else if (slot.match == Match::differs && either(slot, slot_flag::wrapped_number)) {
+      reports.push_back(
+          {tensor_name(*slot.owner, slot.any()), words(slot.reference), words(slot.candidate)});
+    } else if (auto number = wrapped_number(slot)) {
       wrapped = true;
-      const auto numbers = numbers_of(slot);
-      unknown = unknown || !numbers;
+      unknown = unknown || !number->reference;
       const std::string digests_only = "(a number; only its digest was recorded)";
-      reports.push_back({name, numbers ? numbers->reference : digests_only,
-                         numbers ? numbers->candidate : digests_only});
+      reports.push_back({number->name, number->reference.value_or(digests_only),
+                         number->candidate.value_or(digests_only)});
     }
   }
   if (reports.empty()) return;
@@ -170,14 +190,23 @@ void OpJudge::judge_arguments() {
 /// What the op reads differs already. A number that a person has written is still another setting;
 /// one that was computed may follow from what the program has read before.
 void OpJudge::judge_settings() {
+  const auto differs_by_itself = [&](const ArgumentReport& argument) {
+    return argument.reference && argument.candidate && !derived(argument) &&
+           (is_mode(argument.name) || is_setting(argument) ||
+            (is_written_fraction(*argument.reference) &&
+             is_written_fraction(*argument.candidate)) ||
+            is_computed_apart(argument));
+  };
   std::vector<ArgumentReport> reports;
   for (const ArgumentReport& argument : arguments_.values)
-    if (argument.reference && argument.candidate && !derived(argument) &&
-        (is_mode(argument.name) || is_setting(argument) ||
-         (is_written_fraction(*argument.reference) && is_written_fraction(*argument.candidate)) ||
-         is_computed_apart(argument)))
-      reports.push_back(argument);
-  if (!reports.empty()) enter_arguments(reports, false);
+    if (differs_by_itself(argument)) reports.push_back(argument);
+  bool wrapped = false;
+  for (const SlotPair& slot : slots_)
+    if (const auto number = wrapped_number(slot); number && differs_by_itself(*number)) {
+      wrapped = true;
+      reports.push_back(*number);
+    }
+  if (!reports.empty()) enter_arguments(reports, wrapped);
 }
 
 /// Belongs to an update of parameters, or writes in place between the calls of a model.

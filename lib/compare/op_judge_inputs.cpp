@@ -338,6 +338,7 @@ void OpJudge::describe_fresh(Record& record, FindingKind kind, const SlotPair& s
   const std::string called = name.empty() ? "this value" : name;
   auto& notes = record.finding.notes;
   Evidence& evidence = record.evidence;
+  evidence.blamed.push_back(name.empty() ? fmt::format("input {}", slot.any().index) : name);
   const auto writers = [&](Side side) {
     return writer_words(scene_, side, side == Side::reference ? *slot.reference : *slot.candidate);
   };
@@ -361,6 +362,10 @@ void OpJudge::describe_fresh(Record& record, FindingKind kind, const SlotPair& s
         fmt::format("{} is the first op that reads it since", event(Side::reference).op));
     return;
   }
+  for (const Side side : kSides)
+    if (const std::string read = read_before(scene_, side, at_, slot); !read.empty())
+      notes.push_back(
+          fmt::format("{} is the {}'s {} once more", called, comparison::name(side), read));
   if (was_changed(Side::reference, *slot.reference)) {
     evidence.changed_in_both = true;
     notes.push_back(fmt::format("{} was written outside of recorded ops in both runs", called));

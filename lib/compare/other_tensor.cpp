@@ -11,6 +11,10 @@
 namespace ulpscope::comparison {
 namespace {
 
+[[nodiscard]] std::uint32_t reader_of(EventPair at, Side side) {
+  return side == Side::reference ? at.reference : at.candidate;
+}
+
 /// Whether a tensor with this content stands in the window before `reader`. With a name, one of
 /// that name.
 [[nodiscard]] bool holds(const Window& window, std::uint32_t reader, const Digest& digest,
@@ -23,28 +27,45 @@ namespace {
   return false;
 }
 
-/// The model has read this content before `reader`: a batch that comes up is not known so.
-[[nodiscard]] bool was_read(const Window& window, std::uint32_t reader, const Digest& digest) {
+/// The first op of the model before `reader` that reads this content: a batch that comes up is not
+/// known so.
+[[nodiscard]] std::uint32_t model_read(const Window& window, std::uint32_t reader,
+                                       const Digest& digest) {
   for (std::uint32_t index = 0; index < reader; ++index) {
     const Event& event = window.event(index);
     if (event.phase != Phase::forward && event.phase != Phase::eval) continue;
     for (const Slot& slot : event.slots)
       if (slot.role == Role::input && slot.digest == digest && !(slot.flags & slot_flag::no_digest))
-        return true;
+        return index;
   }
-  return false;
+  return kNoIndex;
 }
 
 [[nodiscard]] bool both_were_read(const Scene& scene, EventPair at, const SlotPair& input,
                                   const Both<DataReads>& data) {
   for (const Slot* read : {input.reference, input.candidate})
-    for (const Side side : kSides) {
-      const Window& window = *on(scene.windows, side);
-      const std::uint32_t reader = side == Side::reference ? at.reference : at.candidate;
-      if (!was_read(window, reader, read->digest) && !on(data, side).contain(read->digest))
+    for (const Side side : kSides)
+      if (model_read(*on(scene.windows, side), reader_of(at, side), read->digest) == kNoIndex &&
+          !on(data, side).contain(read->digest))
         return false;
-    }
   return true;
+}
+
+/// Where no op made what is read: the same for the op that has read it first. A few numbers may
+/// agree by accident.
+[[nodiscard]] std::optional<Both<std::string>> other_data(const Scene& scene, EventPair at,
+                                                          const SlotPair& input) {
+  constexpr std::uint64_t kFew = 4;
+  if (element_count(*input.reference->geometry) < kFew) return std::nullopt;
+  Both<std::string> given;
+  for (const Side side : kSides) {
+    const Slot& others = side == Side::reference ? *input.candidate : *input.reference;
+    on(given, side) = read_before(scene, side, at, input);
+    if (on(given, side).empty() ||
+        model_read(*on(scene.windows, side), reader_of(at, side), others.digest) == kNoIndex)
+      return std::nullopt;
+  }
+  return given;
 }
 
 /// The digest of all that the last recorded write left around what a slot reads.
@@ -77,7 +98,7 @@ namespace {
 }
 
 /// One result seen in two ways: what lies between, an op that only one run has, tells more.
-[[nodiscard]] bool may_be_one(const Producer& a, const Producer& b, const SlotPair& slot) {
+[[nodiscard]] bool may_be_one(const OpPlace& a, const OpPlace& b, const SlotPair& slot) {
   const Geometry& left = *slot.reference->geometry;
   const Geometry& right = *slot.candidate->geometry;
   return a.op == b.op && a.module == b.module &&
@@ -85,8 +106,8 @@ namespace {
 }
 
 /// The same for a part of the result.
-[[nodiscard]] std::string words(const Producer& of, const Geometry& part) {
-  return fmt::format("{}, from element {}", words(of), part.storage_offset);
+[[nodiscard]] std::string part_words(const OpPlace& of, const Geometry& part) {
+  return fmt::format("result of {}, from element {}", words(of), part.storage_offset);
 }
 
 /// Of two models of one kind another one is called: each run has both parameters of that name.
@@ -109,12 +130,15 @@ namespace {
 std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
                                               const SlotPair& input, const Both<DataReads>& data,
                                               const OtherParameters& parameters) {
-  constexpr std::uint32_t kUnknown =
-      slot_flag::changed | slot_flag::uninitialised | slot_flag::no_digest;
+  constexpr std::uint32_t kUnknown = slot_flag::changed | slot_flag::no_digest;
+  constexpr std::uint32_t kOfProgram = slot_flag::uninitialised | slot_flag::unproduced;
   if (input.match == Match::one_sided || either(input, kUnknown)) return std::nullopt;
   const Slot& left = *input.reference;
   const Slot& right = *input.candidate;
   const bool named = !left.name.empty() && !right.name.empty();
+  if (left.name.empty() && right.name.empty() && both(input, kOfProgram))
+    return other_data(scene, at, input);
+  if (either(input, slot_flag::uninitialised)) return std::nullopt;
   if (named && left.name == right.name) return other_root(scene, at, input);
   if (!named && (!left.name.empty() || !right.name.empty())) return std::nullopt;
   const bool computed = !either(input, slot_flag::unproduced) &&
@@ -130,13 +154,21 @@ std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
   const bool parts = !named && are_parts_of_one(scene, input);
   if (!have && !parts) return std::nullopt;
   if (named) return Both<std::string>{std::string(left.name), std::string(right.name)};
-  const Producer a = producer(scene, Side::reference, left);
-  const Producer b = producer(scene, Side::candidate, right);
+  const OpPlace a = producer(scene, Side::reference, left);
+  const OpPlace b = producer(scene, Side::candidate, right);
   if (a.op.empty() || b.op.empty() || may_be_one(a, b, input)) return std::nullopt;
-  Both<std::string> both{words(a), words(b)};
-  if (parts || both.reference == both.candidate)
-    both = {words(a, *left.geometry), words(b, *right.geometry)};
-  return both;
+  if (parts || words(a) == words(b))
+    return Both<std::string>{part_words(a, *left.geometry), part_words(b, *right.geometry)};
+  return Both<std::string>{"result of " + words(a), "result of " + words(b)};
+}
+
+std::string read_before(const Scene& scene, Side side, EventPair at, const SlotPair& input) {
+  const Slot& slot = side == Side::reference ? *input.reference : *input.candidate;
+  if (slot.flags & slot_flag::no_digest) return {};
+  const std::uint32_t index =
+      model_read(*on(scene.windows, side), reader_of(at, side), slot.digest);
+  return index == kNoIndex ? std::string()
+                           : "input of " + words(outermost_around(scene, side, index));
 }
 
 }  // namespace ulpscope::comparison

@@ -20,4 +20,9 @@ namespace ulpscope::comparison {
                                                             const Both<DataReads>& data,
                                                             const OtherParameters& parameters);
 
+/// "input of aten::conv1d, encoder.0, event 12": the first op of the model that has read in this
+/// window what a run gives the op now; empty where none has.
+[[nodiscard]] std::string read_before(const Scene& scene, Side side, EventPair at,
+                                      const SlotPair& input);
+
 }  // namespace ulpscope::comparison

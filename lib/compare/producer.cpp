@@ -17,7 +17,7 @@ HeldEvent outermost_op(const Run& run, std::uint32_t rank, EventPlace place) {
   }
 }
 
-Producer producer(const Scene& scene, Side side, const Slot& slot) {
+OpPlace producer(const Scene& scene, Side side, const Slot& slot) {
   const Window& window = *on(scene.windows, side);
   const bool same_lane = slot.writer_lane == on(scene.lanes, side)->id;
   std::uint32_t index = same_lane ? window.find(slot.writer) : kNoIndex;
@@ -25,9 +25,14 @@ Producer producer(const Scene& scene, Side side, const Slot& slot) {
     const HeldEvent writer =
         outermost_op(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
     return writer.event == nullptr
-               ? Producer{}
-               : Producer{std::string(writer.event->op), {}, writer.event->position};
+               ? OpPlace{}
+               : OpPlace{std::string(writer.event->op), {}, writer.event->position};
   }
+  return outermost_around(scene, side, index);
+}
+
+OpPlace outermost_around(const Scene& scene, Side side, std::uint32_t index) {
+  const Window& window = *on(scene.windows, side);
   for (std::uint32_t up = index; up != kNoIndex; up = window.parent(up))
     if (window.event(up).kind == EventKind::op) index = up;
   const ModuleName module = module_of(scene, side, index);
@@ -36,9 +41,9 @@ Producer producer(const Scene& scene, Side side, const Slot& slot) {
           window.event(index).position};
 }
 
-std::string words(const Producer& of) {
-  return of.module.empty() ? fmt::format("result of {}, event {}", of.op, of.event)
-                           : fmt::format("result of {}, {}, event {}", of.op, of.module, of.event);
+std::string words(const OpPlace& of) {
+  return of.module.empty() ? fmt::format("{}, event {}", of.op, of.event)
+                           : fmt::format("{}, {}, event {}", of.op, of.module, of.event);
 }
 
 }  // namespace ulpscope::comparison

@@ -19,32 +19,38 @@ namespace {
                                      record.evidence.missing_steps);
 }
 
-/// An origin that rounding explains, where a budget was asked for.
-[[nodiscard]] bool is_explained(const Record& record) {
-  const BudgetSummary& budget = record.evidence.budget;
-  return record.finding.kind == FindingKind::origin && budget.inside + budget.allowed > 0 &&
-         budget.outside + budget.without_bytes + budget.without_model == 0;
+enum class Explained : std::uint8_t { no, unknown, by_rounding };
+
+/// Whether rounding explains an origin, where a budget was asked for.
+[[nodiscard]] Explained explained(const Record& record, bool budget) {
+  if (!budget || record.finding.kind != FindingKind::origin) return Explained::no;
+  const BudgetSummary& summary = record.evidence.budget;
+  if (summary.outside > 0) return Explained::no;
+  return summary.inside + summary.allowed > 0 && summary.without_bytes + summary.without_model == 0
+             ? Explained::by_rounding
+             : Explained::unknown;
 }
 
-/// Diverging findings first, among them those that rounding does not explain, each by step,
-/// position, lane and rank.
-[[nodiscard]] bool stands_before(const Record& a, const Record& b) {
-  const auto key = [](const Record& record) {
-    return std::tuple(!record.finding.diverges, is_explained(record),
+/// Diverging findings first, among them those that rounding does not explain, then those of which
+/// that is not known, each by step, position, lane and rank.
+void put_in_order(std::vector<Record>& records, const CompareOptions& options) {
+  const auto key = [&](const Record& record) {
+    return std::tuple(!record.finding.diverges, explained(record, options.budget),
                       record.finding.step.value_or(kSetup), record.course, record.order_event,
                       record.after_order_event, record.lane_order, record.finding.rank);
   };
-  return key(a) < key(b);
+  std::stable_sort(records.begin(), records.end(),
+                   [&](const Record& a, const Record& b) { return key(a) < key(b); });
 }
 
 /// Of every origin that diverges, all its occurrences.
-void add_up_budgets(const FindingBook& book, RankResult& result) {
+void add_up_budgets(FindingBook& book, RankResult& result) {
   result.beyond_budget = book.diverges(Source{.finding = kLeftOutFinding});
-  const std::vector<Record>& records = book.records();
-  for (const Record& record : records) {
+  std::vector<Record>& records = book.records();
+  for (Record& record : records) {
     if (!record.listed || !record.finding.diverges || record.evidence.missing_steps) continue;
-    const Record& judged_record = record.copy_of ? records[*record.copy_of] : record;
-    const BudgetSummary& one = judged_record.evidence.budget;
+    if (record.copy_of) record.evidence.budget = records[*record.copy_of].evidence.budget;
+    const BudgetSummary& one = record.evidence.budget;
     const bool judged = one.inside + one.allowed + one.outside + one.without_bytes > 0;
     if (record.finding.kind != FindingKind::origin)
       result.beyond_budget = true;
@@ -71,7 +77,7 @@ void take_findings(FindingBook& book, const CompareOptions& options, RankResult&
   }
   result.diverges = diverges;
   result.found += records.size();
-  std::stable_sort(records.begin(), records.end(), stands_before);
+  put_in_order(records, options);
   if (records.size() > options.max_findings) records.resize(options.max_findings);
 }
 
@@ -90,7 +96,7 @@ void RankResult::add(RankResult&& rank, const CompareOptions& options) {
   }
   records.insert(records.end(), std::make_move_iterator(rank.records.begin()),
                  std::make_move_iterator(rank.records.end()));
-  std::stable_sort(records.begin(), records.end(), stands_before);
+  put_in_order(records, options);
   if (records.size() > options.max_findings) records.resize(options.max_findings);
   found += rank.found;
   diverges = diverges || rank.diverges;

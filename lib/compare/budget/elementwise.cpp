@@ -49,6 +49,12 @@ Allowance exact_unless_scaled(const OpView& op, std::size_t result) {
   return kept_sums({2, 2, std::max(op.largest("self"), scaled), "a scaled sum, fused or not"}, 1);
 }
 
+/// MKL's vector functions return the next number at times.
+Allowance square_root(const OpView& op, std::size_t result) {
+  if (op.reads_complex()) return exact_unless_complex(op, result);
+  return {2, 0, 0, "a square root, of MKL's vector functions or correctly rounded"};
+}
+
 Allowance quotient(const OpView&, std::size_t) {
   return {2, 0, 0, "a quotient, or a product with the reciprocal"};
 }

@@ -93,6 +93,7 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 // element by element
 [[nodiscard]] Allowance exact(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance exact_unless_complex(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance square_root(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance exact_unless_scaled(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance quotient(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance function(const OpView& op, std::size_t result);

@@ -81,13 +81,13 @@ OpClass class_of(std::string_view op) {
                                                                   "batch_norm", "instance_norm"};
   static constexpr std::array<std::string_view, 11> kReduction{
       "sum", "mean", "prod", "loss", "norm", "var", "std", "softmax", "logsumexp", "cdist", "cov"};
-  static constexpr std::array<std::string_view, 12> kTranscendental{
-      "exp", "log",     "sin",  "cos",  "tan",      "erf",
+  static constexpr std::array<std::string_view, 13> kTranscendental{
+      "exp", "log",     "sin",  "cos",  "tan",      "erf", "sqrt",
       "pow", "sigmoid", "silu", "gelu", "softplus", "mish"};
-  static constexpr std::array<std::string_view, 16> kPointwise{
-      "add",   "sub",  "mul",   "div", "neg",        "relu",    "threshold_backward",
-      "clamp", "sqrt", "rsqrt", "abs", "reciprocal", "addcmul", "addcdiv",
-      "lerp",  "where"};
+  static constexpr std::array<std::string_view, 15> kPointwise{
+      "add",   "sub",   "mul", "div",        "neg",     "relu",    "threshold_backward",
+      "clamp", "rsqrt", "abs", "reciprocal", "addcmul", "addcdiv", "lerp",
+      "where"};
   static constexpr std::array<std::string_view, 12> kMoving{
       "copy", "clone", "cat", "stack", "index_select", "gather",
       "view", "t",     "to",  "fill",  "zero",         "embedding"};

@@ -19,7 +19,7 @@ void add_settings(Cause& cause, const std::vector<const EnvironmentDifference*>&
 
 void add_children(Cause& cause, const Finding& finding) {
   if (finding.children.reference == finding.children.candidate) {
-    cause.evidence.push_back("the ops it calls inside have other shapes");
+    cause.evidence.push_back("the ops it calls inside have other dtypes or shapes");
     return;
   }
   cause.evidence.push_back(fmt::format("it calls [{}] and [{}] inside",

@@ -12,6 +12,7 @@ namespace ulpscope::comparison::causes {
 namespace {
 
 [[nodiscard]] std::vector<std::string> differing_inputs(const Case& of) {
+  if (!of.evidence().blamed.empty()) return of.evidence().blamed;
   std::vector<std::string> names;
   for (const TensorReport& tensor : of.finding().tensors)
     if (tensor.role == Role::input && !tensor.equal)

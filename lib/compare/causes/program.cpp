@@ -147,6 +147,14 @@ std::optional<Cause> harmless_rewrite(const Case& of) {
 }
 
 std::optional<Cause> dtype(const Case& of) {
+  const auto& flags = of.evidence().event_flags;
+  const bool autocast_differs = (flags.reference ^ flags.candidate) & event_flag::autocast;
+  if (of.is(FindingKind::origin) && autocast_differs && of.evidence().inside_differs) {
+    Cause cause = of.cause("dtype", Confidence::likely);
+    cause.evidence = {"autocast is on in one run only",
+                      "the ops it calls inside are others, or work on other dtypes or shapes"};
+    return cause;
+  }
   const auto told = [&](const TensorReport& tensor,
                         const Both<Geometry>& geometry) -> std::optional<Cause> {
     if (tensor.equal || geometry.reference.dtype == geometry.candidate.dtype) return std::nullopt;
@@ -154,9 +162,7 @@ std::optional<Cause> dtype(const Case& of) {
     cause.evidence = {fmt::format("{} is {} and {}", tensor.name.empty() ? "a tensor" : tensor.name,
                                   ulpscope::name(geometry.reference.dtype),
                                   ulpscope::name(geometry.candidate.dtype))};
-    if ((of.evidence().event_flags.reference ^ of.evidence().event_flags.candidate) &
-        event_flag::autocast)
-      cause.evidence.emplace_back("autocast is on in one run only");
+    if (autocast_differs) cause.evidence.emplace_back("autocast is on in one run only");
     return cause;
   };
   if (of.effect()) return told(of.effect()->tensor.report, of.effect()->tensor.evidence.geometry);

@@ -158,6 +158,8 @@ TEST_SUITE("arguments") {
     REQUIRE(diverging(written) == 2);
     CHECK(written.findings[1].kind == FindingKind::arguments);
     CHECK(written.findings[1].arguments.front().reference == "1e-05");
+    CHECK(diverging(report_of(program("ord", 2, 1))) == 2);
+    CHECK(diverging(report_of(program("other", 2, 3))) == 2);
     CHECK(diverging(report_of(program("count", 12, 13))) == 1);
   }
 
@@ -179,6 +181,25 @@ TEST_SUITE("arguments") {
     CHECK(findings(0.25, 0.18999999999999995, 0.19000000000000003) == 1);  // rounding
     // It may follow from a number that was read.
     CHECK(findings(0.25000003, 0.2711111111111111, 0.18999999999999995) == 1);
+  }
+
+  TEST_CASE("a number that travels as a tensor is told where what the op reads differs already") {
+    const auto program = [](double other) {
+      return [other](RunBuilder& run, bool changed) {
+        run.keep_content().step(0).phase(Phase::forward);
+        const std::string noise = changed ? " and noise" : "";
+        const Tensor x = run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("y" + noise));
+        run.op("aten::mul")
+            .in(x, "self")
+            .in_number(changed ? other : 0.25)
+            .out(labelled("z" + noise));
+      };
+    };
+    CHECK(diverging(report_of(program(0.25))) == 1);
+    const Report report = report_of(program(0.5));
+    REQUIRE(diverging(report) == 2);
+    CHECK(report.findings[1].kind == FindingKind::arguments);
+    CHECK(report.findings[1].arguments.at(0).candidate == "0.5");
   }
 
   TEST_CASE("a setting that the optimizer applies to every parameter is one finding") {

@@ -158,6 +158,18 @@ TEST_SUITE("budget") {
     CHECK(scale.budget->outside == 1);
   }
 
+  TEST_CASE("a square root may be a neighbour of the right number, no more") {
+    const auto program = [](int ulp) {
+      return [ulp](RunBuilder& run, bool changed) {
+        run.keep_content().step(0).phase(Phase::forward);
+        const double moved = 1.5 + ulp * 0x1p-23;
+        run.op("aten::sqrt").in(run.data(Values{2.25}), "self").out({changed ? moved : 1.5});
+      };
+    };
+    CHECK(report_of(program(1), with_budget()).verdict == Verdict::within);
+    CHECK(report_of(program(4), with_budget()).verdict == Verdict::diverged);
+  }
+
   TEST_CASE("a sum that cancels is judged by its terms, not by ULP") {
     const auto program = [](double noise) {
       return [noise](RunBuilder& run, bool changed) {
@@ -376,6 +388,22 @@ TEST_SUITE("budget") {
     CHECK(report.verdict == Verdict::inconclusive);
     CHECK(report.budget->without_model == 1);
     CHECK_FALSE(result_of(report).budget.has_value());
+  }
+
+  TEST_CASE("what is known to be outside stands before an earlier op of which nothing is known") {
+    const Report report = report_of(
+        [](RunBuilder& run, bool changed) {
+          run.keep_content().step(0).phase(Phase::forward);
+          run.op("aten::exp").in(run.data(Values{0.0}), "self").out({changed ? 1 + 0x1p-23 : 1.0});
+          run.op("aten::mystery").in(run.data(Values{2.0}), "self").out({changed ? 4.0 : 3.0});
+          run.op("aten::relu").in(run.data(Values{5.0}), "self").out({changed ? 6.0 : 5.0});
+        },
+        with_budget());
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.findings.size() == 3);
+    CHECK(report.findings[0].op == "aten::relu");
+    CHECK(report.findings[1].op == "aten::mystery");
+    CHECK(report.findings[2].op == "aten::exp");
   }
 
   TEST_CASE("a rule of the tolerance may allow an origin more") {

@@ -422,6 +422,29 @@ TEST_SUITE("rewrites") {
     CHECK(find_cause(part, "batch-size") == nullptr);
   }
 
+  TEST_CASE("an op that casts inside, under autocast of one run, computed in another type") {
+    const auto program = [](bool autocast) {
+      return [autocast](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const Tensor x = run.data(labelled("x", 4));
+        auto gru = run.op("aten::gru");
+        if (changed && autocast) gru.flag(event_flag::autocast);
+        gru.in(x, "input")
+            .calls([&] {
+              Values inner = labelled(changed ? "narrow" : "wide", 4);
+              run.op("aten::mm")
+                  .in(x, "self")
+                  .out(changed ? inner.as(Dtype::bfloat16) : std::move(inner));
+            })
+            .out(labelled(changed ? "narrow" : "wide", 4));
+      };
+    };
+    const Report report = report_of(program(true));
+    CHECK(report.first()->op == "aten::gru");
+    CHECK(first_cause(report) == "dtype");
+    CHECK(find_cause(report_of(program(false)), "dtype") == nullptr);
+  }
+
   TEST_CASE("numbers that become floats are not converted to a lower precision and back") {
     const auto program = [](Dtype from) {
       return [from](RunBuilder& run, bool changed) {

@@ -22,6 +22,23 @@ TEST_SUITE("inputs") {
     CHECK(has(notes_of(report.findings[0]), "again in steps 1 - 2"));
   }
 
+  TEST_CASE("what differs for another reason does not come from outside") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x =
+          run.op("aten::exp").in(run.data(labelled("x"))).out(labelled(changed ? "b" : "a"));
+      const Tensor index = run.data(labelled(changed ? "j" : "i"));
+      run.op("aten::index_select")
+          .in(x, "self")
+          .in(index, "index")
+          .out(labelled(changed ? "d" : "c"));
+    });
+    const Cause* cause = find_cause(report, "data-content");
+    REQUIRE(cause != nullptr);
+    CHECK(cause->evidence.at(0) ==
+          "index comes from outside of recorded ops and has another content");
+  }
+
   TEST_CASE("the same batches in another order are told by their digests") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       for (int step = 0; step < 4; ++step) {

@@ -384,6 +384,32 @@ TEST_SUITE("another tensor") {
     CHECK(report.findings[0].arguments[0].candidate == "result of aten::clone, event 2");
   }
 
+  TEST_CASE("tensors that the program fills itself, once the model has read both") {
+    const auto program = [](bool both_read) {
+      return [both_read](RunBuilder& run, bool changed) {
+        run.phase(Phase::setup);
+        const Tensor from = run.op("aten::empty").out_uninitialised(labelled("from"));
+        const Tensor to = run.op("aten::empty").out_uninitialised(labelled("to"));
+        run.step(0).phase(Phase::forward);
+        run.op("aten::index_select").in(from, "index").out(labelled("messages"));
+        if (both_read) run.op("aten::index_add").in(to, "index").out(labelled("sums"));
+        run.op("aten::gather").in(changed ? to : from, "index").out(labelled(changed ? "b" : "a"));
+      };
+    };
+    const Report report = report_of(program(true));
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    REQUIRE(report.findings[0].arguments.size() == 1);
+    CHECK(report.findings[0].arguments[0].reference == "input of aten::index_select, event 2");
+    CHECK(report.findings[0].arguments[0].candidate == "input of aten::index_add, event 3");
+
+    const Report batch = report_of(program(false));
+    REQUIRE(batch.findings.size() == 1);
+    CHECK(batch.findings[0].kind == FindingKind::data);
+    CHECK(batch.findings[0].notes.at(0) ==
+          "index is the reference's input of aten::index_select, event 2 once more");
+  }
+
   TEST_CASE("batches that ops prepared are data") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       std::vector<Tensor> batches;
