@@ -240,9 +240,17 @@ ExchangedTensors ExchangedTensorFinder::find(const Scene& scene, EventPair at,
       const std::string op = "result of " + words(producer(scene, side, one));
       return from.part == 0 ? op : fmt::format("{}, from element {}", op, from.part);
     };
-    found.tensors.push_back(
-        {slot,
-         {given(Side::reference, *slot->reference), given(Side::candidate, *slot->candidate)}});
+    Both<std::string> both{given(Side::reference, *slot->reference),
+                           given(Side::candidate, *slot->candidate)};
+    if (both.reference == both.candidate) {
+      const std::uint64_t number =
+          in_reference(origin(scene, Side::candidate, *slot->candidate).maker);
+      const std::uint32_t maker =
+          scene.windows.reference->items()[static_cast<std::uint32_t>(number - 1)].event;
+      both.candidate = fmt::format("result of {} of the reference",
+                                   words(outermost_around(scene, Side::reference, maker)));
+    }
+    found.tensors.push_back({slot, std::move(both)});
   }
   return found;
 }

@@ -138,8 +138,11 @@ bool LaneComparison::advance(const Ensure& ensure) {
     leave_alone(scene);
   for (const Side side : kSides)
     if (const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
-        index != kNoIndex)
-      on(state_.data_reads, side).passed(on(scene.windows, side)->event(index));
+        index != kNoIndex) {
+      const Event& event = on(scene.windows, side)->event(index);
+      on(state_.data_reads, side).passed(event);
+      on(state_.known_parameters, side).passed(event);
+    }
   walk_.next();
   busy_ = false;
   return true;

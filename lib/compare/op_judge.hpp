@@ -110,11 +110,16 @@ class OpJudge {
                     const std::vector<ArgumentReport>& given);
   void enter_fresh(FindingKind kind, const std::vector<const SlotPair*>& fresh);
   void describe_fresh(Record& record, FindingKind kind, const SlotPair& slot) const;
+  [[nodiscard]] bool is_made_apart(const SlotPair& slot) const;
+  [[nodiscard]] std::optional<Difference> difference_of(const SlotPair& slot) const;
   [[nodiscard]] std::optional<Both<std::string>> numbers_of(const SlotPair& slot) const;
   [[nodiscard]] std::optional<ArgumentReport> wrapped_number(const SlotPair& slot) const;
   void compare_inside();
   void note_computed_otherwise();
   void add_inside_writes(const std::vector<SlotPair>& inner);
+
+  /// What differences by rounding make, at most, of a number that code computes from them.
+  static constexpr double kRounding = 1e-3;
 
   RankState& state_;
   Scene scene_;
@@ -128,6 +133,7 @@ class OpJudge {
   std::int64_t argued_step_ = kSetup;
   std::set<Digest> accounted_;  ///< results inside of an op that were judged or counted
   bool rng_differs_ = false;
+  std::optional<Source> other_model_;  ///< one run calls another model of the same kind
   ExchangedTensorFinder exchanged_;
   std::optional<Source> numbers_source_;
   std::vector<const Event*> uneven_draws_;  ///< drew from equal states, but not as much

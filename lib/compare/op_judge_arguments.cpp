@@ -70,7 +70,6 @@ bool OpJudge::derived(const ArgumentReport& argument) const {
 /// another one, while all numbers that it has read out of tensors and all sizes were equal. A whole
 /// number may count what is stored.
 bool OpJudge::is_computed_apart(const ArgumentReport& argument) const {
-  constexpr double kRounding = 1e-3;  // what differences of numbers make of it
   const auto reference = number_in(*argument.reference);
   const auto candidate = number_in(*argument.candidate);
   if (!reference || !candidate || numbers_source_ || state_.numbers.any_fraction() ||
@@ -135,15 +134,19 @@ void OpJudge::judge_reshaped_inputs() {
   }
 }
 
-std::optional<Both<std::string>> OpJudge::numbers_of(const SlotPair& slot) const {
+std::optional<Difference> OpJudge::difference_of(const SlotPair& slot) const {
   const auto bytes =
       tensor_bytes(scene_.runs, scene_.ranks, {slot.reference->digest, slot.candidate->digest},
                    {*slot.reference->geometry, *slot.candidate->geometry});
   if (!bytes) return std::nullopt;
-  const Difference apart = difference(bytes->dtype, bytes->shape, bytes->strides,
-                                      bytes->bytes.reference, bytes->bytes.candidate);
-  if (!apart.worst) return std::nullopt;
-  return Both<std::string>{apart.worst->reference, apart.worst->candidate};
+  return difference(bytes->dtype, bytes->shape, bytes->strides, bytes->bytes.reference,
+                    bytes->bytes.candidate);
+}
+
+std::optional<Both<std::string>> OpJudge::numbers_of(const SlotPair& slot) const {
+  const auto apart = difference_of(slot);
+  if (!apart || !apart->worst) return std::nullopt;
+  return Both<std::string>{apart->worst->reference, apart->worst->candidate};
 }
 
 /// The number that travelled as a tensor, where its bytes are known.

@@ -33,7 +33,10 @@ void OpJudge::judge_inputs() {
       const auto source = taint_of(slot);
       if (!source || !state_.book.diverges(*source)) continue;  // its kernel's results are equal
     }
-    if (const auto read = differs_for_readers(slot)) {
+    if (other_root(scene_, at_, slot, state_.known_parameters)) {
+      inputs_differ_ = true;
+      fresh.push_back(&slot);
+    } else if (const auto read = differs_for_readers(slot)) {
       inputs_differ_ = true;
       looked_at_ = true;
       source_ = read;
@@ -118,9 +121,10 @@ void OpJudge::enter_each_kind(const std::vector<const SlotPair*>& fresh) {
     const bool as_left = slot->role() == Role::input &&
                          !was_changed(Side::reference, *slot->reference) &&
                          !was_changed(Side::candidate, *slot->candidate);
-    if (const auto tensors =
-            as_left ? other_tensor(scene_, at_, *slot, state_.data_reads, state_.other_parameters)
-                    : std::optional<Both<std::string>>()) {
+    if (const auto tensors = as_left
+                                 ? other_tensor(scene_, at_, *slot, state_.data_reads,
+                                                state_.known_parameters, state_.other_parameters)
+                                 : std::optional<Both<std::string>>()) {
       others.push_back(slot);
       given.push_back(
           {tensor_name(*slot->owner, slot->any()), tensors->reference, tensors->candidate});
@@ -169,15 +173,19 @@ void OpJudge::enter_others(const std::vector<const SlotPair*>& others,
     return all;
   };
   // Another model that is called is one for all of its layers.
-  const bool other_root = event(Side::reference).has_module && event(Side::candidate).has_module &&
-                          event(Side::reference).root != event(Side::candidate).root;
+  const bool other_model = event(Side::reference).has_module && event(Side::candidate).has_module &&
+                           event(Side::reference).root != event(Side::candidate).root;
+  if (other_model && other_model_ && other_model_->step == scene_.step) {
+    for (const SlotPair* slot : others) taint(slot->reference, slot->candidate, *other_model_);
+    return propagated(*other_model_);
+  }
   const bool same_tensors = digests(Side::reference) == digests(Side::candidate);
   // Such as the two sides of a sum.
   const bool no_matter = same_tensors && arguments_.values.empty() && gives_the_same();
   const Source source = enter_finding(state_, FindingKind::arguments, scene_, at_, at_,
-                                      {.key = other_root ? 0 : slots_key(others),
-                                       .once_per_step = !other_root,
-                                       .any_place = other_root,
+                                      {.key = other_model ? 0 : slots_key(others),
+                                       .once_per_step = !other_model,
+                                       .any_place = other_model,
                                        .harmless = no_matter},
                                       [&](Record& record) {
                                         record.finding.diverges = !no_matter;
@@ -191,6 +199,7 @@ void OpJudge::enter_others(const std::vector<const SlotPair*>& others,
     return;
   }
   for (const SlotPair* slot : others) taint(slot->reference, slot->candidate, source);
+  if (other_model) other_model_ = source;
   found(source);
 }
 
@@ -284,10 +293,19 @@ FindingKind OpJudge::kind_of_fresh(const SlotPair& slot) const {
   return FindingKind::data;
 }
 
+/// Where differences may be those of rounding alone: content that they do not explain, while all
+/// numbers that the program has read out of tensors and all sizes were equal.
+bool OpJudge::is_made_apart(const SlotPair& slot) const {
+  if (!state_.options.budget || numbers_source_ || state_.numbers.any() || state_.sizes.any())
+    return false;
+  const auto apart = difference_of(slot);
+  return apart && apart->scaled_max.value_or(1) > kRounding;
+}
+
 /// The runs have parted before, and code that no hook sees has computed this value within a step:
 /// whether from what differs already cannot be told.
 bool OpJudge::may_follow(const SlotPair& slot) const {
-  if (!last_source_ || !state_.book.diverges(*last_source_)) return false;
+  if (!last_source_ || !state_.book.diverges(*last_source_) || is_made_apart(slot)) return false;
   const auto computed = [](std::optional<Phase> phase) {
     return phase && *phase != Phase::setup && *phase != Phase::data;
   };

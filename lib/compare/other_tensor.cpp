@@ -27,25 +27,31 @@ namespace {
   return false;
 }
 
+struct Read {
+  std::uint32_t event = kNoIndex;
+  const Slot* slot = nullptr;  ///< null where there is none
+};
+
 /// The first op of the model before `reader` that reads this content: a batch that comes up is not
 /// known so.
-[[nodiscard]] std::uint32_t model_read(const Window& window, std::uint32_t reader,
-                                       const Digest& digest) {
+[[nodiscard]] Read model_read(const Window& window, std::uint32_t reader, const Digest& digest) {
   for (std::uint32_t index = 0; index < reader; ++index) {
     const Event& event = window.event(index);
-    if (event.phase != Phase::forward && event.phase != Phase::eval) continue;
+    if (event.kind != EventKind::op ||
+        (event.phase != Phase::forward && event.phase != Phase::eval))
+      continue;
     for (const Slot& slot : event.slots)
       if (slot.role == Role::input && slot.digest == digest && !(slot.flags & slot_flag::no_digest))
-        return index;
+        return {index, &slot};
   }
-  return kNoIndex;
+  return {};
 }
 
 [[nodiscard]] bool both_were_read(const Scene& scene, EventPair at, const SlotPair& input,
                                   const Both<DataReads>& data) {
   for (const Slot* read : {input.reference, input.candidate})
     for (const Side side : kSides)
-      if (model_read(*on(scene.windows, side), reader_of(at, side), read->digest) == kNoIndex &&
+      if (model_read(*on(scene.windows, side), reader_of(at, side), read->digest).slot == nullptr &&
           !on(data, side).contain(read->digest))
         return false;
   return true;
@@ -62,7 +68,7 @@ namespace {
     const Slot& others = side == Side::reference ? *input.candidate : *input.reference;
     on(given, side) = read_before(scene, side, at, input);
     if (on(given, side).empty() ||
-        model_read(*on(scene.windows, side), reader_of(at, side), others.digest) == kNoIndex)
+        model_read(*on(scene.windows, side), reader_of(at, side), others.digest).slot == nullptr)
       return std::nullopt;
   }
   return given;
@@ -110,25 +116,27 @@ namespace {
   return fmt::format("result of {}, from element {}", words(of), part.storage_offset);
 }
 
-/// Of two models of one kind another one is called: each run has both parameters of that name.
-[[nodiscard]] std::optional<Both<std::string>> other_root(const Scene& scene, EventPair at,
-                                                          const SlotPair& input) {
+}  // namespace
+
+std::optional<Both<std::string>> other_root(const Scene& scene, EventPair at, const SlotPair& input,
+                                            const Both<KnownParameters>& known) {
+  if (input.reference == nullptr || input.candidate == nullptr) return std::nullopt;
   const Event& a = scene.windows.reference->event(at.reference);
   const Event& b = scene.windows.candidate->event(at.candidate);
-  const Slot& left = *input.reference;
-  const Slot& right = *input.candidate;
-  if (!a.has_module || !b.has_module || a.root == b.root ||
-      !holds(*scene.windows.candidate, at.candidate, left.digest, left.name) ||
-      !holds(*scene.windows.reference, at.reference, right.digest, right.name))
+  const std::string_view name = input.reference->name;
+  if (name.empty() || name != input.candidate->name || !a.has_module || !b.has_module ||
+      a.root == b.root)
     return std::nullopt;
-  return Both<std::string>{fmt::format("{} of {}", left.name, a.root),
-                           fmt::format("{} of {}", right.name, b.root)};
+  for (const Side side : kSides)
+    if (!on(known, side).contain(a.root, name) || !on(known, side).contain(b.root, name))
+      return std::nullopt;
+  return Both<std::string>{fmt::format("{} of {}", name, a.root),
+                           fmt::format("{} of {}", name, b.root)};
 }
-
-}  // namespace
 
 std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
                                               const SlotPair& input, const Both<DataReads>& data,
+                                              const Both<KnownParameters>& known,
                                               const OtherParameters& parameters) {
   constexpr std::uint32_t kUnknown = slot_flag::changed | slot_flag::no_digest;
   constexpr std::uint32_t kOfProgram = slot_flag::uninitialised | slot_flag::unproduced;
@@ -139,7 +147,7 @@ std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
   if (left.name.empty() && right.name.empty() && both(input, kOfProgram))
     return other_data(scene, at, input);
   if (either(input, slot_flag::uninitialised)) return std::nullopt;
-  if (named && left.name == right.name) return other_root(scene, at, input);
+  if (named && left.name == right.name) return other_root(scene, at, input, known);
   if (!named && (!left.name.empty() || !right.name.empty())) return std::nullopt;
   const bool computed = !either(input, slot_flag::unproduced) &&
                         computed_in_a_step(scene, Side::reference, left) &&
@@ -165,10 +173,12 @@ std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
 std::string read_before(const Scene& scene, Side side, EventPair at, const SlotPair& input) {
   const Slot& slot = side == Side::reference ? *input.reference : *input.candidate;
   if (slot.flags & slot_flag::no_digest) return {};
-  const std::uint32_t index =
-      model_read(*on(scene.windows, side), reader_of(at, side), slot.digest);
-  return index == kNoIndex ? std::string()
-                           : "input of " + words(outermost_around(scene, side, index));
+  const Window& window = *on(scene.windows, side);
+  const Read read = model_read(window, reader_of(at, side), slot.digest);
+  if (read.slot == nullptr) return {};
+  const std::string name = tensor_name(window.event(read.event), *read.slot);
+  return fmt::format("{} of {}", name.empty() ? "an input" : name,
+                     words(outermost_around(scene, side, read.event)));
 }
 
 }  // namespace ulpscope::comparison

@@ -18,9 +18,16 @@ namespace ulpscope::comparison {
 [[nodiscard]] std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
                                                             const SlotPair& input,
                                                             const Both<DataReads>& data,
+                                                            const Both<KnownParameters>& known,
                                                             const OtherParameters& parameters);
 
-/// "input of aten::conv1d, encoder.0, event 12": the first op of the model that has read in this
+/// "weight of Net" and "weight of Net#2": of two models of one kind, both runs having both, the
+/// runs call another one.
+[[nodiscard]] std::optional<Both<std::string>> other_root(const Scene& scene, EventPair at,
+                                                          const SlotPair& input,
+                                                          const Both<KnownParameters>& known);
+
+/// "index of aten::gather, encoder.0, event 12": the first op of the model that has read in this
 /// window what a run gives the op now; empty where none has.
 [[nodiscard]] std::string read_before(const Scene& scene, Side side, EventPair at,
                                       const SlotPair& input);

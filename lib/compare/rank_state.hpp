@@ -183,6 +183,7 @@ struct RankState {
   History history;
   Accumulations accumulations;
   Both<DataReads> data_reads;
+  Both<KnownParameters> known_parameters;
   OtherParameters other_parameters;
   Both<OtherwiseComputed> otherwise;
   WindowLimits windows;

@@ -52,7 +52,7 @@ Allowance exact_unless_scaled(const OpView& op, std::size_t result) {
 /// MKL's vector functions return the next number at times.
 Allowance square_root(const OpView& op, std::size_t result) {
   if (op.reads_complex()) return exact_unless_complex(op, result);
-  return {2, 0, 0, "a square root, of MKL's vector functions or correctly rounded"};
+  return {2, 0, 0, "a square root, or its neighbour"};
 }
 
 Allowance quotient(const OpView&, std::size_t) {

@@ -379,6 +379,26 @@ TEST_SUITE("rewrites") {
     CHECK(diverging(report_of(program(Phase::data))) == 2);
   }
 
+  TEST_CASE("what unseen code computes does not follow from rounding where it is far apart") {
+    const auto program = [](double apart) {
+      return [apart](RunBuilder& run, bool changed) {
+        run.keep_content().step(0).phase(Phase::forward);
+        run.op("aten::exp").in(run.data(Values{0.0}), "self").out({changed ? 1 + 0x1p-23 : 1.0});
+        const Tensor table = run.op("aten::empty")
+                                 .flag(event_flag::factory)
+                                 .out_uninitialised(changed ? Values{1.0 + apart} : Values{1.0});
+        run.op("aten::neg").in(table, "self").out({changed ? -1.0 - apart : -1.0});
+      };
+    };
+    CompareOptions options;
+    options.budget = true;
+    const Report far = report_of(program(0.5), options);
+    CHECK(far.verdict == Verdict::diverged);
+    CHECK(far.findings.at(0).kind == FindingKind::data);
+    CHECK(far.findings[0].op == "aten::neg");
+    CHECK(report_of(program(0x1p-20), options).verdict == Verdict::within);
+  }
+
   TEST_CASE("data that the program fills itself is no memory that nobody wrote") {
     const auto program = [](bool filled_in_both) {
       return [filled_in_both](RunBuilder& run, bool changed) {
