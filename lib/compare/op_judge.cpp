@@ -56,6 +56,7 @@ void OpJudge::begin(const Scene& scene, EventPair at) {
   rng_differs_ = false;
   uneven_draws_.clear();
   compare_slots(event(Side::reference), event(Side::candidate), slots_);
+  compare_layouts();
   arguments_ = compare_arguments(event(Side::reference), event(Side::candidate));
   count_values(state_, scene_, at_, slots_, judgement_);
   judgement_.differs = judgement_.differs || !arguments_.results.empty();

@@ -57,6 +57,8 @@ class OpJudge {
   void keep_argued(const Source& source);
   void judge_reshaped_inputs();
   void judge_told_values();
+  void compare_layouts();
+  [[nodiscard]] std::optional<Source> viewed_alone(const SlotPair& slot) const;
   void judge_outputs();
   void judge_inside();
   void note_placement();
@@ -133,6 +135,8 @@ class OpJudge {
   std::int64_t argued_step_ = kSetup;
   std::set<Digest> accounted_;  ///< results inside of an op that were judged or counted
   bool rng_differs_ = false;
+  /// By storage: ops of one run alone that have seen it in another way.
+  Both<std::unordered_map<std::uint64_t, Source>> alone_views_;
   std::optional<Source> other_model_;  ///< one run calls another model of the same kind
   ExchangedTensorFinder exchanged_;
   std::optional<Source> numbers_source_;

@@ -108,18 +108,18 @@ bool OpJudge::only_reshapes() const {
   return reshaped;
 }
 
-/// The same elements in another shape explain another result, and are handed on by an op that
-/// gives them back. Values laid out so differently that they were not compared may explain it too,
-/// where something before them is in question.
+/// The same elements in another shape or order explain another result, and are handed on by an op
+/// that gives them back. Values laid out so differently that they were not compared may explain it
+/// too, where something before them is in question.
 void OpJudge::judge_reshaped_inputs() {
-  std::vector<const SlotPair*> reshaped;
+  std::vector<const SlotPair*> rearranged;
   std::optional<Source> known;
   for (const SlotPair& slot : slots_) {
-    if (slot.role() != Role::input ||
-        (slot.match != Match::reshaped && slot.match != Match::layout))
-      continue;
+    const bool is_rearranged = slot.match == Match::reshaped || slot.match == Match::reordered;
+    if (slot.role() != Role::input || (!is_rearranged && slot.match != Match::layout)) continue;
     if (!known) known = taint_of(slot);
-    if (slot.match == Match::reshaped) reshaped.push_back(&slot);
+    if (!known && slot.match == Match::reordered) known = viewed_alone(slot);
+    if (is_rearranged) rearranged.push_back(&slot);
   }
   const bool differs = std::any_of(slots_.begin(), slots_.end(), [](const SlotPair& slot) {
     return slot.role() != Role::input && is_difference(slot.match);
@@ -129,9 +129,20 @@ void OpJudge::judge_reshaped_inputs() {
   } else if (known) {
     judgement_.follows = true;
     propagated(*known);
-  } else if (!reshaped.empty()) {
-    enter_fresh(FindingKind::metadata, reshaped);
+  } else if (!rearranged.empty()) {
+    enter_fresh(FindingKind::metadata, rearranged);
   }
+}
+
+/// One run alone has an op that sees this memory in another way.
+std::optional<Source> OpJudge::viewed_alone(const SlotPair& slot) const {
+  for (const Side side : kSides) {
+    const Slot& one = side == Side::reference ? *slot.reference : *slot.candidate;
+    const auto view = on(alone_views_, side).find(one.storage);
+    if (view != on(alone_views_, side).end() && view->second.step == scene_.step)
+      return view->second;
+  }
+  return std::nullopt;
 }
 
 std::optional<Difference> OpJudge::difference_of(const SlotPair& slot) const {

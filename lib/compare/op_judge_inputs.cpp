@@ -24,6 +24,19 @@ namespace {
 
 }  // namespace
 
+/// Digests follow the order in memory; where that is another one, bytes tell.
+void OpJudge::compare_layouts() {
+  for (SlotPair& slot : slots_) {
+    if (slot.match != Match::layout && slot.match != Match::reordered) continue;
+    const auto apart = difference_of(slot);
+    if (!apart) continue;
+    if (apart->differing == 0)
+      slot.match = Match::equal;  // a symmetric matrix
+    else if (slot.match == Match::layout)
+      slot.match = Match::differs;
+  }
+}
+
 void OpJudge::judge_inputs() {
   std::vector<const SlotPair*> fresh;
   std::set<std::uint16_t> known;
@@ -281,7 +294,7 @@ void OpJudge::note_other_parameters() {
 }
 
 FindingKind OpJudge::kind_of_fresh(const SlotPair& slot) const {
-  if (slot.match == Match::metadata) return FindingKind::metadata;
+  if (slot.match == Match::metadata || slot.match == Match::reordered) return FindingKind::metadata;
   const bool left = was_changed(Side::reference, *slot.reference);
   const bool right = was_changed(Side::candidate, *slot.candidate);
   if (left != right) return FindingKind::write;
@@ -366,6 +379,9 @@ void OpJudge::describe_fresh(Record& record, FindingKind kind, const SlotPair& s
     if (a.dtype != b.dtype)
       notes.push_back(fmt::format("{} is {} in the reference and {} in the candidate", called,
                                   ulpscope::name(a.dtype), ulpscope::name(b.dtype)));
+    if (slot.match == Match::reordered)
+      notes.push_back(fmt::format(
+          "{} is the same in memory, and its elements are read in another order", called));
     return;
   }
   if (kind == FindingKind::write) {

@@ -51,8 +51,10 @@ namespace {
   if (!same_expansion(a, b)) return Match::layout;
   const auto left = logical_digest(reference);
   const auto right = logical_digest(candidate);
-  if (left && right) return verdict(*left, *right);
-  return Match::layout;
+  if (left && right && *left == *right) return Match::equal;
+  if (reference.role == Role::input && reference.digest == candidate.digest)
+    return Match::reordered;
+  return left && right ? Match::differs : Match::layout;
 }
 
 /// The same elements, row by row, whatever the shape. Of views that is known by those who read

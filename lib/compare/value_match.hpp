@@ -12,6 +12,7 @@ enum class Match : std::uint8_t {
   equal,
   differs,
   reshaped,       ///< the same elements in the same order, in another shape
+  reordered,      ///< the same content in memory, whose elements are read in another order
   metadata,       ///< dtype or shape differ, so values have no comparison
   one_sided,      ///< a tensor in one run, none in the other
   uninitialised,  ///< an output that nothing has written yet

@@ -63,16 +63,24 @@ constexpr auto kRoundOtherwise =
     std::to_array<std::string_view>({"threads", "isa", "library", "backend", "algorithm",
                                      "alignment", "atomic", "layout", "collective"});
 
-/// What only rounds otherwise cannot have made a difference that no rounding explains.
+/// What only rounds otherwise cannot have made a difference that no rounding explains, and need not
+/// have made one that an input may explain.
 void doubt_rounding(const Case& of, std::vector<Cause>& causes) {
-  const BudgetSummary& budget = of.evidence().budget;
-  if (!of.is(FindingKind::origin) || budget.outside == 0) return;
+  if (!of.is(FindingKind::origin)) return;
+  const std::string& input = of.evidence().not_compared;
+  const bool outside = of.evidence().budget.outside > 0;
+  if (!outside && input.empty()) return;
   for (Cause& cause : causes) {
     if (std::find(kRoundOtherwise.begin(), kRoundOtherwise.end(), cause.id) ==
         kRoundOtherwise.end())
       continue;
+    if (outside)
+      cause.against.emplace_back("the difference is larger than rounding otherwise explains");
+    else if (cause.id != "layout")
+      cause.against.push_back(fmt::format("the values of {} were not compared", input));
+    else
+      continue;
     cause.confidence = Confidence::possible;
-    cause.against.emplace_back("the difference is larger than rounding otherwise explains");
   }
 }
 

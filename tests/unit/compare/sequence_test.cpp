@@ -514,4 +514,33 @@ TEST_SUITE("sequence") {
     REQUIRE(diverging(report) == 1);
     CHECK(report.findings[0].op == "aten::mul_");
   }
+
+  TEST_CASE("a square matrix that one run alone transposes is not the same") {
+    const auto program = [](const Values& matrix, bool keep, bool matters) {
+      return [=](RunBuilder& run, bool changed) {
+        if (keep) run.keep_content();
+        run.step(0).phase(Phase::forward);
+        Tensor x = run.data(matrix);
+        if (changed) {
+          const Tensor transposed = run.view(x, {2, 2}, {1, 2});
+          run.op("aten::t").given(x, slot_flag::metadata_only).returns_view(transposed);
+          x = transposed;
+        }
+        const bool other = changed && matters;
+        run.op("aten::log_softmax").in(x, "self").out(labelled(other ? "b" : "a"));
+      };
+    };
+    const Values any({2, 2}, {1, 2, 3, 4});
+    for (const bool keep : {false, true}) {
+      CAPTURE(keep);
+      const Report report = report_of(program(any, keep, true));
+      REQUIRE(diverging(report) == 1);
+      CHECK(report.first()->kind == FindingKind::sequence);
+      CHECK(report.first()->op == "aten::t");
+      CHECK(diverging(report_of(program(any, keep, false))) == 0);
+    }
+    const Report symmetric = report_of(program(Values({2, 2}, {1, 2, 2, 4}), true, true));
+    REQUIRE(symmetric.first() != nullptr);
+    CHECK(symmetric.first()->kind == FindingKind::origin);
+  }
 }
