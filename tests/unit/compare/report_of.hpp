@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -16,67 +18,31 @@ namespace ulpscope::test {
 using Program = std::function<void(RunBuilder&)>;
 
 /// Records two programs and compares them.
-[[nodiscard]] inline Report report_of(const Program& reference, const Program& candidate,
-                                      const CompareOptions& options = {}) {
-  RunBuilder left;
-  RunBuilder right;
-  reference(left);
-  candidate(right);
-  return compare(*left.build(), *right.build(), options);
-}
+[[nodiscard]] Report report_of(const Program& reference, const Program& candidate,
+                               const CompareOptions& options = {});
 
 /// The same program twice, told which of the two it is.
-[[nodiscard]] inline Report report_of(const std::function<void(RunBuilder&, bool changed)>& program,
-                                      const CompareOptions& options = {}) {
-  return report_of([&](RunBuilder& run) { program(run, false); },
-                   [&](RunBuilder& run) { program(run, true); }, options);
-}
+[[nodiscard]] Report report_of(const std::function<void(RunBuilder&, bool changed)>& program,
+                               const CompareOptions& options = {});
 
-[[nodiscard]] inline CompareOptions context(std::size_t neighbours) {
-  CompareOptions options;
-  options.context = neighbours;
-  return options;
-}
+[[nodiscard]] CompareOptions context(std::size_t neighbours);
 
-[[nodiscard]] inline CompareOptions step_offset(std::int64_t steps) {
-  CompareOptions options;
-  options.step_offset = steps;
-  return options;
-}
+[[nodiscard]] CompareOptions step_offset(std::int64_t steps);
 
 /// "isa, rng-device": the causes of a finding in their order.
-[[nodiscard]] inline std::string cause_ids(const Report& report, std::size_t finding = 0) {
-  std::string ids;
-  for (const Cause& cause : report.causes)
-    if (cause.finding == finding) ids += (ids.empty() ? "" : ", ") + cause.id;
-  return ids;
-}
+[[nodiscard]] std::string cause_ids(const Report& report, std::size_t finding = 0);
 
-[[nodiscard]] inline std::string first_cause(const Report& report) {
-  return report.causes.empty() ? std::string() : report.causes.front().id;
-}
+[[nodiscard]] std::string first_cause(const Report& report);
 
-[[nodiscard]] inline const Cause* find_cause(const Report& report, std::string_view id) {
-  const auto at = std::find_if(report.causes.begin(), report.causes.end(),
-                               [&](const Cause& cause) { return cause.id == id; });
-  return at == report.causes.end() ? nullptr : &*at;
-}
+[[nodiscard]] const Cause* find_cause(const Report& report, std::string_view id);
 
 /// All of a finding's notes in one text.
-[[nodiscard]] inline std::string notes_of(const Finding& finding) {
-  std::string text;
-  for (const std::string& note : finding.notes) text += note + "\n";
-  return text;
-}
+[[nodiscard]] std::string notes_of(const Finding& finding);
 
 [[nodiscard]] inline bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-[[nodiscard]] inline std::size_t diverging(const Report& report) {
-  return static_cast<std::size_t>(
-      std::count_if(report.findings.begin(), report.findings.end(),
-                    [](const Finding& finding) { return finding.diverges; }));
-}
+[[nodiscard]] std::size_t diverging(const Report& report);
 
 }  // namespace ulpscope::test
