@@ -149,7 +149,11 @@ std::optional<Factory> factory_of(const Scene& scene, Side side, const Event& re
           std::any_of(event.slots.begin(), event.slots.end(), [&](const Slot& given) {
             return given.role == Role::output && given.storage == slot.storage;
           });
-      if (hands_out) return Factory{event_words(event, block.step), event.phase, event.has_module};
+      if (!hands_out) continue;
+      const bool of_tensor = reader.op == "aten::to" && reader.position == event.position + 1;
+      return Factory{
+          event_words(event, block.step) + (of_tensor ? ", as torch::tensor() does" : ""),
+          event.phase, event.has_module, of_tensor};
     }
   }
   return std::nullopt;

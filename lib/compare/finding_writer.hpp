@@ -47,10 +47,15 @@ struct Factory {
   std::string words;  ///< "aten::empty at event 7 (step 0)"
   Phase phase = Phase::setup;
   bool in_module = false;
+  /// torch::tensor() fills memory that it has asked for, and ends with aten::to: no op can come
+  /// between.
+  bool of_tensor = false;
 
   /// Programs fill their batches through pointers of their own, between the calls of their model.
   [[nodiscard]] bool for_data() const noexcept {
-    return !in_module && (phase == Phase::setup || phase == Phase::data || phase == Phase::eval);
+    const bool between =
+        !in_module && (phase == Phase::setup || phase == Phase::data || phase == Phase::eval);
+    return of_tensor || between;
   }
 };
 

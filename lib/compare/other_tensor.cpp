@@ -11,6 +11,9 @@
 namespace ulpscope::comparison {
 namespace {
 
+/// No op has made what is read.
+constexpr std::uint32_t kOfProgram = slot_flag::uninitialised | slot_flag::unproduced;
+
 [[nodiscard]] std::uint32_t reader_of(EventPair at, Side side) {
   return side == Side::reference ? at.reference : at.candidate;
 }
@@ -57,21 +60,27 @@ struct Read {
   return true;
 }
 
-/// Where no op made what is read: the same for the op that has read it first. A few numbers may
-/// agree by accident.
-[[nodiscard]] std::optional<Both<std::string>> other_data(const Scene& scene, EventPair at,
+/// Both runs have both tensors, and one of them has read the one that it gives now before: a batch
+/// in another one's place has not been read yet. A few numbers may agree by accident.
+[[nodiscard]] std::optional<Both<std::string>> read_again(const Scene& scene, EventPair at,
                                                           const SlotPair& input) {
   constexpr std::uint64_t kFew = 4;
   if (element_count(*input.reference->geometry) < kFew) return std::nullopt;
   Both<std::string> given;
+  bool again = false;
   for (const Side side : kSides) {
-    const Slot& others = side == Side::reference ? *input.candidate : *input.reference;
+    const Slot& own = side == Side::reference ? *input.reference : *input.candidate;
+    for (const Slot* slot : {input.reference, input.candidate})
+      if (!holds(*on(scene.windows, side), reader_of(at, side), slot->digest, {}))
+        return std::nullopt;
     on(given, side) = read_before(scene, side, at, input);
-    if (on(given, side).empty() ||
-        model_read(*on(scene.windows, side), reader_of(at, side), others.digest).slot == nullptr)
-      return std::nullopt;
+    again = again || !on(given, side).empty();
+    if (!on(given, side).empty()) continue;
+    const OpPlace maker = producer(scene, side, own);
+    if (maker.op.empty() || (own.flags & kOfProgram)) return std::nullopt;
+    on(given, side) = "result of " + words(maker);
   }
-  return given;
+  return again ? std::optional(given) : std::nullopt;
 }
 
 /// The digest of all that the last recorded write left around what a slot reads.
@@ -139,13 +148,12 @@ std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
                                               const Both<KnownParameters>& known,
                                               const OtherParameters& parameters) {
   constexpr std::uint32_t kUnknown = slot_flag::changed | slot_flag::no_digest;
-  constexpr std::uint32_t kOfProgram = slot_flag::uninitialised | slot_flag::unproduced;
   if (input.match == Match::one_sided || either(input, kUnknown)) return std::nullopt;
   const Slot& left = *input.reference;
   const Slot& right = *input.candidate;
   const bool named = !left.name.empty() && !right.name.empty();
-  if (left.name.empty() && right.name.empty() && both(input, kOfProgram))
-    return other_data(scene, at, input);
+  if (left.name.empty() && right.name.empty() && either(input, kOfProgram))
+    return read_again(scene, at, input);
   if (either(input, slot_flag::uninitialised)) return std::nullopt;
   if (named && left.name == right.name) return other_root(scene, at, input, known);
   if (!named && (!left.name.empty() || !right.name.empty())) return std::nullopt;

@@ -217,6 +217,21 @@ TEST_SUITE("inputs") {
     CHECK(cause_ids(report) == "data-content, uninitialised, data-order");
   }
 
+  TEST_CASE("memory that torch::tensor() hands out and reads at once is filled by the program") {
+    const auto program = [](bool at_once) {
+      return [at_once](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const Tensor table = run.op("aten::empty")
+                                 .flag(event_flag::factory)
+                                 .out_uninitialised(labelled(changed ? "b" : "a"));
+        if (!at_once) run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("y"));
+        run.op("aten::to").in(table, "self").out(labelled(changed ? "d" : "c"));
+      };
+    };
+    CHECK(first_cause(report_of(program(true))) == "data-content");
+    CHECK(first_cause(report_of(program(false))) == "uninitialised");
+  }
+
   TEST_CASE("a buffer of a module that nothing wrote is no data") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.phase(Phase::setup);

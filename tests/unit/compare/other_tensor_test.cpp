@@ -429,6 +429,24 @@ TEST_SUITE("another tensor") {
           "index is the reference's index of aten::index_select, event 2 once more");
   }
 
+  TEST_CASE("what an op makes of a batch is not the batch, where the model has read that before") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::data);
+      const Tensor labels = run.data(labelled("labels"));
+      const Tensor mixed = run.op("aten::roll").in(labels, "self").out(labelled("mixed"));
+      run.phase(Phase::forward);
+      run.op("aten::cross_entropy_loss").in(labels, "target").out(labelled("loss"));
+      run.op("aten::cross_entropy_loss")
+          .in(changed ? labels : mixed, "target")
+          .out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    CHECK(report.findings[0].arguments.at(0).reference == "result of aten::roll, event 0");
+    CHECK(report.findings[0].arguments.at(0).candidate ==
+          "target of aten::cross_entropy_loss, event 1");
+  }
+
   TEST_CASE("batches that ops prepared are data") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       std::vector<Tensor> batches;
