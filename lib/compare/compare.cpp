@@ -83,7 +83,7 @@ class Comparison {
                                                  runs_.candidate->ranks()};
     if (ranks.reference.size() == 1 && ranks.candidate.size() == 1) return;
     for (const Side side : kSides) {
-      const Side other = side == Side::reference ? Side::candidate : Side::reference;
+      const Side other = the_other(side);
       for (const std::uint32_t rank : on(ranks, side))
         if (!has(on(ranks, other), rank))
           lone_.push_back(fmt::format("only the {} has rank {}", name(side), rank));
@@ -247,7 +247,24 @@ class Comparison {
     return outlook;
   }
 
+  /// Updates that both runs make in a step, each where the other one does not.
+  void note_moved_updates() {
+    for (Record& record : result_.records)
+      for (const Record& other : result_.records) {
+        if (other.finding.step != record.finding.step || other.finding.rank != record.finding.rank)
+          continue;
+        for (const Side side : kSides) {
+          const auto& names = on(record.evidence.alone_updates, side);
+          const auto& others = on(other.evidence.alone_updates, the_other(side));
+          record.evidence.moved = record.evidence.moved ||
+                                  std::find_first_of(names.begin(), names.end(), others.begin(),
+                                                     others.end()) != names.end();
+        }
+      }
+  }
+
   void diagnose(Report& report) {
+    note_moved_updates();
     for (std::size_t k = 0; k < report.findings.size() && k < kDiagnosed; ++k) {
       const Finding& finding = report.findings[k];
       const bool rewrite =

@@ -69,6 +69,7 @@ struct Evidence {
   Both<std::vector<std::string>> alone_names;    ///< sequence: names of the tensors they touch
   Both<std::vector<std::string>> alone_updates;  ///< sequence: names of the parameters they update
   Both<std::size_t> alone_casts{};  ///< sequence: those that give another floating-point dtype
+  bool moved = false;               ///< sequence: the other run has these updates later or before
   bool among_updates = false;       ///< sequence: next to an update that both runs make
   bool alone_draws = false;         ///< sequence: one of them draws random numbers
   bool missing_steps = false;       ///< sequence: whole steps are missing

@@ -167,7 +167,7 @@ bool ExchangedTensorFinder::are_same(const Origin& reference, const Origin& cand
 /// arguments.
 std::optional<std::uint32_t> ExchangedTensorFinder::does_the_same(const Scene& scene, Side side,
                                                                   EventPair at) const {
-  const Side other = side == Side::reference ? Side::candidate : Side::reference;
+  const Side other = the_other(side);
   const Window& window = *on(scene.windows, side);
   const Event& like =
       on(scene.windows, other)->event(other == Side::reference ? at.reference : at.candidate);

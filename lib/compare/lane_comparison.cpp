@@ -105,6 +105,7 @@ void LaneComparison::end_step() {
   boundaries_.end_step();
   watch_.end_step();
   alone_sources_ = {};
+  detached_ = {};
   passed_.clear();
   wanted_.clear();
 }
@@ -373,12 +374,47 @@ void LaneComparison::leave_alone(const Scene& scene) {
       enter_stretch(scene);
   }
   if (!op) return;
+  if (window.event(index).op.starts_with("aten::detach")) note_detached(scene, side, index);
   state_.rng.drew_alone(side, window, index, scene.step);
   if (alone_otherwise_) judge_.judge_alone(scene, side, index, last_position_);
   for (std::uint32_t inner = index; inner < window.end(index); ++inner) {
     on(alone_sources_, side).insert_or_assign(window.event(inner).position, alone_source_);
     judge_.write_alone(scene, side, inner, alone_source_);
   }
+}
+
+/// Keeps what made the tensor that one run alone detaches: no gradient reaches that.
+void LaneComparison::note_detached(const Scene& scene, Side side, std::uint32_t event) {
+  const Event& detach = on(scene.windows, side)->event(event);
+  const auto input = std::find_if(detach.slots.begin(), detach.slots.end(),
+                                  [](const Slot& slot) { return slot.role == Role::input; });
+  if ((detach.flags & event_flag::in_backward) || input == detach.slots.end() ||
+      input->writer_lane != on(scene.lanes, side)->id)
+    return;
+  const std::uint64_t number = walk_.partner_number(side, input->writer);
+  const Side other = the_other(side);
+  const auto& partners = on(scene.partners, other);
+  const auto maker = std::find(partners.begin(), partners.end(), number);
+  if (number == 0 || maker == partners.end()) return;
+  const Window& window = *on(scene.windows, other);
+  const std::uint32_t made =
+      window.items()[static_cast<std::size_t>(maker - partners.begin())].event;
+  on(detached_, other)
+      .push_back({window.event(made).position, window.event(window.end(made) - 1).position + 1,
+                  alone_source_});
+}
+
+/// The stretch is what backward does for an op whose result the other run alone detaches.
+std::optional<Source> LaneComparison::cut_by_detach(const Scene& scene) const {
+  for (const auto& [side, window, index] : alone(scene)) {
+    const Event& event = window.event(index);
+    if (!is_unit(event) || ignored(event)) continue;
+    if (!(event.flags & event_flag::in_backward)) return std::nullopt;
+    const std::uint64_t forward = forward_place(window, index).position;
+    for (const Detached& detached : on(detached_, side))
+      if (forward >= detached.begin && forward < detached.end) return detached.source;
+  }
+  return std::nullopt;
 }
 
 std::vector<LaneComparison::Alone> LaneComparison::alone(const Scene& scene) const {
@@ -569,7 +605,8 @@ void LaneComparison::enter_stretch(const Scene& scene) {
     watch_.add(alone_source_, walk_, alone_until_);
     return;
   }
-  if (const auto forward = state_.only_layers ? std::nullopt : follows_alone(scene)) {
+  const auto detached = state_.only_layers ? std::nullopt : cut_by_detach(scene);
+  if (const auto forward = detached || state_.only_layers ? detached : follows_alone(scene)) {
     alone_source_ = *forward;
     watch_.add(alone_source_, walk_, alone_until_);
     return;

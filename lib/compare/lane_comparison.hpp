@@ -90,6 +90,8 @@ class LaneComparison {
   [[nodiscard]] std::optional<Source> differs_already(const Scene& scene, std::uint32_t flags = 0);
   [[nodiscard]] bool only_copies(const Scene& scene) const;
   [[nodiscard]] bool stands_among_updates(const Scene& scene) const;
+  void note_detached(const Scene& scene, Side side, std::uint32_t event);
+  [[nodiscard]] std::optional<Source> cut_by_detach(const Scene& scene) const;
   [[nodiscard]] std::optional<Source> follows_alone(const Scene& scene);
   [[nodiscard]] std::optional<Source> of_op_computed_otherwise(const Scene& scene);
   [[nodiscard]] const std::set<std::uint64_t>& replaced_backwards(const Scene& scene);
@@ -124,6 +126,13 @@ class LaneComparison {
   bool alone_otherwise_ = false;  ///< they compute what ops of the other run compute
   /// Why the ops of this step that one run has alone do so, by their positions.
   Both<std::unordered_map<std::uint64_t, Source>> alone_sources_;
+  /// Positions of an op of this run whose result the other run alone detaches.
+  struct Detached {
+    std::uint64_t begin = kNone;
+    std::uint64_t end = kNone;
+    Source source;
+  };
+  Both<std::vector<Detached>> detached_;
   std::optional<std::uint64_t> last_position_;  ///< of the last partner in the reference lane
   std::uint64_t generation_ = 0;
   std::deque<Passed> passed_;

@@ -225,10 +225,15 @@ void OpJudge::judge_exchanged() {
       (event(Side::reference).flags & event_flag::in_backward) != 0)
     return;
   std::vector<const SlotPair*> slots;
-  for (const SlotPair& slot : slots_)
-    if (slot.role() == Role::input && slot.match != Match::equal &&
-        slot.match != Match::one_sided && !either(slot, kUnknown) && taint_of(slot))
-      slots.push_back(&slot);
+  bool differ = false;
+  for (const SlotPair& slot : slots_) {
+    if (slot.role() != Role::input || slot.match == Match::equal ||
+        slot.match == Match::one_sided || either(slot, kUnknown))
+      continue;
+    const bool differs = taint_of(slot).has_value();
+    differ = differ || differs;
+    if (differs || slot.match == Match::layout) slots.push_back(&slot);
+  }
   if (slots.empty()) return;
   const ExchangedTensors exchanged = exchanged_.find(scene_, at_, slots);
   if (exchanged.tensors.empty()) return;
@@ -246,7 +251,9 @@ void OpJudge::judge_exchanged() {
                       record.evidence.same_tensors = exchanged.same_set;
                       add_tensors(record, slots_);
                       record.finding.notes.emplace_back(
-                          "what it reads differs already, but comes from other ops too");
+                          differ ? "what it reads differs already, but comes from other ops too"
+                                 : "what it reads is laid out too differently to be compared, "
+                                   "but comes from other ops");
                     });
   found(source);
   source_ = source;

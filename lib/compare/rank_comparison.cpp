@@ -192,7 +192,7 @@ void RankComparison::compare_steps() {
       continue;
     }
     const Side side = next->has.reference ? Side::reference : Side::candidate;
-    const Side other = side == Side::reference ? Side::candidate : Side::reference;
+    const Side other = the_other(side);
     if (is_over(other)) {
       end_with_extra_steps(side);
       return;
@@ -306,7 +306,7 @@ void RankComparison::end_with_extra_steps(Side side) {
     while (const auto next = next_step()) pass_over(side, next->step);
     return;
   }
-  const Side ended = side == Side::reference ? Side::candidate : Side::reference;
+  const Side ended = the_other(side);
   const bool unrecorded =
       goes_on_unrecorded(ended, ended == Side::reference ? first->step : to_candidate(first->step));
   bool entered = unrecorded || !state_.runs.reference->info().complete ||

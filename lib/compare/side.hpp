@@ -11,6 +11,10 @@ enum class Side : std::uint8_t { reference, candidate };
 
 inline constexpr std::array<Side, 2> kSides{Side::reference, Side::candidate};
 
+[[nodiscard]] constexpr Side the_other(Side side) noexcept {
+  return side == Side::reference ? Side::candidate : Side::reference;
+}
+
 template <class T>
 [[nodiscard]] constexpr T& on(Both<T>& both, Side side) noexcept {
   return side == Side::reference ? both.reference : both.candidate;

@@ -271,7 +271,7 @@ class WindowAligner {
 
   [[nodiscard]] bool has_moved(Side side, std::uint32_t item) const {
     const Event& event = event_of(side, item);
-    const auto& elsewhere = on(alone_, side == Side::reference ? Side::candidate : Side::reference);
+    const auto& elsewhere = on(alone_, the_other(side));
     return event.phase == Phase::setup && elsewhere.contains(structure_key(event, Place::counts));
   }
 

@@ -73,7 +73,7 @@ std::optional<Side> side_that_comes_back(const Both<const Window*>& windows,
   Window piece({}, true);
   while (more.reference || more.candidate) {
     for (const Side side : kSides) {
-      const Side other = side == Side::reference ? Side::candidate : Side::reference;
+      const Side other = the_other(side);
       if (!on(more, side)) continue;
       on(more, side) = read_piece(on(readers, side), on(step, side), events, piece);
       if (!on(more, side)) continue;

@@ -169,7 +169,7 @@ void WorkerPool::enter(JobId id) {
 
 std::optional<WorkerPool::JobId> WorkerPool::equal_of(JobId id) const {
   const Job& job = waiting_.at(id);
-  const auto& others = on(by_key_, job.side == Side::reference ? Side::candidate : Side::reference);
+  const auto& others = on(by_key_, the_other(job.side));
   const auto partner = others.find(job.key);
   return partner == others.end() ? std::nullopt : std::optional(partner->second);
 }

@@ -105,7 +105,7 @@ std::optional<Cause> buffer_update(const Case& of) {
 std::optional<Cause> resume(const Case& of) {
   if (!diverging_sequence(of) || of.finding().phase != Phase::optimizer) return std::nullopt;
   for (const Side side : kSides) {
-    const Side other = side == Side::reference ? Side::candidate : Side::reference;
+    const Side other = the_other(side);
     const auto& ops = on(of.evidence().alone, side);
     const auto& others = on(of.evidence().alone, other);
     const auto makes = [&](std::string_view op) {
@@ -135,6 +135,8 @@ std::optional<Cause> structure(const Case& of) {
   for (const Side side : kSides)
     if (const auto& ops = on(of.evidence().alone, side); !ops.empty())
       cause.evidence.push_back(fmt::format("only the {} runs {}", name(side), listed(ops)));
+  if (of.evidence().moved)
+    cause.evidence.emplace_back("the other run updates the same parameters at another place");
   cause.evidence.emplace_back("values that both runs have after it differ");
   return cause;
 }

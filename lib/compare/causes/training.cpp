@@ -73,10 +73,10 @@ std::optional<Cause> scale_of_gradients(const Case& of) {
 
 std::optional<Cause> skipped_step(const Case& of) {
   if (!diverging_sequence(of) || of.finding().phase != Phase::optimizer ||
-      of.evidence().among_updates)
+      of.evidence().among_updates || of.evidence().moved)
     return std::nullopt;
   for (const Side side : kSides) {
-    const Side other = side == Side::reference ? Side::candidate : Side::reference;
+    const Side other = the_other(side);
     const auto& names = on(of.evidence().alone_updates, side);
     if (names.empty() || !on(of.evidence().alone_updates, other).empty() ||
         !updates(on(of.evidence().alone, side)))

@@ -59,7 +59,7 @@ ULPSCOPE_FIELDS(Evidence, seeded, explicit_generator, rng, draws, more_draws, la
                 seeded_lanes_share, layers_only, threads, event_flags, not_compared, inside_differs,
                 tensors, budget, blamed, looks_ahead, same_tensors, factory, for_data,
                 written_otherwise, changed_in_both, uninitialised, wrapped_number, same_set_of_data,
-                alone, alone_names, alone_updates, alone_casts, among_updates, alone_draws,
+                alone, alone_names, alone_updates, alone_casts, moved, among_updates, alone_draws,
                 missing_steps, own_outside, operands, recomputed, epochs, begins_epoch)
 ULPSCOPE_FIELDS(OtherAccumulation, step, parameters, times, ratio)
 ULPSCOPE_FIELDS(LateBegin, step, runs)

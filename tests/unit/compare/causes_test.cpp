@@ -131,6 +131,26 @@ TEST_SUITE("causes") {
     CHECK(find_cause(report_of(program("aten::mul_")), "skipped-step") == nullptr);
   }
 
+  TEST_CASE("an update that comes at another place of the step is not skipped") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::optimizer);
+      const Tensor w = run.parameter("w", labelled("w"));
+      const Tensor g = run.data(labelled("g"));
+      const auto update = [&] {
+        run.op("aten::add_").in(w).in(g).writes(w, labelled(changed ? "early" : "late"));
+      };
+      if (changed) update();
+      for (int k = 0; k < 8; ++k) run.op("aten::norm").in(g).out(labelled("norm"));
+      if (!changed) update();
+      run.step(1).phase(Phase::forward);
+      run.op("aten::mm").in(w).out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE_FALSE(report.findings.empty());
+    CHECK(report.findings[0].op == "aten::add_");
+    CHECK(find_cause(report, "skipped-step") == nullptr);
+    CHECK(first_cause(report) == "structure");
+  }
+
   TEST_CASE("an update that never happened is not looked for in the next pass of the step") {
     const auto pass = [](RunBuilder& run, const std::string& label, const Tensor& w) {
       run.event(EventKind::zero_grad, "Optimizer::zero_grad");

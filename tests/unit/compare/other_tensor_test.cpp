@@ -120,6 +120,23 @@ TEST_SUITE("exchanged among values that differ already") {
     CHECK(others[0].arguments[0].candidate == "result of aten::sqrt, event 4 of the reference");
   }
 
+  TEST_CASE("what is laid out too differently to be compared is told by who wrote it") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x", 4));
+      const Tensor key = run.op("aten::exp").in(x, "self").out(Values({2, 2}, {1, 2, 3, 4}));
+      const Tensor value = run.op("aten::sin").in(x, "self").out(Values({2}, {5, 6}));
+      const Tensor heads = run.view(value, {2, 2}, {0, 1});
+      run.op("aten::expand").given(value, slot_flag::metadata_only).returns_view(heads);
+      run.op("aten::scaled_dot_product_attention")
+          .in(changed ? key : heads, "value")
+          .out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.first()->kind == FindingKind::arguments);
+    CHECK(report.first()->arguments.at(0).candidate == "result of aten::exp, event 0");
+  }
+
   TEST_CASE("one result in the place of another one") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       noisy_branches(run, changed, kLeftFirst, [&](const Tensor& left, const Tensor& right) {

@@ -515,6 +515,26 @@ TEST_SUITE("sequence") {
     CHECK(report.findings[0].op == "aten::mul_");
   }
 
+  TEST_CASE("what backward lacks behind a tensor that one run detaches follows from that") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const std::uint64_t forward = run.next_position();
+      const Tensor y = run.op("aten::mul").in(run.data(labelled("x"))).out(labelled("y"));
+      if (changed) run.op("aten::detach").given(y, slot_flag::metadata_only).returns_view(y);
+      const Tensor z = run.op("aten::exp").in(y).out(labelled("z"));
+      run.backward(true);
+      Tensor g = run.op("aten::mul").in(z).out(labelled("g"));
+      if (!changed)
+        run.node("MulBackward0", forward,
+                 [&] { g = run.op("aten::neg").in(g).out(labelled("more")); });
+      run.backward(false);
+      run.op("aten::norm").in(g).out(labelled("norm of " + run.content_words(g)));
+    });
+    REQUIRE_FALSE(report.findings.empty());
+    CHECK(report.findings[0].op == "aten::detach");
+    CHECK(diverging(report) == 1);
+  }
+
   TEST_CASE("a square matrix that one run alone transposes is not the same") {
     const auto program = [](const Values& matrix, bool keep, bool matters) {
       return [=](RunBuilder& run, bool changed) {
