@@ -135,8 +135,9 @@ class OpJudge {
   std::int64_t argued_step_ = kSetup;
   std::set<Digest> accounted_;  ///< results inside of an op that were judged or counted
   bool rng_differs_ = false;
-  /// By storage: ops of one run alone that have seen it in another way.
+  /// By storage: ops that one run alone has in this step, and that see it in another way.
   Both<std::unordered_map<std::uint64_t, Source>> alone_views_;
+  std::int64_t alone_views_step_ = kSetup;
   std::optional<Source> other_model_;  ///< one run calls another model of the same kind
   ExchangedTensorFinder exchanged_;
   std::optional<Source> numbers_source_;

@@ -136,11 +136,11 @@ void OpJudge::judge_reshaped_inputs() {
 
 /// One run alone has an op that sees this memory in another way.
 std::optional<Source> OpJudge::viewed_alone(const SlotPair& slot) const {
+  if (alone_views_step_ != scene_.step) return std::nullopt;
   for (const Side side : kSides) {
     const Slot& one = side == Side::reference ? *slot.reference : *slot.candidate;
     const auto view = on(alone_views_, side).find(one.storage);
-    if (view != on(alone_views_, side).end() && view->second.step == scene_.step)
-      return view->second;
+    if (view != on(alone_views_, side).end()) return view->second;
   }
   return std::nullopt;
 }

@@ -180,6 +180,8 @@ void OpJudge::write_alone(const Scene& scene, Side side, std::uint32_t index,
                                            slot_flag::handle;
   Source alone = source;
   alone.written_alone = true;
+  if (alone_views_step_ != scene.step) alone_views_ = {};
+  alone_views_step_ = scene.step;
   for (const Slot& slot : on(scene.windows, side)->event(index).slots) {
     if (slot.role == Role::input) continue;
     if (!(slot.flags & kWritesNothing)) on(state_.taint, side).taint(slot, alone, scene.step);
