@@ -6,7 +6,11 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <set>
 #include <span>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -249,17 +253,24 @@ class Comparison {
 
   /// Updates that both runs make in a step, each where the other one does not.
   void note_moved_updates() {
+    using Names = std::set<std::string_view>;
+    std::map<std::pair<std::uint32_t, std::optional<std::int64_t>>, Both<Names>> updated;
+    const auto of_step = [&](const Record& record) -> Both<Names>& {
+      return updated[{record.finding.rank, record.finding.step}];
+    };
+    for (const Record& record : result_.records)
+      for (const Side side : kSides) {
+        const auto& names = on(record.evidence.alone_updates, side);
+        on(of_step(record), side).insert(names.begin(), names.end());
+      }
     for (Record& record : result_.records)
-      for (const Record& other : result_.records) {
-        if (other.finding.step != record.finding.step || other.finding.rank != record.finding.rank)
-          continue;
-        for (const Side side : kSides) {
-          const auto& names = on(record.evidence.alone_updates, side);
-          const auto& others = on(other.evidence.alone_updates, the_other(side));
-          record.evidence.moved = record.evidence.moved ||
-                                  std::find_first_of(names.begin(), names.end(), others.begin(),
-                                                     others.end()) != names.end();
-        }
+      for (const Side side : kSides) {
+        const auto& names = on(record.evidence.alone_updates, side);
+        const Names& others = on(of_step(record), the_other(side));
+        record.evidence.moved = record.evidence.moved || std::any_of(names.begin(), names.end(),
+                                                                     [&](const std::string& name) {
+                                                                       return others.contains(name);
+                                                                     });
       }
   }
 
