@@ -349,10 +349,17 @@ void OpJudge::enter_fresh(FindingKind kind, const std::vector<const SlotPair*>& 
     for (const SlotPair* slot : fresh) taint(slot->reference, slot->candidate, *last_source_);
     return propagated(*last_source_);
   }
+  const auto is_fresh = [&](const SlotPair& slot) {
+    return std::any_of(fresh.begin(), fresh.end(),
+                       [&](const SlotPair* one) { return &one->any() == &slot.any(); });
+  };
   const Source source = enter_finding(state_, kind, scene_, at_, at_,
                                       {.key = slots_key(fresh), .once_per_step = !between_models()},
                                       [&](Record& record) {
-                                        add_tensors(record, slots_);
+                                        std::vector<SlotPair> told = slots_;
+                                        if (kind == FindingKind::data)
+                                          std::stable_partition(told.begin(), told.end(), is_fresh);
+                                        add_tensors(record, told);
                                         for (const SlotPair* slot : fresh)
                                           describe_fresh(record, kind, *slot);
                                       });

@@ -63,7 +63,8 @@ struct Read {
 /// Both runs have both tensors, and one of them has read the one that it gives now before: a batch
 /// in another one's place has not been read yet. A few numbers may agree by accident.
 [[nodiscard]] std::optional<Both<std::string>> read_again(const Scene& scene, EventPair at,
-                                                          const SlotPair& input) {
+                                                          const SlotPair& input,
+                                                          const Both<DataReads>& data) {
   constexpr std::uint64_t kFew = 4;
   if (element_count(*input.reference->geometry) < kFew) return std::nullopt;
   Both<std::string> given;
@@ -71,7 +72,8 @@ struct Read {
   for (const Side side : kSides) {
     const Slot& own = side == Side::reference ? *input.reference : *input.candidate;
     for (const Slot* slot : {input.reference, input.candidate})
-      if (!holds(*on(scene.windows, side), reader_of(at, side), slot->digest, {}))
+      if (!holds(*on(scene.windows, side), reader_of(at, side), slot->digest, {}) &&
+          !on(data, side).contain_or_made(slot->digest))
         return std::nullopt;
     on(given, side) = read_before(scene, side, at, input);
     again = again || !on(given, side).empty();
@@ -153,7 +155,7 @@ std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
   const Slot& right = *input.candidate;
   const bool named = !left.name.empty() && !right.name.empty();
   if (left.name.empty() && right.name.empty() && either(input, kOfProgram))
-    return read_again(scene, at, input);
+    return read_again(scene, at, input, data);
   if (either(input, slot_flag::uninitialised)) return std::nullopt;
   if (named && left.name == right.name) return other_root(scene, at, input, known);
   if (!named && (!left.name.empty() || !right.name.empty())) return std::nullopt;

@@ -37,6 +37,12 @@ TEST_SUITE("inputs") {
     REQUIRE(cause != nullptr);
     CHECK(cause->evidence.at(0) ==
           "index comes from outside of recorded ops and has another content");
+    const auto data =
+        std::find_if(report.findings.begin(), report.findings.end(),
+                     [](const Finding& finding) { return finding.kind == FindingKind::data; });
+    REQUIRE(data != report.findings.end());
+    CHECK(data->tensors.at(0).name == "index");
+    CHECK(data->tensors.at(1).name == "self");
   }
 
   TEST_CASE("the same batches in another order are told by their digests") {

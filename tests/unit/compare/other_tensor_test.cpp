@@ -448,10 +448,10 @@ TEST_SUITE("another tensor") {
 
   TEST_CASE("what an op makes of a batch is not the batch, where the model has read that before") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
-      run.step(0).phase(Phase::data);
+      run.phase(Phase::setup);
       const Tensor labels = run.data(labelled("labels"));
       const Tensor mixed = run.op("aten::roll").in(labels, "self").out(labelled("mixed"));
-      run.phase(Phase::forward);
+      run.step(0).phase(Phase::forward);
       run.op("aten::cross_entropy_loss").in(labels, "target").out(labelled("loss"));
       run.op("aten::cross_entropy_loss")
           .in(changed ? labels : mixed, "target")
