@@ -3,6 +3,7 @@
 import errno
 import resource
 import shutil
+import signal
 import subprocess
 import time
 
@@ -155,19 +156,31 @@ def small_files(bench, references, bare):
     return row
 
 
+def stopped_at(bench, level, step):
+    """A recording whose writer is stopped, at `step` or before, while the program still runs."""
+    while True:
+        recorded = bench.record(bench.command("train", STEPS), LEVELS[level])
+        while recorded.progress.steps < step and recorded.writer.poll() is None:
+            time.sleep(0.0005)
+        recorded.writer.send_signal(signal.SIGSTOP)
+        if recorded.progress.steps < STEPS:
+            return recorded
+        recorded.writer.send_signal(signal.SIGCONT)
+        recorded.outcome()
+        recorded.remove()
+        step = max(1, step // 2)
+
+
 def removed_directory(bench, references, bare):
     row = Row("the dump removed while it is written")
     for i in range(bench.times(2, 40)):
         level = list(LEVELS)[i % 2]
         row.tried += 1
         try:
-            recorded = bench.record(bench.command("train", STEPS), LEVELS[level])
-            step = bench.random.randrange(STEPS)
-            while recorded.progress.steps < step and recorded.writer.poll() is None:
-                time.sleep(0.0005)
+            recorded = stopped_at(bench, level, bench.random.randrange(1, STEPS))
             target = recorded.dump if i % 4 < 2 else recorded.dump / "rank0000"
             shutil.rmtree(target, ignore_errors=True)
-            shutil.rmtree(target, ignore_errors=True)
+            recorded.writer.send_signal(signal.SIGCONT)
             outcome = recorded.outcome()
             require(outcome.same_as(bare), f"the program gave {outcome}")
             line = closing_line(outcome.said)
