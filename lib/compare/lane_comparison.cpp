@@ -380,6 +380,7 @@ void LaneComparison::leave_alone(const Scene& scene) {
   for (std::uint32_t inner = index; inner < window.end(index); ++inner) {
     on(alone_sources_, side).insert_or_assign(window.event(inner).position, alone_source_);
     judge_.write_alone(scene, side, inner, alone_source_);
+    judge_.view_alone(scene, side, inner, alone_source_);
   }
 }
 

@@ -37,6 +37,8 @@ class OpJudge {
 
   /// An op that only `side` has: what it writes differs from now on, because of `source`.
   void write_alone(const Scene& scene, Side side, std::uint32_t event, const Source& source);
+  /// The views that such an op takes are known to its readers.
+  void view_alone(const Scene& scene, Side side, std::uint32_t event, const Source& source);
 
   /// An op of `side` that computes what other ops do in the other run: with error budgets it is
   /// held against itself, executed again on its own inputs, or else what it calls is.

@@ -180,13 +180,17 @@ void OpJudge::write_alone(const Scene& scene, Side side, std::uint32_t index,
                                            slot_flag::handle;
   Source alone = source;
   alone.written_alone = true;
+  for (const Slot& slot : on(scene.windows, side)->event(index).slots)
+    if (slot.role != Role::input && !(slot.flags & kWritesNothing))
+      on(state_.taint, side).taint(slot, alone, scene.step);
+}
+
+void OpJudge::view_alone(const Scene& scene, Side side, std::uint32_t index, const Source& source) {
   if (alone_views_step_ != scene.step) alone_views_ = {};
   alone_views_step_ = scene.step;
-  for (const Slot& slot : on(scene.windows, side)->event(index).slots) {
-    if (slot.role == Role::input) continue;
-    if (!(slot.flags & kWritesNothing)) on(state_.taint, side).taint(slot, alone, scene.step);
-    if (slot.flags & slot_flag::view) on(alone_views_, side).insert_or_assign(slot.storage, source);
-  }
+  for (const Slot& slot : on(scene.windows, side)->event(index).slots)
+    if (slot.role != Role::input && (slot.flags & slot_flag::view))
+      on(alone_views_, side).insert_or_assign(slot.storage, source);
 }
 
 }  // namespace ulpscope::comparison

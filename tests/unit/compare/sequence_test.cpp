@@ -535,6 +535,26 @@ TEST_SUITE("sequence") {
     CHECK(diverging(report) == 1);
   }
 
+  TEST_CASE("a view that one run takes inside of an op explains no other order after it") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(Values({2, 2}, {1, 2, 3, 4}));
+      const Tensor columns = run.view(x, {2, 2}, {1, 2});
+      run.op("aten::sum")
+          .in(x, "self")
+          .calls([&] {
+            if (changed) run.op("aten::t").given(x, slot_flag::metadata_only).returns_view(columns);
+          })
+          .out(labelled("sum"));
+      run.op("aten::log_softmax")
+          .in(changed ? columns : x, "self")
+          .out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.first()->op == "aten::log_softmax");
+    CHECK(report.first()->kind == FindingKind::metadata);
+  }
+
   TEST_CASE("a square matrix that one run alone transposes is not the same") {
     const auto program = [](const Values& matrix, bool keep, bool matters) {
       return [=](RunBuilder& run, bool changed) {
