@@ -85,6 +85,8 @@ std::string_view kind_name(EventKind kind) {
       return "parameters";
     case EventKind::kernel:
       return "kernel";
+    case EventKind::outcome:
+      return "outcome";
   }
   return "unknown";
 }
@@ -167,6 +169,8 @@ std::string lane_name(const Lane& lane) {
       return fmt::format("worker {}", lane.ordinal);
     case LaneRole::thread:
       return fmt::format("thread {}", lane.ordinal);
+    case LaneRole::trainer:
+      return fmt::format("trainer {}", lane.ordinal);
   }
   return "thread";
 }

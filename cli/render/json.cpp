@@ -219,6 +219,8 @@ Json coverage_json(const Coverage& coverage) {
             {"no_bytes", integer(left_out.no_bytes)},
             {"ignored", integer(left_out.ignored)},
             {"opaque", integer(left_out.opaque)}}},
+          {"outcomes", integer(coverage.outcomes)},
+          {"outcomes_recorded", coverage.outcomes_recorded},
           {"unseen", strings(coverage.unseen)}};
 }
 

@@ -65,6 +65,18 @@ std::string not_compared(const NotCompared& counts) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+/// What keeps "every bit" from being said, in words; empty where everything was compared.
+std::string aside(const Coverage& coverage) {
+  std::vector<std::string> parts;
+  if (const std::string left_out = not_compared(coverage.not_compared); !left_out.empty())
+    parts.push_back("not compared: " + left_out);
+  const std::uint64_t alone = coverage.only_reference + coverage.only_candidate;
+  if (alone != 0) parts.push_back(fmt::format("{} in one run only", counted(alone, "event")));
+  if (!coverage.outcomes_recorded)
+    parts.emplace_back("what the runs left when they ended was not recorded");
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
 void print_coverage(const Coverage& coverage, Page& page) {
   std::vector<std::string> parts{counted(coverage.aligned, "event")};
   if (coverage.only_reference != 0) {
@@ -184,10 +196,11 @@ void print_verdict(const Report& report, Page& page) {
   const std::string summary = escaped(after_verdict(report));
   switch (report.verdict) {
     case Verdict::identical: {
-      std::string text = fmt::format("{}, {}, every bit", counted(report.coverage.aligned, "event"),
-                                     counted(report.reference.steps, "step"));
-      const std::string left_out = not_compared(report.coverage.not_compared);
-      if (!left_out.empty()) text += fmt::format(" (not compared: {})", left_out);
+      const std::string apart = aside(report.coverage);
+      std::string text = fmt::format("{}, {}, {}", counted(report.coverage.aligned, "event"),
+                                     counted(report.reference.steps, "step"),
+                                     apart.empty() ? "every bit" : "every value that was compared");
+      if (!apart.empty()) text += fmt::format(" ({})", apart);
       print(Ink::green, "IDENTICAL:", text);
       break;
     }

@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <c10/core/impl/alloc_cpu.h>
 #include <dlfcn.h>
 #include <torch/nn/modules.h>
 #include <torch/optim.h>
@@ -25,6 +26,7 @@
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
 #include "capture/op_observer.hpp"
+#include "capture/outcomes.hpp"
 
 namespace ulpscope::capture {
 namespace {
@@ -213,6 +215,7 @@ using RMSpropImpl = torch::optim::RMSprop;
 using SGDImpl = torch::optim::SGD;
 using ContextImpl = at::Context;
 using ParallelImpl = void;
+using AllocatorImpl = void;
 using CUDAGraphImpl = void;
 }  // namespace declared
 
@@ -362,6 +365,18 @@ struct set_inter_op_threads {
   static void call(int threads) {
     next<kIndex, void(int)>()(threads);
     note_inter_op_threads(threads);
+  }
+};
+
+struct free_memory {
+  template <class>
+  static constexpr bool kFits = requires {
+    static_cast<void (*)(void*)>(&c10::free_cpu);
+  };
+  template <std::size_t kIndex>
+  static void call(void* memory) {
+    note_freed(memory);
+    next<kIndex, void(void*)>()(memory);
   }
 };
 

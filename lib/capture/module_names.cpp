@@ -132,10 +132,10 @@ struct Walk {
                      .module = module});
     if (!tensor.has_storage()) return;
     const std::lock_guard guard(storages());
-    Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
-    storage.name = id;
-    storage.name_flags = flag;
-    storage.module = module;
+    const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
+    Storage& storage = storages().at(impl);
+    storage.dtype = static_cast<std::int8_t>(tensor.scalar_type());
+    storages().give_name(storage, impl, id, flag, module);
   }
 
   void visit(const torch::nn::Module& module, const std::string& path, std::uint32_t above) {

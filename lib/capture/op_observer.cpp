@@ -354,7 +354,10 @@ ring::SlotRow see_result(Thread& thread, const Frame& frame, const at::Tensor& t
     row.flags |= slot_flag::scratch;
     mark_scratch(tensor);
   }
-  if (info.handle) row.flags |= slot_flag::handle;
+  if (info.handle) {
+    row.flags |= slot_flag::handle;
+    mark_handle(tensor);
+  }
   return row;
 }
 
@@ -416,10 +419,10 @@ void see_gradient(Thread& thread) {
         thread.frames.back().position = ring::kNone;
         return;
       }
+      const c10::StorageImpl& impl = *gradient.storage().unsafeGetStorageImpl();
       const std::lock_guard guard(storages());
-      Storage& storage = storages().at(*gradient.storage().unsafeGetStorageImpl());
-      storage.name = gradient_name;
-      storage.name_flags = slot_flag::gradient;
+      Storage& storage = storages().at(impl);
+      storages().give_name(storage, impl, gradient_name, slot_flag::gradient, storage.module);
     }
   }
   seen.row.flags |= slot_flag::gradient;

@@ -20,6 +20,7 @@
 #include "capture/module_names.hpp"
 #include "capture/op_info.hpp"
 #include "capture/op_observer.hpp"
+#include "capture/outcomes.hpp"
 #include "capture/program_symbols.hpp"
 #include "capture/step_window.hpp"
 #include "capture/storage_table.hpp"
@@ -71,6 +72,7 @@ Process& process() {
 void before_fork() {
   if (detail::InHook::any()) return;
   process().opening.lock();
+  lock_outcomes();
   lock_environment();
   lock_step_window();
   lock_module_calls();
@@ -99,6 +101,7 @@ void release_locks() {
   unlock_module_calls();
   unlock_step_window();
   unlock_environment();
+  unlock_outcomes();
   process().opening.unlock();
 }
 
@@ -156,6 +159,7 @@ Follow follows() noexcept { return process().follow; }
 
 void finish_recording() noexcept {
   finish_device_values(std::chrono::seconds(10));
+  send_outcomes_of_run();
   Thread::leave_current();
   detail::recording_switch.store(false, std::memory_order_relaxed);
   tell_program(false);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capture/memory.hpp"
+#include "ulpscope/run.hpp"
 
 namespace ulpscope::capture {
 namespace {
@@ -121,6 +122,28 @@ void StorageTable::forget() {
   });
 }
 
+void StorageTable::give_name(Storage& entry, const c10::StorageImpl& storage, std::uint32_t name,
+                             std::uint32_t flags, std::uint32_t module) {
+  entry.name = name;
+  entry.name_flags = flags;
+  entry.module = module;
+  if ((flags & (slot_flag::parameter | slot_flag::buffer)) == 0 || entry.data == nullptr) return;
+  if (const c10::StorageImpl** known = state_.find(entry.data))
+    *known = &storage;
+  else
+    state_.add(entry.data, &storage);
+  const std::size_t bit = filter_bit(entry.data);
+  state_filter_[bit / 64].fetch_or(std::uint64_t{1} << (bit % 64), std::memory_order_relaxed);
+}
+
+Storage* StorageTable::state_at(const void* data) {
+  const c10::StorageImpl** const known = state_.find(data);
+  Storage* const entry = known == nullptr ? nullptr : entries_.find(*known);
+  const bool still = entry != nullptr && entry->data == data &&
+                     (entry->name_flags & (slot_flag::parameter | slot_flag::buffer)) != 0;
+  return still ? entry : nullptr;
+}
+
 void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   auto& owner = const_cast<c10::StorageImpl&>(storage);
   entry.alive = c10::weak_intrusive_ptr<c10::StorageImpl>(
@@ -131,6 +154,7 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   entry.writes = 0;
   entry.produced = false;
   entry.scratch = false;
+  entry.handle = false;
   entry.arrives = 0;
   entry.writer = {};
   entry.name = 0;

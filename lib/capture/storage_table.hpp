@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory_resource>
 #include <mutex>
@@ -86,6 +87,8 @@ struct Storage {
   std::uint32_t writes = 0;
   bool produced = false;         ///< a recorded op made or wrote it
   bool scratch = false;          ///< an op's working memory: its bytes mean nothing to anybody else
+  bool handle = false;           ///< its bytes are a pointer
+  std::int8_t dtype = 0;         ///< c10::ScalarType of the tensor that was seen last
   std::uint64_t arrives = 0;     ///< the epoch in which its bytes may still be on their way
   bool foreign = false;          ///< memory that the allocator did not hand out (from_blob)
   Writer writer;                 ///< of any part
@@ -103,6 +106,20 @@ struct Storage {
   void mark_written(std::size_t begin, std::size_t end);
 };
 
+/// Memory that the program freed, as it was then.
+struct FreedState {
+  Digest digest;
+  std::uint64_t storage = 0;
+  std::size_t bytes = 0;
+  Digest known;  ///< what recorded ops had left there; zero where that is not known of all of it
+  Writer writer;
+  std::uint32_t writes = 0;
+  std::uint32_t name = 0;
+  std::uint32_t name_flags = 0;
+  std::uint32_t module = 0;
+  std::int8_t dtype = 0;
+};
+
 /// The storages that recorded ops have met. Every use of a Storage holds the table's lock.
 class StorageTable {
  public:
@@ -115,6 +132,22 @@ class StorageTable {
 
   /// Drops what is known of bytes and writers; names and numbers stay.
   void forget();
+
+  /// The memory is that of a parameter, a buffer or a gradient.
+  void give_name(Storage& entry, const c10::StorageImpl& storage, std::uint32_t name,
+                 std::uint32_t flags, std::uint32_t module);
+  /// The entry of a parameter or buffer whose memory begins at `data`; null for other memory.
+  [[nodiscard]] Storage* state_at(const void* data);
+  /// False where `data` is surely not the memory of a parameter or buffer. Takes no lock.
+  [[nodiscard]] bool may_be_state(const void* data) const noexcept {
+    const std::size_t bit = filter_bit(data);
+    return ((state_filter_[bit / 64].load(std::memory_order_relaxed) >> (bit % 64)) & 1) != 0;
+  }
+
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    entries_.for_each(visit);
+  }
 
   /// Ids of storages made from now on are at least this.
   [[nodiscard]] std::uint64_t next_id() const noexcept { return next_id_; }
@@ -132,8 +165,15 @@ class StorageTable {
   void start(Storage& entry, const c10::StorageImpl& storage);
   static void written_behind(Storage& other, const Storage& storage, const RegionKey& key);
 
+  static constexpr std::size_t kFilterBits = std::size_t{1} << 18;
+  [[nodiscard]] static std::size_t filter_bit(const void* data) noexcept {
+    return (reinterpret_cast<std::uintptr_t>(data) * 0x9e3779b97f4a7c15ULL >> 40) % kFilterBits;
+  }
+
   std::mutex mutex_;
   PointerMap<Storage> entries_;
+  PointerMap<const c10::StorageImpl*> state_;  ///< parameters and buffers, by their memory
+  std::array<std::atomic<std::uint64_t>, kFilterBits / 64> state_filter_{};
   const c10::StorageImpl* last_key_ = nullptr;  ///< consecutive questions are about one storage
   Storage* last_ = nullptr;
   std::pmr::vector<const c10::StorageImpl*> sweep_;
@@ -147,7 +187,7 @@ class StorageTable {
 
  public:
   explicit StorageTable(std::pmr::memory_resource* memory)
-      : entries_(memory), sweep_(memory), foreign_(memory) {}
+      : entries_(memory), state_(memory), sweep_(memory), foreign_(memory) {}
 };
 
 [[nodiscard]] StorageTable& storages();

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "capture/module_calls.hpp"
+#include "capture/outcomes.hpp"
 #include "ulpscope/statistics.hpp"
 
 namespace ulpscope::capture {
@@ -84,8 +85,16 @@ Thread* Thread::current() noexcept {
     thread = new (memory) Thread(std::move(opened), session);
     current_thread = thread;
     pthread_setspecific(thread_end_key(), thread);
+    send_outcomes_at_exit();
   });
   return thread;
+}
+
+Thread* Thread::opened() noexcept {
+  Thread* const thread = current_thread;
+  const bool usable = thread != nullptr && recording() && !ended && !thread->inside_ &&
+                      thread->generation_ == generation();
+  return usable ? thread : nullptr;
 }
 
 void Thread::close_current() noexcept {
@@ -98,6 +107,7 @@ void Thread::leave_current() noexcept {
   if (recording() && current_thread->generation_ == generation())
     guarded("the end of a thread", [] {
       close_frames_above(*current_thread, 0);
+      send_outcomes_of_thread(*current_thread);
       std::array<char, 24> digits{};
       const auto end = std::to_chars(digits.begin(), digits.end(), verified_bytes.load()).ptr;
       current_thread->send_environment(
@@ -123,6 +133,8 @@ Thread::Thread(OpenedRing opened, std::uint64_t generation)
       stack_ids(&process_memory()),
       wanted_ops(&process_memory()),
       wanted_modules(&process_memory()),
+      freed(&process_memory()),
+      freed_state(&process_memory()),
       ring_(std::move(opened.producer)),
       lane_(opened.lane),
       generation_(generation),
@@ -184,36 +196,51 @@ std::uint32_t Thread::geometry(const at::Tensor& tensor) {
   const bool strided = tensor.layout() == c10::kStrided;
   const c10::IntArrayRef sizes = tensor.sizes();
   const c10::IntArrayRef strides = strided ? tensor.strides() : c10::IntArrayRef();
-  const std::uint16_t flags = geometry_flags(tensor);
-  const std::int64_t offset = strided ? tensor.storage_offset() : 0;
   const c10::Device device = tensor.device();
-  const auto kind = static_cast<std::int64_t>(tensor.scalar_type()) |
-                    static_cast<std::int64_t>(device.type()) << 8 |
-                    static_cast<std::int64_t>(static_cast<std::uint8_t>(device.index())) << 16 |
-                    static_cast<std::int64_t>(tensor.layout()) << 24 |
-                    static_cast<std::int64_t>(flags) << 32;
-  const auto [id, added] = geometry_ids_.number({.head = {kind, offset},
-                                                 .sizes = {sizes.data(), sizes.size()},
-                                                 .strides = {strides.data(), strides.size()}});
-  if (!added) return id;
-
-  const std::size_t size_bytes = sizes.size() * sizeof(std::int64_t);
-  const std::size_t dimension_bytes = size_bytes + strides.size() * sizeof(std::int64_t);
   ring::GeometryMessage message{};
-  message.header = {ring::padded(sizeof message + dimension_bytes), ring::MessageKind::geometry, 0};
-  message.id = id;
   message.dtype = static_cast<std::uint8_t>(tensor.scalar_type());
   message.device_type = static_cast<std::uint8_t>(device.type());
   message.device_index = device.index();
   message.layout = static_cast<std::uint8_t>(tensor.layout());
-  message.flags = flags;
-  message.dimensions = static_cast<std::uint8_t>(sizes.size());
+  message.flags = geometry_flags(tensor);
   message.has_strides = strided ? 1 : 0;
-  message.storage_offset = offset;
+  message.storage_offset = strided ? tensor.storage_offset() : 0;
+  return define_geometry(message, {sizes.data(), sizes.size()}, {strides.data(), strides.size()});
+}
+
+std::uint32_t Thread::row_geometry(std::int8_t dtype, std::int64_t elements) {
+  ring::GeometryMessage message{};
+  message.dtype = static_cast<std::uint8_t>(dtype);
+  message.device_index = -1;
+  message.flags = geometry_flag::dense | geometry_flag::contiguous;
+  message.has_strides = 1;
+  constexpr std::int64_t kStep = 1;
+  return define_geometry(message, std::span(&elements, 1), std::span(&kStep, 1));
+}
+
+std::uint32_t Thread::define_geometry(ring::GeometryMessage message,
+                                      std::span<const std::int64_t> sizes,
+                                      std::span<const std::int64_t> strides) {
+  const auto kind = static_cast<std::int64_t>(message.dtype) |
+                    static_cast<std::int64_t>(message.device_type) << 8 |
+                    static_cast<std::int64_t>(static_cast<std::uint8_t>(message.device_index))
+                        << 16 |
+                    static_cast<std::int64_t>(message.layout) << 24 |
+                    static_cast<std::int64_t>(message.flags) << 32;
+  const auto [id, added] = geometry_ids_.number(
+      {.head = {kind, message.storage_offset}, .sizes = sizes, .strides = strides});
+  if (!added) return id;
+
+  message.header = {ring::padded(sizeof message + sizes.size_bytes() + strides.size_bytes()),
+                    ring::MessageKind::geometry, 0};
+  message.id = id;
+  message.dimensions = static_cast<std::uint8_t>(sizes.size());
   if (std::byte* memory = room(message.header.size)) {
     std::memcpy(memory, &message, sizeof message);
-    std::memcpy(memory + sizeof message, sizes.data(), size_bytes);
-    std::memcpy(memory + sizeof message + size_bytes, strides.data(), dimension_bytes - size_bytes);
+    memory += sizeof message;
+    if (!sizes.empty()) std::memcpy(memory, sizes.data(), sizes.size_bytes());
+    memory += sizes.size_bytes();
+    if (!strides.empty()) std::memcpy(memory, strides.data(), strides.size_bytes());
     ring_.commit(message.header.size);
   }
   return id;

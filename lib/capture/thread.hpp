@@ -19,6 +19,7 @@
 #include "capture/recorder.hpp"
 #include "capture/rng.hpp"
 #include "capture/running_modules.hpp"
+#include "capture/storage_table.hpp"
 #include "ring/message.hpp"
 #include "ulpscope/statistics.hpp"
 
@@ -87,6 +88,9 @@ class Thread {
   /// is off, the thread is ending, or a hook of ours is already running on it.
   [[nodiscard]] static Thread* current() noexcept;
 
+  /// The calling thread's, if it has one and no hook of ours runs on it. Never opens one.
+  [[nodiscard]] static Thread* opened() noexcept;
+
   /// Closes the calling thread's lane in order: what it does from now on is not recorded. A lane
   /// that nobody closed tells the writer that its thread was killed.
   static void close_current() noexcept;
@@ -119,6 +123,8 @@ class Thread {
   std::pmr::vector<std::uint8_t> wanted_ops;      ///< what the filter said, by OpInfo::index
   std::pmr::vector<std::uint8_t> wanted_modules;  ///< likewise, by module
   std::uint32_t changing_modules = 0;  ///< calls that give modules other tensors, `to()`, under way
+  std::pmr::vector<const void*> freed;       ///< by the program, since its last outermost op
+  std::pmr::vector<FreedState> freed_state;  ///< likewise, of parameters and buffers
   bool in_engine = false;  ///< the last outermost thing that ran was the autograd engine's
 
   /// Bytes that all threads have digested again to verify inputs.
@@ -128,6 +134,8 @@ class Thread {
   [[nodiscard]] std::uint32_t string(std::uint32_t name);
   [[nodiscard]] std::uint32_t op(const OpInfo& info);
   [[nodiscard]] std::uint32_t geometry(const at::Tensor& tensor);
+  /// Of so many elements in a row, in the host's memory.
+  [[nodiscard]] std::uint32_t row_geometry(std::int8_t dtype, std::int64_t elements);
 
   [[nodiscard]] std::uint32_t define_stack(std::span<const ring::StackFrame> frames);
 
@@ -158,6 +166,8 @@ class Thread {
   };
 
  private:
+  std::uint32_t define_geometry(ring::GeometryMessage message, std::span<const std::int64_t> sizes,
+                                std::span<const std::int64_t> strides);
   /// Room for a message; null where it is refused. Recording stops when the ring has ended.
   [[nodiscard]] std::byte* room(std::uint32_t size);
   std::uint32_t define_string(std::string_view text);

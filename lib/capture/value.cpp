@@ -209,6 +209,7 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   const Digest logical = logical_digest_of(content);
   const std::lock_guard guard(storages());
   Storage& storage = storages().at(impl);
+  storage.dtype = static_cast<std::int8_t>(tensor.scalar_type());
   storage.regions.forget(content.key);
   storage.mark_written(content.key.offset, content.key.offset + content.key.bytes);
   storage.produced = true;
@@ -302,6 +303,12 @@ std::uint32_t owner_of(const at::Tensor& tensor) {
 }
 
 bool can_be_read(const at::Tensor& tensor) { return tensor.defined() && has_known_memory(tensor); }
+
+void mark_handle(const at::Tensor& tensor) {
+  if (!can_be_read(tensor)) return;
+  const std::lock_guard guard(storages());
+  storages().at(*tensor.storage().unsafeGetStorageImpl()).handle = true;
+}
 
 void mark_scratch(const at::Tensor& tensor) {
   if (!tensor.defined() || !has_known_memory(tensor)) return;

@@ -78,6 +78,9 @@ void note_written(const at::Tensor& tensor, Writer writer);
 /// the program's own code runs again its bytes cannot be read.
 void note_arrives_later(Thread& thread, const at::Tensor& tensor, Writer writer);
 
+/// Its bytes are a pointer, which is another one in every run.
+void mark_handle(const at::Tensor& tensor);
+
 /// Whoever reads this tensor's memory from now on reads an op's working memory.
 void mark_scratch(const at::Tensor& tensor);
 

@@ -61,6 +61,9 @@ class Comparison {
     const Totals& totals = result_.totals;
     report.coverage = totals.coverage;
     report.coverage.not_compared.no_bytes = without_bytes_;
+    report.coverage.outcomes = totals.outcomes.compared;
+    report.coverage.outcomes_recorded =
+        totals.outcomes.known.reference && totals.outcomes.known.candidate;
     report.coverage.unseen = unseen();
     report.propagated = totals.propagated;
     if (report.propagated.events > 0) report.propagated.note = note_on_propagated();
@@ -313,6 +316,10 @@ PreparedRuns::PreparedRuns(const Run& reference, const Run& candidate,
   for (const Side side : kSides)
     if (!on(inside, side).empty())
       on(runs_, side) = &on(apart_, side).emplace(*on(runs_, side), on(inside, side));
+  if (RootNames roots = renumbered_roots(runs_, rank_pairs(runs_)); !roots.empty()) {
+    renumbered_.emplace(*runs_.candidate, std::move(roots));
+    runs_.candidate = &*renumbered_;
+  }
   if (options.renames.empty()) return;
   renamed_.emplace(*runs_.candidate, options.renames);
   runs_.candidate = &*renamed_;

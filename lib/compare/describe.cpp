@@ -123,7 +123,7 @@ std::uint8_t lane_order(const Lane& lane, const Event& event) noexcept {
 }
 
 std::string lane_words(const Lane& lane, const Event& event) {
-  if (event.flags & event_flag::in_backward) return "autograd";
+  if (event.flags & event_flag::in_backward && lane.role != LaneRole::trainer) return "autograd";
   switch (lane.role) {
     case LaneRole::main:
       return "main";
@@ -133,6 +133,8 @@ std::string lane_words(const Lane& lane, const Event& event) {
       return fmt::format("worker {}", lane.ordinal);
     case LaneRole::thread:
       return fmt::format("thread {}", lane.ordinal);
+    case LaneRole::trainer:
+      return fmt::format("trainer {}", lane.ordinal);
   }
   return {};
 }

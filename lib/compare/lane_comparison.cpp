@@ -143,6 +143,8 @@ bool LaneComparison::advance(const Ensure& ensure) {
       const Event& event = on(scene.windows, side)->event(index);
       on(state_.data_reads, side).passed(event);
       on(state_.known_parameters, side).passed(event);
+      for (const Slot& slot : event.slots)
+        if (slot.role == Role::input) on(state_.alone_memory, side).read(slot);
     }
   walk_.next();
   busy_ = false;
@@ -375,10 +377,12 @@ void LaneComparison::leave_alone(const Scene& scene) {
   }
   if (!op) return;
   if (window.event(index).op.starts_with("aten::detach")) note_detached(scene, side, index);
-  state_.rng.drew_alone(side, window, index, scene.step);
+  state_.rng.drew_alone(side, window, index, scene.step, alone_source_);
   if (alone_otherwise_) judge_.judge_alone(scene, side, index, last_position_);
   for (std::uint32_t inner = index; inner < window.end(index); ++inner) {
     on(alone_sources_, side).insert_or_assign(window.event(inner).position, alone_source_);
+    for (const Slot& slot : window.event(inner).slots)
+      if (slot.role == Role::input) on(state_.alone_memory, side).read(slot);
     judge_.write_alone(scene, side, inner, alone_source_);
     judge_.view_alone(scene, side, inner, alone_source_);
   }

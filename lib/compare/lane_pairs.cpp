@@ -1,6 +1,7 @@
 #include "compare/lane_pairs.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 
 #include "compare/hash.hpp"
@@ -11,30 +12,38 @@ namespace {
 
 struct Candidate {
   Lane lane;
-  std::uint64_t beginning = 0;
+  /// What its first 1, 2, 4, ... ops did, and to which values; the last one is of all of them.
+  std::vector<std::uint64_t> course;
   bool taken = false;
 };
 
-/// What a lane's first ops do, for which modules and to which values.
-[[nodiscard]] std::uint64_t beginning(const Run& run, std::uint32_t rank, std::uint32_t lane) {
-  constexpr std::size_t kOps = 16;
+[[nodiscard]] std::vector<std::uint64_t> course_of(const Run& run, std::uint32_t rank,
+                                                   std::uint32_t lane) {
+  std::vector<std::uint64_t> course;
   KeyHash key;
-  std::size_t ops = 0;
-  for (std::size_t index = 0; index < run.block_count(rank, lane) && ops < kOps; ++index) {
+  std::uint64_t ops = 0;
+  for (std::size_t index = 0; index < run.block_count(rank, lane); ++index) {
     const Block block = run.block(rank, lane, index);
     for (const Event& event : block.events) {
       if (event.kind != EventKind::op) continue;
-      key.add(structure_key(event, Place::counts)).add(input_key(event));
-      if (++ops == kOps) break;
+      key.add(structure_key(event, Place::ignored)).add(input_key(event)).add(output_key(event));
+      if (std::has_single_bit(++ops)) course.push_back(key.value());
     }
   }
-  return key.value();
+  course.push_back(KeyHash().add(key.value()).add(ops).value());
+  return course;
 }
 
-[[nodiscard]] std::size_t count_training(const std::vector<Lane>& lanes) {
-  return static_cast<std::size_t>(std::count_if(lanes.begin(), lanes.end(), [](const Lane& lane) {
-    return lane.role == LaneRole::autograd;
-  }));
+/// How many of the first ops, by their numbers of digits, were the same.
+[[nodiscard]] std::size_t common(const Candidate& a, const Candidate& b) {
+  const auto [end, other] =
+      std::mismatch(a.course.begin(), a.course.end(), b.course.begin(), b.course.end());
+  return static_cast<std::size_t>(end - a.course.begin());
+}
+
+[[nodiscard]] std::size_t count_trainers(const std::vector<Lane>& lanes) {
+  return static_cast<std::size_t>(std::count_if(
+      lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.role == LaneRole::trainer; }));
 }
 
 }  // namespace
@@ -43,13 +52,13 @@ std::vector<Both<std::optional<Lane>>> pair_lanes(const Both<const Run*>& runs,
                                                   const Both<std::uint32_t>& ranks,
                                                   const Both<std::vector<Lane>>& lanes) {
   const bool side_by_side =
-      count_training(lanes.reference) > 1 && count_training(lanes.candidate) > 1;
+      std::max(count_trainers(lanes.reference), count_trainers(lanes.candidate)) > 1;
   const auto described = [&](Side side) {
     std::vector<Candidate> all;
     for (const Lane& lane : on(lanes, side)) {
-      all.push_back({lane, 0, false});
-      if (side_by_side && lane.role == LaneRole::autograd)
-        all.back().beginning = beginning(*on(runs, side), on(ranks, side), lane.id);
+      all.push_back({lane, {}, false});
+      if (side_by_side && lane.role == LaneRole::trainer)
+        all.back().course = course_of(*on(runs, side), on(ranks, side), lane.id);
     }
     return all;
   };
@@ -68,12 +77,22 @@ std::vector<Both<std::optional<Lane>>> pair_lanes(const Both<const Run*>& runs,
       pairs[k].candidate = partner->lane;
     }
   };
-  take([](const Candidate& a, const Candidate& b) {
-    return a.beginning != 0 && a.beginning == b.beginning;
+  const auto same_number = [](const Candidate& a, const Candidate& b) {
+    return a.lane.ordinal == b.lane.ordinal;
+  };
+  const auto same_course = [](const Candidate& a, const Candidate& b) {
+    return !a.course.empty() && a.course == b.course;
+  };
+  take([&](const Candidate& a, const Candidate& b) {
+    return same_course(a, b) && same_number(a, b);
   });
-  take([](const Candidate& a, const Candidate& b) { return a.lane.ordinal == b.lane.ordinal; });
-  if (side_by_side)
-    take([](const Candidate& a, const Candidate&) { return a.lane.role == LaneRole::autograd; });
+  take(same_course);
+  std::size_t longest = 0;
+  for (const Candidate& one : left) longest = std::max(longest, one.course.size());
+  for (; longest > 0; --longest)
+    take([&](const Candidate& a, const Candidate& b) { return common(a, b) >= longest; });
+  take(same_number);
+  take([](const Candidate& a, const Candidate&) { return a.lane.role == LaneRole::trainer; });
   for (const Candidate& other : right)
     if (!other.taken) pairs.push_back({std::nullopt, other.lane});
   return pairs;

@@ -10,8 +10,9 @@
 namespace ulpscope::comparison {
 
 /// The lanes of both runs, each with the one that did the same in the other run; those of the
-/// reference first, in their order. Lanes go by role and number. Threads that train side by side
-/// are numbered as they happen to come, so of those with the same beginning are partners first.
+/// reference first, in their order. Lanes go by role and number, but trainers by what they did:
+/// threads that run side by side are numbered as they happen to come. Of those the partners are
+/// first the ones that did the same throughout, then those that did the same for longest.
 [[nodiscard]] std::vector<Both<std::optional<Lane>>> pair_lanes(
     const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
     const Both<std::vector<Lane>>& lanes);

@@ -31,8 +31,9 @@ void LaneReader::fetch() {
   while (!ahead_ && next_ < blocks_) {
     auto block = std::make_shared<Block>(run_->block(rank_, lane_, next_++));
     if (layers_) *block = layers_->of(std::move(*block));
-    std::erase_if(block->events,
-                  [](const Event& event) { return event.kind == EventKind::kernel; });
+    std::erase_if(block->events, [](const Event& event) {
+      return event.kind == EventKind::kernel || event.kind == EventKind::outcome;
+    });
     if (!block->events.empty()) ahead_ = std::move(block);
   }
 }

@@ -181,8 +181,10 @@ void OpJudge::write_alone(const Scene& scene, Side side, std::uint32_t index,
   Source alone = source;
   alone.written_alone = true;
   for (const Slot& slot : on(scene.windows, side)->event(index).slots)
-    if (slot.role != Role::input && !(slot.flags & kWritesNothing))
+    if (slot.role != Role::input && !(slot.flags & kWritesNothing)) {
       on(state_.taint, side).taint(slot, alone, scene.step);
+      on(state_.alone_memory, side).wrote(slot);
+    }
 }
 
 void OpJudge::view_alone(const Scene& scene, Side side, std::uint32_t index, const Source& source) {

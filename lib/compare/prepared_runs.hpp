@@ -7,6 +7,7 @@
 #include "compare/backward_lane.hpp"
 #include "compare/renamed_run.hpp"
 #include "compare/side.hpp"
+#include "compare/trainer_roots.hpp"
 #include "compare/workforce.hpp"
 #include "ulpscope/compare.hpp"
 
@@ -27,6 +28,7 @@ class PreparedRuns {
 
  private:
   Both<std::optional<BackwardLaneRun>> apart_;
+  std::optional<RenumberedRun> renumbered_;
   std::optional<RenamedRun> renamed_;
   Both<const Run*> runs_;
 };

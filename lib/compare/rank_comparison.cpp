@@ -9,6 +9,7 @@
 #include "compare/hash.hpp"
 #include "compare/lane_pairs.hpp"
 #include "compare/layers_view.hpp"
+#include "compare/outcomes.hpp"
 #include "compare/words.hpp"
 
 namespace ulpscope::comparison {
@@ -63,6 +64,7 @@ void RankComparison::pair_lanes() {
     state_.backward_apart = state_.backward_apart || role == LaneRole::autograd;
     if (pair.reference && pair.candidate) return;
     const Lane& lane = pair.reference ? *pair.reference : *pair.candidate;
+    if (role == LaneRole::trainer) ++state_.totals.lone_trainers;
     const auto steps = lanes_.back()->walk().next_steps();
     if (steps.reference || steps.candidate)
       unseen_.push_back(fmt::format("only the {} has the {} lane (thread {}, {})",
@@ -80,6 +82,58 @@ void RankComparison::pair_lanes() {
   };
   std::stable_sort(lanes_.begin(), lanes_.end(),
                    [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  for (const auto& lane : lanes_) {
+    const auto& known = lane->walk().lane(Side::reference);
+    if ((known ? *known : *lane->walk().lane(Side::candidate)).role == LaneRole::trainer)
+      trainers_.push_back({lane.get(), {}});
+  }
+}
+
+bool RankComparison::is_trainer(const LaneComparison& lane) const {
+  return std::any_of(trainers_.begin(), trainers_.end(),
+                     [&](const Trainer& trainer) { return trainer.lane == &lane; });
+}
+
+ForwardId RankComparison::forward_ids() const {
+  return [this](Side side, std::uint32_t id, std::uint64_t position) {
+    return forward_number(side, id, position);
+  };
+}
+
+/// Of the reference's numbers.
+std::optional<std::int64_t> RankComparison::next_step(const Trainer& trainer) const {
+  const auto steps = trainer.lane->walk().next_steps();
+  if (!steps.candidate) return steps.reference;
+  const std::int64_t step = to_reference(*steps.candidate);
+  return steps.reference ? std::min(*steps.reference, step) : step;
+}
+
+/// Compares the next entry of a trainer, in its next step where one is over. False at its end.
+bool RankComparison::advance(Trainer& trainer) {
+  const Ensure order = [this](Side side, std::uint32_t id, std::uint64_t position) {
+    ensure(side, id, position);
+  };
+  while (true) {
+    if (!trainer.step) {
+      trainer.step = next_step(trainer);
+      if (!trainer.step) return false;
+      trainer.lane->begin_step(*trainer.step, to_candidate(*trainer.step), forward_ids());
+    }
+    if (trainer.lane->advance(order)) return true;
+    trainer.lane->end_step();
+    trainer.step.reset();
+  }
+}
+
+void RankComparison::ensure(Trainer& trainer, Side side, std::uint64_t position) {
+  const LaneWalk& walk = trainer.lane->walk();
+  const auto passed = [&] {
+    if (trainer.step) return walk.has_passed(side, position);
+    const auto& reader = walk.reader(side);
+    return !reader || reader->position() > position;
+  };
+  while (!passed() && !trainer.lane->busy() && advance(trainer)) {
+  }
 }
 
 std::int64_t RankComparison::to_candidate(std::int64_t step) const {
@@ -177,9 +231,11 @@ void RankComparison::run() {
   if (!evidence.accumulation) evidence.accumulation = state_.accumulations.other();
   for (const Source& source : state_.layers.differing_parameters())
     state_.book.make_diverging(source);
-  if (!workers_) return;
-  workers_->finish();
-  unseen_.insert(unseen_.end(), workers_->unseen().begin(), workers_->unseen().end());
+  if (workers_) {
+    workers_->finish();
+    unseen_.insert(unseen_.end(), workers_->unseen().begin(), workers_->unseen().end());
+  }
+  OutcomeJudge(state_).judge();
 }
 
 void RankComparison::compare_steps() {
@@ -246,12 +302,7 @@ void RankComparison::compare_step(std::int64_t step, std::int64_t candidate_step
   for (const Side side : kSides) on(state_.otherwise, side).begin_step();
   if (workers_) workers_->read(step, candidate_step);
   for (const auto& lane : lanes_)
-    lane->begin_step(
-        step, candidate_step,
-        [this](Side side, std::uint32_t id, std::uint64_t position) {
-          return forward_number(side, id, position);
-        },
-        only);
+    if (!is_trainer(*lane)) lane->begin_step(step, candidate_step, forward_ids(), only);
   const Ensure order =
       lanes_.size() < 2 ? Ensure{} : [this](Side side, std::uint32_t id, std::uint64_t position) {
         ensure(side, id, position);
@@ -261,21 +312,31 @@ void RankComparison::compare_step(std::int64_t step, std::int64_t candidate_step
     }
   };
   for (const auto& lane : lanes_) {
+    if (is_trainer(*lane)) continue;
     // Layers do not say what an optimizer has read: gradients come from all other lanes.
     while (state_.only_layers && !lane->comes_to_update() && lane->advance(order)) {
     }
     if (state_.only_layers && lane->comes_to_update())
       for (const auto& other : lanes_)
-        if (other != lane) finish(*other);
+        if (other != lane && !is_trainer(*other)) finish(*other);
     finish(*lane);
   }
-  for (const auto& lane : lanes_) lane->end_step();
+  for (const auto& lane : lanes_)
+    if (!is_trainer(*lane)) lane->end_step();
+  for (Trainer& trainer : trainers_)
+    while (trainer.step.value_or(next_step(trainer).value_or(step + 1)) <= step &&
+           advance(trainer)) {
+    }
   state_.accumulations.end_step(state_.runs, state_.ranks);
   state_.taint.reference.purge(step);
   state_.taint.candidate.purge(step);
 }
 
 void RankComparison::ensure(Side side, std::uint32_t id, std::uint64_t position) {
+  for (Trainer& trainer : trainers_) {
+    const auto& known = trainer.lane->walk().lane(side);
+    if (known && known->id == id) return ensure(trainer, side, position);
+  }
   for (const auto& lane : lanes_) {
     const auto& known = lane->walk().lane(side);
     if (!known || known->id != id || lane->busy()) continue;

@@ -48,6 +48,17 @@ class RankComparison {
   void compare_step(std::int64_t step, std::int64_t candidate_step, std::optional<Side> only = {});
   [[nodiscard]] bool pass_extra_steps(std::int64_t step);
   void ensure(Side side, std::uint32_t lane, std::uint64_t position);
+
+  /// A lane that goes through steps of its own.
+  struct Trainer {
+    LaneComparison* lane = nullptr;
+    std::optional<std::int64_t> step;  ///< that is under way
+  };
+  [[nodiscard]] std::optional<std::int64_t> next_step(const Trainer& trainer) const;
+  [[nodiscard]] bool advance(Trainer& trainer);
+  void ensure(Trainer& trainer, Side side, std::uint64_t position);
+  [[nodiscard]] bool is_trainer(const LaneComparison& lane) const;
+  [[nodiscard]] ForwardId forward_ids() const;
   [[nodiscard]] std::uint64_t forward_number(Side side, std::uint32_t lane,
                                              std::uint64_t position) const;
   [[nodiscard]] std::optional<std::int64_t> next_step(Side side) const;
@@ -58,6 +69,7 @@ class RankComparison {
   RankState state_;
   std::unique_ptr<WorkerPool> workers_;
   std::vector<std::unique_ptr<LaneComparison>> lanes_;
+  std::vector<Trainer> trainers_;
   StepSync sync_;
   std::int64_t shift_ = 0;  ///< candidate step = reference step + this
   Both<std::uint64_t> extra_steps_;

@@ -64,6 +64,17 @@ void add(Ranges& to, const Ranges& more) {
 
 }  // namespace
 
+void add(OutcomeTotals& to, const OutcomeTotals& more) {
+  for (const Side side : kSides) {
+    on(to.known, side) = on(to.known, side) && on(more.known, side);
+    on(to.extra, side) += on(more.extra, side);
+  }
+  to.compared += more.compared;
+  to.unknown += more.unknown;
+  to.touched_alone = to.touched_alone || more.touched_alone;
+  to.too_many = to.too_many || more.too_many;
+}
+
 void add(Totals& to, const Totals& more) {
   to.coverage.aligned += more.coverage.aligned;
   to.coverage.only_reference += more.coverage.only_reference;
@@ -75,6 +86,7 @@ void add(Totals& to, const Totals& more) {
   to.aligned_ops += more.aligned_ops;
   to.values += more.values;
   to.given_up += more.given_up;
+  to.lone_trainers += more.lone_trainers;
   to.cut_off += more.cut_off;
   add(to.reads, more.reads);
   add(to.verified, more.verified);
@@ -87,6 +99,7 @@ void add(Totals& to, const Totals& more) {
   to.operations += more.operations;
   budget::add(to.op_budgets, more.op_budgets);
   budget::add(to.replay, more.replay);
+  add(to.outcomes, more.outcomes);
   if (!to.evidence.accumulation) to.evidence.accumulation = more.evidence.accumulation;
   to.evidence.other_batch = to.evidence.other_batch || more.evidence.other_batch;
   to.evidence.other_start = to.evidence.other_start || more.evidence.other_start;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compare/accumulations.hpp"
+#include "compare/alone_memory.hpp"
 #include "compare/data_reads.hpp"
 #include "compare/finding_book.hpp"
 #include "compare/lane_reader.hpp"
@@ -100,22 +101,34 @@ class History {
   std::unordered_map<std::uint64_t, Past> pasts_;
 };
 
+/// What comparing the outcomes of both runs gave, their differences aside: those are findings.
+struct OutcomeTotals {
+  Both<bool> known{true, true};  ///< what the run left was recorded when it ended
+  std::uint64_t compared = 0;
+  std::uint64_t unknown = 0;   ///< may differ: their content at the end is not known
+  Both<std::uint64_t> extra;   ///< that one run alone leaves, and that no recorded op has read
+  bool touched_alone = false;  ///< ops that one run has alone wrote something
+  bool too_many = false;       ///< more than can be followed
+};
+
 /// What the whole comparison adds up.
 struct Totals {
   Coverage coverage;
   Propagated propagated;
-  Both<std::uint64_t> ops;        ///< outermost ops of the steps that both runs have
-  std::uint64_t aligned_ops = 0;  ///< outermost ops with a partner
-  std::uint64_t values = 0;       ///< digests that stood against each other
-  std::uint64_t given_up = 0;     ///< items in stretches too different to be searched
-  std::uint64_t cut_off = 0;      ///< stretches that go on where an incomplete run ended
-  Both<std::uint64_t> reads;      ///< inputs with a digest
-  Both<std::uint64_t> verified;   ///< those hashed again at the read
-  Both<Digest> data;              ///< order-free sum of the data that differed
-  std::uint64_t data_values = 0;  ///< how many values are in it
-  std::uint64_t operations = 0;   ///< steps that alignment took
+  Both<std::uint64_t> ops;          ///< outermost ops of the steps that both runs have
+  std::uint64_t aligned_ops = 0;    ///< outermost ops with a partner
+  std::uint64_t values = 0;         ///< digests that stood against each other
+  std::uint64_t given_up = 0;       ///< items in stretches too different to be searched
+  std::uint64_t lone_trainers = 0;  ///< lanes that train in one run and have no partner
+  std::uint64_t cut_off = 0;        ///< stretches that go on where an incomplete run ended
+  Both<std::uint64_t> reads;        ///< inputs with a digest
+  Both<std::uint64_t> verified;     ///< those hashed again at the read
+  Both<Digest> data;                ///< order-free sum of the data that differed
+  std::uint64_t data_values = 0;    ///< how many values are in it
+  std::uint64_t operations = 0;     ///< steps that alignment took
   std::vector<OpBudget> op_budgets;
   ReplaySummary replay;
+  OutcomeTotals outcomes;
   RunEvidence evidence;
 };
 
@@ -175,6 +188,7 @@ struct RankState {
   ValueJudge& judge;
 
   Both<TaintTable> taint;
+  Both<AloneMemory> alone_memory;
   RngTracker rng;
   HostNumbers numbers;
   OtherSizes sizes;

@@ -13,12 +13,13 @@ void RngTracker::in_step(const Event& reference, std::int64_t step) {
   Stream& current = stream(reference);
   current.shifted = false;
   current.draws.clear();
+  current.drawn_alone.reset();
   current.more_draws = 0;
   if (drew(reference)) current.last_common_draw = event_words(reference, step);
 }
 
 void RngTracker::drew_alone(Side side, const Window& window, std::uint32_t event,
-                            std::int64_t step) {
+                            std::int64_t step, const Source& source) {
   for (std::uint32_t index = event; index < window.end(event); ++index) {
     const Event& current = window.event(index);
     if (!drew(current)) continue;
@@ -27,6 +28,7 @@ void RngTracker::drew_alone(Side side, const Window& window, std::uint32_t event
       draws_inside = draws_inside || drew(window.event(inner));
     if (draws_inside) continue;
     Stream& from = stream(current);
+    from.drawn_alone = source;
     if (from.draws.size() < kDrawsKept)
       from.draws.push_back({side, std::string(window.event(event).op), step, current.position});
     else

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@ class RngTracker {
     std::vector<Draw> draws;
     std::uint64_t more_draws = 0;
     std::string last_common_draw;
+    std::optional<Source> drawn_alone;  ///< the finding of the latest of those draws
   };
 
   /// The stream that an event draws from.
@@ -36,8 +38,9 @@ class RngTracker {
   /// Both runs are at the same state before `reference`.
   void in_step(const Event& reference, std::int64_t step);
 
-  /// Notes the draws of an item that only `side` has.
-  void drew_alone(Side side, const Window& window, std::uint32_t event, std::int64_t step);
+  /// Notes the draws of an item that only `side` has, which belongs to the finding `source`.
+  void drew_alone(Side side, const Window& window, std::uint32_t event, std::int64_t step,
+                  const Source& source);
 
  private:
   static constexpr std::size_t kDrawsKept = 8;

@@ -29,6 +29,11 @@ namespace {
   if (outlook.uncompared_steps > 0)
     return fmt::format("{} {} recorded in one run only", counted(outlook.uncompared_steps, "step"),
                        outlook.uncompared_steps == 1 ? "was" : "were");
+  if (outlook.totals.lone_trainers > 0)
+    return fmt::format("{} in one run only",
+                       outlook.totals.lone_trainers == 1
+                           ? "a thread trains"
+                           : fmt::format("{} threads train", outlook.totals.lone_trainers));
   if (outlook.lone_ranks > 0)
     return fmt::format("one run alone has {}", counted(outlook.lone_ranks, "rank"));
   return {};
@@ -62,6 +67,27 @@ namespace {
   return {Verdict::within, {}};
 }
 
+/// What keeps outcomes from being known to be equal; empty where they are.
+[[nodiscard]] std::string unknown_outcome(const OutcomeTotals& outcomes) {
+  for (const Side side : kSides) {
+    if (on(outcomes.extra, side) > 0)
+      return fmt::format(
+          "the {} leaves {} that no recorded op has read and that the {} does not have", name(side),
+          counted(on(outcomes.extra, side), "tensor"), name(the_other(side)));
+    if (outcomes.touched_alone && !on(outcomes.known, side))
+      return fmt::format(
+          "one run has ops that the other one does not have, and what the {} left when it ended "
+          "was "
+          "not recorded",
+          name(side));
+  }
+  if (outcomes.unknown > 0)
+    return fmt::format("what {} held when the runs ended is not known",
+                       counted(outcomes.unknown, "tensor"));
+  if (outcomes.too_many) return "one run has more ops of its own than can be followed to its end";
+  return {};
+}
+
 }  // namespace
 
 Decision decide(const Outlook& outlook) {
@@ -80,6 +106,8 @@ Decision decide(const Outlook& outlook) {
   if (totals.values == 0) return inconclusive("no value was compared");
   if (const std::string rest = unknown_rest(outlook); !rest.empty())
     return inconclusive(fmt::format("all that both have is equal, but {}", rest));
+  if (const std::string outcome = unknown_outcome(totals.outcomes); !outcome.empty())
+    return inconclusive(fmt::format("all that both have is equal, but {}", outcome));
   if (totals.given_up > 0)
     return inconclusive(fmt::format("{} could not be lined up", counted(totals.given_up, "event")));
   return {Verdict::identical, {}};

@@ -314,7 +314,7 @@ void WorkerPool::stand_alone(const Job& job, const Op& op, const Source* explain
                        });
   };
   const Source source = explained ? *explained : enter();
-  state_.rng.drew_alone(job.side, *op.window, op.event, here.step);
+  state_.rng.drew_alone(job.side, *op.window, op.event, here.step, source);
   for (std::uint32_t index = op.event; index < op.end(); ++index)
     judge_.write_alone(here, job.side, index, source);
 }

@@ -16,7 +16,7 @@ bool is_sound(const RingNames& names, const HeldEvent& event, std::size_t messag
   if (needed > message_bytes || row.position == ring::kNone) return false;
   const auto slots = event.slots();
   return row.kind >= static_cast<std::uint8_t>(EventKind::op) &&
-         row.kind <= static_cast<std::uint8_t>(EventKind::kernel) && names.has_op(row.op) &&
+         row.kind <= static_cast<std::uint8_t>(EventKind::outcome) && names.has_op(row.op) &&
          names.has_string(row.module) && names.has_string(row.root) &&
          names.has_string(row.module_type) && names.has_stack(row.stack) &&
          std::all_of(slots.begin(), slots.end(), is_sound_slot);

@@ -40,6 +40,7 @@ Type kind_type() {
   add_name(type.get(), "module_gradient", EventKind::module_gradient);
   add_name(type.get(), "parameters", EventKind::parameters);
   add_name(type.get(), "kernel", EventKind::kernel);
+  add_name(type.get(), "outcome", EventKind::outcome);
   return type;
 }
 
@@ -64,8 +65,8 @@ Type role_type() {
 
 Type lane_role_type() {
   Type type(checked("create an enumeration", H5Tenum_create(H5T_STD_U64LE)));
-  const char* const names[] = {"main", "autograd", "worker", "thread"};
-  for (std::uint64_t value = 0; value < 4; ++value) {
+  const char* const names[] = {"main", "autograd", "worker", "thread", "trainer"};
+  for (std::uint64_t value = 0; value < std::size(names); ++value) {
     checked("describe an enumeration", H5Tenum_insert(type.get(), names[value], &value));
   }
   return type;

@@ -58,7 +58,7 @@ void RankWriter::write_checkpoint() {
 
 std::vector<std::byte> RankWriter::save_state() const {
   ByteWriter out;
-  const auto timeline = timeline_.save();
+  const auto timeline = timelines_.save();
   out.put(static_cast<std::uint64_t>(timeline.size()));
   out.put_bytes(timeline);
   out.put(counts_);
@@ -105,7 +105,7 @@ std::vector<std::byte> RankWriter::save_state() const {
 
 bool RankWriter::restore_state(std::span<const std::byte> saved) {
   ByteReader in(saved);
-  if (!timeline_.restore(in.get_bytes(in.get<std::uint64_t>()))) return false;
+  if (!timelines_.restore(in.get_bytes(in.get<std::uint64_t>()))) return false;
   counts_ = in.get<RecordingCounts>();
   passed_step_ = in.get_step();
   for (auto* settings : {&settings_, &waiting_settings_}) {

@@ -62,10 +62,11 @@ TimelineEvent summary(const HeldEvent& held, const RingNames& names, std::uint32
   return event;
 }
 
-LaneRole role_of(bool is_main, bool runs_backward, std::string_view thread_name) {
+LaneRole role_of(bool is_main, bool is_trainer, bool runs_backward, std::string_view thread_name) {
   if (is_main) return LaneRole::main;
-  if (runs_backward || thread_name.starts_with("pt_autograd")) return LaneRole::autograd;
+  if (is_trainer) return LaneRole::trainer;
   if (thread_name.starts_with("pt_data")) return LaneRole::worker;
+  if (runs_backward || thread_name.starts_with("pt_autograd")) return LaneRole::autograd;
   return LaneRole::thread;
 }
 
@@ -112,7 +113,10 @@ void RankWriter::open_lane(std::uint32_t id, bool is_main, std::string_view thre
   auto& lane = lanes_.try_emplace(id, names_).first->second;
   lane.is_main = is_main;
   lane.thread_name = thread_name;
-  timeline_.open(id, is_main);
+  using Thread = Timelines::Thread;
+  timelines_.open(id, is_main                            ? Thread::main
+                      : thread_name.starts_with("pt_") ? Thread::of_library
+                                                       : Thread::of_program);
   if (!journal_) return;
   ByteWriter payload;
   payload.put(is_main);
@@ -125,7 +129,7 @@ void RankWriter::consume(std::uint32_t id, std::span<const std::byte> messages) 
   const auto found = lanes_.find(id);
   if (found == lanes_.end()) return stop("it sent events on a lane that was never opened");
   Lane& lane = found->second;
-  if (round_ == 0 || lane.advanced != round_) timeline_.advance(id);
+  if (round_ == 0 || lane.advanced != round_) timelines_.advance(id);
   lane.advanced = round_;
   std::shared_ptr<Batch> batch;
   change_segment([&] { batch = take_messages(id, lane, messages); });
@@ -158,9 +162,9 @@ void RankWriter::end_round() {
 void RankWriter::end_lane(std::uint32_t id, Lane& lane) {
   change_segment([&] {
     contents_.close_lane(id);
-    timeline_.advance(id);
+    timelines_.advance(id);
     order_tree(id, lane, true);
-    timeline_.close(id);
+    timelines_.close(id);
     place_decided();
   });
 }
@@ -170,10 +174,10 @@ void RankWriter::finish(std::string_view reason) {
   change_segment([&] {
     for (auto& [id, lane] : lanes_) {
       contents_.close_lane(id);
-      timeline_.advance(id);
+      timelines_.advance(id);
       order_tree(id, lane, true);
     }
-    timeline_.finish();
+    timelines_.finish();
     place_decided();
     place_settings(true);
     for (auto& [id, lane] : lanes_) {
@@ -188,7 +192,7 @@ void RankWriter::finish(std::string_view reason) {
 RecordingCounts RankWriter::counts() const noexcept {
   RecordingCounts counts = counts_;
   counts.bytes += contents_.received_bytes();
-  const auto begun = static_cast<std::int64_t>(timeline_.steps());
+  const auto begun = static_cast<std::int64_t>(timelines_.steps());
   const std::int64_t first = std::max<std::int64_t>({options_.first_step, kept_.first_step(), 0});
   const std::int64_t end = options_.last_step < begun ? options_.last_step + 1 : begun;
   counts.steps = static_cast<std::uint64_t>(std::max<std::int64_t>(end - first, 0));
@@ -345,12 +349,12 @@ void RankWriter::enter(std::uint32_t id, Lane& lane, Ordered event) {
   lane.next_position = row.position + 1;
   lane.runs_backward =
       lane.runs_backward || (row.depth == 0 && (row.flags & event_flag::in_backward) != 0);
-  timeline_.add(id, summary(event.event, lane.names, id, root_module_));
+  timelines_.add(id, summary(event.event, lane.names, id, root_module_));
   lane.ordered.push_back(std::move(event));
 }
 
 void RankWriter::place_decided() {
-  for (const Placement& placement : timeline_.take()) {
+  for (const Placement& placement : timelines_.take()) {
     place(placement.lane, lanes_.at(placement.lane), placement.step, placement.phase);
   }
   for (auto& [id, lane] : lanes_) {
@@ -455,7 +459,7 @@ void RankWriter::require_statistics(const Lane& lane, const ring::SlotRow& slot)
 void RankWriter::place_settings(bool all) {
   std::vector<Setting> waiting;
   for (Setting& setting : waiting_settings_) {
-    if (!all && !timeline_.is_decided(setting.epoch)) {
+    if (!all && !timelines_.is_decided(setting.epoch)) {
       waiting.push_back(std::move(setting));
       continue;
     }
@@ -463,7 +467,7 @@ void RankWriter::place_settings(bool all) {
         std::find_if(settings_.rbegin(), settings_.rend(),
                      [&](const Setting& other) { return other.key == setting.key; });
     if (before != settings_.rend() && before->value == setting.value) continue;
-    setting.step = timeline_.step_at(setting.epoch);
+    setting.step = timelines_.step_at(setting.epoch);
     settings_.push_back(std::move(setting));
   }
   waiting_settings_ = std::move(waiting);
@@ -520,7 +524,7 @@ void RankWriter::fill_carried_tables() {
     tables.notices.push_back({notice.fatal ? 1U : 0U, string(notice.text)});
   }
   for (const auto& [id, lane] : lanes_) {
-    const auto role = role_of(lane.is_main, lane.runs_backward, lane.thread_name);
+    const auto role = role_of(lane.is_main, timelines_.is_trainer(id), lane.runs_backward, lane.thread_name);
     tables.lanes.push_back(
         {lane.events, id, string(lane.thread_name), static_cast<std::uint64_t>(role)});
   }
@@ -544,7 +548,7 @@ void RankWriter::publish(bool finished, std::string_view reason) {
   attributes.segment = segment_;
   attributes.first_step = builder_->first_step();
   attributes.last_step = builder_->last_step();
-  attributes.steps = timeline_.steps();
+  attributes.steps = timelines_.steps();
   for (const BlockRow& block : builder_->tables().blocks) {
     attributes.events += block.events;
     attributes.values += block.values;

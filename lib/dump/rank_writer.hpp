@@ -21,7 +21,7 @@
 #include "dump/segment_tables.hpp"
 #include "dump/segment_writer.hpp"
 #include "dump/statistics_store.hpp"
-#include "dump/timeline.hpp"
+#include "dump/timelines.hpp"
 
 namespace ulpscope::dump {
 
@@ -168,7 +168,7 @@ class RankWriter {
   ContentStore contents_;
   LayerTree layers_;
   LayerLinks links_;
-  Timeline timeline_;
+  Timelines timelines_;
   std::uint64_t round_ = 0;             ///< 0: rounds are not told
   std::vector<std::uint32_t> closing_;  ///< lanes that end with the round
   std::uint32_t root_module_ = 0;       ///< the id of the empty module path

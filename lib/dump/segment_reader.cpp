@@ -313,13 +313,13 @@ void Segment::check_tables() const {
            "/geometries");
   }
   for (const LaneRow& lane : t.lanes) {
-    expect(lane.thread_name <= strings && lane.role <= 3, "/lanes");
+    expect(lane.thread_name <= strings && lane.role <= static_cast<std::uint64_t>(LaneRole::trainer), "/lanes");
   }
   const auto good_event = [&](const EventTemplate& event) {
     return event.op <= t.ops.size() && event.module <= strings && event.root <= strings &&
            event.module_type <= strings && event.arguments <= t.arguments.size() &&
            event.stack <= strings && event.kind >= static_cast<std::uint8_t>(EventKind::op) &&
-           event.kind <= static_cast<std::uint8_t>(EventKind::kernel) &&
+           event.kind <= static_cast<std::uint8_t>(EventKind::outcome) &&
            event.phase <= static_cast<std::uint8_t>(Phase::eval);
   };
   const auto good_slot = [&](const SlotTemplate& slot) {

@@ -36,15 +36,6 @@ bool belongs_to_root(const TimelineEvent& event) {
          !event.writes_parameter;
 }
 
-/// Could belong to a forward of a root: not whether it begins one.
-bool runs_in_forward(const TimelineEvent& event) {
-  // Moving a module to a device, detaching or clipping its weights touches parameters too, but
-  // outside the graph; only a use that trains is evidence that its owner's forward runs.
-  const bool evident =
-      !has(event, event_flag::module_from_parameter) || event.uses_trained_parameter;
-  return belongs_to_root(event) && evident && !is_quiet(event);
-}
-
 /// The same without grad mode, where nothing trains: there a view of a parameter is no evidence.
 bool runs_in_quiet_forward(const TimelineEvent& event) {
   const bool evident =
@@ -55,7 +46,7 @@ bool runs_in_quiet_forward(const TimelineEvent& event) {
 Phase follower_phase(const TimelineEvent& event, std::int64_t step) {
   if (is_backward(event)) return Phase::backward;
   if (has(event, event_flag::in_optimizer) || event.kind == EventKind::optimizer ||
-      event.kind == EventKind::parameters) {
+      event.kind == EventKind::parameters || event.kind == EventKind::outcome) {
     return Phase::optimizer;
   }
   if (step == kSetup) return Phase::setup;
@@ -65,6 +56,19 @@ Phase follower_phase(const TimelineEvent& event, std::int64_t step) {
 }
 
 }  // namespace
+
+/// Not whether it begins one.
+bool Timeline::runs_in_forward(const TimelineEvent& event) {
+  // Moving a module to a device, detaching or clipping its weights touches parameters too, but
+  // outside the graph; only a use that trains is evidence that its owner's forward runs.
+  const bool evident =
+      !has(event, event_flag::module_from_parameter) || event.uses_trained_parameter;
+  return belongs_to_root(event) && evident && !is_quiet(event);
+}
+
+bool Timeline::trains(const TimelineEvent& event) {
+  return is_backward(event) || event.kind == EventKind::optimizer;
+}
 
 void Timeline::open(std::uint32_t lane, bool is_main) {
   lanes_.try_emplace(lane);
@@ -84,8 +88,7 @@ void Timeline::add(std::uint32_t lane, const TimelineEvent& event) {
 
 void Timeline::advance(std::uint32_t lane) {
   auto& mine = lanes_[lane];
-  make_readable(mine);
-  choose_leader();
+  mine.readable = mine.waiting.size();
   if (lane == leader_) {
     for (; mine.readable > 0; --mine.readable) {
       const TimelineEvent event = mine.waiting.front();
@@ -95,15 +98,6 @@ void Timeline::advance(std::uint32_t lane) {
     settle();
   }
   place_followers();
-}
-
-void Timeline::make_readable(Lane& lane) {
-  for (; lane.readable < lane.waiting.size(); ++lane.readable) {
-    const TimelineEvent& event = lane.waiting[lane.readable];
-    lane.runs_forward = lane.runs_forward || runs_in_forward(event);
-    const bool works_on_it = is_backward(event) || event.kind == EventKind::optimizer;
-    lane.trains = lane.trains || (lane.runs_forward && works_on_it);
-  }
 }
 
 void Timeline::close(std::uint32_t lane) {
@@ -117,8 +111,7 @@ void Timeline::close(std::uint32_t lane) {
 }
 
 void Timeline::finish() {
-  for (auto& [id, lane] : lanes_) make_readable(lane);
-  choose_leader();
+  for (auto& [id, lane] : lanes_) lane.readable = lane.waiting.size();
   if (leader_) close(*leader_);
   finished_ = true;
   place_followers();
@@ -137,21 +130,6 @@ std::int64_t Timeline::step_at(std::uint64_t epoch) const {
 bool Timeline::is_decided(std::uint64_t epoch) const noexcept {
   if (finished_ || !leader_) return true;
   return (any_settled_ && epoch <= settled_epoch_) || lanes_.at(*leader_).closed;
-}
-
-/// While the main lane is still in setup, a lane that trains takes the lead. Threads that only run
-/// forwards share requests as it happens: what they do has no steps.
-void Timeline::choose_leader() {
-  if (!leader_ || !reading_.in_setup) return;
-  if (lanes_.at(*leader_).runs_forward) return;
-  for (const auto& [id, lane] : lanes_) {
-    if (id == *leader_ || !lane.trains) continue;
-    quiet_forwards_.clear();
-    decide_what_is_left();
-    reading_ = settled_ = Reading{};
-    leader_ = id;
-    return;
-  }
 }
 
 void Timeline::read(const TimelineEvent& event) {
@@ -203,7 +181,7 @@ void Timeline::place(const TimelineEvent& event, Entry& entry) {
     reading_.stretch = of_forward ? Stretch::forward : Stretch::backward;
     return;
   }
-  if (event.kind == EventKind::parameters) {
+  if (event.kind == EventKind::parameters || event.kind == EventKind::outcome) {
     // How they stand belongs to what changed them; it says nothing about what comes next.
     const bool in_setup = reading_.in_setup && !reading_.optimizer.open;
     entry.phase = in_setup ? Phase::setup : Phase::optimizer;

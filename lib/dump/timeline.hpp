@@ -38,8 +38,7 @@ struct Placement {
 
 /// Derives step and phase of a rank's events while they arrive.
 ///
-/// One lane leads: the main lane, unless another lane trains before the main lane runs a root
-/// forward. The leader's events are read in order; what cannot be told yet (does this forward begin
+/// One lane leads: the main lane, or where there is none the first. The leader's events are read in order; what cannot be told yet (does this forward begin
 /// a step? are these ops part of the optimizer's work?) is held until it can, at most kMostHeld
 /// events. Events of other lanes follow the leader by epoch.
 ///
@@ -76,6 +75,10 @@ class Timeline {
   [[nodiscard]] std::uint64_t steps() const noexcept {
     return static_cast<std::uint64_t>(settled_step_ + 1);
   }
+  /// The event could belong to a forward of a root in grad mode.
+  [[nodiscard]] static bool runs_in_forward(const TimelineEvent& event);
+  /// The event is of a backward pass or of an optimizer.
+  [[nodiscard]] static bool trains(const TimelineEvent& event);
 
   /// The state before the first event that is still undecided, and back: adding the undecided
   /// events again to a restored timeline gives the same decisions.
@@ -140,8 +143,6 @@ class Timeline {
     std::size_t readable = 0;  ///< of `waiting`: added before the last advance()
     std::int64_t last_step = kSetup;
     bool closed = false;
-    bool runs_forward = false;  ///< has sent an event of a root's forward
-    bool trains = false;        ///< and then one of a backward pass or of an optimizer
   };
 
   struct Boundary {
@@ -175,8 +176,6 @@ class Timeline {
   [[nodiscard]] std::uint64_t first_undecided() const;
   void mark_settled();
   void settle();
-  static void make_readable(Lane& lane);
-  void choose_leader();
   void place_followers();
   void place_followers_of(std::uint32_t lane, bool all);
 

@@ -37,8 +37,6 @@ std::vector<std::byte> Timeline::save() const {
     out.put(id);
     out.put(lane.last_step);
     out.put(lane.closed);
-    out.put(lane.runs_forward);
-    out.put(lane.trains);
   }
   out.put(boundaries_.size());
   for (const auto& boundary : boundaries_) {
@@ -88,8 +86,6 @@ bool Timeline::restore(std::span<const std::byte> saved) {
     auto& lane = lanes_[in.get<std::uint32_t>()];
     lane.last_step = in.get_step();
     lane.closed = in.get<bool>();
-    lane.runs_forward = in.get<bool>();
-    lane.trains = in.get<bool>();
   }
   for (auto count = in.get<std::size_t>(); count > 0 && in.ok(); --count) {
     const auto epoch = in.get<std::uint64_t>();

@@ -96,7 +96,7 @@ enum { symbol_count = sizeof(symbols) / sizeof(symbols[0]) };
 static void* stubs[symbol_count];
 
 static void* next_definition(const char* name) {
-  static const char* const libraries[] = {"libtorch_cpu.so", "libtorch_cuda.so"};
+  static const char* const libraries[] = {"libtorch_cpu.so", "libc10.so", "libtorch_cuda.so"};
   void* found = dlsym(RTLD_NEXT, name);
   for (size_t i = 0; !found && i < sizeof(libraries) / sizeof(libraries[0]); ++i) {
     void* torch = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);

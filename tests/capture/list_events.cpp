@@ -24,6 +24,8 @@ const char* role_name(ulpscope::LaneRole role) {
       return "worker";
     case ulpscope::LaneRole::thread:
       return "thread";
+    case ulpscope::LaneRole::trainer:
+      return "trainer";
   }
   return "?";
 }

@@ -61,6 +61,9 @@ class Training {
     auto& init = lane.op("aten::uniform_").no_grad().rng(42, 1, 2);
     add(init, Role::mutated, 0, weight_, "self", 10);
     for (unsigned step = 0; step < 2; ++step) train(step);
+    auto& left = lane.add(EventKind::outcome, "end of run").no_grad().root("Net").module("");
+    left.rng(42, 2, 2);
+    add(left, Role::input, 0, weight_, "fc.weight", 10, slot_flag::parameter);
     dump_.finish(variation_.incomplete);
   }
 

@@ -110,12 +110,22 @@ void RunBuilder::steps_in_run(std::uint64_t steps) { run_->details.steps_in_run 
 
 std::uint64_t RunBuilder::next_position() const { return run_->stored[lane_].events.size(); }
 
+RunBuilder& RunBuilder::without_outcomes() {
+  records_outcomes_ = false;
+  return *this;
+}
+
 std::unique_ptr<MemoryRun> RunBuilder::build() {
+  if (records_outcomes_ && !run_->stored.empty()) {
+    lane_ = 0;
+    begin(EventKind::outcome, "end of run", {}, kNone).draws(0);
+  }
   auto& info = run_->details;
   std::int64_t last = kSetup;
   for (const auto& lane : run_->stored) {
-    info.events += lane.events.size();
     for (const auto& event : lane.events) {
+      if (event.event.kind == EventKind::outcome) continue;
+      ++info.events;
       last = std::max(last, event.step);
       info.values += event.slots.size();
     }

@@ -106,6 +106,12 @@ class RunBuilder {
   void node(std::string_view name, std::uint64_t forward, const std::function<void()>& body,
             std::optional<std::uint32_t> lane = {});
 
+  /// Memory that stands when the run ends, with the content that it has then; `freed` was let go of
+  /// after the last op.
+  void leaves(const std::vector<Tensor>& tensors, const std::vector<Tensor>& freed = {});
+  /// What the run left when it ended was not recorded.
+  RunBuilder& without_outcomes();
+
   /// The program has begun that many steps, recorded or not.
   void steps_in_run(std::uint64_t steps);
 
@@ -133,6 +139,7 @@ class RunBuilder {
   std::map<std::uint64_t, detail::Storage> storages_;
   std::uint64_t next_storage_ = 1;
   std::vector<std::pair<std::string, std::string>> modules_;
+  bool records_outcomes_ = true;  ///< at the end of the main lane, as far as none were told
   std::int64_t step_ = kSetup;
   Phase phase_ = Phase::forward;
   std::uint32_t lane_ = 0;

@@ -66,6 +66,17 @@ void RunBuilder::parameters(const std::vector<Tensor>& tensors) {
   for (const Tensor& tensor : tensors) event.in(tensor);
 }
 
+void RunBuilder::leaves(const std::vector<Tensor>& tensors, const std::vector<Tensor>& freed) {
+  if (!freed.empty()) {
+    EventBuilder event = begin(EventKind::outcome, "end of thread", {"", "Net"}, kNone);
+    for (const Tensor& tensor : freed) event.in(tensor);
+  }
+  EventBuilder event = begin(EventKind::outcome, "end of run", {"", "Net"}, kNone);
+  for (const Tensor& tensor : tensors) event.in(tensor);
+  event.draws(0);
+  records_outcomes_ = false;
+}
+
 void RunBuilder::node(std::string_view name, std::uint64_t forward,
                       const std::function<void()>& body, std::optional<std::uint32_t> lane) {
   EventBuilder event = begin(EventKind::node, name);

@@ -130,6 +130,10 @@ struct Coverage {
   std::uint64_t only_reference = 0;
   std::uint64_t only_candidate = 0;
   NotCompared not_compared;
+  /// Parameters, buffers and other memory that both runs left when they ended, and that were
+  /// compared.
+  std::uint64_t outcomes = 0;
+  bool outcomes_recorded = true;    ///< what they left was recorded in both
   std::vector<std::string> unseen;  ///< what the recordings could not observe, in words
 };
 

@@ -43,14 +43,19 @@ enum class EventKind : std::uint8_t {
   /// optimizer step. Slots: Role::input, with names.
   parameters = 11,
   kernel = 12,  ///< a kernel was launched on a GPU, by the op around it
+  /// Memory that a thread has freed after its last op ("end of thread"), or that stands when the
+  /// program or its recording ends ("end of run"): what is left to anybody. Slots: Role::input, a
+  /// storage each, as one row of elements. Of a run, with event_flag::seeded, the default
+  /// generator's state too.
+  outcome = 13,
 };
 
 enum class Phase : std::uint8_t { setup, data, forward, backward, optimizer, eval };
 [[nodiscard]] std::string_view name(Phase phase) noexcept;
 
-/// Which logical thread a lane is. Backward events are reported under `autograd` whichever thread
-/// ran them.
-enum class LaneRole : std::uint8_t { main, autograd, worker, thread };
+/// Which logical thread a lane is: a trainer runs forward, backward and optimizers of its own beside
+/// the main thread. Backward events are reported under `autograd` whichever thread ran them.
+enum class LaneRole : std::uint8_t { main, autograd, worker, thread, trainer };
 
 /// What an event's state was; bits of Event::flags.
 namespace event_flag {

@@ -86,7 +86,7 @@ TEST_SUITE("backward") {
 
   TEST_CASE("a thread of the program's own that trains is no thread of the device") {
     const auto in_thread = [](RunBuilder& run) {
-      run.lane(LaneRole::autograd, 0, "trainer");
+      run.lane(LaneRole::trainer, 0, "trainer");
       run.step(0).phase(Phase::forward);
       run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("y"));
     };
@@ -95,7 +95,7 @@ TEST_SUITE("backward") {
                                       train(run, false, "g");
                                       in_thread(run);
                                     });
-    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.verdict == Verdict::inconclusive);
     CHECK(report.coverage.aligned == 5);
   }
 

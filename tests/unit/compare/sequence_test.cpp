@@ -401,7 +401,7 @@ TEST_SUITE("sequence") {
       run.step(0).phase(Phase::forward);
       for (std::uint32_t number = 0; number < batches.size(); ++number) {
         const std::string& batch = batches[number];
-        run.lane(LaneRole::autograd, number);
+        run.lane(LaneRole::trainer, number);
         for (int k = 0; k < 3; ++k)
           run.op("aten::mm")
               .in(run.data(labelled(batch + std::to_string(k))))

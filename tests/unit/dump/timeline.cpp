@@ -368,30 +368,6 @@ TEST_SUITE("timeline of several lanes") {
     CHECK(other == "bb");
   }
 
-  TEST_CASE("a lane that trains while the main lane does not takes the lead") {
-    Timeline timeline;
-    timeline.open(0, true);
-    timeline.open(1, false);
-    auto start = event("data");
-    start.epoch = 1;
-    timeline.add(0, start);
-    timeline.advance(0);
-    std::uint64_t epoch = 1;
-    for (const char* word : {"forward", "backward", "opt", "forward", "backward", "opt"}) {
-      auto next = event(word);
-      next.epoch = ++epoch;
-      timeline.add(1, next);
-    }
-    timeline.advance(1);
-    timeline.finish();
-    std::map<std::uint32_t, std::string> steps;
-    for (const auto& placement : timeline.take()) {
-      steps[placement.lane] += placement.step == kSetup ? "-" : std::to_string(placement.step);
-    }
-    CHECK(steps[0] == "-");
-    CHECK(steps[1] == "000111");
-  }
-
   TEST_CASE("threads that only run forwards do not take the lead") {
     Timeline timeline;
     timeline.open(0, true);

@@ -51,11 +51,15 @@ TEST_SUITE("text") {
     CHECK_FALSE(contains(text, "same inputs and arguments"));
   }
 
-  TEST_CASE("what was not compared stands beside every bit") {
+  TEST_CASE("every bit is said only where everything was compared") {
     Report report = test::identical_report();
     report.coverage.not_compared.uninitialised = 812;
     CHECK(rendered(report) ==
-          "IDENTICAL: 412,350 events, 50 steps, every bit (not compared: 812 uninitialised)\n");
+          "IDENTICAL: 412,350 events, 50 steps, every value that was compared (not compared: 812 "
+          "uninitialised)\n");
+    report = test::identical_report();
+    report.coverage.outcomes_recorded = false;
+    CHECK(contains(rendered(report), "(what the runs left when they ended was not recorded)"));
   }
 
   TEST_CASE("the last line is the verdict") {

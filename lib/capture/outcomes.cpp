@@ -1,0 +1,283 @@
+#include "capture/outcomes.hpp"
+
+#include <c10/core/ScalarType.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <unordered_set>
+
+#include "capture/filter.hpp"
+#include "capture/frames.hpp"
+#include "capture/memory.hpp"
+#include "capture/module_calls.hpp"
+#include "capture/module_names.hpp"
+#include "capture/rng.hpp"
+#include "capture/step_window.hpp"
+#include "capture/storage_table.hpp"
+
+namespace ulpscope::capture {
+namespace {
+
+constexpr std::uint32_t kStateFlags = slot_flag::parameter | slot_flag::buffer;
+constexpr std::size_t kMostSlots = 1024;  ///< of one event
+constexpr std::size_t kMostFreed = 65536;
+
+/// Memory that is left, and its digest.
+struct Outcome {
+  FreedState state;
+  std::uint32_t flags = 0;
+  std::optional<Digest> digest;
+};
+
+/// Parameters and buffers that a thread without a lane has freed, and when.
+struct FreedElsewhere {
+  std::mutex mutex;
+  std::pmr::vector<std::pair<std::uint64_t, FreedState>> states{&process_memory()};
+};
+
+FreedElsewhere& freed_elsewhere() {
+  static FreedElsewhere& instance = immortal<FreedElsewhere>();
+  return instance;
+}
+
+/// What recorded ops have left in all of it; zero where they are not known to have written all of
+/// it at once, or where it was seen as something else than its bytes.
+Digest known_digest(Storage& storage) {
+  const Region* const whole = storage.regions.find({0, storage.bytes, 0});
+  return whole == nullptr || whole->ticket != 0 ? Digest{} : whole->digest;
+}
+
+FreedState state_of(Storage& storage) {
+  return {.digest = {},
+          .storage = storage.id,
+          .bytes = storage.bytes,
+          .known = known_digest(storage),
+          .writer = storage.writer,
+          .writes = storage.writes,
+          .name = storage.name,
+          .name_flags = storage.name_flags,
+          .module = storage.module,
+          .dtype = storage.dtype};
+}
+
+/// Its bytes mean the same in every run.
+bool is_left(const Storage& storage) {
+  const bool is_state = (storage.name_flags & kStateFlags) != 0;
+  if (storage.bytes == 0 || storage.scratch || storage.handle) return false;
+  return is_state || (storage.produced && !is_filtered() && !only_layers());
+}
+
+Outcome outcome_of(const FreedState& freed) {
+  Outcome outcome{.state = freed, .flags = freed.name_flags, .digest = freed.digest};
+  if (freed.known != Digest{} && freed.known != freed.digest) outcome.flags |= slot_flag::changed;
+  return outcome;
+}
+
+/// As recorded ops have left it.
+Outcome as_known(Storage& storage) {
+  Outcome outcome{.state = state_of(storage), .flags = storage.name_flags, .digest = {}};
+  if (!storage.uninitialised.empty())
+    outcome.flags |= slot_flag::uninitialised;
+  else if (outcome.state.known != Digest{})
+    outcome.digest = outcome.state.known;
+  return outcome;
+}
+
+/// Storages that still stand, in the order in which they were made. Each is held while it is read:
+/// another thread may let go of it.
+void add_standing(std::pmr::vector<Outcome>& outcomes) {
+  struct Standing {
+    c10::weak_intrusive_ptr<c10::StorageImpl> storage;
+    Outcome outcome;
+    bool again = false;
+  };
+  std::pmr::vector<Standing> standing(&process_memory());
+  {
+    const std::lock_guard guard(storages());
+    storages().for_each([&](Storage& storage) {
+      if (storage.alive.expired() || !is_left(storage)) return;
+      standing.push_back({storage.alive, as_known(storage), storage.uninitialised.empty()});
+    });
+  }
+  std::sort(standing.begin(), standing.end(), [](const Standing& a, const Standing& b) {
+    return a.outcome.state.storage < b.outcome.state.storage;
+  });
+  for (Standing& one : standing) {
+    const auto held = one.storage.lock();
+    if (!held) continue;
+    Outcome& outcome = one.outcome;
+    const bool reads = one.again && settings().verify == ring::Verify::full &&
+                       held->device_type() == at::kCPU && held->data() != nullptr &&
+                       held->nbytes() == outcome.state.bytes;
+    if (reads) {
+      outcome.state.digest =
+          digest({static_cast<const std::byte*>(held->data()), outcome.state.bytes});
+      outcome = outcome_of(outcome.state);
+    }
+    outcomes.push_back(outcome);
+  }
+}
+
+/// What this thread has freed since its last op, parameters and buffers aside.
+void add_freed(const Thread& thread, std::pmr::vector<Outcome>& outcomes) {
+  if (thread.freed.empty()) return;
+  std::pmr::unordered_set<const void*> freed(thread.freed.begin(), thread.freed.end(), 0,
+                                             &process_memory());
+  std::pmr::map<std::uint64_t, Outcome> found(&process_memory());
+  const std::lock_guard guard(storages());
+  storages().for_each([&](Storage& storage) {
+    const bool gone = storage.alive.expired() && freed.contains(storage.data);
+    if (gone && is_left(storage)) found.emplace(storage.id, as_known(storage));
+  });
+  for (const auto& [id, outcome] : found) outcomes.push_back(outcome);
+}
+
+void add_states(const std::pmr::vector<FreedState>& freed, std::pmr::vector<Outcome>& outcomes) {
+  for (const FreedState& state : freed) outcomes.push_back(outcome_of(state));
+}
+
+ring::SlotRow row_of(Thread& thread, const Outcome& outcome, std::uint16_t index) {
+  const FreedState& state = outcome.state;
+  ring::SlotRow row{};
+  row.role = static_cast<std::uint8_t>(Role::input);
+  row.index = index;
+  row.storage = state.storage;
+  row.writes = state.writes;
+  row.writer = state.writer.position;
+  row.writer_lane = state.writer.lane;
+  row.flags = outcome.flags;
+  if (state.name != 0) row.name = thread.string(state.name);
+  const std::size_t size = c10::elementSize(static_cast<c10::ScalarType>(state.dtype));
+  const bool fits = size != 0 && state.bytes % size == 0;
+  row.geometry = thread.row_geometry(fits ? state.dtype : 0,
+                                     static_cast<std::int64_t>(state.bytes / (fits ? size : 1)));
+  if (outcome.digest) {
+    row.digest[0] = outcome.digest->high;
+    row.digest[1] = outcome.digest->low;
+  } else {
+    row.flags |= slot_flag::no_digest;
+  }
+  const std::lock_guard guard(storages());
+  row.value = storages().next_value();
+  return row;
+}
+
+std::uint32_t root_of(const Outcome& outcome) {
+  return outcome.state.module == 0 ? 0 : capture::root_of(outcome.state.module);
+}
+
+/// One event for each root, and one for what belongs to none.
+void send(Thread& thread, std::string_view name, std::pmr::vector<Outcome>& outcomes,
+          const RngFingerprint& generator) {
+  std::stable_sort(outcomes.begin(), outcomes.end(),
+                   [](const Outcome& a, const Outcome& b) { return root_of(a) < root_of(b); });
+  const OpInfo& info = named_info(EventKind::outcome, name);
+  std::size_t next = 0;
+  bool first = true;
+  while (first || next < outcomes.size()) {
+    const std::uint32_t root = next < outcomes.size() ? root_of(outcomes[next]) : 0;
+    Frame frame = new_event(thread, info);
+    frame.module = root;
+    frame.flags &= ~event_flag::grad_mode;
+    if (first && generator.known) {
+      frame.flags |= event_flag::seeded;
+      frame.rng_before = generator;
+    }
+    first = false;
+    thread.frames.push_back(std::move(frame));
+    for (std::uint16_t index = 0;
+         next < outcomes.size() && index < kMostSlots && root_of(outcomes[next]) == root;
+         ++index, ++next)
+      thread.slots.push_back(row_of(thread, outcomes[next], index));
+    end_innermost(thread, generator);
+  }
+}
+
+/// A parameter or buffer is digested before its memory is gone.
+std::optional<FreedState> freed_state(const void* memory) {
+  if (!storages().may_be_state(memory)) return {};
+  FreedState state;
+  {
+    const std::lock_guard guard(storages());
+    Storage* const storage = storages().state_at(memory);
+    if (storage == nullptr || !storage->uninitialised.empty()) return {};
+    state = state_of(*storage);
+  }
+  state.digest = digest({static_cast<const std::byte*>(memory), state.bytes});
+  return state;
+}
+
+}  // namespace
+
+void note_freed(const void* memory) noexcept {
+  if (memory == nullptr || !recording() || detail::InHook::any()) return;
+  Thread* const thread = Thread::opened();
+  if (thread != nullptr && !in_user_code(*thread)) return;  // an op's own
+  if (thread != nullptr && !storages().may_be_state(memory)) {
+    if (thread->freed.size() < kMostFreed)
+      guarded("a note of freed memory", [&] { thread->freed.push_back(memory); });
+    return;
+  }
+  if (idle()) return;
+  guarded("a note of freed memory", [&] {
+    const auto state = freed_state(memory);
+    if (!state) {
+      if (thread != nullptr && thread->freed.size() < kMostFreed) thread->freed.push_back(memory);
+    } else if (thread != nullptr) {
+      thread->freed_state.push_back(*state);
+    } else {
+      FreedElsewhere& elsewhere = freed_elsewhere();
+      const std::lock_guard guard(elsewhere.mutex);
+      elsewhere.states.emplace_back(current_epoch(), *state);
+    }
+  });
+}
+
+void send_outcomes_of_thread(Thread& thread) {
+  if (idle() || thread.freed_state.empty()) return;
+  close_frames_above(thread, 0);
+  std::pmr::vector<Outcome> outcomes(&process_memory());
+  add_states(thread.freed_state, outcomes);
+  send(thread, "end of thread", outcomes, {});
+  thread.freed_state.clear();
+}
+
+void send_outcomes_of_run() noexcept {
+  if (!recording() || idle() || detail::InHook::any()) return;
+  Thread* const thread = Thread::current();
+  if (thread == nullptr) return;
+  const Thread::Inside inside(*thread);
+  guarded("the outcomes of a run", [&] {
+    close_frames_above(*thread, 0);
+    std::pmr::vector<Outcome> outcomes(&process_memory());
+    add_freed(*thread, outcomes);
+    if (!outcomes.empty()) send(*thread, "end of thread", outcomes, {});
+    outcomes.clear();
+    add_states(thread->freed_state, outcomes);
+    thread->freed_state.clear();
+    {
+      FreedElsewhere& elsewhere = freed_elsewhere();
+      const std::lock_guard guard(elsewhere.mutex);
+      for (const auto& [epoch, state] : elsewhere.states)
+        if (epoch == current_epoch()) outcomes.push_back(outcome_of(state));
+      elsewhere.states.clear();
+    }
+    add_standing(outcomes);
+    send(*thread, "end of run", outcomes, default_fingerprint(c10::Device(c10::DeviceType::CPU)));
+  });
+}
+
+void send_outcomes_at_exit() {
+  // LibTorch destroys its generator at exit, too: what is made first is destroyed last.
+  static const int registered = (static_cast<void>(default_fingerprint(c10::DeviceType::CPU)),
+                                 std::atexit(+[] { send_outcomes_of_run(); }));
+  static_cast<void>(registered);
+}
+
+void lock_outcomes() { freed_elsewhere().mutex.lock(); }
+void unlock_outcomes() { freed_elsewhere().mutex.unlock(); }
+
+}  // namespace ulpscope::capture

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "capture/thread.hpp"
+
+/// What a run leaves: the memory that stands when it ends, and that which a thread has freed after
+/// its last op, as `main` frees its own at its end. Bytes are digested again, so that a write that
+/// no op made is seen. Costs nothing while the program computes but a note for each piece of memory
+/// that is freed.
+namespace ulpscope::capture {
+
+/// The program frees memory of LibTorch's allocator.
+void note_freed(const void* memory) noexcept;
+
+/// Sends what the thread has freed since its last op: it ends.
+void send_outcomes_of_thread(Thread& thread);
+
+/// Sends that of the calling thread and all that stands: the program ends, or its recording.
+void send_outcomes_of_run() noexcept;
+
+/// Has send_outcomes_of_run() called when the program exits, before it destroys what it made before
+/// its first op.
+void send_outcomes_at_exit();
+
+void lock_outcomes();  ///< for fork()
+void unlock_outcomes();
+
+}  // namespace ulpscope::capture

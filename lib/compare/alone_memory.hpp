@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::comparison {
+
+/// Memory of one run that ops without a partner have made, and whether any op has read what was
+/// written there last. Nobody but those ops has looked at it.
+class AloneMemory {
+ public:
+  /// An op without a partner wrote `slot`.
+  void wrote(const Slot& slot);
+  /// Any op reads `slot`.
+  void read(const Slot& slot) {
+    if (!read_.empty()) note_read(slot);
+  }
+
+  [[nodiscard]] bool made(const Slot& slot) const { return read_.contains(slot.storage); }
+  [[nodiscard]] bool is_unread(const Slot& slot) const;
+  /// Ops without a partner wrote something.
+  [[nodiscard]] bool any() const noexcept { return any_; }
+  /// More was written than is kept.
+  [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }
+
+ private:
+  static constexpr std::size_t kKept = std::size_t{1} << 20;
+  void note_read(const Slot& slot);
+
+  std::unordered_map<std::uint64_t, bool> read_;  ///< by storage
+  bool any_ = false;
+  bool overflowed_ = false;
+};
+
+}  // namespace ulpscope::comparison

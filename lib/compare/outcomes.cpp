@@ -1,0 +1,251 @@
+#include "compare/outcomes.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "compare/finding_writer.hpp"
+#include "compare/value_names.hpp"
+#include "compare/window.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+constexpr std::string_view kEndOfRun = "end of run";
+
+[[nodiscard]] bool is_state(const Slot& slot) noexcept {
+  return !slot.name.empty() && (slot.flags & (slot_flag::parameter | slot_flag::buffer));
+}
+
+[[nodiscard]] bool is_known(const Slot& slot) noexcept {
+  return !(slot.flags & (slot_flag::no_digest | slot_flag::uninitialised)) &&
+         slot.geometry != nullptr;
+}
+
+[[nodiscard]] std::uint64_t bytes_of(const Slot& slot) noexcept {
+  return slot.geometry == nullptr
+             ? 0
+             : element_count(*slot.geometry) * element_size(slot.geometry->dtype);
+}
+
+[[nodiscard]] auto content_of(const Slot& slot) { return std::tuple(bytes_of(slot), slot.digest); }
+
+/// Position of the last op in a block that no other op calls.
+[[nodiscard]] std::uint64_t last_op(const Block& block) {
+  std::set<std::uint64_t> ops;
+  std::uint64_t last = kNone;
+  for (const Event& event : block.events) {
+    if (event.kind != EventKind::op) continue;
+    ops.insert(event.position);
+    if (!ops.contains(event.parent)) last = event.position;
+  }
+  return last;
+}
+
+}  // namespace
+
+void OutcomeJudge::judge() {
+  for (const Side side : kSides) read(side);
+  OutcomeTotals& totals = state_.totals.outcomes;
+  for (const Side side : kSides) {
+    const bool known = on(ends_, side).event != nullptr;
+    on(totals.known, side) = on(totals.known, side) && known;
+    totals.touched_alone = totals.touched_alone || on(state_.alone_memory, side).any();
+    totals.too_many = totals.too_many || on(state_.alone_memory, side).overflowed();
+  }
+  pair_named();
+  cancel_equal();
+  for (const Side side : kSides) judge_rest(side);
+  judge_generators();
+}
+
+/// They are the last events of a lane.
+void OutcomeJudge::read(Side side) {
+  for (const Lane& lane : on(state_.runs, side)->lanes(on(state_.ranks, side))) read(side, lane);
+}
+
+void OutcomeJudge::read(Side side, const Lane& lane) {
+  const Run& run = *on(state_.runs, side);
+  const std::uint32_t rank = on(state_.ranks, side);
+  const std::size_t blocks = run.block_count(rank, lane.id);
+  const std::size_t before = on(left_, side).size();
+  for (std::size_t back = 1; back <= blocks; ++back) {
+    const auto block = std::make_shared<const Block>(run.block(rank, lane.id, blocks - back));
+    bool any = false;
+    for (const Event& event : block->events) {
+      if (event.kind != EventKind::outcome) continue;
+      any = true;
+      for (const Slot& slot : event.slots) {
+        on(left_, side).push_back({{&event, block}, &slot, lane, event.op == kEndOfRun});
+        if (is_known(slot)) on(contents_, side).insert(content_of(slot));
+      }
+      if (event.op != kEndOfRun || !(event.flags & event_flag::seeded)) continue;
+      on(ends_, side) = {&event, block};
+      on(end_lanes_, side) = lane;
+    }
+    if (const std::uint64_t last = last_op(*block); last != kNone)
+      for (std::size_t k = before; k < on(left_, side).size(); ++k) {
+        Outcome& outcome = on(left_, side)[k];
+        if (outcome.slot->writer_lane != lane.id || outcome.slot->writer < last)
+          outcome.outlived = true;
+      }
+    else if (any)
+      continue;
+    return;
+  }
+}
+
+void OutcomeJudge::pair_named() {
+  using Name = std::pair<std::string_view, std::string_view>;
+  std::multimap<Name, std::size_t> named;
+  Outcomes& candidates = left_.candidate;
+  for (std::size_t k = 0; k < candidates.size(); ++k)
+    if (is_state(*candidates[k].slot))
+      named.emplace(Name(candidates[k].event.event->root, candidates[k].slot->name), k);
+  std::vector<bool> paired(candidates.size(), false);
+  std::erase_if(left_.reference, [&](const Outcome& one) {
+    if (!is_state(*one.slot)) return false;
+    const auto partner = named.find({one.event.event->root, one.slot->name});
+    if (partner == named.end()) return false;
+    const Outcome& other = candidates[partner->second];
+    paired[partner->second] = true;
+    named.erase(partner);
+    if (is_known(*one.slot) && is_known(*other.slot)) {
+      ++state_.totals.outcomes.compared;
+      if (content_of(*one.slot) != content_of(*other.slot)) differ(one, other);
+    } else if (reason(Side::reference, one) || reason(Side::candidate, other)) {
+      ++state_.totals.outcomes.unknown;
+    }
+    return true;
+  });
+  std::size_t index = 0;
+  std::erase_if(candidates, [&](const Outcome&) { return paired[index++]; });
+}
+
+void OutcomeJudge::cancel_equal() {
+  std::multimap<std::tuple<std::uint64_t, Digest>, std::size_t> by_content;
+  Outcomes& candidates = left_.candidate;
+  for (std::size_t k = 0; k < candidates.size(); ++k)
+    if (is_known(*candidates[k].slot)) by_content.emplace(content_of(*candidates[k].slot), k);
+  std::vector<bool> equal(candidates.size(), false);
+  std::erase_if(left_.reference, [&](const Outcome& one) {
+    if (!is_known(*one.slot)) return false;
+    const auto partner = by_content.find(content_of(*one.slot));
+    if (partner == by_content.end()) return false;
+    ++state_.totals.outcomes.compared;
+    equal[partner->second] = true;
+    by_content.erase(partner);
+    return true;
+  });
+  std::size_t index = 0;
+  std::erase_if(candidates, [&](const Outcome&) { return equal[index++]; });
+}
+
+std::optional<Source> OutcomeJudge::reason(Side side, const Outcome& outcome) {
+  return on(state_.taint, side).find(*outcome.slot, outcome.event.block->step);
+}
+
+/// What the other run has left in memory of that size, and has no equal.
+const OutcomeJudge::Outcome* OutcomeJudge::partner_of(Side side, const Outcome& outcome) {
+  for (const Outcome& other : on(left_, the_other(side)))
+    if (is_known(*other.slot) && bytes_of(*other.slot) == bytes_of(*outcome.slot) &&
+        other.slot->geometry->dtype == outcome.slot->geometry->dtype)
+      return &other;
+  return nullptr;
+}
+
+/// What has no equal in the other run.
+void OutcomeJudge::judge_rest(Side side) {
+  OutcomeTotals& totals = state_.totals.outcomes;
+  const AloneMemory& alone = on(state_.alone_memory, side);
+  for (const Outcome& outcome : on(left_, side)) {
+    const Slot& slot = *outcome.slot;
+    const std::optional<Source> why = reason(side, outcome);
+    if (alone.made(slot)) {
+      if (alone.is_unread(slot)) judge_made_alone(side, outcome);
+      continue;
+    }
+    if (!is_known(slot)) {
+      if (why && why->written_alone && !(slot.flags & slot_flag::uninitialised)) ++totals.unknown;
+      continue;
+    }
+    const Outcome* const partner = partner_of(side, outcome);
+    const bool changed = slot.flags & slot_flag::changed;
+    if (why)
+      state_.book.make_diverging(*why);
+    else if (changed && partner != nullptr)
+      side == Side::reference ? differ(outcome, *partner) : differ(*partner, outcome);
+    else if (changed)
+      ++totals.unknown;
+  }
+}
+
+/// What an op of one run alone has made and no op has read.
+void OutcomeJudge::judge_made_alone(Side side, const Outcome& outcome) {
+  const bool known = is_known(*outcome.slot);
+  if (known && on(contents_, the_other(side)).contains(content_of(*outcome.slot))) return;
+  const std::optional<Source> why = reason(side, outcome);
+  if (known && why && outcome.outlived)
+    state_.book.make_diverging(*why);
+  else
+    ++on(state_.totals.outcomes.extra, side);
+}
+
+void OutcomeJudge::differ(const Outcome& reference, const Outcome& candidate) {
+  auto why = reason(Side::reference, reference);
+  const auto other = reason(Side::candidate, candidate);
+  if (other) state_.book.make_diverging(*other);
+  if (why) state_.book.make_diverging(*why);
+  const bool changed = (reference.slot->flags ^ candidate.slot->flags) & slot_flag::changed;
+  if (why || other) return;
+  if (changed)
+    enter(FindingKind::write, reference, candidate);
+  else if (!state_.book.diverges())
+    enter(is_state(*reference.slot) ? FindingKind::parameter : FindingKind::data, reference,
+          candidate);
+}
+
+void OutcomeJudge::enter(FindingKind kind, const Outcome& reference, const Outcome& candidate) {
+  const Window left({reference.event}, true);
+  const Window right({candidate.event}, true);
+  Scene scene;
+  scene.runs = state_.runs;
+  scene.ranks = state_.ranks;
+  scene.lanes = {&reference.lane, &candidate.lane};
+  scene.windows = {&left, &right};
+  scene.step = reference.event.block->step;
+  scene.candidate_step = candidate.event.block->step;
+  const EventPair at{0, 0};
+  const bool has_tensor = reference.slot != nullptr && candidate.slot != nullptr;
+  SlotPair slot{reference.slot, candidate.slot, Match::aside, reference.event.event};
+  if (has_tensor) slot.match = match(*reference.slot, *candidate.slot);
+  (void)enter_finding(
+      state_, kind, scene, at, at, {.key = has_tensor ? reference.slot->index : std::uint64_t{0}},
+      [&](Record& record) {
+        if (has_tensor) add_tensors(record, {slot});
+        record.finding.notes.emplace_back(kind == FindingKind::write
+                                              ? "it changed after the last op that was recorded"
+                                              : "no recorded op explains it");
+      });
+  if (!has_tensor) return;
+  state_.judge.differs(state_.runs, state_.ranks, *slot.reference, *slot.candidate,
+                       [&] { return names_of(scene, at, slot); });
+}
+
+/// The default generator ends in another state where one run alone has drawn from it last.
+void OutcomeJudge::judge_generators() {
+  const Event* const left = ends_.reference.event;
+  const Event* const right = ends_.candidate.event;
+  if (left == nullptr || right == nullptr || left->rng.before == right->rng.before) return;
+  if (state_.book.diverges()) return;
+  if (const auto drawn = state_.rng.stream(*left).drawn_alone) {
+    state_.book.make_diverging(*drawn);
+    return;
+  }
+  enter(FindingKind::rng, {ends_.reference, nullptr, end_lanes_.reference},
+        {ends_.candidate, nullptr, end_lanes_.candidate});
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "compare/rank_state.hpp"
+
+namespace ulpscope::comparison {
+
+/// Compares what both runs of a rank leave: parameters, buffers and other memory that stands when
+/// they end, and the state of the default generator. Independent of how ops were aligned:
+/// parameters and buffers are partners by name, the rest by content. Says which finding has changed
+/// an outcome, and finds what changed after the last op.
+///
+/// Everything else has been compared before. Memory that one run alone holds is no difference where
+/// ops that both runs have made it, because it was equal then; or where ops have read it since,
+/// because what they made of it was compared. Else the run leaves something that the other one does
+/// not, if the memory outlived the op that made it; where that was the last op, nobody knows.
+class OutcomeJudge {
+ public:
+  explicit OutcomeJudge(RankState& state) : state_(state) {}
+
+  void judge();
+
+ private:
+  struct Outcome {
+    HeldEvent event;
+    const Slot* slot = nullptr;
+    Lane lane;
+    bool outlived = false;  ///< it stood when a later op ran, or when the run ended
+  };
+  using Outcomes = std::vector<Outcome>;
+
+  void read(Side side);
+  void read(Side side, const Lane& lane);
+  void pair_named();
+  void cancel_equal();
+  void judge_rest(Side side);
+  void judge_made_alone(Side side, const Outcome& outcome);
+  void judge_generators();
+  [[nodiscard]] const Outcome* partner_of(Side side, const Outcome& outcome);
+  [[nodiscard]] std::optional<Source> reason(Side side, const Outcome& outcome);
+  void differ(const Outcome& reference, const Outcome& candidate);
+  void enter(FindingKind kind, const Outcome& reference, const Outcome& candidate);
+
+  RankState& state_;
+  Both<Outcomes> left_;
+  Both<std::set<std::tuple<std::uint64_t, Digest>>> contents_;  ///< by size
+  Both<HeldEvent> ends_;
+  Both<Lane> end_lanes_;
+};
+
+}  // namespace ulpscope::comparison

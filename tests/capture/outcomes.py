@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Pairs of runs of which one changes what it leaves after its last step, or trains in threads.
+
+    outcomes.py --bin build/release/bin ends      what `end_of_run` leaves, by every way to end
+    outcomes.py --bin build/release/bin threads   models that threads train, by every way to share work
+
+That two runs leave the same is known from what they print: a digest that they take through pointers.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+# What happens after the last step: kind and op of the finding, none where the runs leave the same.
+ENDS = {
+    "none": None, "unused": None, "one": None, "twice": None, "copied": None,
+    "clamp": ("sequence", "aten::clamp_"), "scale": ("sequence", "aten::mul_"),
+    "average": ("sequence", "aten::copy_"), "set_data": ("sequence", "aten::mul"),
+    "buffer": ("sequence", "aten::add_"), "gradient": ("sequence", "aten::mul_"),
+    "held": ("sequence", "aten::add_"), "rebound": ("sequence", "aten::mul"),
+    "draw": ("sequence", "aten::rand"), "raw": ("write", "end of run"),
+    "raw-buffer": ("write", "end of run"),
+}
+MODES = ["parallel", "step-by-step", "in-turn", "parallel-for"]
+
+
+class Session:
+    def __init__(self, bin_folder, folder):
+        self.bin, self.folder, self.failed = os.path.abspath(bin_folder), folder, 0
+
+    def record(self, name, *command):
+        """What the program prints, which is what it prints bare."""
+        program = [os.path.join(self.bin, command[0]), *command[1:]]
+        dump = os.path.join(self.folder, name)
+        done = subprocess.run([os.path.join(self.bin, "ulpscope"), "record", "--force", "-o", dump,
+                               "--", *program], capture_output=True, text=True, timeout=120)
+        bare = subprocess.run(program, capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stdout) == (bare.returncode, bare.stdout), done.stderr
+        return done.stdout
+
+    def compare(self, reference, candidate):
+        dumps = [os.path.join(self.folder, name) for name in (reference, candidate)]
+        done = subprocess.run([os.path.join(self.bin, "ulpscope"), "compare", *dumps, "--format",
+                               "json"], capture_output=True, text=True, timeout=120)
+        assert done.stdout, done.stderr
+        return json.loads(done.stdout)
+
+    def check(self, what, holds, report):
+        self.failed += not holds
+        print(f"{what}: {'as it is' if holds else 'WRONG'}: {report['summary']}")
+
+
+def ends(session):
+    for way in ([], ["--exit"]):
+        plain = session.record("plain", "end_of_run", *way)
+        for end, expected in ENDS.items():
+            printed = session.record("other", "end_of_run", "--end", end, *way)
+            assert (printed == plain) == (expected is None), f"{end} leaves what it should not"
+            report = session.compare("plain", "other")
+            first = report["first"]
+            found = first and (first["kind"], first["op"])
+            verdict = "identical" if expected is None else "diverged"
+            if end == "rebound" and not way:  # made by the last op and gone when the program exits
+                verdict, found = "inconclusive", expected
+            session.check(" ".join([end, *way]), report["verdict"] == verdict and found == expected,
+                          report)
+    # What is left by _Exit() nobody has recorded.
+    session.record("quit", "end_of_run", "--quit")
+    session.record("other", "end_of_run", "--quit", "--end", "clamp")
+    report = session.compare("quit", "other")
+    session.check("clamp --quit", report["verdict"] == "inconclusive", report)
+    session.record("other", "end_of_run", "--quit")
+    report = session.compare("quit", "other")
+    session.check("none --quit", report["verdict"] == "identical" and
+                  not report["coverage"]["outcomes_recorded"], report)
+
+
+def threads(session):
+    for mode in MODES:
+        for seeds in ([], ["--own-seeds"]):
+            command = ["trainers", "--mode", mode, *seeds, "--steps", "3"]
+            plain = session.record("plain", *command, "--delays", "1")
+            for delays in ("2", "3"):
+                printed = session.record("other", *command, "--delays", delays)
+                assert printed == plain
+                report = session.compare("plain", "other")
+                session.check(" ".join([*command[1:], delays]), report["verdict"] == "identical",
+                              report)
+            one = "0" if mode in ("step-by-step", "in-turn") else "2"
+            printed = session.record("other", *command, "--delays", "4", "--scale", one,
+                                     "--scale-step", "2")
+            assert printed != plain
+            report = session.compare("plain", "other")
+            first = report["first"]
+            session.check(" ".join([*command[1:], "scaled"]), report["verdict"] == "diverged" and
+                          (first["kind"], first["op"]) == ("sequence", "aten::mul_"), report)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("part", choices=["ends", "threads"])
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="ulpscope-outcomes-") as folder:
+        session = Session(arguments.bin, folder)
+        {"ends": ends, "threads": threads}[arguments.part](session)
+    return 1 if session.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+// Trains a perceptron with a buffer and keeps a moving average of its weights, then changes what it
+// leaves after the last step. Prints a digest of all that it leaves, read through pointers, not by
+// ops.
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "basics.hpp"
+
+namespace nn = torch::nn;
+using torch::Tensor;
+
+namespace {
+
+struct EndSettings : programs::Basics {
+  std::string end = "none";
+  bool exits = false;
+  bool quits = false;
+};
+
+class ModelImpl : public nn::Module {
+ public:
+  ModelImpl() {
+    register_module("hidden", hidden_);
+    register_module("head", head_);
+    register_buffer("seen", seen_);
+  }
+
+  Tensor forward(const Tensor& images) {
+    {
+      const torch::NoGradGuard no_grad;
+      seen_.add_(static_cast<double>(images.size(0)));
+    }
+    return head_(torch::gelu(hidden_(images.flatten(1))));
+  }
+
+ private:
+  nn::Linear hidden_{64, 32};
+  nn::Linear head_{32, 10};
+  Tensor seen_ = torch::zeros({1});
+};
+TORCH_MODULE(Model);
+
+/// What stands when the run is over.
+struct Left {
+  Model model;
+  std::vector<Tensor> average;
+  Tensor held;
+};
+
+float* bytes_of(Tensor& tensor) { return static_cast<float*>(tensor.data_ptr()); }
+
+using End = std::function<void(Left&)>;
+
+const std::map<std::string, End>& ends() {
+  static const std::map<std::string, End> all{
+      {"none", [](Left&) {}},
+      {"clamp",
+       [](Left& left) {
+         for (Tensor& weight : left.model->parameters()) weight.clamp_(-0.05, 0.05);
+       }},
+      {"scale",
+       [](Left& left) {
+         for (Tensor& weight : left.model->parameters()) weight.mul_(0.5);
+       }},
+      {"average",
+       [](Left& left) {
+         auto weights = left.model->parameters();
+         for (std::size_t i = 0; i < weights.size(); ++i) weights[i].copy_(left.average[i]);
+       }},
+      {"set_data",
+       [](Left& left) {
+         for (Tensor& weight : left.model->parameters()) weight.set_data(weight * 2);
+       }},
+      {"raw", [](Left& left) { bytes_of(left.model->parameters().front())[3] += 1; }},
+      {"raw-buffer", [](Left& left) { bytes_of(left.model->buffers().front())[0] += 1; }},
+      {"buffer", [](Left& left) { left.model->buffers().front().add_(1); }},
+      {"gradient", [](Left& left) { left.model->parameters().front().mutable_grad().mul_(2); }},
+      {"held", [](Left& left) { left.held.add_(1); }},
+      {"rebound", [](Left& left) { left.held = left.held * 1.0001; }},
+      {"draw", [](Left&) { torch::rand({3}); }},
+      // These leave the same.
+      {"unused", [](Left& left) { static_cast<void>((left.held * 3).item<float>()); }},
+      {"one", [](Left& left) { left.held.mul_(1.0); }},
+      {"twice", [](Left& left) { left.held.neg_().neg_(); }},
+      {"copied", [](Left& left) { left.held = left.held.clone(); }},
+  };
+  return all;
+}
+
+std::uint64_t raw_digest(std::uint64_t digest, const Tensor& tensor) {
+  const auto* byte = static_cast<const unsigned char*>(tensor.data_ptr());
+  for (std::size_t i = 0; i < tensor.nbytes(); ++i)
+    digest = (digest ^ byte[i]) * std::uint64_t{0x100000001b3};
+  return digest;
+}
+
+void train(const EndSettings& settings) {
+  programs::apply(settings);
+  const programs::DigitTensors digits;
+  Left left{Model(), {}, torch::zeros({1})};
+  torch::optim::SGD optimizer(left.model->parameters(),
+                              torch::optim::SGDOptions(0.1).momentum(0.9));
+  for (const Tensor& weight : left.model->parameters())
+    left.average.push_back(weight.detach().clone());
+  for (std::int64_t step = 0; step < settings.steps; ++step) {
+    const auto batch = digits.batch(step, 16);
+    optimizer.zero_grad();
+    Tensor loss = torch::cross_entropy_loss(left.model->forward(batch.data), batch.target);
+    loss.backward();
+    optimizer.step();
+    const torch::NoGradGuard no_grad;
+    const auto weights = left.model->parameters();
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      left.average[i].mul_(0.9).add_(weights[i], 0.1);
+    left.held = loss.detach();
+  }
+  {
+    const torch::NoGradGuard no_grad;
+    ends().at(settings.end)(left);
+  }
+  std::uint64_t digest = 0xcbf29ce484222325;
+  for (const Tensor& weight : left.model->parameters()) {
+    digest = raw_digest(digest, weight);
+    digest = raw_digest(digest, weight.grad());
+  }
+  for (const Tensor& buffer : left.model->buffers()) digest = raw_digest(digest, buffer);
+  for (const Tensor& average : left.average) digest = raw_digest(digest, average);
+  digest = raw_digest(digest, left.held);
+  auto* generator = at::check_generator<at::CPUGeneratorImpl>(at::detail::getDefaultCPUGenerator());
+  digest = (digest ^ generator->engine().data().next_) * std::uint64_t{0x100000001b3};
+  std::printf("leaves\nfinal digest %016llx\n", static_cast<unsigned long long>(digest));
+  std::fflush(stdout);
+  if (settings.exits) std::exit(0);
+  if (settings.quits) std::_Exit(0);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  EndSettings settings;
+  CLI::App app("Trains a perceptron and changes what it leaves.", "end_of_run");
+  programs::add_flags(app, settings);
+  std::vector<std::string> names;
+  for (const auto& [name, end] : ends()) names.push_back(name);
+  app.add_option("--end", settings.end, "What happens after the last step")
+      ->check(CLI::IsMember(names));
+  app.add_flag("--exit", settings.exits, "End by exit(), with everything alive");
+  app.add_flag("--quit", settings.quits, "End by _Exit()");
+  return programs::run_program(app, argc, argv, [&] { train(settings); });
+}

@@ -1,0 +1,148 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "tests/support/run_builder.hpp"
+#include "tests/unit/compare/report_of.hpp"
+
+using namespace ulpscope;
+using namespace ulpscope::test;
+
+namespace {
+
+/// One update of a parameter; what comes after it is up to `end`.
+Report ending(const std::function<void(RunBuilder&, const Tensor& weight, bool changed)>& end) {
+  return report_of([&](RunBuilder& run, bool changed) {
+    const Tensor weight = run.parameter("fc.weight", labelled("w"));
+    run.step(0).phase(Phase::forward);
+    const Tensor x = run.data(labelled("x"));
+    run.op("aten::mm").in(x).in(weight).out(labelled("y"));
+    run.phase(Phase::optimizer);
+    run.op("aten::add_").in(weight).in(x).writes(weight, labelled("w1"));
+    end(run, weight, changed);
+  });
+}
+
+bool says(const Report& report, std::string_view words) {
+  return report.summary.find(words) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_SUITE("outcomes") {
+  TEST_CASE("an update that nobody reads any more diverges by what it leaves") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      if (changed) run.op("aten::clamp_").in(weight).writes(weight, labelled("clamped"));
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->kind == FindingKind::sequence);
+    CHECK(report.first()->op == "aten::clamp_");
+  }
+
+  TEST_CASE("an update that leaves the same is a harmless rewrite") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      if (changed) run.op("aten::mul_").in(weight).writes(weight, labelled("w1"));
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.coverage.outcomes == 1);
+    REQUIRE(report.causes.size() == 1);
+    CHECK(report.causes[0].id == "harmless-rewrite");
+  }
+
+  TEST_CASE("without what the runs left, ops of one run alone are not called harmless") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      if (changed) run.op("aten::mul_").in(weight).writes(weight, labelled("w1"));
+      run.without_outcomes();
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(says(report, "was not recorded"));
+    CHECK_FALSE(report.coverage.outcomes_recorded);
+  }
+
+  TEST_CASE("a write after the last op is a finding of its own") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      if (changed) run.overwrite(weight, labelled("by hand"));
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->kind == FindingKind::write);
+    CHECK(report.first()->tensors.at(0).name == "fc.weight");
+  }
+
+  TEST_CASE("a tensor that takes another one's place is left in its stead") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      const Tensor held = run.op("aten::relu").in(weight).out(labelled("held"));
+      const Tensor other = changed ? run.op("aten::mul").in(held).out(labelled("scaled")) : held;
+      run.leaves({weight, other});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::mul");
+  }
+
+  TEST_CASE("a tensor more that no op has read is an outcome that the other run lacks") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> left{weight};
+      if (changed) left.push_back(run.op("aten::relu").in(weight).out(labelled("more")));
+      run.leaves(left);
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::relu");
+  }
+
+  TEST_CASE("what the last op made and the program let go of may have been used or not") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> freed;
+      if (changed) freed.push_back(run.op("aten::relu").in(weight).out(labelled("more")));
+      run.leaves({weight}, freed);
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(says(report, "leaves 1 tensor"));
+  }
+
+  TEST_CASE("a copy of what the other run leaves is no other outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> left{weight};
+      if (changed) left.push_back(run.op("aten::clone").in(weight).out(labelled("w1")));
+      run.leaves(left);
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a tensor more that an op has read did what that op shows") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> left{weight};
+      if (changed) {
+        left.push_back(run.op("aten::relu").in(weight).out(labelled("more")));
+        run.op("aten::item").in(left.back()).result(1.0);
+      }
+      run.leaves(left);
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a generator that ends in another state is an outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      if (changed) run.draw_unseen(1);
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->kind == FindingKind::rng);
+  }
+
+  TEST_CASE("a draw that nobody uses leaves the generator elsewhere") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      if (changed) run.op("aten::rand").draws(3).out(labelled("unused"));
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::rand");
+  }
+}
