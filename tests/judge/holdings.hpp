@@ -1,0 +1,54 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model.hpp"
+#include "plan.hpp"
+
+namespace judge {
+
+/// What a worker holds while it executes its instructions.
+class Holdings {
+ public:
+  explicit Holdings(const Worker& worker, std::uint64_t program_seed);
+
+  /// All but those that start and join workers. What an op throws counts as a number that was read.
+  void run(const Instruction& instruction);
+
+  /// A JSON object's fields: digests of what is held. Calls no op.
+  [[nodiscard]] std::string leave() const;
+
+ private:
+  void run_plain(const Instruction& instruction);
+  void init(at::Tensor& to, int way);
+  [[nodiscard]] at::Tensor unary(const at::Tensor& a, int which, int spelling) const;
+  static void unary_in(at::Tensor& to, int which);
+  [[nodiscard]] static at::Tensor binary(const at::Tensor& a, const at::Tensor& b,
+                                         const Instruction& instruction);
+  static void binary_in(at::Tensor& to, const at::Tensor& a, const Instruction& instruction);
+  [[nodiscard]] at::Tensor gather(const at::Tensor& a, int which) const;
+  [[nodiscard]] at::Tensor draw(const at::Tensor& a, int which,
+                                const at::Generator& generator) const;
+  [[nodiscard]] at::Tensor part(const at::Tensor& a, int which, int where) const;
+  [[nodiscard]] at::Tensor gradient(const at::Tensor& a, const at::Tensor& b, int way);
+  void view_in(at::Tensor& view, const Instruction& instruction) const;
+  void make_model(std::size_t number);
+  void unused(const at::Tensor& a, int which) const;
+  at::Tensor& square(int number);
+
+  const Worker& worker_;
+  std::uint64_t program_seed_;
+  std::array<std::vector<float>, 2> memory_;
+  std::vector<at::Tensor> squares_, views_, held_, temporaries_;
+  std::vector<std::unique_ptr<Model>> models_;
+  std::vector<double> numbers_;
+  at::Generator generator_;
+  int threw_ = 0;
+};
+
+}  // namespace judge

@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+"""Records pairs of small random programs and checks that IDENTICAL is said exactly where both runs
+leave the same.
+
+    judge.py --bin build/release/bin --pairs 300 --seed 1     pairs of the programs from seed 1 on
+    judge.py --bin ... --seed 17 --mutate 2 --repeats 20      one pair, 20 times, and what it says
+    judge.py --bin ... --seed 17 --mutate 0                   the same program twice
+
+Each seed is a program (random_plan lists it): run bare, recorded, recorded again, and recorded with
+each of its mutations. What a run leaves is the line that it prints.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SECONDS = 120  # Nothing here takes two; what is not done by then hangs.
+
+# What a pair can be. The first three fail the judge.
+FALSE_IDENTICAL = "false IDENTICAL"
+FALSE_DIVERGED = "false DIVERGED"
+BROKEN = "broken"
+INCONCLUSIVE_EQUAL = "inconclusive, though equal"
+HARMLESS_DIVERGED = "DIVERGED, harmless"
+HARMLESS_INCONCLUSIVE = "inconclusive, harmless"
+INCONCLUSIVE = "inconclusive, differs"
+UNSEEN = "unseen"
+ABSORBED = "absorbed"
+RIGHT = "right"
+FAILURES = (FALSE_IDENTICAL, FALSE_DIVERGED, BROKEN)
+COLUMNS = (RIGHT, FALSE_IDENTICAL, FALSE_DIVERGED, BROKEN, INCONCLUSIVE_EQUAL, INCONCLUSIVE,
+           HARMLESS_DIVERGED, HARMLESS_INCONCLUSIVE, UNSEEN, ABSORBED)
+MEANINGS = {
+    FALSE_IDENTICAL: "identical, though the runs leave something else",
+    FALSE_DIVERGED: "diverged, though the same program ran twice and left the same",
+    BROKEN: "not recorded as a whole, not compared, or what it left is not what it leaves bare",
+    INCONCLUSIVE_EQUAL: "inconclusive, though the same program ran twice and left the same",
+    INCONCLUSIVE: "inconclusive where the runs leave something else",
+    HARMLESS_DIVERGED: "diverged by a change that is meant to be harmless and left the same",
+    HARMLESS_INCONCLUSIVE: "inconclusive after such a change",
+    UNSEEN: "identical, but only pointers have seen what differs: a raw write to a plain tensor that "
+            "no op read before it died",
+    ABSORBED: "a change that is not meant to be harmless, but left the same; any verdict",
+}
+
+Run = collections.namedtuple("Run", "code line errors")
+
+
+class Broken(Exception):
+    """The recorder or the comparison has failed."""
+
+
+class Seed:
+    """A program, its mutations and its recordings in a folder of their own."""
+
+    def __init__(self, arguments, seed):
+        self.bin, self.seed, self.thorough = arguments.bin, seed, arguments.thorough
+        self.keep = arguments.keep
+        self.folder = tempfile.mkdtemp(prefix=f"ulpscope-judge-{seed}-")
+        self.environment = {name: value for name, value in os.environ.items()
+                            if not name.startswith("ULPSCOPE_")}
+        self.environment["OMP_NUM_THREADS"] = "1"
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def tool(self, name):
+        return os.path.join(self.bin, name)
+
+    def program(self, mutation, name="random_run"):
+        return [self.tool(name), "--seed", str(self.seed),
+                *(["--mutate", str(mutation)] if mutation else [])]
+
+    def execute(self, command):
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS,
+                                  env=self.environment, check=False)
+        except subprocess.TimeoutExpired:
+            raise Broken(f"hangs: {' '.join(command)}") from None
+        return Run(done.returncode, done.stdout, done.stderr)
+
+    def plan(self, mutation):
+        return json.loads(self.execute([*self.program(mutation, "random_plan"), "--json"]).line)
+
+    def listing(self, mutation):
+        return self.execute(self.program(mutation, "random_plan")).line
+
+    def bare(self, mutation):
+        return self.execute(self.program(mutation))
+
+    def record(self, mutation, name):
+        """The dump and the run that it is of."""
+        dump = os.path.join(self.folder, name)
+        run = self.execute([self.tool("ulpscope"), "record", "--force", "-o", dump, "--",
+                            *self.program(mutation)])
+        try:
+            with open(os.path.join(dump, "status.json"), encoding="utf-8") as file:
+                status = json.load(file)
+        except (OSError, ValueError) as error:
+            raise Broken(f"no status.json: {error}; {run.errors.strip()}") from None
+        if not status["recorded"] or not status["complete"]:
+            raise Broken(f"not recorded as a whole: {status['reason']!r}")
+        return dump, run
+
+    def compare(self, reference, candidate):
+        run = self.execute([self.tool("ulpscope"), "compare", reference, candidate, "--format", "json"])
+        try:
+            report = json.loads(run.line)
+        except ValueError:
+            raise Broken(f"compare ended with {run.code}: {run.errors.strip()[-300:]}") from None
+        expected = {"identical": 0, "within": 0, "diverged": 1, "inconclusive": 2}[report["verdict"]]
+        if run.code != expected:
+            raise Broken(f"compare ended with {run.code} for {report['verdict']}")
+        return report
+
+    def check_repeats(self, runs):
+        """That repeats leave the same, bare and recorded."""
+        if len({(run.code, run.line) for run in runs}) == 1 and runs[0].code == 0:
+            return
+        again = {(run.code, run.line) for run in (self.bare(0) for _ in range(5))}
+        again.add((runs[0].code, runs[0].line))
+        if len(again) > 1 or runs[0].code != 0:
+            raise AssertionError(f"seed {self.seed}: the judge's own program does not repeat or fails")
+        raise Broken("recorded it leaves something else: " + difference(runs[0].line, runs[-1].line))
+
+    def pairs(self, mutations):
+        """Judges the program against itself (mutation 0) and against its mutations."""
+        try:
+            first, recorded = self.record(0, "reference")
+            bare = [self.bare(0), self.bare(0)]
+            self.check_repeats([*bare, recorded])
+        except Broken as error:
+            for mutation in mutations:
+                yield self.result(mutation, BROKEN, str(error))
+            return
+        for mutation in mutations:
+            try:
+                second, run = self.record(mutation, "candidate")
+                if mutation == 0:
+                    self.check_repeats([*bare, run])
+                elif self.thorough and run != self.bare(mutation):
+                    raise Broken("the mutated program leaves something else when recorded")
+                report = self.compare(first, second)
+                yield self.judge(mutation, bare[0].line, run, report)
+            except Broken as error:
+                yield self.result(mutation, BROKEN, str(error))
+            if self.keep:
+                kept = os.path.join(self.keep, f"{self.seed}-{mutation}")
+                for name in ("reference", "candidate"):
+                    shutil.copytree(os.path.join(self.folder, name), os.path.join(kept, name),
+                                    dirs_exist_ok=True)
+            shutil.rmtree(os.path.join(self.folder, "candidate"), ignore_errors=True)
+
+    def judge(self, mutation, line, run, report):
+        plan = self.plan(mutation)
+        verdict = report["verdict"]
+        same = run.line == line and run.code == 0
+        if not same and verdict == "identical":
+            bare = self.bare(mutation)
+            if (bare.code, bare.line) != (run.code, run.line):
+                raise Broken("the mutated program leaves something else when recorded: " +
+                             difference(bare.line, run.line))
+            what = UNSEEN if plan["unseen"] else FALSE_IDENTICAL
+        elif not same:
+            what = RIGHT if verdict == "diverged" else INCONCLUSIVE
+        elif mutation == 0:
+            what = {"identical": RIGHT, "diverged": FALSE_DIVERGED}.get(verdict, INCONCLUSIVE_EQUAL)
+        elif plan["harmless"]:
+            what = {"identical": RIGHT, "diverged": HARMLESS_DIVERGED}.get(verdict,
+                                                                           HARMLESS_INCONCLUSIVE)
+        else:
+            what = ABSORBED
+        differs = difference(line, run.line) if not same else "nothing"
+        return self.result(mutation, what, report["summary"], verdict, differs)
+
+    def result(self, mutation, what, summary, verdict=None, differs=None):
+        return {"seed": self.seed, "mutate": mutation, **self.plan(mutation), "what": what,
+                "verdict": verdict, "differs": differs, "summary": summary}
+
+
+def difference(left, right):
+    """Which of the things that two runs leave differ, by worker."""
+    try:
+        one, other = json.loads(left), json.loads(right)
+    except ValueError:
+        return f"{left!r} and {right!r}"
+    found = [] if one["generator"] == other["generator"] else ["default generator"]
+    if len(one["workers"]) != len(other["workers"]):
+        found.append("number of workers")
+    for mine, theirs in zip(one["workers"], other["workers"]):
+        fields = [field for field in mine if mine[field] != theirs.get(field)]
+        if fields:
+            found.append(f"{mine.get('name', 'a child')}: {', '.join(fields)}")
+    return "; ".join(found)
+
+
+def command(arguments, result):
+    return (f"{sys.argv[0]} --bin {arguments.bin} --seed {result['seed']} "
+            f"--mutate {result['mutate']}")
+
+
+def show(arguments, result):
+    print(f"{result['what']}: {result['kind']}, main {result['ending']}; {result['mutation']}"
+          f"{' (' + result['place'] + ')' if result['place'] else ''}\n"
+          f"    left differently: {result['differs']}\n    {result['summary']}\n"
+          f"    {command(arguments, result)}", flush=True)
+
+
+def table(title, results, field):
+    """Counts by what a field says, one row for each."""
+    rows = collections.defaultdict(collections.Counter)
+    for result in results:
+        rows[result[field]][result["what"]] += 1
+        rows["all"][result["what"]] += 1
+    columns = [column for column in COLUMNS if rows["all"][column]]
+    print(f"\n| {title} | pairs | {' | '.join(columns)} |")
+    print("|---|" + "---|" * (len(columns) + 1))
+    for name in sorted(rows, key=lambda name: (name == "all", name)):
+        counts = [str(rows[name][column] or "") for column in columns]
+        print(f"| {name} | {sum(rows[name].values())} | {' | '.join(counts)} |")
+
+
+def judge_seed(arguments, seed, mutations):
+    program = Seed(arguments, seed)
+    try:
+        return list(program.pairs(mutations))
+    finally:
+        program.close()
+
+
+def judge_all(arguments):
+    each = arguments.mutations + 1
+    seeds = range(arguments.seed, arguments.seed + -(-arguments.pairs // each))
+    results = []
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for judged in pool.map(lambda seed: judge_seed(arguments, seed, range(each)), seeds):
+            for result in judged:
+                results.append(result)
+                if result["what"] in FAILURES:
+                    show(arguments, result)
+    return results
+
+
+def judge_one(arguments):
+    """One pair, again and again."""
+    program = Seed(arguments, arguments.seed)
+    try:
+        print(program.listing(arguments.mutate))
+        results = []
+        for _ in range(arguments.repeats):
+            results += program.pairs([arguments.mutate])
+    finally:
+        program.close()
+    seen = collections.Counter(json.dumps(result) for result in results)
+    for text, count in seen.most_common():
+        print(f"{count} of {arguments.repeats}: ", end="")
+        show(arguments, json.loads(text))
+    return results
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--bin", required=True, help="where ulpscope and random_run are")
+    parser.add_argument("--pairs", type=int, default=99)
+    parser.add_argument("--seed", type=int, default=1, help="the first program")
+    parser.add_argument("--mutations", type=int, default=2, help="of each program (default 2)")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--mutate", type=int, help="judge this mutation of --seed alone")
+    parser.add_argument("--repeats", type=int, default=1, help="with --mutate: so many times")
+    parser.add_argument("--keep", metavar="DIR", help="keep the dumps of all pairs here")
+    parser.add_argument("--thorough", action="store_true", help="run mutated programs bare too")
+    parser.add_argument("--results", metavar="FILE", help="write one JSON object for each pair here")
+    arguments = parser.parse_args()
+    results = judge_all(arguments) if arguments.mutate is None else judge_one(arguments)
+    if arguments.results:
+        with open(arguments.results, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(result) + "\n" for result in results)
+    if arguments.mutate is None:
+        table("mutation", results, "mutation")
+        table("program", results, "kind")
+        table("main", results, "ending")
+        for what, meaning in MEANINGS.items():
+            if any(result["what"] == what for result in results):
+                print(f"{what}: {meaning}")
+    failed = sum(result["what"] in FAILURES for result in results)
+    print(f"\n{len(results)} pairs, {failed} wrong")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
