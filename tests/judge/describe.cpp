@@ -74,6 +74,10 @@ constexpr const char* kActs[] = {"init",
                                  "manual_seed",
                                  "spawn",
                                  "join",
+                                 "take_square",
+                                 "add_result",
+                                 "adopt_model",
+                                 "average",
                                  "unused",
                                  "times_one",
                                  "double_transpose",
@@ -82,7 +86,8 @@ constexpr const char* kActs[] = {"init",
 static_assert(std::size(kActs) == static_cast<std::size_t>(Act::sleep) + 1);
 
 constexpr const char* kEndings[] = {"returns", "exits", "leaks", "statics", "at once"};
-constexpr const char* kWays[] = {"threads", "forks", "launch", "parallel_for", "queue"};
+constexpr const char* kWays[] = {"threads",      "forks", "launch",
+                                 "parallel_for", "queue", "processes"};
 constexpr const char* kStyles[] = {"Sequential", "module", "pair", "tensors"};
 constexpr const char* kUpdates[] = {"SGD",     "Adam",    "AdamW",       "RMSprop",
                                     "Adagrad", "by hand", "by set_data", "foreach"};

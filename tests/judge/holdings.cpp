@@ -490,7 +490,7 @@ void Holdings::run_plain(const Instruction& it) {
         *element(square(it.to), k) = *element(square(it.a), k);
       return;
     case Act::raw_read:
-      numbers_.push_back(static_cast<double>(*element(square(it.a), it.i)));
+      square(it.to).add_(*element(square(it.a), it.i));
       return;
     case Act::raw_memory: {
       auto& memory = memory_.at(static_cast<std::size_t>(it.i % 2));
@@ -513,8 +513,51 @@ void Holdings::run_plain(const Instruction& it) {
   }
 }
 
-void Holdings::run(const Instruction& instruction) {
+void Holdings::take_square(const Instruction& instruction, Holdings& parent) {
+  square(instruction.to) = parent.square(instruction.a).clone();
+}
+
+void Holdings::add_result(const Instruction& instruction, Holdings& ended) {
+  square(instruction.to).add_(ended.square(instruction.a).sum());
+}
+
+void Holdings::adopt_model(const Instruction& instruction, Holdings& ended) {
+  models_.at(static_cast<std::size_t>(instruction.to)) = std::move(ended.models_.at(0));
+}
+
+void Holdings::average(const Instruction& instruction, const std::vector<Holdings*>& ended) {
+  Model* const model = models_.at(static_cast<std::size_t>(instruction.to)).get();
+  for (const Holdings* one : ended)
+    if (!model || !one || one->models_.empty() || !one->models_.front()) return;
+  torch::NoGradGuard no_grad;
+  const auto mine = model->parameters();
+  std::vector<at::Tensor> sums;
+  for (const at::Tensor& parameter : mine) sums.push_back(parameter.clone());
+  for (const Holdings* one : ended) {
+    const auto theirs = one->models_.front()->parameters();
+    if (theirs.size() != mine.size()) return;
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      if (theirs[i].sizes() != mine[i].sizes()) return;
+      sums[i].add_(theirs[i]);
+    }
+  }
+  for (std::size_t i = 0; i < mine.size(); ++i)
+    mine[i].copy_(sums[i] / static_cast<double>(ended.size() + 1));
+}
+
+void Holdings::attempt(const Instruction& instruction, const std::function<void()>& act) {
   try {
+    act();
+  } catch (const std::exception& error) {
+    static const bool says_why = std::getenv("RANDOM_RUN_ERRORS") != nullptr;
+    if (says_why)
+      std::fprintf(stderr, "%s, %s: %s\n", worker_.name.c_str(), name_of(instruction.act),
+                   error.what());
+  }
+}
+
+void Holdings::run(const Instruction& instruction) {
+  attempt(instruction, [&] {
     if (instruction.act == Act::manual_seed) {
       torch::manual_seed(static_cast<std::uint64_t>(instruction.i) + program_seed_);
     } else if (instruction.act == Act::sleep) {
@@ -523,36 +566,38 @@ void Holdings::run(const Instruction& instruction) {
       make_model(static_cast<std::size_t>(instruction.to));
     } else if (instruction.act > Act::make_model && instruction.act <= Act::freeze) {
       Model* const model = models_.at(static_cast<std::size_t>(instruction.to)).get();
-      if (!model) throw std::runtime_error("no such model yet");
+      if (!model) throw Nothing("no such model yet");
       model->run(instruction, numbers_, square(instruction.a), held_);
     } else {
       run_plain(instruction);
     }
-  } catch (const std::exception& error) {
-    ++threw_;
-    numbers_.push_back(-12345);
-    static const bool says_why = std::getenv("RANDOM_RUN_ERRORS") != nullptr;
-    if (says_why)
-      std::fprintf(stderr, "%s, %s: %s\n", worker_.name.c_str(), name_of(instruction.act),
-                   error.what());
-  }
+  });
 }
 
-std::string Holdings::leave() const {
+std::string Holdings::leave(bool dies) const {
   Digests digests;
   for (const auto& model : models_)
-    if (model) model->leave(digests);
-  for (const auto* tensors : {&squares_, &views_, &held_})
-    for (const at::Tensor& tensor : *tensors) digests.held.add(tensor);
-  for (const auto& memory : memory_) digests.held.add(memory.data(), memory.size() * sizeof(float));
+    if (model) model->leave(digests, dies);
+  if (!dies)
+    for (const auto* tensors : {&squares_, &views_, &held_})
+      for (const at::Tensor& tensor : *tensors) digests.held.add(tensor);
   for (const double number : numbers_) digests.numbers.add(number);
-  digests.generators.add(generator_);
-  return "\"name\": \"" + worker_.name + "\", \"parameters\": \"" + digests.parameters.text() +
-         "\", \"buffers\": \"" + digests.buffers.text() + "\", \"gradients\": \"" +
-         digests.gradients.text() + "\", \"optimizer\": \"" + digests.optimizer.text() +
-         "\", \"copies\": \"" + digests.copies.text() + "\", \"held\": \"" + digests.held.text() +
-         "\", \"numbers\": \"" + digests.numbers.text() + "\", \"generators\": \"" +
-         digests.generators.text() + "\", \"threw\": " + std::to_string(threw_);
+  if (Left::has_drawn(generator_)) digests.generators.add(generator_);
+  std::ostringstream out;
+  out << "{\"name\": \"" << worker_.name << '"';
+  const auto field = [&out](const char* name, const std::string& digest) {
+    out << ", \"" << name << "\": \"" << digest << '"';
+  };
+  field("parameters", digests.parameters.text());
+  field("buffers", digests.buffers.text());
+  field("gradients", digests.gradients.text());
+  field("optimizer", digests.optimizer.text());
+  field("copies", digests.copies.text());
+  field("held", digests.held.text_without(digests.elsewhere));
+  field("numbers", digests.numbers.text());
+  field("generators", digests.generators.text());
+  out << '}';
+  return out.str();
 }
 
 }  // namespace judge

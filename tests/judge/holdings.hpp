@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,11 +18,20 @@ class Holdings {
  public:
   explicit Holdings(const Worker& worker, std::uint64_t program_seed);
 
-  /// All but those that start and join workers. What an op throws counts as a number that was read.
+  /// All but those that start and join workers and use what they have made. What an op throws
+  /// counts as a number that was read.
   void run(const Instruction& instruction);
 
-  /// A JSON object's fields: digests of what is held. Calls no op.
-  [[nodiscard]] std::string leave() const;
+  /// Calls `act`, which does what the instruction says.
+  void attempt(const Instruction& instruction, const std::function<void()>& act);
+
+  void take_square(const Instruction& instruction, Holdings& parent);
+  void add_result(const Instruction& instruction, Holdings& ended);
+  void adopt_model(const Instruction& instruction, Holdings& ended);
+  void average(const Instruction& instruction, const std::vector<Holdings*>& ended);
+
+  /// A JSON object: digests of what is left. Where it `dies`, plain tensors are not. Calls no op.
+  [[nodiscard]] std::string leave(bool dies) const;
 
  private:
   void run_plain(const Instruction& instruction);
@@ -48,7 +58,6 @@ class Holdings {
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<double> numbers_;
   at::Generator generator_;
-  int threw_ = 0;
 };
 
 }  // namespace judge

@@ -30,12 +30,11 @@ INCONCLUSIVE_EQUAL = "inconclusive, though equal"
 HARMLESS_DIVERGED = "DIVERGED, harmless"
 HARMLESS_INCONCLUSIVE = "inconclusive, harmless"
 INCONCLUSIVE = "inconclusive, differs"
-UNSEEN = "unseen"
 ABSORBED = "absorbed"
 RIGHT = "right"
 FAILURES = (FALSE_IDENTICAL, FALSE_DIVERGED, BROKEN)
 COLUMNS = (RIGHT, FALSE_IDENTICAL, FALSE_DIVERGED, BROKEN, INCONCLUSIVE_EQUAL, INCONCLUSIVE,
-           HARMLESS_DIVERGED, HARMLESS_INCONCLUSIVE, UNSEEN, ABSORBED)
+           HARMLESS_DIVERGED, HARMLESS_INCONCLUSIVE, ABSORBED)
 MEANINGS = {
     FALSE_IDENTICAL: "identical, though the runs leave something else",
     FALSE_DIVERGED: "diverged, though the same program ran twice and left the same",
@@ -44,8 +43,6 @@ MEANINGS = {
     INCONCLUSIVE: "inconclusive where the runs leave something else",
     HARMLESS_DIVERGED: "diverged by a change that is meant to be harmless and left the same",
     HARMLESS_INCONCLUSIVE: "inconclusive after such a change",
-    UNSEEN: "identical, but only pointers have seen what differs: a raw write to a plain tensor that "
-            "no op read before it died",
     ABSORBED: "a change that is not meant to be harmless, but left the same; any verdict",
 }
 
@@ -166,7 +163,7 @@ class Seed:
             if (bare.code, bare.line) != (run.code, run.line):
                 raise Broken("the mutated program leaves something else when recorded: " +
                              difference(bare.line, run.line))
-            what = UNSEEN if plan["unseen"] else FALSE_IDENTICAL
+            what = FALSE_IDENTICAL
         elif not same:
             what = RIGHT if verdict == "diverged" else INCONCLUSIVE
         elif mutation == 0:
@@ -200,6 +197,17 @@ def difference(left, right):
     return "; ".join(found)
 
 
+def kinds_of_difference(result):
+    """What differs, whoever left it."""
+    differs = result["differs"]
+    if differs in (None, "nothing"):
+        return "nothing"
+    kinds = set()
+    for part in differs.split("; "):
+        kinds.update(part.rpartition(": ")[2].split(", "))
+    return ", ".join(sorted(kinds))
+
+
 def command(arguments, result):
     return (f"{sys.argv[0]} --bin {arguments.bin} --seed {result['seed']} "
             f"--mutate {result['mutate']}")
@@ -207,7 +215,8 @@ def command(arguments, result):
 
 def show(arguments, result):
     print(f"{result['what']}: {result['kind']}, main {result['ending']}; {result['mutation']}"
-          f"{' (' + result['place'] + ')' if result['place'] else ''}\n"
+          f"{' (' + result['place'] + ')' if result['place'] else ''}"
+          f"{', in what dies before the end' if result['dies'] else ''}\n"
           f"    left differently: {result['differs']}\n    {result['summary']}\n"
           f"    {command(arguments, result)}", flush=True)
 
@@ -285,6 +294,8 @@ def main():
         table("mutation", results, "mutation")
         table("program", results, "kind")
         table("main", results, "ending")
+        table("left differently", [{**result, "kinds": kinds_of_difference(result)}
+                                   for result in results], "kinds")
         for what, meaning in MEANINGS.items():
             if any(result["what"] == what for result in results):
                 print(f"{what}: {meaning}")

@@ -14,11 +14,6 @@ void Left::add(const void* data, std::size_t bytes) {
 }
 
 void Left::add(const at::Tensor& tensor) {
-  add_without_gradient(tensor);
-  if (tensor.defined() && tensor.is_leaf()) add_without_gradient(tensor.grad());
-}
-
-void Left::add_without_gradient(const at::Tensor& tensor) {
   if (!tensor.defined()) return add(std::int64_t{-1});
   add(static_cast<std::int64_t>(tensor.scalar_type()));
   add(tensor.dim());
@@ -49,10 +44,35 @@ void Left::add(const at::Generator& generator) {
   add(cpu->next_double_normal_sample().value_or(-1));
 }
 
+bool Left::has_drawn(const at::Generator& generator) {
+  auto* const cpu = generator.get<at::CPUGeneratorImpl>();
+  const auto now = cpu->engine().data(), fresh = at::mt19937(cpu->current_seed()).data();
+  return now.left_ != fresh.left_ || now.next_ != fresh.next_ || now.state_ != fresh.state_;
+}
+
 std::string Left::text() const {
   std::array<char, 17> out{};
   std::snprintf(out.data(), out.size(), "%016llx", static_cast<unsigned long long>(digest_));
   return out.data();
+}
+
+void Contents::add(const at::Tensor& tensor) {
+  if (!tensor.defined()) return;
+  Left memory;
+  // The storage of a reduced number can be larger than what the reduction has written.
+  if (tensor.dim() == 0)
+    memory.add(tensor);
+  else
+    memory.add(tensor.storage().data(), tensor.storage().nbytes());
+  digests_.insert(memory.text());
+  if (tensor.is_leaf()) add(tensor.grad());
+}
+
+std::string Contents::text_without(const Contents& others) const {
+  Left all;
+  for (const std::string& digest : digests_)
+    if (!others.digests_.contains(digest)) all.add(digest.data(), digest.size());
+  return all.text();
 }
 
 }  // namespace judge

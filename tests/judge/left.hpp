@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 
 namespace judge {
@@ -17,17 +18,30 @@ class Left {
   void add(double number) { add(&number, sizeof number); }
   void add(std::int64_t number) { add(&number, sizeof number); }
 
-  /// The tensor and the gradient that it holds.
   void add(const at::Tensor& tensor);
-  void add_without_gradient(const at::Tensor& tensor);
 
   /// Engine and cached normals.
   void add(const at::Generator& generator);
 
   [[nodiscard]] std::string text() const;
 
+  /// A generator that nothing has drawn from is not left.
+  static bool has_drawn(const at::Generator& generator);
+
  private:
   std::uint64_t digest_ = 0xcbf29ce484222325;
+};
+
+/// The contents of memory, as a set: which of several handles to it are held does not count.
+class Contents {
+ public:
+  void add(const at::Tensor& tensor);
+
+  /// The digest of what is not in `others`.
+  [[nodiscard]] std::string text_without(const Contents& others) const;
+
+ private:
+  std::set<std::string> digests_;
 };
 
 }  // namespace judge

@@ -233,18 +233,27 @@ Worker random_worker(Random& random, std::string name, bool concurrent) {
 void fill_worker(Random& random, Worker& worker, bool trains) {
   Writer writer(random, worker);
   writer.initial();
+  if (worker.prepared && random.chance(0.6)) {
+    Instruction& take = writer.add(Act::take_square, square(random, worker));
+    take.a = random.below(3);
+    take.fixed = true;
+  }
   if (!trains) return writer.plain(random.between(6, 25));
   std::vector<int> models{writer.make_model(true)};
   if (random.chance(0.2)) models.push_back(writer.make_model(true));
+  if (worker.prepared)
+    for (ModelPlan& model : worker.models) model.seeds_itself = false;
   if (random.chance(0.3)) writer.plain(random.between(1, 5));
   writer.train(models, random.between(1, 4));
   writer.finish();
 }
 
 /// Two to four workers that run at once. Some do the same with another seed, some the very same.
-std::vector<Worker> team(Random& random, const std::string& name, bool concurrent, double trains) {
+std::vector<Worker> team(Random& random, const Worker& parent, const std::string& name,
+                         bool concurrent, double trains) {
   std::vector<Worker> workers;
   const int count = random.between(2, 4);
+  const bool prepared = concurrent && random.chance(0.35);
   const bool alike = random.chance(0.5), same_seeds = random.chance(0.5);
   for (int i = 0; i < count; ++i) {
     if (alike && i > 0) {
@@ -256,6 +265,8 @@ std::vector<Worker> team(Random& random, const std::string& name, bool concurren
       workers.push_back(std::move(copy));
     } else {
       workers.push_back(random_worker(random, "", concurrent));
+      workers.back().prepared = prepared;
+      if (prepared) workers.back().n = parent.n;
       fill_worker(random, workers.back(), random.chance(trains));
     }
     workers.back().name = name + " " + std::to_string(i + 1);
@@ -263,17 +274,19 @@ std::vector<Worker> team(Random& random, const std::string& name, bool concurren
   return workers;
 }
 
-/// Has a worker start others and wait for them.
-void spawn(Random& random, Program& program, std::size_t parent, Writer& writer,
-           std::vector<Worker> workers, Way way) {
+/// Has a worker start others and wait for them. Returns their numbers.
+std::vector<int> spawn(Random& random, Program& program, std::size_t parent, Writer& writer,
+                       std::vector<Worker> workers, Way way) {
   Instruction spawn;
   spawn.act = Act::spawn;
   spawn.i = static_cast<int>(way);
+  spawn.j = random.below(2);
   spawn.fixed = true;
+  const bool leaves_process = way == Way::forks || way == Way::processes;
   for (Worker& worker : workers) {
     spawn.list.push_back(static_cast<int>(program.workers.size()));
     worker.parent = static_cast<int>(parent);
-    worker.forked = way == Way::forks;
+    worker.forked = leaves_process;
     program.workers.push_back(std::move(worker));
   }
   writer.add(spawn);
@@ -284,12 +297,43 @@ void spawn(Random& random, Program& program, std::size_t parent, Writer& writer,
     starter.concurrent = false;
   }
   writer.add(Act::join).fixed = true;
-  if (way != Way::forks) {
+  if (!leaves_process) {
     // Threads that construct models leave the default generator as the last of them has left it.
     Instruction& seed = writer.add(Act::manual_seed);
     seed.i = random.below(1000);
     seed.fixed = true;
   }
+  return spawn.list;
+}
+
+/// Has main go on with what threads have made.
+void use_results(Random& random, Program& program, Writer& writer,
+                 const std::vector<int>& workers) {
+  Worker& main = program.workers.front();
+  std::vector<int> kept, trainers;
+  for (const int number : workers) {
+    const Worker& worker = program.workers[static_cast<std::size_t>(number)];
+    if (!worker.keeps) continue;
+    kept.push_back(number);
+    if (!worker.models.empty()) trainers.push_back(number);
+  }
+  while (!kept.empty() && random.chance(0.4)) {
+    Instruction& add = writer.add(Act::add_result, square(random, main));
+    add.i = random.one_of(kept);
+    add.a = random.below(3);
+  }
+  if (trainers.empty() || !random.chance(0.5)) return;
+  const int adopted = random.one_of(trainers), model = static_cast<int>(main.models.size());
+  main.models.push_back(program.workers[static_cast<std::size_t>(adopted)].models.front());
+  Instruction& adopt = writer.add(Act::adopt_model, model);
+  adopt.i = adopted;
+  adopt.fixed = true;
+  if (trainers.size() > 1 && random.chance(0.5)) {
+    Instruction& average = writer.add(Act::average, model);
+    for (const int trainer : trainers)
+      if (trainer != adopted) average.list.push_back(trainer);
+  }
+  if (random.chance(0.5)) writer.train({model}, random.between(1, 2));
 }
 
 }  // namespace
@@ -352,6 +396,18 @@ bool dies(const Program& program, std::size_t worker) {
   return !asked.forked && dies(program, static_cast<std::size_t>(asked.parent));
 }
 
+std::size_t prepared_instructions(const Worker& worker) {
+  if (!worker.prepared) return 0;
+  std::size_t count = 0;
+  for (std::size_t place = 0; place < worker.work.size(); ++place) {
+    const Instruction& one = worker.work[place];
+    if (one.act == Act::init || one.act == Act::make_model || one.act == Act::take_square ||
+        (one.act == Act::view && one.fixed))
+      count = place + 1;
+  }
+  return count;
+}
+
 Program make_program(std::uint64_t seed) {
   Random random(seed * 0x9e3779b97f4a7c15 + 1);
   Program program;
@@ -359,7 +415,7 @@ Program make_program(std::uint64_t seed) {
   program.ending =
       random.one_of<Ending>({Ending::returns, Ending::returns, Ending::returns, Ending::exits,
                              Ending::exits, Ending::leaks, Ending::statics, Ending::at_once});
-  program.workers.reserve(16);
+  program.workers.reserve(32);
   program.workers.push_back(random_worker(random, "main", false));
   Worker& main = program.workers.front();
   main.keeps = true;
@@ -408,9 +464,14 @@ Program make_program(std::uint64_t seed) {
     writer.into_sections(first, false);
   } else {
     const bool forks = drawn >= 74 && drawn < 86;
+    const bool processes = forks && random.chance(0.25);
     const bool pool = drawn >= 86 && drawn < 95;
     const bool mixed = drawn >= 95;
-    program.kind = forks ? "forks" : pool ? "pool" : mixed ? "threads and forks" : "threads";
+    program.kind = processes ? "processes"
+                   : forks   ? "forks"
+                   : pool    ? "pool"
+                   : mixed   ? "threads and forks"
+                             : "threads";
     if (random.chance(0.5)) writer.plain(random.between(1, 5));
     int model = -1;
     if (random.chance(0.3)) {
@@ -418,12 +479,13 @@ Program make_program(std::uint64_t seed) {
       writer.train({model}, random.between(1, 2));
     }
     if (forks || mixed) {
-      spawn(random, program, 0, writer, team(random, "child", false, 0.7), Way::forks);
+      spawn(random, program, 0, writer, team(random, main, "child", false, 0.7),
+            processes ? Way::processes : Way::forks);
       // A child that has threads of its own.
       if (mixed) {
         Worker& child = program.workers[1];
         Writer inner(random, child);
-        spawn(random, program, 1, inner, team(random, child.name + " thread", true, 0.7),
+        spawn(random, program, 1, inner, team(random, child, child.name + " thread", true, 0.7),
               Way::threads);
       }
     }
@@ -431,12 +493,23 @@ Program make_program(std::uint64_t seed) {
     if (!forks) {
       const Way way =
           pool ? random.one_of<Way>({Way::launch, Way::parallel_for, Way::queue}) : Way::threads;
-      spawn(random, program, 0, writer,
-            team(random, pool ? "task" : "thread", true, pool ? 0.4 : 0.8), way);
+      const int teams = !pool && random.chance(0.25) ? 2 : 1;
+      for (int number = 0; number < teams; ++number) {
+        const std::string name = pool ? "task" : number == 0 ? "thread" : "later thread";
+        const auto started = spawn(random, program, 0, writer,
+                                   team(random, main, name, true, pool ? 0.4 : 0.8), way);
+        use_results(random, program, writer, started);
+      }
     }
     if (model >= 0 && random.chance(0.5)) writer.train({model}, 1);
     if (random.chance(0.5)) writer.plain(random.between(1, 6));
     writer.finish();
+  }
+  for (std::size_t number = 0; number < program.workers.size(); ++number) {
+    // Plain tensors that die are left only if ops read them.
+    if (!dies(program, number) || !random.chance(0.5)) continue;
+    Writer last(random, program.workers[number]);
+    for (int i = 0; i < program.workers[number].squares; ++i) last.add(Act::item).a = i;
   }
   return program;
 }

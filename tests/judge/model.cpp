@@ -14,7 +14,7 @@ namespace {
 
 template <class T>
 std::size_t index(const std::vector<T>& items, int number) {
-  if (items.empty()) throw std::runtime_error("there is none");
+  if (items.empty()) throw Nothing("there is none");
   return static_cast<std::size_t>(number) % items.size();
 }
 
@@ -154,7 +154,7 @@ void Model::make_net() {
 
 torch::nn::Module& Model::module() const {
   if (net_) return *net_;
-  if (sequential_.is_empty()) throw std::runtime_error("the model is no module");
+  if (sequential_.is_empty()) throw Nothing("the model is no module");
   return *sequential_.ptr();
 }
 
@@ -494,18 +494,22 @@ void Model::run(const Instruction& instruction, std::vector<double>& numbers, at
       return;
     }
     default:
-      throw std::runtime_error("not about a model");
+      throw Nothing("not about a model");
   }
 }
 
-void Model::leave(Digests& digests) const {
-  for (const at::Tensor& one : parameters()) {
-    digests.parameters.add_without_gradient(one);
-    digests.gradients.add_without_gradient(one.grad());
+void Model::leave(Digests& digests, bool dies) const {
+  const auto add = [&digests](Left& left, const at::Tensor& tensor) {
+    left.add(tensor);
+    digests.elsewhere.add(tensor);
+  };
+  if (plan_.style != Style::tensors || optimizer_ || !dies) {
+    for (const at::Tensor& one : parameters()) {
+      add(digests.parameters, one);
+      add(digests.gradients, one.grad());
+    }
   }
-  for (const Weak& handle : buffer_handles_)
-    digests.buffers.add_without_gradient(at::Tensor(handle.lock()));
-  for (const at::Tensor& one : momentum_) digests.optimizer.add_without_gradient(one);
+  for (const Weak& handle : buffer_handles_) add(digests.buffers, at::Tensor(handle.lock()));
   if (optimizer_) {
     for (const at::Tensor& one : parameters()) {
       const auto found = optimizer_->state().find(one.unsafeGetTensorImpl());
@@ -513,14 +517,15 @@ void Model::leave(Digests& digests) const {
       std::vector<at::Tensor> tensors;
       std::vector<std::int64_t> steps;
       add_state(found->second.get(), tensors, steps);
-      for (const at::Tensor& tensor : tensors) digests.optimizer.add_without_gradient(tensor);
+      for (const at::Tensor& tensor : tensors) add(digests.optimizer, tensor);
       for (const std::int64_t step : steps) digests.optimizer.add(step);
     }
   }
-  for (const at::Tensor& one : copies_) digests.copies.add_without_gradient(one);
-  for (const at::Tensor& one : {data_set_, input_, target_, output_, loss_})
-    digests.held.add_without_gradient(one);
-  digests.generators.add(generator_);
+  if (Left::has_drawn(generator_)) digests.generators.add(generator_);
+  if (dies) return;
+  for (const at::Tensor& one : momentum_) add(digests.optimizer, one);
+  for (const at::Tensor& one : copies_) add(digests.copies, one);
+  for (const at::Tensor& one : {data_set_, input_, target_, output_, loss_}) digests.held.add(one);
 }
 
 }  // namespace judge

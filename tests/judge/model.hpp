@@ -14,7 +14,8 @@ namespace judge {
 
 /// What a worker leaves, each kind by itself.
 struct Digests {
-  Left parameters, buffers, gradients, optimizer, copies, held, numbers, generators;
+  Left parameters, buffers, gradients, optimizer, copies, numbers, generators;
+  Contents held, elsewhere;  ///< Plain tensors; what is among the others.
 };
 
 /// A small model with its optimizer, its data and what it is given and returns.
@@ -28,7 +29,10 @@ class Model {
   void run(const Instruction& instruction, std::vector<double>& numbers, at::Tensor& square,
            std::vector<at::Tensor>& held);
 
-  void leave(Digests& digests) const;
+  /// Where it `dies`, what neither a module nor an optimizer holds is not left.
+  void leave(Digests& digests, bool dies) const;
+
+  [[nodiscard]] std::vector<at::Tensor> parameters() const;
 
  private:
   struct Net;
@@ -44,7 +48,6 @@ class Model {
   void reload();
   torch::nn::Module& module() const;
   void evaluate(const Instruction& instruction, std::vector<double>& numbers, at::Tensor& square);
-  std::vector<at::Tensor> parameters() const;
   at::Tensor parameter(int number) const;
   at::Tensor buffer(int number) const;
   std::vector<at::Tensor> state_tensors() const;

@@ -24,51 +24,6 @@ bool is_raw(Act act) {
   }
 }
 
-bool is_of_model(Act act) { return act >= Act::make_model && act <= Act::freeze; }
-
-bool reads_to(Act act) {
-  switch (act) {
-    case Act::unary_in:
-    case Act::scale_in:
-    case Act::shift_in:
-    case Act::binary_in:
-    case Act::addmm:
-    case Act::if_item:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool reads_a(Act act) {
-  switch (act) {
-    case Act::init:
-    case Act::unary_in:
-    case Act::scale_in:
-    case Act::shift_in:
-    case Act::sum_of:
-    case Act::foreach_scale:
-    case Act::draw:
-    case Act::alias:
-    case Act::from_memory:
-    case Act::view_in:
-    case Act::raw_set:
-    case Act::raw_fill:
-    case Act::raw_copy:
-    case Act::raw_read:
-    case Act::raw_memory:
-    case Act::set_data:
-      return false;
-    default:
-      return !is_of_model(act) && act < Act::manual_seed;
-  }
-}
-
-bool reads_b(Act act) {
-  return act == Act::binary || act == Act::product || act == Act::addmm || act == Act::concat ||
-         act == Act::gradient;
-}
-
 /// Which numbers of an instruction mean something.
 std::vector<double Instruction::*> numbers(Act act) {
   switch (act) {
@@ -179,6 +134,7 @@ class Mutator {
       if (!(this->*chosen->apply)()) continue;
       mutation_.kind = chosen->name;
       mutation_.harmless = chosen->harmless;
+      mutation_.worker = worker_;
       return mutation_;
     }
     return mutation_;
@@ -236,44 +192,7 @@ class Mutator {
     mutation_.place = worker().name + ", instruction " + std::to_string(place) + ": " + what;
   }
 
-  /// Whether an op of the worker reads after `place` what a raw write there has changed, or a
-  /// module or an optimizer holds it.
-  bool is_seen(Place place) {
-    if (!dies(program_, worker_)) return true;
-    const Instruction& raw = work()[place];
-    switch (raw.act) {
-      case Act::raw_memory:
-        return false;
-      case Act::weight_raw:
-      case Act::buffer_raw:
-      case Act::gradient_raw:
-      case Act::state_raw:
-        return true;
-      case Act::ema_raw:
-        return std::any_of(work().begin() + static_cast<std::ptrdiff_t>(place), work().end(),
-                           [&](const Instruction& later) {
-                             return later.to == raw.to &&
-                                    (later.act == Act::ema_into_model || later.act == Act::ema);
-                           });
-      default:
-        break;
-    }
-    for (Place later = place + 1; later < work().size(); ++later) {
-      const Instruction& reader = work()[later];
-      if ((reads_to(reader.act) && reader.to == raw.to) ||
-          (reads_a(reader.act) && reader.a == raw.to) ||
-          (reads_b(reader.act) && reader.b == raw.to) ||
-          (std::find(reader.list.begin(), reader.list.end(), raw.to) != reader.list.end() &&
-           reader.act != Act::spawn))
-        return true;
-    }
-    return false;
-  }
-
-  void mark(Place place) {
-    work()[place].mutated = true;
-    if (is_raw(work()[place].act)) mutation_.unseen = !is_seen(place);
-  }
+  void mark(Place place) { work()[place].mutated = true; }
 
   bool insert(Place place, Instruction instruction) {
     if (place > 0) {
@@ -347,7 +266,6 @@ class Mutator {
 
   bool left_out_at(Place place) {
     if (place >= work().size() || work()[place].fixed) return false;
-    if (is_raw(work()[place].act)) mutation_.unseen = !is_seen(place);
     note(place, std::string("left out ") + name_of(work()[place].act));
     work().erase(work().begin() + static_cast<std::ptrdiff_t>(place));
     return true;
@@ -364,9 +282,7 @@ class Mutator {
     std::swap(work()[place].section, work()[other].section);
     std::swap(work()[place].step, work()[other].step);
     mark(place);
-    const bool unseen = mutation_.unseen;
     mark(other);
-    mutation_.unseen = mutation_.unseen || unseen;
     note(place, std::string("swapped with ") + std::to_string(other) + ": " +
                     name_of(work()[other].act) + " and " + name_of(work()[place].act));
     return true;

@@ -49,7 +49,7 @@ enum class Act : std::uint8_t {
   raw_set,     ///< element i of `to` moved by j ULP, or set to x where j is 0
   raw_fill,    ///< all elements of `to` set by a loop
   raw_copy,    ///< to = a by a loop
-  raw_read,    ///< element i of a read by a pointer, as a number
+  raw_read,    ///< to += element i of a, read by a pointer
   raw_memory,  ///< the program's own memory number i: element j set to x
   // Models: `to` is a model.
   make_model,       ///< constructs it and its optimizer
@@ -84,6 +84,10 @@ enum class Act : std::uint8_t {
   manual_seed,  ///< of the default generator
   spawn,        ///< starts the workers of `list` in the i-th way
   join,         ///< waits for them
+  take_square,  ///< to = a copy of its parent's square a; before it starts
+  add_result,   ///< to += the sum of square a of worker i, which has ended
+  adopt_model,  ///< model `to` = the first model of worker i, which has ended
+  average,      ///< parameters of model `to` = the mean of them and those of the workers of `list`
   // Without an effect.
   unused,            ///< an op whose result is dropped
   times_one,         ///< to = to * 1
@@ -93,7 +97,7 @@ enum class Act : std::uint8_t {
 };
 
 /// How workers run.
-enum class Way : std::uint8_t { threads, forks, launch, parallel_for, queue };
+enum class Way : std::uint8_t { threads, forks, launch, parallel_for, queue, processes };
 
 struct Instruction {
   Act act{};
@@ -153,7 +157,8 @@ struct Worker {
   bool concurrent = false;  ///< Others run beside it: it must not draw from the default generator.
   bool keeps = true;        ///< What it holds lives as long as what its parent holds.
   int parent = 0;           ///< Who starts it.
-  bool forked = false;
+  bool forked = false;      ///< Or a program of its own.
+  bool prepared = false;    ///< Its parent constructs its models before it starts.
   Way sections = Way::threads;  ///< Threads, launch or queue.
   std::vector<ModelPlan> models;
   std::vector<Instruction> work;
@@ -177,7 +182,7 @@ struct Program {
 struct Mutation {
   std::string kind = "none", place;
   bool harmless = true;  ///< Meant to change nothing that the program leaves.
-  bool unseen = false;   ///< A raw write to a plain tensor that no op reads before it dies.
+  std::size_t worker = 0;
 };
 
 Program make_program(std::uint64_t seed);
@@ -193,6 +198,9 @@ Instruction model_change(Random& random, const Worker& worker);
 
 /// Whether what a worker holds is destroyed before its process ends.
 bool dies(const Program& program, std::size_t worker);
+
+/// How many of its first instructions its parent executes before it starts.
+std::size_t prepared_instructions(const Worker& worker);
 
 /// All of a program, one instruction a line.
 std::string describe(const Program& program);

@@ -26,10 +26,10 @@ int main(int argc, char** argv) {
   if (json) {
     std::printf(
         "{\"kind\": \"%s\", \"ending\": \"%s\", \"workers\": %zu, \"mutation\": \"%s\", "
-        "\"place\": \"%s\", \"harmless\": %s, \"unseen\": %s}\n",
+        "\"place\": \"%s\", \"harmless\": %s, \"dies\": %s}\n",
         program.kind.c_str(), judge::name_of(program.ending), program.workers.size(),
         mutation.kind.c_str(), mutation.place.c_str(), mutation.harmless ? "true" : "false",
-        mutation.unseen ? "true" : "false");
+        judge::dies(program, mutation.worker) ? "true" : "false");
     return 0;
   }
   std::printf("%s%s%s%s\n", judge::describe(program).c_str(), mutation.kind.c_str(),

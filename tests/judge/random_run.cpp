@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <map>
@@ -94,8 +95,9 @@ struct Runner {
   const Program& program;
   std::size_t number;
   std::unique_ptr<Holdings> holdings;
-  std::vector<std::unique_ptr<Runner>> kept;  ///< Workers whose holdings outlive their threads.
-  std::map<std::size_t, std::string> lines;   ///< What workers have left, by number.
+  std::size_t next = 0;                                 ///< Instruction.
+  std::map<std::size_t, std::shared_ptr<Runner>> kept;  ///< Whose holdings outlive their threads.
+  std::map<std::size_t, std::string> lines;             ///< What workers have left, by number.
   std::mutex mutex;
   std::vector<std::thread> threads;
   std::vector<std::future<void>> tasks;
@@ -109,10 +111,13 @@ struct Runner {
 
   [[nodiscard]] const Worker& worker() const { return program.workers[number]; }
 
+  void prepare(Holdings& parent);
   void run();
+  void run_one(const Instruction& instruction);
+  void use_result(const Instruction& instruction);
   void spawn(const Instruction& instruction);
-  void run_other(std::size_t other);
-  [[noreturn]] void run_child(std::size_t other, int pipe) const;
+  void run_other(const std::shared_ptr<Runner>& other);
+  void spawn_child(const Instruction& instruction, std::size_t other);
   void join();
   void run_section(std::size_t first, std::size_t end);
 };
@@ -137,56 +142,84 @@ std::string joined(const std::map<std::size_t, std::string>& lines) {
   return out;
 }
 
-void Runner::run_other(std::size_t other) {
-  auto runner = std::make_unique<Runner>(program, other);
-  runner->run();
+void Runner::run_other(const std::shared_ptr<Runner>& other) {
+  other->run();
   const std::lock_guard lock(mutex);
-  lines.merge(runner->lines);
-  if (program.workers[other].keeps) kept.push_back(std::move(runner));
+  lines.merge(other->lines);
+  if (other->worker().keeps) kept.emplace(other->number, other);
 }
 
-void Runner::run_child(std::size_t other, int pipe) const {
-  const Ending ending = program.ending == Ending::at_once ? Ending::at_once : Ending::exits;
-  auto runner = std::make_unique<Runner>(program, other);
+/// What a process does that executes one worker.
+[[noreturn]] void run_child(const Program& program, std::size_t worker, int pipe) {
+  auto runner = std::make_unique<Runner>(program, worker);
   runner->run();
   Left generator;
   generator.add(at::detail::getDefaultCPUGenerator());
   write_all(pipe, joined(runner->lines) + ", {\"generator\": \"" + generator.text() + "\"}");
   close(pipe);
-  if (program.workers[other].keeps) leave_process(ending);
-  runner.reset();
-  leave_process(ending);
+  if (!program.workers[worker].keeps) runner.reset();
+  leave_process(program.ending == Ending::at_once ? Ending::at_once : Ending::exits);
+}
+
+/// This program again, for one worker.
+[[noreturn]] void execute_child(std::size_t worker, int pipe) {
+  std::vector<std::string> words;
+  std::ifstream file("/proc/self/cmdline");
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  words.insert(words.end(), {"--worker", std::to_string(worker), "--pipe", std::to_string(pipe)});
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  execv("/proc/self/exe", pointers.data());
+  _exit(127);
+}
+
+void Runner::spawn_child(const Instruction& instruction, std::size_t other) {
+  int ends[2];
+  if (pipe(ends) != 0) std::abort();
+  const pid_t process = fork();
+  if (process == 0) {
+    close(ends[0]);
+    if (static_cast<Way>(instruction.i) == Way::forks) run_child(program, other, ends[1]);
+    if (instruction.j == 1) setenv("RANK", std::to_string(other - 1).c_str(), 1);
+    execute_child(other, ends[1]);
+  }
+  close(ends[1]);
+  children.push_back({process, ends[0]});
 }
 
 void Runner::spawn(const Instruction& instruction) {
   const auto way = static_cast<Way>(instruction.i);
+  if (way == Way::forks || way == Way::processes) {
+    for (const int one : instruction.list) spawn_child(instruction, static_cast<std::size_t>(one));
+    return;
+  }
   if (way == Way::queue) queue = std::make_unique<Queue>();
+  // In the order of their numbers, whatever the order in which they start.
+  std::map<int, std::shared_ptr<Runner>> others;
+  for (const int one : instruction.list) others[one] = nullptr;
+  for (auto& [one, other] : others) {
+    other = std::make_shared<Runner>(program, static_cast<std::size_t>(one));
+    other->prepare(*holdings);
+  }
   if (way == Way::parallel_for) {
     const auto count = static_cast<std::int64_t>(instruction.list.size());
     at::set_num_threads(static_cast<int>(count));
     at::parallel_for(0, count, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i)
-        run_other(static_cast<std::size_t>(instruction.list[static_cast<std::size_t>(i)]));
+        run_other(others.at(instruction.list[static_cast<std::size_t>(i)]));
     });
     at::set_num_threads(1);
     return;
   }
   for (const int one : instruction.list) {
-    const auto other = static_cast<std::size_t>(one);
-    const auto task = [this, other] { run_other(other); };
-    if (way == Way::threads) threads.emplace_back(task);
-    if (way == Way::launch) tasks.push_back(launch(task));
-    if (way == Way::queue) tasks.push_back(queue->add(task));
-    if (way != Way::forks) continue;
-    int ends[2];
-    if (pipe(ends) != 0) std::abort();
-    const pid_t process = fork();
-    if (process == 0) {
-      close(ends[0]);
-      run_child(other, ends[1]);
-    }
-    close(ends[1]);
-    children.push_back({process, ends[0]});
+    auto task = [this, other = std::move(others.at(one))]() mutable {
+      run_other(other);
+      other.reset();
+    };
+    if (way == Way::threads) threads.emplace_back(std::move(task));
+    if (way == Way::launch) tasks.push_back(launch(std::move(task)));
+    if (way == Way::queue) tasks.push_back(queue->add(std::move(task)));
   }
 }
 
@@ -230,26 +263,65 @@ void Runner::run_section(std::size_t first, std::size_t end) {
   }
 }
 
+/// What its parent executes before it starts.
+void Runner::prepare(Holdings& parent) {
+  const std::size_t count = prepared_instructions(worker());
+  for (; next < count; ++next) {
+    const Instruction& instruction = worker().work[next];
+    if (instruction.act == Act::take_square)
+      holdings->take_square(instruction, parent);
+    else
+      run_one(instruction);
+  }
+}
+
+void Runner::use_result(const Instruction& instruction) {
+  const auto ended = [this](int other) -> Holdings* {
+    const auto found = kept.find(static_cast<std::size_t>(other));
+    return found == kept.end() ? nullptr : found->second->holdings.get();
+  };
+  if (instruction.act == Act::average) {
+    std::vector<Holdings*> others;
+    for (const int other : instruction.list) others.push_back(ended(other));
+    return holdings->average(instruction, others);
+  }
+  Holdings* const other = ended(instruction.i);
+  if (!other) return;
+  if (instruction.act == Act::add_result)
+    holdings->add_result(instruction, *other);
+  else
+    holdings->adopt_model(instruction, *other);
+}
+
+void Runner::run_one(const Instruction& instruction) {
+  switch (instruction.act) {
+    case Act::spawn:
+      return spawn(instruction);
+    case Act::join:
+      return join();
+    case Act::add_result:
+    case Act::adopt_model:
+    case Act::average:
+      return holdings->attempt(instruction, [&] { use_result(instruction); });
+    default:
+      return holdings->run(instruction);
+  }
+}
+
 void Runner::run() {
   const auto& work = worker().work;
-  for (std::size_t place = 0; place < work.size();) {
-    const int section = work[place].section;
-    if (section > 0) {
-      const std::size_t first = place;
-      while (place < work.size() && work[place].section == section) ++place;
-      run_section(first, place);
+  while (next < work.size()) {
+    const int section = work[next].section;
+    if (section == 0) {
+      run_one(work[next++]);
       continue;
     }
-    const Instruction& instruction = work[place++];
-    if (instruction.act == Act::spawn)
-      spawn(instruction);
-    else if (instruction.act == Act::join)
-      join();
-    else
-      holdings->run(instruction);
+    const std::size_t first = next;
+    while (next < work.size() && work[next].section == section) ++next;
+    run_section(first, next);
   }
   queue.reset();
-  lines.emplace(number, "{" + holdings->leave() + "}");
+  lines.emplace(number, holdings->leave(dies(program, number)));
 }
 
 void print_left(const Runner& main) {
@@ -292,12 +364,18 @@ void run_program(const Program& program) {
 }  // namespace judge
 
 int main(int argc, char** argv) {
-  std::uint64_t seed = 1, number = 0;
+  std::uint64_t seed = 1, number = 0, worker = 0;
+  int pipe = -1;
   for (int i = 1; i + 1 < argc; i += 2) {
+    const auto value = std::strtoull(argv[i + 1], nullptr, 10);
     if (std::strcmp(argv[i], "--seed") == 0)
-      seed = std::strtoull(argv[i + 1], nullptr, 10);
+      seed = value;
     else if (std::strcmp(argv[i], "--mutate") == 0)
-      number = std::strtoull(argv[i + 1], nullptr, 10);
+      number = value;
+    else if (std::strcmp(argv[i], "--worker") == 0)
+      worker = value;
+    else if (std::strcmp(argv[i], "--pipe") == 0)
+      pipe = static_cast<int>(value);
     else
       return std::fprintf(stderr, "random_run: unknown argument %s\n", argv[i]), 2;
   }
@@ -305,6 +383,7 @@ int main(int argc, char** argv) {
   auto* const program = new judge::Program(judge::make_program(seed));
   judge::mutate(*program, number);
   at::set_num_threads(1);
-  torch::manual_seed(program->seed);
+  torch::manual_seed(program->seed + worker);
+  if (worker > 0) judge::run_child(*program, worker, pipe);
   judge::run_program(*program);
 }

@@ -10,10 +10,15 @@
 /// Memory of tensors, read and written as a program does it with pointers of its own.
 namespace judge {
 
+/// An instruction finds nothing that it could act on.
+class Nothing : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// The element of a float32 tensor that comes `number`-th in logical order, round and round.
 inline float* element(const at::Tensor& tensor, std::int64_t number) {
   if (!tensor.defined() || tensor.scalar_type() != at::kFloat || tensor.numel() == 0)
-    throw std::runtime_error("no float32 elements");
+    throw Nothing("no float32 elements");
   std::int64_t left = number % tensor.numel(), offset = 0;
   for (std::int64_t d = tensor.dim(); d-- > 0;) {
     offset += left % tensor.size(d) * tensor.stride(d);
