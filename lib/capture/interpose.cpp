@@ -216,6 +216,7 @@ using SGDImpl = torch::optim::SGD;
 using ContextImpl = at::Context;
 using ParallelImpl = void;
 using AllocatorImpl = void;
+using ProcessImpl = void;
 using CUDAGraphImpl = void;
 }  // namespace declared
 
@@ -365,6 +366,18 @@ struct set_inter_op_threads {
   static void call(int threads) {
     next<kIndex, void(int)>()(threads);
     note_inter_op_threads(threads);
+  }
+};
+
+/// Ends without what is called at exit.
+struct exit_at_once {
+  template <class>
+  static constexpr bool kFits = true;
+  template <std::size_t kIndex>
+  [[noreturn]] static void call(int status) {
+    send_outcomes_of_run(/*at_once=*/true);
+    next<kIndex, void(int)>()(status);
+    __builtin_unreachable();
   }
 };
 

@@ -245,9 +245,9 @@ void send_outcomes_of_thread(Thread& thread) {
   thread.freed_state.clear();
 }
 
-void send_outcomes_of_run() noexcept {
+void send_outcomes_of_run(bool at_once) noexcept {
   if (!recording() || idle() || detail::InHook::any()) return;
-  Thread* const thread = Thread::current();
+  Thread* const thread = at_once ? Thread::opened() : Thread::current();
   if (thread == nullptr) return;
   const Thread::Inside inside(*thread);
   guarded("the outcomes of a run", [&] {

@@ -15,7 +15,8 @@ void note_freed(const void* memory) noexcept;
 void send_outcomes_of_thread(Thread& thread);
 
 /// Sends that of the calling thread and all that stands: the program ends, or its recording.
-void send_outcomes_of_run() noexcept;
+/// @param at_once by _exit(): a thread that has not computed asks for no lane then.
+void send_outcomes_of_run(bool at_once = false) noexcept;
 
 /// Has send_outcomes_of_run() called when the program exits, before it destroys what it made before
 /// its first op.

@@ -236,6 +236,7 @@ void OutcomeJudge::enter(FindingKind kind, const Outcome& reference, const Outco
 
 /// The default generator ends in another state where one run alone has drawn from it last.
 void OutcomeJudge::judge_generators() {
+  for (const Source& drawn : state_.rng.drawn_to_the_end()) state_.book.make_diverging(drawn);
   const Event* const left = ends_.reference.event;
   const Event* const right = ends_.candidate.event;
   if (left == nullptr || right == nullptr || left->rng.before == right->rng.before) return;

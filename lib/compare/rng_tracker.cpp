@@ -9,6 +9,14 @@ RngTracker::Stream& RngTracker::stream(const Event& event) {
   return streams_[{explicit_generator, event.rng.seed}];
 }
 
+std::vector<Source> RngTracker::drawn_to_the_end() const {
+  std::vector<Source> sources;
+  for (const auto& [key, stream] : streams_)
+    if (key.first && stream.drawn_alone && !stream.last_common_draw.empty())
+      sources.push_back(*stream.drawn_alone);
+  return sources;
+}
+
 void RngTracker::in_step(const Event& reference, std::int64_t step) {
   Stream& current = stream(reference);
   current.shifted = false;

@@ -35,6 +35,10 @@ class RngTracker {
   /// The stream that an event draws from.
   [[nodiscard]] Stream& stream(const Event& event);
 
+  /// The findings of one run's draws from generators that both runs have drawn from before, and not
+  /// since; the default ones aside.
+  [[nodiscard]] std::vector<Source> drawn_to_the_end() const;
+
   /// Both runs are at the same state before `reference`.
   void in_step(const Event& reference, std::int64_t step);
 

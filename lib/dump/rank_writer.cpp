@@ -64,9 +64,10 @@ TimelineEvent summary(const HeldEvent& held, const RingNames& names, std::uint32
 
 LaneRole role_of(bool is_main, bool is_trainer, bool runs_backward, std::string_view thread_name) {
   if (is_main) return LaneRole::main;
-  if (is_trainer) return LaneRole::trainer;
   if (thread_name.starts_with("pt_data")) return LaneRole::worker;
-  if (runs_backward || thread_name.starts_with("pt_autograd")) return LaneRole::autograd;
+  if (thread_name.starts_with("pt_autograd")) return LaneRole::autograd;
+  // Whoever runs backward itself works on something of its own.
+  if (is_trainer || runs_backward) return LaneRole::trainer;
   return LaneRole::thread;
 }
 

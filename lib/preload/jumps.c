@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Each exported name is a naked jump through its slot, so registers, the hidden return pointer, `this`
  * and exceptions pass untouched. Until a slot is filled it holds a stub that finds the next
@@ -94,6 +95,16 @@ enum { symbol_count = sizeof(symbols) / sizeof(symbols[0]) };
 
 /* What the slots held when the object was loaded. */
 static void* stubs[symbol_count];
+
+/* A process may end where the loader's lock is held, as a forked child's may be. */
+static void* next_definition(const char* name);
+__attribute__((constructor(101))) static void resolve_c_functions(void) {
+  for (size_t i = 0; i < symbol_count; ++i) {
+    if (strncmp(symbols[i].name, "_Z", 2) == 0) continue;
+    void* next = next_definition(symbols[i].name);
+    if (next) *symbols[i].slot = next;
+  }
+}
 
 static void* next_definition(const char* name) {
   static const char* const libraries[] = {"libtorch_cpu.so", "libc10.so", "libtorch_cuda.so"};

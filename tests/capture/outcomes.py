@@ -54,7 +54,7 @@ class Session:
 
 
 def ends(session):
-    for way in ([], ["--exit"]):
+    for way in ([], ["--exit"], ["--quit"]):
         plain = session.record("plain", "end_of_run", *way)
         for end, expected in ENDS.items():
             printed = session.record("other", "end_of_run", "--end", end, *way)
@@ -67,15 +67,6 @@ def ends(session):
                 verdict, found = "inconclusive", expected
             session.check(" ".join([end, *way]), report["verdict"] == verdict and found == expected,
                           report)
-    # What is left by _Exit() nobody has recorded.
-    session.record("quit", "end_of_run", "--quit")
-    session.record("other", "end_of_run", "--quit", "--end", "clamp")
-    report = session.compare("quit", "other")
-    session.check("clamp --quit", report["verdict"] == "inconclusive", report)
-    session.record("other", "end_of_run", "--quit")
-    report = session.compare("quit", "other")
-    session.check("none --quit", report["verdict"] == "identical" and
-                  not report["coverage"]["outcomes_recorded"], report)
 
 
 def threads(session):
