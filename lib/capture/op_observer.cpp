@@ -21,6 +21,7 @@
 #include "capture/memory.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
+#include "capture/outcomes.hpp"
 #include "capture/step_window.hpp"
 #include "capture/value.hpp"
 
@@ -201,6 +202,7 @@ c10::ArrayRef<const c10::IValue> results_of(const at::RecordFunction& record) {
 void arrive_from_user_code(Thread& thread, const OpInfo& info,
                            c10::ArrayRef<const c10::IValue> inputs) {
   enter_user_code(thread);
+  if (!thread.freed_state.empty()) send_freed_state(thread);
   thread.read.clear();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const bool reads =

@@ -170,11 +170,10 @@ std::uint32_t root_of(const Outcome& outcome) {
 }
 
 /// One event for each root, and one for what belongs to none.
-void send(Thread& thread, std::string_view name, std::pmr::vector<Outcome>& outcomes,
+void send(Thread& thread, const OpInfo& info, std::pmr::vector<Outcome>& outcomes,
           const RngFingerprint& generator) {
   std::stable_sort(outcomes.begin(), outcomes.end(),
                    [](const Outcome& a, const Outcome& b) { return root_of(a) < root_of(b); });
-  const OpInfo& info = named_info(EventKind::outcome, name);
   std::size_t next = 0;
   bool first = true;
   while (first || next < outcomes.size()) {
@@ -195,6 +194,8 @@ void send(Thread& thread, std::string_view name, std::pmr::vector<Outcome>& outc
     end_innermost(thread, generator);
   }
 }
+
+const OpInfo& outcome(std::string_view name) { return named_info(EventKind::outcome, name); }
 
 /// A parameter or buffer is digested before its memory is gone.
 std::optional<FreedState> freed_state(const void* memory) {
@@ -236,12 +237,19 @@ void note_freed(const void* memory) noexcept {
   });
 }
 
+void send_freed_state(Thread& thread) {
+  std::pmr::vector<Outcome> outcomes(&process_memory());
+  add_states(thread.freed_state, outcomes);
+  thread.freed_state.clear();
+  send(thread, named_info(EventKind::parameters, "parameters"), outcomes, {});
+}
+
 void send_outcomes_of_thread(Thread& thread) {
   if (idle() || thread.freed_state.empty()) return;
   close_frames_above(thread, 0);
   std::pmr::vector<Outcome> outcomes(&process_memory());
   add_states(thread.freed_state, outcomes);
-  send(thread, "end of thread", outcomes, {});
+  send(thread, outcome("end of thread"), outcomes, {});
   thread.freed_state.clear();
 }
 
@@ -254,7 +262,7 @@ void send_outcomes_of_run(bool at_once) noexcept {
     close_frames_above(*thread, 0);
     std::pmr::vector<Outcome> outcomes(&process_memory());
     add_freed(*thread, outcomes);
-    if (!outcomes.empty()) send(*thread, "end of thread", outcomes, {});
+    if (!outcomes.empty()) send(*thread, outcome("end of thread"), outcomes, {});
     outcomes.clear();
     add_states(thread->freed_state, outcomes);
     thread->freed_state.clear();
@@ -266,7 +274,8 @@ void send_outcomes_of_run(bool at_once) noexcept {
       elsewhere.states.clear();
     }
     add_standing(outcomes);
-    send(*thread, "end of run", outcomes, default_fingerprint(c10::Device(c10::DeviceType::CPU)));
+    send(*thread, outcome("end of run"), outcomes,
+         default_fingerprint(c10::Device(c10::DeviceType::CPU)));
   });
 }
 

@@ -14,6 +14,9 @@ void note_freed(const void* memory) noexcept;
 /// Sends what the thread has freed since its last op: it ends.
 void send_outcomes_of_thread(Thread& thread);
 
+/// The program goes on after it has freed parameters or buffers: sends how they stood then.
+void send_freed_state(Thread& thread);
+
 /// Sends that of the calling thread and all that stands: the program ends, or its recording.
 /// @param at_once by _exit(): a thread that has not computed asks for no lane then.
 void send_outcomes_of_run(bool at_once = false) noexcept;

@@ -46,6 +46,27 @@ constexpr std::string_view kEndOfRun = "end of run";
 
 }  // namespace
 
+/// Contents that both runs leave, `key` being what must be equal.
+template <class Key>
+void OutcomeJudge::cancel_equal(Key key) {
+  std::multimap<decltype(key(std::declval<const Outcome&>())), std::size_t> by_key;
+  Outcomes& candidates = left_.candidate;
+  for (std::size_t k = 0; k < candidates.size(); ++k)
+    if (is_known(*candidates[k].slot)) by_key.emplace(key(candidates[k]), k);
+  std::vector<bool> equal(candidates.size(), false);
+  std::erase_if(left_.reference, [&](const Outcome& one) {
+    if (!is_known(*one.slot)) return false;
+    const auto partner = by_key.find(key(one));
+    if (partner == by_key.end()) return false;
+    ++state_.totals.outcomes.compared;
+    equal[partner->second] = true;
+    by_key.erase(partner);
+    return true;
+  });
+  std::size_t index = 0;
+  std::erase_if(candidates, [&](const Outcome&) { return equal[index++]; });
+}
+
 void OutcomeJudge::judge() {
   for (const Side side : kSides) read(side);
   OutcomeTotals& totals = state_.totals.outcomes;
@@ -55,8 +76,13 @@ void OutcomeJudge::judge() {
     totals.touched_alone = totals.touched_alone || on(state_.alone_memory, side).any();
     totals.too_many = totals.too_many || on(state_.alone_memory, side).overflowed();
   }
+  cancel_equal([](const Outcome& one) {
+    return std::tuple(one.event.event->root, one.slot->name, content_of(*one.slot));
+  });
+  cancel_equal(
+      [](const Outcome& one) { return std::tuple(one.slot->name, content_of(*one.slot)); });
   pair_named();
-  cancel_equal();
+  cancel_equal([](const Outcome& one) { return content_of(*one.slot); });
   for (const Side side : kSides) judge_rest(side);
   judge_generators();
 }
@@ -122,25 +148,6 @@ void OutcomeJudge::pair_named() {
   });
   std::size_t index = 0;
   std::erase_if(candidates, [&](const Outcome&) { return paired[index++]; });
-}
-
-void OutcomeJudge::cancel_equal() {
-  std::multimap<std::tuple<std::uint64_t, Digest>, std::size_t> by_content;
-  Outcomes& candidates = left_.candidate;
-  for (std::size_t k = 0; k < candidates.size(); ++k)
-    if (is_known(*candidates[k].slot)) by_content.emplace(content_of(*candidates[k].slot), k);
-  std::vector<bool> equal(candidates.size(), false);
-  std::erase_if(left_.reference, [&](const Outcome& one) {
-    if (!is_known(*one.slot)) return false;
-    const auto partner = by_content.find(content_of(*one.slot));
-    if (partner == by_content.end()) return false;
-    ++state_.totals.outcomes.compared;
-    equal[partner->second] = true;
-    by_content.erase(partner);
-    return true;
-  });
-  std::size_t index = 0;
-  std::erase_if(candidates, [&](const Outcome&) { return equal[index++]; });
 }
 
 std::optional<Source> OutcomeJudge::reason(Side side, const Outcome& outcome) {

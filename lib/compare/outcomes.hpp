@@ -9,9 +9,9 @@
 namespace ulpscope::comparison {
 
 /// Compares what both runs of a rank leave: parameters, buffers and other memory that stands when
-/// they end, and the state of the default generator. Independent of how ops were aligned:
-/// parameters and buffers are partners by name, the rest by content. Says which finding has changed
-/// an outcome, and finds what changed after the last op.
+/// they end, and the state of the default generator. Independent of how ops were aligned: equal
+/// contents are partners, those under one name first, then parameters and buffers by their names.
+/// Says which finding has changed an outcome, and finds what changed after the last op.
 ///
 /// Everything else has been compared before. Memory that one run alone holds is no difference where
 /// ops that both runs have made it, because it was equal then; or where ops have read it since,
@@ -34,8 +34,9 @@ class OutcomeJudge {
 
   void read(Side side);
   void read(Side side, const Lane& lane);
+  template <class Key>
+  void cancel_equal(Key key);
   void pair_named();
-  void cancel_equal();
   void judge_rest(Side side);
   void judge_made_alone(Side side, const Outcome& outcome);
   void judge_generators();

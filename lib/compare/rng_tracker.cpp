@@ -12,8 +12,7 @@ RngTracker::Stream& RngTracker::stream(const Event& event) {
 std::vector<Source> RngTracker::drawn_to_the_end() const {
   std::vector<Source> sources;
   for (const auto& [key, stream] : streams_)
-    if (key.first && stream.drawn_alone && !stream.last_common_draw.empty())
-      sources.push_back(*stream.drawn_alone);
+    if (key.first && stream.drawn_alone) sources.push_back(*stream.drawn_alone);
   return sources;
 }
 
@@ -26,8 +25,8 @@ void RngTracker::in_step(const Event& reference, std::int64_t step) {
   if (drew(reference)) current.last_common_draw = event_words(reference, step);
 }
 
-void RngTracker::drew_alone(Side side, const Window& window, std::uint32_t event,
-                            std::int64_t step, const Source& source) {
+void RngTracker::drew_alone(Side side, const Window& window, std::uint32_t event, std::int64_t step,
+                            const Source& source) {
   for (std::uint32_t index = event; index < window.end(event); ++index) {
     const Event& current = window.event(index);
     if (!drew(current)) continue;

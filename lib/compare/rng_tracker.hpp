@@ -35,8 +35,8 @@ class RngTracker {
   /// The stream that an event draws from.
   [[nodiscard]] Stream& stream(const Event& event);
 
-  /// The findings of one run's draws from generators that both runs have drawn from before, and not
-  /// since; the default ones aside.
+  /// The findings of one run's draws after which both runs have not drawn from that generator; the
+  /// default ones aside.
   [[nodiscard]] std::vector<Source> drawn_to_the_end() const;
 
   /// Both runs are at the same state before `reference`.

@@ -1,35 +1,82 @@
 #include "compare/trainer_roots.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "compare/lane_pairs.hpp"
+#include "compare/hash.hpp"
 
 namespace ulpscope::comparison {
 namespace {
 
-/// In the order in which the lane comes to them.
-[[nodiscard]] std::vector<std::string> roots_of(const Run& run, std::uint32_t rank,
-                                                std::uint32_t lane) {
-  std::vector<std::string> roots;
-  for (std::size_t index = 0; index < run.block_count(rank, lane); ++index) {
-    const Block block = run.block(rank, lane, index);
-    for (const Event& event : block.events)
-      if (!event.root.empty() && std::find(roots.begin(), roots.end(), event.root) == roots.end())
-        roots.emplace_back(event.root);
-  }
-  return roots;
+/// By name, a hash of the parameters that a root begins with.
+using Beginnings = std::map<std::string, std::uint64_t, std::less<>>;
+using Names = std::map<std::string, std::string, std::less<>>;
+
+[[nodiscard]] std::uint64_t beginning(const Event& parameters) {
+  KeyHash hash;
+  for (const Slot& slot : parameters.slots) hash.add(slot.name).add(slot.digest);
+  return hash.value();
 }
 
-[[nodiscard]] std::string_view without_number(std::string_view root) {
+[[nodiscard]] bool shows_roots(const Lane& lane) {
+  return lane.role == LaneRole::main || lane.role == LaneRole::trainer ||
+         lane.role == LaneRole::thread;
+}
+
+[[nodiscard]] Beginnings beginnings(const Run& run, std::uint32_t rank) {
+  Beginnings found;
+  for (const Lane& lane : run.lanes(rank)) {
+    if (!shows_roots(lane)) continue;
+    for (std::size_t index = 0; index < run.block_count(rank, lane.id); ++index) {
+      const Block block = run.block(rank, lane.id, index);
+      for (const Event& event : block.events)
+        if (event.kind == EventKind::parameters)
+          found.try_emplace(std::string(event.root), beginning(event));
+    }
+  }
+  return found;
+}
+
+[[nodiscard]] bool in_threads(const Run& run, std::uint32_t rank) {
+  const std::vector<Lane> lanes = run.lanes(rank);
+  return std::count_if(lanes.begin(), lanes.end(), shows_roots) > 1;
+}
+
+[[nodiscard]] std::string_view class_of(std::string_view root) {
   return root.substr(0, root.find('#'));
 }
 
-[[nodiscard]] std::vector<Lane> trainers(const Run& run, std::uint32_t rank) {
-  std::vector<Lane> lanes = run.lanes(rank);
-  std::erase_if(lanes, [](const Lane& lane) { return lane.role != LaneRole::trainer; });
-  return lanes;
+/// The candidate's names of roots that have the reference's beginning under another name.
+[[nodiscard]] Names renumbered(const Beginnings& reference, Beginnings candidate) {
+  Names names;
+  std::vector<std::pair<std::string, std::uint64_t>> left;
+  for (const auto& [root, begins] : reference) {
+    const auto same = candidate.find(root);
+    if (same != candidate.end() && same->second == begins)
+      candidate.erase(same);
+    else
+      left.emplace_back(root, begins);
+  }
+  const auto take = [&](auto fits) {
+    std::erase_if(left, [&](const auto& one) {
+      const auto partner = std::find_if(candidate.begin(), candidate.end(), [&](const auto& other) {
+        return class_of(other.first) == class_of(one.first) && fits(one, other);
+      });
+      if (partner == candidate.end()) return false;
+      if (partner->first != one.first) names.emplace(partner->first, one.first);
+      candidate.erase(partner);
+      return true;
+    });
+  };
+  take([](const auto& one, const auto& other) { return one.second == other.second; });
+  if (names.empty()) return names;
+  take([](const auto& one, const auto& other) { return one.first == other.first; });
+  take([](const auto&, const auto&) { return true; });
+  return names;
 }
 
 }  // namespace
@@ -38,21 +85,12 @@ RootNames renumbered_roots(const Both<const Run*>& runs,
                            const std::vector<Both<std::uint32_t>>& ranks) {
   RootNames names;
   for (const Both<std::uint32_t>& rank : ranks) {
-    const Both<std::vector<Lane>> lanes{trainers(*runs.reference, rank.reference),
-                                        trainers(*runs.candidate, rank.candidate)};
-    if (lanes.reference.empty() || lanes.candidate.empty()) continue;
-    std::map<std::string, std::string, std::less<>> found;
-    bool any = false;
-    for (const auto& pair : pair_lanes(runs, rank, lanes)) {
-      if (!pair.reference || !pair.candidate) continue;
-      const auto left = roots_of(*runs.reference, rank.reference, pair.reference->id);
-      const auto right = roots_of(*runs.candidate, rank.candidate, pair.candidate->id);
-      for (std::size_t k = 0; k < std::min(left.size(), right.size()); ++k) {
-        if (without_number(left[k]) != without_number(right[k])) continue;
-        if (found.try_emplace(right[k], left[k]).second && left[k] != right[k]) any = true;
-      }
-    }
-    if (any) names.emplace(rank.candidate, std::move(found));
+    if (!in_threads(*runs.reference, rank.reference) ||
+        !in_threads(*runs.candidate, rank.candidate))
+      continue;
+    Names found = renumbered(beginnings(*runs.reference, rank.reference),
+                             beginnings(*runs.candidate, rank.candidate));
+    if (!found.empty()) names.emplace(rank.candidate, std::move(found));
   }
   return names;
 }

@@ -13,9 +13,10 @@ namespace ulpscope::comparison {
 /// Names of roots in the candidate, and what the reference calls them, by rank of the candidate.
 using RootNames = std::map<std::uint32_t, std::map<std::string, std::string, std::less<>>>;
 
-/// Roots of one class are numbered as the program shows them ("Net", "Net#2"). Threads that train
-/// show theirs in any order, so what goes by another number in the other run is known by the lane
-/// that trains it. Empty where all go by the same.
+/// Roots of one class are numbered as the program shows them ("Net", "Net#2"), which threads do in
+/// any order. A root that begins with other parameters than the one of its number is the one of its
+/// class that begins with the same. Empty where all go by the same number, or only one thread shows
+/// roots.
 [[nodiscard]] RootNames renumbered_roots(const Both<const Run*>& runs,
                                          const std::vector<Both<std::uint32_t>>& ranks);
 
