@@ -98,4 +98,23 @@ std::vector<Both<std::optional<Lane>>> pair_lanes(const Both<const Run*>& runs,
   return pairs;
 }
 
+bool has_moved_work(const std::vector<Both<std::optional<Lane>>>& pairs) {
+  constexpr std::uint64_t kShare = 10;  // of what is about as much, the part that may differ
+  const auto unlike = [](std::uint64_t a, std::uint64_t b) {
+    return std::max(a, b) - std::min(a, b) > std::max(a, b) / kShare;
+  };
+  Both<std::uint64_t> all;
+  bool any = false;
+  for (const auto& pair : pairs) {
+    Both<std::uint64_t> events;
+    for (const Side side : kSides)
+      if (on(pair, side) && on(pair, side)->role == LaneRole::trainer)
+        on(events, side) = on(pair, side)->events;
+    all.reference += events.reference;
+    all.candidate += events.candidate;
+    any = any || unlike(events.reference, events.candidate);
+  }
+  return any && !unlike(all.reference, all.candidate);
+}
+
 }  // namespace ulpscope::comparison

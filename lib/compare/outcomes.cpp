@@ -181,7 +181,7 @@ void OutcomeJudge::judge_rest(Side side) {
     const Outcome* const partner = partner_of(side, outcome);
     const bool changed = slot.flags & slot_flag::changed;
     if (why)
-      state_.book.make_diverging(*why);
+      blame(*why);
     else if (changed && partner != nullptr)
       side == Side::reference ? differ(outcome, *partner) : differ(*partner, outcome);
     else if (changed)
@@ -195,7 +195,7 @@ void OutcomeJudge::judge_made_alone(Side side, const Outcome& outcome) {
   if (known && on(contents_, the_other(side)).contains(content_of(*outcome.slot))) return;
   const std::optional<Source> why = reason(side, outcome);
   if (known && why && outcome.outlived)
-    state_.book.make_diverging(*why);
+    blame(*why);
   else
     ++on(state_.totals.outcomes.extra, side);
 }
@@ -203,8 +203,8 @@ void OutcomeJudge::judge_made_alone(Side side, const Outcome& outcome) {
 void OutcomeJudge::differ(const Outcome& reference, const Outcome& candidate) {
   auto why = reason(Side::reference, reference);
   const auto other = reason(Side::candidate, candidate);
-  if (other) state_.book.make_diverging(*other);
-  if (why) state_.book.make_diverging(*why);
+  if (other) blame(*other);
+  if (why) blame(*why);
   const bool changed = (reference.slot->flags ^ candidate.slot->flags) & slot_flag::changed;
   if (why || other) return;
   if (changed)
@@ -241,15 +241,21 @@ void OutcomeJudge::enter(FindingKind kind, const Outcome& reference, const Outco
                        [&] { return names_of(scene, at, slot); });
 }
 
+/// The finding has changed an outcome. One that was not kept leaves it at that.
+void OutcomeJudge::blame(const Source& source) {
+  state_.book.make_diverging(source);
+  if (!state_.book.diverges(source)) ++state_.totals.outcomes.unknown;
+}
+
 /// The default generator ends in another state where one run alone has drawn from it last.
 void OutcomeJudge::judge_generators() {
-  for (const Source& drawn : state_.rng.drawn_to_the_end()) state_.book.make_diverging(drawn);
+  for (const Source& drawn : state_.rng.drawn_to_the_end()) blame(drawn);
   const Event* const left = ends_.reference.event;
   const Event* const right = ends_.candidate.event;
   if (left == nullptr || right == nullptr || left->rng.before == right->rng.before) return;
   if (state_.book.diverges()) return;
   if (const auto drawn = state_.rng.stream(*left).drawn_alone) {
-    state_.book.make_diverging(*drawn);
+    blame(*drawn);
     return;
   }
   enter(FindingKind::rng, {ends_.reference, nullptr, end_lanes_.reference},

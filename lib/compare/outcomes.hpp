@@ -40,6 +40,7 @@ class OutcomeJudge {
   void judge_rest(Side side);
   void judge_made_alone(Side side, const Outcome& outcome);
   void judge_generators();
+  void blame(const Source& source);
   [[nodiscard]] const Outcome* partner_of(Side side, const Outcome& outcome);
   [[nodiscard]] std::optional<Source> reason(Side side, const Outcome& outcome);
   void differ(const Outcome& reference, const Outcome& candidate);

@@ -72,9 +72,9 @@ void RankComparison::pair_lanes() {
                                     lane_words(lane, Event{}), lane.thread_name,
                                     counted(lane.events, "event")));
   };
-  for (const Both<std::optional<Lane>>& pair :
-       comparison::pair_lanes(state_.runs, state_.ranks, lanes))
-    add(pair);
+  const auto pairs = comparison::pair_lanes(state_.runs, state_.ranks, lanes);
+  state_.totals.work_moved = has_moved_work(pairs);
+  for (const Both<std::optional<Lane>>& pair : pairs) add(pair);
   const auto order = [](const std::unique_ptr<LaneComparison>& comparison) {
     const auto& lane = comparison->walk().lane(Side::reference);
     const Lane& known = lane ? *lane : *comparison->walk().lane(Side::candidate);

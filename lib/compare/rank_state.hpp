@@ -120,6 +120,7 @@ struct Totals {
   std::uint64_t values = 0;         ///< digests that stood against each other
   std::uint64_t given_up = 0;       ///< items in stretches too different to be searched
   std::uint64_t lone_trainers = 0;  ///< lanes that train in one run and have no partner
+  bool work_moved = false;          ///< trainers did other shares of about the same work
   std::uint64_t cut_off = 0;        ///< stretches that go on where an incomplete run ended
   Both<std::uint64_t> reads;        ///< inputs with a digest
   Both<std::uint64_t> verified;     ///< those hashed again at the read

@@ -100,6 +100,11 @@ Decision decide(const Outlook& outlook) {
   if (!lined_up(totals))
     return inconclusive(fmt::format("only {} of {} and {} ops can be lined up", totals.aligned_ops,
                                     totals.ops.reference, totals.ops.candidate));
+  if (totals.work_moved && (outlook.diverges || totals.outcomes.touched_alone))
+    return inconclusive(
+        "threads took their work from a common store, each another part of it in both runs, so "
+        "that "
+        "what they did cannot be aligned");
   if (outlook.diverges && outlook.budget) return with_budget(outlook);
   if (outlook.diverges)
     return outlook.tolerates ? with_tolerance(outlook) : Decision{Verdict::diverged, {}};
