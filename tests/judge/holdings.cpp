@@ -545,6 +545,30 @@ void Holdings::average(const Instruction& instruction, const std::vector<Holding
     mine[i].copy_(sums[i] / static_cast<double>(ended.size() + 1));
 }
 
+void Holdings::run_together(const Instruction& it) {
+  if (!peers_) throw Nothing("no peers");
+  if (it.act == Act::barrier) return peers_->barrier();
+  if (it.act == Act::reduce_gradients || it.act == Act::broadcast_model) {
+    Model& model = *models_.at(static_cast<std::size_t>(it.to));
+    if (it.act == Act::reduce_gradients) return model.reduce_gradients(*peers_);
+    for (const at::Tensor& parameter : model.parameters()) peers_->broadcast(parameter.detach(), 0);
+    return;
+  }
+  // A copy is contiguous in every process, whatever a mutation has made of the square.
+  at::Tensor shared = square(it.to).detach().clone(at::MemoryFormat::Contiguous);
+  if (it.act == Act::all_reduce) {
+    peers_->all_reduce(shared, static_cast<Peers::Call>(it.i % 3));
+  } else if (it.act == Act::broadcast) {
+    peers_->broadcast(shared, it.i);
+  } else {
+    const auto all = peers_->all_gather(shared);
+    shared = torch::zeros_like(shared);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      shared.add_(all[i], 1.0 / static_cast<double>(i + 2));
+  }
+  square(it.to) = shared / peers_->size();
+}
+
 void Holdings::attempt(const Instruction& instruction, const std::function<void()>& act) {
   try {
     act();
@@ -568,6 +592,8 @@ void Holdings::run(const Instruction& instruction) {
       Model* const model = models_.at(static_cast<std::size_t>(instruction.to)).get();
       if (!model) throw Nothing("no such model yet");
       model->run(instruction, numbers_, square(instruction.a), held_);
+    } else if (instruction.act >= Act::all_reduce && instruction.act <= Act::barrier) {
+      run_together(instruction);
     } else {
       run_plain(instruction);
     }

@@ -6,9 +6,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model.hpp"
+#include "peers.hpp"
 #include "plan.hpp"
 
 namespace judge {
@@ -25,6 +27,9 @@ class Holdings {
   /// Calls `act`, which does what the instruction says.
   void attempt(const Instruction& instruction, const std::function<void()>& act);
 
+  /// From here on it exchanges tensors with others.
+  void meet(std::unique_ptr<Peers> peers) { peers_ = std::move(peers); }
+
   void take_square(const Instruction& instruction, Holdings& parent);
   void add_result(const Instruction& instruction, Holdings& ended);
   void adopt_model(const Instruction& instruction, Holdings& ended);
@@ -35,6 +40,7 @@ class Holdings {
 
  private:
   void run_plain(const Instruction& instruction);
+  void run_together(const Instruction& instruction);
   void init(at::Tensor& to, int way);
   [[nodiscard]] at::Tensor unary(const at::Tensor& a, int which, int spelling) const;
   static void unary_in(at::Tensor& to, int which);
@@ -58,6 +64,7 @@ class Holdings {
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<double> numbers_;
   at::Generator generator_;
+  std::unique_ptr<Peers> peers_;
 };
 
 }  // namespace judge

@@ -198,14 +198,14 @@ def difference(left, right):
 
 
 def kinds_of_difference(result):
-    """What differs, whoever left it."""
+    """What differs, whoever left it, where it is one kind alone."""
     differs = result["differs"]
     if differs in (None, "nothing"):
         return "nothing"
     kinds = set()
     for part in differs.split("; "):
         kinds.update(part.rpartition(": ")[2].split(", "))
-    return ", ".join(sorted(kinds))
+    return kinds.pop() if len(kinds) == 1 else "several"
 
 
 def command(arguments, result):
@@ -243,9 +243,23 @@ def judge_seed(arguments, seed, mutations):
         program.close()
 
 
+def seeds_of(arguments, count):
+    """The first seeds whose programs are of the kinds that are asked for."""
+    seed = arguments.seed
+    while count:
+        if arguments.kind:
+            plan = subprocess.run([os.path.join(arguments.bin, "random_plan"), "--seed", str(seed),
+                                   "--json"], capture_output=True, text=True, check=True).stdout
+            if json.loads(plan)["kind"] not in arguments.kind:
+                seed += 1
+                continue
+        yield seed
+        seed, count = seed + 1, count - 1
+
+
 def judge_all(arguments):
     each = arguments.mutations + 1
-    seeds = range(arguments.seed, arguments.seed + -(-arguments.pairs // each))
+    seeds = list(seeds_of(arguments, -(-arguments.pairs // each)))
     results = []
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for judged in pool.map(lambda seed: judge_seed(arguments, seed, range(each)), seeds):
@@ -278,6 +292,8 @@ def main():
     parser.add_argument("--bin", required=True, help="where ulpscope and random_run are")
     parser.add_argument("--pairs", type=int, default=99)
     parser.add_argument("--seed", type=int, default=1, help="the first program")
+    parser.add_argument("--kind", action="append", help="only programs of this kind, as the table names "
+                                                        "it; may be given again")
     parser.add_argument("--mutations", type=int, default=2, help="of each program (default 2)")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--mutate", type=int, help="judge this mutation of --seed alone")

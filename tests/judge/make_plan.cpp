@@ -136,7 +136,18 @@ class Writer {
   }
 
   void plain(int count) {
-    for (int i = 0; i < count; ++i) add(plain_instruction(random_, worker_));
+    for (int i = 0; i < count; ++i) {
+      add(plain_instruction(random_, worker_));
+      if (worker_.in_group && random_.chance(0.25)) collective();
+    }
+  }
+
+  void collective() {
+    Instruction& one = add(random_.one_of<Act>({Act::all_reduce, Act::all_reduce, Act::broadcast,
+                                                Act::all_gather, Act::barrier}),
+                           square(random_, worker_));
+    one.i = random_.below(1000);
+    one.fixed = true;
   }
 
   int make_model(bool trains) {
@@ -162,6 +173,7 @@ class Writer {
       clip.x = random_.real(0.1, 1);
     }
     if (random_.chance(extras)) add(model_change(random_, worker_));
+    if (worker_.in_group && random_.chance(0.9)) add(Act::reduce_gradients, model).fixed = true;
     add(Act::step, model);
     if (random_.chance(0.8)) add(Act::read_loss, model);
     if (plan.has_ema) add(Act::ema, model).x = 0.75;
@@ -243,9 +255,31 @@ void fill_worker(Random& random, Worker& worker, bool trains) {
   if (random.chance(0.2)) models.push_back(writer.make_model(true));
   if (worker.prepared)
     for (ModelPlan& model : worker.models) model.seeds_itself = false;
+  if (worker.in_group && random.chance(0.5))
+    writer.add(Act::broadcast_model, models[0]).fixed = true;
   if (random.chance(0.3)) writer.plain(random.between(1, 5));
   writer.train(models, random.between(1, 4));
   writer.finish();
+  if (worker.in_group) writer.collective();
+}
+
+/// Processes that exchange tensors: all of them do the same, with data of their own.
+std::vector<Worker> group(Random& random) {
+  std::vector<Worker> workers;
+  const int count = random.between(2, 3);
+  const bool same_models = random.chance(0.6), same_data = random.chance(0.2);
+  Worker first = random_worker(random, "", false);
+  first.in_group = true;
+  fill_worker(random, first, random.chance(0.7));
+  for (int i = 0; i < count; ++i) {
+    Worker copy = first;
+    copy.name = "rank " + std::to_string(i);
+    if (!same_data) copy.seed += static_cast<std::uint64_t>(i);
+    for (ModelPlan& model : copy.models)
+      if (!same_models) model.seed += static_cast<std::uint64_t>(i);
+    workers.push_back(std::move(copy));
+  }
+  return workers;
 }
 
 /// Two to four workers that run at once. Some do the same with another seed, some the very same.
@@ -396,6 +430,17 @@ bool dies(const Program& program, std::size_t worker) {
   return !asked.forked && dies(program, static_cast<std::size_t>(asked.parent));
 }
 
+std::pair<int, int> rank_and_size(const Program& program, std::size_t worker) {
+  const auto parent = static_cast<std::size_t>(program.workers[worker].parent);
+  for (const Instruction& one : program.workers[parent].work) {
+    if (one.act != Act::spawn) continue;
+    const auto found = std::find(one.list.begin(), one.list.end(), static_cast<int>(worker));
+    if (found != one.list.end())
+      return {static_cast<int>(found - one.list.begin()), static_cast<int>(one.list.size())};
+  }
+  return {0, 1};
+}
+
 std::size_t prepared_instructions(const Worker& worker) {
   if (!worker.prepared) return 0;
   std::size_t count = 0;
@@ -422,7 +467,13 @@ Program make_program(std::uint64_t seed) {
   Writer writer(random, main);
   writer.initial();
   const int drawn = random.below(100);
-  if (drawn < 14) {
+  if (drawn < 6) {
+    program.kind = "collectives";
+    if (random.chance(0.3)) writer.plain(random.between(1, 4));
+    spawn(random, program, 0, writer, group(random),
+          random.chance(0.5) ? Way::processes : Way::forks);
+    if (random.chance(0.3)) writer.plain(random.between(1, 4));
+  } else if (drawn < 16) {
     program.kind = "plain";
     writer.plain(random.between(8, 45));
   } else if (drawn < 38) {

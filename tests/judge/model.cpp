@@ -354,6 +354,24 @@ std::vector<at::Tensor> Model::state_tensors() const {
   return tensors;
 }
 
+void Model::reduce_gradients(Peers& peers) {
+  torch::NoGradGuard no_grad;
+  // Those without a gradient take part, or the others would wait for them.
+  std::vector<at::Tensor> gradients, flat;
+  for (const at::Tensor& one : parameters()) {
+    gradients.push_back(one.grad().defined() ? one.grad() : torch::zeros_like(one));
+    flat.push_back(gradients.back().reshape({-1}));
+  }
+  const at::Tensor bucket = torch::cat(flat);
+  peers.all_reduce(bucket, Peers::Call::dispatched);
+  bucket.div_(peers.size());
+  std::int64_t first = 0;
+  for (const at::Tensor& gradient : gradients) {
+    gradient.copy_(bucket.narrow(0, first, gradient.numel()).view(gradient.sizes()));
+    first += gradient.numel();
+  }
+}
+
 void Model::reload() {
   std::stringstream file;
   if (plan_.style == Style::tensors) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "left.hpp"
+#include "peers.hpp"
 #include "plan.hpp"
 
 namespace judge {
@@ -33,6 +34,9 @@ class Model {
   void leave(Digests& digests, bool dies) const;
 
   [[nodiscard]] std::vector<at::Tensor> parameters() const;
+
+  /// Gradients become the mean of all processes'.
+  void reduce_gradients(Peers& peers);
 
  private:
   struct Net;

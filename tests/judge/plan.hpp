@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "random.hpp"
@@ -88,6 +89,13 @@ enum class Act : std::uint8_t {
   add_result,   ///< to += the sum of square a of worker i, which has ended
   adopt_model,  ///< model `to` = the first model of worker i, which has ended
   average,      ///< parameters of model `to` = the mean of them and those of the workers of `list`
+  // Among processes that compute together; all of them do it.
+  all_reduce,        ///< to = the sum of all their squares `to`, called in the i-th way
+  broadcast,         ///< to = that of process i
+  all_gather,        ///< to = the sum of all, each weighted by its number
+  reduce_gradients,  ///< of model `to`: their mean
+  broadcast_model,   ///< model `to` starts with the parameters of the first process
+  barrier,
   // Without an effect.
   unused,            ///< an op whose result is dropped
   times_one,         ///< to = to * 1
@@ -157,6 +165,7 @@ struct Worker {
   bool concurrent = false;  ///< Others run beside it: it must not draw from the default generator.
   bool keeps = true;        ///< What it holds lives as long as what its parent holds.
   int parent = 0;           ///< Who starts it.
+  bool in_group = false;    ///< Exchanges tensors with those that start with it.
   bool forked = false;      ///< Or a program of its own.
   bool prepared = false;    ///< Its parent constructs its models before it starts.
   Way sections = Way::threads;  ///< Threads, launch or queue.
@@ -198,6 +207,9 @@ Instruction model_change(Random& random, const Worker& worker);
 
 /// Whether what a worker holds is destroyed before its process ends.
 bool dies(const Program& program, std::size_t worker);
+
+/// Number of a worker among those that start with it, and how many they are.
+std::pair<int, int> rank_and_size(const Program& program, std::size_t worker);
 
 /// How many of its first instructions its parent executes before it starts.
 std::size_t prepared_instructions(const Worker& worker);

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <future>
@@ -27,6 +28,8 @@
 
 namespace judge {
 namespace {
+
+constexpr const char* kStore = "RANDOM_RUN_STORE";
 
 /// Two threads that take tasks from a queue as they come.
 class Queue {
@@ -102,6 +105,8 @@ struct Runner {
   std::vector<std::thread> threads;
   std::vector<std::future<void>> tasks;
   std::vector<Child> children;
+  int stay = -1, stay_until = -1;  ///< A pipe: children stay until its end is closed.
+  std::string folder;              ///< Where children find each other.
   std::unique_ptr<Queue> queue;
 
   Runner(const Program& whole, std::size_t which)
@@ -117,6 +122,7 @@ struct Runner {
   void use_result(const Instruction& instruction);
   void spawn(const Instruction& instruction);
   void run_other(const std::shared_ptr<Runner>& other);
+  void spawn_children(const Instruction& instruction);
   void spawn_child(const Instruction& instruction, std::size_t other);
   void join();
   void run_section(std::size_t first, std::size_t end);
@@ -149,24 +155,32 @@ void Runner::run_other(const std::shared_ptr<Runner>& other) {
   if (other->worker().keeps) kept.emplace(other->number, other);
 }
 
-/// What a process does that executes one worker.
-[[noreturn]] void run_child(const Program& program, std::size_t worker, int pipe) {
+/// What a process does that executes one worker. It stays until nobody holds the other end of
+/// `stay`.
+[[noreturn]] void run_child(const Program& program, std::size_t worker, int pipe, int stay) {
   auto runner = std::make_unique<Runner>(program, worker);
+  if (const char* file = std::getenv(kStore); file && program.workers[worker].in_group) {
+    const auto [rank, size] = rank_and_size(program, worker);
+    runner->holdings->meet(std::make_unique<Peers>(file, rank, size));
+  }
   runner->run();
   Left generator;
   generator.add(at::detail::getDefaultCPUGenerator());
   write_all(pipe, joined(runner->lines) + ", {\"generator\": \"" + generator.text() + "\"}");
   close(pipe);
+  char none = 0;
+  while (stay >= 0 && read(stay, &none, 1) > 0) continue;
   if (!program.workers[worker].keeps) runner.reset();
   leave_process(program.ending == Ending::at_once ? Ending::at_once : Ending::exits);
 }
 
 /// This program again, for one worker.
-[[noreturn]] void execute_child(std::size_t worker, int pipe) {
+[[noreturn]] void execute_child(std::size_t worker, int pipe, int stay) {
   std::vector<std::string> words;
   std::ifstream file("/proc/self/cmdline");
   for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-  words.insert(words.end(), {"--worker", std::to_string(worker), "--pipe", std::to_string(pipe)});
+  words.insert(words.end(), {"--worker", std::to_string(worker), "--pipe", std::to_string(pipe),
+                             "--stay", std::to_string(stay)});
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
@@ -180,18 +194,33 @@ void Runner::spawn_child(const Instruction& instruction, std::size_t other) {
   const pid_t process = fork();
   if (process == 0) {
     close(ends[0]);
-    if (static_cast<Way>(instruction.i) == Way::forks) run_child(program, other, ends[1]);
-    if (instruction.j == 1) setenv("RANK", std::to_string(other - 1).c_str(), 1);
-    execute_child(other, ends[1]);
+    close(stay_until);
+    const Worker& child = program.workers[other];
+    if (child.in_group) setenv(kStore, (folder + "/store").c_str(), 1);
+    if (static_cast<Way>(instruction.i) == Way::forks) run_child(program, other, ends[1], stay);
+    if (instruction.j == 1 || child.in_group)
+      setenv("RANK", std::to_string(rank_and_size(program, other).first).c_str(), 1);
+    execute_child(other, ends[1], stay);
   }
   close(ends[1]);
   children.push_back({process, ends[0]});
 }
 
+void Runner::spawn_children(const Instruction& instruction) {
+  int ends[2];
+  char pattern[] = "/tmp/random_run-XXXXXX";
+  if (pipe(ends) != 0 || !mkdtemp(pattern)) std::abort();
+  stay = ends[0];
+  stay_until = ends[1];
+  folder = pattern;
+  for (const int one : instruction.list) spawn_child(instruction, static_cast<std::size_t>(one));
+  close(stay);
+}
+
 void Runner::spawn(const Instruction& instruction) {
   const auto way = static_cast<Way>(instruction.i);
   if (way == Way::forks || way == Way::processes) {
-    for (const int one : instruction.list) spawn_child(instruction, static_cast<std::size_t>(one));
+    spawn_children(instruction);
     return;
   }
   if (way == Way::queue) queue = std::make_unique<Queue>();
@@ -229,18 +258,25 @@ void Runner::join() {
   for (std::future<void>& task : tasks) task.get();
   tasks.clear();
   queue.reset();
+  std::vector<std::string> left;
   for (const Child& child : children) {
-    std::string line;
+    left.emplace_back();
     char buffer[4096];
     for (ssize_t got; (got = read(child.pipe, buffer, sizeof buffer)) > 0;)
-      line.append(buffer, static_cast<std::size_t>(got));
+      left.back().append(buffer, static_cast<std::size_t>(got));
     close(child.pipe);
+  }
+  if (!children.empty()) {
+    close(stay_until);
+    std::filesystem::remove_all(folder);
+  }
+  for (std::size_t i = 0; i < children.size(); ++i) {
     int status = 0;
-    waitpid(child.process, &status, 0);
+    waitpid(children[i].process, &status, 0);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-      line += ", {\"ended\": " + std::to_string(status) + "}";
+      left[i] += ", {\"ended\": " + std::to_string(status) + "}";
     // Children come after the threads of this process, in the order in which they were started.
-    lines.emplace(1000 + lines.size(), line);
+    lines.emplace(1000 + lines.size(), left[i]);
   }
   children.clear();
 }
@@ -365,7 +401,7 @@ void run_program(const Program& program) {
 
 int main(int argc, char** argv) {
   std::uint64_t seed = 1, number = 0, worker = 0;
-  int pipe = -1;
+  int pipe = -1, stay = -1;
   for (int i = 1; i + 1 < argc; i += 2) {
     const auto value = std::strtoull(argv[i + 1], nullptr, 10);
     if (std::strcmp(argv[i], "--seed") == 0)
@@ -376,6 +412,8 @@ int main(int argc, char** argv) {
       worker = value;
     else if (std::strcmp(argv[i], "--pipe") == 0)
       pipe = static_cast<int>(value);
+    else if (std::strcmp(argv[i], "--stay") == 0)
+      stay = static_cast<int>(value);
     else
       return std::fprintf(stderr, "random_run: unknown argument %s\n", argv[i]), 2;
   }
@@ -384,6 +422,6 @@ int main(int argc, char** argv) {
   judge::mutate(*program, number);
   at::set_num_threads(1);
   torch::manual_seed(program->seed + worker);
-  if (worker > 0) judge::run_child(*program, worker, pipe);
+  if (worker > 0) judge::run_child(*program, worker, pipe, stay);
   judge::run_program(*program);
 }
