@@ -8,8 +8,10 @@
 #include <exception>
 #include <utility>
 
+#include "cli/record/process_path.hpp"
 #include "cli/term/numbers.hpp"
 #include "dump/kept_steps.hpp"
+#include "dump/rank_numbers.hpp"
 #include "ring/message.hpp"
 
 namespace ulpscope::cli {
@@ -27,15 +29,57 @@ RankRecorder::Rank* RankRecorder::find(ring::SessionId session) {
   return found == ranks_.end() ? nullptr : &found->second;
 }
 
-std::uint32_t RankRecorder::free_number(const ring::RankHints& hints) const {
+std::vector<std::string> RankRecorder::in_words(const std::vector<Note>& notes) const {
+  std::vector<std::string> words;
+  for (const Note& note : notes) {
+    const auto found = note.of ? ranks_.find(*note.of) : ranks_.end();
+    if (found == ranks_.end())
+      words.push_back(note.text);
+    else if (found->second.recording)
+      words.push_back(fmt::format("rank {}: {}", found->second.number, note.text));
+    else
+      words.push_back(fmt::format("process {}: {}", found->second.pid, note.text));
+  }
+  return words;
+}
+
+/// A forked child says which recorded process its creator was, who may have ended by now.
+dump::RankOrigin RankRecorder::origin_of(ring::SessionId session, const ring::Hello& hello) const {
+  const ring::RankHints& hints = hello.ranks;
+  dump::RankOrigin origin;
+  origin.session = session;
+  origin.declared = {hints.rank, hints.ompi_comm_world_rank, hints.pmi_rank, hints.slurm_procid,
+                     hints.local_rank};
+  origin.forking_thread = hello.forking_thread;
+  origin.path = process_path(hello);
+  const auto creator = ranks_.find(hello.parent_session);
+  if (creator == ranks_.end()) return origin;
+  const auto& creators_path = creator->second.origin.path;
+  if (std::find(origin.path.begin(), origin.path.end(), creators_path.back()) == origin.path.end())
+    origin.path.insert(origin.path.begin(), creators_path.begin(), creators_path.end());
+  return origin;
+}
+
+std::uint32_t RankRecorder::free_number(const dump::RankOrigin& origin) const {
   const auto is_free = [this](std::uint32_t number) {
-    return std::none_of(ranks_.begin(), ranks_.end(),
-                        [number](const auto& entry) { return entry.second.number == number; });
+    return std::none_of(ranks_.begin(), ranks_.end(), [number](const auto& entry) {
+      return entry.second.recording && entry.second.number == number;
+    });
   };
-  if (const auto hint = hints.first(); hint && is_free(*hint)) return *hint;
+  const auto declared = std::find_if(origin.declared.begin(), origin.declared.end(),
+                                     [](const auto& rank) { return rank.has_value(); });
+  if (declared != origin.declared.end() && is_free(**declared)) return **declared;
   std::uint32_t number = 0;
   while (!is_free(number)) ++number;
   return number;
+}
+
+/// The process is a rank from now on.
+void RankRecorder::begin(Rank& rank) {
+  rank.number = free_number(rank.origin);
+  rank.recording = std::make_unique<dump::RankRecording>(
+      options_, rank.number, static_cast<std::uint32_t>(rank.pid), rank.origin);
+  rank.before.give(*rank.recording);
 }
 
 void RankRecorder::stop(ring::SessionId session, Rank& rank, const std::string& why) {
@@ -45,20 +89,12 @@ void RankRecorder::stop(ring::SessionId session, Rank& rank, const std::string& 
 }
 
 void RankRecorder::on_process(ring::SessionId session, const ring::Hello& hello) {
-  Rank rank;
-  rank.number = free_number(hello.ranks);
+  Rank& rank = ranks_[session];
+  rank.session = session;
   rank.pid = static_cast<pid_t>(hello.pid);
+  rank.origin = origin_of(session, hello);
   rank.redacted.emplace(redaction_);
   rank.contents.emplace(budget_);
-  std::string trouble;
-  try {
-    rank.recording = std::make_unique<dump::RankRecording>(options_, rank.number, hello.pid);
-  } catch (const std::exception& error) {
-    trouble = error.what();
-  }
-  ranks_.erase(session);
-  Rank& kept = ranks_.emplace(session, std::move(rank)).first->second;
-  if (!trouble.empty()) stop(session, kept, trouble);
 }
 
 void RankRecorder::on_ring(ring::SessionId session, std::uint32_t lane, bool is_main,
@@ -66,6 +102,7 @@ void RankRecorder::on_ring(ring::SessionId session, std::uint32_t lane, bool is_
   Rank* rank = find(session);
   if (rank == nullptr || !rank->trouble.empty()) return;
   if (is_main) rank->main_lanes.insert(lane);
+  if (!rank->recording) return rank->before.open_lane(lane, is_main, thread_name);
   try {
     rank->recording->open_lane(lane, is_main, thread_name);
   } catch (const std::exception& error) {
@@ -77,7 +114,9 @@ void RankRecorder::on_round(ring::SessionId session) {
   Rank* rank = find(session);
   if (rank == nullptr || !rank->trouble.empty()) return;
   try {
-    rank->pending.take_round([rank] { rank->recording->end_round(); });
+    rank->pending.take_round([rank] {
+      if (rank->recording) rank->recording->end_round();
+    });
   } catch (const std::exception& error) {
     stop(session, *rank, error.what());
   }
@@ -97,16 +136,24 @@ void RankRecorder::on_messages(ring::SessionId session, std::uint32_t lane,
     return;
   }
   rank->verified.read(lane, messages);
-  if (!rank->recording->stopped().empty()) stop(session, *rank, rank->recording->stopped());
+  if (rank->recording && !rank->recording->stopped().empty())
+    stop(session, *rank, rank->recording->stopped());
 }
 
 void RankRecorder::store(Rank& rank, std::uint32_t lane, std::span<const std::byte> messages) {
-  rank.recording->consume(lane, rank.contents->apply(lane, rank.redacted->apply(lane, messages)));
+  write(rank, lane, rank.contents->apply(lane, rank.redacted->apply(lane, messages)));
   budget_.settle();
   if (rank.contents->left_out()) note_end_of_contents(rank, lane);
 }
 
+void RankRecorder::write(Rank& rank, std::uint32_t lane, std::span<const std::byte> messages) {
+  if (!rank.recording && rank.before.take(lane, messages)) return;
+  if (!rank.recording) begin(rank);
+  rank.recording->consume(lane, messages);
+}
+
 void RankRecorder::close_lane(Rank& rank, std::uint32_t lane) {
+  if (!rank.recording) return rank.before.close_lane(lane);
   try {
     rank.recording->close_lane(lane);
   } catch (const std::exception& error) {
@@ -130,8 +177,9 @@ void RankRecorder::finish_pending(Rank& rank) {
   }
   close_waiting_lanes(rank);
   if (rank.pending.given_up() > 0)
-    notes_.push_back(fmt::format("rank {}: {} on a device have no digest: recording ended first",
-                                 rank.number, counted(rank.pending.given_up(), "value")));
+    notes_.push_back(
+        {rank.session, fmt::format("{} on a device have no digest: recording ended first",
+                                   counted(rank.pending.given_up(), "value"))});
 }
 
 /// Once a rank, in the dump's own notices and for status.json.
@@ -139,11 +187,11 @@ void RankRecorder::note_end_of_contents(Rank& rank, std::uint32_t lane) {
   if (rank.contents_ended) return;
   rank.contents_ended = true;
   const std::uint64_t steps = rank.recording->counts().steps;
-  const std::string note = fmt::format(
-      "rank {}: the bytes of values end {}, where the dump had reached {} (--max-bytes)",
-      rank.number, steps == 0 ? "in setup" : fmt::format("in step {}", steps - 1),
-      byte_size(budget_.limit()));
-  notes_.push_back(note);
+  const std::string text = fmt::format(
+      "the bytes of values end {}, where the dump had reached {} (--max-bytes)",
+      steps == 0 ? "in setup" : fmt::format("in step {}", steps - 1), byte_size(budget_.limit()));
+  notes_.push_back({rank.session, text});
+  const std::string note = fmt::format("rank {}: {}", rank.number, text);
   ring::NoticeMessage row{};
   row.header = {ring::padded(sizeof row + note.size()), ring::MessageKind::notice, 0};
   row.length = static_cast<std::uint32_t>(note.size());
@@ -156,11 +204,11 @@ void RankRecorder::note_end_of_contents(Rank& rank, std::uint32_t lane) {
 /// What the program itself told of its recording; every notice once.
 void RankRecorder::note_what_was_told(const Rank& rank) {
   for (const std::string& notice : rank.recording->notices()) {
-    const std::string note = fmt::format("rank {}: {}", rank.number, notice);
-    const bool known = std::any_of(notes_.begin(), notes_.end(), [&](const std::string& other) {
-      return other == note || other == notice;
+    Note note{rank.session, notice};
+    const bool known = std::any_of(notes_.begin(), notes_.end(), [&](const Note& other) {
+      return other == note || (other.of == note.of && notice.ends_with(": " + other.text));
     });
-    if (!known) notes_.push_back(note);
+    if (!known) notes_.push_back(std::move(note));
   }
 }
 
@@ -183,7 +231,6 @@ void RankRecorder::on_lane_closed(ring::SessionId session, std::uint32_t lane,
   if (rank->trouble.empty() && end == ring::ProducerEnd::damaged) {
     rank->trouble = fmt::format("lane {} was damaged", lane);
   }
-  if (!rank->recording) return;
   if (rank->pending.holds_back())
     rank->closing.push_back(lane);
   else
@@ -220,19 +267,53 @@ void RankRecorder::on_process_gone(ring::SessionId session, ring::ProcessEnd how
                                    std::optional<int> wait_status) {
   Rank* rank = find(session);
   if (rank == nullptr) return;
-  if (rank->recording) finish_pending(*rank);
+  finish_pending(*rank);
   std::string why = reason(*rank, how, wait_status);
-  if (rank->recording) {
-    try {
-      rank->recording->finish(why);
-    } catch (const std::exception& error) {
-      if (why.empty()) why = error.what();
-    }
+  if (!rank->recording) {
+    if (rank->trouble.empty())
+      rank->ending = why;
+    else
+      shortcomings_.push_back({session, why});
+    return;
   }
-  if (rank->recording) note_what_was_told(*rank);
-  const std::int64_t first = rank->recording ? rank->recording->counts().first_step : -1;
-  if (first > 0) notes_.push_back(dump::not_kept(rank->number, first));
-  if (!why.empty()) shortcomings_.push_back(fmt::format("rank {}: {}", rank->number, why));
+  finish(*rank, why);
+}
+
+void RankRecorder::finish(Rank& rank, std::string why) {
+  try {
+    rank.recording->finish(why);
+  } catch (const std::exception& error) {
+    if (why.empty()) why = error.what();
+  }
+  note_what_was_told(rank);
+  const std::int64_t first = rank.recording->counts().first_step;
+  if (first > 0) notes_.push_back({rank.session, dump::not_kept(first)});
+  if (!why.empty()) shortcomings_.push_back({rank.session, why});
+}
+
+/// Nothing was computed: the dump says what ran nevertheless.
+void RankRecorder::record_the_first() {
+  if (ranks_.empty()) return;
+  Rank& first = ranks_.begin()->second;
+  try {
+    begin(first);
+    first.recording->finish(first.trouble.empty() ? first.ending : first.trouble);
+  } catch (const std::exception& error) {
+    shortcomings_.push_back({first.session, error.what()});
+  }
+  if (!first.ending.empty()) shortcomings_.push_back({first.session, first.ending});
+}
+
+void RankRecorder::number_ranks() {
+  const auto is_rank = [](const auto& entry) { return entry.second.recording != nullptr; };
+  if (std::none_of(ranks_.begin(), ranks_.end(), is_rank)) record_the_first();
+  std::vector<dump::NumberedOrigin> origins;
+  for (const auto& [session, rank] : ranks_)
+    if (rank.recording) origins.push_back({rank.number, rank.origin});
+  const std::vector<std::uint32_t> numbers = dump::renumber(options_.directory, origins);
+  auto next = numbers.begin();
+  for (auto& [session, rank] : ranks_)
+    if (rank.recording) rank.number = *next++;
 }
 
 void RankRecorder::on_inlined(std::string_view object, std::uint64_t address,
@@ -245,10 +326,10 @@ void RankRecorder::on_refused(std::uint32_t pid, std::string_view why) {
 }
 
 void RankRecorder::on_unreachable() {
-  shortcomings_.emplace_back(
-      "the socket for processes and threads that begin was removed while this recording went on, "
-      "so "
-      "some may be missing");
+  shortcomings_.push_back(
+      {std::nullopt,
+       "the socket for processes and threads that begin was removed while this recording went on, "
+       "so some may be missing"});
 }
 
 void RankRecorder::end_all(const std::string& why) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/record/before_first_event.hpp"
 #include "cli/record/content_limit.hpp"
 #include "cli/record/inlined_calls.hpp"
 #include "cli/record/pending_digests.hpp"
@@ -23,9 +24,9 @@ namespace ulpscope::cli {
 /// How a process ended, where that can be known.
 using EndingOf = std::function<std::optional<Ending>(pid_t)>;
 
-/// Writes what arrives in the rings into one dump, a rank for each process. Whatever goes wrong
-/// with the disk or with what arrives ends the recording of that rank and is told at the end; the
-/// program goes on.
+/// Writes what arrives in the rings into one dump, a rank for each process that computes something.
+/// Whatever goes wrong with the disk or with what arrives ends the recording of that rank and is
+/// told at the end; the program goes on.
 class RankRecorder : public ring::Handler {
  public:
   RankRecorder(dump::RecordingOptions options, const Redaction& redaction, ContentBudget& budget,
@@ -51,22 +52,30 @@ class RankRecorder : public ring::Handler {
   /// Ends the recording of every process that still runs; `why` becomes the reason.
   void end_all(const std::string& why);
 
+  /// When all processes have gone: gives ranks their numbers, which until then are those that were
+  /// free. A recording in which nothing was computed has one rank, the first process.
+  void number_ranks();
+
   [[nodiscard]] std::vector<std::uint32_t> ranks() const;
   /// Sums over the ranks; of steps the most that one has.
   [[nodiscard]] dump::RecordingCounts counts() const;
   [[nodiscard]] std::uint64_t verified_bytes() const;
   /// Why what was recorded is not all, a sentence each.
-  [[nodiscard]] const std::vector<std::string>& shortcomings() const { return shortcomings_; }
+  [[nodiscard]] std::vector<std::string> shortcomings() const { return in_words(shortcomings_); }
   /// What the dump says about what was left out on purpose, a sentence each.
-  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  [[nodiscard]] std::vector<std::string> notes() const { return in_words(notes_); }
   /// Why processes that asked for recording did not get it.
   [[nodiscard]] const std::vector<std::string>& refusals() const { return refusals_; }
 
  private:
   struct Rank {
-    std::uint32_t number = 0;
+    ring::SessionId session = 0;
     pid_t pid = 0;
-    std::unique_ptr<dump::RankRecording> recording;
+    dump::RankOrigin origin;
+    std::uint32_t number = 0;                        ///< of a process that is a rank
+    std::unique_ptr<dump::RankRecording> recording;  ///< null before its first event
+    BeforeFirstEvent before;
+    std::string ending;  ///< of a process that was none: why it ended out of order
     PendingDigests pending;
     std::vector<std::uint32_t> closing;  ///< lanes that ended while messages were held back
     std::optional<RedactedMessages> redacted;
@@ -78,15 +87,28 @@ class RankRecorder : public ring::Handler {
     std::string trouble;  ///< why its recording stopped early
   };
 
+  /// About a process, or about all of them. Its number may change until the end.
+  struct Note {
+    std::optional<ring::SessionId> of;
+    std::string text;
+    friend bool operator==(const Note&, const Note&) = default;
+  };
+
   Rank* find(ring::SessionId session);
-  std::uint32_t free_number(const ring::RankHints& hints) const;
+  [[nodiscard]] std::vector<std::string> in_words(const std::vector<Note>& notes) const;
+  [[nodiscard]] dump::RankOrigin origin_of(ring::SessionId session, const ring::Hello& hello) const;
+  [[nodiscard]] std::uint32_t free_number(const dump::RankOrigin& origin) const;
+  void begin(Rank& rank);
+  void record_the_first();
   void stop(ring::SessionId session, Rank& rank, const std::string& why);
   void store(Rank& rank, std::uint32_t lane, std::span<const std::byte> messages);
+  void write(Rank& rank, std::uint32_t lane, std::span<const std::byte> messages);
   static void close_lane(Rank& rank, std::uint32_t lane);
   static void close_waiting_lanes(Rank& rank);
   void finish_pending(Rank& rank);
   void note_end_of_contents(Rank& rank, std::uint32_t lane);
   void note_what_was_told(const Rank& rank);
+  void finish(Rank& rank, std::string why);
   [[nodiscard]] std::string reason(const Rank& rank, ring::ProcessEnd how,
                                    std::optional<int> wait_status) const;
 
@@ -96,9 +118,9 @@ class RankRecorder : public ring::Handler {
   ring::Server& server_;
   EndingOf ending_of_;
   std::map<ring::SessionId, Rank> ranks_;
-  std::vector<std::string> shortcomings_;
+  std::vector<Note> shortcomings_;
   std::vector<std::string> refusals_;
-  std::vector<std::string> notes_;
+  std::vector<Note> notes_;
   std::string ending_everything_;
   InlinedCallReader inlined_;
 };

@@ -253,6 +253,7 @@ RecordResult record(const RecordOptions& options) {
 
   if (processes.ending()) result.exit_code = processes.ending()->shell_code();
   status.exit_code = result.exit_code;
+  if (failure.empty()) ranks.number_ranks();
   status.ranks = ranks.ranks();
   status.counts = ranks.counts();
   status.recorded = !status.ranks.empty();

@@ -89,6 +89,7 @@ void write(const RecordOptions& options) {
   } catch (const std::exception& error) {
     failure = error.what();
   }
+  if (failure.empty()) ranks.number_ranks();
   status.ranks = ranks.ranks();
   status.counts = ranks.counts();
   status.recorded = !status.ranks.empty();

@@ -41,8 +41,7 @@ void print_headline(const Report& report, const Finding& finding, Page& page) {
     }
   }
 
-  const bool several_ranks = std::max(report.reference.ranks, report.candidate.ranks) > 1;
-  const std::string where = place(finding, several_ranks);
+  const std::string where = place(finding, report);
   const std::string events = event_numbers(finding);
   const std::size_t used = 6 + display_width(where);
   const std::string arrow = page.paint(Ink::blue, "-->");

@@ -207,6 +207,18 @@ Json run_json(const RunSummary& run) {
           {"level", run.level}};
 }
 
+Json rank_pair_json(const RankPair& pair) {
+  const RankIdentity& identity = pair.identity;
+  const Json declared = identity.declared.empty() ? Json()
+                                                  : Json{{"variable", identity.declared},
+                                                         {"rank", identity.rank},
+                                                         {"restart", identity.restart}};
+  return {{"reference", pair.numbers.reference},
+          {"candidate", pair.numbers.candidate},
+          {"by", name(pair.by)},
+          {"declared", declared}};
+}
+
 Json coverage_json(const Coverage& coverage) {
   const NotCompared& left_out = coverage.not_compared;
   return {{"aligned", integer(coverage.aligned)},
@@ -341,6 +353,7 @@ void render_json(const Report& report, std::ostream& out) {
                          {"golden", optional(report.golden, golden_json)},
                          {"reference", run_json(report.reference)},
                          {"candidate", run_json(report.candidate)},
+                         {"rank_pairs", list(report.rank_pairs, rank_pair_json)},
                          {"coverage", coverage_json(report.coverage)},
                          {"first", first == nullptr ? Json(nullptr) : finding_json(*first)},
                          {"findings", list(report.findings, finding_json)},

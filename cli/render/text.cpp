@@ -51,6 +51,11 @@ void print_runs(const Report& report, Page& page) {
   }
 }
 
+void print_ranks(const Report& report, Page& page) {
+  const std::string matches = rank_matches(report);
+  if (!matches.empty()) page.labelled("ranks", matches);
+}
+
 std::string not_compared(const NotCompared& counts) {
   std::vector<std::string> parts;
   const auto add = [&parts](std::uint64_t count, std::string_view what) {
@@ -265,8 +270,11 @@ bool is_plain_success(const Report& report) {
 void render_text(const Report& report, const Terminal& terminal, std::ostream& out) {
   Page page(terminal);
   print_golden(report, is_plain_success(report), page);
-  if (!is_plain_success(report)) {
+  if (is_plain_success(report)) {
+    print_ranks(report, page);
+  } else {
     print_runs(report, page);
+    print_ranks(report, page);
     print_coverage(report.coverage, page);
     print_settings(report, page);
     render_rules(report, page);

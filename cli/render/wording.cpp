@@ -99,9 +99,35 @@ std::string headline(const Finding& finding) {
   return "the runs differ here";
 }
 
-std::string place(const Finding& finding, bool several_ranks) {
+std::string rank_name(const Report& report, std::uint32_t rank) {
+  const auto pair =
+      std::find_if(report.rank_pairs.begin(), report.rank_pairs.end(),
+                   [rank](const RankPair& one) { return one.numbers.reference == rank; });
+  if (pair == report.rank_pairs.end() || pair->identity.restart == 0)
+    return fmt::format("rank {}", rank);
+  return fmt::format("rank {} (its process {})", pair->identity.rank, pair->identity.restart + 1);
+}
+
+std::string rank_matches(const Report& report) {
+  std::array<std::uint64_t, 4> counts{};
+  for (const RankPair& pair : report.rank_pairs) ++counts.at(static_cast<std::size_t>(pair.by));
+  const auto count = [&](RankMatch match) { return counts.at(static_cast<std::size_t>(match)); };
+  if (count(RankMatch::creation) + count(RankMatch::content) == 0) return {};
   std::vector<std::string> parts;
-  if (several_ranks) parts.push_back(fmt::format("rank {}", finding.rank));
+  const auto add = [&](RankMatch match, std::string_view how) {
+    if (count(match) != 0) parts.push_back(fmt::format("{} {}", grouped(count(match)), how));
+  };
+  add(RankMatch::declared, "by the rank they declare");
+  add(RankMatch::creation, "by creator and order of creation");
+  add(RankMatch::content, "by what they compute");
+  add(RankMatch::number, "by number");
+  return fmt::format("matched {}", fmt::join(parts, ", "));
+}
+
+std::string place(const Finding& finding, const Report& report) {
+  std::vector<std::string> parts;
+  if (std::max(report.reference.ranks, report.candidate.ranks) > 1)
+    parts.push_back(rank_name(report, finding.rank));
   if (finding.step.has_value()) parts.push_back(fmt::format("step {}", *finding.step));
   parts.emplace_back(name(finding.phase));
   const bool usual_lane = finding.lane.empty() || finding.lane == "main" ||

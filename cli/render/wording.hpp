@@ -12,7 +12,11 @@ namespace ulpscope::cli {
 [[nodiscard]] std::string headline(const Finding& finding);
 
 /// "step 17 / backward / layer2.0.conv1 (Conv2d)", with the rank in front where there are several.
-[[nodiscard]] std::string place(const Finding& finding, bool several_ranks);
+[[nodiscard]] std::string place(const Finding& finding, const Report& report);
+/// "rank 2"; of a rank that was started again "rank 2 (its process 2)".
+[[nodiscard]] std::string rank_name(const Report& report, std::uint32_t rank);
+/// How ranks were matched; empty where all of them by what they declare or by number.
+[[nodiscard]] std::string rank_matches(const Report& report);
 
 /// "between fc1 and fc2", "between ops of fc1".
 [[nodiscard]] std::string between_words(const Both<std::string>& modules);

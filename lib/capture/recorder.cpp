@@ -54,7 +54,8 @@ struct Process {
   std::mutex opening;
   std::uint32_t lanes = 0;
   Follow follow = Follow::children;
-  bool locks_are_lost = false;  ///< a forked child that got its parent's locks as they stood
+  std::uint32_t forking_thread = 0;  ///< of this process or, in a child, of its parent
+  bool locks_are_lost = false;       ///< a forked child that got its parent's locks as they stood
   std::atomic<std::uint64_t> generation{0};
   std::atomic<std::uint64_t> epoch{0};
   std::pmr::string socket_path{&process_memory()};
@@ -72,6 +73,7 @@ Process& process() {
 void before_fork() {
   if (detail::InHook::any()) return;
   process().opening.lock();
+  process().forking_thread = static_cast<std::uint32_t>(gettid());
   lock_outcomes();
   lock_environment();
   lock_step_window();
@@ -129,7 +131,7 @@ void forget_earlier_recording() {
 void after_fork_in_child() {
   const bool was_recording = recording() || detail::newly_forked.load(std::memory_order_relaxed);
   detail::recording_switch.store(false, std::memory_order_relaxed);
-  process().client.after_fork_in_child();
+  process().client.after_fork_in_child(process().forking_thread);
   forget_device_values();
   release_locks();
   process().locks_are_lost = process().locks_are_lost || detail::InHook::any();

@@ -35,8 +35,9 @@ using namespace comparison;
 /// Findings that the diagnosis rules look at; what follows has mostly the same causes.
 constexpr std::size_t kDiagnosed = 20;
 
-[[nodiscard]] bool has(const std::vector<std::uint32_t>& ranks, std::uint32_t rank) {
-  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+[[nodiscard]] bool computes(const Run& run, std::uint32_t rank) {
+  const std::vector<Lane> lanes = run.lanes(rank);
+  return std::any_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.events > 0; });
 }
 
 /// Values that are equal to each other: the distance between two of them need be taken once.
@@ -48,13 +49,18 @@ using Contents = std::tuple<std::uint32_t, std::uint32_t, Digest, Digest, Dtype>
 
 class Comparison {
  public:
-  Comparison(Workforce& workforce, const Both<const Run*>& runs, const CompareOptions& options)
-      : workforce_(workforce), runs_(runs), options_(options), tolerance_(options) {}
+  Comparison(Workforce& workforce, const PreparedRuns& runs, const CompareOptions& options)
+      : workforce_(workforce),
+        runs_(runs.both()),
+        rank_pairs_(runs.pairs()),
+        options_(options),
+        tolerance_(options) {}
 
   [[nodiscard]] Report report() {
     Report report;
     report.reference = summary_of(*runs_.reference);
     report.candidate = summary_of(*runs_.candidate);
+    report.rank_pairs = rank_pairs_;
     compare_ranks(report);
     if (options_.golden) report.golden = golden_conditions(report.environment);
     take_findings(report);
@@ -86,21 +92,20 @@ class Comparison {
   }
 
   void name_lone_ranks() {
-    const Both<std::vector<std::uint32_t>> ranks{runs_.reference->ranks(),
-                                                 runs_.candidate->ranks()};
-    if (ranks.reference.size() == 1 && ranks.candidate.size() == 1) return;
-    for (const Side side : kSides) {
-      const Side other = the_other(side);
-      for (const std::uint32_t rank : on(ranks, side))
-        if (!has(on(ranks, other), rank))
+    for (const Side side : kSides)
+      for (const std::uint32_t rank : on(runs_, side)->ranks()) {
+        const bool has_partner =
+            std::any_of(rank_pairs_.begin(), rank_pairs_.end(),
+                        [&](const RankPair& pair) { return on(pair.numbers, side) == rank; });
+        if (!has_partner && computes(*on(runs_, side), rank))
           lone_.push_back(fmt::format("only the {} has rank {}", name(side), rank));
-    }
+      }
   }
 
   void compare_ranks(Report& report) {
     std::map<std::string, EnvironmentDifference> environment;
     name_lone_ranks();
-    const auto pairs = rank_pairs(runs_);
+    const auto pairs = numbers_of(rank_pairs_);
     workforce_.compare_ranks(pairs,
                              [this](RankResult&& rank) { result_.add(std::move(rank), options_); });
     const auto& late = result_.totals.evidence.late_begin;
@@ -295,6 +300,7 @@ class Comparison {
 
   Workforce& workforce_;
   Both<const Run*> runs_;
+  const std::vector<RankPair>& rank_pairs_;
   const CompareOptions& options_;
   Tolerance tolerance_;
   RankResult result_;
@@ -308,11 +314,11 @@ namespace comparison {
 
 PreparedRuns::PreparedRuns(const Run& reference, const Run& candidate,
                            const CompareOptions& options)
-    : runs_{&reference, &candidate} {
+    : runs_{&reference, &candidate}, pairs_(rank_pairs(runs_)) {
   constexpr std::int64_t kLargestOffset = std::int64_t{1} << 60;
   if (options.step_offset > kLargestOffset || options.step_offset < -kLargestOffset)
     throw Error(ErrorCode::usage, "The step offset is out of range.");
-  const auto inside = ranks_with_backward_inside(runs_, rank_pairs(runs_));
+  const auto inside = ranks_with_backward_inside(runs_, numbers_of(pairs_));
   for (const Side side : kSides)
     if (!on(inside, side).empty())
       on(runs_, side) = &on(apart_, side).emplace(*on(runs_, side), on(inside, side));
@@ -325,18 +331,14 @@ PreparedRuns::PreparedRuns(const Run& reference, const Run& candidate,
   runs_.candidate = &*renamed_;
 }
 
-std::vector<Both<std::uint32_t>> rank_pairs(const Both<const Run*>& runs) {
-  const auto left = runs.reference->ranks();
-  const auto right = runs.candidate->ranks();
-  if (left.size() == 1 && right.size() == 1) return {{left.front(), right.front()}};
-  std::vector<Both<std::uint32_t>> pairs;
-  for (const std::uint32_t rank : left)
-    if (has(right, rank)) pairs.push_back({rank, rank});
-  return pairs;
+std::vector<Both<std::uint32_t>> numbers_of(const std::vector<RankPair>& pairs) {
+  std::vector<Both<std::uint32_t>> numbers;
+  for (const RankPair& pair : pairs) numbers.push_back(pair.numbers);
+  return numbers;
 }
 
 Report compare_by(Workforce& workforce, PreparedRuns& runs, const CompareOptions& options) {
-  Report report = Comparison(workforce, runs.both(), options).report();
+  Report report = Comparison(workforce, runs, options).report();
   if (runs.renamed() == nullptr) return report;
   for (const ModuleRename* unused : runs.renamed()->unused())
     report.coverage.unseen.push_back(fmt::format("no module of the candidate fits {} -> {}",

@@ -56,6 +56,20 @@ std::string_view name(FindingKind kind) noexcept {
   return "";
 }
 
+std::string_view name(RankMatch match) noexcept {
+  switch (match) {
+    case RankMatch::number:
+      return "number";
+    case RankMatch::declared:
+      return "declared";
+    case RankMatch::creation:
+      return "creation";
+    case RankMatch::content:
+      return "content";
+  }
+  return "";
+}
+
 std::string_view name(Confidence confidence) noexcept {
   switch (confidence) {
     case Confidence::certain:

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compare/backward_lane.hpp"
+#include "compare/rank_pairs.hpp"
 #include "compare/renamed_run.hpp"
 #include "compare/side.hpp"
 #include "compare/trainer_roots.hpp"
@@ -23,6 +24,8 @@ class PreparedRuns {
   PreparedRuns& operator=(const PreparedRuns&) = delete;
 
   [[nodiscard]] const Both<const Run*>& both() const noexcept { return runs_; }
+  /// Which ranks are compared.
+  [[nodiscard]] const std::vector<RankPair>& pairs() const noexcept { return pairs_; }
   /// The candidate, where modules of it are renamed, else null.
   [[nodiscard]] RenamedRun* renamed() noexcept { return renamed_ ? &*renamed_ : nullptr; }
 
@@ -31,10 +34,10 @@ class PreparedRuns {
   std::optional<RenumberedRun> renumbered_;
   std::optional<RenamedRun> renamed_;
   Both<const Run*> runs_;
+  std::vector<RankPair> pairs_;
 };
 
-/// Which ranks are compared: those with the same number, or the only rank of either run.
-[[nodiscard]] std::vector<Both<std::uint32_t>> rank_pairs(const Both<const Run*>& runs);
+[[nodiscard]] std::vector<Both<std::uint32_t>> numbers_of(const std::vector<RankPair>& pairs);
 
 /// compare() with the work done by `workforce`, which has the same runs and options.
 [[nodiscard]] Report compare_by(Workforce& workforce, PreparedRuns& runs,

@@ -22,6 +22,9 @@ class ForwardedRun : public Run {
   [[nodiscard]] std::vector<Lane> lanes(std::uint32_t rank) const override {
     return run_.lanes(rank);
   }
+  [[nodiscard]] RankIdentity identity(std::uint32_t rank) const override {
+    return run_.identity(rank);
+  }
   [[nodiscard]] std::vector<EnvironmentEntry> environment(std::uint32_t rank) const override {
     return run_.environment(rank);
   }

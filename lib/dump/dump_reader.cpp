@@ -10,6 +10,7 @@
 
 #include "dump/kept_steps.hpp"
 #include "dump/layout.hpp"
+#include "dump/rank_identity.hpp"
 #include "dump/segment_cache.hpp"
 #include "dump/segment_reader.hpp"
 #include "dump/selector.hpp"
@@ -55,6 +56,8 @@ struct RankIndex {
   std::map<std::uint32_t, std::vector<BlockPlace>> blocks;
   std::vector<EnvironmentEntry> environment;
   std::int64_t first_kept_step = kSetup;
+  dump::RankOrigin origin;
+  RankIdentity identity;
 };
 
 class DumpRun : public Run {
@@ -68,6 +71,7 @@ class DumpRun : public Run {
       if (selector_.takes_rank(files.rank) && !files.segments.empty()) read_rank(files);
     }
     if (ranks_.empty()) refuse_empty(directory, ranks);
+    name_ranks();
     info_.complete = info_.incomplete_reason.empty();
     info_.ranks = static_cast<std::uint32_t>(ranks_.size());
     info_.steps = steps_.size();
@@ -85,6 +89,10 @@ class DumpRun : public Run {
     std::vector<Lane> lanes;
     for (const auto& [id, lane] : find(rank).lanes) lanes.push_back(lane);
     return lanes;
+  }
+
+  [[nodiscard]] RankIdentity identity(std::uint32_t rank) const override {
+    return find(rank).identity;
   }
 
   [[nodiscard]] std::vector<EnvironmentEntry> environment(std::uint32_t rank) const override {
@@ -212,6 +220,7 @@ class DumpRun : public Run {
     const auto newest = cache_.get(dump::segment_path(files.directory, files.segments.back()));
     const dump::SegmentAttributes last = newest->attributes();
     rank.first_kept_step = last.first_kept_step;
+    rank.origin = last.origin;
     info_.steps_in_run = std::max(info_.steps_in_run, last.steps);
     for (const std::uint32_t number : files.segments) {
       const auto segment = cache_.get(dump::segment_path(files.directory, number));
@@ -298,6 +307,14 @@ class DumpRun : public Run {
         }
       }
     }
+  }
+
+  void name_ranks() {
+    std::vector<dump::NumberedOrigin> origins;
+    for (const auto& [number, rank] : ranks_) origins.push_back({number, rank.origin});
+    std::vector<RankIdentity> identities = dump::identify(origins);
+    auto next = identities.begin();
+    for (auto& [number, rank] : ranks_) rank.identity = std::move(*next++);
   }
 
   static void number_lanes(RankIndex& rank) {

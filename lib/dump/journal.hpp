@@ -15,10 +15,12 @@
 /// there, so it can be replayed without the segments before it.
 namespace ulpscope::dump {
 
-inline constexpr std::uint32_t kJournalVersion = 2;
+inline constexpr std::uint32_t kJournalVersion = 3;
+inline constexpr std::uint32_t kOldestJournalVersion = 2;  ///< that is replayed
 
 enum class RecordKind : std::uint32_t {
-  start = 1,      ///< what is recorded: version, rank, pid, segment, level, creator, command, steps
+  start =
+      1,  ///< what is recorded: version, rank, pid, segment, level, creator, command, steps, origin
   open_lane = 2,  ///< a lane and its thread's name
   messages = 3,   ///< ring messages as they came, without contents
   close_lane = 4,

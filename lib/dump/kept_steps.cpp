@@ -31,9 +31,12 @@ std::vector<std::uint32_t> KeptSteps::publish(std::uint32_t segment, std::int64_
   return done_with;
 }
 
+std::string not_kept(std::int64_t first) {
+  return "steps before " + std::to_string(first) + " were not kept (--keep-last)";
+}
+
 std::string not_kept(std::uint32_t rank, std::int64_t first) {
-  return "rank " + std::to_string(rank) + ": steps before " + std::to_string(first) +
-         " were not kept (--keep-last)";
+  return "rank " + std::to_string(rank) + ": " + not_kept(first);
 }
 
 }  // namespace ulpscope::dump

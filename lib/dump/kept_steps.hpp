@@ -58,6 +58,8 @@ class KeptSteps {
   Counts let_go_;
 };
 
+/// Says that a rank's steps before `first` do not belong to the dump.
+[[nodiscard]] std::string not_kept(std::int64_t first);
 /// Says of a rank that its steps before `first` do not belong to the dump.
 [[nodiscard]] std::string not_kept(std::uint32_t rank, std::int64_t first);
 

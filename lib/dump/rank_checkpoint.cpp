@@ -15,6 +15,7 @@ void RankWriter::write_start() {
   for (const std::string& word : options_.command) payload.put_text(word);
   payload.put(options_.first_step);
   payload.put(options_.last_step);
+  put(payload, origin_);
   journal_->append(RecordKind::start, 0, payload.bytes());
 }
 

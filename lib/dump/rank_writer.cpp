@@ -74,11 +74,13 @@ LaneRole role_of(bool is_main, bool is_trainer, bool runs_backward, std::string_
 }  // namespace
 
 RankWriter::RankWriter(const RecordingOptions& options, std::uint32_t rank, std::uint32_t pid,
-                       std::uint32_t segment, std::uint32_t oldest_segment, bool recovering)
+                       RankOrigin origin, std::uint32_t segment, std::uint32_t oldest_segment,
+                       bool recovering)
     : options_(options),
       directory_(rank_path(options.directory, rank)),
       rank_(rank),
       pid_(pid),
+      origin_(std::move(origin)),
       segment_(segment),
       kept_(options.keep_last, oldest_segment),
       recovering_(recovering),
@@ -546,6 +548,7 @@ void RankWriter::publish(bool finished, std::string_view reason) {
                            .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   attributes.rank = rank_;
   attributes.pid = pid_;
+  attributes.origin = origin_;
   attributes.segment = segment_;
   attributes.first_step = builder_->first_step();
   attributes.last_step = builder_->last_step();

@@ -33,7 +33,8 @@ class RankWriter {
   /// recovery keeps no journal and publishes once, at the end: until then the journal it reads from
   /// stays the only truth.
   RankWriter(const RecordingOptions& options, std::uint32_t rank, std::uint32_t pid,
-             std::uint32_t segment, std::uint32_t oldest_segment, bool recovering);
+             RankOrigin origin, std::uint32_t segment, std::uint32_t oldest_segment,
+             bool recovering);
   ~RankWriter();
 
   void open_lane(std::uint32_t lane, bool is_main, std::string_view thread_name);
@@ -154,6 +155,7 @@ class RankWriter {
   std::filesystem::path directory_;
   std::uint32_t rank_;
   std::uint32_t pid_;
+  RankOrigin origin_;
   std::uint32_t segment_;
   KeptSteps kept_;
   bool recovering_;

@@ -10,8 +10,9 @@ struct RankRecording::State {
   RankWriter writer;
 };
 
-RankRecording::RankRecording(const RecordingOptions& options, std::uint32_t rank, std::uint32_t pid)
-    : state_(new State{RankWriter(options, rank, pid, 0, 0, false)}) {}
+RankRecording::RankRecording(const RecordingOptions& options, std::uint32_t rank, std::uint32_t pid,
+                             const RankOrigin& origin)
+    : state_(new State{RankWriter(options, rank, pid, origin, 0, 0, false)}) {}
 
 RankRecording::~RankRecording() = default;
 

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "dump/rank_origin.hpp"
+
 /// The writing side of a dump: takes the message streams of recorded processes (ring/message.hpp)
 /// and leaves segments and journals on disk. HDF5 stays behind it.
 namespace ulpscope::dump {
@@ -46,7 +48,8 @@ struct RecordingCounts {
 /// One process's recording: a rank of the dump. Not thread-safe; all calls from one thread.
 class RankRecording {
  public:
-  RankRecording(const RecordingOptions& options, std::uint32_t rank, std::uint32_t pid);
+  RankRecording(const RecordingOptions& options, std::uint32_t rank, std::uint32_t pid,
+                const RankOrigin& origin = {});
   RankRecording(const RankRecording&) = delete;
   RankRecording& operator=(const RankRecording&) = delete;
   ~RankRecording();

@@ -58,7 +58,8 @@ class Replay {
  private:
   void start(std::span<const std::byte> payload) {
     ByteReader in(payload);
-    if (in.get<std::uint32_t>() != kJournalVersion) {
+    const auto version = in.get<std::uint32_t>();
+    if (version < kOldestJournalVersion || version > kJournalVersion) {
       throw Error(ErrorCode::version, "The journal was written by another version of ulpscope.",
                   "Recover it with the ulpscope that recorded it.");
     }
@@ -73,11 +74,14 @@ class Replay {
     }
     options_.first_step = in.get_step();
     options_.last_step = in.get<std::int64_t>();
-    if (!in.ok() || options_.last_step < options_.first_step || rank != rank_ ||
+    const RankOrigin origin = version >= kJournalVersion ? get_origin(in) : RankOrigin{};
+    const bool is_elsewhere = !origin.known() && rank != rank_;  // else it may have been renumbered
+    if (!in.ok() || options_.last_step < options_.first_step || is_elsewhere ||
         segment != segment_) {
       throw Error(ErrorCode::corrupt, "The journal belongs to another rank or segment.");
     }
-    writer_ = std::make_unique<RankWriter>(options_, rank_, pid, segment_, oldest_segment_, true);
+    writer_ =
+        std::make_unique<RankWriter>(options_, rank_, pid, origin, segment_, oldest_segment_, true);
   }
 
   std::filesystem::path directory_;

@@ -10,7 +10,8 @@
 namespace ulpscope::dump {
 
 inline constexpr std::uint32_t kFormatVersion =
-    3;  ///< bump on any change an old reader would misread
+    4;  ///< bump on any change an old reader would misread
+inline constexpr std::uint32_t kOldestFormatVersion = 3;  ///< that is read
 
 /// In a template: the position or id stands among the block's variables.
 inline constexpr std::uint32_t kVariable = 0xffffffff;

@@ -21,6 +21,7 @@ std::vector<std::byte> encode(const SegmentAttributes& attributes) {
   out.put_text(attributes.level);
   out.put_text(attributes.command);
   out.put_text(attributes.incomplete_reason);
+  put(out, attributes.origin);
   return {out.bytes().begin(), out.bytes().end()};
 }
 
@@ -42,6 +43,7 @@ std::optional<SegmentAttributes> decode_attributes(std::span<const std::byte> by
   attributes.level = in.get_text();
   attributes.command = in.get_text();
   attributes.incomplete_reason = in.get_text();
+  if (in.left() != 0) attributes.origin = get_origin(in);
   if (!in.ok() || in.left() != 0) return std::nullopt;
   return attributes;
 }

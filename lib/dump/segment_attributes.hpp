@@ -7,14 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "dump/rank_origin.hpp"
+
 namespace ulpscope::dump {
 
 /// What a segment says about itself: in its root attributes for people, in /attributes for readers.
 struct SegmentAttributes {
   std::string creator;
   std::string level;
-  std::string command;  ///< a JSON list
-  std::uint32_t rank = 0;
+  std::string command;     ///< a JSON list
+  std::uint32_t rank = 0;  ///< when it was published: the name of its folder counts
   std::uint32_t pid = 0;
   std::uint32_t segment = 0;
   std::int64_t first_step = 0;
@@ -26,6 +28,7 @@ struct SegmentAttributes {
   std::int64_t first_kept_step = -1;  ///< steps before it do not; -1: all do
   bool finished = false;              ///< the recording's last segment
   std::string incomplete_reason;      ///< why the recording ended early; empty if it did not
+  RankOrigin origin;                  ///< not known in format 3
 };
 
 /// The bytes of /attributes.

@@ -92,7 +92,7 @@ Directory check_seal(const File& file) {
                     std::to_string(kFormatVersion) + ".",
                 "Read it with the ulpscope that recorded it, or a newer one.");
   }
-  if (block.format_version < kFormatVersion) {
+  if (block.format_version < kOldestFormatVersion) {
     throw Error(ErrorCode::version,
                 "'" + segment.string() + "' was written in format " +
                     std::to_string(block.format_version) + ", which was never released.",

@@ -291,10 +291,13 @@ bool Client::connect(const char* socket_path, std::string_view capture_version) 
   request.start_time = process_start_time();
   request.pid = static_cast<std::uint32_t>(::getpid());
   request.parent_pid = static_cast<std::uint32_t>(::getppid());
+  request.parent_session = parent_session_;
+  request.forking_thread = forking_thread_;
   request.ranks[0] = rank_variable("RANK");
   request.ranks[1] = rank_variable("OMPI_COMM_WORLD_RANK");
   request.ranks[2] = rank_variable("PMI_RANK");
   request.ranks[3] = rank_variable("SLURM_PROCID");
+  request.ranks[4] = rank_variable("LOCAL_RANK");
   request.capture_version.set(capture_version);
 
   iovec parts[] = {{&request, sizeof request}, {command.get(), request.command_bytes}};
@@ -405,9 +408,12 @@ void Client::tell_parent(std::string_view why) noexcept {
   if (parents_page_ != nullptr) leave_word(parents_page_->no_child, why);
 }
 
-void Client::after_fork_in_child() noexcept {
+void Client::after_fork_in_child(std::uint32_t forking_thread) noexcept {
   // The wiped page already says "off"; a kernel without wiping would not have let us connect.
   if (guard_ != nullptr) guard_->token.store(0, std::memory_order_relaxed);
+  // A child that forks before it has connected is its parent's parent's.
+  if (session_ != 0) parent_session_ = session_;
+  forking_thread_ = forking_thread;
   session_ = 0;
   nonce_ = 0;
   parents_page_ = std::exchange(page_, nullptr);

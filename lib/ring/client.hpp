@@ -53,7 +53,8 @@ class Client {
   /// For pthread_atfork's child handler: forgets the parent's session, so that the child can
   /// connect() for one of its own; where that fails, the parent's dump says so. Producers inherited
   /// from the parent never write again; destroy or overwrite them to give their address space back.
-  void after_fork_in_child() noexcept;
+  /// @param forking_thread the thread of the parent that called fork, as the kernel numbers it
+  void after_fork_in_child(std::uint32_t forking_thread) noexcept;
 
   /// In a forked child that is not recorded: has the parent's dump say why.
   void tell_parent(std::string_view why) noexcept;
@@ -72,6 +73,8 @@ class Client {
   std::uint64_t token_ = 0;
   std::uint64_t session_ = 0;
   std::uint64_t nonce_ = 0;
+  std::uint64_t parent_session_ = 0;
+  std::uint32_t forking_thread_ = 0;
   Text<108> socket_path_;
   Text<160> refusal_;
   Settings settings_;

@@ -33,7 +33,9 @@ struct HelloRequest {
   std::uint64_t start_time = 0;
   std::uint32_t pid = 0;
   std::uint32_t parent_pid = 0;
-  std::int32_t ranks[4] = {-1, -1, -1, -1};  ///< in the order of RankHints; -1: not set
+  std::uint64_t parent_session = 0;  ///< of the process that forked it; 0: not forked, or not known
+  std::uint32_t forking_thread = 0;  ///< of that process, as the kernel numbers it; 0: not forked
+  std::int32_t ranks[5] = {-1, -1, -1, -1, -1};  ///< in the order of RankHints; -1: not set
   std::uint32_t command_bytes = 0;
   std::uint32_t command_cut = 0;
   Text<64> capture_version;

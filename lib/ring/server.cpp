@@ -118,7 +118,7 @@ constexpr std::uint64_t tag(Source source, std::uint64_t id) {
 }  // namespace
 
 std::optional<std::uint32_t> RankHints::first() const noexcept {
-  for (const auto& hint : {rank, ompi_comm_world_rank, pmi_rank, slurm_procid}) {
+  for (const auto& hint : {rank, ompi_comm_world_rank, pmi_rank, slurm_procid, local_rank}) {
     if (hint) return hint;
   }
   return std::nullopt;
@@ -331,9 +331,11 @@ void Server::State::answer_hello(const Connection& connection, const Packet& pac
   hello.pid = packet.pid;
   hello.parent_pid = request.parent_pid;
   hello.start_time = request.start_time;
+  hello.parent_session = request.parent_session;
+  hello.forking_thread = request.forking_thread;
   hello.capture_version = request.capture_version.view();
   hello.ranks = {rank_of(request.ranks[0]), rank_of(request.ranks[1]), rank_of(request.ranks[2]),
-                 rank_of(request.ranks[3])};
+                 rank_of(request.ranks[3]), rank_of(request.ranks[4])};
   hello.command = split_command(std::span(packet.bytes).subspan(sizeof request));
   hello.command_cut = request.command_cut != 0;
 

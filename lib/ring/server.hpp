@@ -25,6 +25,7 @@ struct RankHints {
   std::optional<std::uint32_t> ompi_comm_world_rank;  ///< OMPI_COMM_WORLD_RANK
   std::optional<std::uint32_t> pmi_rank;              ///< PMI_RANK
   std::optional<std::uint32_t> slurm_procid;          ///< SLURM_PROCID
+  std::optional<std::uint32_t> local_rank;            ///< LOCAL_RANK
 
   /// The first that is set, in the order above.
   [[nodiscard]] std::optional<std::uint32_t> first() const noexcept;
@@ -35,6 +36,10 @@ struct Hello {
   std::uint32_t pid = 0;  ///< in the writer's pid namespace
   std::uint32_t parent_pid = 0;
   std::uint64_t start_time = 0;  ///< clock ticks since boot
+  /// The session of the process that forked it, if that was recorded; 0 where it executed a
+  /// program.
+  SessionId parent_session = 0;
+  std::uint32_t forking_thread = 0;  ///< of that process
   std::string capture_version;
   RankHints ranks;
   std::vector<std::string> command;

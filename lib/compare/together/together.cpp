@@ -184,7 +184,7 @@ class Leader : public Workforce {
 /// Any member but the first: does its part until it is let go.
 void follow(Team& team, PreparedRuns& runs, const CompareOptions& options) {
   Member member(team, runs, options);
-  team.gather(pack(member.compare_ranks(rank_pairs(runs.both()))), {});
+  team.gather(pack(member.compare_ranks(numbers_of(runs.pairs()))), {});
   while (true) {
     const auto message = unpack<QuestionsMessage>(team.broadcast({}));
     if (message.over) return;

@@ -233,12 +233,29 @@ struct GoldenConditions {
   std::vector<EnvironmentDifference> differ;
 };
 
+/// How it is known that two ranks are partners.
+enum class RankMatch : std::uint8_t {
+  number,    ///< they have the same number, or are the only ones
+  declared,  ///< a variable says which rank they are
+  creation,  ///< by creator and order of creation
+  content,   ///< by what they compute
+};
+[[nodiscard]] std::string_view name(RankMatch match) noexcept;
+
+/// Ranks that are compared with each other.
+struct RankPair {
+  Both<std::uint32_t> numbers;
+  RankMatch by = RankMatch::number;
+  RankIdentity identity;  ///< in the reference
+};
+
 struct Report {
   Verdict verdict = Verdict::inconclusive;
   std::string summary;                     ///< one sentence
   std::optional<GoldenConditions> golden;  ///< to be told first; empty where not asked for
   RunSummary reference;
   RunSummary candidate;
+  std::vector<RankPair> rank_pairs;  ///< by the reference's number
   Coverage coverage;
   std::vector<Finding> findings;  ///< diverging ones in order, then those with diverges = false
   Propagated propagated;

@@ -205,6 +205,19 @@ struct Lane {
   std::uint64_t events = 0;
 };
 
+/// Who a rank is, as far as its recording knows. Numbers are those of Run::ranks().
+struct RankIdentity {
+  bool known = false;      ///< false: nobody wrote it down; a rank is its number
+  std::string declared;    ///< the variable that says which rank the process is; empty: none does
+  std::uint32_t rank = 0;  ///< what it says
+  std::uint32_t restart = 0;             ///< processes that were this rank before
+  std::optional<std::uint32_t> creator;  ///< the rank that created it, where one did
+  std::uint32_t order = 0;  ///< of its creation, among the undeclared ranks of that creator
+  /// False where that order says nothing: several threads created them side by side, or who did had
+  /// ended before they began to compute.
+  bool order_counts = true;
+};
+
 struct EnvironmentEntry {
   std::int64_t step = kSetup;  ///< from which step on it holds
   std::string key;
@@ -260,6 +273,7 @@ class Run {
   /// Rank numbers, ascending.
   [[nodiscard]] virtual std::vector<std::uint32_t> ranks() const = 0;
   [[nodiscard]] virtual std::vector<Lane> lanes(std::uint32_t rank) const = 0;
+  [[nodiscard]] virtual RankIdentity identity(std::uint32_t /*rank*/) const { return {}; }
   /// By step and key; what a key was set to within one step in that order.
   [[nodiscard]] virtual std::vector<EnvironmentEntry> environment(std::uint32_t rank) const = 0;
   /// Blocks of a lane in order of position; steps never decrease.

@@ -43,6 +43,7 @@ TEST_SUITE("handshake") {
       ::setenv("RANK", "3", 1);
       ::setenv("SLURM_PROCID", "7", 1);
       ::setenv("PMI_RANK", "not a number", 1);
+      ::setenv("LOCAL_RANK", "1", 1);
       Client client;
       return client.connect(server.socket_path().c_str(), "2.11.0") ? 0 : 1;
     });
@@ -57,6 +58,7 @@ TEST_SUITE("handshake") {
     CHECK(hello.capture_version == "2.11.0");
     CHECK(hello.ranks.rank == 3U);
     CHECK(hello.ranks.slurm_procid == 7U);
+    CHECK(hello.ranks.local_rank == 1U);
     CHECK_FALSE(hello.ranks.pmi_rank.has_value());
     CHECK_FALSE(hello.ranks.ompi_comm_world_rank.has_value());
     CHECK(hello.ranks.first() == 3U);
@@ -241,7 +243,7 @@ TEST_SUITE("handshake") {
       std::filesystem::remove(server.socket_path());
       const pid_t grandchild = ::fork();
       if (grandchild == 0) {
-        client.after_fork_in_child();
+        client.after_fork_in_child(1);
         ::_exit(client.connect(server.socket_path().c_str(), "test") ? 1 : 0);
       }
       int status = 0;

@@ -174,7 +174,7 @@ TEST_SUITE("session") {
       if (!client.connect(server.socket_path().c_str(), "test")) return 1;
       Producer producer = client.open_ring(true, "main");
       Child grandchild([&] {
-        client.after_fork_in_child();
+        client.after_fork_in_child(77);
         if (client.recording()) return 1;
         if (!client.connect(server.socket_path().c_str(), "test")) return 2;
         if (producer.recording()) return 3;
@@ -192,6 +192,9 @@ TEST_SUITE("session") {
     CHECK(numbered_count(diary, 1) == 1);
     CHECK(numbered_count(diary, 2) == 10);
     CHECK(diary.hellos[2].parent_pid == diary.hellos[1].pid);
+    CHECK(diary.hellos[2].parent_session == 1);
+    CHECK(diary.hellos[2].forking_thread == 77);
+    CHECK(diary.hellos[1].parent_session == 0);
   }
 
   TEST_CASE("a program that executes another one keeps its events and gets a new session") {

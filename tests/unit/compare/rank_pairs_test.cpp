@@ -1,0 +1,182 @@
+#include "compare/rank_pairs.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/compare/report_of.hpp"
+
+using namespace ulpscope;
+using namespace ulpscope::comparison;
+using namespace ulpscope::test;
+
+namespace {
+
+/// A run whose ranks compute what their seed says.
+class SomeRanks : public Run {
+ public:
+  SomeRanks& add(std::uint32_t number, RankIdentity identity, int seed, int ops = 4) {
+    RunBuilder builder;
+    builder.rank(number).step(0);
+    for (int k = 0; k < ops; ++k) {
+      const Tensor x = builder.data({1.0 * seed + k});
+      builder.op("aten::exp").in(x).out({10.0 * seed + k});
+    }
+    runs_[number] = builder.build();
+    identities_[number] = std::move(identity);
+    info_.events += runs_[number]->info().events;
+    info_.complete = true;
+    info_.ranks = static_cast<std::uint32_t>(runs_.size());
+    return *this;
+  }
+
+  [[nodiscard]] const RunInfo& info() const override { return info_; }
+  [[nodiscard]] std::vector<std::uint32_t> ranks() const override {
+    std::vector<std::uint32_t> numbers;
+    for (const auto& [number, run] : runs_) numbers.push_back(number);
+    return numbers;
+  }
+  [[nodiscard]] RankIdentity identity(std::uint32_t rank) const override {
+    return identities_.at(rank);
+  }
+  [[nodiscard]] std::vector<Lane> lanes(std::uint32_t rank) const override {
+    return runs_.at(rank)->lanes(rank);
+  }
+  [[nodiscard]] std::vector<EnvironmentEntry> environment(std::uint32_t rank) const override {
+    return runs_.at(rank)->environment(rank);
+  }
+  [[nodiscard]] std::size_t block_count(std::uint32_t rank, std::uint32_t lane) const override {
+    return runs_.at(rank)->block_count(rank, lane);
+  }
+  [[nodiscard]] Block block(std::uint32_t rank, std::uint32_t lane,
+                            std::size_t index) const override {
+    return runs_.at(rank)->block(rank, lane, index);
+  }
+  [[nodiscard]] std::optional<std::vector<std::byte>> content(std::uint32_t rank,
+                                                              const Digest& digest) const override {
+    return runs_.at(rank)->content(rank, digest);
+  }
+
+ private:
+  RunInfo info_;
+  std::map<std::uint32_t, std::unique_ptr<Run>> runs_;
+  std::map<std::uint32_t, RankIdentity> identities_;
+};
+
+RankIdentity declared(std::uint32_t rank, std::uint32_t restart = 0) {
+  return {true, "RANK", rank, restart, {}, 0, true};
+}
+RankIdentity child(std::optional<std::uint32_t> creator, std::uint32_t order,
+                   bool order_counts = true) {
+  return {true, "", 0, 0, creator, order, order_counts};
+}
+
+using Matched = std::tuple<std::uint32_t, std::uint32_t, RankMatch>;
+
+std::vector<Matched> matched(const SomeRanks& reference, const SomeRanks& candidate) {
+  std::vector<Matched> matches;
+  for (const RankPair& pair : rank_pairs({&reference, &candidate}))
+    matches.emplace_back(pair.numbers.reference, pair.numbers.candidate, pair.by);
+  return matches;
+}
+
+}  // namespace
+
+TEST_SUITE("rank pairs") {
+  constexpr RankMatch kNumber = RankMatch::number;
+  constexpr RankMatch kDeclared = RankMatch::declared;
+  constexpr RankMatch kCreation = RankMatch::creation;
+  constexpr RankMatch kContent = RankMatch::content;
+
+  TEST_CASE("ranks of a dump that does not say who they are go by number") {
+    SomeRanks a, b;
+    a.add(0, {}, 1).add(1, {}, 2);
+    b.add(1, declared(0), 1).add(2, declared(1), 2);
+    CHECK(matched(a, b) == std::vector<Matched>{{1, 1, kNumber}});
+  }
+
+  TEST_CASE("declared ranks go by what they declare, not by number") {
+    SomeRanks a, b;
+    a.add(0, declared(0), 1).add(1, declared(1), 2);
+    b.add(0, declared(1), 2).add(1, declared(0), 1);
+    CHECK(matched(a, b) == std::vector<Matched>{{0, 1, kDeclared}, {1, 0, kDeclared}});
+  }
+
+  TEST_CASE("ranks that were started again go by their place in time") {
+    SomeRanks a, b;
+    a.add(0, declared(0), 1).add(1, declared(0, 1), 2).add(2, declared(0, 2), 3);
+    b.add(0, declared(0), 1).add(5, declared(0, 1), 2);
+    CHECK(matched(a, b) == std::vector<Matched>{{0, 0, kDeclared}, {1, 5, kDeclared}});
+  }
+
+  TEST_CASE(
+      "others go by creator and order of creation, also where what they compute is exchanged") {
+    SomeRanks a, b;
+    a.add(0, declared(0), 1).add(1, declared(1), 2);
+    a.add(2, child(0, 0), 5).add(3, child(0, 1), 6).add(4, child(1, 0), 7);
+    b.add(0, declared(0), 1).add(1, declared(1), 2);
+    b.add(2, child(1, 0), 7).add(3, child(0, 0), 6).add(4, child(0, 1), 5);
+    CHECK(matched(a, b) == std::vector<Matched>{{0, 0, kDeclared},
+                                                {1, 1, kDeclared},
+                                                {2, 3, kCreation},
+                                                {3, 4, kCreation},
+                                                {4, 2, kCreation}});
+  }
+
+  TEST_CASE("where the order says nothing, what they compute decides, and then the order") {
+    SomeRanks a, b;
+    a.add(0, child({}, 0, false), 1).add(1, child({}, 1, false), 2).add(2, child({}, 2, false), 3);
+    b.add(0, child({}, 0, false), 3).add(1, child({}, 1, false), 1).add(2, child({}, 2, false), 9);
+    CHECK(matched(a, b) ==
+          std::vector<Matched>{{0, 1, kContent}, {1, 2, kCreation}, {2, 0, kContent}});
+  }
+
+  TEST_CASE("one that has most in common is the partner, though it ends otherwise") {
+    SomeRanks a, b;
+    a.add(0, child({}, 0, false), 1, 9).add(1, child({}, 1, false), 2, 9);
+    b.add(0, child({}, 0, false), 2, 7).add(1, child({}, 1, false), 1, 3);
+    CHECK(matched(a, b) == std::vector<Matched>{{0, 1, kContent}, {1, 0, kContent}});
+  }
+
+  TEST_CASE("one that only one run has finds itself no partner, and nothing is identical") {
+    SomeRanks a, b;
+    a.add(0, child({}, 0), 1).add(1, child({}, 1), 2).add(2, child({}, 2), 3);
+    b.add(0, child({}, 0), 1).add(1, child({}, 1), 3);
+    CHECK(matched(a, b) == std::vector<Matched>{{0, 0, kContent}, {2, 1, kContent}});
+    const Report report = compare(a, b, {});
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(has(report.summary, "one run alone has 1 rank"));
+    CHECK(report.rank_pairs.size() == 2);
+  }
+
+  TEST_CASE("different declared ranks are never partners") {
+    SomeRanks a, b;
+    a.add(0, declared(0), 1).add(1, declared(0, 1), 2);
+    b.add(0, declared(0), 1).add(1, declared(1), 2);
+    CHECK(matched(a, b) == std::vector<Matched>{{0, 0, kDeclared}});
+  }
+
+  TEST_CASE("a declared rank may be one that the other run only numbers") {
+    SomeRanks a, b;
+    a.add(0, declared(0), 1).add(1, declared(1), 2);
+    b.add(0, child({}, 0), 1).add(1, child({}, 1), 2);
+    CHECK(matched(a, b) == std::vector<Matched>{{0, 0, kNumber}, {1, 1, kNumber}});
+  }
+
+  TEST_CASE("the only ranks are partners") {
+    SomeRanks a, b;
+    a.add(0, declared(0), 1);
+    b.add(3, declared(3), 1);
+    CHECK(matched(a, b) == std::vector<Matched>{{0, 3, kNumber}});
+  }
+
+  TEST_CASE("a rank that only one run has and that computes nothing is no difference") {
+    SomeRanks a, b;
+    a.add(0, declared(0), 1).add(1, child({}, 0), 0, 0);
+    b.add(0, declared(0), 1);
+    CHECK(compare(a, b, {}).verdict == Verdict::identical);
+  }
+}
