@@ -1,8 +1,21 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds everything and runs all tests: those that need no LibTorch with
+# Installs what is missing, builds everything and runs the tests: those that need no LibTorch with
 # sanitizers too. Closes with ctest's summary; fails if any test failed.
+#
+#   --all   long sweeps (label extended) as well
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+selection=(-LE extended)
+case ${1:-} in
+  "") ;;
+  --all) selection=() ;;
+  *)
+    echo "usage: bash tests/run.sh [--all]" >&2
+    exit 2
+    ;;
+esac
+readonly selection
 
 jobs=$(nproc)
 readonly jobs
@@ -20,7 +33,7 @@ build release
 build asan
 
 failed=0
-ctest --preset asan -j "$jobs" || failed=1
+ctest --preset asan "${selection[@]}" -j "$jobs" || failed=1
 [[ $failed == 0 ]] || echo "run: tests failed under the sanitizers, see above" >&2
-ctest --preset release -j "$jobs" || failed=1
+ctest --preset release "${selection[@]}" -j "$jobs" || failed=1
 exit "$failed"

@@ -322,7 +322,7 @@ PreparedRuns::PreparedRuns(const Run& reference, const Run& candidate,
   for (const Side side : kSides)
     if (!on(inside, side).empty())
       on(runs_, side) = &on(apart_, side).emplace(*on(runs_, side), on(inside, side));
-  if (RootNames roots = renumbered_roots(runs_, rank_pairs(runs_)); !roots.empty()) {
+  if (RootNames roots = renumbered_roots(runs_, numbers_of(pairs_)); !roots.empty()) {
     renumbered_.emplace(*runs_.candidate, std::move(roots));
     runs_.candidate = &*renumbered_;
   }

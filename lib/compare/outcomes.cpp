@@ -15,8 +15,13 @@ namespace {
 
 constexpr std::string_view kEndOfRun = "end of run";
 
+[[nodiscard]] bool is_named(const Slot& slot) noexcept {
+  constexpr std::uint32_t kNamed = slot_flag::parameter | slot_flag::buffer | slot_flag::gradient;
+  return !slot.name.empty() && (slot.flags & kNamed);
+}
+
 [[nodiscard]] bool is_state(const Slot& slot) noexcept {
-  return !slot.name.empty() && (slot.flags & (slot_flag::parameter | slot_flag::buffer));
+  return slot.flags & (slot_flag::parameter | slot_flag::buffer);
 }
 
 [[nodiscard]] bool is_known(const Slot& slot) noexcept {
@@ -128,11 +133,11 @@ void OutcomeJudge::pair_named() {
   std::multimap<Name, std::size_t> named;
   Outcomes& candidates = left_.candidate;
   for (std::size_t k = 0; k < candidates.size(); ++k)
-    if (is_state(*candidates[k].slot))
+    if (is_named(*candidates[k].slot))
       named.emplace(Name(candidates[k].event.event->root, candidates[k].slot->name), k);
   std::vector<bool> paired(candidates.size(), false);
   std::erase_if(left_.reference, [&](const Outcome& one) {
-    if (!is_state(*one.slot)) return false;
+    if (!is_named(*one.slot)) return false;
     const auto partner = named.find({one.event.event->root, one.slot->name});
     if (partner == named.end()) return false;
     const Outcome& other = candidates[partner->second];
@@ -167,6 +172,9 @@ const OutcomeJudge::Outcome* OutcomeJudge::partner_of(Side side, const Outcome& 
 void OutcomeJudge::judge_rest(Side side) {
   OutcomeTotals& totals = state_.totals.outcomes;
   const AloneMemory& alone = on(state_.alone_memory, side);
+  // Lanes that train are compared one after another, not as they ran: what an op of one run alone
+  // left may since have been taken for what an earlier one wrote.
+  const bool out_of_order = state_.several_trainers && totals.touched_alone;
   for (const Outcome& outcome : on(left_, side)) {
     const Slot& slot = *outcome.slot;
     const std::optional<Source> why = reason(side, outcome);
@@ -184,7 +192,8 @@ void OutcomeJudge::judge_rest(Side side) {
       blame(*why);
     else if (changed && partner != nullptr)
       side == Side::reference ? differ(outcome, *partner) : differ(*partner, outcome);
-    else if (changed)
+    else if (changed ||
+             (out_of_order && !on(contents_, the_other(side)).contains(content_of(slot))))
       ++totals.unknown;
   }
 }

@@ -87,6 +87,7 @@ void RankComparison::pair_lanes() {
     if ((known ? *known : *lane->walk().lane(Side::candidate)).role == LaneRole::trainer)
       trainers_.push_back({lane.get(), {}});
   }
+  state_.several_trainers = trainers_.size() > 1;
 }
 
 bool RankComparison::is_trainer(const LaneComparison& lane) const {

@@ -206,7 +206,8 @@ struct RankState {
   LayerFlow layers;
   std::vector<std::string> layout_noted;  ///< ops whose other layout is already a finding
   bool device_noted = false;
-  bool backward_apart = false;  ///< it has a lane of its own
+  bool several_trainers = false;  ///< in a run
+  bool backward_apart = false;    ///< it has a lane of its own
 };
 
 }  // namespace ulpscope::comparison

@@ -123,6 +123,7 @@ Recovery recover(const std::filesystem::path& directory) {
   Recovery recovery;
   RecordingOptions options;
   std::uint64_t events = 0;
+  bool any_journal = false;
   const auto ranks = list_ranks(directory);
   for (const RankFiles& files : ranks) {
     if (std::filesystem::is_symlink(files.directory)) {
@@ -130,6 +131,7 @@ Recovery recover(const std::filesystem::path& directory) {
                   "Recover the dump that it leads to.");
     }
     if (const auto live = files.live_journal()) {
+      any_journal = true;
       Replay replay(directory, files, *live);
       const std::uint64_t unread = read_journal(journal_path(files.directory, *live),
                                                 [&](const Record& record) { replay.take(record); });
@@ -141,7 +143,9 @@ Recovery recover(const std::filesystem::path& directory) {
     }
     remove_leftovers(files);
   }
-  if (!recovery.ranks.empty()) update_status(directory, ranks, options, events);
+  // A journal whose beginning is damaged gives nothing back, and was all that spoke of the dump.
+  if (!recovery.ranks.empty() || (any_journal && !read_status(directory)))
+    update_status(directory, ranks, options, events);
   return recovery;
 }
 
