@@ -3,12 +3,14 @@
 #include <c10/core/ScalarType.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <unordered_set>
 
+#include "capture/device_values.hpp"
 #include "capture/filter.hpp"
 #include "capture/frames.hpp"
 #include "capture/memory.hpp"
@@ -46,7 +48,8 @@ FreedElsewhere& freed_elsewhere() {
 /// What recorded ops have left in all of it; zero where they are not known to have written all of
 /// it at once, or where it was seen as something else than its bytes.
 Digest known_digest(Storage& storage) {
-  const Region* const whole = storage.regions.find({0, storage.bytes, 0});
+  Region* const whole = storage.regions.find({0, storage.bytes, 0});
+  if (whole != nullptr && whole->ticket != 0) settle(*whole);
   return whole == nullptr || whole->ticket != 0 ? Digest{} : whole->digest;
 }
 
@@ -214,7 +217,7 @@ std::optional<FreedState> freed_state(const void* memory) {
 }  // namespace
 
 void note_freed(const void* memory) noexcept {
-  if (memory == nullptr || !recording() || detail::InHook::any()) return;
+  if (!recording() || idle() || memory == nullptr || detail::InHook::any()) return;
   Thread* const thread = Thread::opened();
   if (thread != nullptr && !in_user_code(*thread)) return;  // an op's own
   if (thread != nullptr && !storages().may_be_state(memory)) {
@@ -222,7 +225,6 @@ void note_freed(const void* memory) noexcept {
       guarded("a note of freed memory", [&] { thread->freed.push_back(memory); });
     return;
   }
-  if (idle()) return;
   guarded("a note of freed memory", [&] {
     const auto state = freed_state(memory);
     if (!state) {
@@ -260,6 +262,7 @@ void send_outcomes_of_run(bool at_once) noexcept {
   const Thread::Inside inside(*thread);
   guarded("the outcomes of a run", [&] {
     close_frames_above(*thread, 0);
+    finish_device_values(std::chrono::seconds(1));
     std::pmr::vector<Outcome> outcomes(&process_memory());
     add_freed(*thread, outcomes);
     if (!outcomes.empty()) send(*thread, outcome("end of thread"), outcomes, {});

@@ -90,6 +90,10 @@ void OutcomeJudge::judge() {
   cancel_equal([](const Outcome& one) { return content_of(*one.slot); });
   for (const Side side : kSides) judge_rest(side);
   judge_generators();
+  for (const auto& [reference, candidate] : unexplained_)
+    if (!state_.book.diverges())
+      enter(is_state(*reference.slot) ? FindingKind::parameter : FindingKind::data, reference,
+            candidate);
 }
 
 /// They are the last events of a lane.
@@ -218,9 +222,8 @@ void OutcomeJudge::differ(const Outcome& reference, const Outcome& candidate) {
   if (why || other) return;
   if (changed)
     enter(FindingKind::write, reference, candidate);
-  else if (!state_.book.diverges())
-    enter(is_state(*reference.slot) ? FindingKind::parameter : FindingKind::data, reference,
-          candidate);
+  else
+    unexplained_.emplace_back(reference, candidate);
 }
 
 void OutcomeJudge::enter(FindingKind kind, const Outcome& reference, const Outcome& candidate) {
@@ -263,7 +266,10 @@ void OutcomeJudge::judge_generators() {
   const Event* const right = ends_.candidate.event;
   if (left == nullptr || right == nullptr || left->rng.before == right->rng.before) return;
   if (state_.book.diverges()) return;
-  if (const auto drawn = state_.rng.stream(*left).drawn_alone) {
+  const RngTracker::Stream& stream = state_.rng.stream(*left);
+  // A generator that nobody seeds begins anywhere, which matters once it is drawn from.
+  if (stream.last_common_draw.empty() && !stream.drawn_alone) return;
+  if (const auto& drawn = stream.drawn_alone) {
     blame(*drawn);
     return;
   }

@@ -2,6 +2,7 @@
 
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "compare/rank_state.hpp"
@@ -49,6 +50,7 @@ class OutcomeJudge {
   RankState& state_;
   Both<Outcomes> left_;
   Both<std::set<std::tuple<std::uint64_t, Digest>>> contents_;  ///< by size
+  std::vector<std::pair<Outcome, Outcome>> unexplained_;
   Both<HeldEvent> ends_;
   Both<Lane> end_lanes_;
 };

@@ -117,7 +117,7 @@ void RankWriter::open_lane(std::uint32_t id, bool is_main, std::string_view thre
   lane.is_main = is_main;
   lane.thread_name = thread_name;
   using Thread = Timelines::Thread;
-  timelines_.open(id, is_main                            ? Thread::main
+  timelines_.open(id, is_main                          ? Thread::main
                       : thread_name.starts_with("pt_") ? Thread::of_library
                                                        : Thread::of_program);
   if (!journal_) return;
@@ -527,7 +527,8 @@ void RankWriter::fill_carried_tables() {
     tables.notices.push_back({notice.fatal ? 1U : 0U, string(notice.text)});
   }
   for (const auto& [id, lane] : lanes_) {
-    const auto role = role_of(lane.is_main, timelines_.is_trainer(id), lane.runs_backward, lane.thread_name);
+    const auto role =
+        role_of(lane.is_main, timelines_.is_trainer(id), lane.runs_backward, lane.thread_name);
     tables.lanes.push_back(
         {lane.events, id, string(lane.thread_name), static_cast<std::uint64_t>(role)});
   }

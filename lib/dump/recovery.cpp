@@ -123,7 +123,6 @@ Recovery recover(const std::filesystem::path& directory) {
   Recovery recovery;
   RecordingOptions options;
   std::uint64_t events = 0;
-  bool any_journal = false;
   const auto ranks = list_ranks(directory);
   for (const RankFiles& files : ranks) {
     if (std::filesystem::is_symlink(files.directory)) {
@@ -131,7 +130,6 @@ Recovery recover(const std::filesystem::path& directory) {
                   "Recover the dump that it leads to.");
     }
     if (const auto live = files.live_journal()) {
-      any_journal = true;
       Replay replay(directory, files, *live);
       const std::uint64_t unread = read_journal(journal_path(files.directory, *live),
                                                 [&](const Record& record) { replay.take(record); });
@@ -143,9 +141,7 @@ Recovery recover(const std::filesystem::path& directory) {
     }
     remove_leftovers(files);
   }
-  // A journal whose beginning is damaged gives nothing back, and was all that spoke of the dump.
-  if (!recovery.ranks.empty() || (any_journal && !read_status(directory)))
-    update_status(directory, ranks, options, events);
+  if (!recovery.ranks.empty()) update_status(directory, ranks, options, events);
   return recovery;
 }
 

@@ -313,7 +313,9 @@ void Segment::check_tables() const {
            "/geometries");
   }
   for (const LaneRow& lane : t.lanes) {
-    expect(lane.thread_name <= strings && lane.role <= static_cast<std::uint64_t>(LaneRole::trainer), "/lanes");
+    expect(
+        lane.thread_name <= strings && lane.role <= static_cast<std::uint64_t>(LaneRole::trainer),
+        "/lanes");
   }
   const auto good_event = [&](const EventTemplate& event) {
     return event.op <= t.ops.size() && event.module <= strings && event.root <= strings &&

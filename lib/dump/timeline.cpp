@@ -139,7 +139,7 @@ void Timeline::read(const TimelineEvent& event) {
   entry.epoch = event.epoch;
   entry.quiet = is_quiet(event);
   note_backward_elsewhere(event);
-  if (reading_.step_begins) {
+  if (reading_.step_begins && event.kind != EventKind::outcome) {
     reading_.step_begins = false;
     entry.epoch = std::min(event.epoch, reading_.step_epoch + 1);
     if (reading_.stretch == Stretch::after_backward) {

@@ -38,9 +38,10 @@ struct Placement {
 
 /// Derives step and phase of a rank's events while they arrive.
 ///
-/// One lane leads: the main lane, or where there is none the first. The leader's events are read in order; what cannot be told yet (does this forward begin
-/// a step? are these ops part of the optimizer's work?) is held until it can, at most kMostHeld
-/// events. Events of other lanes follow the leader by epoch.
+/// One lane leads: the main lane, or where there is none the first. The leader's events are read in
+/// order; what cannot be told yet (does this forward begin a step? are these ops part of the
+/// optimizer's work?) is held until it can, at most kMostHeld events. Events of other lanes follow
+/// the leader by epoch.
 ///
 /// A leader that runs forwards without grad mode alone makes one step of each, all in phase eval.
 class Timeline {

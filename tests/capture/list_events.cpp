@@ -36,6 +36,7 @@ std::string parent_of(const ulpscope::Event& event) {
 
 void print(std::uint32_t rank, const ulpscope::Lane& lane, std::int64_t step,
            const ulpscope::Event& event) {
+  if (event.kind == ulpscope::EventKind::outcome) return;
   const std::string phase(ulpscope::name(event.phase));
   const std::string op(event.op);
   const std::string root(event.root.empty() ? "-" : event.root);

@@ -41,7 +41,8 @@ ULPSCOPE_FIELDS(Finding, kind, diverges, rank, lane, step, phase, root, module, 
                 between, op, overload, parents, children, kernels, forward_op, device, where, event,
                 tensors, arguments, neighbours, notes)
 ULPSCOPE_FIELDS(NotCompared, uninitialised, handle, layout, no_bytes, ignored, opaque)
-ULPSCOPE_FIELDS(Coverage, aligned, only_reference, only_candidate, not_compared, outcomes, outcomes_recorded, unseen)
+ULPSCOPE_FIELDS(Coverage, aligned, only_reference, only_candidate, not_compared, outcomes,
+                outcomes_recorded, unseen)
 ULPSCOPE_FIELDS(GrowthPoint, step, scaled_max, ulp_max, loss)
 ULPSCOPE_FIELDS(PathPoint, event, op, module, scaled_max, ulp_max)
 ULPSCOPE_FIELDS(Path, step, points)
@@ -69,8 +70,9 @@ ULPSCOPE_FIELDS(Effect, place, tensor, of_data, drawn)
 ULPSCOPE_FIELDS(Record, finding, evidence, effect, ranks, copy_of, listed, course, lane_order,
                 order_event, after_order_event, more_in_step, repeats)
 ULPSCOPE_FIELDS(OutcomeTotals, known, compared, unknown, extra, touched_alone, too_many)
-ULPSCOPE_FIELDS(Totals, coverage, propagated, ops, aligned_ops, values, given_up, lone_trainers, work_moved, cut_off, reads,
-                verified, data, data_values, operations, op_budgets, replay, outcomes, evidence)
+ULPSCOPE_FIELDS(Totals, coverage, propagated, ops, aligned_ops, values, given_up, lone_trainers,
+                work_moved, cut_off, reads, verified, data, data_values, operations, op_budgets,
+                replay, outcomes, evidence)
 ULPSCOPE_FIELDS(ValueSums::RuleCount, passed, failed)
 ULPSCOPE_FIELDS(ValueSums, outside, unknown, rules, growth, losses, path, path_questions)
 ULPSCOPE_FIELDS(RankResult, records, found, diverges, beyond_tolerance, budget, beyond_budget,

@@ -53,8 +53,8 @@ enum class EventKind : std::uint8_t {
 enum class Phase : std::uint8_t { setup, data, forward, backward, optimizer, eval };
 [[nodiscard]] std::string_view name(Phase phase) noexcept;
 
-/// Which logical thread a lane is: a trainer runs forward, backward and optimizers of its own beside
-/// the main thread. Backward events are reported under `autograd` whichever thread ran them.
+/// Which logical thread a lane is: a trainer runs forward, backward and optimizers of its own
+/// beside the main thread. Backward events are reported under `autograd` whichever thread ran them.
 enum class LaneRole : std::uint8_t { main, autograd, worker, thread, trainer };
 
 /// What an event's state was; bits of Event::flags.

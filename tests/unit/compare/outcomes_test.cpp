@@ -128,6 +128,7 @@ TEST_SUITE("outcomes") {
 
   TEST_CASE("a generator that ends in another state is an outcome") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.op("aten::rand").draws(2).out(labelled("drawn"));
       if (changed) run.draw_unseen(1);
       run.leaves({weight});
     });

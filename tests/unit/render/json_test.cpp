@@ -41,9 +41,9 @@ TEST_SUITE("json") {
     const ordered_json document = rendered(test::origin_report());
     CHECK(keys(document) == std::vector<std::string>{"format", "schema_version", "verdict",
                                                      "summary", "golden", "reference", "candidate",
-                                                     "coverage", "first", "findings", "propagated",
-                                                     "growth", "path", "environment", "causes",
-                                                     "rules", "budget"});
+                                                     "rank_pairs", "coverage", "first", "findings",
+                                                     "propagated", "growth", "path", "environment",
+                                                     "causes", "rules", "budget"});
     CHECK(document["format"] == "ulpscope-report");
     CHECK(document["schema_version"] == 1);
     CHECK(keys(document["reference"]) == std::vector<std::string>{"path", "command", "complete",
