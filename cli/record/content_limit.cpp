@@ -12,10 +12,6 @@ namespace {
 /// Closer to the limit than this part of it the rest is not worth looking at the directory again.
 constexpr std::uint64_t kLeastPart = 128;
 
-void append(std::vector<std::byte>& to, std::span<const std::byte> bytes) {
-  to.insert(to.end(), bytes.begin(), bytes.end());
-}
-
 }  // namespace
 
 bool ContentBudget::take(std::uint64_t bytes) {

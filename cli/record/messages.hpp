@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "ring/message.hpp"
 
@@ -20,6 +21,12 @@ void for_each_message(std::span<const std::byte> messages, Use&& use) {
     use(header, messages.first(header.size));
     messages = messages.subspan(header.size);
   }
+}
+
+inline void append(std::vector<std::byte>& to, std::span<const std::byte> bytes) {
+  const std::size_t begin = to.size();
+  to.resize(begin + bytes.size());
+  if (!bytes.empty()) std::memcpy(to.data() + begin, bytes.data(), bytes.size());
 }
 
 /// The fixed row of a message; empty where it is too short for one.

@@ -16,12 +16,6 @@ constexpr std::size_t kRemembered = std::size_t{1} << 18;
 /// Numbers of values of ours, apart from those that programs give.
 constexpr std::uint64_t kOwnValues = std::uint64_t{1} << 63;
 
-void append(std::vector<std::byte>& to, std::span<const std::byte> bytes) {
-  const std::size_t begin = to.size();
-  to.resize(begin + bytes.size());
-  if (!bytes.empty()) std::memcpy(to.data() + begin, bytes.data(), bytes.size());
-}
-
 [[nodiscard]] std::optional<ring::EventRow> waiting_event(const ring::MessageHeader& header,
                                                           std::span<const std::byte> message) {
   if (header.kind != ring::MessageKind::event) return std::nullopt;

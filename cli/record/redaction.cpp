@@ -12,10 +12,6 @@ namespace {
 constexpr std::string_view kMask = "<redacted>";
 constexpr std::size_t kLongestKey = 256;  // longer strings of a ring name no setting
 
-void append(std::vector<std::byte>& to, std::span<const std::byte> bytes) {
-  to.insert(to.end(), bytes.begin(), bytes.end());
-}
-
 /// The same setting with the mask for its value.
 void append_masked(std::vector<std::byte>& to, ring::EnvironmentMessage row) {
   row.length = static_cast<std::uint32_t>(kMask.size());

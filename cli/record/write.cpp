@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr std::chrono::milliseconds kPollTime = 50ms;
+constexpr std::chrono::milliseconds kWriterPollTime = 50ms;
 constexpr std::chrono::seconds kIntroduction = 30s;  // in which the program introduces itself
 
 struct Opened {
@@ -52,10 +52,10 @@ void tell_program(const Opened& opened) {
 std::string serve(ring::Server& server, RankRecorder& ranks, const SignalForwarder& signals) {
   const Clock::time_point give_up = Clock::now() + kIntroduction;
   for (;;) {
-    server.poll(kPollTime, ranks);
+    server.poll(kWriterPollTime, ranks);
     if (signals.asked_to_end()) {
       ranks.end_all("the process that writes the dump was told to end");
-      while (server.live_sessions() != 0) server.poll(kPollTime, ranks);
+      while (server.live_sessions() != 0) server.poll(kWriterPollTime, ranks);
       return {};
     }
     if (server.live_sessions() != 0) continue;

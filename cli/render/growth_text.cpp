@@ -16,7 +16,7 @@
 namespace ulpscope::cli {
 namespace {
 
-constexpr std::size_t kMostRows = 8;
+constexpr std::size_t kMostGrowthRows = 8;
 
 /// The first and the last points where there are too many.
 Table growth_table(const std::vector<GrowthPoint>& growth, const Terminal& terminal) {
@@ -28,9 +28,9 @@ Table growth_table(const std::vector<GrowthPoint>& growth, const Terminal& termi
   std::vector<Cell> headings{heading("step"), heading("ULP"), heading("scaled")};
   if (losses) headings.insert(headings.end(), {heading("loss, reference"), heading("candidate")});
   table.row(std::move(headings));
-  constexpr std::size_t kEnds = kMostRows / 2;
+  constexpr std::size_t kEnds = kMostGrowthRows / 2;
   for (std::size_t i = 0; i < growth.size(); ++i) {
-    if (growth.size() > kMostRows && i == kEnds) {
+    if (growth.size() > kMostGrowthRows && i == kEnds) {
       table.row({heading(std::string(terminal.ellipsis()))});
       i = growth.size() - kEnds;
     }
@@ -62,9 +62,9 @@ Table path_table(const Path& path, const Terminal& terminal) {
              {"module", Ink::dim},
              heading("ULP"),
              heading("scaled")});
-  constexpr std::size_t kEnds = kMostRows / 2;
+  constexpr std::size_t kEnds = kMostGrowthRows / 2;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (points.size() > kMostRows && i == kEnds) {
+    if (points.size() > kMostGrowthRows && i == kEnds) {
       table.row({{std::string(terminal.ellipsis()), Ink::dim}});
       i = points.size() - kEnds;
     }

@@ -8,10 +8,10 @@ namespace ulpscope::cli {
 namespace {
 
 constexpr std::size_t kGutterWidth = 6;      // "   |  "
-constexpr std::size_t kLeastTextWidth = 20;  // below it wrapping helps nobody
+constexpr std::size_t kLeastPageWidth = 20;  // below it wrapping helps nobody
 
 std::size_t room(std::size_t width, std::size_t used) {
-  return std::max(width > used ? width - used : 0, kLeastTextWidth);
+  return std::max(width > used ? width - used : 0, kLeastPageWidth);
 }
 
 }  // namespace

@@ -95,14 +95,13 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
   struct Standing {
     c10::weak_intrusive_ptr<c10::StorageImpl> storage;
     Outcome outcome;
-    bool again = false;
   };
   std::pmr::vector<Standing> standing(&process_memory());
   {
     const std::lock_guard guard(storages());
     storages().for_each([&](Storage& storage) {
       if (storage.alive.expired() || !is_left(storage)) return;
-      standing.push_back({storage.alive, as_known(storage), storage.uninitialised.empty()});
+      standing.push_back({storage.alive, as_known(storage)});
     });
   }
   std::sort(standing.begin(), standing.end(), [](const Standing& a, const Standing& b) {
@@ -112,13 +111,14 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
     const auto held = one.storage.lock();
     if (!held) continue;
     Outcome& outcome = one.outcome;
-    const bool reads = one.again && settings().verify == ring::Verify::full &&
-                       held->device_type() == at::kCPU && held->data() != nullptr &&
-                       held->nbytes() == outcome.state.bytes;
+    const bool reads = settings().verify == ring::Verify::full && held->device_type() == at::kCPU &&
+                       held->data() != nullptr && held->nbytes() == outcome.state.bytes;
     if (reads) {
       outcome.state.digest =
           digest({static_cast<const std::byte*>(held->data()), outcome.state.bytes});
+      const std::uint32_t unfilled = outcome.flags & slot_flag::uninitialised;
       outcome = outcome_of(outcome.state);
+      outcome.flags |= unfilled;
     }
     outcomes.push_back(outcome);
   }

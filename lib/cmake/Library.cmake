@@ -1,3 +1,9 @@
+# ulpscope_unity(<target>)
+# Headers take most of the time of our sources: twelve of them are compiled as one where that is asked for.
+function(ulpscope_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${ULPSCOPE_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+endfunction()
+
 # ulpscope_library(<name> SOURCES <files>... [DEPENDS <public>...] [PRIVATE_DEPENDS <private>...])
 # A static library ulpscope::<name>; its folder's headers are included as "<name>/file.hpp".
 function(ulpscope_library name)
@@ -14,15 +20,29 @@ function(ulpscope_library name)
             ${arg_PRIVATE_DEPENDS})
   set_target_properties(ulpscope_${name} PROPERTIES
     EXPORT_NAME ${name} CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  ulpscope_unity(ulpscope_${name})
 endfunction()
 
-# ulpscope_unit_test(<name> SOURCES <files>... [DEPENDS <targets>...])
-# One doctest program, one ctest entry per test case, labelled "unit".
+# ulpscope_unit_test(<name> [EVERYWHERE] SOURCES <files>... [DEPENDS <targets>...])
+# One doctest program, one ctest entry per test case, labelled "unit". EVERYWHERE: its subject differs
+# between configurations, so that it is part of each. The others are not optimized, which would take most
+# of their time to compile, and not part of a configuration without ULPSCOPE_UNIT_TESTS.
 function(ulpscope_unit_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS")
-  add_executable(${name} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/tests/support/doctest_main.cpp)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "EVERYWHERE" "" "SOURCES;DEPENDS")
+  if(NOT TARGET doctest_main)
+    add_library(doctest_main OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/tests/support/doctest_main.cpp)
+    target_link_libraries(doctest_main PRIVATE doctest::doctest ulpscope_sanitizers)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/lib ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} ulpscope_warnings ulpscope_sanitizers
-                                        doctest::doctest)
+                                        doctest::doctest doctest_main)
+  if(NOT arg_EVERYWHERE)
+    target_compile_options(${name} PRIVATE -O0)
+    if(NOT ULPSCOPE_UNIT_TESTS)
+      set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+      return()
+    endif()
+  endif()
   doctest_discover_tests(${name} TEST_PREFIX "${name}." PROPERTIES LABELS unit)
 endfunction()

@@ -8,6 +8,14 @@
 
 namespace ulpscope::comparison {
 
+/// An op leaves something in the memory of this slot.
+[[nodiscard]] constexpr bool writes(const Slot& slot) noexcept {
+  constexpr std::uint32_t kNothing = slot_flag::undefined | slot_flag::view |
+                                     slot_flag::uninitialised | slot_flag::scratch |
+                                     slot_flag::handle;
+  return slot.role != Role::input && !(slot.flags & kNothing);
+}
+
 /// Memory of one run that ops without a partner have made, and whether any op has read what was
 /// written there last. Nobody but those ops has looked at it.
 class AloneMemory {

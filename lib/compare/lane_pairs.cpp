@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "compare/hash.hpp"
 #include "compare/structure.hpp"
@@ -39,6 +42,24 @@ struct Candidate {
   const auto [end, other] =
       std::mismatch(a.course.begin(), a.course.end(), b.course.begin(), b.course.end());
   return static_cast<std::size_t>(end - a.course.begin());
+}
+
+/// What ops of a lane did that read a value: an op, what it read and what it made of it.
+using Done = std::unordered_set<std::uint64_t>;
+
+[[nodiscard]] Done done_in(const Run& run, std::uint32_t rank, std::uint32_t lane) {
+  Done done;
+  for (std::size_t index = 0; index < run.block_count(rank, lane); ++index) {
+    const Block block = run.block(rank, lane, index);
+    for (const Event& event : block.events) {
+      const std::uint64_t read = input_key(event);
+      const std::uint64_t made = output_key(event);
+      if (event.kind == EventKind::op && read != 0 && made != 0)
+        done.insert(
+            KeyHash().add(structure_key(event, Place::ignored)).add(read).add(made).value());
+    }
+  }
+  return done;
 }
 
 [[nodiscard]] std::size_t count_trainers(const std::vector<Lane>& lanes) {
@@ -98,23 +119,28 @@ std::vector<Both<std::optional<Lane>>> pair_lanes(const Both<const Run*>& runs,
   return pairs;
 }
 
-bool has_moved_work(const std::vector<Both<std::optional<Lane>>>& pairs) {
-  constexpr std::uint64_t kShare = 10;  // of what is about as much, the part that may differ
-  const auto unlike = [](std::uint64_t a, std::uint64_t b) {
-    return std::max(a, b) - std::min(a, b) > std::max(a, b) / kShare;
-  };
-  Both<std::uint64_t> all;
-  bool any = false;
+bool has_moved_work(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
+                    const std::vector<Both<std::optional<Lane>>>& pairs) {
+  std::vector<Both<Done>> done;
   for (const auto& pair : pairs) {
-    Both<std::uint64_t> events;
-    for (const Side side : kSides)
-      if (on(pair, side) && on(pair, side)->role == LaneRole::trainer)
-        on(events, side) = on(pair, side)->events;
-    all.reference += events.reference;
-    all.candidate += events.candidate;
-    any = any || unlike(events.reference, events.candidate);
+    Both<Done> both;
+    bool trains = false;
+    for (const Side side : kSides) {
+      if (!on(pair, side) || on(pair, side)->role != LaneRole::trainer) continue;
+      on(both, side) = done_in(*on(runs, side), on(ranks, side), on(pair, side)->id);
+      trains = true;
+    }
+    if (trains) done.push_back(std::move(both));
   }
-  return any && !unlike(all.reference, all.candidate);
+  if (done.size() < 2) return false;
+  // By content, the pairs of which the reference alone has it, and the candidate alone.
+  std::unordered_map<std::uint64_t, Both<bool>> lone;
+  for (const Both<Done>& pair : done)
+    for (const Side side : kSides)
+      for (const std::uint64_t op : on(pair, side))
+        if (!on(pair, the_other(side)).contains(op)) on(lone[op], side) = true;
+  return std::any_of(lone.begin(), lone.end(),
+                     [](const auto& op) { return op.second.reference && op.second.candidate; });
 }
 
 }  // namespace ulpscope::comparison

@@ -13,7 +13,7 @@ namespace ulpscope::comparison {
 namespace {
 
 /// Nesting beyond this is not followed: a dump can be made to claim any depth.
-constexpr std::size_t kDeepest = 256;
+constexpr std::size_t kDeepestCall = 256;
 
 [[nodiscard]] bool has_same_difference(const std::vector<SlotPair>& slots, const SlotPair& wanted) {
   return std::any_of(slots.begin(), slots.end(), [&](const SlotPair& slot) {
@@ -123,7 +123,7 @@ EventPair LayerJudge::around(EventPair at) const {
 LayerCall& LayerJudge::ensure_call(std::uint32_t reference_event) {
   const Window& window = *scene_.windows.reference;
   std::vector<std::uint32_t> chain;
-  for (std::uint32_t up = reference_event; up != kNoIndex && chain.size() < kDeepest;
+  for (std::uint32_t up = reference_event; up != kNoIndex && chain.size() < kDeepestCall;
        up = window.parent(up))
     if (window.event(up).kind == EventKind::module) chain.push_back(up);
   EventPlace parent;
@@ -175,7 +175,7 @@ Source LayerJudge::blame_input(const SlotPair& slot) {
   EventPair reader = at_;
   EventPair outer = around(reader);
   std::vector<SlotPair> given;
-  for (std::size_t depth = 0; outer.reference != kNoIndex && depth < kDeepest; ++depth) {
+  for (std::size_t depth = 0; outer.reference != kNoIndex && depth < kDeepestCall; ++depth) {
     compare_boundary_slots(scene_.windows.reference->event(outer.reference),
                            scene_.windows.candidate->event(outer.candidate), given);
     if (!has_same_difference(given, first)) {

@@ -14,7 +14,7 @@ namespace ulpscope::comparison {
 namespace {
 
 /// Nesting beyond this is not followed: a dump can be made to claim any depth.
-constexpr std::size_t kDeepest = 256;
+constexpr std::size_t kDeepestOp = 256;
 
 [[nodiscard]] auto slot_id(const Slot& slot) noexcept {
   return std::tuple(slot.role, slot.index, slot.element);
@@ -159,7 +159,7 @@ void InsideComparison::pair_by_alignment(const Window& reference, const Window& 
       align_inner(reference, direct_children(reference, outer.reference), candidate,
                   direct_children(candidate, outer.candidate));
   for (const Entry& entry : entries) {
-    if (entry.aligned() && depth < kDeepest) {
+    if (entry.aligned() && depth < kDeepestOp) {
       pairs_.push_back({entry.reference, entry.candidate});
       pair_by_alignment(reference, candidate, pairs_.back(), depth + 1);
       continue;
@@ -196,7 +196,7 @@ Origin find_origin(const Window& reference, const Window& candidate, EventPair o
   Origin origin{outer, false};
   std::vector<std::uint32_t> left;
   std::vector<std::uint32_t> right;
-  for (std::size_t depth = 0; depth < kDeepest; ++depth) {
+  for (std::size_t depth = 0; depth < kDeepestOp; ++depth) {
     reference.inner_ops(origin.at.reference, left);
     candidate.inner_ops(origin.at.candidate, right);
     EventPair deeper;

@@ -175,13 +175,10 @@ void OpJudge::spread() {
 
 void OpJudge::write_alone(const Scene& scene, Side side, std::uint32_t index,
                           const Source& source) {
-  constexpr std::uint32_t kWritesNothing = slot_flag::undefined | slot_flag::view |
-                                           slot_flag::uninitialised | slot_flag::scratch |
-                                           slot_flag::handle;
   Source alone = source;
   alone.written_alone = true;
   for (const Slot& slot : on(scene.windows, side)->event(index).slots)
-    if (slot.role != Role::input && !(slot.flags & kWritesNothing)) {
+    if (writes(slot)) {
       on(state_.taint, side).taint(slot, alone, scene.step);
       on(state_.alone_memory, side).wrote(slot);
     }

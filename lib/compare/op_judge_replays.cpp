@@ -109,7 +109,7 @@ std::size_t OpJudge::judge_replay(const std::vector<EventPair>& pairs, std::size
 
 void OpJudge::judge_alone(const Scene& scene, Side side, std::uint32_t index,
                           std::optional<std::uint64_t> after, std::size_t depth) {
-  constexpr std::size_t kDeepest = 64;
+  constexpr std::size_t kDeepestReplay = 64;
   if (!state_.options.budget || state_.options.replayer == nullptr) return;
   const Window& window = *on(scene.windows, side);
   const Event& event = window.event(index);
@@ -119,7 +119,7 @@ void OpJudge::judge_alone(const Scene& scene, Side side, std::uint32_t index,
       budget::judge_alone(*state_.options.replayer, scene, side, index);
   if (!replay.failure.empty()) {
     std::vector<std::uint32_t> inner;
-    if (depth < kDeepest) window.inner_ops(index, inner);
+    if (depth < kDeepestReplay) window.inner_ops(index, inner);
     for (const std::uint32_t op : inner) judge_alone(scene, side, op, after, depth + 1);
     if (inner.empty())
       budget::add_unjudged(state_.totals.replay, fmt::format("{}: {}", event.op, replay.failure));

@@ -29,6 +29,13 @@ constexpr std::string_view kEndOfRun = "end of run";
          slot.geometry != nullptr;
 }
 
+/// Memory that no recorded op has filled: what is in it was left by others, or the program wrote
+/// it.
+[[nodiscard]] bool is_unfilled(const Slot& slot) noexcept {
+  return slot.flags & slot_flag::uninitialised && !(slot.flags & slot_flag::no_digest) &&
+         slot.geometry != nullptr;
+}
+
 [[nodiscard]] std::uint64_t bytes_of(const Slot& slot) noexcept {
   return slot.geometry == nullptr
              ? 0
@@ -57,13 +64,14 @@ void OutcomeJudge::cancel_equal(Key key) {
   std::multimap<decltype(key(std::declval<const Outcome&>())), std::size_t> by_key;
   Outcomes& candidates = left_.candidate;
   for (std::size_t k = 0; k < candidates.size(); ++k)
-    if (is_known(*candidates[k].slot)) by_key.emplace(key(candidates[k]), k);
+    if (is_known(*candidates[k].slot) || is_unfilled(*candidates[k].slot))
+      by_key.emplace(key(candidates[k]), k);
   std::vector<bool> equal(candidates.size(), false);
   std::erase_if(left_.reference, [&](const Outcome& one) {
-    if (!is_known(*one.slot)) return false;
+    if (!is_known(*one.slot) && !is_unfilled(*one.slot)) return false;
     const auto partner = by_key.find(key(one));
     if (partner == by_key.end()) return false;
-    ++state_.totals.outcomes.compared;
+    if (is_known(*one.slot)) ++state_.totals.outcomes.compared;
     equal[partner->second] = true;
     by_key.erase(partner);
     return true;
@@ -150,6 +158,8 @@ void OutcomeJudge::pair_named() {
     if (is_known(*one.slot) && is_known(*other.slot)) {
       ++state_.totals.outcomes.compared;
       if (content_of(*one.slot) != content_of(*other.slot)) differ(one, other);
+    } else if (is_unfilled(*one.slot) || is_unfilled(*other.slot)) {
+      ++state_.totals.outcomes.unfilled;
     } else if (reason(Side::reference, one) || reason(Side::candidate, other)) {
       ++state_.totals.outcomes.unknown;
     }
@@ -176,14 +186,17 @@ const OutcomeJudge::Outcome* OutcomeJudge::partner_of(Side side, const Outcome& 
 void OutcomeJudge::judge_rest(Side side) {
   OutcomeTotals& totals = state_.totals.outcomes;
   const AloneMemory& alone = on(state_.alone_memory, side);
-  // Lanes that train are compared one after another, not as they ran: what an op of one run alone
-  // left may since have been taken for what an earlier one wrote.
-  const bool out_of_order = state_.several_trainers && totals.touched_alone;
+  // What an op of one run alone left may since have been taken for what an earlier one wrote.
+  const bool out_of_order = state_.lanes_run_apart && totals.touched_alone;
   for (const Outcome& outcome : on(left_, side)) {
     const Slot& slot = *outcome.slot;
     const std::optional<Source> why = reason(side, outcome);
     if (alone.made(slot)) {
       if (alone.is_unread(slot)) judge_made_alone(side, outcome);
+      continue;
+    }
+    if (is_unfilled(slot)) {
+      ++totals.unfilled;
       continue;
     }
     if (!is_known(slot)) {

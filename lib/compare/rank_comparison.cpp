@@ -73,7 +73,7 @@ void RankComparison::pair_lanes() {
                                     counted(lane.events, "event")));
   };
   const auto pairs = comparison::pair_lanes(state_.runs, state_.ranks, lanes);
-  state_.totals.work_moved = has_moved_work(pairs);
+  state_.totals.work_moved = has_moved_work(state_.runs, state_.ranks, pairs);
   for (const Both<std::optional<Lane>>& pair : pairs) add(pair);
   const auto order = [](const std::unique_ptr<LaneComparison>& comparison) {
     const auto& lane = comparison->walk().lane(Side::reference);
@@ -87,7 +87,7 @@ void RankComparison::pair_lanes() {
     if ((known ? *known : *lane->walk().lane(Side::candidate)).role == LaneRole::trainer)
       trainers_.push_back({lane.get(), {}});
   }
-  state_.several_trainers = trainers_.size() > 1;
+  state_.lanes_run_apart = trainers_.size() > 1 || workers_ != nullptr;
 }
 
 bool RankComparison::is_trainer(const LaneComparison& lane) const {

@@ -106,6 +106,7 @@ struct OutcomeTotals {
   Both<bool> known{true, true};  ///< what the run left was recorded when it ended
   std::uint64_t compared = 0;
   std::uint64_t unknown = 0;   ///< may differ: their content at the end is not known
+  std::uint64_t unfilled = 0;  ///< differ in memory that no recorded op has filled
   Both<std::uint64_t> extra;   ///< that one run alone leaves, and that no recorded op has read
   bool touched_alone = false;  ///< ops that one run has alone wrote something
   bool too_many = false;       ///< more than can be followed
@@ -120,7 +121,7 @@ struct Totals {
   std::uint64_t values = 0;         ///< digests that stood against each other
   std::uint64_t given_up = 0;       ///< items in stretches too different to be searched
   std::uint64_t lone_trainers = 0;  ///< lanes that train in one run and have no partner
-  bool work_moved = false;          ///< trainers did other shares of about the same work
+  bool work_moved = false;          ///< a trainer did what the partner of another one did
   std::uint64_t cut_off = 0;        ///< stretches that go on where an incomplete run ended
   Both<std::uint64_t> reads;        ///< inputs with a digest
   Both<std::uint64_t> verified;     ///< those hashed again at the read
@@ -206,8 +207,10 @@ struct RankState {
   LayerFlow layers;
   std::vector<std::string> layout_noted;  ///< ops whose other layout is already a finding
   bool device_noted = false;
-  bool several_trainers = false;  ///< in a run
-  bool backward_apart = false;    ///< it has a lane of its own
+  /// Several trainers, or threads that share work: they are not compared in the order in which they
+  /// ran.
+  bool lanes_run_apart = false;
+  bool backward_apart = false;  ///< it has a lane of its own
 };
 
 }  // namespace ulpscope::comparison

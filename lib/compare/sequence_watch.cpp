@@ -7,7 +7,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-constexpr std::size_t kLookAhead = 4096;
+constexpr std::size_t kEntriesAhead = 4096;
 
 /// Equal inputs that give another result follow from nothing before. Nor do differences from what
 /// was found later, or was there before where the same ops did no harm without it.
@@ -34,7 +34,7 @@ void SequenceWatch::add(const Source& source, const LaneWalk& walk, std::size_t 
   Watched watched;
   watched.source = source;
   const Scene scene = walk.scene();
-  const std::size_t end = std::min(walk.entries().size(), next + kLookAhead);
+  const std::size_t end = std::min(walk.entries().size(), next + kEntriesAhead);
   for (std::size_t k = next; k < end && !watched.anchor_ahead; ++k) {
     if (!walk.entries()[k].aligned()) continue;
     watched.anchor_ahead =

@@ -15,7 +15,7 @@ namespace ulpscope::comparison {
 namespace {
 
 /// Steps looked through on either side.
-constexpr std::size_t kLookAhead = 32;
+constexpr std::size_t kStepsAhead = 32;
 /// Steps in a row that must agree, as far as there are so many.
 constexpr std::size_t kInRow = 3;
 /// Values kept of a step, of either kind.
@@ -183,7 +183,7 @@ const std::deque<StepSketch>& StepsAhead::from(const LaneReader& reader) {
   const auto step = reader.step();
   while (step && !sketches_.empty() && sketches_.front().step < *step) sketches_.pop_front();
   if (sketches_.empty()) reader_ = reader;
-  while (sketches_.size() < kLookAhead && reader_->step()) {
+  while (sketches_.size() < kStepsAhead && reader_->step()) {
     const std::int64_t next = *reader_->step();
     std::vector<HeldEvent> events;
     reader_->read(next, std::numeric_limits<std::size_t>::max(), events);

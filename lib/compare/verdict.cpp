@@ -84,6 +84,11 @@ namespace {
   if (outcomes.unknown > 0)
     return fmt::format("what {} held when the runs ended is not known",
                        counted(outcomes.unknown, "tensor"));
+  if (outcomes.unfilled > 0)
+    return fmt::format(
+        "{} that no recorded op has filled end with other bytes: left-over memory, or a write of "
+        "the program",
+        counted(outcomes.unfilled, "tensor"));
   if (outcomes.too_many) return "one run has more ops of its own than can be followed to its end";
   return {};
 }
@@ -102,9 +107,7 @@ Decision decide(const Outlook& outlook) {
                                     totals.ops.reference, totals.ops.candidate));
   if (totals.work_moved && (outlook.diverges || totals.outcomes.touched_alone))
     return inconclusive(
-        "threads took their work from a common store, each another part of it in both runs, so "
-        "that "
-        "what they did cannot be aligned");
+        "threads share their work in another way in each run, so that it cannot be aligned");
   if (outlook.diverges && outlook.budget) return with_budget(outlook);
   if (outlook.diverges)
     return outlook.tolerates ? with_tolerance(outlook) : Decision{Verdict::diverged, {}};

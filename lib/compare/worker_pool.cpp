@@ -339,7 +339,11 @@ void WorkerPool::pair_rest(JobKey key) {
 
 void WorkerPool::count_alone(const Job& job) {
   Coverage& coverage = state_.totals.coverage;
+  AloneMemory& memory = on(state_.alone_memory, job.side);
   for (const Op& op : job.ops) {
+    for (std::uint32_t event = op.event; event < op.end(); ++event)
+      for (const Slot& slot : op.window->event(event).slots)
+        if (writes(slot)) memory.wrote(slot);
     (job.side == Side::reference ? coverage.only_reference : coverage.only_candidate) +=
         op.end() - op.event;
     ++left_over_;

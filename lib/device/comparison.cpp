@@ -46,12 +46,12 @@ namespace {
   return true;
 }
 
-[[nodiscard]] constexpr std::size_t rounded(std::size_t bytes) noexcept {
+[[nodiscard]] constexpr std::size_t rounded_up(std::size_t bytes) noexcept {
   return (bytes + 15) / 16 * 16;
 }
 
 constexpr std::size_t kFixedScratch =
-    16 + rounded(sizeof(DifferenceRecord)) + rounded(kMostBlocks * sizeof(Worst));
+    16 + rounded_up(sizeof(DifferenceRecord)) + rounded_up(kMostBlocks * sizeof(Worst));
 
 [[nodiscard]] std::uint64_t tiles_of(std::uint64_t bytes) noexcept {
   constexpr std::uint64_t kTileBytes = kTilePieces * sizeof(Piece);
@@ -71,9 +71,9 @@ ComparisonScratch ComparisonScratch::in(std::span<std::byte> memory) noexcept {
   scratch.arrivals = reinterpret_cast<std::uint32_t*>(at);
   at += 16;
   scratch.record = reinterpret_cast<DifferenceRecord*>(at);
-  at += rounded(sizeof(DifferenceRecord));
+  at += rounded_up(sizeof(DifferenceRecord));
   scratch.worst = reinterpret_cast<Worst*>(at);
-  at += rounded(kMostBlocks * sizeof(Worst));
+  at += rounded_up(kMostBlocks * sizeof(Worst));
   scratch.squares = reinterpret_cast<SquareSum*>(at);
   scratch.tiles = (memory.size() - kFixedScratch) / sizeof(SquareSum);
   return scratch;

@@ -9,7 +9,7 @@
 namespace ulpscope::dump {
 namespace {
 
-constexpr std::uint8_t kMostDimensions = 64;
+constexpr std::uint8_t kMostTensorDimensions = 64;
 
 bool fits(std::uint64_t first, std::uint64_t count, std::uint64_t size) {
   return first <= size && count <= size - first;
@@ -307,7 +307,7 @@ void Segment::check_tables() const {
   }
   InARow dimensions(t.dimensions.size());
   for (const GeometryRow& geometry : t.geometries) {
-    expect(geometry.dimensions <= kMostDimensions && geometry.has_strides <= 1 &&
+    expect(geometry.dimensions <= kMostTensorDimensions && geometry.has_strides <= 1 &&
                dimensions.takes(geometry.first_dimension,
                                 std::uint64_t{geometry.dimensions} * (1U + geometry.has_strides)),
            "/geometries");

@@ -7,7 +7,7 @@
 namespace ulpscope::dump {
 namespace {
 
-constexpr std::size_t kMostDimensions = 32;  // of an HDF5 dataset
+constexpr std::size_t kMostDatasetDimensions = 32;  // of an HDF5 dataset
 constexpr std::uint64_t kMostBytes = 1ULL << 40;
 constexpr std::uint64_t kMostExpandedBytes = 256ULL << 20;
 
@@ -36,7 +36,7 @@ std::optional<ValueShape> value_shape(const Geometry& geometry) {
   shape.packed_bytes = shape.bytes = element_size(shape.dtype);
   const auto unusual = geometry_flag::sparse | geometry_flag::quantised;
   if (shape.bytes == 0 || geometry.layout != 0 || (geometry.flags & unusual) != 0 ||
-      shape.sizes.size() > kMostDimensions ||
+      shape.sizes.size() > kMostDatasetDimensions ||
       (!geometry.strides.empty() && geometry.strides.size() != shape.sizes.size())) {
     return std::nullopt;
   }

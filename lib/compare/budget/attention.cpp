@@ -9,7 +9,7 @@ namespace ulpscope::comparison::budget {
 namespace {
 
 /// Scores are sums over the width of a head, results sums over the keys.
-struct Sizes {
+struct AttentionSizes {
   double width = 1;
   double keys = 1;
   double queries = 1;
@@ -18,8 +18,8 @@ struct Sizes {
   std::vector<std::size_t> rows;  ///< all dimensions but the width
 };
 
-[[nodiscard]] Sizes sizes_of(const OpView& op) {
-  Sizes sizes;
+[[nodiscard]] AttentionSizes attention_sizes(const OpView& op) {
+  AttentionSizes sizes;
   const auto& query = op.shape("query");
   const auto& key = op.shape("key");
   if (query.size() < 2 || key.size() < 2) return sizes;
@@ -37,13 +37,13 @@ struct Sizes {
   return sizes;
 }
 
-[[nodiscard]] std::string words(const OpView& op, const Sizes& sizes) {
+[[nodiscard]] std::string attention_words(const OpView& op, const AttentionSizes& sizes) {
   return fmt::format("attention over {:.0f} keys of {:.0f} {} products", sizes.keys, sizes.width,
                      op.dtype_name());
 }
 
 /// ULP of what is weighted, relative to its largest size: the weights' and the sums'.
-[[nodiscard]] double ulp_of_weighted(const Sizes& sizes) {
+[[nodiscard]] double ulp_of_weighted(const AttentionSizes& sizes) {
   return 2 * sizes.score_error + 2 + ulp_of_sum(sizes.keys);
 }
 
@@ -53,24 +53,24 @@ struct Sizes {
 }
 
 /// Of 16 bits, weights and gradients of scores are rounded to the dtype before they are multiplied.
-[[nodiscard]] Allowance weighted(const OpView& op, const Sizes& sizes, double ulp, double scale) {
-  return {4, ulp, scale, words(op, sizes), 0, scale};
+[[nodiscard]] Allowance weighted(const OpView& op, const AttentionSizes& sizes, double ulp, double scale) {
+  return {4, ulp, scale, attention_words(op, sizes), 0, scale};
 }
 
 }  // namespace
 
 Allowance attention(const OpView& op, std::size_t result) {
-  const Sizes sizes = sizes_of(op);
+  const AttentionSizes sizes = attention_sizes(op);
   if (result == 0) return weighted(op, sizes, ulp_of_weighted(sizes), op.largest("value"));
   // The logarithm of the sum of weights, which kernels for 16 bits add up in float32, but of an
   // exponential function that gives 14 bits (LibTorch's fexp_u20).
   constexpr double kShortExponential = 0x1p-12 / 0x1p-23;
   const double ulp = sizes.score_error + ulp_of_sum(sizes.keys);
-  return {4, ulp + (reads_16_bits(op) ? kShortExponential : 0), 1, words(op, sizes)};
+  return {4, ulp + (reads_16_bits(op) ? kShortExponential : 0), 1, attention_words(op, sizes)};
 }
 
 Allowance attention_backward(const OpView& op, std::size_t result) {
-  const Sizes sizes = sizes_of(op);
+  const AttentionSizes sizes = attention_sizes(op);
   const std::string_view gradient = op.has_tensor("grad_out") ? "grad_out" : "grad_out_";
   const double ulp = ulp_of_weighted(sizes) + ulp_of_sum(sizes.width) + ulp_of_sum(sizes.queries);
   if (result == 2) return weighted(op, sizes, ulp, op.largest(gradient) * std::sqrt(sizes.queries));

@@ -70,7 +70,7 @@ struct Slices {
 /// ULP of 1 / sqrt(variance), which is half as sensitive as the variance, and of what follows.
 [[nodiscard]] double ulp_of_statistics(double size) { return 4 + std::sqrt(size) / 2; }
 
-[[nodiscard]] std::string words(const OpView& op, double size) {
+[[nodiscard]] std::string slice_words(const OpView& op, double size) {
   return fmt::format("normalised over {:.0f} {} numbers", size, op.dtype_name());
 }
 
@@ -78,7 +78,7 @@ struct Slices {
 [[nodiscard]] Allowance normalised_result(const OpView& op, const Slices& slices, double eps) {
   const double ulp = ulp_of_statistics(slices.size);
   const double rms = op.normalised(slices.input, slices.kept, eps, slices.groups).rms;
-  return {ulp, ulp, rms * largest_weight(op) + op.largest("bias"), words(op, slices.size)};
+  return {ulp, ulp, rms * largest_weight(op) + op.largest("bias"), slice_words(op, slices.size)};
 }
 
 [[nodiscard]] Allowance mean_of(const OpView& op, const Slices& slices) {
@@ -93,7 +93,7 @@ struct Slices {
   const Normalised known = op.normalised(slices.input, slices.kept, eps, slices.groups);
   const double ulp = 2 + ulp_of_sum(slices.size);
   const double g = op.largest(gradient) * largest_weight(op);
-  return {4, ulp, known.largest_rstd * g * (1 + known.largest), words(op, slices.size)};
+  return {4, ulp, known.largest_rstd * g * (1 + known.largest), slice_words(op, slices.size)};
 }
 
 /// Sums of the gradient, or of its products with x^.
@@ -141,7 +141,7 @@ Allowance layer_norm(const OpView& op, std::size_t result) {
   const Slices slices = layers(op);
   const double eps = op.number("eps", kLayerNormEps);
   if (result == 1) return mean_of(op, slices);
-  if (result == 2) return {ulp_of_statistics(slices.size), 0, 0, words(op, slices.size)};
+  if (result == 2) return {ulp_of_statistics(slices.size), 0, 0, slice_words(op, slices.size)};
   return normalised_result(op, slices, eps);
 }
 
@@ -162,10 +162,10 @@ Allowance batch_norm(const OpView& op, std::size_t result) {
   if (running) {
     const double ulp = 2 + ulp_of_sum(slices.size);
     const double scale = result == 3 ? mean_of(op, slices).scale + op.largest("running_mean") : 0;
-    return {ulp, ulp, scale, words(op, slices.size)};
+    return {ulp, ulp, scale, slice_words(op, slices.size)};
   }
   if (result == 1) return mean_of(op, slices);
-  if (result == 2) return {ulp_of_statistics(slices.size), 0, 0, words(op, slices.size)};
+  if (result == 2) return {ulp_of_statistics(slices.size), 0, 0, slice_words(op, slices.size)};
   if (op.is_true("training") || op.is_true("train") || !op.has_tensor("running_var"))
     return kept_sums(normalised_result(op, slices, eps), 1);  // the mean, as it is saved
   const double shift = op.largest(slices.input) + op.largest("running_mean");
@@ -185,7 +185,7 @@ Allowance batch_norm_backward(const OpView& op, std::size_t result) {
 Allowance group_norm(const OpView& op, std::size_t result) {
   const Slices slices = groups(op);
   if (result == 1) return mean_of(op, slices);
-  if (result == 2) return {ulp_of_statistics(slices.size), 0, 0, words(op, slices.size)};
+  if (result == 2) return {ulp_of_statistics(slices.size), 0, 0, slice_words(op, slices.size)};
   return normalised_result(op, slices, op.number("eps", kLayerNormEps));
 }
 
@@ -199,7 +199,7 @@ Allowance group_norm_backward(const OpView& op, std::size_t result) {
 /// x / sqrt(mean(x^2) + eps) * weight: nothing cancels.
 Allowance rms_norm(const OpView& op, std::size_t) {
   const Slices slices = layers(op);
-  return {ulp_of_statistics(slices.size), 0, 0, words(op, slices.size)};
+  return {ulp_of_statistics(slices.size), 0, 0, slice_words(op, slices.size)};
 }
 
 Allowance rms_norm_backward(const OpView& op, std::size_t result) {
@@ -210,7 +210,7 @@ Allowance rms_norm_backward(const OpView& op, std::size_t result) {
   if (result == 0)
     return {4, 2 + ulp_of_sum(slices.size),
             rstd * op.largest(kGradient) * largest_weight(op) * (1 + normalised),
-            words(op, slices.size)};
+            slice_words(op, slices.size)};
   const double terms = op.elements(kGradient) / std::max(slices.size, 1.0);
   const std::vector<std::size_t> kept = normalised_dimensions(op, slices);
   const double ulp = 2 + ulp_of_sum(terms);
@@ -221,7 +221,7 @@ Allowance rms_norm_backward(const OpView& op, std::size_t result) {
 /// v * (g / |v|), and the norms.
 Allowance weight_norm(const OpView& op, std::size_t) {
   const double terms = op.elements("v") / std::max(op.elements("g"), 1.0);
-  return {4 + ulp_of_sum(terms) / 2, 0, 0, words(op, terms)};
+  return {4 + ulp_of_sum(terms) / 2, 0, 0, slice_words(op, terms)};
 }
 
 /// For v: g / |v| * (w - v * sum(w * v) / |v|^2); for g: sum(w * v) / |v|.
@@ -230,8 +230,8 @@ Allowance weight_norm_backward(const OpView& op, std::size_t result) {
   const double ulp = 2 + ulp_of_sum(terms);
   const std::vector<std::size_t> row{static_cast<std::size_t>(op.integer("dim", 0))};
   const double gradient = op.largest_norm("grad_w", row);
-  if (result != 0) return {4, ulp, gradient, words(op, terms)};
-  return {4, ulp, gradient * op.largest("saved_g") / op.smallest("saved_norms"), words(op, terms)};
+  if (result != 0) return {4, ulp, gradient, slice_words(op, terms)};
+  return {4, ulp, gradient * op.largest("saved_g") / op.smallest("saved_norms"), slice_words(op, terms)};
 }
 
 /// exp(x - max) / sum: the exponent's own rounding moves y by at most 0.4 ULP of the largest y.

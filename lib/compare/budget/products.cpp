@@ -71,7 +71,7 @@ struct Factors {
   return op.is_true("transposed") || op.name().find("transpose") != std::string_view::npos;
 }
 
-[[nodiscard]] std::string_view image_of(const OpView& op) {
+[[nodiscard]] std::string_view convolved_image(const OpView& op) {
   return op.has_tensor("input") ? "input" : "self";
 }
 
@@ -147,7 +147,7 @@ Allowance matrix_product(const OpView& op, std::size_t) {
 }
 
 Allowance convolution(const OpView& op, std::size_t) {
-  Allowance allowance = windowed(op, image_of(op), !is_transposed(op));
+  Allowance allowance = windowed(op, convolved_image(op), !is_transposed(op));
   const double bias = op.largest("bias");
   allowance.scale = std::hypot(allowance.scale, bias);
   return added_late(allowance, bias);
@@ -162,13 +162,13 @@ Allowance convolution_backward(const OpView& op, std::size_t result) {
   if (gradient.size() < 2) return {};
   const bool of_weight = result == 1;
   // Every place of the image that the weights were laid on; of a transposed one, its input's.
-  const Shape& places = of_weight && is_transposed(op) ? op.shape(image_of(op)) : gradient;
+  const Shape& places = of_weight && is_transposed(op) ? op.shape(convolved_image(op)) : gradient;
   const double batch = static_cast<double>(places[0]);
   const double terms = batch * product(places, 2);
   const double ulp = ulp_of_sum(terms);
   if (!of_weight)
     return {ulp, ulp, op.size_of_sum(kGradient, {1}), sum_words(op, terms, "numbers")};
-  const std::string_view image = image_of(op);
+  const std::string_view image = convolved_image(op);
   const double scale = norm_of_products(op.largest(image), op.largest_norm(image, {1}),
                                         op.largest(kGradient), op.largest_norm(kGradient, {1}));
   return kept_between(

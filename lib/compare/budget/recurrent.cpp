@@ -13,15 +13,15 @@ namespace {
 constexpr auto kWeights = std::to_array<std::string_view>(
     {"params", "weight", "w_ih", "w_hh", "weight0", "weight1", "weight2", "weight3", "weight4"});
 
-struct Sizes {
+struct CellSizes {
   double steps = 1;     ///< of the sequence, a cell has one
   double products = 1;  ///< that a gate adds up
   double sum = 0;       ///< the size of what goes into a gate's function
   double gate = 0;      ///< ULP of 1 that it can move
 };
 
-[[nodiscard]] Sizes sizes_of(const OpView& op) {
-  Sizes sizes;
+[[nodiscard]] CellSizes cell_sizes(const OpView& op) {
+  CellSizes sizes;
   const auto& input = op.shape(op.has_tensor("data") ? "data" : "input");
   const auto& hidden = op.shape(op.has_tensor("hx_") ? "hx_" : "hx");
   if (input.empty() || hidden.empty()) return sizes;
@@ -43,17 +43,17 @@ struct Sizes {
 }
 
 /// Each step adds an error of its own and hands on what came before, multiplied by a gate.
-[[nodiscard]] double ulp_of_steps(const Sizes& sizes) {
+[[nodiscard]] double ulp_of_steps(const CellSizes& sizes) {
   return ulp_of_sum(sizes.steps) * sizes.gate;
 }
 
-[[nodiscard]] std::string words(const OpView& op, const Sizes& sizes) {
+[[nodiscard]] std::string cell_words(const OpView& op, const CellSizes& sizes) {
   return fmt::format("{:.0f} recurrent steps of {:.0f} {} products", sizes.steps, sizes.products,
                      op.dtype_name());
 }
 
 /// Gates of 16 bits may be kept as such, and so may their products.
-[[nodiscard]] Allowance with_gates_kept(Allowance allowance, const Sizes& sizes) {
+[[nodiscard]] Allowance with_gates_kept(Allowance allowance, const CellSizes& sizes) {
   allowance.kept_size = (1 + std::sqrt(sizes.steps)) / 2 * (1 + sizes.sum) * allowance.scale;
   return allowance;
 }
@@ -62,17 +62,17 @@ struct Sizes {
 
 /// States are bounded by 1, but for those of a net without gates whose function is a ReLU.
 Allowance recurrent(const OpView& op, std::size_t) {
-  const Sizes sizes = sizes_of(op);
+  const CellSizes sizes = cell_sizes(op);
   return with_gates_kept(
-      {4, ulp_of_steps(sizes), std::max(1.0, op.largest_result()), words(op, sizes)}, sizes);
+      {4, ulp_of_steps(sizes), std::max(1.0, op.largest_result()), cell_words(op, sizes)}, sizes);
 }
 
 Allowance recurrent_backward(const OpView& op, std::size_t) {
-  const Sizes sizes = sizes_of(op);
+  const CellSizes sizes = cell_sizes(op);
   const auto& input = op.shape("input");
   const double rows = op.elements("input") / static_cast<double>(input.empty() ? 1 : input.back());
   return with_gates_kept(
-      {4, ulp_of_steps(sizes) + ulp_of_sum(rows), op.largest_result(), words(op, sizes)}, sizes);
+      {4, ulp_of_steps(sizes) + ulp_of_sum(rows), op.largest_result(), cell_words(op, sizes)}, sizes);
 }
 
 /// What gates keep aside is multiplied, element by element; biases get the sum over the batch.

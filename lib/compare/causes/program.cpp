@@ -11,7 +11,7 @@
 namespace ulpscope::comparison::causes {
 namespace {
 
-[[nodiscard]] std::string words(const ArgumentReport& argument) {
+[[nodiscard]] std::string argument_words(const ArgumentReport& argument) {
   return fmt::format("{} is {} and {}", argument.name, argument.reference.value_or("missing"),
                      argument.candidate.value_or("missing"));
 }
@@ -43,7 +43,7 @@ std::optional<Cause> argument(const Case& of) {
     cause.evidence.push_back(
         is_tensor(of.finding(), report)
             ? fmt::format("{} is given another tensor as {}", of.finding().op, report.name)
-            : fmt::format("{} of {}", words(report), of.finding().op));
+            : fmt::format("{} of {}", argument_words(report), of.finding().op));
   if (of.evidence().same_tensors)
     cause.evidence.emplace_back("it reads the same tensors in both runs, in another order");
   return cause;
@@ -54,7 +54,7 @@ std::optional<Cause> mode(const Case& of) {
     const ArgumentReport* const argument = mode_argument(of.finding());
     if (argument == nullptr) return std::nullopt;
     Cause cause = of.cause("mode", Confidence::certain);
-    cause.evidence = {words(*argument)};
+    cause.evidence = {argument_words(*argument)};
     cause.attempt = {"call train() or eval() alike in both programs"};
     return cause;
   }

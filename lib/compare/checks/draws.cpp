@@ -11,7 +11,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-constexpr std::size_t kShown = 8;
+constexpr std::size_t kDrawsShown = 8;
 /// States of generators that are kept; a run that draws more is judged by its beginning.
 constexpr std::size_t kMostStates = 1 << 20;
 
@@ -22,9 +22,9 @@ constexpr std::size_t kMostStates = 1 << 20;
 
 /// The first of many, and how many more there are.
 void shorten(std::vector<std::string>& details) {
-  if (details.size() <= kShown) return;
-  const std::size_t more = details.size() - kShown;
-  details.resize(kShown);
+  if (details.size() <= kDrawsShown) return;
+  const std::size_t more = details.size() - kDrawsShown;
+  details.resize(kDrawsShown);
   details.push_back(fmt::format("and {} more", more));
 }
 

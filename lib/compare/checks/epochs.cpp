@@ -17,7 +17,7 @@ namespace {
 
 using Span = std::span<const Batch>;
 
-constexpr std::size_t kShown = 8;
+constexpr std::size_t kEpochsShown = 8;
 
 [[nodiscard]] std::string range_words(Span batches) {
   return steps_words({{batches.front().step, batches.back().step}});
@@ -118,7 +118,7 @@ Check check_epochs(const Epochs& epochs, const std::vector<Batch>& batches) {
   std::vector<std::string> lengths;
   for (const Span& part : parts) lengths.push_back(std::to_string(part.size()));
   check.text = fmt::format(
-      "{} of {} {} ({})", counted(parts.size(), "epoch"), listed(lengths, kShown),
+      "{} of {} {} ({})", counted(parts.size(), "epoch"), listed(lengths, kEpochsShown),
       parts.size() == 1 && parts.front().size() == 1 ? "step" : "steps", how_known(epochs));
   const bool even = std::all_of(parts.begin(), parts.end(), [&](const Span& part) {
     return part.size() == parts.front().size();
@@ -187,7 +187,7 @@ Check check_batches(const Epochs& epochs, const std::vector<Batch>& batches) {
     for (const Batch& batch : part) {
       const auto [at, added] = first.try_emplace(batch.content, batch.step);
       if (added || batch.content == 0) continue;
-      if (++twins <= kShown)
+      if (++twins <= kEpochsShown)
         check.details.push_back(
             fmt::format("step {} trains on what step {} had", batch.step, at->second));
     }
@@ -202,7 +202,7 @@ Check check_batches(const Epochs& epochs, const std::vector<Batch>& batches) {
   check.text = fmt::format("{} again{}: workers that were seeded alike make one content",
                            twins == 1 ? "a batch comes" : fmt::format("{} batches come", twins),
                            known ? " in the same epoch" : ", and not as a new epoch would");
-  if (twins > kShown) check.details.push_back(fmt::format("and {} more", twins - kShown));
+  if (twins > kEpochsShown) check.details.push_back(fmt::format("and {} more", twins - kEpochsShown));
   return check;
 }
 

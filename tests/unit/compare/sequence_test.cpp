@@ -427,6 +427,30 @@ TEST_SUITE("sequence") {
     CHECK(other.findings[0].kind == FindingKind::data);
   }
 
+  TEST_CASE("threads that take other shares of the same work cannot be aligned") {
+    const auto report = [](const std::vector<std::string>& second) {
+      const auto train = [](RunBuilder& run, const std::vector<std::string>& shares) {
+        run.step(0).phase(Phase::forward);
+        for (std::uint32_t number = 0; number < shares.size(); ++number) {
+          run.lane(LaneRole::trainer, number);
+          for (const char task : shares[number])
+            for (int k = 0; k < 3; ++k)
+              run.op("aten::mm")
+                  .in(run.data(labelled(task + std::to_string(k))))
+                  .out(labelled("result of " + (task + std::to_string(k))));
+        }
+      };
+      return report_of(
+          [&](RunBuilder& run) {
+            train(run, {"ab", "cd"});
+          },
+          [&](RunBuilder& run) { train(run, second); });
+    };
+    CHECK(report({"ad", "cb"}).verdict == Verdict::inconclusive);
+    CHECK(report({"a", "cdb"}).verdict == Verdict::inconclusive);
+    CHECK(report({"ab", "ce"}).verdict == Verdict::diverged);
+  }
+
   TEST_CASE("gradients that are added to what was there in one run only are one finding") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
