@@ -16,7 +16,6 @@
 namespace ulpscope::dump {
 
 inline constexpr std::uint32_t kJournalVersion = 3;
-inline constexpr std::uint32_t kOldestJournalVersion = 2;  ///< that is replayed
 
 enum class RecordKind : std::uint32_t {
   start =

@@ -59,7 +59,7 @@ class Replay {
   void start(std::span<const std::byte> payload) {
     ByteReader in(payload);
     const auto version = in.get<std::uint32_t>();
-    if (version < kOldestJournalVersion || version > kJournalVersion) {
+    if (version != kJournalVersion) {
       throw Error(ErrorCode::version, "The journal was written by another version of ulpscope.",
                   "Recover it with the ulpscope that recorded it.");
     }
@@ -74,7 +74,7 @@ class Replay {
     }
     options_.first_step = in.get_step();
     options_.last_step = in.get<std::int64_t>();
-    const RankOrigin origin = version >= kJournalVersion ? get_origin(in) : RankOrigin{};
+    const RankOrigin origin = get_origin(in);
     const bool is_elsewhere = !origin.known() && rank != rank_;  // else it may have been renumbered
     if (!in.ok() || options_.last_step < options_.first_step || is_elsewhere ||
         segment != segment_) {

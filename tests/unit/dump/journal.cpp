@@ -175,6 +175,24 @@ TEST_SUITE("journal") {
     CHECK(open_dump(dir.path())->info().complete);
   }
 
+  TEST_CASE("a journal of another version is refused and left as it is") {
+    const TempDir dir;
+    const auto path = dump::journal_path(dump::rank_path(dir.path(), 0), 0);
+    std::vector<std::byte> start;
+    {
+      DumpBuilder dump(dir.path());
+      static_cast<void>(dump::read_journal(path, [&start](const dump::Record& record) {
+        start.assign(record.payload.begin(), record.payload.end());
+      }));
+    }
+    const std::uint32_t before = dump::kJournalVersion - 1;
+    std::memcpy(start.data(), &before, sizeof before);
+    dump::JournalWriter(path).append(dump::RecordKind::start, 0, start);
+    CHECK_THROWS_WITH_AS(static_cast<void>(dump::recover(dir.path())),
+                         "The journal was written by another version of ulpscope.", Error);
+    CHECK(std::filesystem::exists(path));
+  }
+
   TEST_CASE("a damaged journal is read up to the damage and never further") {
     const TempDir dir;
     {
