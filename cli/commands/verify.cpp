@@ -24,17 +24,32 @@ void print_text(const dump::VerifyResult& result, const Terminal& terminal) {
   const std::string seen = fmt::format(
       "{}, {}, {}", counted(result.segments, "segment"), counted(result.events, "event"),
       counted(result.contents, "value with bytes", "values with bytes"));
-  page.line(result.sound() ? fmt::format("{} {}", page.paint(Ink::green, "SOUND:"), seen)
-                           : fmt::format("{} {}; readable: {}", page.paint(Ink::red, "DAMAGED:"),
-                                         counted(result.problems.size(), "problem"), seen));
+  if (!result.problems.empty()) {
+    page.line(fmt::format("{} {}; readable: {}", page.paint(Ink::red, "DAMAGED:"),
+                          counted(result.problems.size(), "problem"), seen));
+  } else if (!result.empty.empty()) {
+    page.line(fmt::format("{} nothing was recorded: {}", page.paint(Ink::yellow, "EMPTY:"),
+                          escaped(result.empty)));
+  } else {
+    page.line(fmt::format("{} {}", page.paint(Ink::green, "SOUND:"), seen));
+    if (!result.incomplete.empty())
+      page.line(fmt::format("incomplete: {}", escaped(result.incomplete)));
+  }
   std::cout << page.text() << std::flush;
 }
 
 void print_json(const std::string& dump, const dump::VerifyResult& result) {
   const nlohmann::ordered_json json{
-      {"format", "ulpscope-verify"}, {"schema_version", 1},         {"dump", dump},
-      {"sound", result.sound()},     {"segments", result.segments}, {"events", result.events},
-      {"contents", result.contents}, {"problems", result.problems}};
+      {"format", "ulpscope-verify"},
+      {"schema_version", 1},
+      {"dump", dump},
+      {"sound", result.sound()},
+      {"empty", !result.empty.empty()},
+      {"reason", result.empty.empty() ? result.incomplete : result.empty},
+      {"segments", result.segments},
+      {"events", result.events},
+      {"contents", result.contents},
+      {"problems", result.problems}};
   std::cout << json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) << std::endl;
 }
 
@@ -63,7 +78,8 @@ int run_verify(const Command& command, Arguments arguments) {
   } else {
     print_text(result, output.terminal());
   }
-  return static_cast<int>(result.sound() ? Exit::same : Exit::different);
+  if (!result.problems.empty()) return static_cast<int>(Exit::different);
+  return static_cast<int>(result.empty.empty() ? Exit::same : Exit::trouble);
 }
 
 }  // namespace
@@ -72,9 +88,9 @@ const Command kVerifyCommand{
     "verify",
     "Check every byte of a dump against its digests.",
     "DUMP [OPTIONS]",
-    "Reads the whole dump and reports each damaged segment, block and value. compare checks only "
-    "what it reads; this checks all.\n"
-    "Exit codes: 0 sound, 1 damaged, 2 trouble.",
+    "Reads the whole dump and reports each damaged segment, block and value, and each file that is "
+    "missing or of another recording. compare checks only what it reads; this checks all.\n"
+    "Exit codes: 0 sound, 1 damaged, 2 trouble, also where nothing was recorded.",
     "ulpscope verify runs/a\n"
     "ulpscope verify golden && ulpscope compare golden new",
     Exit::trouble,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ring/message.hpp"
+#include "ulpscope/run.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -15,6 +16,14 @@ constexpr std::size_t kMostBytes = std::size_t{16} << 20;
   if (message.size() < sizeof notice) return true;
   std::memcpy(&notice, message.data(), sizeof notice);
   return notice.fatal != 0;
+}
+
+/// Every process ends: that alone is nothing that it computed. What it leaves is.
+[[nodiscard]] bool is_bare_end(std::span<const std::byte> message) {
+  ring::EventRow event;
+  if (message.size() < sizeof event) return false;
+  std::memcpy(&event, message.data(), sizeof event);
+  return event.kind == static_cast<std::uint8_t>(EventKind::outcome) && event.slots == 0;
 }
 
 /// Why a recording ends counts as one, and so do damaged messages: the dump says what they are.
@@ -33,6 +42,9 @@ constexpr std::size_t kMostBytes = std::size_t{16} << 20;
         break;
       case ring::MessageKind::notice:
         if (ends_recording(messages)) return true;
+        break;
+      case ring::MessageKind::event:
+        if (!is_bare_end(messages)) return true;
         break;
       default:
         return true;

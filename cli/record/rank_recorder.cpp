@@ -346,6 +346,18 @@ std::vector<std::uint32_t> RankRecorder::ranks() const {
   return numbers;
 }
 
+std::vector<dump::LastSegment> RankRecorder::last_segments() const {
+  std::vector<dump::LastSegment> segments;
+  for (const auto& [session, rank] : ranks_) {
+    if (!rank.recording || !rank.recording->last_segment()) continue;
+    segments.push_back(*rank.recording->last_segment());
+    segments.back().rank = rank.number;
+  }
+  std::sort(segments.begin(), segments.end(),
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  return segments;
+}
+
 dump::RecordingCounts RankRecorder::counts() const {
   dump::RecordingCounts sum;
   for (const auto& [session, rank] : ranks_) {

@@ -57,6 +57,8 @@ class RankRecorder : public ring::Handler {
   void number_ranks();
 
   [[nodiscard]] std::vector<std::uint32_t> ranks() const;
+  /// Of the ranks that have published one, under their numbers.
+  [[nodiscard]] std::vector<dump::LastSegment> last_segments() const;
   /// Sums over the ranks; of steps the most that one has.
   [[nodiscard]] dump::RecordingCounts counts() const;
   [[nodiscard]] std::uint64_t verified_bytes() const;

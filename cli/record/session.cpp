@@ -156,12 +156,22 @@ std::string hint_for(const std::string& program, int reason) {
 
 }  // namespace
 
+dump::Status status_at_start(const RecordOptions& options, std::vector<std::string> command) {
+  dump::Status status;
+  status.run = dump::new_run_id();
+  status.command = std::move(command);
+  status.level = level_name(options.settings.level);
+  status.reason = "the recording has not ended";
+  return status;
+}
+
 dump::RecordingOptions recording_options(const RecordOptions& options, const fs::path& directory,
-                                         const std::vector<std::string>& command) {
+                                         const dump::Status& status) {
   dump::RecordingOptions recording;
   recording.directory = directory;
-  recording.command = command;
-  recording.level = level_name(options.settings.level);
+  recording.run = status.run;
+  recording.command = status.command;
+  recording.level = status.level;
   recording.creator = fmt::format("ulpscope {}", kVersion);
   recording.keep_last = options.keep_last;
   recording.segment_steps = options.segment_steps;
@@ -220,16 +230,14 @@ RecordResult record(const RecordOptions& options) {
   result.dump = directory.path();
   dump::Status& status = result.status;
   const Redaction redaction(options.redact);
-  status.command = redaction.command(options.command);
-  status.level = level_name(options.settings.level);
-  status.reason = "the recording has not ended";
+  status = status_at_start(options, redaction.command(options.command));
   dump::write_status(result.dump, status);
 
   SignalForwarder signals;
   ProcessTree processes(signals);
   ContentBudget budget(result.dump, options.max_bytes);
-  RankRecorder ranks(recording_options(options, result.dump, status.command), redaction, budget,
-                     *server, [&processes](pid_t pid) {
+  RankRecorder ranks(recording_options(options, result.dump, status), redaction, budget, *server,
+                     [&processes](pid_t pid) {
                        processes.reap();
                        return processes.ending_of(pid);
                      });
@@ -255,6 +263,7 @@ RecordResult record(const RecordOptions& options) {
   status.exit_code = result.exit_code;
   if (failure.empty()) ranks.number_ranks();
   status.ranks = ranks.ranks();
+  status.last_segments = ranks.last_segments();
   status.counts = ranks.counts();
   status.recorded = !status.ranks.empty();
   status.reason = !failure.empty()  ? failure

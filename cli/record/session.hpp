@@ -45,10 +45,15 @@ struct RecordResult {
 
 [[nodiscard]] std::string_view level_name(ring::Level level);
 
-/// How a rank is written in `directory`. @param command as it may be stored, see Redaction.
+/// What status.json says while a recording goes on. @param command as it may be stored, see
+/// Redaction.
+[[nodiscard]] dump::Status status_at_start(const RecordOptions& options,
+                                           std::vector<std::string> command);
+
+/// How a rank of that recording is written in `directory`.
 [[nodiscard]] dump::RecordingOptions recording_options(const RecordOptions& options,
                                                        const std::filesystem::path& directory,
-                                                       const std::vector<std::string>& command);
+                                                       const dump::Status& status);
 
 /// Why what was recorded is not all, as one sentence; empty if it is.
 [[nodiscard]] std::string incomplete_reason(const RankRecorder& ranks);

@@ -69,16 +69,13 @@ std::string serve(ring::Server& server, RankRecorder& ranks, const SignalForward
 void write(const RecordOptions& options) {
   Opened opened(options);
   const Redaction redaction(options.redact);
-  dump::Status status;
-  status.command = redaction.command(options.command);
-  status.level = level_name(options.settings.level);
-  status.reason = "the recording has not ended";
+  dump::Status status = status_at_start(options, redaction.command(options.command));
   dump::write_status(opened.dump, status);
 
   SignalForwarder signals;
   signals.set_command(0);
   ContentBudget budget(opened.dump, options.max_bytes);
-  RankRecorder ranks(recording_options(options, opened.dump, status.command), redaction, budget,
+  RankRecorder ranks(recording_options(options, opened.dump, status), redaction, budget,
                      opened.server, [](pid_t) { return std::optional<Ending>(); });
 
   tell_program(opened);
@@ -91,6 +88,7 @@ void write(const RecordOptions& options) {
   }
   if (failure.empty()) ranks.number_ranks();
   status.ranks = ranks.ranks();
+  status.last_segments = ranks.last_segments();
   status.counts = ranks.counts();
   status.recorded = !status.ranks.empty();
   status.reason = failure.empty() ? incomplete_reason(ranks) : failure;

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "dump/empty_dump.hpp"
 #include "dump/kept_steps.hpp"
 #include "dump/layout.hpp"
 #include "dump/rank_identity.hpp"
@@ -15,6 +16,7 @@
 #include "dump/segment_reader.hpp"
 #include "dump/selector.hpp"
 #include "dump/status.hpp"
+#include "dump/whole_dump.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope {
@@ -58,6 +60,7 @@ struct RankIndex {
   std::int64_t first_kept_step = kSetup;
   dump::RankOrigin origin;
   RankIdentity identity;
+  bool finished = false;
 };
 
 class DumpRun : public Run {
@@ -65,12 +68,18 @@ class DumpRun : public Run {
   DumpRun(const std::filesystem::path& directory, std::string_view selector)
       : selector_(dump::parse_selector(selector)) {
     info_.path = directory.string();
-    const auto ranks = dump::list_ranks(directory);
-    read_status(directory, ranks);
-    for (const auto& files : ranks) {
-      if (selector_.takes_rank(files.rank) && !files.segments.empty()) read_rank(files);
+    // First: what it says of segments holds for those that are there afterwards.
+    const auto status = dump::read_status(directory);
+    read_status(status);
+    std::vector<dump::RankMarks> marks;
+    for (auto& files : dump::list_ranks(directory)) {
+      if (selector_.takes_rank(files.rank)) marks.push_back(read_rank(std::move(files)));
     }
-    if (ranks_.empty()) refuse_empty(directory, ranks);
+    check_whole(directory, marks, status);
+    if (ranks_.empty()) refuse_empty(directory, marks, status);
+    for (const auto& rank : marks) {
+      if (!rank.segments.empty()) finish_rank(rank.files);
+    }
     name_ranks();
     info_.complete = info_.incomplete_reason.empty();
     info_.ranks = static_cast<std::uint32_t>(ranks_.size());
@@ -192,9 +201,7 @@ class DumpRun : public Run {
     if (info_.incomplete_reason.empty()) info_.incomplete_reason = std::move(reason);
   }
 
-  void read_status(const std::filesystem::path& directory,
-                   const std::vector<dump::RankFiles>& ranks) {
-    const auto status = dump::read_status(directory);
+  void read_status(const std::optional<dump::Status>& status) {
     if (!status) {
       note_incomplete("Its status.json is missing or damaged, so nobody says that it is complete.");
       return;
@@ -205,38 +212,52 @@ class DumpRun : public Run {
       note_incomplete(status->reason.empty() ? "The recording was not ended in order."
                                              : status->reason);
     }
-    for (const std::uint32_t rank : status->ranks) {
-      const bool there = std::any_of(ranks.begin(), ranks.end(), [&](const dump::RankFiles& files) {
-        return files.rank == rank && !files.segments.empty();
-      });
-      if (!there && selector_.takes_rank(rank)) {
-        note_incomplete("Rank " + std::to_string(rank) + " has no segments.");
-      }
-    }
   }
 
-  void read_rank(const dump::RankFiles& files) {
+  /// Whether the files belong together, before anything is made of them.
+  void check_whole(const std::filesystem::path& directory, std::span<const dump::RankMarks> marks,
+                   std::optional<dump::Status> status) {
+    if (status) {
+      std::erase_if(status->ranks,
+                    [this](std::uint32_t rank) { return !selector_.takes_rank(rank); });
+    }
+    const dump::WholeDump whole = dump::check_whole(marks, status);
+    if (!whole.foreign.empty()) {
+      throw Error(ErrorCode::corrupt,
+                  "'" + directory.string() + "' is damaged: " + whole.foreign.front(),
+                  "Run `ulpscope verify` on the dump to see what else does not fit.");
+    }
+    for (const std::string& missing : whole.missing) note_incomplete(missing);
+  }
+
+  dump::RankMarks read_rank(dump::RankFiles listed) {
+    dump::RankMarks marks{std::move(listed), {}};
+    const dump::RankFiles& files = marks.files;
+    if (files.segments.empty()) return marks;
     RankIndex& rank = ranks_[files.rank];
     const auto newest = cache_.get(dump::segment_path(files.directory, files.segments.back()));
     const dump::SegmentAttributes last = newest->attributes();
     rank.first_kept_step = last.first_kept_step;
     rank.origin = last.origin;
+    rank.finished = last.finished;
     info_.steps_in_run = std::max(info_.steps_in_run, last.steps);
     for (const std::uint32_t number : files.segments) {
       const auto segment = cache_.get(dump::segment_path(files.directory, number));
+      marks.segments.push_back(dump::mark_of(*segment, number));
       read_segment(*segment, rank);
       rank.segments.push_back({dump::segment_path(files.directory, number),
                                !segment->tables().contents.empty(),
                                !segment->tables().statistics.empty()});
     }
-    for (const std::uint32_t missing : files.gaps(last.oldest_segment)) {
-      note_incomplete("Segment " + std::to_string(missing) + " of rank " +
-                      std::to_string(files.rank) + " is missing.");
-    }
+    return marks;
+  }
+
+  void finish_rank(const dump::RankFiles& files) {
+    RankIndex& rank = ranks_[files.rank];
     if (files.live_journal()) {
       note_incomplete("The recording of rank " + std::to_string(files.rank) +
                       " was killed; `ulpscope recover` brings back its last events.");
-    } else if (!last.finished) {
+    } else if (!rank.finished) {
       note_incomplete("The recording of rank " + std::to_string(files.rank) +
                       " was not ended in order.");
     }
@@ -323,22 +344,30 @@ class DumpRun : public Run {
   }
 
   [[noreturn]] void refuse_empty(const std::filesystem::path& directory,
-                                 const std::vector<dump::RankFiles>& ranks) const {
-    const bool journals = std::any_of(ranks.begin(), ranks.end(),
-                                      [](const auto& files) { return !files.journals.empty(); });
-    if (journals) {
+                                 std::span<const dump::RankMarks> ranks,
+                                 const std::optional<dump::Status>& status) const {
+    const std::string name = "'" + directory.string() + "'";
+    if (!selector_.ranks.empty() && ranks.empty()) {
+      throw Error(ErrorCode::usage, name + " has no rank that was selected.");
+    }
+    const bool lost = std::any_of(ranks.begin(), ranks.end(), [](const dump::RankMarks& rank) {
+      return rank.files.lost_segment().has_value();
+    });
+    if (lost || (status && status->recorded && !status->ranks.empty())) {
       throw Error(ErrorCode::incomplete,
-                  "'" + directory.string() + "' holds a journal but no published segment.",
+                  name + " has lost all that was recorded: " + info_.incomplete_reason);
+    }
+    if (status) {
+      if (const auto why = dump::why_empty(ranks, *status))
+        throw Error(ErrorCode::incomplete, name + " is empty, nothing was recorded: " + *why);
+    }
+    const bool journals = std::any_of(
+        ranks.begin(), ranks.end(), [](const auto& rank) { return !rank.files.journals.empty(); });
+    if (journals) {
+      throw Error(ErrorCode::incomplete, name + " holds a journal but no published segment.",
                   "Run `ulpscope recover " + directory.string() + "` to bring its events back.");
     }
-    if (!selector_.ranks.empty() && !ranks.empty()) {
-      throw Error(ErrorCode::usage, "'" + directory.string() + "' has no rank that was selected.");
-    }
-    if (dump::read_status(directory)) {
-      throw Error(ErrorCode::incomplete, "'" + directory.string() + "' holds no recorded events: " +
-                                             info_.incomplete_reason);
-    }
-    throw Error(ErrorCode::not_a_dump, "'" + directory.string() + "' is not a dump.",
+    throw Error(ErrorCode::not_a_dump, name + " is not a dump.",
                 "A dump is the directory that `ulpscope record -o` wrote.");
   }
 

@@ -15,6 +15,18 @@ Digest digest_of(RecordHeader header, std::span<const std::byte> payload) {
   return stream.finish();
 }
 
+/// The record at `at`; false where it is cut off or damaged.
+bool read_record(const File& file, std::uint64_t at, std::uint64_t size, RecordHeader& header,
+                 std::vector<std::byte>& payload) {
+  if (size - at < sizeof header) return false;
+  file.read_at(at, std::as_writable_bytes(std::span(&header, 1)));
+  if (header.magic != RecordHeader::kMagic || header.bytes > size - at - sizeof header)
+    return false;
+  payload.resize(header.bytes);
+  file.read_at(at + sizeof header, payload);
+  return digest_of(header, payload) == header.digest;
+}
+
 }  // namespace
 
 JournalWriter::JournalWriter(const std::filesystem::path& path) : file_(File::create(path)) {}
@@ -40,19 +52,23 @@ void JournalWriter::append_in_place(RecordKind kind, std::uint32_t lane,
   bytes_ += record.size();
 }
 
+std::optional<std::vector<std::byte>> read_first_record(const std::filesystem::path& path) {
+  const auto file = File::open(path);
+  RecordHeader header;
+  std::vector<std::byte> payload;
+  if (!read_record(file, 0, file.size(), header, payload) || header.kind != RecordKind::start)
+    return std::nullopt;
+  return payload;
+}
+
 std::uint64_t read_journal(const std::filesystem::path& path,
                            const std::function<void(const Record&)>& visit) {
   const auto file = File::open(path);
   const std::uint64_t size = file.size();
   std::uint64_t at = 0;
+  RecordHeader header;
   std::vector<std::byte> payload;
-  while (size - at >= sizeof(RecordHeader)) {
-    RecordHeader header;
-    file.read_at(at, std::as_writable_bytes(std::span(&header, 1)));
-    if (header.magic != RecordHeader::kMagic || header.bytes > size - at - sizeof header) break;
-    payload.resize(header.bytes);
-    file.read_at(at + sizeof header, payload);
-    if (digest_of(header, payload) != header.digest) break;
+  while (read_record(file, at, size, header, payload)) {
     visit({header.kind, header.lane, payload});
     at += sizeof header + header.bytes;
   }

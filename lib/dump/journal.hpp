@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,12 +16,10 @@
 /// there, so it can be replayed without the segments before it.
 namespace ulpscope::dump {
 
-inline constexpr std::uint32_t kJournalVersion = 3;
-inline constexpr std::uint32_t kOldestJournalVersion = 2;  ///< that is replayed
+inline constexpr std::uint32_t kJournalVersion = 4;
 
 enum class RecordKind : std::uint32_t {
-  start =
-      1,  ///< what is recorded: version, rank, pid, segment, level, creator, command, steps, origin
+  start = 1,      ///< what is recorded (journal_start.hpp)
   open_lane = 2,  ///< a lane and its thread's name
   messages = 3,   ///< ring messages as they came, without contents
   close_lane = 4,
@@ -62,6 +61,10 @@ struct Record {
   std::uint32_t lane;
   std::span<const std::byte> payload;
 };
+
+/// The first record, which says whose the journal is; empty where it is not whole.
+[[nodiscard]] std::optional<std::vector<std::byte>> read_first_record(
+    const std::filesystem::path& path);
 
 /// Hands over the records in order, up to the first that is cut off or damaged.
 /// @returns the bytes left unread; 0 if the journal is whole.

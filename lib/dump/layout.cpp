@@ -79,6 +79,14 @@ std::optional<std::uint32_t> RankFiles::live_journal() const {
   return next;
 }
 
+/// A journal is begun before the segment that it follows is published, and the journal of that
+/// segment is removed after.
+std::optional<std::uint32_t> RankFiles::lost_segment() const {
+  const std::uint32_t next = segments.empty() ? 0 : segments.back() + 1;
+  if (live_journal() || journals.empty() || journals.back() <= next) return std::nullopt;
+  return next;
+}
+
 /// Segments before `oldest` were about to be removed when the writer was killed.
 std::vector<std::uint32_t> RankFiles::gaps(std::uint32_t oldest) const {
   std::vector<std::uint32_t> missing;

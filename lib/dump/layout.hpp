@@ -31,6 +31,8 @@ struct RankFiles {
 
   /// The journal of what was recorded after the last published segment.
   [[nodiscard]] std::optional<std::uint32_t> live_journal() const;
+  /// The first segment that is missing behind all others: a journal that follows it is there.
+  [[nodiscard]] std::optional<std::uint32_t> lost_segment() const;
   /// Numbers that should stand between its segments and do not, one for each gap. `oldest` is what
   /// the last segment says of the first that belongs to the dump.
   [[nodiscard]] std::vector<std::uint32_t> gaps(std::uint32_t oldest) const;

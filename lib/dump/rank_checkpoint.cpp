@@ -1,22 +1,22 @@
+#include "dump/journal_start.hpp"
 #include "dump/rank_writer.hpp"
 
 /// The beginning of a journal, written and read: what a replay must know to go on from there.
 namespace ulpscope::dump {
 
 void RankWriter::write_start() {
-  ByteWriter payload;
-  payload.put(kJournalVersion);
-  payload.put(rank_);
-  payload.put(pid_);
-  payload.put(segment_);
-  payload.put_text(options_.level);
-  payload.put_text(options_.creator);
-  payload.put(static_cast<std::uint32_t>(options_.command.size()));
-  for (const std::string& word : options_.command) payload.put_text(word);
-  payload.put(options_.first_step);
-  payload.put(options_.last_step);
-  put(payload, origin_);
-  journal_->append(RecordKind::start, 0, payload.bytes());
+  const JournalStart start{.run = options_.run,
+                           .previous = previous_,
+                           .rank = rank_,
+                           .pid = pid_,
+                           .segment = segment_,
+                           .level = options_.level,
+                           .creator = options_.creator,
+                           .command = options_.command,
+                           .first_step = options_.first_step,
+                           .last_step = options_.last_step,
+                           .origin = origin_};
+  journal_->append(RecordKind::start, 0, encode(start));
 }
 
 /// What a replay must know to go on from here: names, where the timeline stands, and the events

@@ -28,7 +28,7 @@ inline constexpr std::array<std::string_view, 5> kRankVariables = {
 
 /// Where a recorded process comes from: what its environment declares and who created it.
 struct RankOrigin {
-  /// In the order in which processes introduced themselves, from 1; 0: not known, an older dump.
+  /// In the order in which processes introduced themselves, from 1; 0: not known.
   std::uint64_t session = 0;
   std::array<std::optional<std::uint32_t>, kRankVariables.size()> declared;
   /// The processes that created it, outermost first, then itself.

@@ -74,16 +74,16 @@ LaneRole role_of(bool is_main, bool is_trainer, bool runs_backward, std::string_
 }  // namespace
 
 RankWriter::RankWriter(const RecordingOptions& options, std::uint32_t rank, std::uint32_t pid,
-                       RankOrigin origin, std::uint32_t segment, std::uint32_t oldest_segment,
-                       bool recovering)
+                       RankOrigin origin, const std::optional<ContinuedRank>& recovery)
     : options_(options),
       directory_(rank_path(options.directory, rank)),
       rank_(rank),
       pid_(pid),
       origin_(std::move(origin)),
-      segment_(segment),
-      kept_(options.keep_last, oldest_segment),
-      recovering_(recovering),
+      segment_(recovery ? recovery->segment : 0),
+      previous_(recovery ? recovery->previous : Digest{}),
+      kept_(options.keep_last, recovery ? recovery->oldest_segment : 0),
+      recovering_(recovery.has_value()),
       names_{FrameTexts(options.resolve_frame), {}, {}, {}},
       contents_(directory_, names_, options.content_buffer_bytes, options.keep_last != 0),
       layers_(names_),
@@ -551,6 +551,8 @@ void RankWriter::publish(bool finished, std::string_view reason) {
   attributes.pid = pid_;
   attributes.origin = origin_;
   attributes.segment = segment_;
+  attributes.run = options_.run;
+  attributes.previous = previous_;
   attributes.first_step = builder_->first_step();
   attributes.last_step = builder_->last_step();
   attributes.steps = timelines_.steps();
@@ -567,7 +569,7 @@ void RankWriter::publish(bool finished, std::string_view reason) {
   contents_.end_segment(segment_);
   std::vector<SegmentWriter::Link> links;
   links_.fill(builder_->tables(), links);
-  writer_->complete(builder_->tables(), links, attributes);
+  previous_ = writer_->complete(builder_->tables(), links, attributes);
 
   // The next journal must be whole before the segment is published: from then on it is the one
   // that counts.
@@ -582,6 +584,7 @@ void RankWriter::publish(bool finished, std::string_view reason) {
     write_checkpoint();
   }
   writer_->publish();
+  last_ = {rank_, segment_ - 1, previous_};
   ++counts_.segments;
   published_step_ = passed_step_;
   published_at_ = Clock::now();

@@ -25,16 +25,21 @@
 
 namespace ulpscope::dump {
 
+/// Where a recovery goes on.
+struct ContinuedRank {
+  std::uint32_t segment = 0;         ///< the one that it publishes
+  std::uint32_t oldest_segment = 0;  ///< the first that is there
+  Digest previous;                   ///< the seal of the one before `segment`
+};
+
 /// Turns the message streams of one process into segments. RankRecording drives it while a program
 /// runs, recover() from the journal that a killed recording left.
 class RankWriter {
  public:
-  /// A rank whose next segment is `segment`, the first that is there being `oldest_segment`. A
-  /// recovery keeps no journal and publishes once, at the end: until then the journal it reads from
-  /// stays the only truth.
+  /// A recovery keeps no journal and publishes once, at the end: until then the journal it reads
+  /// from stays the only truth.
   RankWriter(const RecordingOptions& options, std::uint32_t rank, std::uint32_t pid,
-             RankOrigin origin, std::uint32_t segment, std::uint32_t oldest_segment,
-             bool recovering);
+             RankOrigin origin, const std::optional<ContinuedRank>& recovery = {});
   ~RankWriter();
 
   void open_lane(std::uint32_t lane, bool is_main, std::string_view thread_name);
@@ -47,6 +52,7 @@ class RankWriter {
   void restore(const Record& record);
 
   [[nodiscard]] RecordingCounts counts() const noexcept;
+  [[nodiscard]] const std::optional<LastSegment>& last_segment() const noexcept { return last_; }
   [[nodiscard]] const std::string& stopped() const noexcept { return stopped_; }
   /// What the program has told of its recording, and that did not end it.
   [[nodiscard]] std::vector<std::string> notices() const;
@@ -157,6 +163,8 @@ class RankWriter {
   std::uint32_t pid_;
   RankOrigin origin_;
   std::uint32_t segment_;
+  Digest previous_;  ///< the seal of the segment before it
+  std::optional<LastSegment> last_;
   KeptSteps kept_;
   bool recovering_;
   bool done_ = false;

@@ -12,7 +12,7 @@ struct RankRecording::State {
 
 RankRecording::RankRecording(const RecordingOptions& options, std::uint32_t rank, std::uint32_t pid,
                              const RankOrigin& origin)
-    : state_(new State{RankWriter(options, rank, pid, origin, 0, 0, false)}) {}
+    : state_(new State{RankWriter(options, rank, pid, origin)}) {}
 
 RankRecording::~RankRecording() = default;
 
@@ -31,6 +31,10 @@ void RankRecording::close_lane(std::uint32_t lane) { state_->writer.close_lane(l
 void RankRecording::finish(std::string_view reason) { state_->writer.finish(reason); }
 
 RecordingCounts RankRecording::counts() const noexcept { return state_->writer.counts(); }
+
+const std::optional<LastSegment>& RankRecording::last_segment() const noexcept {
+  return state_->writer.last_segment();
+}
 
 const std::string& RankRecording::stopped() const noexcept { return state_->writer.stopped(); }
 

@@ -6,12 +6,15 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "dump/rank_origin.hpp"
+#include "dump/run_id.hpp"
+#include "ulpscope/digest.hpp"
 
 /// The writing side of a dump: takes the message streams of recorded processes (ring/message.hpp)
 /// and leaves segments and journals on disk. HDF5 stays behind it.
@@ -19,6 +22,7 @@ namespace ulpscope::dump {
 
 struct RecordingOptions {
   std::filesystem::path directory = {};
+  RunId run = {};  ///< of all ranks, and of status.json
   std::vector<std::string> command = {};
   std::string level = "digest";
   std::string creator = {};                    ///< "ulpscope 0.1.0"
@@ -43,6 +47,14 @@ struct RecordingCounts {
   std::uint64_t steps = 0;       ///< begun, of those that are written
   std::uint64_t segments = 0;    ///< published
   std::int64_t first_step = -1;  ///< the first one kept; -1: from setup on, or as asked for
+};
+
+/// The last segment that a rank has published. Each says which one it follows, so this one stands
+/// for all.
+struct LastSegment {
+  std::uint32_t rank = 0;
+  std::uint32_t segment = 0;
+  Digest seal;
 };
 
 /// One process's recording: a rank of the dump. Not thread-safe; all calls from one thread.
@@ -77,6 +89,8 @@ class RankRecording {
   void finish(std::string_view reason);
 
   [[nodiscard]] RecordingCounts counts() const noexcept;
+  /// Empty before the first is published.
+  [[nodiscard]] const std::optional<LastSegment>& last_segment() const noexcept;
   /// Why recording of this rank stopped early; empty while it goes on.
   [[nodiscard]] const std::string& stopped() const noexcept;
   /// What the program has told of its recording, and that did not end it: what it cannot see.
@@ -89,6 +103,7 @@ class RankRecording {
 
 /// What `DUMP/status.json` says. Written when recording starts and when it ends.
 struct Status {
+  RunId run;
   std::vector<std::string> command;
   std::string level;
   bool recorded = false;  ///< at least one process was recorded
@@ -97,6 +112,7 @@ struct Status {
   std::vector<std::string> notes;  ///< what was left out on purpose, a sentence each
   int exit_code = 0;               ///< of the command
   std::vector<std::uint32_t> ranks;
+  std::vector<LastSegment> last_segments;  ///< of the ranks that have published one
   RecordingCounts counts;
 };
 void write_status(const std::filesystem::path& directory, const Status& status);

@@ -5,10 +5,11 @@
 
 #include "dump/bytes.hpp"
 #include "dump/journal.hpp"
+#include "dump/journal_start.hpp"
 #include "dump/layout.hpp"
 #include "dump/rank_writer.hpp"
-#include "dump/segment_reader.hpp"
 #include "dump/status.hpp"
+#include "dump/whole_dump.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::dump {
@@ -21,11 +22,11 @@ constexpr const char* kReason =
 /// Drives a writer with the records of one journal.
 class Replay {
  public:
-  Replay(std::filesystem::path directory, const RankFiles& files, std::uint32_t segment)
-      : directory_(std::move(directory)),
-        rank_(files.rank),
-        segment_(segment),
-        oldest_segment_(oldest_segment(files).value_or(0)) {}
+  Replay(std::filesystem::path directory, const RankMarks& marks, std::uint32_t segment)
+      : directory_(std::move(directory)), rank_(marks.files.rank) {
+    from_.segment = segment;
+    if (marks.last() != nullptr) from_.oldest_segment = marks.last()->oldest_segment;
+  }
 
   void take(const Record& record) {
     if (record.kind == RecordKind::start) return start(record.payload);
@@ -53,41 +54,32 @@ class Replay {
   }
 
   [[nodiscard]] RecordingCounts counts() const { return writer_->counts(); }
+  [[nodiscard]] std::optional<LastSegment> last_segment() const { return writer_->last_segment(); }
   [[nodiscard]] const RecordingOptions& options() const noexcept { return options_; }
 
  private:
   void start(std::span<const std::byte> payload) {
-    ByteReader in(payload);
-    const auto version = in.get<std::uint32_t>();
-    if (version < kOldestJournalVersion || version > kJournalVersion) {
-      throw Error(ErrorCode::version, "The journal was written by another version of ulpscope.",
-                  "Recover it with the ulpscope that recorded it.");
-    }
-    const auto rank = in.get<std::uint32_t>();
-    const auto pid = in.get<std::uint32_t>();
-    const auto segment = in.get<std::uint32_t>();
-    options_.directory = directory_;
-    options_.level = in.get_text();
-    options_.creator = in.get_text();
-    for (auto words = in.get<std::uint32_t>(); words > 0 && in.ok(); --words) {
-      options_.command.emplace_back(in.get_text());
-    }
-    options_.first_step = in.get_step();
-    options_.last_step = in.get<std::int64_t>();
-    const RankOrigin origin = version >= kJournalVersion ? get_origin(in) : RankOrigin{};
-    const bool is_elsewhere = !origin.known() && rank != rank_;  // else it may have been renumbered
-    if (!in.ok() || options_.last_step < options_.first_step || is_elsewhere ||
-        segment != segment_) {
+    JournalStart start = decode_journal_start(payload);
+    // Else the rank may have been given another number since.
+    const bool is_elsewhere = !start.origin.known() && start.rank != rank_;
+    if (is_elsewhere || start.segment != from_.segment) {
       throw Error(ErrorCode::corrupt, "The journal belongs to another rank or segment.");
     }
+    options_.directory = directory_;
+    options_.run = start.run;
+    options_.level = std::move(start.level);
+    options_.creator = std::move(start.creator);
+    options_.command = std::move(start.command);
+    options_.first_step = start.first_step;
+    options_.last_step = start.last_step;
+    from_.previous = start.previous;
     writer_ =
-        std::make_unique<RankWriter>(options_, rank_, pid, origin, segment_, oldest_segment_, true);
+        std::make_unique<RankWriter>(options_, rank_, start.pid, std::move(start.origin), from_);
   }
 
   std::filesystem::path directory_;
   std::uint32_t rank_;
-  std::uint32_t segment_;
-  std::uint32_t oldest_segment_;
+  ContinuedRank from_;
   RecordingOptions options_;
   std::unique_ptr<RankWriter> writer_;
 };
@@ -100,20 +92,48 @@ void remove_leftovers(const RankFiles& files) {
   for (const auto& partial : files.partials) std::filesystem::remove(partial, ignored);
 }
 
-void update_status(const std::filesystem::path& directory, const std::vector<RankFiles>& ranks,
-                   const RecordingOptions& options, std::uint64_t events) {
+/// Nothing is added to files that do not belong together.
+void require_whole(std::span<const RankMarks> ranks, const std::optional<Status>& status) {
+  const WholeDump whole = check_whole(ranks, status);
+  if (!whole.foreign.empty()) {
+    throw Error(ErrorCode::corrupt, whole.foreign.front(),
+                "Run `ulpscope verify` on the dump to see what else does not fit.");
+  }
+  for (const RankMarks& rank : ranks) {
+    if (const auto lost = rank.files.lost_segment()) {
+      throw Error(ErrorCode::corrupt,
+                  "Segment " + std::to_string(*lost) + " of rank " +
+                      std::to_string(rank.files.rank) + " is missing, and the journal follows it.",
+                  "Take the segment from a copy.");
+    }
+  }
+}
+
+void update_status(const std::filesystem::path& directory, std::optional<Status> known,
+                   std::span<const RankMarks> ranks, const RecordingOptions& options,
+                   const std::vector<LastSegment>& published, std::uint64_t events) {
   Status status;
-  if (auto known = read_status(directory)) {
+  if (known) {
     status = std::move(*known);
   } else {
+    status.run = options.run;
     status.command = options.command;
     status.level = options.level;
+    for (const RankMarks& rank : ranks) {
+      if (const SegmentMark* last = rank.last())
+        status.last_segments.push_back({rank.files.rank, last->file, last->seal});
+    }
   }
   status.recorded = true;
   status.complete = false;
   if (status.reason.empty() || events > 0) status.reason = kReason;
   status.ranks.clear();
-  for (const RankFiles& files : ranks) status.ranks.push_back(files.rank);
+  for (const RankMarks& rank : ranks) status.ranks.push_back(rank.files.rank);
+  for (const LastSegment& last : published) {
+    std::erase_if(status.last_segments,
+                  [&](const LastSegment& before) { return before.rank == last.rank; });
+    status.last_segments.push_back(last);
+  }
   write_status(directory, status);
 }
 
@@ -123,25 +143,32 @@ Recovery recover(const std::filesystem::path& directory) {
   Recovery recovery;
   RecordingOptions options;
   std::uint64_t events = 0;
-  const auto ranks = list_ranks(directory);
-  for (const RankFiles& files : ranks) {
+  std::vector<RankMarks> ranks;
+  for (const RankFiles& files : list_ranks(directory)) ranks.push_back(read_marks(files));
+  auto status = read_status(directory);
+  require_whole(ranks, status);
+  std::vector<LastSegment> published;
+  for (const RankMarks& rank : ranks) {
+    const RankFiles& files = rank.files;
     if (std::filesystem::is_symlink(files.directory)) {
       throw Error(ErrorCode::usage, "'" + files.directory.string() + "' is a link.",
                   "Recover the dump that it leads to.");
     }
     if (const auto live = files.live_journal()) {
-      Replay replay(directory, files, *live);
+      Replay replay(directory, rank, *live);
       const std::uint64_t unread = read_journal(journal_path(files.directory, *live),
                                                 [&](const Record& record) { replay.take(record); });
       if (replay.finish()) {
         recovery.ranks.push_back({files.rank, replay.counts().events, unread});
         events += replay.counts().events;
+        published.push_back(replay.last_segment().value());
         options = replay.options();
       }
     }
     remove_leftovers(files);
   }
-  if (!recovery.ranks.empty()) update_status(directory, ranks, options, events);
+  if (!recovery.ranks.empty())
+    update_status(directory, std::move(status), ranks, options, published, events);
   return recovery;
 }
 

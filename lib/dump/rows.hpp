@@ -9,9 +9,8 @@
 /// from 1 (0: none) and refer to tables of the same segment.
 namespace ulpscope::dump {
 
-inline constexpr std::uint32_t kFormatVersion =
-    4;  ///< bump on any change an old reader would misread
-inline constexpr std::uint32_t kOldestFormatVersion = 3;  ///< that is read
+/// Bump on any change an old reader would misread. Those before it were never released.
+inline constexpr std::uint32_t kFormatVersion = 5;
 
 /// In a template: the position or id stands among the block's variables.
 inline constexpr std::uint32_t kVariable = 0xffffffff;

@@ -9,6 +9,8 @@ std::vector<std::byte> encode(const SegmentAttributes& attributes) {
   out.put(attributes.rank);
   out.put(attributes.pid);
   out.put(attributes.segment);
+  out.put(attributes.run);
+  out.put(attributes.previous);
   out.put(attributes.oldest_segment);
   out.put(std::uint32_t{attributes.finished});
   out.put(attributes.first_step);
@@ -31,6 +33,8 @@ std::optional<SegmentAttributes> decode_attributes(std::span<const std::byte> by
   attributes.rank = in.get<std::uint32_t>();
   attributes.pid = in.get<std::uint32_t>();
   attributes.segment = in.get<std::uint32_t>();
+  attributes.run = in.get<RunId>();
+  attributes.previous = in.get<Digest>();
   attributes.oldest_segment = in.get<std::uint32_t>();
   attributes.finished = in.get<std::uint32_t>() != 0;
   attributes.first_step = in.get<std::int64_t>();
@@ -43,7 +47,7 @@ std::optional<SegmentAttributes> decode_attributes(std::span<const std::byte> by
   attributes.level = in.get_text();
   attributes.command = in.get_text();
   attributes.incomplete_reason = in.get_text();
-  if (in.left() != 0) attributes.origin = get_origin(in);
+  attributes.origin = get_origin(in);
   if (!in.ok() || in.left() != 0) return std::nullopt;
   return attributes;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dump/rank_origin.hpp"
+#include "dump/run_id.hpp"
 
 namespace ulpscope::dump {
 
@@ -19,6 +20,8 @@ struct SegmentAttributes {
   std::uint32_t rank = 0;  ///< when it was published: the name of its folder counts
   std::uint32_t pid = 0;
   std::uint32_t segment = 0;
+  RunId run;        ///< of all segments of one recording, and of its status.json
+  Digest previous;  ///< the seal of the rank's segment before this one; of the first: zeros
   std::int64_t first_step = 0;
   std::int64_t last_step = 0;
   std::uint64_t steps = 0;  ///< begun in the run so far
@@ -28,7 +31,7 @@ struct SegmentAttributes {
   std::int64_t first_kept_step = -1;  ///< steps before it do not; -1: all do
   bool finished = false;              ///< the recording's last segment
   std::string incomplete_reason;      ///< why the recording ended early; empty if it did not
-  RankOrigin origin;                  ///< not known in format 3
+  RankOrigin origin;
 };
 
 /// The bytes of /attributes.

@@ -255,7 +255,9 @@ std::shared_ptr<const Segment> Segment::open(const std::filesystem::path& path) 
   segment->path_ = path;
   segment->file_ = File::open(path);
   segment->file_bytes_ = segment->file_->size();
-  segment->read_tables(*segment->file_, check_seal(*segment->file_));
+  const Seal seal = check_seal(*segment->file_);
+  segment->seal_ = seal.digest;
+  segment->read_tables(*segment->file_, seal.directory);
   segment->check_tables();
   segment->decode_geometries();
   return segment;
@@ -475,17 +477,6 @@ std::unique_ptr<ContentReader> Segment::open_content(const Digest& wanted) const
 
 void Segment::refuse_content(const Digest& digest) const {
   refuse("the content " + to_string(digest) + " does not have that digest.");
-}
-
-std::optional<std::uint32_t> oldest_segment(const RankFiles& files) {
-  if (files.segments.empty()) return std::nullopt;
-  try {
-    return Segment::open(segment_path(files.directory, files.segments.back()))
-        ->attributes()
-        .oldest_segment;
-  } catch (const Error&) {
-    return std::nullopt;
-  }
 }
 
 }  // namespace ulpscope::dump

@@ -28,6 +28,8 @@ class Segment : public std::enable_shared_from_this<Segment> {
 
   [[nodiscard]] const Tables& tables() const noexcept { return tables_; }
   [[nodiscard]] const SegmentAttributes& attributes() const noexcept { return attributes_; }
+  /// The digest that it was sealed with.
+  [[nodiscard]] const Digest& seal() const noexcept { return seal_; }
   [[nodiscard]] std::string_view string(std::uint32_t id) const noexcept {
     return text_of(tables_.strings.at(id));
   }
@@ -70,15 +72,12 @@ class Segment : public std::enable_shared_from_this<Segment> {
   std::filesystem::path path_;
   std::uint64_t file_bytes_ = 0;
   std::optional<File> file_;  ///< set as long as the segment lives
+  Digest seal_;
   SegmentAttributes attributes_;
   Tables tables_;
   std::vector<Geometry> geometries_;
   RowIndex<Digest> contents_;
   RowIndex<ValueKey> statistics_;
 };
-
-/// The first segment that belongs to the dump (`--keep-last`), as a rank's last segment says; empty
-/// where there is none or it is damaged.
-[[nodiscard]] std::optional<std::uint32_t> oldest_segment(const RankFiles& files);
 
 }  // namespace ulpscope::dump

@@ -273,8 +273,8 @@ void SegmentWriter::link_values(std::span<const Link> links) {
   }
 }
 
-void SegmentWriter::complete(const Tables& tables, std::span<const Link> links,
-                             const SegmentAttributes& attributes) {
+Digest SegmentWriter::complete(const Tables& tables, std::span<const Link> links,
+                               const SegmentAttributes& attributes) {
   const h5::Quiet quiet;
   open();
   content_file_->flush();
@@ -307,6 +307,8 @@ void SegmentWriter::complete(const Tables& tables, std::span<const Link> links,
   number(attribute::kRank, attributes.rank);
   number(attribute::kPid, attributes.pid);
   number(attribute::kSegment, attributes.segment);
+  text(attribute::kRun, to_string(attributes.run));
+  text(attribute::kPrevious, to_string(attributes.previous));
   number(attribute::kOldestSegment, attributes.oldest_segment);
   number(attribute::kFirstKeptStep, attributes.first_kept_step);
   number(attribute::kFirstStep, attributes.first_step);
@@ -328,7 +330,7 @@ void SegmentWriter::complete(const Tables& tables, std::span<const Link> links,
   // Closing can fail late on a full disk: do it before the rename, and look at the answer.
   h5::checked("close the segment", H5Fclose(hdf5_->file.release()));
   hdf5_.reset();
-  seal(partial_, directory, content_extents(tables.contents));
+  return seal(partial_, directory, content_extents(tables.contents));
 }
 
 void SegmentWriter::publish() { rename_file(partial_, path_); }

@@ -69,8 +69,9 @@ class SegmentWriter {
     std::uint32_t number;
   };
   /// Writes the tables, closes and seals the file; it is still called `<name>.partial`.
-  void complete(const Tables& tables, std::span<const Link> links,
-                const SegmentAttributes& attributes);
+  /// @returns the seal's digest
+  Digest complete(const Tables& tables, std::span<const Link> links,
+                  const SegmentAttributes& attributes);
   /// Gives the completed file its name: from here on it is part of the dump.
   void publish();
 
@@ -101,6 +102,8 @@ inline constexpr const char* kCommand = "command";
 inline constexpr const char* kRank = "rank";
 inline constexpr const char* kPid = "pid";
 inline constexpr const char* kSegment = "segment";
+inline constexpr const char* kRun = "run";
+inline constexpr const char* kPrevious = "previous_segment";
 inline constexpr const char* kFirstStep = "first_step";
 inline constexpr const char* kLastStep = "last_step";
 inline constexpr const char* kSteps = "steps";

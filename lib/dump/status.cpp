@@ -1,5 +1,6 @@
 #include "dump/status.hpp"
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
@@ -14,7 +15,7 @@
 namespace ulpscope::dump {
 namespace {
 
-constexpr int kStatusVersion = 1;
+constexpr int kStatusVersion = 2;
 constexpr std::uint64_t kLargestStatus = 16ULL << 20;
 constexpr const char* kFormat = "ulpscope-status";
 
@@ -41,6 +42,20 @@ bool is_sealed(std::string_view text) {
 
 struct Damaged {};
 
+/// The inverse of to_string().
+Digest digest_from(const std::string& text) {
+  Digest digest;
+  const auto read = [&text](std::size_t at, std::uint64_t& half) {
+    const char* const begin = text.data() + at;
+    const auto [end, error] = std::from_chars(begin, begin + 16, half, 16);
+    if (error != std::errc{} || end != begin + 16) throw Damaged{};
+  };
+  if (text.size() != kNoDigest.size()) throw Damaged{};
+  read(0, digest.high);
+  read(16, digest.low);
+  return digest;
+}
+
 /// A number that T can hold; the library would convert any other one.
 template <class T>
 T whole_number(const nlohmann::json& value) {
@@ -63,9 +78,15 @@ void write_status(const std::filesystem::path& directory, const Status& status) 
     throw Error(ErrorCode::io,
                 "Cannot create '" + directory.string() + "': " + error.message() + ".");
   }
+  nlohmann::ordered_json last_segments = nlohmann::ordered_json::array();
+  for (const LastSegment& last : status.last_segments) {
+    last_segments.push_back(
+        {{"rank", last.rank}, {"segment", last.segment}, {"seal", to_string(last.seal)}});
+  }
   const nlohmann::ordered_json json = {
       {"format", kFormat},
       {"version", kStatusVersion},
+      {"run", to_string(status.run)},
       {"command", status.command},
       {"level", status.level},
       {"recorded", status.recorded},
@@ -74,6 +95,7 @@ void write_status(const std::filesystem::path& directory, const Status& status) 
       {"notes", status.notes},
       {"exit_code", status.exit_code},
       {"ranks", status.ranks},
+      {"last_segments", std::move(last_segments)},
       {"counts",
        {{"events", status.counts.events},
         {"values", status.counts.values},
@@ -102,8 +124,9 @@ std::optional<Status> parse_status(std::string_view text) {
   try {
     if (!is_sealed(text)) return std::nullopt;
     const auto json = nlohmann::json::parse(text);
-    if (json.at("format") != kFormat) return std::nullopt;
+    if (json.at("format") != kFormat || json.at("version") != kStatusVersion) return std::nullopt;
     Status status;
+    status.run = digest_from(json.at("run").get<std::string>());
     json.at("command").get_to(status.command);
     json.at("level").get_to(status.level);
     json.at("recorded").get_to(status.recorded);
@@ -113,6 +136,11 @@ std::optional<Status> parse_status(std::string_view text) {
     status.exit_code = whole_number<int>(json.at("exit_code"));
     for (const auto& rank : json.at("ranks")) {
       status.ranks.push_back(whole_number<std::uint32_t>(rank));
+    }
+    for (const auto& last : json.at("last_segments")) {
+      status.last_segments.push_back({whole_number<std::uint32_t>(last.at("rank")),
+                                      whole_number<std::uint32_t>(last.at("segment")),
+                                      digest_from(last.at("seal").get<std::string>())});
     }
     const auto& counts = json.at("counts");
     status.counts.events = whole_number<std::uint64_t>(counts.at("events"));

@@ -54,8 +54,8 @@ Digest digest_outside(const File& file, UserBlock block) {
 
 }  // namespace
 
-void seal(const std::filesystem::path& segment, const Directory& directory,
-          std::vector<Extent> contents) {
+Digest seal(const std::filesystem::path& segment, const Directory& directory,
+            std::vector<Extent> contents) {
   if (contents.size() > kMostExtents) {
     const auto rest = contents.begin() + kMostExtents;
     std::nth_element(contents.begin(), rest, contents.end(),
@@ -74,9 +74,10 @@ void seal(const std::filesystem::path& segment, const Directory& directory,
   block.digest = digest_outside(file, block);
   file.write_at(0, bytes_of(block));
   file.close();
+  return block.digest;
 }
 
-Directory check_seal(const File& file) {
+Seal check_seal(const File& file) {
   const std::filesystem::path& segment = file.path();
   const std::uint64_t size = file.size();
   UserBlock block;
@@ -92,7 +93,7 @@ Directory check_seal(const File& file) {
                     std::to_string(kFormatVersion) + ".",
                 "Read it with the ulpscope that recorded it, or a newer one.");
   }
-  if (block.format_version < kOldestFormatVersion) {
+  if (block.format_version < kFormatVersion) {
     throw Error(ErrorCode::version,
                 "'" + segment.string() + "' was written in format " +
                     std::to_string(block.format_version) + ", which was never released.",
@@ -110,7 +111,7 @@ Directory check_seal(const File& file) {
   if (digest_outside(file, block) != block.digest) {
     refuse(segment, "its metadata do not have the digest they were published with");
   }
-  return {block.table, block.root_digest};
+  return {{block.table, block.root_digest}, block.digest};
 }
 
 }  // namespace ulpscope::dump

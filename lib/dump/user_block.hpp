@@ -37,12 +37,19 @@ struct Directory {
 
 /// Fills the user block of a finished segment. Extents are sorted and do not touch; where there are
 /// too many for the block the smallest are digested with the rest.
-void seal(const std::filesystem::path& segment, const Directory& directory,
-          std::vector<Extent> contents);
+/// @returns the digest that it was sealed with.
+Digest seal(const std::filesystem::path& segment, const Directory& directory,
+            std::vector<Extent> contents);
 
-/// The directory as it stands there: its places are not checked, only that nobody has touched them.
+/// A user block that nobody has touched.
+struct Seal {
+  Directory directory;
+  Digest digest;  ///< of all that the extents leave: no other segment has it
+};
+
+/// What stands there: the places of tables are not checked, only that nobody has touched them.
 ///
 /// @throws Error: not_a_dump (no user block of ours), version (newer), corrupt (says which file).
-[[nodiscard]] Directory check_seal(const File& segment);
+[[nodiscard]] Seal check_seal(const File& segment);
 
 }  // namespace ulpscope::dump

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "dump/empty_dump.hpp"
 #include "dump/layout.hpp"
 #include "dump/segment_reader.hpp"
 #include "dump/status.hpp"
+#include "dump/whole_dump.hpp"
 #include "ulpscope/dump_reader.hpp"
 #include "ulpscope/error.hpp"
 
@@ -19,18 +21,20 @@ namespace {
 
 class Verification {
  public:
-  Verification(const std::vector<RankFiles>& ranks, const VerifyProgress& progress)
+  Verification(std::span<const RankMarks> ranks, const VerifyProgress& progress)
       : progress_(progress) {
     if (!progress_) return;
-    for (const RankFiles& files : ranks)
-      for (const std::uint32_t segment : files.segments)
-        all_bytes_ += bytes_of(segment_path(files.directory, segment));
+    for (const RankMarks& rank : ranks)
+      for (const std::uint32_t segment : rank.files.segments)
+        all_bytes_ += bytes_of(segment_path(rank.files.directory, segment));
   }
 
-  void check_segment(const std::filesystem::path& path) {
+  void check_segment(RankMarks& rank, std::uint32_t number) {
+    const auto path = segment_path(rank.files.directory, number);
     ++result.segments;
     attempt([&] {
       const auto segment = Segment::open(path);
+      rank.segments.push_back(mark_of(*segment, number));
       for (std::size_t i = 0; i < segment->tables().blocks.size(); ++i) {
         attempt([&] { result.events += segment->block(i).events.size(); });
       }
@@ -46,19 +50,19 @@ class Verification {
     tell(done_bytes_);
   }
 
-  /// A last segment that is damaged is told as such, and cannot say which ones belong before it.
-  void check_order(const RankFiles& files) {
-    if (files.segments.empty()) return;
-    const std::uint32_t oldest = oldest_segment(files).value_or(files.segments.front());
-    for (const std::uint32_t missing : files.gaps(oldest)) {
-      result.problems.push_back("Segment " + std::to_string(missing) + " of rank " +
-                                std::to_string(files.rank) + " is missing.");
-    }
-  }
-
-  /// What only shows when the segments stand side by side.
-  void check_together(const std::filesystem::path& directory) {
-    attempt([&] { static_cast<void>(open_dump(directory)); });
+  /// What only shows when the segments stand side by side, and that `status` counts the same.
+  void check_together(const std::filesystem::path& directory, const Status& status) {
+    attempt([&] {
+      const RunInfo info = open_dump(directory)->info();
+      if (!status.complete) return;
+      const auto expect = [&](const char* what, std::uint64_t there, std::uint64_t counted) {
+        if (there == counted) return;
+        result.problems.push_back("status.json counts " + std::to_string(counted) + " " + what +
+                                  ", but there are " + std::to_string(there) + ".");
+      };
+      expect("events", info.events, status.counts.events);
+      expect("values", info.values, status.counts.values);
+    });
   }
 
   VerifyResult result;
@@ -85,22 +89,40 @@ class Verification {
 }  // namespace
 
 VerifyResult verify(const std::filesystem::path& directory, const VerifyProgress& progress) {
-  const auto ranks = list_ranks(directory);
+  std::vector<RankMarks> ranks;
+  for (RankFiles& files : list_ranks(directory)) ranks.push_back({std::move(files), {}});
+  if (ranks.empty() && !std::filesystem::exists(status_path(directory))) {
+    throw Error(ErrorCode::not_a_dump, "'" + directory.string() + "' is not a dump.",
+                "A dump is the directory that `ulpscope record -o` wrote.");
+  }
   Verification verification(ranks, progress);
-  auto& problems = verification.result.problems;
-  for (const RankFiles& files : ranks) {
-    verification.check_order(files);
-    for (const std::uint32_t segment : files.segments) {
-      verification.check_segment(segment_path(files.directory, segment));
+  auto& [problems, empty, incomplete, segments, events, contents] = verification.result;
+  for (RankMarks& rank : ranks) {
+    for (const std::uint32_t segment : rank.files.segments) {
+      verification.check_segment(rank, segment);
     }
-    if (files.live_journal()) {
-      problems.push_back("Rank " + std::to_string(files.rank) +
+  }
+  const auto status = read_status(directory);
+  const WholeDump whole = check_whole(ranks, status);
+  problems.insert(problems.end(), whole.missing.begin(), whole.missing.end());
+  problems.insert(problems.end(), whole.foreign.begin(), whole.foreign.end());
+  if (!status) problems.emplace_back("status.json is missing or damaged.");
+  if (problems.empty()) {
+    if (auto why = why_empty(ranks, *status)) {
+      empty = std::move(*why);
+      return verification.result;
+    }
+  }
+  for (const RankMarks& rank : ranks) {
+    if (rank.files.live_journal()) {
+      problems.push_back("Rank " + std::to_string(rank.files.rank) +
                          " has a journal of events that no segment holds; `ulpscope recover` "
                          "publishes them.");
     }
   }
-  if (!read_status(directory)) problems.emplace_back("status.json is missing or damaged.");
-  if (problems.empty()) verification.check_together(directory);
+  if (!problems.empty()) return verification.result;
+  verification.check_together(directory, *status);
+  if (problems.empty() && !status->complete) incomplete = status->reason;
   return verification.result;
 }
 

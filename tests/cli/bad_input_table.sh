@@ -90,12 +90,32 @@ newer_format() {
 }
 missing_segment() {
   cp -r reference bad
+  rm "$(segment bad)"
+  compare "a missing segment" "'bad' has lost all that was recorded: Rank 0 has no segments"
+  expect "the same, verify" 1 "Rank 0 has no segments" "" "$ulpscope" verify bad
+}
+renamed_segment() {
+  cp -r reference bad
   mv "$(segment bad)" bad/rank0000/segment-000001.h5
-  expect "a missing segment" 2 "Segment 0 of rank 0 is missing" "" "$ulpscope" compare bad same
+  compare "a renamed segment" "The file of segment 1 of rank 0 holds segment 0"
+  expect "the same, verify" 1 "The file of segment 1 of rank 0 holds segment 0" "" "$ulpscope" verify bad
+}
+other_segment() {
+  cp -r ranks bad
+  cp "$(segment rate)" "$(segment bad)"
+  compare "another run's segment" "Segment 0 of rank 0 is of another run"
+  expect "the same, verify" 1 "Segment 0 of rank 0 is of another run" "" "$ulpscope" verify bad
+}
+other_status() {
+  cp -r reference bad
+  cp rate/status.json bad
+  compare "another run's status.json" "status.json is of another run than the segments"
+  expect "the same, verify" 1 "status.json is of another run than the segments" "" "$ulpscope" verify bad
 }
 nothing_recorded() {
   recorded -o bad -- true
-  compare "a dump of a command that was not recorded" "'bad' holds no recorded events"
+  compare "a dump of a command that was not recorded" "'bad' is empty, nothing was recorded: "
+  expect "the same, verify" 2 "EMPTY: nothing was recorded: " "" "$ulpscope" verify bad
 }
 still_recorded() {
   "$ulpscope" record -o bad -- bash -c "${program[*]} 10; touch ready; read -r _ <end" 2>/dev/null >&2 &
@@ -278,7 +298,8 @@ contradictions() {
 }
 
 cases=(missing_directory empty_directory other_things a_file other_hdf5 truncated_segment flipped_bit newer_format
-  missing_segment nothing_recorded still_recorded crashed_program other_program not_whole
+  missing_segment renamed_segment other_segment other_status nothing_recorded
+  still_recorded crashed_program other_program not_whole
   selectors wrong_numbers tolerance_files unwritable_report wrong_command
   existing_output unwritable_target full_disk
   no_program without_torch other_torch static_program privileged_program sanitized_program contradictions)

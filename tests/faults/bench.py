@@ -223,8 +223,11 @@ class Bench:
         """Requires that every published segment is whole, and unless the dump is of an unfinished
         recording that there is nothing beside them."""
         done = self.run_tool("verify", dump, "--format", "json")
-        require(done.returncode in (0, 1), f"verify: {done.returncode} {done.stderr}")
-        problems = json.loads(done.stdout)["problems"]
+        require(done.stdout, f"verify: {done.returncode} {done.stderr}")
+        answer = json.loads(done.stdout)
+        require(done.returncode == (2 if answer["empty"] else 0 if answer["sound"] else 1),
+                f"verify ended with {done.returncode}: {answer}")
+        problems = answer["problems"]
         if unfinished:
             problems = [problem for problem in problems if UNPUBLISHED not in problem]
         require(not problems, f"verify: {problems}")

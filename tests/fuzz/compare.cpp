@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const Reference reference;
   static const test::ForgedDump dump;
   if (size == 0) return 0;
-  test::write_segment(dump.segment(), test::parts_of(test::fuzz_input(data + 1, size - 1)));
+  dump.write(test::parts_of(test::fuzz_input(data + 1, size - 1)));
   CompareOptions options;
   options.budget = (data[0] & 1) != 0;
   options.by_layers = (data[0] & 2) != 0;

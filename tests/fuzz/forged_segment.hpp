@@ -58,7 +58,8 @@ inline SegmentParts parts_of(std::span<const std::byte> flat) {
 }
 
 /// Writes the parts as a sealed file. It is no HDF5 file: whoever reads a dump must not notice.
-inline void write_segment(const std::filesystem::path& path, const SegmentParts& parts) {
+/// @returns its seal
+inline Digest write_segment(const std::filesystem::path& path, const SegmentParts& parts) {
   std::vector<std::byte> file(dump::kUserBlockBytes);
   dump::Directory directory;
   std::size_t next = 0;
@@ -74,22 +75,33 @@ inline void write_segment(const std::filesystem::path& path, const SegmentParts&
   append(parts.attributes);
   directory.root_digest = dump::root_digest(parts.tables);
   dump::File::create(path).append(file);
-  dump::seal(path, directory, {});
+  return dump::seal(path, directory, {});
 }
 
-/// A dump of one segment that says it is complete; its segment can be written again and again.
+/// Writes a dump of that one segment, whose status.json says that it is complete.
+inline void write_forged(const std::filesystem::path& directory, const SegmentParts& parts) {
+  dump::Status status;
+  if (const auto says = dump::decode_attributes(parts.attributes)) status.run = says->run;
+  status.command = {"./train"};
+  status.level = "full";
+  status.recorded = true;
+  status.complete = true;
+  status.ranks = {0};
+  for (const dump::BlockRow& block : parts.tables.blocks) {
+    status.counts.events += block.events;
+    status.counts.values += block.values;
+  }
+  const auto rank = dump::rank_path(directory, 0);
+  std::filesystem::create_directories(rank);
+  status.last_segments = {{0, 0, write_segment(dump::segment_path(rank, 0), parts)}};
+  dump::write_status(directory, status);
+}
+
+/// A place for a dump of one segment that can be written again and again.
 class ForgedDump {
  public:
-  ForgedDump() {
-    std::filesystem::create_directories(segment().parent_path());
-    dump::Status status;
-    status.command = {"./train"};
-    status.level = "full";
-    status.recorded = true;
-    status.complete = true;
-    status.ranks = {0};
-    dump::write_status(path(), status);
-  }
+  ForgedDump() { std::filesystem::create_directories(segment().parent_path()); }
+  void write(const SegmentParts& parts) const { write_forged(path(), parts); }
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return dir_.path(); }
   [[nodiscard]] std::filesystem::path segment() const {
     return dump::segment_path(dump::rank_path(dir_.path(), 0), 0);

@@ -8,7 +8,7 @@
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ulpscope;
   static const test::ForgedDump dump;
-  test::write_segment(dump.segment(), test::parts_of(test::fuzz_input(data, size)));
+  dump.write(test::parts_of(test::fuzz_input(data, size)));
   try {
     test::read_everything(*open_dump(dump.path()));
   } catch (const Error&) {

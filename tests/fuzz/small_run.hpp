@@ -65,7 +65,7 @@ inline std::vector<std::byte> small_run_messages() {
 
 /// That run as a dump.
 inline void write_small_run(const std::filesystem::path& directory, bool differs = false) {
-  DumpBuilder dump(directory, {.level = "full"});
+  DumpBuilder dump(directory, {.run = {1, differs ? 3U : 2U}, .level = "full"});
   send_small_step(dump, dump.lane(), differs);
   dump.finish();
 }

@@ -6,12 +6,15 @@
 #include <string>
 
 #include "dump/segment_reader.hpp"
+#include "dump/status.hpp"
+#include "dump/whole_dump.hpp"
 #include "tests/fuzz/forged_segment.hpp"
 #include "tests/fuzz/small_run.hpp"
 
 // What the harnesses of this folder work on:
 //   make_hostile DIRECTORY         runs to be damaged, forged dumps, names that mean harm
-//   make_hostile --reseal SEGMENT  gives a changed segment the digest that fits it
+//   make_hostile --reseal SEGMENT  gives the changed last segment of a rank 0 the digest that fits
+//   it
 
 namespace {
 
@@ -43,10 +46,9 @@ void make_killed(const fs::path& directory) {
     lane.send();
   }
   dump::Status status;  // as it stands while a program is recorded
+  status.run = dump::read_marks(dump::list_ranks(directory).at(0)).segments.at(0).run;
   status.level = "digest";
-  status.recorded = true;
-  status.reason = "The recording was not ended in order.";
-  status.ranks = {0};
+  status.reason = "the recording has not ended";
   dump::write_status(directory, status);
 }
 
@@ -203,8 +205,18 @@ void reseal(const fs::path& segment) {
   dump::seal(segment, directory, {});
 }
 
+/// Gives status.json the seal of its only rank's last segment.
+void name_last_segment(const fs::path& directory) {
+  auto status = dump::read_status(directory).value();
+  const auto last = dump::list_ranks(directory).at(0).segments.back();
+  const auto segment = dump::segment_path(dump::rank_path(directory, 0), last);
+  status.last_segments = {{0, last, dump::check_seal(dump::File::open(segment)).digest}};
+  dump::write_status(directory, status);
+}
+
 /// A content that the disk has nothing of, with the digest that its zeros have.
-void write_content_in_a_hole(const fs::path& segment, test::SegmentParts parts) {
+void write_content_in_a_hole(const fs::path& directory, test::SegmentParts parts) {
+  const fs::path segment = dump::segment_path(dump::rank_path(directory, 0), 0);
   constexpr std::uint64_t kHole = std::uint64_t{1} << 38;
   DigestStream zeros;
   zeros.update_zeros(kHole);
@@ -214,6 +226,7 @@ void write_content_in_a_hole(const fs::path& segment, test::SegmentParts parts) 
   test::write_segment(segment, parts);
   fs::resize_file(segment, fs::file_size(segment) + kHole);
   reseal(segment);
+  name_last_segment(directory);
 }
 
 void make_forged(const fs::path& directory) {
@@ -221,9 +234,7 @@ void make_forged(const fs::path& directory) {
   test::write_small_run(directory / "other", true);
   const test::SegmentParts sound = parts_of(directory / "sound");
   const auto write = [&](const fs::path& to, const test::SegmentParts& parts) {
-    fs::create_directories(to / "rank0000");
-    fs::copy_file(directory / "sound" / "status.json", to / "status.json");
-    test::write_segment(dump::segment_path(dump::rank_path(to, 0), 0), parts);
+    test::write_forged(to, parts);
   };
   write(directory / "forged" / "as_it_should_be", sound);
   for (const Forgery& forgery : kForgeries) {
@@ -233,7 +244,7 @@ void make_forged(const fs::path& directory) {
   }
   const fs::path sparse = directory / "forged" / "content_in_a_hole_of_256_GiB";
   write(sparse, sound);
-  write_content_in_a_hole(dump::segment_path(dump::rank_path(sparse, 0), 0), sound);
+  write_content_in_a_hole(sparse, sound);
 }
 
 /// Bytes that steer a terminal, turn text around, end a script or are no UTF-8.
@@ -285,14 +296,10 @@ void make_names(const fs::path& directory, bool differs) {
     lane.send();
   }
   dump.finish(differs ? evil("The program ended") : std::string());
-  auto status = dump::Status{};
-  status.command = options.command;
+  auto status = dump::read_status(directory).value();
   status.level = evil("full");
-  status.recorded = true;
-  status.complete = !differs;
   status.reason = differs ? evil("reason") : "";
   status.notes = {evil("note")};
-  status.ranks = {0};
   dump::write_status(directory, status);
 }
 
@@ -301,6 +308,7 @@ void make_names(const fs::path& directory, bool differs) {
 int main(int argc, char** argv) {
   if (argc == 3 && std::string(argv[1]) == "--reseal") {
     reseal(argv[2]);
+    name_last_segment(fs::path(argv[2]).parent_path().parent_path());
     return 0;
   }
   if (argc != 2) {

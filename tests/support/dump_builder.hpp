@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "dump/recording.hpp"
+#include "dump/status.hpp"
 #include "ring/message.hpp"
 #include "ulpscope/run.hpp"
 
@@ -340,6 +341,11 @@ class LaneBuilder {
   bool last_is_open_ = false;
 };
 
+/// The run that all ranks in a directory are of; in each directory another one.
+[[nodiscard]] inline dump::RunId run_of(const std::filesystem::path& directory) {
+  return digest(std::as_bytes(std::span(directory.native())));
+}
+
 /// One rank of a dump.
 class DumpBuilder {
  public:
@@ -367,21 +373,39 @@ class DumpBuilder {
       recording.close_lane(id);
     }
     recording.finish(reason);
-    dump::Status status;
+    dump::Status status = status_so_far();
     status.command = options_.command;
     status.level = options_.level;
     status.recorded = true;
     status.complete = reason.empty();
     status.reason = reason;
-    status.ranks = {rank_};
-    status.counts = recording.counts();
+    status.ranks.push_back(rank_);
+    if (recording.last_segment()) status.last_segments.push_back(*recording.last_segment());
+    const dump::RecordingCounts counts = recording.counts();
+    status.counts.events += counts.events;
+    status.counts.values += counts.values;
+    status.counts.bytes += counts.bytes;
+    status.counts.segments += counts.segments;
+    status.counts.steps = std::max(status.counts.steps, counts.steps);
     dump::write_status(options_.directory, status);
   }
 
  private:
+  /// What another rank's builder has written in this directory.
+  [[nodiscard]] dump::Status status_so_far() const {
+    const auto known = dump::read_status(options_.directory);
+    if (known && known->run == options_.run) return *known;
+    dump::Status status;
+    status.run = options_.run;
+    return status;
+  }
+
   static dump::RecordingOptions with_directory(dump::RecordingOptions options,
                                                const std::filesystem::path& directory) {
     options.directory = directory;
+    if (options.run == dump::RunId{}) {
+      options.run = run_of(directory);
+    }
     if (options.creator.empty()) options.creator = "ulpscope test";
     if (options.command.empty()) options.command = {"./train"};
     return options;

@@ -162,17 +162,49 @@ TEST_SUITE("journal") {
     CHECK(open_dump(dir.path())->info().events == 4);
   }
 
-  TEST_CASE("a journal of a published segment, or of one not begun, is ignored") {
+  TEST_CASE("a journal of a published segment is ignored") {
     const TempDir dir;
     DumpBuilder dump(dir.path());
     dump.lane().op("aten::relu");
     dump.finish();
     const auto rank = dump::rank_path(dir.path(), 0);
     dump::JournalWriter(dump::journal_path(rank, 0)).append(dump::RecordKind::start, 0, {});
-    dump::JournalWriter(dump::journal_path(rank, 2)).append(dump::RecordKind::start, 0, {});
     CHECK(open_dump(dir.path())->info().complete);
     CHECK(dump::recover(dir.path()).ranks.empty());
     CHECK(open_dump(dir.path())->info().complete);
+  }
+
+  TEST_CASE("so is one that was begun before the segment that it follows was published") {
+    const TempDir dir;
+    {
+      DumpBuilder dump(dir.path());
+      auto& lane = dump.lane();
+      lane.op("aten::relu");
+      lane.send();
+    }
+    const auto rank = dump::rank_path(dir.path(), 0);
+    dump::JournalWriter(dump::journal_path(rank, 1)).append(dump::RecordKind::start, 0, {});
+    CHECK(dump::recover(dir.path()).ranks.size() == 1);
+    CHECK(open_dump(dir.path())->info().events == 1);
+    CHECK(dump::list_ranks(dir.path()).at(0).journals.empty());
+  }
+
+  TEST_CASE("a journal of another version is refused and left as it is") {
+    const TempDir dir;
+    const auto path = dump::journal_path(dump::rank_path(dir.path(), 0), 0);
+    std::vector<std::byte> start;
+    {
+      DumpBuilder dump(dir.path());
+      static_cast<void>(dump::read_journal(path, [&start](const dump::Record& record) {
+        start.assign(record.payload.begin(), record.payload.end());
+      }));
+    }
+    const std::uint32_t before = dump::kJournalVersion - 1;
+    std::memcpy(start.data(), &before, sizeof before);
+    dump::JournalWriter(path).append(dump::RecordKind::start, 0, start);
+    CHECK_THROWS_WITH_AS(static_cast<void>(dump::recover(dir.path())),
+                         "The journal was written by another version of ulpscope.", Error);
+    CHECK(std::filesystem::exists(path));
   }
 
   TEST_CASE("a damaged journal is read up to the damage and never further") {
@@ -197,7 +229,7 @@ TEST_SUITE("journal") {
       byte ^= static_cast<std::byte>(1U << random() % 8);
       file.write_at(at, std::span(&byte, 1));
       static_cast<void>(dump::recover(copy.path()));
-      CHECK(dump::verify(copy.path()).sound());
+      CHECK(dump::verify(copy.path()).problems == std::vector<std::string>{});
     }
   }
 }

@@ -107,6 +107,7 @@ TEST_SUITE("refused writes") {
       CAPTURE(bytes);
       const TempDir dir;
       dump::Status unended;
+      unended.run = test::run_of(dir.path());
       unended.reason = "the recording has not ended";
       dump::write_status(dir.path(), unended);
       to_the_end = !record_on_small_disk(dir.path(), bytes);
