@@ -258,14 +258,15 @@ class Mutator {
       const Instruction extra = models && random_.chance(0.5)
                                     ? model_change(random_, worker())
                                     : plain_instruction(random_, seen_from(place));
-      if (!is_raw(extra.act)) return insert(place, extra);
+      if (!is_raw(extra.act) && extra.act != Act::item) return insert(place, extra);
     }
     return false;
   }
   bool extra_op() { return extra_at(any_place()); }
 
   bool left_out_at(Place place) {
-    if (place >= work().size() || work()[place].fixed) return false;
+    if (place >= work().size() || work()[place].fixed || work()[place].act == Act::item)
+      return false;
     note(place, std::string("left out ") + name_of(work()[place].act));
     work().erase(work().begin() + static_cast<std::ptrdiff_t>(place));
     return true;
