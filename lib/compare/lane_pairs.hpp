@@ -17,8 +17,8 @@ namespace ulpscope::comparison {
     const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
     const Both<std::vector<Lane>>& lanes);
 
-/// A trainer did what the partner of another one did, and its own partner did not: the trainers take
-/// their work from a common store, whoever comes first.
+/// A trainer did what the partner of another one did, and its own partner did not: the trainers
+/// take their work from a common store, whoever comes first.
 [[nodiscard]] bool has_moved_work(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
                                   const std::vector<Both<std::optional<Lane>>>& pairs);
 

@@ -53,7 +53,8 @@ struct AttentionSizes {
 }
 
 /// Of 16 bits, weights and gradients of scores are rounded to the dtype before they are multiplied.
-[[nodiscard]] Allowance weighted(const OpView& op, const AttentionSizes& sizes, double ulp, double scale) {
+[[nodiscard]] Allowance weighted(const OpView& op, const AttentionSizes& sizes, double ulp,
+                                 double scale) {
   return {4, ulp, scale, attention_words(op, sizes), 0, scale};
 }
 

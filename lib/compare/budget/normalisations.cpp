@@ -231,7 +231,8 @@ Allowance weight_norm_backward(const OpView& op, std::size_t result) {
   const std::vector<std::size_t> row{static_cast<std::size_t>(op.integer("dim", 0))};
   const double gradient = op.largest_norm("grad_w", row);
   if (result != 0) return {4, ulp, gradient, slice_words(op, terms)};
-  return {4, ulp, gradient * op.largest("saved_g") / op.smallest("saved_norms"), slice_words(op, terms)};
+  return {4, ulp, gradient * op.largest("saved_g") / op.smallest("saved_norms"),
+          slice_words(op, terms)};
 }
 
 /// exp(x - max) / sum: the exponent's own rounding moves y by at most 0.4 ULP of the largest y.

@@ -72,7 +72,8 @@ Allowance recurrent_backward(const OpView& op, std::size_t) {
   const auto& input = op.shape("input");
   const double rows = op.elements("input") / static_cast<double>(input.empty() ? 1 : input.back());
   return with_gates_kept(
-      {4, ulp_of_steps(sizes) + ulp_of_sum(rows), op.largest_result(), cell_words(op, sizes)}, sizes);
+      {4, ulp_of_steps(sizes) + ulp_of_sum(rows), op.largest_result(), cell_words(op, sizes)},
+      sizes);
 }
 
 /// What gates keep aside is multiplied, element by element; biases get the sum over the batch.

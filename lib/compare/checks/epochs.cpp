@@ -202,7 +202,8 @@ Check check_batches(const Epochs& epochs, const std::vector<Batch>& batches) {
   check.text = fmt::format("{} again{}: workers that were seeded alike make one content",
                            twins == 1 ? "a batch comes" : fmt::format("{} batches come", twins),
                            known ? " in the same epoch" : ", and not as a new epoch would");
-  if (twins > kEpochsShown) check.details.push_back(fmt::format("and {} more", twins - kEpochsShown));
+  if (twins > kEpochsShown)
+    check.details.push_back(fmt::format("and {} more", twins - kEpochsShown));
   return check;
 }
 
