@@ -316,11 +316,6 @@ void RankRecorder::number_ranks() {
     if (rank.recording) rank.number = *next++;
 }
 
-void RankRecorder::on_inlined(std::string_view object, std::uint64_t address,
-                              ring::InlinedCalls& answer) {
-  inlined_.read(object, address, answer);
-}
-
 void RankRecorder::on_refused(std::uint32_t pid, std::string_view why) {
   refusals_.push_back(fmt::format("process {}: {}", pid, why));
 }

@@ -11,7 +11,6 @@
 
 #include "cli/record/before_first_event.hpp"
 #include "cli/record/content_limit.hpp"
-#include "cli/record/inlined_calls.hpp"
 #include "cli/record/pending_digests.hpp"
 #include "cli/record/processes.hpp"
 #include "cli/record/redaction.hpp"
@@ -44,8 +43,6 @@ class RankRecorder : public ring::Handler {
   void on_process_gone(ring::SessionId session, ring::ProcessEnd how,
                        std::optional<int> wait_status) override;
   void on_refused(std::uint32_t pid, std::string_view why) override;
-  void on_inlined(std::string_view object, std::uint64_t address,
-                  ring::InlinedCalls& answer) override;
 
   /// The socket is gone from its place: whoever began since could not be recorded.
   void on_unreachable();
@@ -124,7 +121,6 @@ class RankRecorder : public ring::Handler {
   std::vector<std::string> refusals_;
   std::vector<Note> notes_;
   std::string ending_everything_;
-  InlinedCallReader inlined_;
 };
 
 }  // namespace ulpscope::cli

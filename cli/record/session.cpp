@@ -18,6 +18,7 @@
 #include "cli/record/cannot_run.hpp"
 #include "cli/record/dump_directory.hpp"
 #include "cli/record/executable.hpp"
+#include "cli/record/inlined_calls.hpp"
 #include "cli/record/libraries.hpp"
 #include "cli/record/patience.hpp"
 #include "cli/record/processes.hpp"
@@ -165,6 +166,16 @@ dump::Status status_at_start(const RecordOptions& options, std::vector<std::stri
   return status;
 }
 
+ring::ServerOptions server_options(const RecordOptions& options) {
+  ring::ServerOptions server;
+  server.settings = options.settings;
+  server.look_up_inlined = [reader = std::make_shared<InlinedCallReader>()](
+                               auto object, auto address, auto& answer) {
+    reader->read(object, address, answer);
+  };
+  return server;
+}
+
 dump::RecordingOptions recording_options(const RecordOptions& options, const fs::path& directory,
                                          const dump::Status& status) {
   dump::RecordingOptions recording;
@@ -224,7 +235,7 @@ RecordResult record(const RecordOptions& options) {
     throw Error(ErrorCode::usage, obstacle, "without --require it runs unrecorded");
   }
 
-  auto server = std::make_unique<ring::Server>(ring::ServerOptions{.settings = options.settings});
+  auto server = std::make_unique<ring::Server>(server_options(options));
   RecordResult result;
   const DumpDirectory directory(options.dump, fs::path(program).filename().string(), options.force);
   result.dump = directory.path();

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dump/recording.hpp"
-#include "ring/settings.hpp"
+#include "ring/server_options.hpp"
 
 namespace ulpscope::cli {
 
@@ -49,6 +49,8 @@ struct RecordResult {
 /// Redaction.
 [[nodiscard]] dump::Status status_at_start(const RecordOptions& options,
                                            std::vector<std::string> command);
+
+[[nodiscard]] ring::ServerOptions server_options(const RecordOptions& options);
 
 /// How a rank of that recording is written in `directory`.
 [[nodiscard]] dump::RecordingOptions recording_options(const RecordOptions& options,

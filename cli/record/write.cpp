@@ -28,7 +28,7 @@ constexpr std::chrono::seconds kIntroduction = 30s;  // in which the program int
 
 struct Opened {
   explicit Opened(const RecordOptions& options)
-      : server({.settings = options.settings}),
+      : server(server_options(options)),
         directory(options.dump, fs::path(options.command.front()).filename(), options.force),
         dump(fs::absolute(directory.path())) {}
 

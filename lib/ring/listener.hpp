@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -18,6 +19,14 @@ struct Packet {
   std::uint32_t pid = 0;  ///< 0 when the sender is in no pid namespace that is seen from here
   bool same_user = false;
   std::vector<std::byte> bytes;
+
+  /// False when there are too few bytes for such a request; more may follow it.
+  template <class Request>
+  [[nodiscard]] bool copy(Request& request) const {
+    if (bytes.size() < sizeof request) return false;
+    std::memcpy(&request, bytes.data(), sizeof request);
+    return true;
+  }
 };
 
 /// The socket that programs being recorded connect to, in a directory that only this user can

@@ -1,21 +1,16 @@
 #include "ring/server.hpp"
 
 #include <sys/epoll.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
+#include <deque>
+#include <iterator>
 #include <map>
-#include <thread>
-#include <tuple>
 #include <utility>
 
 #include "ring/batch_reader.hpp"
-#include "ring/listener.hpp"
-#include "ring/message.hpp"
+#include "ring/request_server.hpp"
 #include "ring/shared_memory.hpp"
 #include "ring/system_error.hpp"
 #include "ring/wait_status.hpp"
@@ -28,48 +23,15 @@ using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t kSmallRing = std::uint64_t{1} << 20;
-constexpr std::size_t kMaxLanes = 4096;  ///< of one process at a time
-constexpr std::size_t kMaxConnections = 1024;
-constexpr Milliseconds kRequestTimeout = 5s;
-constexpr std::int32_t kMaxRank = 1 << 24;
-
 /// Batches taken out of one ring before the others and the socket have their turn.
-constexpr int kBatchesInTurn = 16;
+constexpr int kBatchesInTurn = 1;
 /// As many rounds in which some lane had more than that count as one in which none had.
-constexpr int kMostPartialRounds = 64;
+constexpr int kMostPartialRounds = 1024;
 
 /// How often rings are looked at: more often while messages come.
 constexpr Milliseconds kBusyPause = 1ms;
 constexpr Milliseconds kIdlePause = 2ms;
 constexpr Milliseconds kIdleAfter = 100ms;
-
-Descriptor open_process(std::uint32_t pid) {
-  return above_stdio(Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
-}
-
-template <class Request>
-bool copy_request(const Packet& packet, Request& request) {
-  if (packet.bytes.size() < sizeof request) return false;
-  std::memcpy(&request, packet.bytes.data(), sizeof request);
-  return true;
-}
-
-std::optional<std::uint32_t> rank_of(std::int32_t value) {
-  if (value < 0 || value > kMaxRank) return std::nullopt;
-  return static_cast<std::uint32_t>(value);
-}
-
-std::vector<std::string> split_command(std::span<const std::byte> bytes) {
-  std::vector<std::string> arguments;
-  std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  while (!rest.empty()) {
-    const std::string_view argument = rest.substr(0, rest.find('\0'));
-    arguments.emplace_back(argument);
-    rest.remove_prefix(std::min(rest.size(), argument.size() + 1));
-  }
-  return arguments;
-}
 
 bool gave_up(ProducerEnd end) {
   return end == ProducerEnd::writer_gone || end == ProducerEnd::writer_stuck ||
@@ -82,7 +44,6 @@ struct Lane {
 };
 
 struct Session {
-  std::uint64_t nonce = 0;
   Descriptor process;  ///< readable when the process has ended
   SessionPageReader page;
   std::vector<Lane> lanes;
@@ -102,42 +63,21 @@ void add_lane(SessionStats& stats, const Lane& lane) {
   }
 }
 
-struct Connection {
-  Descriptor socket;
-  Clock::time_point deadline;
-};
-
-/// What an epoll event is about: the kind in the low bits, a session's or connection's id above.
-enum class Source : std::uint64_t { listener = 0, connection = 1, process = 2 };
-constexpr std::uint64_t kSourceBits = 2;
-
-constexpr std::uint64_t tag(Source source, std::uint64_t id) {
-  return (id << kSourceBits) | static_cast<std::uint64_t>(source);
-}
+/// What an epoll event is about: what has arrived, or the end of the process of a session.
+constexpr std::uint64_t kArrivals = 0;
 
 }  // namespace
 
-std::optional<std::uint32_t> RankHints::first() const noexcept {
-  for (const auto& hint : {rank, ompi_comm_world_rank, pmi_rank, slurm_procid, local_rank}) {
-    if (hint) return hint;
-  }
-  return std::nullopt;
-}
-
 struct Server::State {
-  explicit State(const ServerOptions& server_options);
+  explicit State(const ServerOptions& options);
 
   bool poll(Milliseconds timeout, Handler& handler);
   bool take_events(Milliseconds wait, Handler& handler);
-  void accept_connections();
-  bool take_request(std::uint64_t connection, Handler& handler);
-  void answer_hello(const Connection& connection, const Packet& packet, Handler& handler);
-  void answer_ring(const Connection& connection, const Packet& packet, Handler& handler);
-  void answer_inlined(const Connection& connection, const Packet& packet, Handler& handler);
-  void take_leave(Connection& connection, const Packet& packet);
-  void refuse(const Connection& connection, RequestKind kind, std::uint32_t pid,
-              std::string_view why, Handler& handler);
-  void drop_late_connections();
+  void take_arrivals(Handler& handler);
+  void take(Introduced&& arrival, Handler& handler);
+  void take(RingGiven&& arrival, Handler& handler);
+  void take(Leaving&& arrival, Handler& handler);
+  void take(Refused&& arrival, Handler& handler);
 
   bool drain_all(Handler& handler);
   enum class Drained : std::uint8_t { some, all };
@@ -148,40 +88,44 @@ struct Server::State {
   bool finish_sessions(Handler& handler);
   void finish(SessionId id, ProcessEnd how, Handler& handler);
 
-  void watch(int descriptor, Source source, std::uint64_t id) const;
+  void watch(int descriptor, std::uint64_t id) const;
   [[nodiscard]] std::size_t lane_count() const;
-  [[nodiscard]] std::uint64_t next_capacity() const;
+  [[nodiscard]] std::size_t live_sessions() const;
 
-  ServerOptions options;
-  Listener listener;
   WriterPageOwner writer;
+  RequestServer requests;
   Descriptor epoll;
   BatchReader reader;
-  std::map<std::uint64_t, Connection> connections;
+  std::deque<Arrival> arrived;      ///< and not yet told
   std::vector<Descriptor> leaving;  ///< of processes that wait for the dump to be complete
   std::map<SessionId, Session> sessions;
   std::vector<SessionStats> finished;
-  std::uint64_t last_connection = 0;
-  SessionId last_session = 0;
   Clock::time_point last_message;
 };
 
-Server::State::State(const ServerOptions& server_options)
-    : options(server_options),
+Server::State::State(const ServerOptions& options)
+    : requests(options, writer.descriptor()),
       epoll(above_stdio(Descriptor(::epoll_create1(EPOLL_CLOEXEC)))),
-      reader(std::max<std::size_t>(server_options.batch_bytes, page_bytes())),
+      reader(std::max<std::size_t>(options.batch_bytes, page_bytes())),
       last_message(Clock::now()) {
   if (!epoll) throw system_error("the ring's socket cannot be watched");
-  watch(listener.descriptor(), Source::listener, 0);
+  watch(requests.descriptor(), kArrivals);
 }
 
-void Server::State::watch(int descriptor, Source source, std::uint64_t id) const {
+void Server::State::watch(int descriptor, std::uint64_t id) const {
   epoll_event event{};
   event.events = EPOLLIN;
-  event.data.u64 = tag(source, id);
+  event.data.u64 = id;
   if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) {
     throw system_error("a process cannot be watched");
   }
+}
+
+std::size_t Server::State::live_sessions() const {
+  const auto told_later = std::count_if(arrived.begin(), arrived.end(), [](const Arrival& arrival) {
+    return std::holds_alternative<Introduced>(arrival);
+  });
+  return sessions.size() + static_cast<std::size_t>(told_later) + requests.introductions();
 }
 
 std::size_t Server::State::lane_count() const {
@@ -198,7 +142,6 @@ bool Server::State::poll(Milliseconds timeout, Handler& handler) {
     bool handled = take_events(wait, handler);
     const bool drained = drain_all(handler);
     handled |= finish_sessions(handler) || drained;
-    drop_late_connections();
 
     const Clock::time_point now = Clock::now();
     if (drained) last_message = now;
@@ -220,241 +163,63 @@ bool Server::State::take_events(Milliseconds wait, Handler& handler) {
     throw system_error("the ring's socket cannot be watched");
   }
   for (const epoll_event& event : std::span(events, static_cast<std::size_t>(count))) {
-    const std::uint64_t id = event.data.u64 >> kSourceBits;
-    switch (static_cast<Source>(event.data.u64 & ((1U << kSourceBits) - 1))) {
-      case Source::listener:
-        accept_connections();
-        break;
-      case Source::connection:
-        if (take_request(id, handler)) connections.erase(id);
-        break;
-      case Source::process:
-        if (const auto found = sessions.find(id); found != sessions.end()) {
-          found->second.exited = true;
-        }
-        break;
-    }
+    const auto found = sessions.find(event.data.u64);
+    if (found == sessions.end()) continue;
+    found->second.exited = true;
+    requests.end_session(found->first);
   }
+  take_arrivals(handler);
   return count > 0;
 }
 
-void Server::State::accept_connections() {
-  while (Descriptor socket = listener.accept()) {
-    if (connections.size() >= kMaxConnections) continue;  // dropped: the client sees it end
-    const std::uint64_t id = ++last_connection;
-    watch(socket.get(), Source::connection, id);
-    connections.emplace(id, Connection{std::move(socket), Clock::now() + kRequestTimeout});
+void Server::State::take_arrivals(Handler& handler) {
+  std::ranges::move(requests.take(), std::back_inserter(arrived));
+  while (!arrived.empty()) {
+    Arrival arrival = std::move(arrived.front());
+    arrived.pop_front();
+    std::visit([&](auto& each) { take(std::move(each), handler); }, arrival);
   }
-  // Out of descriptors: the connection stays in the backlog and would wake us at once, for ever.
-  if (errno != EAGAIN && errno != EWOULDBLOCK) std::this_thread::sleep_for(kBusyPause);
 }
 
-void Server::State::drop_late_connections() {
-  if (connections.empty()) return;
-  const Clock::time_point now = Clock::now();
-  std::erase_if(connections, [&](const auto& entry) { return entry.second.deadline < now; });
-}
-
-/// True when the connection has served its purpose.
-bool Server::State::take_request(std::uint64_t connection, Handler& handler) {
-  const auto found = connections.find(connection);
-  if (found == connections.end()) return false;
-  Packet packet;
-  switch (receive(found->second.socket.get(), packet)) {
-    case Received::nothing_yet:
-      return false;
-    case Received::broken:
-      return true;
-    case Received::packet:
-      break;
-  }
-  RequestHeader header;
-  if (!packet.same_user || !copy_request(packet, header) || header.magic != kHandshakeMagic) {
-    return true;
-  }
-  if (header.protocol != kProtocolVersion) {
-    refuse(found->second, header.kind, packet.pid,
-           "the capture library in the program is of another version than ulpscope", handler);
-  } else if (header.kind == RequestKind::hello) {
-    answer_hello(found->second, packet, handler);
-  } else if (header.kind == RequestKind::ring) {
-    answer_ring(found->second, packet, handler);
-  } else if (header.kind == RequestKind::inlined) {
-    answer_inlined(found->second, packet, handler);
-  } else if (header.kind == RequestKind::leave) {
-    take_leave(found->second, packet);
-  }
-  return true;
-}
-
-void Server::State::refuse(const Connection& connection, RequestKind kind, std::uint32_t pid,
-                           std::string_view why, Handler& handler) {
-  const auto send = [&](auto answer) {
-    answer.header.protocol = kProtocolVersion;
-    answer.header.size = sizeof answer;
-    answer.header.refusal.set(why);
-    reply(connection.socket.get(), &answer, sizeof answer, {});
-  };
-  if (kind == RequestKind::hello) {
-    send(HelloReply{});
-  } else {
-    send(RingReply{});
-  }
-  handler.on_refused(pid, why);
-}
-
-void Server::State::answer_hello(const Connection& connection, const Packet& packet,
-                                 Handler& handler) {
-  HelloRequest request;
-  if (!copy_request(packet, request) || request.command_bytes > kMaxCommandBytes ||
-      packet.bytes.size() != sizeof request + request.command_bytes) {
-    refuse(connection, RequestKind::hello, packet.pid, "its introduction cannot be read", handler);
-    return;
-  }
+void Server::State::take(Introduced&& arrival, Handler& handler) {
   // The process executed another program: what the old one recorded is complete.
   for (auto entry = sessions.begin(); entry != sessions.end();) {
     const auto [id, pid] = std::pair(entry->first, entry->second.stats.pid);
     ++entry;
-    if (pid == packet.pid) finish(id, ProcessEnd::replaced, handler);
+    if (pid == arrival.hello.pid) finish(id, ProcessEnd::replaced, handler);
   }
-  Descriptor process = open_process(packet.pid);
-  if (!process) {
-    refuse(connection, RequestKind::hello, packet.pid,
-           errno == ESRCH || packet.pid == 0
-               ? "the process is not visible from where ulpscope runs"
-               : "the kernel does not let ulpscope watch it (pidfd_open, Linux 5.3)",
-           handler);
-    return;
-  }
-
-  Hello hello;
-  hello.pid = packet.pid;
-  hello.parent_pid = request.parent_pid;
-  hello.start_time = request.start_time;
-  hello.parent_session = request.parent_session;
-  hello.forking_thread = request.forking_thread;
-  hello.capture_version = request.capture_version.view();
-  hello.ranks = {rank_of(request.ranks[0]), rank_of(request.ranks[1]), rank_of(request.ranks[2]),
-                 rank_of(request.ranks[3]), rank_of(request.ranks[4])};
-  hello.command = split_command(std::span(packet.bytes).subspan(sizeof request));
-  hello.command_cut = request.command_cut != 0;
-
-  const SessionId id = ++last_session;
-  Session session;
-  session.nonce = request.nonce;
-  session.process = std::move(process);
-  Descriptor page_descriptor;
-  try {
-    std::tie(session.page, page_descriptor) = SessionPageReader::create();
-  } catch (const Error& error) {
-    refuse(connection, RequestKind::hello, packet.pid, error.what(), handler);
-    return;
-  }
-  session.stats.session = id;
-  session.stats.pid = packet.pid;
-  watch(session.process.get(), Source::process, id);
-  sessions.emplace(id, std::move(session));
-  handler.on_process(id, hello);
-
-  HelloReply answer;
-  answer.header.protocol = kProtocolVersion;
-  answer.header.granted = 1;
-  answer.header.size = sizeof answer;
-  answer.session = id;
-  answer.settings = options.settings;
-  reply(connection.socket.get(), &answer, sizeof answer,
-        std::array{writer.descriptor(), page_descriptor.get()});
+  Session& session = sessions[arrival.session];
+  session.process = std::move(arrival.process);
+  session.page = std::move(arrival.page);
+  session.stats.session = arrival.session;
+  session.stats.pid = arrival.hello.pid;
+  watch(session.process.get(), arrival.session);
+  handler.on_process(arrival.session, arrival.hello);
 }
 
-std::uint64_t Server::State::next_capacity() const {
-  const Settings& settings = options.settings;
-  std::uint64_t capacity = ring_capacity(
-      settings.ring_bytes != 0 ? settings.ring_bytes : default_ring_bytes(settings.level));
-  std::uint64_t used = 0;
-  for (const auto& [id, session] : sessions) {
-    for (const Lane& lane : session.lanes) used += lane.consumer.capacity();
-  }
-  const std::uint64_t left = options.ring_memory > used ? options.ring_memory - used : 0;
-  while (capacity > left && capacity > kSmallRing) capacity /= 2;
-  return capacity;
-}
-
-void Server::State::answer_ring(const Connection& connection, const Packet& packet,
-                                Handler& handler) {
-  const auto no = [&](std::string_view why) {
-    refuse(connection, RequestKind::ring, packet.pid, why, handler);
-  };
-  RingRequest request;
-  if (!copy_request(packet, request) || packet.bytes.size() != sizeof request) {
-    return no("its request for a ring cannot be read");
-  }
-  const auto found = sessions.find(request.session);
-  if (found == sessions.end() || found->second.nonce != request.nonce ||
-      found->second.stats.pid != packet.pid || found->second.stopped) {
-    return no("its session has ended");
+void Server::State::take(RingGiven&& arrival, Handler& handler) {
+  const auto found = sessions.find(arrival.session);
+  if (found == sessions.end()) {
+    arrival.consumer.close();
+    requests.give_back(arrival.session, arrival.consumer.capacity());
+    return;
   }
   Session& session = found->second;
-  if (session.lanes.size() >= kMaxLanes) return no("it has too many threads");
-
-  Lane lane;
-  Descriptor memory;
-  try {
-    const std::uint64_t capacity = next_capacity();
-    memory = create_ring(capacity);
-    RingMapping mapping = RingMapping::map(memory.get(), capacity);
-    if (!mapping) throw system_error("a ring cannot be mapped");
-    lane.consumer = Consumer(std::move(mapping));
-  } catch (const Error& error) {
-    return no(error.what());
-  }
-  lane.number = session.stats.lanes++;
-
-  RingReply answer;
-  answer.header.protocol = kProtocolVersion;
-  answer.header.granted = 1;
-  answer.header.size = sizeof answer;
-  answer.capacity = lane.consumer.capacity();
-  answer.lane = lane.number;
-  session.lanes.push_back(std::move(lane));
-  handler.on_ring(found->first, answer.lane, request.is_main != 0, request.thread_name.view());
-  reply(connection.socket.get(), &answer, sizeof answer, std::array{memory.get()});
+  if (session.stopped) arrival.consumer.close();
+  ++session.stats.lanes;
+  session.lanes.push_back({arrival.lane, std::move(arrival.consumer)});
+  handler.on_ring(arrival.session, arrival.lane, arrival.is_main, arrival.thread_name);
 }
 
-/// What cannot be read, or comes from elsewhere, gets no answer: its connection ends.
-void Server::State::answer_inlined(const Connection& connection, const Packet& packet,
-                                   Handler& handler) {
-  InlinedRequest request;
-  if (!copy_request(packet, request) || request.path_bytes > kMaxPathBytes ||
-      packet.bytes.size() != sizeof request + request.path_bytes) {
-    return;
+void Server::State::take(Leaving&& arrival, Handler& /*handler*/) {
+  if (const auto found = sessions.find(arrival.session); found != sessions.end()) {
+    found->second.left = true;
   }
-  const auto found = sessions.find(request.session);
-  if (found == sessions.end() || found->second.nonce != request.nonce ||
-      found->second.stats.pid != packet.pid || found->second.stopped) {
-    return;
-  }
-  const std::string_view path(reinterpret_cast<const char*>(packet.bytes.data()) + sizeof request,
-                              request.path_bytes);
-  if (path.find('\0') != std::string_view::npos) return;
-  InlinedReply answer;
-  answer.header.protocol = kProtocolVersion;
-  answer.header.granted = 1;
-  answer.header.size = sizeof answer;
-  handler.on_inlined(path, request.address, answer.calls);
-  reply(connection.socket.get(), &answer, sizeof answer, {});
+  leaving.push_back(std::move(arrival.socket));
 }
 
-void Server::State::take_leave(Connection& connection, const Packet& packet) {
-  LeaveRequest request;
-  if (!copy_request(packet, request) || packet.bytes.size() != sizeof request) return;
-  const auto found = sessions.find(request.session);
-  if (found == sessions.end() || found->second.nonce != request.nonce ||
-      found->second.stats.pid != packet.pid || found->second.left) {
-    return;
-  }
-  found->second.left = true;
-  ::epoll_ctl(epoll.get(), EPOLL_CTL_DEL, connection.socket.get(), nullptr);
-  leaving.push_back(std::move(connection.socket));
+void Server::State::take(Refused&& arrival, Handler& handler) {
+  handler.on_refused(arrival.pid, arrival.why);
 }
 
 bool Server::State::drain_all(Handler& handler) {
@@ -513,6 +278,7 @@ void Server::State::close_lane(SessionId id, Session& session, std::size_t index
   const auto position = session.lanes.begin() + static_cast<std::ptrdiff_t>(index);
   const std::uint32_t number = position->number;
   add_lane(session.stats, *position);
+  requests.give_back(id, position->consumer.capacity());
   session.lanes.erase(position);
   handler.on_lane_closed(id, number, end);
 }
@@ -573,7 +339,7 @@ Server::~Server() {
 }
 
 const std::filesystem::path& Server::socket_path() const noexcept {
-  return state_->listener.path();
+  return state_->requests.path();
 }
 
 bool Server::reachable() const {
@@ -587,12 +353,13 @@ void Server::end_session(SessionId session) {
   const auto found = state_->sessions.find(session);
   if (found == state_->sessions.end()) return;
   found->second.stopped = true;
+  state_->requests.end_session(session);
   for (Lane& lane : found->second.lanes) lane.consumer.close();
 }
 
 void Server::keep_alive() noexcept { state_->writer.note_progress(); }
 
-std::size_t Server::live_sessions() const noexcept { return state_->sessions.size(); }
+std::size_t Server::live_sessions() const noexcept { return state_->live_sessions(); }
 
 std::vector<SessionStats> Server::stats() const {
   std::vector<SessionStats> all = state_->finished;

@@ -10,41 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "ring/inlined_calls.hpp"
+#include "ring/hello.hpp"
 #include "ring/layout.hpp"
-#include "ring/settings.hpp"
+#include "ring/server_options.hpp"
 
 namespace ulpscope::ring {
-
-/// Sessions count from 1 in the order in which processes introduced themselves.
-using SessionId = std::uint64_t;
-
-/// Rank variables as the process had them when it introduced itself; empty where not set.
-struct RankHints {
-  std::optional<std::uint32_t> rank;                  ///< RANK
-  std::optional<std::uint32_t> ompi_comm_world_rank;  ///< OMPI_COMM_WORLD_RANK
-  std::optional<std::uint32_t> pmi_rank;              ///< PMI_RANK
-  std::optional<std::uint32_t> slurm_procid;          ///< SLURM_PROCID
-  std::optional<std::uint32_t> local_rank;            ///< LOCAL_RANK
-
-  /// The first that is set, in the order above.
-  [[nodiscard]] std::optional<std::uint32_t> first() const noexcept;
-};
-
-/// How a process introduced itself. Only `pid` is vouched for by the kernel.
-struct Hello {
-  std::uint32_t pid = 0;  ///< in the writer's pid namespace
-  std::uint32_t parent_pid = 0;
-  std::uint64_t start_time = 0;  ///< clock ticks since boot
-  /// The session of the process that forked it, if that was recorded; 0 where it executed a
-  /// program.
-  SessionId parent_session = 0;
-  std::uint32_t forking_thread = 0;  ///< of that process
-  std::string capture_version;
-  RankHints ranks;
-  std::vector<std::string> command;
-  bool command_cut = false;  ///< the command line was longer than what is passed on
-};
 
 enum class ProcessEnd : std::uint8_t {
   exited,    ///< the process has ended
@@ -94,18 +64,6 @@ class Handler {
 
   /// A process, or a child that it forked, asked for recording and did not get it.
   virtual void on_refused(std::uint32_t pid, std::string_view why) = 0;
-
-  /// A process asks what its compiler has inlined at an address, as the file `object` counts. It
-  /// waits for the answer.
-  virtual void on_inlined(std::string_view /*object*/, std::uint64_t /*address*/,
-                          InlinedCalls& /*answer*/) {}
-};
-
-struct ServerOptions {
-  Settings settings;
-  /// Rings of all processes together; when it is used up, further rings get smaller, down to 1 MiB.
-  std::uint64_t ring_memory = std::uint64_t{4} << 30;
-  std::size_t batch_bytes = std::size_t{1} << 20;  ///< copied out of a ring at once
 };
 
 struct SessionStats {
@@ -119,8 +77,9 @@ struct SessionStats {
 };
 
 /// The writer's end of all rings: takes processes in, gives their threads rings and delivers what
-/// they commit. Belongs to the thread that constructed it: when that thread ends, recorded programs
-/// take the writer for dead.
+/// they commit. Processes and threads that begin are answered by threads of its own, at once,
+/// whatever there is to deliver. All else belongs to the thread that constructed it: when that
+/// thread ends, recorded programs take the writer for dead.
 class Server {
  public:
   /// Listens in a new private directory. @throws Error with ErrorCode::io.
@@ -150,7 +109,8 @@ class Server {
   /// anything that may take seconds.
   void keep_alive() noexcept;
 
-  /// Sessions whose on_process_gone has not yet been called.
+  /// Sessions whose on_process_gone has not yet been called, those included that no poll() has told
+  /// about.
   [[nodiscard]] std::size_t live_sessions() const noexcept;
 
   /// All sessions there were, in order.

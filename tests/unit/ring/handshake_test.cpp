@@ -8,12 +8,14 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <thread>
 
 #include "messages.hpp"
 #include "processes.hpp"
 #include "ring/client.hpp"
 #include "ring/descriptor.hpp"
+#include "ring/listener.hpp"
 
 namespace ulpscope::ring::test {
 namespace {
@@ -92,13 +94,21 @@ TEST_SUITE("handshake") {
   }
 
   TEST_CASE("a process learns what is inlined in its code") {
-    Server server(small_rings());
+    std::vector<std::string> asked;
+    ServerOptions options = small_rings();
+    options.look_up_inlined = [&](std::string_view object, std::uint64_t address,
+                                  InlinedCalls& answer) {
+      asked.emplace_back(std::string(object) + " " + std::to_string(address));
+      answer.has_debug_information = 1;
+      answer.add(17, {3, 1, -8}, "_ZN3Net7forwardE");
+    };
+    std::optional<Server> server(std::in_place, options);
     Diary diary;
     Child child([&] {
       Client client;
       InlinedCalls calls;
       if (client.inlined_calls("/bin/net", 0x1234, calls)) return 1;  // before the session
-      if (!client.connect(server.socket_path().c_str(), "test")) return 2;
+      if (!client.connect(server->socket_path().c_str(), "test")) return 2;
       if (!client.inlined_calls("/bin/net", 0x1234, calls)) return 3;
       if (calls.has_debug_information != 1 || calls.size() != 1) return 4;
       const SelfPlace& self = calls.calls[0].self;
@@ -107,13 +117,17 @@ TEST_SUITE("handshake") {
                  ? 0
                  : 5;
     });
-    serve(server, diary);
+    serve(*server, diary);
+    server.reset();  // and with it the thread that has asked
     CHECK(child.wait() == 0);
-    CHECK(diary.asked == std::vector<std::string>{"/bin/net 4660"});
+    CHECK(asked == std::vector<std::string>{"/bin/net 4660"});
   }
 
   TEST_CASE("without an answer to what is inlined the session goes on") {
-    Server server(small_rings());
+    std::atomic<bool> asked = false;
+    ServerOptions options = small_rings();
+    options.look_up_inlined = [&](auto, auto, auto&) { asked = true; };
+    Server server(options);
     Diary diary;
     Child child([&] {
       Client client;
@@ -126,7 +140,101 @@ TEST_SUITE("handshake") {
     });
     serve(server, diary);
     CHECK(child.wait() == 0);
-    CHECK(diary.asked.empty());
+    CHECK_FALSE(asked);
+  }
+
+  TEST_CASE("processes and threads begin while nobody reads any ring") {
+    Server server(small_rings());
+    Diary diary;
+    Child child([&] {
+      Client client;
+      if (!client.connect(server.socket_path().c_str(), "test")) return 1;
+      Producer main = client.open_ring(true, "main");
+      Producer worker = client.open_ring(false, "worker");
+      Child grandchild([&] {
+        client.after_fork_in_child(1);
+        if (!client.connect(server.socket_path().c_str(), "test")) return 1;
+        Producer producer = client.open_ring(true, "child");
+        return send_numbered(producer, 0) ? 0 : 2;
+      });
+      return send_numbered(main, 0) && send_numbered(worker, 0) ? grandchild.wait() : 2;
+    });
+    CHECK(child.wait() == 0);  // nobody has polled the server yet
+    CHECK(server.live_sessions() == 2);
+    serve(server, diary, 2);
+    CHECK(diary.lanes[{1, 0}].name == "main");
+    CHECK(diary.lanes[{1, 1}].name == "worker");
+    CHECK(diary.hellos[2].parent_session == 1);
+    for (const auto& [key, lane] : diary.lanes) {
+      CHECK(lane.bytes.size() == numbered_size(0, kSmallestRing / 2));
+    }
+  }
+
+  TEST_CASE("a look at debug information keeps no thread waiting") {
+    const Shared<std::atomic<bool>> thread_has_begun;
+    ServerOptions options = small_rings();
+    options.look_up_inlined = [&](auto, auto, auto&) { wait_until(*thread_has_begun); };
+    LaterServer later;
+    Diary diary;
+    Child child([&] {
+      static Client client;
+      if (!client.connect(later.wait_for_socket_path(), "test")) return 1;
+      bool answered = false;
+      std::thread asks([&] {
+        InlinedCalls calls;
+        answered = client.inlined_calls("/bin/net", 1, calls);
+      });
+      Producer producer = client.open_ring(true, "main");
+      *thread_has_begun = true;
+      asks.join();
+      return answered && producer.recording() ? 0 : 2;
+    });
+    serve(later.begin(options), diary);
+    CHECK(child.wait() == 0);
+  }
+
+  TEST_CASE("where no memory for rings is left a thread waits until another ring was read") {
+    ServerOptions options;
+    options.settings.ring_bytes = 1 << 20;
+    options.ring_memory = 2 << 20;
+    Server server(options);
+    Diary diary;
+    const Shared<std::atomic<bool>> both_have_begun;
+    Child child([&] {
+      Client client;
+      if (!client.connect(server.socket_path().c_str(), "test")) return 1;
+      Producer first = client.open_ring(true, "first");
+      Producer second = client.open_ring(false, "second");
+      if (!send_numbered(first, 0)) return 2;
+      first = Producer();
+      *both_have_begun = true;
+      Producer third = client.open_ring(false, "third");
+      return third.recording() && send_numbered(third, 0) ? 0 : 3;
+    });
+    wait_until(*both_have_begun);
+    serve(server, diary);
+    CHECK(child.wait() == 0);
+    CHECK(diary.lanes.size() == 3);
+    CHECK(diary.refusals.empty());
+  }
+
+  TEST_CASE("a thread that gets no memory for its ring ends the recording, which says so") {
+    ServerOptions options;
+    options.settings.ring_bytes = 1 << 20;
+    options.ring_memory = 1 << 20;
+    Server server(options);
+    Diary diary;
+    Child child([&] {
+      Client client;
+      if (!client.connect(server.socket_path().c_str(), "test")) return 1;
+      Producer first = client.open_ring(true, "first");
+      if (client.open_ring(false, "second").recording()) return 2;
+      return first.recording() ? 3 : 0;
+    });
+    serve(server, diary);
+    CHECK(child.wait() == 0);
+    CHECK(diary.gave_up[1] ==
+          "the memory for rings is used up: the disk is too slow for what is recorded");
   }
 
   TEST_CASE("a process leaves no descriptor open") {
@@ -186,9 +294,9 @@ TEST_SUITE("handshake") {
   }
 
   TEST_CASE("a writer that does not answer is not waited for longer than the timeout") {
-    Server server(small_rings());  // nobody polls it
+    const Listener mute;
     Client client(50ms);
-    CHECK_FALSE(client.connect(server.socket_path().c_str(), "test"));
+    CHECK_FALSE(client.connect(mute.path().c_str(), "test"));
     CHECK_FALSE(client.refusal().empty());
   }
 
@@ -196,23 +304,19 @@ TEST_SUITE("handshake") {
     Server server(small_rings());
     Diary diary;
     Child child([&] {
-      Client client(300ms);
+      Client client;
       if (!client.connect(server.socket_path().c_str(), "test")) return 1;
       Producer main = client.open_ring(true, "main");
       if (!send_numbered(main, 0)) return 2;
-      // Nobody answers the next request: the test polls only until the first message is there.
-      ::usleep(100'000);
+      std::filesystem::remove(server.socket_path());
       if (client.open_ring(false, "worker").recording()) return 3;
       if (client.recording() || main.recording()) return 4;
       return main.reserve(64) == nullptr && main.end() == ProducerEnd::stopped ? 0 : 5;
     });
-    serve_until(server, diary, [&] {
-      return diary.lanes.count({1, 0}) == 1 && !diary.lanes[{1, 0}].bytes.empty();
-    });
-    CHECK(child.wait() == 0);
     serve(server, diary);
+    CHECK(child.wait() == 0);
     CHECK(diary.lanes[{1, 0}].end == ProducerEnd::stopped);
-    CHECK(diary.gave_up[1] == "the process that writes the dump did not answer");
+    CHECK(diary.gave_up[1] == "the process that writes the dump cannot be reached");
   }
 
   TEST_CASE("a process that has no descriptor left for a ring says so, however it ends") {
@@ -261,11 +365,11 @@ TEST_SUITE("handshake") {
   TEST_CASE("threads have lanes and rings of their own") {
     constexpr int kThreads = 4;
     constexpr std::uint64_t kMessages = 500;
-    Server server(small_rings());
+    LaterServer later;
     Diary diary;
     Child child([&] {
       static Client client;
-      if (!client.connect(server.socket_path().c_str(), "test")) return 1;
+      if (!client.connect(later.wait_for_socket_path(), "test")) return 1;
       std::atomic<int> failures = 0;
       std::vector<std::thread> threads;
       for (int i = 0; i < kThreads; ++i) {
@@ -277,6 +381,7 @@ TEST_SUITE("handshake") {
       for (std::thread& thread : threads) thread.join();
       return failures.load();
     });
+    Server& server = later.begin(small_rings());
     serve(server, diary);
     CHECK(child.wait() == 0);
     REQUIRE(diary.lanes.size() == kThreads);
@@ -301,7 +406,7 @@ TEST_SUITE("handshake") {
   TEST_CASE("rings get smaller when the memory for them is used up") {
     ServerOptions options;
     options.settings.ring_bytes = 8 << 20;
-    options.ring_memory = 12 << 20;
+    options.ring_memory = 48 << 20;
     Server server(options);
     Diary diary;
     Child child([&] {
