@@ -31,7 +31,7 @@ constexpr Milliseconds kRequestTimeout = 5s;
 /// How long a thread waits for memory. Shorter than it waits for an answer, so that it is told why.
 constexpr Milliseconds kMemoryTimeout = 4s;
 constexpr Milliseconds kMemoryPause = 2ms;
-constexpr Milliseconds kIdlePause = 1s;
+constexpr Milliseconds kLongestWait = 1s;
 
 /// What an epoll event is about; connections have the numbers above.
 constexpr std::uint64_t kListener = 0;
@@ -145,7 +145,7 @@ void RequestServer::serve() {
     const bool somebody_waits =
         std::any_of(connections_.begin(), connections_.end(),
                     [](const auto& entry) { return entry.second.waiting.has_value(); });
-    const Milliseconds wait = somebody_waits ? kMemoryPause : kIdlePause;
+    const Milliseconds wait = somebody_waits ? kMemoryPause : kLongestWait;
     const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
                                    static_cast<int>(wait.count()));
     for (const epoll_event& event :
