@@ -145,7 +145,9 @@ std::uint64_t request_digest(const at::Tensor& tensor, const Content& content) {
 }
 
 void settle(Region& region) noexcept {
-  State& self = state();
+  State* const used = existing.load(std::memory_order_acquire);
+  if (used == nullptr) return;  // no device: the ticket is a collective's
+  State& self = *used;
   const std::lock_guard guard(self.mutex);
   const Entry& known = self.latest[region.ticket % self.latest.size()];
   if (known.ticket != region.ticket || known.failed) return;

@@ -10,15 +10,18 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <torch/csrc/distributed/c10d/Work.hpp>
 #include <tuple>
 #include <unordered_map>
 
+#include "capture/collectives.hpp"
 #include "capture/environment.hpp"
 #include "capture/environment_flags.hpp"
 #include "capture/graphs.hpp"
@@ -218,6 +221,7 @@ using ParallelImpl = void;
 using AllocatorImpl = void;
 using ProcessImpl = void;
 using CUDAGraphImpl = void;
+using WorkImpl = c10d::Work;
 }  // namespace declared
 
 /// Whether the class declares `member` with this signature. Mangled names tell parameters but not
@@ -378,6 +382,20 @@ struct exit_at_once {
     send_outcomes_of_run(/*at_once=*/true);
     next<kIndex, void(int)>()(status);
     __builtin_unreachable();
+  }
+};
+
+/// What a collective writes is there when its Work has been waited for.
+struct work_wait {
+  template <class Class>
+  static constexpr bool kFits = requires {
+    static_cast<bool (Class::*)(std::chrono::milliseconds)>(&Class::wait);
+  };
+  template <std::size_t kIndex>
+  static bool call(void* self, std::chrono::milliseconds timeout) {
+    const bool done = next<kIndex, bool(void*, std::chrono::milliseconds)>()(self, timeout);
+    if (done) note_work_done(self);
+    return done;
   }
 };
 

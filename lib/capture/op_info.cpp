@@ -10,6 +10,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "capture/collective_table.hpp"
 #include "capture/memory.hpp"
 #include "capture/op_tables.hpp"
 
@@ -87,6 +88,7 @@ Access access_of(const c10::FunctionSchema& schema, std::size_t index, const OpI
   const c10::Argument& argument = schema.arguments()[index];
   if (!holds_tensors(*argument.type())) return Access::none;
   if (info.rearranges) return Access::metadata;
+  if (const auto access = collective_access(info.name, index)) return *access;
   const bool written = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
   if (written) {
     const bool out = argument.kwarg_only() || argument.is_out();
@@ -129,15 +131,17 @@ void describe(OpInfo& info, const c10::OperatorHandle& handle) {
   info.rearranges =
       info.resizes || handle.hasTag(at::Tag::inplace_view) || rearranges_in_place(info.name);
   info.foreign = !is_of_libtorch(info.name);
+  info.collective = is_collective(info.name);
+  info.waits = waits_for_tensor(info.name);
   info.wrapper = (!info.foreign &&
                   handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
                   !handle.hasKernelForDispatchKey(c10::DispatchKey::CPU)) ||
-                 computes_through_ops(info.name, info.overload);
+                 computes_through_ops(info.name, info.overload) || wraps_collective(info.name);
   for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
     const c10::Argument& argument = schema.arguments()[i];
     ArgumentInfo& described = info.arguments.emplace_back();
     described.access = access_of(schema, i, info);
-    described.undeclared = described.access == Access::written &&
+    described.undeclared = !info.collective && described.access == Access::written &&
                            (argument.alias_info() == nullptr || !argument.alias_info()->isWrite());
     described.dtype = has_type(argument, c10::TypeKind::ScalarTypeType);
     described.layout = has_type(argument, c10::TypeKind::LayoutType);

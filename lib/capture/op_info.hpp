@@ -50,6 +50,8 @@ struct OpInfo {
   bool copies = false;      ///< `copy_`, which may end before its bytes have come from a device
   bool resizes = false;     ///< may enlarge a storage without writing it
   bool handle = false;      ///< returns pointers, not numbers
+  bool collective = false;  ///< what it writes is there when somebody has waited for it
+  bool waits = false;       ///< for what a collective writes to its argument
   bool engine = false;      ///< the autograd engine's frame around a node
   bool user_node = false;   ///< a backward node that runs the program's own code
 

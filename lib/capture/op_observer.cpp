@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "capture/argument_reader.hpp"
+#include "capture/collectives.hpp"
 #include "capture/device_backend.hpp"
 #include "capture/device_values.hpp"
 #include "capture/environment.hpp"
@@ -85,12 +86,17 @@ WrittenArgument written_argument(const at::Tensor& tensor, std::uint16_t index,
           .element = element};
 }
 
+/// How the op treats an argument in this call.
+Access access_of(const OpInfo& info, std::size_t index, c10::ArrayRef<const c10::IValue> inputs) {
+  if (index >= info.arguments.size()) return Access::read;
+  return info.collective ? access_in_collective(info, index, inputs) : info.arguments[index].access;
+}
+
 void read_argument(Thread& thread, Frame& frame, std::size_t index, const c10::IValue& value,
-                   bool boundary, std::uint64_t kernel, std::uint32_t& owner) {
-  const Access access =
-      index < frame.info->arguments.size() ? frame.info->arguments[index].access : Access::read;
+                   Access access, bool boundary, std::uint64_t kernel, std::uint32_t& owner) {
   for_each_tensor(value, [&](const at::Tensor& tensor, std::uint16_t element) {
     const Place place{Role::input, static_cast<std::uint16_t>(index), element};
+    if (access != Access::metadata) note_arrived(thread, tensor);
     Seen seen;
     if (access == Access::read || access == Access::written) {
       seen = kernel == ring::kNone ? see_read(thread, tensor, place, boundary)
@@ -129,7 +135,8 @@ void read_arguments(Thread& thread, Frame& frame, c10::ArrayRef<const c10::IValu
     const ArgumentInfo& info =
         i < frame.info->arguments.size() ? frame.info->arguments[i] : kUnknown;
     if (holds_tensors(value))
-      read_argument(thread, frame, i, value, boundary, kernel, owner);
+      read_argument(thread, frame, i, value, access_of(*frame.info, i, inputs), boundary, kernel,
+                    owner);
     else if (frame.info->kind == EventKind::op)
       write_argument(writer, static_cast<std::uint16_t>(i), value, info);
   }
@@ -234,6 +241,17 @@ void begin_unwanted_op(Thread& thread, const at::RecordFunction& record, const O
   thread.frames.push_back(std::move(frame));
 }
 
+/// What a collective was to write comes from its backend's memory by an op: that is the
+/// collective's own doing, no event.
+void begin_delivery(Thread& thread, const at::RecordFunction& record, const OpInfo& info,
+                    const at::Tensor& to) {
+  Frame frame = silent_frame(thread, info);
+  frame.handle = record.handle();
+  frame.delivers = true;
+  thread.written.push_back(written_argument(to, 0, 0));
+  thread.frames.push_back(std::move(frame));
+}
+
 /// Where only layers are recorded, what an op calls is not looked at.
 void begin_op_between_layers(Thread& thread, const at::RecordFunction& record, const OpInfo& info) {
   if (!in_user_code(thread)) return;
@@ -287,6 +305,8 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
   }
 
   const auto inputs = arguments_of(record, info);
+  if (info.copies && delivers(inputs))
+    return begin_delivery(thread, record, info, inputs[0].toTensor());
   const bool from_user_code = info.kind == EventKind::op && in_user_code(thread);
   if (from_user_code) arrive_from_user_code(thread, info, inputs);
   look_at_settings(thread);
@@ -328,6 +348,10 @@ void write_arguments_back(Thread& thread, const Frame& frame) {
         (is_as_known(thread, tensor) || (frame.info->foreign && is_on_device(tensor))))
       continue;
     const Place place{Role::mutated, argument.index, argument.element};
+    if (frame.info->collective && (frame.flags & event_flag::threw) == 0) {
+      thread.slots.push_back(see_arriving(thread, tensor, place, writer).row);
+      continue;
+    }
     const Seen seen = undeclared && !frame.info->wrapper
                           ? see_perhaps_written(thread, tensor, place, writer)
                           : see_written(thread, tensor, place, writer, frame.info->wrapper);
@@ -375,6 +399,12 @@ void link_node(Thread& thread, const Frame& frame, const at::Tensor& tensor) {
                         {frame.position, thread.lane(), frame.module});
 }
 
+/// Whether the innermost op was called by a collective.
+bool inside_collective(const Thread& thread) {
+  return std::any_of(thread.frames.begin(), thread.frames.end() - 1,
+                     [](const Frame& frame) { return frame.info->collective; });
+}
+
 void see_results(Thread& thread, const Frame& frame, const at::RecordFunction& record) {
   const auto outputs = results_of(record);
   ArgumentWriter results(thread.argument_scratch);
@@ -384,10 +414,13 @@ void see_results(Thread& thread, const Frame& frame, const at::RecordFunction& r
     if (!holds_tensors(outputs[i])) {
       write_argument(results, static_cast<std::uint16_t>(index | kArgumentResult), outputs[i],
                      kPlain);
+      if (frame.info->collective) note_work(thread, frame.position, outputs[i]);
       continue;
     }
     for_each_tensor(outputs[i], [&](const at::Tensor& tensor, std::uint16_t element) {
+      if (frame.info->waits) note_arrived(thread, tensor);
       thread.slots.push_back(see_result(thread, frame, tensor, {Role::output, index, element}));
+      if (inside_collective(thread)) note_of_backend(tensor);
       link_node(thread, frame, tensor);
     });
   }
@@ -454,7 +487,11 @@ void end_record(Thread& thread, const at::RecordFunction& record) {
 
   Frame& frame = thread.frames.back();
   RngFingerprint after;
-  if (frame.position == ring::kNone) {
+  if (frame.delivers) {
+    for (std::size_t i = frame.written; i < thread.written.size(); ++i)
+      if (const auto alive = thread.written[i].tensor.lock())
+        note_arrived(thread, at::Tensor(alive));
+  } else if (frame.position == ring::kNone) {
     note_results(thread, frame, record);
   } else if (frame.info->kind == EventKind::op) {
     if (record.num_outputs() > 0 && record.outputs().empty()) frame.flags |= event_flag::threw;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "capture/collectives.hpp"
 #include "capture/device_values.hpp"
 #include "capture/filter.hpp"
 #include "capture/frames.hpp"
@@ -111,8 +112,9 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
     const auto held = one.storage.lock();
     if (!held) continue;
     Outcome& outcome = one.outcome;
-    const bool reads = settings().verify == ring::Verify::full && held->device_type() == at::kCPU &&
-                       held->data() != nullptr && held->nbytes() == outcome.state.bytes;
+    const bool reads = !is_arriving(*held) && settings().verify == ring::Verify::full &&
+                       held->device_type() == at::kCPU && held->data() != nullptr &&
+                       held->nbytes() == outcome.state.bytes;
     if (reads) {
       outcome.state.digest =
           digest({static_cast<const std::byte*>(held->data()), outcome.state.bytes});
@@ -277,6 +279,7 @@ void send_outcomes_of_run(bool at_once) noexcept {
       elsewhere.states.clear();
     }
     add_standing(outcomes);
+    give_up_arriving(*thread);
     send(*thread, outcome("end of run"), outcomes,
          default_fingerprint(c10::Device(c10::DeviceType::CPU)));
   });

@@ -11,6 +11,7 @@
 
 #include "capture/api.hpp"
 #include "capture/boundary_links.hpp"
+#include "capture/collectives.hpp"
 #include "capture/device_values.hpp"
 #include "capture/environment.hpp"
 #include "capture/forward_links.hpp"
@@ -82,6 +83,7 @@ void before_fork() {
   lock_program_symbols();
   boundary_links().lock();
   lock_op_info();
+  lock_collectives();
   storages().lock();
   lock_device_values();
   lock_graphs();
@@ -96,6 +98,7 @@ void release_locks() {
   unlock_graphs();
   unlock_device_values();
   storages().unlock();
+  unlock_collectives();
   unlock_op_info();
   boundary_links().unlock();
   unlock_program_symbols();
@@ -133,6 +136,7 @@ void after_fork_in_child() {
   detail::recording_switch.store(false, std::memory_order_relaxed);
   process().client.after_fork_in_child(process().forking_thread);
   forget_device_values();
+  forget_collectives();
   release_locks();
   process().locks_are_lost = process().locks_are_lost || detail::InHook::any();
   const bool follows = was_recording && process().follow == Follow::children;

@@ -154,6 +154,7 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   entry.writes = 0;
   entry.produced = false;
   entry.scratch = false;
+  entry.of_backend = false;
   entry.handle = false;
   entry.arrives = 0;
   entry.writer = {};

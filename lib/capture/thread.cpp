@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "capture/collectives.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/outcomes.hpp"
 #include "ulpscope/statistics.hpp"
@@ -76,6 +77,10 @@ Thread* Thread::current() noexcept {
   if (thread != nullptr && thread->generation_ == generation())
     return thread->inside_ ? nullptr : thread;
   guarded("opening a thread's lane", [&] {
+    if (is_thread_of_backend()) {
+      ended = true;
+      return;
+    }
     if (thread != nullptr) release(std::exchange(current_thread, nullptr));
     thread = nullptr;
     const std::uint64_t session = generation();

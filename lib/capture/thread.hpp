@@ -73,6 +73,7 @@ struct Frame {
   bool trusted = false;        ///< library code runs between the ops directly inside: no user code
   bool inside_op = false;      ///< an op encloses it
   bool from_stack = false;     ///< a call of the program's own module
+  bool delivers = false;       ///< fills what a collective has promised
   bool arrives_later = false;  ///< what it writes comes from a device that nobody waits for
   std::size_t slots = 0;       ///< where its slots begin
   std::size_t arguments = 0;   ///< where its encoded arguments begin

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "capture/collectives.hpp"
 #include "capture/content.hpp"
 #include "capture/device_values.hpp"
 #include "capture/see_on_device.hpp"
@@ -100,6 +101,7 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
     return seen;
   }
   if (arrives_later(thread, tensor)) return unread(thread, tensor, seen);
+  if (boundary) note_arrived(thread, tensor);
   const Content content = content_of(tensor);
   row.alignment = alignment_of(content);
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "compare/causes/rules.hpp"
+#include "compare/contributions.hpp"
 #include "compare/differences.hpp"
 #include "compare/each_run.hpp"
 #include "compare/environment.hpp"
@@ -108,6 +109,8 @@ class Comparison {
     const auto pairs = numbers_of(rank_pairs_);
     workforce_.compare_ranks(pairs,
                              [this](RankResult&& rank) { result_.add(std::move(rank), options_); });
+    note_contributions(result_.records, runs_, pairs);
+    put_in_order(result_.records, options_);
     const auto& late = result_.totals.evidence.late_begin;
     for (const auto& ranks : pairs) {
       const auto found = late.find(ranks.reference);

@@ -74,6 +74,9 @@ struct Evidence {
   bool alone_draws = false;         ///< sequence: one of them draws random numbers
   bool missing_steps = false;       ///< sequence: whole steps are missing
 
+  std::optional<std::uint32_t> contributor;  ///< origin at a collective: the rank, by the
+                                             ///< reference's number, that gave it something else
+
   // origin, where the op was executed again on each run's own inputs:
   Both<bool> own_outside{};    ///< a run's result is not what its inputs explain
   Both<std::string> operands;  ///< with operands rounded so they do; "" where none are known
@@ -127,14 +130,20 @@ struct Record {
   Evidence evidence;
   std::optional<Effect> effect;
   Both<std::uint32_t> ranks;
-  std::optional<std::uint32_t> copy_of;  ///< the finding whose other occurrences were harmless
-  bool listed = true;                    ///< false: kept only in case its effect is read
-  std::uint8_t course = 0;               ///< of its step, where positions do not tell
-  std::uint8_t lane_order = 0;           ///< main, autograd, workers, other threads
-  std::uint64_t order_event = 0;         ///< position that it takes in the reference lane
-  bool after_order_event = false;        ///< it follows that event rather than being it
-  std::uint64_t more_in_step = 0;        ///< further occurrences in the same step
+  std::optional<std::uint32_t> copy_of;    ///< the finding whose other occurrences were harmless
+  bool listed = true;                      ///< false: kept only in case its effect is read
+  std::optional<std::int64_t> order_step;  ///< the step of what it follows from, where later
+  std::uint8_t course = 0;                 ///< of its step, where positions do not tell
+  std::uint8_t lane_order = 0;             ///< main, autograd, workers, other threads
+  std::uint64_t order_event = 0;           ///< position that it takes in the reference lane
+  bool after_order_event = false;          ///< it follows that event rather than being it
+  std::uint64_t more_in_step = 0;          ///< further occurrences in the same step
   std::vector<std::pair<std::int64_t, std::int64_t>> repeats;  ///< later steps, closed ranges
 };
+
+/// The step whose place it takes in a report.
+[[nodiscard]] inline std::int64_t order_step(const Record& record) {
+  return record.order_step.value_or(record.finding.step.value_or(kSetup));
+}
 
 }  // namespace ulpscope::comparison

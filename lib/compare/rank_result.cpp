@@ -31,18 +31,6 @@ enum class Explained : std::uint8_t { no, unknown, by_rounding };
              : Explained::unknown;
 }
 
-/// Diverging findings first, among them those that rounding does not explain, then those of which
-/// that is not known, each by step, position, lane and rank.
-void put_in_order(std::vector<Record>& records, const CompareOptions& options) {
-  const auto key = [&](const Record& record) {
-    return std::tuple(!record.finding.diverges, explained(record, options.budget),
-                      record.finding.step.value_or(kSetup), record.course, record.order_event,
-                      record.after_order_event, record.lane_order, record.finding.rank);
-  };
-  std::stable_sort(records.begin(), records.end(),
-                   [&](const Record& a, const Record& b) { return key(a) < key(b); });
-}
-
 /// Of every origin that diverges, all its occurrences.
 void add_up_budgets(FindingBook& book, RankResult& result) {
   result.beyond_budget = book.diverges(Source{.finding = kLeftOutFinding});
@@ -86,6 +74,17 @@ void append(std::vector<std::string>& to, std::vector<std::string>&& more) {
 }
 
 }  // namespace
+
+void put_in_order(std::vector<Record>& records, const CompareOptions& options) {
+  const auto key = [&](const Record& record) {
+    return std::tuple(!record.finding.diverges, explained(record, options.budget),
+                      order_step(record), record.evidence.contributor.has_value(), record.course,
+                      record.order_event, record.after_order_event, record.lane_order,
+                      record.finding.rank);
+  };
+  std::stable_sort(records.begin(), records.end(),
+                   [&](const Record& a, const Record& b) { return key(a) < key(b); });
+}
 
 void RankResult::add(RankResult&& rank, const CompareOptions& options) {
   if (rank.missing_steps && !diverges) {

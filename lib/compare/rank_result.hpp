@@ -34,6 +34,11 @@ struct RankResult {
   void add(RankResult&& rank, const CompareOptions& options);
 };
 
+/// Diverging findings first, among them those that rounding does not explain, then those of which
+/// that is not known, each by step, position, lane and rank. What another rank gave to a collective
+/// stands behind the rest of its step: that rank diverges first, whatever its positions are.
+void put_in_order(std::vector<Record>& records, const CompareOptions& options);
+
 /// Compares one rank of one run with one of another. Of the values that differ it looks into those
 /// that fall to `share`; what it finds of them alone is in RankResult::values, complete with what
 /// all processes find only `with_common`.

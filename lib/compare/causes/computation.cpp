@@ -253,6 +253,12 @@ std::optional<Cause> atomic(const Case& of) {
 
 std::optional<Cause> collective(const Case& of) {
   if (!is_origin(of) || !of.finding().op.starts_with("c10d::")) return std::nullopt;
+  if (const auto rank = of.evidence().contributor) {
+    Cause cause = of.cause("collective", Confidence::certain);
+    cause.evidence = {fmt::format("rank {}'s contribution differs", *rank)};
+    cause.attempt = {fmt::format("look at the first finding of rank {}", *rank)};
+    return cause;
+  }
   Cause cause = of.cause("collective", Confidence::likely);
   cause.evidence = {
       fmt::format("what this rank gave to {} is equal, what came back is not: another rank gave "

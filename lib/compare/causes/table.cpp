@@ -88,6 +88,8 @@ void doubt_rounding(const Case& of, std::vector<Cause>& causes) {
 
 std::vector<Cause> diagnose(const Case& of) {
   if (auto rewrite = harmless_rewrite(of)) return {std::move(*rewrite)};
+  if (of.evidence().contributor)
+    if (auto given = collective(of)) return {std::move(*given)};
   std::vector<Cause> found;
   for (const Rule rule : kRules)
     if (auto cause = rule(of)) found.push_back(std::move(*cause));

@@ -61,14 +61,14 @@ ULPSCOPE_FIELDS(Evidence, seeded, explicit_generator, rng, draws, more_draws, la
                 tensors, budget, blamed, looks_ahead, same_tensors, factory, for_data,
                 written_otherwise, changed_in_both, uninitialised, wrapped_number, same_set_of_data,
                 alone, alone_names, alone_updates, alone_casts, moved, among_updates, alone_draws,
-                missing_steps, own_outside, operands, recomputed, epochs, begins_epoch)
+                missing_steps, contributor, own_outside, operands, recomputed, epochs, begins_epoch)
 ULPSCOPE_FIELDS(OtherAccumulation, step, parameters, times, ratio)
 ULPSCOPE_FIELDS(LateBegin, step, runs)
 ULPSCOPE_FIELDS(RunEvidence, threads, accumulation, other_batch, other_start, late_begin)
 ULPSCOPE_FIELDS(ReportedTensor, report, evidence)
 ULPSCOPE_FIELDS(Effect, place, tensor, of_data, drawn)
-ULPSCOPE_FIELDS(Record, finding, evidence, effect, ranks, copy_of, listed, course, lane_order,
-                order_event, after_order_event, more_in_step, repeats)
+ULPSCOPE_FIELDS(Record, finding, evidence, effect, ranks, copy_of, listed, order_step, course,
+                lane_order, order_event, after_order_event, more_in_step, repeats)
 ULPSCOPE_FIELDS(OutcomeTotals, known, compared, unknown, unfilled, extra, touched_alone, too_many)
 ULPSCOPE_FIELDS(Totals, coverage, propagated, ops, aligned_ops, values, given_up, lone_trainers,
                 work_moved, cut_off, reads, verified, data, data_values, operations, op_budgets,

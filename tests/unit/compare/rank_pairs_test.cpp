@@ -1,12 +1,11 @@
 #include "compare/rank_pairs.hpp"
 
-#include <map>
-#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "tests/support/ranks_run.hpp"
 #include "tests/unit/compare/report_of.hpp"
 
 using namespace ulpscope;
@@ -16,7 +15,7 @@ using namespace ulpscope::test;
 namespace {
 
 /// A run whose ranks compute what their seed says.
-class SomeRanks : public Run {
+class SomeRanks : public RanksRun {
  public:
   SomeRanks& add(std::uint32_t number, RankIdentity identity, int seed, int ops = 4) {
     RunBuilder builder;
@@ -26,45 +25,9 @@ class SomeRanks : public Run {
       const Tensor x = builder.data({1.0 * seed + k});
       builder.op("aten::exp").in(x).out({10.0 * seed + k});
     }
-    runs_[number] = builder.build();
-    identities_[number] = std::move(identity);
-    info_.events += runs_[number]->info().events;
-    info_.complete = true;
-    info_.ranks = static_cast<std::uint32_t>(runs_.size());
+    RanksRun::add(number, builder.build(), std::move(identity));
     return *this;
   }
-
-  [[nodiscard]] const RunInfo& info() const override { return info_; }
-  [[nodiscard]] std::vector<std::uint32_t> ranks() const override {
-    std::vector<std::uint32_t> numbers;
-    for (const auto& [number, run] : runs_) numbers.push_back(number);
-    return numbers;
-  }
-  [[nodiscard]] RankIdentity identity(std::uint32_t rank) const override {
-    return identities_.at(rank);
-  }
-  [[nodiscard]] std::vector<Lane> lanes(std::uint32_t rank) const override {
-    return runs_.at(rank)->lanes(rank);
-  }
-  [[nodiscard]] std::vector<EnvironmentEntry> environment(std::uint32_t rank) const override {
-    return runs_.at(rank)->environment(rank);
-  }
-  [[nodiscard]] std::size_t block_count(std::uint32_t rank, std::uint32_t lane) const override {
-    return runs_.at(rank)->block_count(rank, lane);
-  }
-  [[nodiscard]] Block block(std::uint32_t rank, std::uint32_t lane,
-                            std::size_t index) const override {
-    return runs_.at(rank)->block(rank, lane, index);
-  }
-  [[nodiscard]] std::optional<std::vector<std::byte>> content(std::uint32_t rank,
-                                                              const Digest& digest) const override {
-    return runs_.at(rank)->content(rank, digest);
-  }
-
- private:
-  RunInfo info_;
-  std::map<std::uint32_t, std::unique_ptr<Run>> runs_;
-  std::map<std::uint32_t, RankIdentity> identities_;
 };
 
 RankIdentity declared(std::uint32_t rank, std::uint32_t restart = 0) {

@@ -1,0 +1,248 @@
+#include "capture/collectives.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <string_view>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+
+#include "capture/collective_table.hpp"
+#include "capture/content.hpp"
+#include "capture/memory.hpp"
+#include "capture/slot_rows.hpp"
+
+namespace ulpscope::capture {
+namespace {
+
+/// Apart from those that a device's values have.
+constexpr std::uint64_t kTicketsOfCollectives = std::uint64_t{1} << 62;
+
+struct Arriving {
+  std::uint64_t ticket = 0;
+  c10::weak_intrusive_ptr<c10::StorageImpl> storage;
+  const c10::StorageImpl* address = nullptr;
+  const void* data = nullptr;
+  std::size_t bytes = 0;
+  Content content;
+  std::int8_t dtype = 0;
+  std::uint32_t lane = 0;
+  std::uint64_t position = 0;
+  const void* work = nullptr;  ///< only compared: the program may have let go of it
+};
+
+struct Exchanges {
+  std::mutex mutex;  ///< held while one is digested, so that nobody else reads it half known
+  std::pmr::vector<Arriving> arriving{&process_memory()};
+  std::uint64_t tickets = 0;
+  std::atomic<bool> forked{false};  ///< what arrives is the parent's
+
+  /// With the mutex held.
+  void begin() {
+    if (forked.exchange(false, std::memory_order_relaxed)) arriving.clear();
+  }
+};
+
+std::atomic<std::size_t> under_way{0};
+
+Exchanges& exchanges() {
+  static Exchanges& instance = immortal<Exchanges>();
+  return instance;
+}
+
+/// What the level asks for beyond the digest.
+void send_arrived(Thread& thread, const Arriving& one, const Digest& digest) {
+  const auto bytes = [&] {
+    return one.content.plain() ? one.content.span() : resolved(thread, one.content);
+  };
+  const auto dtype = static_cast<Dtype>(one.dtype);
+  if (settings().level == ring::Level::full)
+    thread.send_content(digest, bytes());
+  else if (settings().level == ring::Level::stats && element_size(dtype) > 0)
+    thread.send_statistics(digest, dtype, bytes());
+}
+
+void resolve(Thread& thread, const Arriving& one) {
+  const auto held = one.storage.lock();
+  const bool stands = held && held->data() == one.data && held->nbytes() == one.bytes;
+  if (!stands) return thread.send_resolved(one.ticket, {}, {}, /*failed=*/true, true);
+  const Digest digest = digest_of(thread, one.content);
+  const Digest logical = logical_digest_of(one.content);
+  send_arrived(thread, one, digest);
+  thread.send_resolved(one.ticket, digest, logical, /*failed=*/false, /*no_content=*/false);
+  const std::lock_guard guard(storages());
+  Region* const region = storages().at(*held).regions.find(one.content.key);
+  if (region == nullptr || region->ticket != one.ticket) return;
+  region->ticket = 0;
+  region->digest = digest;
+  region->logical = logical;
+  region->checked = thread.epoch;
+}
+
+template <class Predicate>
+void resolve_if(Thread& thread, Predicate&& arrived) {
+  Exchanges& self = exchanges();
+  const std::lock_guard guard(self.mutex);
+  const auto rest = std::stable_partition(self.arriving.begin(), self.arriving.end(),
+                                          [&](const Arriving& one) { return !arrived(one); });
+  for (auto one = rest; one != self.arriving.end(); ++one) resolve(thread, *one);
+  self.arriving.erase(rest, self.arriving.end());
+  under_way.store(self.arriving.size(), std::memory_order_release);
+}
+
+/// The object of C++ that an object of TorchScript stands for; null for other values.
+c10::intrusive_ptr<torch::CustomClassHolder> capsule_of(const c10::IValue& value) {
+  if (!value.isObject()) return {};
+  const auto& slots = value.toObjectRef().slots();
+  return slots.size() == 1 && slots[0].isCapsule() ? slots[0].toCapsule()
+                                                   : c10::intrusive_ptr<torch::CustomClassHolder>{};
+}
+
+/// The rank of this process in the group that a collective is given; -1 where it has none.
+int rank_in_group(c10::ArrayRef<const c10::IValue> inputs) {
+  const auto group = inputs.size() < 2 ? nullptr : capsule_of(inputs[1]);
+  return group ? static_cast<const c10d::ProcessGroup*>(group.get())->getRank() : -1;
+}
+
+}  // namespace
+
+Access access_in_collective(const OpInfo& info, std::size_t argument,
+                            c10::ArrayRef<const c10::IValue> inputs) {
+  const Access declared = info.arguments[argument].access;
+  if (declared != Access::written) return declared;
+  const auto sender = sending_rank_argument(info.name);
+  if (!sender || *sender >= inputs.size() || !inputs[*sender].isInt()) return declared;
+  const int rank = rank_in_group(inputs);
+  return rank < 0 || rank == inputs[*sender].toInt() ? declared : Access::overwritten;
+}
+
+Seen see_arriving(Thread& thread, const at::Tensor& tensor, Place place, Writer writer) {
+  if (!tensor.defined() || !is_readable(tensor) || tensor.is_quantized())
+    return see_written(thread, tensor, place, writer, /*already_written=*/false);
+  // Whoever has let go of memory will not read it: nothing is to wait for its digest.
+  resolve_if(thread, [](const Arriving& one) { return one.storage.expired(); });
+  Seen seen{.row = blank(thread, tensor, place)};
+  const Content content = content_of(tensor);
+  seen.row.alignment = alignment_of(content);
+  const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
+  Exchanges& self = exchanges();
+  const std::lock_guard arriving(self.mutex);
+  self.begin();
+  const std::lock_guard guard(storages());
+  Storage& storage = storages().at(impl);
+  storage.dtype = static_cast<std::int8_t>(tensor.scalar_type());
+  storage.regions.forget(content.key);
+  storage.mark_written(content.key.offset, content.key.offset + content.key.bytes);
+  storage.produced = true;
+  storage.writer = writer;
+  ++storage.writes;
+  storages().write_through(storage, content.key);
+  identify(thread, storage, seen);
+  const Region& fresh = storage.regions.remember({.key = content.key,
+                                                  .ticket = kTicketsOfCollectives + ++self.tickets,
+                                                  .value = storages().next_value(),
+                                                  .writes = storage.writes,
+                                                  .writer = writer});
+  tell_unsettled(fresh, seen.row);
+  note_content(fresh, seen.row);
+  self.arriving.push_back({.ticket = fresh.ticket,
+                           .storage = storage.alive,
+                           .address = &impl,
+                           .data = storage.data,
+                           .bytes = storage.bytes,
+                           .content = content,
+                           .dtype = storage.dtype,
+                           .lane = thread.lane(),
+                           .position = writer.position});
+  under_way.store(self.arriving.size(), std::memory_order_release);
+  return seen;
+}
+
+void note_work(const Thread& thread, std::uint64_t position, const c10::IValue& result) {
+  if (under_way.load(std::memory_order_acquire) == 0) return;
+  const void* const work = capsule_of(result).get();
+  if (work == nullptr) return;
+  Exchanges& self = exchanges();
+  const std::lock_guard guard(self.mutex);
+  for (Arriving& one : self.arriving) {
+    // The address of one that is gone may be given to another one.
+    if (one.work == work) one.work = nullptr;
+    if (one.lane == thread.lane() && one.position >= position) one.work = work;
+  }
+}
+
+void note_arrived(Thread& thread, const at::Tensor& tensor) {
+  if (under_way.load(std::memory_order_acquire) == 0) return;
+  if (!tensor.defined() || !is_readable(tensor)) return;
+  const c10::StorageImpl* const address = tensor.storage().unsafeGetStorageImpl();
+  const RegionKey key = content_of(tensor).key;
+  resolve_if(thread, [&](const Arriving& one) {
+    return one.address == address && one.content.key.overlaps(key);
+  });
+}
+
+void note_of_backend(const at::Tensor& tensor) {
+  if (!can_be_read(tensor)) return;
+  const std::lock_guard guard(storages());
+  storages().at(*tensor.storage().unsafeGetStorageImpl()).of_backend = true;
+}
+
+bool delivers(c10::ArrayRef<const c10::IValue> inputs) {
+  if (under_way.load(std::memory_order_acquire) == 0) return false;
+  if (inputs.size() < 2 || !inputs[0].isTensor() || !inputs[1].isTensor()) return false;
+  const at::Tensor& to = inputs[0].toTensor();
+  const at::Tensor& from = inputs[1].toTensor();
+  if (!can_be_read(to) || !can_be_read(from)) return false;
+  if (!is_arriving(*to.storage().unsafeGetStorageImpl())) return false;
+  const std::lock_guard guard(storages());
+  return storages().at(*from.storage().unsafeGetStorageImpl()).of_backend;
+}
+
+void note_work_done(const void* work) noexcept {
+  if (under_way.load(std::memory_order_acquire) == 0) return;
+  Thread* const thread = Thread::current();
+  if (thread == nullptr) return;
+  const Thread::Inside inside(*thread);
+  guarded("the end of a collective",
+          [&] { resolve_if(*thread, [&](const Arriving& one) { return one.work == work; }); });
+}
+
+bool is_arriving(const c10::StorageImpl& storage) {
+  if (under_way.load(std::memory_order_acquire) == 0) return false;
+  Exchanges& self = exchanges();
+  const std::lock_guard guard(self.mutex);
+  return std::any_of(self.arriving.begin(), self.arriving.end(),
+                     [&](const Arriving& one) { return one.address == &storage; });
+}
+
+void give_up_arriving(Thread& thread) {
+  if (under_way.load(std::memory_order_acquire) == 0) return;
+  Exchanges& self = exchanges();
+  const std::lock_guard guard(self.mutex);
+  for (const Arriving& one : self.arriving)
+    thread.send_resolved(one.ticket, {}, {}, /*failed=*/true, /*no_content=*/true);
+  self.arriving.clear();
+  under_way.store(0, std::memory_order_release);
+}
+
+bool is_thread_of_backend() noexcept {
+  constexpr std::array<std::string_view, 5> kNames = {"pt_gloo", "pt_nccl", "pt_mpi", "pt_ucc",
+                                                      "pt_xccl"};
+  std::array<char, 16> text{};
+  if (pthread_getname_np(pthread_self(), text.data(), text.size()) != 0) return false;
+  const std::string_view name = text.data();
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+void lock_collectives() { exchanges().mutex.lock(); }
+void unlock_collectives() { exchanges().mutex.unlock(); }
+
+void forget_collectives() noexcept {
+  if (under_way.exchange(0, std::memory_order_acq_rel) == 0) return;
+  exchanges().forked.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace ulpscope::capture

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include <cstddef>
+
+#include "capture/op_info.hpp"
+#include "capture/thread.hpp"
+#include "capture/value.hpp"
+
+/// Results that the backend of a collective is still writing when the op has returned. A ticket
+/// stands for their digest until the program has waited for them, or an op reads them: a program
+/// that reads them has seen to it that they are there. Nothing here waits or keeps a tensor.
+namespace ulpscope::capture {
+
+/// How this call treats the argument: who does not send in a broadcast is only written to.
+[[nodiscard]] Access access_in_collective(const OpInfo& info, std::size_t argument,
+                                          c10::ArrayRef<const c10::IValue> inputs);
+
+/// A tensor that the backend has been given to write.
+[[nodiscard]] Seen see_arriving(Thread& thread, const at::Tensor& tensor, Place place,
+                                Writer writer);
+
+/// The op that began at `position` of this thread returns `result`: if that is a Work, it stands
+/// for what the op has given to a backend.
+void note_work(const Thread& thread, std::uint64_t position, const c10::IValue& result);
+
+/// What the backend was to write of this tensor is there: it is digested.
+void note_arrived(Thread& thread, const at::Tensor& tensor);
+
+/// An op inside a collective has made this tensor, for the backend's own use.
+void note_of_backend(const at::Tensor& tensor);
+
+/// Whether `copy_` copies from a backend's memory to what a collective is to write: some backends
+/// leave that to whoever waits.
+[[nodiscard]] bool delivers(c10::ArrayRef<const c10::IValue> inputs);
+
+/// Somebody has waited for a collective that succeeded.
+void note_work_done(const void* work) noexcept;
+
+/// Whether the backend may still be writing to this memory.
+[[nodiscard]] bool is_arriving(const c10::StorageImpl& storage);
+
+/// The recording ends: what nobody has waited for or read has no digest.
+void give_up_arriving(Thread& thread);
+
+/// Whether the calling thread is one in which a backend carries its collectives out.
+[[nodiscard]] bool is_thread_of_backend() noexcept;
+
+void lock_collectives();  ///< for fork()
+void unlock_collectives();
+/// A forked child takes part in none of its parent's collectives.
+void forget_collectives() noexcept;
+
+}  // namespace ulpscope::capture

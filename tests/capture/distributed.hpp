@@ -1,0 +1,30 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <string>
+
+#include "loopback_group.hpp"
+
+/// Programs of several processes that exchange tensors.
+namespace distributed {
+
+/// One process: who it is, whom it exchanges tensors with, and what is to go differently.
+struct Rank {
+  int rank = 0;
+  int size = 1;
+  loopback::Group group;
+
+  /// PLANT=rank@step: that rank's tensor is multiplied by 1.0001 in that step.
+  void perhaps_plant(const at::Tensor& tensor, int step) const;
+  /// DELAYS="30,0,10": some of these milliseconds pass, others at each rank and call.
+  void dawdle() const;
+};
+
+/// Calls one collective in each of a few steps. False if there is none of this name.
+[[nodiscard]] bool run_exchange(const Rank& rank, const std::string& name);
+
+/// Trains a model in one of the ways in which several processes do. False if there is none.
+[[nodiscard]] bool train(const Rank& rank, const std::string& name);
+
+}  // namespace distributed

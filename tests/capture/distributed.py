@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Records programs whose processes exchange tensors: repeats are identical whatever each process and
+its backend wait for, and a difference planted in one process is found there first.
+
+    distributed.py --bin build/release/bin [--repeats 20] [--sizes 2 4] [--launcher shell] NAME...
+    distributed.py ... --list        names of all programs
+"""
+
+import argparse
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+EXCHANGES = ["barrier", "all_reduce", "all_reduce_raw", "all_reduce_in_parts", "broadcast", "reduce", "all_gather",
+             "all_gather_base", "gather", "scatter", "reduce_scatter", "reduce_scatter_base",
+             "all_to_all_base", "send_and_receive", "functional"]
+TRAINING = ["data_parallel", "reducer", "sharded", "pipeline", "tensor_parallel"]
+
+# Who gives something that anybody uses, where that is not everybody. A backend that is called past the
+# dispatcher is not seen: what it changed is said to differ, not which rank gave it.
+GIVERS = {"barrier": [], "broadcast": [1], "scatter": [0], "all_reduce_raw": []}
+
+LAUNCHERS = {
+    "program": "{bin}/distributed launch {size} {name}",
+    # What cluster scripts do.
+    "shell": "export MEETING=$(mktemp -u) WORLD_SIZE={size}; ranks=; "
+             "for r in $(seq 0 $(({size} - 1))); do RANK=$r {bin}/distributed run {name} & ranks=\"$ranks $!\"; "
+             "done; failed=0; for p in $ranks; do wait $p || failed=1; done; rm -f $MEETING; exit $failed",
+}
+DELAYS = ["0", "0,20", "25,0,5", "3,0,0,40", "0,0,15"]
+
+
+class Recorder:
+    def __init__(self, bin_folder, folder, launcher, name, size):
+        self.bin, self.folder = os.path.abspath(bin_folder), folder
+        self.command = LAUNCHERS[launcher].format(bin=self.bin, size=size, name=name)
+        self.size = size
+
+    def bare(self, **environment):
+        done = subprocess.run(["bash", "-c", self.command], capture_output=True, text=True, timeout=100,
+                              check=True, env={**os.environ, **environment})
+        return sorted(done.stdout.splitlines())
+
+    def record(self, dump, **environment):
+        """The dump and what the program printed."""
+        dump = os.path.join(self.folder, dump)
+        done = subprocess.run([os.path.join(self.bin, "ulpscope"), "record", "--force", "-o", dump, "--",
+                               "bash", "-c", self.command],
+                              capture_output=True, text=True, timeout=200, check=False,
+                              env={**os.environ, **environment})
+        assert done.returncode == 0, f"{self.command} ended with {done.returncode}\n{done.stderr}"
+        with open(os.path.join(dump, "status.json"), encoding="utf-8") as file:
+            status = json.load(file)
+        assert status["complete"] and status["ranks"] == list(range(self.size)), status
+        return dump, sorted(done.stdout.splitlines())
+
+    def compare(self, reference, candidate):
+        done = subprocess.run([os.path.join(self.bin, "ulpscope"), "compare", "--format", "json", reference,
+                               candidate], capture_output=True, text=True, timeout=200, check=False)
+        assert done.stdout, done.stderr
+        return json.loads(done.stdout)
+
+
+def wrong_repeats(recorder, repeats):
+    bare = recorder.bare()
+    reference, printed = recorder.record("reference", DELAYS=DELAYS[0])
+    if printed != bare:
+        yield f"the program notices: {bare} became {printed}"
+    for _, delays in zip(range(repeats), itertools.cycle(DELAYS)):
+        candidate, printed = recorder.record("candidate", DELAYS=delays)
+        report = recorder.compare(reference, candidate)
+        if report["verdict"] != "identical":
+            yield f"delays {delays}: {report['summary']}"
+
+
+def wrong_plants(recorder, ranks, step):
+    """What is said of a rank that gives something else, and of those that are given it."""
+    reference, _ = recorder.record("reference")
+    for planted in ranks:
+        candidate, _ = recorder.record("candidate", PLANT=f"{planted}@{step}")
+        report = recorder.compare(reference, candidate)
+        first = report["first"]
+        if report["verdict"] != "diverged" or first is None or first["rank"] != planted:
+            yield f"planted in rank {planted}: {report['summary']}"
+            continue
+        said = {cause["finding"]: cause for cause in report["causes"] if cause["confidence"] == "certain"}
+        for number, finding in enumerate(report["findings"]):
+            if finding["rank"] == planted or not finding["diverges"]:
+                continue
+            cause = said.get(number)
+            if cause is None or cause["id"] != "collective":
+                yield (f"planted in rank {planted}: rank {finding['rank']} says {finding['kind']} at "
+                       f"{finding['op']}, cause {cause and cause['id']}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[2, 4])
+    parser.add_argument("--launcher", choices=[*LAUNCHERS], default="program")
+    parser.add_argument("--plant", type=int, default=1, help="the step of what is planted")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    arguments = parser.parse_args()
+    if arguments.list:
+        print("\n".join(EXCHANGES + TRAINING))
+        return 0
+    failed = False
+    for name, size in itertools.product(arguments.names or EXCHANGES + TRAINING, arguments.sizes):
+        with tempfile.TemporaryDirectory(prefix="ulpscope-distributed-") as folder:
+            recorder = Recorder(arguments.bin, folder, arguments.launcher, name, size)
+            wrong = list(wrong_repeats(recorder, arguments.repeats))
+            wrong += wrong_plants(recorder, GIVERS.get(name, range(size)), arguments.plant)
+        for sentence in wrong:
+            print(f"WRONG: {name} of {size} ranks: {sentence}", flush=True)
+        failed = failed or bool(wrong)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
