@@ -70,11 +70,11 @@ SchemaCache& schema_cache() {
   return instance;
 }
 
-bool holds_tensors(const c10::Type& type) {
+bool can_hold_tensors(const c10::Type& type) {
   if (type.kind() == c10::TypeKind::TensorType) return true;
   const auto contained = type.containedTypes();
   return std::any_of(contained.begin(), contained.end(),
-                     [](const c10::TypePtr& inner) { return holds_tensors(*inner); });
+                     [](const c10::TypePtr& inner) { return can_hold_tensors(*inner); });
 }
 
 bool has_type(const c10::Argument& argument, c10::TypeKind kind) {
@@ -86,7 +86,7 @@ bool has_type(const c10::Argument& argument, c10::TypeKind kind) {
 
 Access access_of(const c10::FunctionSchema& schema, std::size_t index, const OpInfo& info) {
   const c10::Argument& argument = schema.arguments()[index];
-  if (!holds_tensors(*argument.type())) return Access::none;
+  if (!can_hold_tensors(*argument.type())) return Access::none;
   if (info.rearranges) return Access::metadata;
   if (const auto access = collective_access(info.name, index)) return *access;
   const bool written = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
