@@ -38,11 +38,6 @@ struct Exchanges {
   std::pmr::vector<Arriving> arriving{&process_memory()};
   std::uint64_t tickets = 0;
   std::atomic<bool> forked{false};  ///< what arrives is the parent's
-
-  /// With the mutex held.
-  void begin() {
-    if (forked.exchange(false, std::memory_order_relaxed)) arriving.clear();
-  }
 };
 
 std::atomic<std::size_t> under_way{0};
@@ -129,7 +124,6 @@ Seen see_arriving(Thread& thread, const at::Tensor& tensor, Place place, Writer 
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
   Exchanges& self = exchanges();
   const std::lock_guard arriving(self.mutex);
-  self.begin();
   const std::lock_guard guard(storages());
   Storage& storage = storages().at(impl);
   storage.dtype = static_cast<std::int8_t>(tensor.scalar_type());
@@ -239,6 +233,19 @@ bool is_thread_of_backend() noexcept {
 
 void lock_collectives() { exchanges().mutex.lock(); }
 void unlock_collectives() { exchanges().mutex.unlock(); }
+
+void forget_collectives_of_parent() {
+  Exchanges& self = exchanges();
+  const std::lock_guard guard(self.mutex);
+  if (!self.forked.exchange(false, std::memory_order_relaxed)) return;
+  for (const Arriving& one : self.arriving) {
+    const auto held = one.storage.lock();
+    if (!held) continue;
+    const std::lock_guard storage(storages());
+    storages().at(*held).regions.forget(one.content.key);
+  }
+  self.arriving.clear();
+}
 
 void forget_collectives() noexcept {
   if (under_way.exchange(0, std::memory_order_acq_rel) == 0) return;

@@ -50,7 +50,9 @@ void give_up_arriving(Thread& thread);
 
 void lock_collectives();  ///< for fork()
 void unlock_collectives();
-/// A forked child takes part in none of its parent's collectives.
+/// A forked child takes part in none of its parent's collectives: right after fork(), and when it
+/// begins to record.
 void forget_collectives() noexcept;
+void forget_collectives_of_parent();
 
 }  // namespace ulpscope::capture

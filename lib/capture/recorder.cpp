@@ -191,6 +191,7 @@ void begin_in_child() noexcept {
   guarded("the start of a child", [] {
     const std::lock_guard guard(process().opening);
     if (!newly_forked.load(std::memory_order_relaxed)) return;
+    forget_collectives_of_parent();
     connect();
     newly_forked.store(false, std::memory_order_relaxed);
   });
