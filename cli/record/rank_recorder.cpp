@@ -178,9 +178,10 @@ void RankRecorder::finish_pending(Rank& rank) {
   close_waiting_lanes(rank);
   if (rank.pending.given_up() > 0)
     notes_.push_back(
-        {rank.session, fmt::format("{} on a device or from a collective have no digest: recording ended "
-                                   "before they were there",
-                                   counted(rank.pending.given_up(), "value"))});
+        {rank.session,
+         fmt::format("{} on a device or from a collective have no digest: recording ended "
+                     "before they were there",
+                     counted(rank.pending.given_up(), "value"))});
 }
 
 /// Once a rank, in the dump's own notices and for status.json.

@@ -39,10 +39,8 @@ using Calls = std::vector<Call>;
 [[nodiscard]] Call call_of(const Event& event) {
   constexpr std::uint32_t kNotGiven =
       slot_flag::overwritten | slot_flag::metadata_only | slot_flag::undefined;
-  Call call{.position = event.position,
-            .op = std::string(event.op),
-            .peer = peer_of(event),
-            .given = {}};
+  Call call{
+      .position = event.position, .op = std::string(event.op), .peer = peer_of(event), .given = {}};
   for (const Slot& slot : event.slots) {
     if (slot.role != Role::input || (slot.flags & kNotGiven) != 0) continue;
     call.given.push_back(slot.digest);
