@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <span>
 #include <utility>
 
 #include "cli/record/process_path.hpp"
@@ -41,6 +42,24 @@ std::vector<std::string> RankRecorder::in_words(const std::vector<Note>& notes) 
       words.push_back(fmt::format("process {}: {}", found->second.pid, note.text));
   }
   return words;
+}
+
+std::vector<std::string> RankRecorder::waits(const std::vector<ring::SessionStats>& stats) const {
+  constexpr std::size_t kMostNamed = 16;
+  std::vector<std::pair<ring::SessionId, ring::LaneWait>> all;
+  for (const ring::SessionStats& session : stats)
+    for (const ring::LaneWait& wait : session.waits) all.emplace_back(session.session, wait);
+  std::stable_sort(all.begin(), all.end(), [](const auto& one, const auto& other) {
+    return one.second.stalled > other.second.stalled;
+  });
+  std::vector<Note> notes;
+  for (const auto& [session, wait] : std::span(all).first(std::min(all.size(), kMostNamed)))
+    notes.push_back({session, fmt::format("lane {} waited {} for the disk", wait.lane,
+                                          duration(wait.stalled))});
+  if (all.size() > kMostNamed)
+    notes.push_back({std::nullopt, fmt::format("{} waited less for the disk",
+                                               counted(all.size() - kMostNamed, "other lane"))});
+  return in_words(notes);
 }
 
 /// A forked child says which recorded process its creator was, who may have ended by now.

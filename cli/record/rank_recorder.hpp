@@ -63,6 +63,8 @@ class RankRecorder : public ring::Handler {
   [[nodiscard]] std::vector<std::string> shortcomings() const { return in_words(shortcomings_); }
   /// What the dump says about what was left out on purpose, a sentence each.
   [[nodiscard]] std::vector<std::string> notes() const { return in_words(notes_); }
+  /// How long which threads waited for the writer, longest first, a sentence each.
+  [[nodiscard]] std::vector<std::string> waits(const std::vector<ring::SessionStats>& stats) const;
   /// Why processes that asked for recording did not get it.
   [[nodiscard]] const std::vector<std::string>& refusals() const { return refusals_; }
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -282,16 +283,13 @@ RecordResult record(const RecordOptions& options) {
                                     : reason_for_nothing(ranks, executable, libraries, obstacle);
   status.complete = status.recorded && status.reason.empty();
   status.notes = ranks.notes();
-  write_status_if_possible(result.dump, status);
+  dump::Status written = status;  // which says of each thread what the closing line says of all
+  std::ranges::move(ranks.waits(sessions), std::back_inserter(written.notes));
+  write_status_if_possible(result.dump, written);
 
   result.bytes_on_disk = bytes_on_disk(result.dump);
   result.verified_bytes = ranks.verified_bytes();
-  std::chrono::nanoseconds stalled{0};
-  for (const ring::SessionStats& session : sessions) {
-    result.stalls += session.stalls;
-    stalled += session.stalled;
-  }
-  result.stalled_milliseconds = static_cast<std::uint64_t>(stalled / 1ms);
+  for (const ring::SessionStats& session : sessions) result.waited += session.stalled;
   return result;
 }
 
@@ -306,9 +304,8 @@ std::string closing_line(const RecordResult& result) {
   if (result.verified_bytes != 0) {
     parts.push_back(fmt::format("{} verified", byte_size(result.verified_bytes)));
   }
-  if (result.stalls != 0) {
-    parts.push_back(fmt::format("{} ({} ms)", counted(result.stalls, "stall"),
-                                grouped(result.stalled_milliseconds)));
+  if (result.waited >= 1ms) {
+    parts.push_back(fmt::format("waited {} for the disk", duration(result.waited)));
   }
   std::string line = fmt::format("recorded {}: {}", result.dump.string(), fmt::join(parts, ", "));
   for (const std::string& note : status.notes) line += fmt::format("; {}", note);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -33,8 +34,7 @@ struct RecordResult {
   dump::Status status;
   std::uint64_t bytes_on_disk = 0;
   std::uint64_t verified_bytes = 0;
-  std::uint64_t stalls = 0;
-  std::uint64_t stalled_milliseconds = 0;
+  std::chrono::nanoseconds waited{0};  ///< for the writer, all threads together
 };
 
 /// Runs the command, writes what its processes record, and returns when the command and all it left

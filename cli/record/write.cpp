@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <optional>
 
 #include "cli/record/dump_directory.hpp"
@@ -93,6 +95,7 @@ void write(const RecordOptions& options) {
   status.recorded = !status.ranks.empty();
   status.reason = failure.empty() ? incomplete_reason(ranks) : failure;
   status.notes = ranks.notes();
+  std::ranges::move(ranks.waits(opened.server.stats()), std::back_inserter(status.notes));
   status.complete = status.recorded && status.reason.empty();
   write_status_if_possible(opened.dump, status);
 }

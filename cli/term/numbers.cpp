@@ -34,6 +34,12 @@ std::string byte_size(std::uint64_t bytes) {
                      : fmt::format("{:.0f} {}", size, kUnits[unit]);
 }
 
+std::string duration(std::chrono::nanoseconds time) {
+  const double seconds = std::chrono::duration<double>(time).count();
+  if (seconds < 0.0995) return fmt::format("{:.0f} ms", seconds * 1000);
+  return seconds < 9.95 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.0f} s", seconds);
+}
+
 std::string short_number(double value) { return fmt::format("{:.3g}", value); }
 
 std::string percentage(std::uint64_t part, std::uint64_t whole) {

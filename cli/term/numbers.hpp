@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@ namespace ulpscope::cli {
 
 /// 1234567890 as "1.2 GB" (decimal units).
 [[nodiscard]] std::string byte_size(std::uint64_t bytes);
+
+/// "12 ms", "0.5 s", "75 s".
+[[nodiscard]] std::string duration(std::chrono::nanoseconds time);
 
 /// Three significant digits, as few characters as they need: "1.37e-08", "0.5", "inf".
 [[nodiscard]] std::string short_number(double value);

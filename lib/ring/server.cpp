@@ -57,7 +57,9 @@ struct Session {
 void add_lane(SessionStats& stats, const Lane& lane) {
   stats.bytes += lane.consumer.bytes_released();
   stats.stalls += lane.consumer.stalls();
-  stats.stalled += std::chrono::nanoseconds(lane.consumer.stalled_nanoseconds());
+  const std::chrono::nanoseconds stalled(lane.consumer.stalled_nanoseconds());
+  stats.stalled += stalled;
+  if (lane.consumer.stalls() != 0) stats.waits.push_back({lane.number, stalled});
   if (stats.gave_up == ProducerEnd::none && gave_up(lane.consumer.producer_end())) {
     stats.gave_up = lane.consumer.producer_end();
   }

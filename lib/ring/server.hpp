@@ -66,6 +66,12 @@ class Handler {
   virtual void on_refused(std::uint32_t pid, std::string_view why) = 0;
 };
 
+/// How long a thread found its ring full.
+struct LaneWait {
+  std::uint32_t lane = 0;
+  std::chrono::nanoseconds stalled{0};
+};
+
 struct SessionStats {
   SessionId session = 0;
   std::uint32_t pid = 0;
@@ -73,6 +79,7 @@ struct SessionStats {
   std::uint64_t bytes = 0;   ///< delivered to the handler
   std::uint64_t stalls = 0;  ///< times a thread found its ring full
   std::chrono::nanoseconds stalled{0};
+  std::vector<LaneWait> waits;              ///< of the lanes that waited, in the order of their end
   ProducerEnd gave_up = ProducerEnd::none;  ///< writer_gone, writer_stuck or damaged, if any did
 };
 

@@ -27,11 +27,10 @@ TEST_SUITE("closing line") {
           "recorded runs/a: 41,235 events, 91,234 values, 1.2 GB, 50 steps");
     result.status.ranks = {0, 1};
     result.verified_bytes = 264'000'000;
-    result.stalls = 3;
-    result.stalled_milliseconds = 12;
+    result.waited = std::chrono::milliseconds(512);
     CHECK(closing_line(result) ==
           "recorded runs/a: 41,235 events, 91,234 values, 1.2 GB, 50 steps, 2 ranks, "
-          "264 MB verified, 3 stalls (12 ms)");
+          "264 MB verified, waited 0.5 s for the disk");
   }
 
   TEST_CASE("an incomplete recording says why") {

@@ -237,6 +237,28 @@ TEST_SUITE("handshake") {
           "the memory for rings is used up: the disk is too slow for what is recorded");
   }
 
+  TEST_CASE("it is known which thread waited for the writer") {
+    Server server(small_rings());
+    Diary diary;
+    Child child([&] {
+      Client client;
+      if (!client.connect(server.socket_path().c_str(), "test")) return 1;
+      Producer idle = client.open_ring(true, "idle");
+      Producer busy = client.open_ring(false, "busy");
+      for (std::uint64_t n = 0; n < 1000; ++n) {
+        if (!send_numbered(busy, n)) return 2;  // 80 times what the ring holds
+      }
+      return send_numbered(idle, 0) ? 0 : 3;
+    });
+    serve(server, diary);
+    CHECK(child.wait() == 0);
+    const auto stats = server.stats();
+    REQUIRE(stats.size() == 1);
+    REQUIRE(stats[0].waits.size() == 1);
+    CHECK(stats[0].waits[0].lane == 1);
+    CHECK(stats[0].waits[0].stalled == stats[0].stalled);
+  }
+
   TEST_CASE("a process leaves no descriptor open") {
     Server server(small_rings());
     Diary diary;
