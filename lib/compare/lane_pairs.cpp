@@ -1,12 +1,11 @@
 #include "compare/lane_pairs.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
+#include "compare/course.hpp"
 #include "compare/hash.hpp"
 #include "compare/structure.hpp"
 
@@ -15,51 +14,37 @@ namespace {
 
 struct Candidate {
   Lane lane;
-  /// What its first 1, 2, 4, ... ops did, and to which values; the last one is of all of them.
-  std::vector<std::uint64_t> course;
+  Course values{Course::Of::values};
+  Course structure{Course::Of::structure};
   bool taken = false;
 };
 
-[[nodiscard]] std::vector<std::uint64_t> course_of(const Run& run, std::uint32_t rank,
-                                                   std::uint32_t lane) {
-  std::vector<std::uint64_t> course;
-  KeyHash key;
-  std::uint64_t ops = 0;
+template <class Visit>
+void for_each_op(const Run& run, std::uint32_t rank, std::uint32_t lane, Visit visit) {
   for (std::size_t index = 0; index < run.block_count(rank, lane); ++index) {
     const Block block = run.block(rank, lane, index);
-    for (const Event& event : block.events) {
-      if (event.kind != EventKind::op) continue;
-      key.add(structure_key(event, Place::ignored)).add(input_key(event)).add(output_key(event));
-      if (std::has_single_bit(++ops)) course.push_back(key.value());
-    }
+    for (const Event& event : block.events)
+      if (event.kind == EventKind::op) visit(event);
   }
-  course.push_back(KeyHash().add(key.value()).add(ops).value());
-  return course;
 }
 
-/// How many of the first ops, by their numbers of digits, were the same.
-[[nodiscard]] std::size_t common(const Candidate& a, const Candidate& b) {
-  const auto [end, other] =
-      std::mismatch(a.course.begin(), a.course.end(), b.course.begin(), b.course.end());
-  return static_cast<std::size_t>(end - a.course.begin());
-}
-
-/// What ops of a lane did that read a value: an op, what it read and what it made of it.
-using Done = std::unordered_set<std::uint64_t>;
+/// How often a lane did what: an op, which values it read and what it made of them.
+using Done = std::unordered_map<std::uint64_t, std::uint64_t>;
 
 [[nodiscard]] Done done_in(const Run& run, std::uint32_t rank, std::uint32_t lane) {
   Done done;
-  for (std::size_t index = 0; index < run.block_count(rank, lane); ++index) {
-    const Block block = run.block(rank, lane, index);
-    for (const Event& event : block.events) {
-      const std::uint64_t read = input_key(event);
-      const std::uint64_t made = output_key(event);
-      if (event.kind == EventKind::op && read != 0 && made != 0)
-        done.insert(
-            KeyHash().add(structure_key(event, Place::ignored)).add(read).add(made).value());
-    }
-  }
+  for_each_op(run, rank, lane, [&](const Event& op) {
+    const std::uint64_t read = input_key(op);
+    const std::uint64_t made = output_key(op);
+    if (read != 0 && made != 0)
+      ++done[KeyHash().add(structure_key(op, Place::ignored)).add(read).add(made).value()];
+  });
   return done;
+}
+
+[[nodiscard]] std::uint64_t times(const Done& done, std::uint64_t op) {
+  const auto found = done.find(op);
+  return found == done.end() ? 0 : found->second;
 }
 
 [[nodiscard]] std::size_t count_trainers(const std::vector<Lane>& lanes) {
@@ -77,9 +62,12 @@ std::vector<Both<std::optional<Lane>>> pair_lanes(const Both<const Run*>& runs,
   const auto described = [&](Side side) {
     std::vector<Candidate> all;
     for (const Lane& lane : on(lanes, side)) {
-      all.push_back({lane, {}, false});
-      if (side_by_side && lane.role == LaneRole::trainer)
-        all.back().course = course_of(*on(runs, side), on(ranks, side), lane.id);
+      Candidate& one = all.emplace_back(Candidate{.lane = lane});
+      if (!side_by_side || lane.role != LaneRole::trainer) continue;
+      for_each_op(*on(runs, side), on(ranks, side), lane.id, [&](const Event& op) {
+        one.values.add(op);
+        one.structure.add(op);
+      });
     }
     return all;
   };
@@ -101,17 +89,28 @@ std::vector<Both<std::optional<Lane>>> pair_lanes(const Both<const Run*>& runs,
   const auto same_number = [](const Candidate& a, const Candidate& b) {
     return a.lane.ordinal == b.lane.ordinal;
   };
-  const auto same_course = [](const Candidate& a, const Candidate& b) {
-    return !a.course.empty() && a.course == b.course;
+  const auto same_values = [](const Candidate& a, const Candidate& b) {
+    return !a.values.empty() && a.values == b.values;
+  };
+  const auto take_longest = [&](Course Candidate::*course) {
+    std::size_t longest = 0;
+    for (const Candidate& one : left) longest = std::max(longest, common(one.*course, one.*course));
+    for (; longest > 0; --longest) {
+      const auto as_long = [&](const Candidate& a, const Candidate& b) {
+        return common(a.*course, b.*course) >= longest;
+      };
+      take([&](const Candidate& a, const Candidate& b) {
+        return same_number(a, b) && as_long(a, b);
+      });
+      take(as_long);
+    }
   };
   take([&](const Candidate& a, const Candidate& b) {
-    return same_course(a, b) && same_number(a, b);
+    return same_values(a, b) && same_number(a, b);
   });
-  take(same_course);
-  std::size_t longest = 0;
-  for (const Candidate& one : left) longest = std::max(longest, one.course.size());
-  for (; longest > 0; --longest)
-    take([&](const Candidate& a, const Candidate& b) { return common(a, b) >= longest; });
+  take(same_values);
+  take_longest(&Candidate::values);
+  take_longest(&Candidate::structure);
   take(same_number);
   take([](const Candidate& a, const Candidate&) { return a.lane.role == LaneRole::trainer; });
   for (const Candidate& other : right)
@@ -133,12 +132,13 @@ bool has_moved_work(const Both<const Run*>& runs, const Both<std::uint32_t>& ran
     if (trains) done.push_back(std::move(both));
   }
   if (done.size() < 2) return false;
-  // By content, the pairs of which the reference alone has it, and the candidate alone.
+  // By content: pairs of which the reference did it more often, and those of which the candidate
+  // did.
   std::unordered_map<std::uint64_t, Both<bool>> lone;
   for (const Both<Done>& pair : done)
     for (const Side side : kSides)
-      for (const std::uint64_t op : on(pair, side))
-        if (!on(pair, the_other(side)).contains(op)) on(lone[op], side) = true;
+      for (const auto& [op, count] : on(pair, side))
+        if (count > times(on(pair, the_other(side)), op)) on(lone[op], side) = true;
   return std::any_of(lone.begin(), lone.end(),
                      [](const auto& op) { return op.second.reference && op.second.candidate; });
 }

@@ -12,13 +12,14 @@ namespace ulpscope::comparison {
 /// The lanes of both runs, each with the one that did the same in the other run; those of the
 /// reference first, in their order. Lanes go by role and number, but trainers by what they did:
 /// threads that run side by side are numbered as they happen to come. Of those the partners are
-/// first the ones that did the same throughout, then those that did the same for longest.
+/// first the ones that did the same throughout, then those that did the same to the same values for
+/// longest, then those that did so to any values.
 [[nodiscard]] std::vector<Both<std::optional<Lane>>> pair_lanes(
     const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
     const Both<std::vector<Lane>>& lanes);
 
-/// A trainer did what the partner of another one did, and its own partner did not: the trainers
-/// take their work from a common store, whoever comes first.
+/// A trainer did more often than its partner what another one's partner did more often than that
+/// one: the trainers take their work from a common store, whoever comes first.
 [[nodiscard]] bool has_moved_work(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
                                   const std::vector<Both<std::optional<Lane>>>& pairs);
 

@@ -53,6 +53,17 @@ void RankComparison::pair_lanes() {
         on(workers, side).push_back(lane);
     }
   }
+  auto pairs = comparison::pair_lanes(state_.runs, state_.ranks, lanes);
+  // Trainers that take their work from a common store are compared by what was done, not by lane.
+  state_.totals.work_moved = has_moved_work(state_.runs, state_.ranks, pairs);
+  if (state_.totals.work_moved && !state_.only_layers)
+    std::erase_if(pairs, [&](const Both<std::optional<Lane>>& pair) {
+      if ((pair.reference ? *pair.reference : *pair.candidate).role != LaneRole::trainer)
+        return false;
+      for (const Side side : kSides)
+        if (const auto& lane = on(pair, side)) on(workers, side).push_back(*lane);
+      return true;
+    });
   Join join;
   if (!workers.reference.empty() || !workers.candidate.empty()) {
     workers_ = std::make_unique<WorkerPool>(state_, workers);
@@ -72,8 +83,6 @@ void RankComparison::pair_lanes() {
                                     lane_words(lane, Event{}), lane.thread_name,
                                     counted(lane.events, "event")));
   };
-  const auto pairs = comparison::pair_lanes(state_.runs, state_.ranks, lanes);
-  state_.totals.work_moved = has_moved_work(state_.runs, state_.ranks, pairs);
   for (const Both<std::optional<Lane>>& pair : pairs) add(pair);
   const auto order = [](const std::unique_ptr<LaneComparison>& comparison) {
     const auto& lane = comparison->walk().lane(Side::reference);
@@ -234,6 +243,8 @@ void RankComparison::run() {
     state_.book.make_diverging(source);
   if (workers_) {
     workers_->finish();
+    if (!state_.only_layers)
+      state_.totals.work_moved = state_.totals.work_moved && workers_->left_alone();
     unseen_.insert(unseen_.end(), workers_->unseen().begin(), workers_->unseen().end());
   }
   OutcomeJudge(state_).judge();

@@ -28,6 +28,12 @@ constexpr std::size_t kPiece = 4096;
   return !(slot.flags & kNoValue);
 }
 
+/// The op gives a number back to the program.
+[[nodiscard]] bool gives_number(const Event& op) {
+  const std::vector<Argument> all = arguments(op);
+  return std::any_of(all.begin(), all.end(), [](const Argument& one) { return one.result; });
+}
+
 /// Handing out memory and making views leaves nothing that could differ.
 [[nodiscard]] bool leaves_value(const Event& event) {
   return std::any_of(event.slots.begin(), event.slots.end(), [](const Slot& slot) {
@@ -104,55 +110,52 @@ void WorkerPool::make_room() {
 /// Enters an op as a job, together with the waiting jobs of its thread that it reads from.
 WorkerPool::JobId WorkerPool::add(Side side, std::size_t number, Op op) {
   Thread& thread = on(threads_, side)[number];
-  const JobId id = next_++;
-  const std::uint64_t position = op.outer().position;
   std::set<JobId> read;
   for (std::uint32_t index = op.event; index < op.end(); ++index)
     for (const Slot& slot : op.window->event(index).slots)
       if (slot.role == Role::input && slot.writer_lane == thread.lane.id)
         if (const auto writer = job_at(thread, slot.writer)) read.insert(*writer);
-  // What a thread does after it has read a number may follow from that number.
-  if (!thread.jobs.empty()) {
-    const auto last = std::prev(thread.jobs.end());
-    if (gives_number(waiting_.at(last->second), last->first)) read.insert(last->second);
+  // What a loader does after it has read a number may follow from that number. A training goes its
+  // way whatever it prints.
+  if (!thread.ops.empty() && thread.lane.role != LaneRole::trainer) {
+    const Placed& before = std::prev(thread.ops.end())->second;
+    if (before.gives_number) read.insert(before.job);
   }
-  waiting_[id] = {side, number, thread.lane.id, {std::move(op)}, 0};
+  JobId id = next_++;
+  thread.ops[op.outer().position] = {id, op.window->event(op.end() - 1).position,
+                                     gives_number(op.outer())};
+  waiting_[id] = {side, number, thread.lane.id, {std::move(op)}, std::nullopt};
   ++waiting_ops_;
-  thread.jobs[position] = id;
-  for (const JobId earlier : read) merge(id, earlier);
+  for (const JobId earlier : read) id = merge(id, earlier);
   return id;
 }
 
-bool WorkerPool::gives_number(const Job& job, std::uint64_t position) {
-  return std::any_of(job.ops.begin(), job.ops.end(), [&](const Op& op) {
-    if (op.outer().position != position) return false;
-    const std::vector<Argument> all = arguments(op.outer());
-    return std::any_of(all.begin(), all.end(), [](const Argument& one) { return one.result; });
-  });
-}
-
-void WorkerPool::merge(JobId into, JobId from) {
-  Job& source = waiting_.at(from);
+/// Makes one job of two of a thread: the larger one, as each op that changes its job costs time.
+WorkerPool::JobId WorkerPool::merge(JobId one, JobId other) {
+  const bool into_one = waiting_.at(one).ops.size() > waiting_.at(other).ops.size();
+  const JobId into = into_one ? one : other;
+  const JobId from = into_one ? other : one;
+  withdraw(into);
+  withdraw(from);
   Job& target = waiting_.at(into);
-  auto& jobs = on(threads_, target.side)[target.thread].jobs;
-  for (const Op& op : source.ops) jobs[op.outer().position] = into;
-  target.ops.insert(target.ops.begin(), source.ops.begin(), source.ops.end());
-  std::stable_sort(target.ops.begin(), target.ops.end(), [](const Op& a, const Op& b) {
-    return a.outer().position < b.outer().position;
-  });
-  source.ops.clear();
-  forget(from);
+  Job& source = waiting_.at(from);
+  auto& placed = on(threads_, target.side)[target.thread].ops;
+  for (const Op& op : source.ops) placed.at(op.outer().position).job = into;
+  const auto middle = static_cast<std::ptrdiff_t>(target.ops.size());
+  std::move(source.ops.begin(), source.ops.end(), std::back_inserter(target.ops));
+  std::inplace_merge(
+      target.ops.begin(), target.ops.begin() + middle, target.ops.end(),
+      [](const Op& a, const Op& b) { return a.outer().position < b.outer().position; });
+  waiting_.erase(from);
+  return into;
 }
 
 std::optional<WorkerPool::JobId> WorkerPool::job_at(const Thread& thread,
                                                     std::uint64_t position) const {
-  auto at = thread.jobs.upper_bound(position);
-  if (position == kNone || at == thread.jobs.begin()) return std::nullopt;
+  auto at = thread.ops.upper_bound(position);
+  if (position == kNone || at == thread.ops.begin()) return std::nullopt;
   --at;
-  for (const Op& op : waiting_.at(at->second).ops)
-    if (op.outer().position == at->first && position <= op.window->event(op.end() - 1).position)
-      return at->second;
-  return std::nullopt;
+  return position <= at->second.last ? std::optional(at->second.job) : std::nullopt;
 }
 
 std::optional<WorkerPool::JobId> WorkerPool::job_at(Side side, EventPlace place) const {
@@ -162,15 +165,28 @@ std::optional<WorkerPool::JobId> WorkerPool::job_at(Side side, EventPlace place)
 }
 
 void WorkerPool::enter(JobId id) {
+  withdraw(id);
   Job& job = waiting_.at(id);
   job.key = content_key(job);
-  on(by_key_, job.side).emplace(job.key, id);
+  on(by_key_, job.side).emplace(*job.key, id);
+}
+
+/// The job cannot be found by an equal one any more, or not yet.
+void WorkerPool::withdraw(JobId id) {
+  Job& job = waiting_.at(id);
+  if (!job.key) return;
+  auto& keys = on(by_key_, job.side);
+  const auto [begin, end] = keys.equal_range(*job.key);
+  const auto at = std::find_if(begin, end, [&](const auto& entry) { return entry.second == id; });
+  if (at != end) keys.erase(at);
+  job.key.reset();
 }
 
 std::optional<WorkerPool::JobId> WorkerPool::equal_of(JobId id) const {
   const Job& job = waiting_.at(id);
+  if (!job.key) return std::nullopt;
   const auto& others = on(by_key_, the_other(job.side));
-  const auto partner = others.find(job.key);
+  const auto partner = others.find(*job.key);
   return partner == others.end() ? std::nullopt : std::optional(partner->second);
 }
 
@@ -209,13 +225,10 @@ bool WorkerPool::cancel(JobId id) {
 }
 
 void WorkerPool::forget(JobId id) {
+  withdraw(id);
   const Job& job = waiting_.at(id);
-  auto& keys = on(by_key_, job.side);
-  const auto [begin, end] = keys.equal_range(job.key);
-  const auto at = std::find_if(begin, end, [&](const auto& entry) { return entry.second == id; });
-  if (at != end) keys.erase(at);
-  auto& jobs = on(threads_, job.side)[job.thread].jobs;
-  for (const Op& op : job.ops) jobs.erase(op.outer().position);
+  auto& placed = on(threads_, job.side)[job.thread].ops;
+  for (const Op& op : job.ops) placed.erase(op.outer().position);
   waiting_ops_ -= job.ops.size();
   waiting_.erase(id);
 }
@@ -254,8 +267,13 @@ Scene WorkerPool::scene(const Job* reference, const Op* reference_op, const Job*
     scene.lanes.candidate = &threads_.candidate[candidate->thread].lane;
     scene.windows.candidate = candidate_op->window.get();
   }
-  scene.candidate_step = candidate_op ? candidate_op->step : reference_op->step;
-  scene.step = reference_op ? reference_op->step : candidate_op->step;
+  const auto step_of = [&](const Job& job, const Op& op) {
+    const bool trains = on(threads_, job.side)[job.thread].lane.role == LaneRole::trainer;
+    return trains ? std::max<std::int64_t>(op.step - first_step(job), 0) : op.step;
+  };
+  scene.step = reference ? step_of(*reference, *reference_op) : step_of(*candidate, *candidate_op);
+  scene.candidate_step =
+      candidate ? step_of(*candidate, *candidate_op) : step_of(*reference, *reference_op);
   return scene;
 }
 
@@ -337,7 +355,33 @@ void WorkerPool::pair_rest(JobKey key) {
   for (const auto& [a, b] : pairs) compare(a, b);
 }
 
+/// Jobs that begin with the same, those first that do so for longest.
+void WorkerPool::pair_by_course() {
+  struct Rest {
+    JobId id;
+    Course course;
+    bool taken = false;
+  };
+  Both<std::vector<Rest>> rest;
+  std::size_t longest = 0;
+  for (const auto& [id, job] : waiting_) {
+    on(rest, job.side).push_back({id, course_of(job)});
+    longest = std::max(longest, common(on(rest, job.side).back().course, course_of(job)));
+  }
+  for (; longest > 0; --longest)
+    for (Rest& one : rest.reference) {
+      const auto partner =
+          std::find_if(rest.candidate.begin(), rest.candidate.end(), [&](const Rest& other) {
+            return !other.taken && common(one.course, other.course) >= longest;
+          });
+      if (one.taken || partner == rest.candidate.end()) continue;
+      one.taken = partner->taken = true;
+      compare(one.id, partner->id);
+    }
+}
+
 void WorkerPool::count_alone(const Job& job) {
+  left_alone_ = true;
   Coverage& coverage = state_.totals.coverage;
   AloneMemory& memory = on(state_.alone_memory, job.side);
   for (const Op& op : job.ops) {
@@ -356,10 +400,12 @@ void WorkerPool::finish() {
   cancel_equal(0);
   pair_rest(outside_key);
   pair_rest(entry_key);
+  pair_by_course();
   const bool complete =
       state_.runs.reference->info().complete && state_.runs.candidate->info().complete;
   if (!feeds_others_ && complete) {
     pair_rest(names_key);
+    left_alone_ = left_alone_ || !waiting_.empty();
     for (const auto& [id, job] : waiting_)
       for (const Op& op : job.ops) stand_alone(job, op, nullptr);
   } else {
@@ -372,6 +418,19 @@ void WorkerPool::finish() {
         "{} of worker threads have no equal in the other run, and nothing that both have reads "
         "what they made",
         counted(left_over_, "op")));
+}
+
+Course WorkerPool::course_of(const Job& job) {
+  Course course;
+  for (const Op& op : job.ops) course.add(op.outer());
+  return course;
+}
+
+std::int64_t WorkerPool::first_step(const Job& job) {
+  const auto forward = std::find_if(job.ops.begin(), job.ops.end(), [](const Op& op) {
+    return op.outer().phase == Phase::forward;
+  });
+  return forward == job.ops.end() ? job.ops.front().step : forward->step;
 }
 
 /// Equal for jobs that did the same with the same values.

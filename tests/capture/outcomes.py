@@ -24,7 +24,7 @@ ENDS = {
     "draw": ("sequence", "aten::rand"), "raw": ("write", "end of run"),
     "raw-buffer": ("write", "end of run"),
 }
-MODES = ["parallel", "step-by-step", "in-turn", "parallel-for"]
+MODES = ["parallel", "step-by-step", "in-turn", "parallel-for", "pool", "launch"]
 
 
 class Session:

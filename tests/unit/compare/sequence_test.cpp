@@ -1,7 +1,34 @@
+#include <cctype>
+
 #include "tests/unit/compare/report_of.hpp"
 
 using namespace ulpscope;
 using namespace ulpscope::test;
+
+namespace {
+
+/// Threads that take trainings from a queue: which of them each thread trained. An upper-case
+/// training is the one of the lower-case letter with another result in its second op.
+Report report_of_shares(const std::vector<std::string>& reference,
+                        const std::vector<std::string>& candidate) {
+  const auto train = [](RunBuilder& run, const std::vector<std::string>& shares) {
+    run.step(0).phase(Phase::forward);
+    for (std::uint32_t number = 0; number < shares.size(); ++number) {
+      run.lane(LaneRole::trainer, number);
+      for (const char task : shares[number]) {
+        const std::string name(1, static_cast<char>(std::tolower(task)));
+        const Tensor weight = run.data(labelled("weight " + name));
+        const Tensor result = run.op("aten::mm").in(weight).out(labelled("hidden " + name));
+        const bool changed = std::isupper(task) != 0;
+        run.op("aten::relu").in(result).out(labelled((changed ? "changed " : "active ") + name));
+      }
+    }
+  };
+  return report_of([&](RunBuilder& run) { train(run, reference); },
+                   [&](RunBuilder& run) { train(run, candidate); });
+}
+
+}  // namespace
 
 TEST_SUITE("sequence") {
   TEST_CASE("an extra op that changes nothing is harmless") {
@@ -427,28 +454,28 @@ TEST_SUITE("sequence") {
     CHECK(other.findings[0].kind == FindingKind::data);
   }
 
-  TEST_CASE("threads that take other shares of the same work cannot be aligned") {
-    const auto report = [](const std::vector<std::string>& second) {
-      const auto train = [](RunBuilder& run, const std::vector<std::string>& shares) {
-        run.step(0).phase(Phase::forward);
-        for (std::uint32_t number = 0; number < shares.size(); ++number) {
-          run.lane(LaneRole::trainer, number);
-          for (const char task : shares[number])
-            for (int k = 0; k < 3; ++k)
-              run.op("aten::mm")
-                  .in(run.data(labelled(task + std::to_string(k))))
-                  .out(labelled("result of " + (task + std::to_string(k))));
-        }
-      };
-      return report_of(
-          [&](RunBuilder& run) {
-            train(run, {"ab", "cd"});
-          },
-          [&](RunBuilder& run) { train(run, second); });
-    };
-    CHECK(report({"ad", "cb"}).verdict == Verdict::inconclusive);
-    CHECK(report({"a", "cdb"}).verdict == Verdict::inconclusive);
-    CHECK(report({"ab", "ce"}).verdict == Verdict::diverged);
+  TEST_CASE("which thread takes which training from a queue is no difference") {
+    for (const auto& shares :
+         {std::vector<std::string>{"ad", "cb"}, {"a", "cdb"}, {"abcd"}, {"dcba", ""}}) {
+      const Report report = report_of_shares({"ab", "cd"}, shares);
+      CHECK(report.verdict == Verdict::identical);
+      CHECK(report.coverage.only_reference + report.coverage.only_candidate == 0);
+    }
+    CHECK(report_of_shares({"aa", "aa"}, {"aaa", "a"}).verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a training that differs is found whichever thread took it") {
+    for (const auto& shares : {std::vector<std::string>{"ab", "cD"}, {"aD", "cb"}, {"a", "cDb"}}) {
+      const Report report = report_of_shares({"ab", "cd"}, shares);
+      CHECK(report.verdict == Verdict::diverged);
+      REQUIRE(report.first() != nullptr);
+      CHECK(report.first()->kind == FindingKind::origin);
+      CHECK(report.first()->op == "aten::relu");
+    }
+  }
+
+  TEST_CASE("a training that only one run has, from a queue, cannot be aligned") {
+    CHECK(report_of_shares({"ab", "cd"}, {"ad", "cbe"}).verdict == Verdict::inconclusive);
   }
 
   TEST_CASE("gradients that are added to what was there in one run only are one finding") {
