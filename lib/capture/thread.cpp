@@ -146,6 +146,7 @@ Thread::Thread(OpenedRing opened, std::uint64_t generation)
       generation_(generation),
       string_ids_(&process_memory()),
       op_ids_(&process_memory()),
+      gradients_(&process_memory()),
       geometry_ids_(&process_memory()) {
   frames.reserve(64);
   slots.reserve(1024);
@@ -177,6 +178,16 @@ std::uint32_t Thread::string(std::uint32_t name) {
   std::uint32_t& id = string_ids_[name];
   if (id == 0) id = define_string(name_of(name));
   return id;
+}
+
+std::uint32_t Thread::name_of_gradient(std::uint32_t parameter) {
+  if (gradients_.size() <= parameter) gradients_.resize(parameter + 1);
+  std::uint32_t& name = gradients_[parameter];
+  if (name == 0) {
+    std::pmr::string full(capture::name_of(parameter), &process_memory());
+    name = name_id(full.append(".grad"));
+  }
+  return name;
 }
 
 std::uint32_t Thread::op(const OpInfo& info) {
