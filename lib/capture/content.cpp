@@ -12,10 +12,22 @@ std::uint64_t mix(std::uint64_t hash, std::int64_t word) noexcept {
 
 }  // namespace
 
+bool has_shape(const at::Tensor& tensor) noexcept {
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  if (impl.has_symbolic_sizes_strides() || tensor.is_nested()) return false;
+  try {
+    (void)impl.sizes();
+    if (impl.layout() == c10::kStrided) (void)impl.strides();
+    (void)impl.numel();
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 bool is_readable(const at::Tensor& tensor) {
   return tensor.device().type() == kHostDevice && tensor.layout() == c10::kStrided &&
-         tensor.has_storage() && !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides() &&
-         !tensor.is_mkldnn() && !tensor.is_nested() &&
+         tensor.has_storage() && !tensor.is_mkldnn() && has_shape(tensor) &&
          (tensor.numel() == 0 || tensor.storage().unsafeGetStorageImpl()->data() != nullptr);
 }
 

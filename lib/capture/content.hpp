@@ -27,6 +27,10 @@ struct Content {
   [[nodiscard]] bool plain() const noexcept { return dense && !conj && !neg; }
 };
 
+/// Whether LibTorch says which sizes and strides a tensor has. Nested tensors, those of symbolic
+/// sizes and some classes of a program's own throw when they are asked.
+[[nodiscard]] bool has_shape(const at::Tensor& tensor) noexcept;
+
 /// Whether a tensor's bytes lie in memory that is read here.
 [[nodiscard]] bool is_readable(const at::Tensor& tensor);
 

@@ -40,6 +40,7 @@ Filter& filter() {
 }
 
 bool match(const Globs& globs, std::string_view text) {
+  if (globs.empty()) return false;
   const Text terminated(text, &process_memory());
   return std::any_of(globs.begin(), globs.end(), [&](const Text& glob) {
     return fnmatch(glob.c_str(), terminated.c_str(), 0) == 0;
@@ -54,6 +55,7 @@ bool match_op(const Globs& globs, std::string_view name) {
 }
 
 bool match_module(const Globs& globs, std::string_view path) {
+  if (globs.empty()) return false;
   for (;;) {
     if (match(globs, path.empty() ? "(root)" : path)) return true;
     if (path.empty()) return false;

@@ -87,15 +87,29 @@ std::uint32_t number_of(Registry& all, const ModuleName& name) {
   return found->second;
 }
 
-void remove_instance(Registry& all, const Instance& gone) {
-  for (Class& each : all.classes)
-    std::erase_if(each.instances, [&](const Instance& instance) {
-      return instance.address == gone.address || instance.module == gone.module;
-    });
+/// The first of a class's modules, by address, that stands at `address` or behind it.
+std::size_t place_of(std::span<const Instance> instances, std::uintptr_t address) {
+  const auto found = std::lower_bound(
+      instances.begin(), instances.end(), address,
+      [](const Instance& instance, std::uintptr_t wanted) { return instance.address < wanted; });
+  return static_cast<std::size_t>(found - instances.begin());
 }
 
+/// Takes the module that stands at `address` out of its classes.
+/// @param module 0: whichever one it is.
+void remove_instance(Registry& all, std::uintptr_t address, std::uint32_t module = 0) {
+  for (Class& each : all.classes) {
+    const std::size_t place = place_of(each.instances, address);
+    if (place == each.instances.size() || each.instances[place].address != address) continue;
+    if (module == 0 || each.instances[place].module == module)
+      each.instances.erase(each.instances.begin() + static_cast<std::ptrdiff_t>(place));
+  }
+}
+
+/// What stood at its address, and where it stood itself, is gone.
 void add_instance(Registry& all, const torch::nn::Module& module, const Instance& instance) {
-  remove_instance(all, instance);
+  remove_instance(all, instance.address);
+  remove_instance(all, all.modules[instance.module - 1].address, instance.module);
   for (const std::string_view type : classes_of(typeid(module))) {
     const auto [found, added] =
         all.class_numbers.try_emplace(type, static_cast<std::uint32_t>(all.classes.size() + 1));
@@ -105,10 +119,8 @@ void add_instance(Registry& all, const torch::nn::Module& module, const Instance
                             std::memory_order_relaxed);
     }
     auto& instances = all.classes[found->second - 1].instances;
-    const auto after = std::upper_bound(
-        instances.begin(), instances.end(), instance.address,
-        [](std::uintptr_t address, const Instance& other) { return address < other.address; });
-    instances.insert(after, instance);
+    const std::size_t place = place_of(instances, instance.address);
+    instances.insert(instances.begin() + static_cast<std::ptrdiff_t>(place), instance);
   }
 }
 
@@ -298,10 +310,9 @@ void visit_instances(std::uint32_t module_class,
 }
 
 std::uint32_t instance_at(std::span<const Instance> instances, std::uintptr_t address) {
-  const auto found = std::lower_bound(
-      instances.begin(), instances.end(), address,
-      [](const Instance& instance, std::uintptr_t wanted) { return instance.address < wanted; });
-  return found != instances.end() && found->address == address ? found->module : 0;
+  const std::size_t place = place_of(instances, address);
+  const bool stands = place < instances.size() && instances[place].address == address;
+  return stands ? instances[place].module : 0;
 }
 
 Instance above_of_class(std::uint32_t module, std::uint32_t module_class) {
@@ -310,10 +321,8 @@ Instance above_of_class(std::uint32_t module, std::uint32_t module_class) {
   const auto& instances = all.classes.at(module_class - 1).instances;
   for (std::uint32_t above = all.modules.at(module - 1).above; above != 0;
        above = all.modules[above - 1].above) {
-    const auto found =
-        std::find_if(instances.begin(), instances.end(),
-                     [&](const Instance& instance) { return instance.module == above; });
-    if (found != instances.end()) return *found;
+    const std::uintptr_t address = all.modules[above - 1].address;
+    if (instance_at(instances, address) == above) return {address, above};
   }
   return {};
 }

@@ -446,8 +446,7 @@ void see_gradient(Thread& thread) {
       module = owner.module;
     }
     if (name != 0) {
-      std::pmr::string full_name(name_of(name), &process_memory());
-      const std::uint32_t gradient_name = name_id(full_name.append(".grad"));
+      const std::uint32_t gradient_name = thread.name_of_gradient(name);
       seen.row.name = thread.string(gradient_name);
       thread.frames.back().module = module;
       if (is_filtered() && !wants_module(thread, module)) {

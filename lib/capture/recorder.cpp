@@ -38,8 +38,8 @@ namespace {
 
 struct Names {
   std::mutex mutex;
-  std::pmr::unordered_map<std::pmr::string, std::uint32_t> ids{&process_memory()};
-  std::pmr::deque<std::string_view> by_id{&process_memory()};
+  std::pmr::deque<std::pmr::string> by_id{&process_memory()};
+  std::pmr::unordered_map<std::string_view, std::uint32_t> ids{&process_memory()};  ///< of by_id
 };
 
 Names& names() {
@@ -230,10 +230,11 @@ std::uint64_t current_epoch() noexcept { return process().epoch.load(std::memory
 std::uint32_t name_id(std::string_view name) {
   Names& all = names();
   const std::lock_guard guard(all.mutex);
-  const auto [found, added] = all.ids.try_emplace(std::pmr::string(name, &process_memory()),
-                                                  static_cast<std::uint32_t>(all.ids.size() + 1));
-  if (added) all.by_id.push_back(found->first);
-  return found->second;
+  if (const auto found = all.ids.find(name); found != all.ids.end()) return found->second;
+  const std::pmr::string& kept = all.by_id.emplace_back(name);
+  const auto id = static_cast<std::uint32_t>(all.by_id.size());
+  all.ids.emplace(kept, id);
+  return id;
 }
 
 std::string_view name_of(std::uint32_t id) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "capture/collectives.hpp"
+#include "capture/content.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/outcomes.hpp"
 #include "ulpscope/statistics.hpp"
@@ -145,6 +146,7 @@ Thread::Thread(OpenedRing opened, std::uint64_t generation)
       generation_(generation),
       string_ids_(&process_memory()),
       op_ids_(&process_memory()),
+      gradients_(&process_memory()),
       geometry_ids_(&process_memory()) {
   frames.reserve(64);
   slots.reserve(1024);
@@ -178,6 +180,16 @@ std::uint32_t Thread::string(std::uint32_t name) {
   return id;
 }
 
+std::uint32_t Thread::name_of_gradient(std::uint32_t parameter) {
+  if (gradients_.size() <= parameter) gradients_.resize(parameter + 1);
+  std::uint32_t& name = gradients_[parameter];
+  if (name == 0) {
+    std::pmr::string full(capture::name_of(parameter), &process_memory());
+    name = name_id(full.append(".grad"));
+  }
+  return name;
+}
+
 std::uint32_t Thread::op(const OpInfo& info) {
   if (op_ids_.size() <= info.index) op_ids_.resize(info.index + 1);
   std::uint32_t& id = op_ids_[info.index];
@@ -198,8 +210,9 @@ std::uint32_t Thread::op(const OpInfo& info) {
 }
 
 std::uint32_t Thread::geometry(const at::Tensor& tensor) {
-  const bool strided = tensor.layout() == c10::kStrided;
-  const c10::IntArrayRef sizes = tensor.sizes();
+  const bool known = has_shape(tensor);
+  const bool strided = known && tensor.layout() == c10::kStrided;
+  const c10::IntArrayRef sizes = known ? tensor.sizes() : c10::IntArrayRef();
   const c10::IntArrayRef strides = strided ? tensor.strides() : c10::IntArrayRef();
   const c10::Device device = tensor.device();
   ring::GeometryMessage message{};
@@ -207,7 +220,7 @@ std::uint32_t Thread::geometry(const at::Tensor& tensor) {
   message.device_type = static_cast<std::uint8_t>(device.type());
   message.device_index = device.index();
   message.layout = static_cast<std::uint8_t>(tensor.layout());
-  message.flags = geometry_flags(tensor);
+  message.flags = known ? geometry_flags(tensor) : std::uint16_t{0};
   message.has_strides = strided ? 1 : 0;
   message.storage_offset = strided ? tensor.storage_offset() : 0;
   return define_geometry(message, {sizes.data(), sizes.size()}, {strides.data(), strides.size()});

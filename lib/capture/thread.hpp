@@ -133,6 +133,8 @@ class Thread {
 
   /// Ids in this thread's ring, defined there at their first use.
   [[nodiscard]] std::uint32_t string(std::uint32_t name);
+  /// The name id of "layer1.weight.grad", given that of "layer1.weight".
+  [[nodiscard]] std::uint32_t name_of_gradient(std::uint32_t parameter);
   [[nodiscard]] std::uint32_t op(const OpInfo& info);
   [[nodiscard]] std::uint32_t geometry(const at::Tensor& tensor);
   /// Of so many elements in a row, in the host's memory.
@@ -185,6 +187,7 @@ class Thread {
   std::uint32_t stacks_ = 0;
   std::pmr::vector<std::uint32_t> string_ids_;  ///< by process-wide name id
   std::pmr::vector<std::uint32_t> op_ids_;      ///< by OpInfo::index
+  std::pmr::vector<std::uint32_t> gradients_;   ///< their names, by the parameter's
   GeometryTable geometry_ids_;
   std::array<Digest, 4096> sent_{};  ///< contents this ring has lately carried
 };

@@ -85,6 +85,7 @@ bool ContentStore::take(std::uint32_t lane, std::span<const std::byte> message) 
 }
 
 ContentStore::Incoming ContentStore::begin(const Digest& digest, std::uint64_t total) {
+  any_came_ = true;
   Incoming content{digest, total, 0, std::nullopt, std::nullopt};
   if (rows_.contains(digest) || recent_.find(digest)) return content;
   content.recent = recent_.reserve(digest, total);

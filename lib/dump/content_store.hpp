@@ -54,6 +54,11 @@ class ContentStore {
   /// comes before its event often is; here, if segments go. From elsewhere it is copied.
   void require(const Digest& digest);
 
+  /// Whether any value's bytes have come: without them there are no datasets.
+  [[nodiscard]] bool holds_any() const noexcept {
+    return any_came_ || !rows_.empty() || !segments_.empty();
+  }
+
   /// The dataset of a value with that geometry (RankNames' id); made of bytes that are still in
   /// memory, or of any that the dump holds. Empty where there are none or no dataset can show it.
   [[nodiscard]] std::optional<LayerDataset> recent_dataset(const Digest& digest,
@@ -96,7 +101,8 @@ class ContentStore {
   SegmentWriter* writer_ = nullptr;
   std::vector<ContentRow>* table_ = nullptr;
   std::map<std::uint32_t, Incoming> incoming_;  ///< by lane
-  std::uint64_t promised_bytes_ = 0;            ///< of contents under way
+  bool any_came_ = false;
+  std::uint64_t promised_bytes_ = 0;  ///< of contents under way
   std::uint64_t received_bytes_ = 0;
   std::unordered_map<Digest, std::size_t, DigestHash> rows_;        ///< of this segment
   std::unordered_map<Digest, std::uint32_t, DigestHash> segments_;  ///< where earlier ones are

@@ -113,7 +113,7 @@ void LayerTree::begin_step(std::int64_t step) {
     initial_parameters_.erase(order_.front().second);
     order_.pop_front();
   }
-  while (!counts_.empty() && counts_.begin()->first.first <= oldest) counts_.erase(counts_.begin());
+  while (!counts_.empty() && counts_.begin()->first.step <= oldest) counts_.erase(counts_.begin());
 }
 
 void LayerTree::note(std::uint32_t lane, std::int64_t step, const RingNames& ring,
@@ -134,9 +134,10 @@ void LayerTree::note(std::uint32_t lane, std::int64_t step, const RingNames& rin
     if (!with_parameters_.insert(root).second) return;
     initial_parameters_.insert(place);
   } else if (row.module != 0) {
-    const std::string module = module_text(root, text(row.module));
-    const std::string counted = std::string(direction(placed)) + '/' + module;
-    calls_.insert_or_assign(place, Call{module, counts_[{step, counted}]++});
+    const std::uint32_t in = row.root == 0 ? 0 : ring.string(row.root);
+    const std::uint32_t module = ring.string(row.module);
+    const Counted counted{step, placed.phase == Phase::eval, in, module};
+    calls_.insert_or_assign(place, Call{in, module, counts_[counted]++});
   } else {
     return;
   }
@@ -174,7 +175,11 @@ std::vector<LayerTree::Entry> LayerTree::entries(std::uint32_t lane, std::int64_
     const Call* call = call_of(lane, event);
     if (call == nullptr) return {};
     folder += is_module(event) ? '/' + std::string(direction(placed)) + '/' : "/backward/";
-    start = call->module + '/' + std::to_string(call->number) + '/';
+    const auto named = [&](std::uint32_t id) {
+      return id == 0 ? std::string_view() : names_.strings.at(id);
+    };
+    start = module_text(named(call->root), named(call->module)) + '/' +
+            std::to_string(call->number) + '/';
   }
   std::vector<Entry> entries;
   for (const ring::SlotRow& slot : event.slots()) {

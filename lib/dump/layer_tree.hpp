@@ -47,9 +47,19 @@ class LayerTree {
 
  private:
   using Place = std::pair<std::uint32_t, std::uint64_t>;  ///< lane, position
+  /// Paths of nested modules are long: a call keeps the numbers of its names.
   struct Call {
-    std::string module;  ///< as it stands in a path
-    std::uint32_t number;
+    std::uint32_t root;    ///< name, by the number that the rank's names give it
+    std::uint32_t module;  ///< likewise
+    std::uint32_t number;  ///< among the calls of the same module
+  };
+  struct Counted {
+    std::int64_t step;
+    bool eval;
+    std::uint32_t root;
+    std::uint32_t module;
+
+    friend auto operator<=>(const Counted&, const Counted&) = default;
   };
 
   [[nodiscard]] std::string prefix(std::string_view root) const;
@@ -63,7 +73,7 @@ class LayerTree {
   std::set<Place> initial_parameters_;                ///< events: the first of their root
   std::map<Place, Call> calls_;                       ///< by the module event
   std::deque<std::pair<std::int64_t, Place>> order_;  ///< of calls_: oldest first, with its step
-  std::map<std::pair<std::int64_t, std::string>, std::uint32_t> counts_;  ///< by step and module
+  std::map<Counted, std::uint32_t> counts_;           ///< calls so far
 };
 
 }  // namespace ulpscope::dump

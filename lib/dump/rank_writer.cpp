@@ -441,6 +441,7 @@ void RankWriter::add_block(std::uint32_t id, Lane& lane, std::int64_t step,
 
 void RankWriter::add_layers(std::uint32_t id, const Lane& lane, std::int64_t step,
                             const PlacedEvent& placed) {
+  if (!contents_.holds_any()) return;
   for (const auto& entry : layers_.entries(id, step, lane.names, placed)) {
     const std::uint32_t geometry = lane.names.geometry(entry.slot->geometry);
     const auto dataset =

@@ -82,6 +82,35 @@ void layouts() {
   print("meta", torch::ones(torch::empty({3}, at::kMeta).sizes()));
 }
 
+/// A tensor that does not say what shape it has.
+struct Shapeless : c10::TensorImpl {
+  Shapeless()
+      : c10::TensorImpl(c10::DispatchKeySet(c10::DispatchKey::CPU), caffe2::TypeMeta::Make<float>(),
+                        c10::Device(at::kCPU)) {
+    set_custom_sizes_strides(SizesStridesPolicy::CustomSizes);
+  }
+  c10::IntArrayRef sizes_custom() const override { throw std::runtime_error("no sizes"); }
+  c10::IntArrayRef strides_custom() const override { throw std::runtime_error("no strides"); }
+  std::int64_t numel_custom() const override { throw std::runtime_error("no elements"); }
+};
+
+/// What LibTorch refuses to describe costs that value and no other.
+void shapeless() {
+  const at::Tensor nested = at::_nested_tensor_from_tensor_list(
+      {torch::ones({2, 3}), torch::arange(4, at::kFloat).reshape({1, 4})});
+  for (const at::Tensor& part : (nested * 2).unbind()) print("part of a nested one", part);
+  const at::Tensor rows = torch::arange(6, at::kFloat).reshape({2, 3});
+  print("sparse CSR", torch::mm(rows.to_sparse_csr(), torch::ones({3, 2})));
+  print("mkldnn", (rows.to_mkldnn() + rows.to_mkldnn()).to_dense());
+  const at::Tensor own(c10::make_intrusive<Shapeless>());
+  try {
+    (void)own.neg();
+  } catch (const std::exception&) {
+    std::puts("an op on it threw");
+  }
+  print("after a tensor without a shape", rows + 1);
+}
+
 void throwing() {
   try {
     (void)torch::mm(torch::ones({2, 3}), torch::ones({2, 3}));
@@ -193,6 +222,7 @@ int main() {
   shapes();
   bits();
   layouts();
+  shapeless();
   throwing();
   inference();
   gradients();

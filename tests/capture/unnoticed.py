@@ -52,7 +52,7 @@ def main():
                                 *MODES[level], "--", *command])
                 with open(os.path.join(dump, "status.json"), encoding="utf-8") as file:
                     status = json.load(file)
-                same = recorded == bare and status["recorded"]
+                same = recorded == bare and status["recorded"] and status["complete"]
                 failed += not same
                 print(f"{' '.join([arguments.program, *flags])}, {level}: "
                       f"{'as bare' if same else 'DIFFERS'}, "
