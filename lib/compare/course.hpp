@@ -22,12 +22,10 @@ class Course {
   void add(const Event& op);
 
   [[nodiscard]] bool empty() const noexcept { return ops_ == 0; }
-  [[nodiscard]] std::uint64_t ops() const noexcept { return ops_; }
 
   friend bool operator==(const Course&, const Course&) = default;
 
-  /// The largest number of digits that a number of ops can have up to which both did the same.
-  [[nodiscard]] friend std::size_t common(const Course& a, const Course& b);
+  friend std::size_t common(const Course& a, const Course& b);
 
  private:
   Of what_;
@@ -35,5 +33,8 @@ class Course {
   std::uint64_t ops_ = 0;
   std::vector<std::uint64_t> prefixes_;  ///< keys of the first 1, 2, 4, ... ops
 };
+
+/// The largest number of digits that a number of ops can have up to which both did the same.
+[[nodiscard]] std::size_t common(const Course& a, const Course& b);
 
 }  // namespace ulpscope::comparison

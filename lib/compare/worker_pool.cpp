@@ -365,8 +365,8 @@ void WorkerPool::pair_by_course() {
   Both<std::vector<Rest>> rest;
   std::size_t longest = 0;
   for (const auto& [id, job] : waiting_) {
-    on(rest, job.side).push_back({id, course_of(job)});
-    longest = std::max(longest, common(on(rest, job.side).back().course, course_of(job)));
+    const Rest& one = on(rest, job.side).emplace_back(Rest{id, course_of(job)});
+    longest = std::max(longest, common(one.course, one.course));
   }
   for (; longest > 0; --longest)
     for (Rest& one : rest.reference) {
