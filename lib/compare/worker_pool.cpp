@@ -268,13 +268,16 @@ Scene WorkerPool::scene(const Job* reference, const Op* reference_op, const Job*
     scene.windows.candidate = candidate_op->window.get();
   }
   const auto step_of = [&](const Job& job, const Op& op) {
-    const bool trains = on(threads_, job.side)[job.thread].lane.role == LaneRole::trainer;
-    return trains ? std::max<std::int64_t>(op.step - first_step(job), 0) : op.step;
+    return is_training(job) ? std::max<std::int64_t>(op.step - first_step(job), 0) : op.step;
   };
   scene.step = reference ? step_of(*reference, *reference_op) : step_of(*candidate, *candidate_op);
   scene.candidate_step =
       candidate ? step_of(*candidate, *candidate_op) : step_of(*reference, *reference_op);
   return scene;
+}
+
+bool WorkerPool::is_training(const Job& job) const {
+  return on(threads_, job.side)[job.thread].lane.role == LaneRole::trainer;
 }
 
 void WorkerPool::compare(JobId reference, JobId candidate) {
@@ -355,8 +358,9 @@ void WorkerPool::pair_rest(JobKey key) {
   for (const auto& [a, b] : pairs) compare(a, b);
 }
 
-/// Jobs that begin with the same, those first that do so for longest.
-void WorkerPool::pair_by_course() {
+/// Trainings that begin with the same, those first that do so for longest. (What a loader has left
+/// over at the end are samples that nobody took: which ones is a race.)
+void WorkerPool::pair_trainings() {
   struct Rest {
     JobId id;
     Course course;
@@ -365,6 +369,7 @@ void WorkerPool::pair_by_course() {
   Both<std::vector<Rest>> rest;
   std::size_t longest = 0;
   for (const auto& [id, job] : waiting_) {
+    if (!is_training(job)) continue;
     const Rest& one = on(rest, job.side).emplace_back(Rest{id, course_of(job)});
     longest = std::max(longest, common(one.course, one.course));
   }
@@ -400,7 +405,7 @@ void WorkerPool::finish() {
   cancel_equal(0);
   pair_rest(outside_key);
   pair_rest(entry_key);
-  pair_by_course();
+  pair_trainings();
   const bool complete =
       state_.runs.reference->info().complete && state_.runs.candidate->info().complete;
   if (!feeds_others_ && complete) {

@@ -24,7 +24,7 @@ namespace ulpscope::comparison {
 /// is done with when another lane reads its result, or at the end: until then ops may join it, in
 /// later steps too. Jobs that are equal in both runs cancel, whichever thread did them. What is
 /// left is compared in pairs: jobs whose results another lane reads at the same place in both runs,
-/// else jobs that read the same, else jobs that begin with the same, for as long as possible.
+/// else jobs that read the same, else trainings that begin with the same, for as long as possible.
 class WorkerPool {
  public:
   WorkerPool(RankState& state, const Both<std::vector<Lane>>& lanes);
@@ -91,11 +91,12 @@ class WorkerPool {
   void compare(JobId reference, JobId candidate);
   void stand_alone(const Job& job, const Op& op, const Source* explained);
   void pair_rest(JobKey key);
-  void pair_by_course();
+  void pair_trainings();
   void count_alone(const Job& job);
   [[nodiscard]] Scene scene(const Job* reference, const Op* reference_op, const Job* candidate,
                             const Op* candidate_op) const;
 
+  [[nodiscard]] bool is_training(const Job& job) const;
   [[nodiscard]] static std::uint64_t content_key(const Job& job);
   [[nodiscard]] static Course course_of(const Job& job);
   /// The step of the thread in which the job's first forward runs.
