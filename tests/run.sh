@@ -19,8 +19,8 @@ readonly selection
 
 jobs=$(nproc)
 readonly jobs
-# Lets a fresh clone elsewhere reuse what ccache keeps.
-export CCACHE_BASEDIR=$PWD
+# Lets a fresh clone elsewhere reuse what ccache keeps, of sources with a precompiled header too.
+export CCACHE_BASEDIR=$PWD CCACHE_SLOPPINESS=pch_defines,time_macros
 
 bash cli/setup.sh
 

@@ -30,6 +30,7 @@
 #include "capture/module_names.hpp"
 #include "capture/op_observer.hpp"
 #include "capture/outcomes.hpp"
+#include "capture/thread_starts.hpp"
 
 namespace ulpscope::capture {
 namespace {
@@ -382,6 +383,18 @@ struct exit_at_once {
     send_outcomes_of_run(/*at_once=*/true);
     next<kIndex, void(int)>()(status);
     __builtin_unreachable();
+  }
+};
+
+struct create_a_thread {
+  template <class>
+  static constexpr bool kFits = true;
+  template <std::size_t kIndex>
+  static int call(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
+                  void* argument) {
+    return create_thread(
+        next<kIndex, int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>(), thread,
+        attributes, function, argument);
   }
 };
 

@@ -13,6 +13,7 @@
 #include "capture/content.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/outcomes.hpp"
+#include "capture/thread_starts.hpp"
 #include "ulpscope/statistics.hpp"
 
 namespace ulpscope::capture {
@@ -91,6 +92,7 @@ Thread* Thread::current() noexcept {
     thread = new (memory) Thread(std::move(opened), session);
     current_thread = thread;
     pthread_setspecific(thread_end_key(), thread);
+    thread->send_creation();
     send_outcomes_at_exit();
   });
   return thread;
@@ -387,6 +389,17 @@ void Thread::send_environment(std::string_view key, std::string_view value) {
     std::memcpy(memory + sizeof message, value.data(), value.size());
     ring_.commit(message.header.size);
   }
+}
+
+void Thread::send_creation() {
+  CreationText room;
+  const std::string_view creation = creation_of_thread(room);
+  if (creation.empty()) return;
+  std::array<char, 12 + room.size()> text{};
+  char* at = std::to_chars(text.data(), text.data() + text.size(), lane_).ptr;
+  *at++ = ' ';
+  at = std::copy(creation.begin(), creation.end(), at);
+  send_environment("capture.thread", {text.data(), static_cast<std::size_t>(at - text.data())});
 }
 
 void Thread::send_notice(std::string_view sentence, bool fatal) {

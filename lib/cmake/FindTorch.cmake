@@ -87,8 +87,6 @@ endif()
 
 # ulpscope_torch_program(<name> SOURCES <files>... [DEPENDS <targets>...])
 # A LibTorch program as a user would build it, which finds LibTorch and what that needs at run time.
-# One source that includes <torch/torch.h> costs about 25 s and 1.5 GB. There is no precompiled header
-# on purpose: it costs 33 s and 700 MB itself, saves 9 s a source, and keeps ccache from working.
 function(ulpscope_torch_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS")
   add_executable(${name} ${arg_SOURCES})

@@ -16,6 +16,7 @@
 #include "dump/segment_reader.hpp"
 #include "dump/selector.hpp"
 #include "dump/status.hpp"
+#include "dump/thread_creations.hpp"
 #include "dump/whole_dump.hpp"
 #include "ulpscope/error.hpp"
 
@@ -338,9 +339,17 @@ class DumpRun : public Run {
     for (auto& [number, rank] : ranks_) rank.identity = std::move(*next++);
   }
 
+  /// In the order in which their threads were created; those of which that is not known follow in
+  /// the order of their first events.
   static void number_lanes(RankIndex& rank) {
+    const dump::ThreadCreations creations(rank.environment);
+    std::vector<Lane*> lanes;
+    for (auto& [id, lane] : rank.lanes) lanes.push_back(&lane);
+    std::stable_sort(lanes.begin(), lanes.end(), [&](const Lane* a, const Lane* b) {
+      return creations.is_earlier(a->id, b->id);
+    });
     std::map<LaneRole, std::uint32_t> ordinals;
-    for (auto& [id, lane] : rank.lanes) lane.ordinal = ordinals[lane.role]++;
+    for (Lane* lane : lanes) lane->ordinal = ordinals[lane->role]++;
   }
 
   [[noreturn]] void refuse_empty(const std::filesystem::path& directory,

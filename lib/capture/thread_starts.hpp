@@ -1,0 +1,27 @@
+#pragma once
+
+#include <pthread.h>
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+/// Which threads a program creates, in which order. Whoever comes first to its first op is a race;
+/// how many threads its creator had created before is the same in every run of most programs.
+namespace ulpscope::capture {
+
+using CreateThread = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+
+/// pthread_create() by `next`, noting what the new thread is to its creator. Its result.
+int create_thread(CreateThread next, pthread_t* thread, const pthread_attr_t* attributes,
+                  void* (*function)(void*), void* argument);
+
+/// Creators on the way from the main thread that are remembered.
+inline constexpr std::size_t kDeepestCreation = 6;
+using CreationText = std::array<char, kDeepestCreation * 11>;
+
+/// How the calling thread came to be, in `room`: "1.0" is the first thread that the main thread's
+/// second one created. Empty for the main thread, and where a creator is not known.
+[[nodiscard]] std::string_view creation_of_thread(CreationText& room) noexcept;
+
+}  // namespace ulpscope::capture

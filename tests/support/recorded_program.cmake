@@ -1,0 +1,21 @@
+# recorded_program(<name> SOURCES <files>... [OPTIONS <compiler options>...] [DEPENDS <targets>...])
+# A LibTorch program of the tests. Most of what it costs to compile is <torch/torch.h>: that is compiled
+# once for each set of options, which is why they are given here (13 s instead of 28 s a source).
+function(recorded_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;OPTIONS;DEPENDS")
+  ulpscope_torch_program(${name} SOURCES ${arg_SOURCES} DEPENDS ${arg_DEPENDS})
+  target_compile_options(${name} PRIVATE ${arg_OPTIONS})
+  get_target_property(options ${name} COMPILE_OPTIONS)
+  list(JOIN options " " options)
+  string(MAKE_C_IDENTIFIER "torch_header ${options}" header)
+  if(NOT TARGET ${header})
+    file(WRITE ${CMAKE_BINARY_DIR}/${header}.cpp "")
+    add_library(${header} OBJECT ${CMAKE_BINARY_DIR}/${header}.cpp)
+    target_link_libraries(${header} PRIVATE ulpscope_torch ulpscope_warnings)
+    # As an executable's sources are compiled, or it could not be used for them.
+    target_compile_options(${header} PRIVATE -O1 ${arg_OPTIONS} -fPIE)
+    target_precompile_headers(${header} PRIVATE <torch/torch.h>)
+    set_target_properties(${header} PROPERTIES POSITION_INDEPENDENT_CODE OFF EXCLUDE_FROM_ALL ON)
+  endif()
+  target_precompile_headers(${name} REUSE_FROM ${header})
+endfunction()
