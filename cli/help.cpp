@@ -48,7 +48,7 @@ std::string spelled(const OptionHelp& option) {
 
 void print_overview(bool everything) {
   const std::size_t width = output_width(STDOUT_FILENO);
-  print_wrapped("Ulpscope says where two runs of the same LibTorch model part, and why.", width);
+  print_wrapped("Ulpscope says where two runs of the same LibTorch model diverge, and why.", width);
   fmt::print("\nusage: ulpscope COMMAND ...\n\ncommands:\n");
   for (const Command* command : commands()) {
     print_columns(std::string(command->name), command->summary, 8, width);
@@ -66,7 +66,7 @@ void print_overview(bool everything) {
     fmt::print("\n");
     print_wrapped(
         "Every option has a variable, ULPSCOPE_ and its name: --level is ULPSCOPE_LEVEL. A flag "
-        "wins over the variable. NO_COLOR and CLICOLOR_FORCE are heard.",
+        "wins over the variable. NO_COLOR and CLICOLOR_FORCE are respected.",
         width);
     fmt::print("\n");
     print_wrapped(

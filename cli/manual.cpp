@@ -44,16 +44,17 @@ void examples(std::string_view text) {
 
 void print_manual() {
   fmt::print(".TH ULPSCOPE 1 \"\" \"ulpscope {}\" \"User Commands\"\n", kVersion);
-  section("NAME", "ulpscope - says where two runs of the same LibTorch model part, and why");
+  section("NAME", "ulpscope - says where two runs of the same LibTorch model diverge, and why");
   fmt::print(".SH SYNOPSIS\n");
   for (const Command* command : commands()) {
     fmt::print("\\fBulpscope {}\\fR {}\n.br\n", command->name, roff(command->synopsis));
   }
   fmt::print("\\fBulpscope \\-\\-version\\fR\n");
-  section("DESCRIPTION",
-          "Ulpscope records what a LibTorch program computes, op by op, without a change to the "
-          "program, compares two such runs, and names the first op where they part, how far apart "
-          "they are in ULP, and what the evidence says about the cause.");
+  section(
+      "DESCRIPTION",
+      "Ulpscope records what a LibTorch program computes, op by op, without a change to the "
+      "program, compares two such runs, and names the first op where they diverge, how far apart "
+      "they are in ULP, and what the evidence says about the cause.");
   fmt::print(".SH COMMANDS\n");
   for (const Command* command : commands()) {
     static_cast<void>(command->run(*command, {"--roff"}));
@@ -66,14 +67,14 @@ void print_manual() {
           "Every option has a variable; it stands in brackets after the option. A flag wins over "
           "the variable, the variable over the default. In the variable of an option that may be "
           "repeated the values are separated by commas.");
-  item("NO_COLOR, CLICOLOR_FORCE", "Text without colours, or with, unless --color says otherwise.");
+  item("NO_COLOR, CLICOLOR_FORCE", "Text without colors, or with, unless --color says otherwise.");
   item("ULPSCOPE_PRELOAD, ULPSCOPE_CAPTURE_LIBRARY",
        "The preloaded object, and the capture library or the directory that holds it, where they "
        "are not beside the program.");
   fmt::print(".SH EXIT STATUS\n");
   item("0", "identical, or within the tolerance asked for");
-  item("1", "the runs part");
-  item("2", "trouble: usage, unreadable input, or the runs cannot be lined up");
+  item("1", "the runs diverge");
+  item("2", "trouble: usage, unreadable input, or the runs cannot be aligned");
   fmt::print(".PP\n{}\n",
              roff("record returns the code of its command: 128 + signal where a signal ended it, "
                   "125 if it could not start it, 126 or 127 if it cannot be run or found."));

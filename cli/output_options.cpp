@@ -11,7 +11,7 @@ namespace ulpscope::cli {
 
 void OutputOptions::attach(Options& options) {
   options.value(
-      "--color", "auto|always|never", "COLOR", "colours: at a terminal (auto), always, never",
+      "--color", "auto|always|never", "COLOR", "colors: at a terminal (auto), always, never",
       [this](const std::string& source, const std::string& value) {
         color_ = static_cast<ColorChoice>(choice(source, value, {"auto", "always", "never"}));
       });

@@ -11,7 +11,7 @@ namespace ulpscope::cli {
 [[nodiscard]] bool selects_steps(const std::string& argument);
 
 /// By how many the candidate's steps are later than the reference's, where both have as many of
-/// them: the first of one is then lined up with the first of the other. Else 0: the same numbers.
+/// them: the first of one is then aligned with the first of the other. Else 0: the same numbers.
 [[nodiscard]] std::int64_t offset_by_position(const Run& reference, const Run& candidate);
 
 }  // namespace ulpscope::cli

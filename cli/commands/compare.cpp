@@ -141,8 +141,8 @@ struct Task {
   std::string reference;
   std::string candidate;
   std::string ranks;        ///< a selector for both; empty: all
-  bool replay = true;       ///< with a budget: execute ops again, where that can be done
-  bool by_position = true;  ///< steps are lined up by position where a part of a dump is given
+  bool replay = true;       ///< with a budget: replay ops, where that can be done
+  bool by_position = true;  ///< steps are aligned by position where a part of a dump is given
   CompareOptions options;
   Format format = Format::text;
   std::vector<OutputFile> files;
@@ -168,7 +168,7 @@ bool parse(const Command& command, Arguments arguments, Task& task) {
              [&](const auto& source, const auto& value) {
                compare_options.by_layers = choice(source, value, {"ops", "layers"}) == 1;
              })
-      .more("By default ops; layers lines the runs up by their modules, whatever ops they run");
+      .more("By default ops; layers aligns the runs by their modules, whatever ops they run");
   options
       .value(
           "--map", "FILE", "MAP", "names of modules that the candidate has renamed",
@@ -219,7 +219,7 @@ bool parse(const Command& command, Arguments arguments, Task& task) {
              })
       .more(
           "On by default: what an op makes of inputs that differ already is held against the op "
-          "executed again in float64 on the same inputs, by an installed program that needs "
+          "replayed in float64 on the same inputs, by an installed program that needs "
           "LibTorch")
       .rare();
   options
@@ -236,7 +236,7 @@ bool parse(const Command& command, Arguments arguments, Task& task) {
                task.by_position = false;
              })
       .more(
-          "By default steps of the same number are lined up, or of the same position where one of "
+          "By default steps of the same number are aligned, or of the same position where one of "
           "the dumps is a selection of as many steps as the other has")
       .rare();
   options
@@ -268,7 +268,7 @@ int answer(const Task& task, const Report& report) {
   return static_cast<int>(exit_code(report.verdict));
 }
 
-/// Who executes ops again, where an error budget was asked for.
+/// Who replays ops, where an error budget was asked for.
 std::unique_ptr<Replayer> replayer_for(const Run& reference, bool replay, CompareOptions& options) {
   std::unique_ptr<Replayer> replayer;
   if (options.budget && replay) replayer = find_replayer(reference);
@@ -318,9 +318,9 @@ int run_compare(const Command& command, Arguments arguments) {
 
 const Command kCompareCommand{
     "compare",
-    "Say where two recorded runs part, why, and by how many ULP.",
+    "Say where two recorded runs diverge, why, and by how many ULP.",
     "REFERENCE CANDIDATE [OPTIONS]",
-    "Lines the two runs up, op by op, and names the first op whose result differs: whether it is "
+    "Aligns the two runs, op by op, and names the first op whose result differs: whether it is "
     "the origin or its inputs, arguments or random numbers differed before it, how far apart the "
     "values are, which settings of the two runs can explain it, and what to try. Then every other "
     "independent origin.\n"

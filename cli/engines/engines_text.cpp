@@ -115,11 +115,12 @@ std::vector<EventConvolution> of_the_other(const std::vector<EventConvolution>& 
   if (other == nullptr) return {};
   std::vector<EventConvolution> theirs = convolutions_of(other->run, other->rank, other->event);
   if (!std::equal(own.begin(), own.end(), theirs.begin(), theirs.end(), same_inputs))
-    throw Error(ErrorCode::usage,
-                fmt::format("in '{}' event {} is another convolution, or of other inputs",
-                            escaped(other->run.info().path), other->event.position),
-                "engines are told by their results on equal inputs: name the first finding of "
-                "ulpscope compare");
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("in '{}' event {} is another convolution, or of other inputs",
+                    escaped(other->run.info().path), other->event.position),
+        "engines are identified by their results on equal inputs: name the first finding of "
+        "ulpscope compare");
   return theirs;
 }
 

@@ -56,7 +56,7 @@ std::string serve(ring::Server& server, RankRecorder& ranks, const SignalForward
   for (;;) {
     server.poll(kWriterPollTime, ranks);
     if (signals.asked_to_end()) {
-      ranks.end_all("the process that writes the dump was told to end");
+      ranks.end_all("the process that writes the dump was asked to end");
       while (server.live_sessions() != 0) server.poll(kWriterPollTime, ranks);
       return {};
     }

@@ -61,7 +61,7 @@ std::string not_compared(const NotCompared& counts) {
   const auto add = [&parts](std::uint64_t count, std::string_view what) {
     if (count != 0) parts.push_back(fmt::format("{} {}", grouped(count), what));
   };
-  add(counts.uninitialised, "uninitialised");
+  add(counts.uninitialised, "uninitialized");
   add(counts.handle, counts.handle == 1 ? "handle" : "handles");
   add(counts.layout, "in another layout");
   add(counts.no_bytes, "without bytes");

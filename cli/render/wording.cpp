@@ -69,22 +69,24 @@ std::string between_words(const Both<std::string>& modules) {
 std::string headline(const Finding& finding) {
   switch (finding.kind) {
     case FindingKind::origin:
-      if (finding.op.empty()) return "all before is equal: the runs part outside of modules";
+      if (finding.op.empty())
+        return "everything before is equal: the runs diverge outside of modules";
       if (judged_on_own_inputs(finding))
-        return "what it reads differs already, but does not explain its result";
-      if (is_call(finding)) return "same inputs, different result: the runs part in this call";
-      return "same inputs and arguments, different result: the runs part at this op";
+        return "its inputs differ already, but do not explain its result";
+      if (is_call(finding))
+        return "identical inputs, different result: the runs diverge in this call";
+      return "identical inputs and arguments, different result: the runs diverge at this op";
     case FindingKind::arguments:
       if (is_given_other_tensors(finding))
-        return "the program gives this op another tensor: the runs part here";
+        return "the program gives this op another tensor: the runs diverge here";
       if (reads_differences(finding)) return "its inputs differ already, and its arguments too";
-      return "same inputs, different arguments: the runs part at this op";
+      return "identical inputs, different arguments: the runs diverge at this op";
     case FindingKind::sequence:
       return fmt::format("this op runs in the {} only{}",
                          only_candidate(finding) ? "candidate" : "reference",
                          finding.diverges ? "" : ", and every value after it is equal");
     case FindingKind::rng:
-      return "the random generator's state before this op differs";
+      return "the RNG state before this op differs";
     case FindingKind::data:
       return "this op reads a tensor that no recorded op produced, and it differs";
     case FindingKind::parameter:

@@ -8,7 +8,7 @@
 /// The words of a text report for the parts of a finding. Names from a dump come back escaped.
 namespace ulpscope::cli {
 
-/// "same inputs and arguments, different output: the runs part at this op"
+/// "same inputs and arguments, different output: the runs diverge at this op"
 [[nodiscard]] std::string headline(const Finding& finding);
 
 /// "step 17 / backward / layer2.0.conv1 (Conv2d)", with the rank in front where there are several.

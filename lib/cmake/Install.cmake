@@ -5,7 +5,7 @@
 #   lib/ulpscope                              what enters recorded programs: the preloaded object and a
 #                                             capture library per LibTorch version; several builds may
 #                                             install theirs under one prefix; beside them the
-#                                             programs that execute ops again, what `compare` opens
+#                                             programs that replay ops, what `compare` opens
 #                                             under mpirun, and kernels for GPUs
 #   lib/cmake/ulpscope                        find_package(ulpscope)
 include(CMakePackageConfigHelpers)

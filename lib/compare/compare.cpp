@@ -194,7 +194,7 @@ class Comparison {
              "reference's inputs would separate it";
     const ReplaySummary& replay = result_.totals.replay;
     return fmt::format(
-        "their ops were executed again in float64 on each run's own inputs: {} inside of their "
+        "their ops were replayed in float64 on each run's own inputs: {} inside of their "
         "error budgets, {} outside, {} not judged",
         replay.inside, replay.outside, replay.unjudged);
   }
@@ -239,7 +239,7 @@ class Comparison {
             name(side)));
     }
     if (totals.given_up > 0)
-      words.push_back(fmt::format("{} stand in stretches too different to be lined up",
+      words.push_back(fmt::format("{} stand in stretches too different to be aligned",
                                   counted(totals.given_up, "event")));
     if (options_.budget && options_.replayer == nullptr && totals.propagated.events > 0)
       words.push_back(

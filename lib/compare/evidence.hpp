@@ -77,7 +77,7 @@ struct Evidence {
   std::optional<std::uint32_t> contributor;  ///< origin at a collective: the rank, by the
                                              ///< reference's number, that gave it something else
 
-  // origin, where the op was executed again on each run's own inputs:
+  // origin, where the op was replayed on each run's own inputs:
   Both<bool> own_outside{};    ///< a run's result is not what its inputs explain
   Both<std::string> operands;  ///< with operands rounded so they do; "" where none are known
 

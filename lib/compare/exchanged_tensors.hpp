@@ -34,7 +34,7 @@ class ExchangedTensorFinder {
   /// memory that differs; those without a known maker are left aside. Nothing where each run does
   /// elsewhere what the other one does here, so that only the order of ops is another; where the
   /// order of operands does not matter to the op; and where so many ops of this piece of the step
-  /// seem to exchange theirs that it is rather lined up wrongly.
+  /// seem to exchange theirs that it is rather aligned wrongly.
   [[nodiscard]] ExchangedTensors find(const Scene& scene, EventPair at,
                                       const std::vector<const SlotPair*>& slots);
 

@@ -37,7 +37,7 @@ class FindingBook {
   /// It happened before, in another step, and did no harm there as far as is known.
   [[nodiscard]] bool was_harmless_before(const Source& source) const;
 
-  /// True if the runs part anywhere so far.
+  /// True if the runs diverge anywhere so far.
   [[nodiscard]] bool diverges() const noexcept;
   /// True if this finding is of a loader that may only be earlier or later than in the other run.
   [[nodiscard]] bool looks_ahead(const Source& source) const noexcept;

@@ -34,7 +34,7 @@ void count_values(RankState& state, const Scene& scene, EventPair at,
 /// Asks the tolerance about a tensor of the events at `at` that differs in its bits.
 void judge_tolerance(RankState& state, const Scene& scene, EventPair at, const SlotPair& slot);
 
-/// Counts an event pair as lined up and, where it is that, as propagated.
+/// Counts an event pair as aligned and, where it is that, as propagated.
 void count_event(RankState& state, const Scene& scene, const Judgement& judgement);
 
 }  // namespace ulpscope::comparison

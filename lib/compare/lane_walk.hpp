@@ -14,8 +14,8 @@
 
 namespace ulpscope::comparison {
 
-/// Walks one lane of both runs through one step after another, lined up entry by entry. A long step
-/// is read and lined up piece by piece. Either run may lack the lane.
+/// Walks one lane of both runs through one step after another, aligned entry by entry. A long step
+/// is read and aligned piece by piece. Either run may lack the lane.
 class LaneWalk {
  public:
   LaneWalk(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
@@ -27,7 +27,7 @@ class LaneWalk {
   /// Passes over a step on one side and returns its number of events.
   std::uint64_t skip(Side side, std::int64_t step);
 
-  /// Lines up the lane's events in a step, which each run has under a number of its own.
+  /// Aligns the lane's events in a step, which each run has under a number of its own.
   /// With `only` the other run has no such step: nothing of it is read.
   void begin(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
              std::optional<Side> only = {});
@@ -59,7 +59,7 @@ class LaneWalk {
     return on(readers_, side);
   }
   [[nodiscard]] const std::optional<Lane>& lane(Side side) const { return on(lanes_, side); }
-  /// Items in stretches too different to be searched, and steps that lining up took, since the last
+  /// Items in stretches too different to be searched, and steps that aligning took, since the last
   /// call.
   [[nodiscard]] std::uint64_t take_given_up() noexcept { return std::exchange(given_up_, 0); }
   [[nodiscard]] std::uint64_t take_operations() noexcept { return std::exchange(operations_, 0); }

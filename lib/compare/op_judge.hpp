@@ -41,7 +41,7 @@ class OpJudge {
   void view_alone(const Scene& scene, Side side, std::uint32_t event, const Source& source);
 
   /// An op of `side` that computes what other ops do in the other run: with error budgets it is
-  /// held against itself, executed again on its own inputs, or else what it calls is.
+  /// held against itself, replayed on its own inputs, or else what it calls is.
   /// @param after the last partner before it, as a position in the reference.
   void judge_alone(const Scene& scene, Side side, std::uint32_t event,
                    std::optional<std::uint64_t> after, std::size_t depth = 0);

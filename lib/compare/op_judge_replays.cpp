@@ -32,7 +32,7 @@ namespace {
 [[nodiscard]] std::string own_words(const Both<bool>& outside, bool alone) {
   if (alone)
     return fmt::format(
-        "only the {} computes it by this op; executed again in float64 on its own inputs: rounding "
+        "only the {} computes it by this op; replayed in float64 on its own inputs: rounding "
         "does not explain its result",
         outside.reference ? "reference" : "candidate");
   const std::string_view judgement =
@@ -40,7 +40,7 @@ namespace {
           ? "rounding explains neither run's result"
           : (outside.reference ? "rounding explains the candidate's result, not the reference's"
                                : "rounding explains the reference's result, not the candidate's");
-  return fmt::format("executed again in float64 on each run's own inputs: {}", judgement);
+  return fmt::format("replayed in float64 on each run's own inputs: {}", judgement);
 }
 
 /// "output 0 takes 17.3 times what 2345 ULP allow: sum of 64 float32 products".
@@ -62,7 +62,7 @@ void OpJudge::enter_own(Record& record, const budget::ReplayJudged& replay) {
   if (replay.outside()) record.finding.notes.push_back(own_words(replay.own_outside, alone));
 }
 
-/// What an op read differed before it. What it made of that is its own: it is executed again, the
+/// What an op read differed before it. What it made of that is its own: it is replayed, the
 /// outermost op that an error model is known for.
 void OpJudge::judge_replays() {
   if (!state_.options.budget || state_.options.replayer == nullptr || !inputs_differ_ ||
@@ -186,7 +186,7 @@ void OpJudge::enter_replay(EventPair at, const budget::ReplayJudged& replay) {
   add_budget(source, replay.judged);
 }
 
-/// Which run an origin outside of its budget is wrong in: the op executed again.
+/// Which run an origin outside of its budget is wrong in: the op replayed.
 budget::ReplayJudged OpJudge::judge_own(EventPair at, const std::vector<SlotPair>& slots,
                                         budget::Judged& judged) const {
   if (judged.summary.outside == 0 || state_.options.replayer == nullptr ||

@@ -75,7 +75,7 @@ class Aligner {
     return found;
   }
 
-  /// A loop whose rounds agree here and there in a value may come to be lined up with an offset: a
+  /// A loop whose rounds agree here and there in a value may come to be aligned with an offset: a
   /// round is left over on one side before it and on the other one after it. Where values differ
   /// with the offset and nothing is left over without, there is none.
   void settle_offsets() {

@@ -7,7 +7,7 @@
 
 namespace ulpscope::comparison {
 
-/// One element of a sequence to line up. Elements can be partners only where `structure` agrees;
+/// One element of a sequence to align. Elements can be partners only where `structure` agrees;
 /// equal digests of what they read and leave, and equal arguments, tell which of several partners
 /// it is.
 struct SequenceElement {
@@ -31,7 +31,7 @@ struct AlignmentLimits {
   std::size_t differences = 2048;   ///< edits searched for in a longer stretch before giving up
 };
 
-/// Lines up two sequences: equal values first, unique elements next, then the shortest edit script.
+/// Aligns two sequences: equal values first, unique elements next, then the shortest edit script.
 /// Near-linear where few elements differ. A stretch with more than `limits.differences` edits and
 /// no unique element is taken in pieces as long as most of it agrees, and else left without
 /// partners.

@@ -32,10 +32,11 @@ namespace {
   switch (finding.kind) {
     case FindingKind::origin:
       return fmt::format("{} {}", op,
-                         judged_on_own_inputs(finding) ? "is outside of its error budget"
-                                                       : "gives other bits from equal inputs");
+                         judged_on_own_inputs(finding)
+                             ? "is outside of its error budget"
+                             : "produces different bits from identical inputs");
     case FindingKind::arguments: {
-      if (finding.arguments.empty()) return op + " has other arguments";
+      if (finding.arguments.empty()) return op + " has different arguments";
       const ArgumentReport& argument = finding.arguments.front();
       return fmt::format("{} has {} {} and {}", op, argument.name,
                          argument.reference.value_or("missing"),
@@ -47,9 +48,9 @@ namespace {
       return fmt::format("{} runs in the {} only", op,
                          finding.event.reference ? "reference" : "candidate");
     case FindingKind::rng:
-      return op + " draws from another state of the generator";
+      return op + " draws from a different RNG state";
     case FindingKind::data:
-      return fmt::format("{} reads other data ({})", op, first_difference(finding));
+      return fmt::format("{} reads different data ({})", op, first_difference(finding));
     case FindingKind::parameter:
       return fmt::format("{} reads {}, which differs at its first use", op,
                          first_difference(finding));
@@ -57,7 +58,7 @@ namespace {
       return fmt::format("{} reads {}, which changed outside of recorded ops", op,
                          first_difference(finding));
     case FindingKind::metadata:
-      return op + " works on other dtypes or shapes";
+      return op + " has different dtypes or shapes";
   }
   return op;
 }
@@ -85,7 +86,7 @@ std::string summary(const Report& report, const std::string& reason) {
           std::any_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
             return finding.kind == FindingKind::sequence || finding.kind == FindingKind::arguments;
           });
-      return fmt::format("identical: {} lined up, every compared value is equal{}",
+      return fmt::format("identical: {} aligned, every compared value is equal{}",
                          counted(report.coverage.aligned, "event"),
                          rewritten ? ", though the op lists differ" : "");
     }

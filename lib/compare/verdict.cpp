@@ -101,9 +101,9 @@ Decision decide(const Outlook& outlook) {
     if (on(outlook.events, side) == 0)
       return inconclusive(fmt::format("the {} has no events", name(side)));
   if (totals.coverage.aligned == 0)
-    return inconclusive("the runs have no step in which events can be lined up");
+    return inconclusive("the runs have no step in which events can be aligned");
   if (!lined_up(totals))
-    return inconclusive(fmt::format("only {} of {} and {} ops can be lined up", totals.aligned_ops,
+    return inconclusive(fmt::format("only {} of {} and {} ops can be aligned", totals.aligned_ops,
                                     totals.ops.reference, totals.ops.candidate));
   if (totals.work_moved && (outlook.diverges || totals.outcomes.touched_alone))
     return inconclusive(
@@ -117,7 +117,7 @@ Decision decide(const Outlook& outlook) {
   if (const std::string outcome = unknown_outcome(totals.outcomes); !outcome.empty())
     return inconclusive(fmt::format("all that both have is equal, but {}", outcome));
   if (totals.given_up > 0)
-    return inconclusive(fmt::format("{} could not be lined up", counted(totals.given_up, "event")));
+    return inconclusive(fmt::format("{} could not be aligned", counted(totals.given_up, "event")));
   return {Verdict::identical, {}};
 }
 

@@ -17,13 +17,13 @@ struct HeldEvent {
   std::shared_ptr<const Block> block;
 };
 
-/// What is lined up between two runs: an outermost op, or the end of a scope.
+/// What is aligned between two runs: an outermost op, or the end of a scope.
 struct Item {
   std::uint32_t event = kNoIndex;
   bool op = false;
 };
 
-/// A stretch of one lane inside one step: its events as a tree, and the items to line up in order.
+/// A stretch of one lane inside one step: its events as a tree, and the items to align in order.
 ///
 /// Ops inside ops are part of the outermost op's item. Scopes, modules, backward nodes, gradients
 /// and optimizers are looked through: each gives one item at its end, after what ran inside it.

@@ -120,7 +120,7 @@ class RelaxedPass {
   return {name_key(event), input_key(event), output_key(event), marker, argument_key(event)};
 }
 
-/// Lines up the items of two windows in two rounds: what runs outside of backward first, then
+/// Aligns the items of two windows in two rounds: what runs outside of backward first, then
 /// everything, with backward tied to its forward ops.
 class WindowAligner {
  public:

@@ -31,13 +31,13 @@ struct WindowAlignment {
   std::uint64_t operations = 0;
 };
 
-/// Lines up the items of two windows. `lanes` are their lane ids, for links inside the window;
+/// Aligns the items of two windows. `lanes` are their lane ids, for links inside the window;
 /// `forward` answers for links that leave it.
 [[nodiscard]] WindowAlignment align(const Window& reference, const Window& candidate,
                                     const Both<std::uint32_t>& lanes, const ForwardId& forward,
                                     const AlignmentLimits& limits = {});
 
-/// Lines up what two ops call directly; indices are events of the windows. Shapes count, place does
+/// Aligns what two ops call directly; indices are events of the windows. Shapes count, place does
 /// not.
 [[nodiscard]] std::vector<Entry> align_inner(const Window& reference,
                                              const std::vector<std::uint32_t>& reference_events,

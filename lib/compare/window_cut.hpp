@@ -9,11 +9,11 @@
 
 namespace ulpscope::comparison {
 
-/// How much of a step is held and lined up at a time.
+/// How much of a step is held and aligned at a time.
 struct WindowLimits {
   /// Events of a lane. Steps of training programs are far below it.
   std::size_t events = std::size_t{1} << 16;
-  /// A window in which nothing can be lined up grows to this before it is given up.
+  /// A window in which nothing can be aligned grows to this before it is given up.
   std::size_t most_events = std::size_t{1} << 18;
 };
 

@@ -4,7 +4,7 @@ error budgets, and prints how much of it each op takes: the tables of lib/compar
 a pair is not within its budget, or a fault is.
 
     budget.py --bin build/release/bin [NAME...]             origins
-    budget.py --bin build/release/bin --replayed [NAME...]  ops that were executed again
+    budget.py --bin build/release/bin --replayed [NAME...]  ops that were replayed
 """
 
 import argparse
@@ -91,7 +91,7 @@ def rows(report):
 
 
 def replayed_row(name, report):
-    """How many ops were executed again, and which took most of its budget."""
+    """How many ops were replayed, and which took most of its budget."""
     budget = report["budget"]
     replay = budget["replay"]
     ops = [op for op in budget["ops"] if op["largest_used"] is not None]
@@ -105,7 +105,7 @@ def replayed_row(name, report):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
-    parser.add_argument("--replayed", action="store_true", help="of ops that were executed again")
+    parser.add_argument("--replayed", action="store_true", help="of ops that were replayed")
     parser.add_argument("name", nargs="*", help="program-variation, such as resnet-threads")
     arguments = parser.parse_args()
     names = arguments.name or PAIRS

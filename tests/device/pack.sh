@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Collects what a machine with a GPU cannot build without HDF5: `ulpscope` and `list_events` with the
-# libraries that they need, and the program that executes ops again. tests/device/run.sh takes it from there.
+# libraries that they need, and the program that replays ops. tests/device/run.sh takes it from there.
 #
 #   tests/device/pack.sh [BUILD] [PACK]      build/release, build/pack
 set -euo pipefail

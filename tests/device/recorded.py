@@ -219,7 +219,7 @@ def check_against_cpu(bench, checks):
         report = bench.compare(cpu, device, "--budget")
         replay = report["budget"]["replay"] or {}
         checks.say("against the CPU" + name, report["budget"]["outside"] == 0 and replay.get("inside", 0) > 0,
-                   f"{report['summary']}; executed again: {replay}")
+                   f"{report['summary']}; replayed: {replay}")
         first = report["first"]
         checks.say("no bug is reported" + name, report["verdict"] in ("within", "identical", "inconclusive"),
                    where(first) if first else "nothing differs")
@@ -235,7 +235,7 @@ def check_ops(bench, checks):
         replay = report["budget"]["replay"] or {}
         most = max(report["budget"]["ops"], key=lambda op: op["largest_used"] or 0)
         checks.say(f"every op, {dtype}", report["verdict"] == "within" and replay.get("inside", 0) > 0,
-                   f"{report['summary']}; executed again: {replay}; most is taken by {most['op']}: {most['largest_used']}")
+                   f"{report['summary']}; replayed: {replay}; most is taken by {most['op']}: {most['largest_used']}")
     if not bench.stand_in:
         return
     check_wrong_ops(bench, checks, cpu, OTHER_OPS_OF_GPU, [], "device_ops")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Says where two runs part, from the logs that oracle.cpp wrote: oracle_diff.py LOG LOG
+"""Says where two runs diverge, from the logs that oracle.cpp wrote: oracle_diff.py LOG LOG
 
 Prints a line for each finding that did not follow from an earlier one, the first ones first:
   kind | step | phase | op from its callers in its scopes | call | what differs

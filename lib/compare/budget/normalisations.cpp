@@ -71,7 +71,7 @@ struct Slices {
 [[nodiscard]] double ulp_of_statistics(double size) { return 4 + std::sqrt(size) / 2; }
 
 [[nodiscard]] std::string slice_words(const OpView& op, double size) {
-  return fmt::format("normalised over {:.0f} {} numbers", size, op.dtype_name());
+  return fmt::format("normalized over {:.0f} {} numbers", size, op.dtype_name());
 }
 
 /// (x - mean) * rstd * weight + bias: what cancels has the size of x * rstd * weight.
@@ -171,7 +171,7 @@ Allowance batch_norm(const OpView& op, std::size_t result) {
   const double shift = op.largest(slices.input) + op.largest("running_mean");
   const double variance = std::max(op.smallest("running_var"), 0.0) + eps;
   return {4, 4, shift * largest_weight(op) / std::sqrt(variance) + op.largest("bias"),
-          "normalised by running statistics"};
+          "normalized by running statistics"};
 }
 
 Allowance batch_norm_backward(const OpView& op, std::size_t result) {

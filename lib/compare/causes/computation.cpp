@@ -178,10 +178,10 @@ std::optional<Cause> rounded_operands(const Case& of) {
     const std::string& operands = on(of.evidence().operands, side);
     if (operands.empty()) continue;
     Cause cause = of.cause(operands == "TF32" ? "tf32" : "reduced-precision", Confidence::likely);
-    cause.evidence = {fmt::format(
-        "executed again with operands rounded to {}, {} gives the {}'s result; as they were "
-        "recorded it does not",
-        operands, of.finding().op, name(side))};
+    cause.evidence = {
+        fmt::format("replayed with operands rounded to {}, {} gives the {}'s result; as they were "
+                    "recorded it does not",
+                    operands, of.finding().op, name(side))};
     return cause;
   }
   return std::nullopt;
@@ -273,7 +273,7 @@ std::optional<Cause> layout(const Case& of) {
   if (!is_origin(of)) return std::nullopt;
   if (const std::string& input = of.evidence().not_compared; !input.empty()) {
     Cause cause = of.cause("layout", Confidence::likely);
-    cause.evidence = {fmt::format("{} is laid out otherwise in memory", input)};
+    cause.evidence = {fmt::format("{} has a different layout in memory", input)};
     cause.against = {"its values were not compared"};
     cause.attempt = {"call contiguous() on the inputs in both programs"};
     return cause;

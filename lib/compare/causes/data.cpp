@@ -140,7 +140,7 @@ std::optional<Cause> data_content(const Case& of) {
       of.evidence().changed_in_both
           ? fmt::format("{} was filled outside of recorded ops in both runs",
                         listed(differing_inputs(of)))
-          : fmt::format("{} comes from outside of recorded ops and has another content",
+          : fmt::format("{} comes from outside of recorded ops and has different contents",
                         listed(differing_inputs(of)))};
   if (of.evidence().for_data)
     cause.evidence.push_back("the program prepares data where the memory was handed out, by " +

@@ -75,7 +75,7 @@ void doubt_rounding(const Case& of, std::vector<Cause>& causes) {
         kRoundOtherwise.end())
       continue;
     if (outside)
-      cause.against.emplace_back("the difference is larger than rounding otherwise explains");
+      cause.against.emplace_back("the difference is larger than rounding explains elsewhere");
     else if (cause.id != "layout")
       cause.against.push_back(fmt::format("the values of {} were not compared", input));
     else

@@ -94,7 +94,8 @@ std::optional<Cause> backward_order(const Case& of) {
       !same_ops_in_another_order(of))
     return std::nullopt;
   Cause cause = of.cause("backward-order", Confidence::likely);
-  cause.evidence = {"backward runs the same ops in another order, and sums are rounded otherwise"};
+  cause.evidence = {
+      "backward runs the same ops in another order, and sums are rounded differently"};
   cause.attempt = {"run backward from one thread, one loss after the other"};
   return cause;
 }

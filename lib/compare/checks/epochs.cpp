@@ -66,7 +66,7 @@ constexpr std::size_t kEpochsShown = 8;
 
 [[nodiscard]] std::string how_known(const Epochs& epochs) {
   return epochs.source == Epochs::Source::notes ? "as the program notes them"
-                                                : "told by the orders of samples that were drawn";
+                                                : "from the orders of samples that were drawn";
 }
 
 constexpr std::string_view kCannotTell =
@@ -112,7 +112,7 @@ Check check_epochs(const Epochs& epochs, const std::vector<Batch>& batches) {
   const auto parts = split(epochs, batches);
   if (parts.empty()) {
     check.result = Check::Result::unseen;
-    check.text = fmt::format("where epochs begin cannot be told: {}", kCannotTell);
+    check.text = fmt::format("cannot determine where epochs begin: {}", kCannotTell);
     return check;
   }
   std::vector<std::string> lengths;

@@ -30,7 +30,7 @@ struct CompareOptions {
   /// Asks whether every origin is inside what rounding can explain. `limits` and `rules` then allow
   /// more for origins; what follows from them is judged where a `replayer` is given.
   bool budget = false;
-  /// Executes ops again, so that one that reads what differs already is judged on what its own
+  /// replays ops, so that one that reads what differs already is judged on what its own
   /// inputs explain. Must outlive the comparison.
   Replayer* replayer = nullptr;
   bool golden = false;                ///< the reference is kept as golden: see Report::golden

@@ -41,7 +41,7 @@ struct WorstElement {
 /// (lib/compare/BUDGET.md). Judged by |d| against the size of what was added up, not by ULP, which
 /// mean nothing where a sum cancels.
 struct Budget {
-  /// One run's result against the op executed again in float64 on the inputs that this run had.
+  /// One run's result against the op replayed in float64 on the inputs that this run had.
   struct Own {
     bool inside = false;
     std::optional<double> used;  ///< as below

@@ -18,8 +18,8 @@ namespace ulpscope {
 enum class Verdict : std::uint8_t {
   identical,     ///< every compared bit is equal
   within,        ///< bits differ, all inside the tolerance asked for
-  diverged,      ///< the runs part
-  inconclusive,  ///< the runs cannot be lined up, or not enough of them was recorded to tell
+  diverged,      ///< the runs diverge
+  inconclusive,  ///< the runs cannot be aligned, or not enough of them was recorded to tell
 };
 [[nodiscard]] std::string_view name(Verdict verdict) noexcept;
 
@@ -121,7 +121,7 @@ struct NotCompared {
   std::uint64_t opaque = 0;
 };
 
-/// True for an origin that reads what differs already: it was executed again, on each run's own
+/// True for an origin that reads what differs already: it was replayed, on each run's own
 /// inputs, and is outside of its error budget.
 [[nodiscard]] bool judged_on_own_inputs(const Finding& finding);
 
@@ -156,7 +156,7 @@ struct GrowthPoint {
   std::optional<Both<double>> loss;
 };
 
-/// How far apart an op's first unequal result is, on the way from where the runs part.
+/// How far apart an op's first unequal result is, on the way from where the runs diverge.
 struct PathPoint {
   std::uint64_t event = kNone;  ///< position in the reference
   std::string op;
@@ -208,7 +208,7 @@ struct OpBudget {
 };
 
 /// Ops that read what differs already, each held against what its own inputs explain: the op
-/// executed again.
+/// replayed.
 struct ReplaySummary {
   std::uint64_t inside = 0;   ///< ops, counted in pairs
   std::uint64_t outside = 0;  ///< in one run or both
@@ -217,7 +217,7 @@ struct ReplaySummary {
 };
 
 /// Differing results against their error budgets, each occurrence counted: of origins, and of ops
-/// that were executed again and are outside.
+/// that were replayed and are outside.
 struct BudgetSummary {
   std::uint64_t inside = 0;
   std::uint64_t allowed = 0;  ///< outside, but the tolerance allows it

@@ -87,7 +87,7 @@ TEST_SUITE("alignment") {
     CHECK(alignment.given_up == a.size() + b.size() - 2 * alignment.pairs.size());
   }
 
-  TEST_CASE("a long stretch that mostly agrees is lined up in pieces") {
+  TEST_CASE("a long stretch that mostly agrees is aligned in pieces") {
     std::mt19937 random(4);
     std::string a;
     std::string b;
@@ -166,7 +166,7 @@ TEST_SUITE("alignment") {
     }
   }
 
-  TEST_CASE("a run of 100,000 events with 100 extra ops is lined up, in one step or many") {
+  TEST_CASE("a run of 100,000 events with 100 extra ops is aligned, in one step or many") {
     for (const int steps : {1, 100}) {
       CAPTURE(steps);
       const Report report = report_of([steps](RunBuilder& run, bool changed) {
@@ -248,7 +248,7 @@ TEST_SUITE("alignment") {
     CHECK(report.findings[0].op == "aten::empty");
   }
 
-  TEST_CASE("other shapes are lined up by name and told as metadata") {
+  TEST_CASE("other shapes are aligned by name and told as metadata") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
       const auto rows = static_cast<std::size_t>(changed ? 8 : 4);

@@ -62,7 +62,7 @@ void normalise(RunBuilder& run, bool changed, bool backward_too, bool extra) {
 }  // namespace
 
 TEST_SUITE("backward") {
-  TEST_CASE("backward in a thread of the device is lined up with backward in the main thread") {
+  TEST_CASE("backward in a thread of the device is aligned with backward in the main thread") {
     for (const bool reference : {false, true}) {
       const Report report = report_of([&](RunBuilder& run) { train(run, reference, "g"); },
                                       [&](RunBuilder& run) { train(run, !reference, "g"); });
@@ -74,7 +74,7 @@ TEST_SUITE("backward") {
     }
   }
 
-  TEST_CASE("across threads, too, what backward does otherwise is where the runs part") {
+  TEST_CASE("across threads, too, what backward does otherwise is where the runs diverge") {
     const Report report = report_of([](RunBuilder& run) { train(run, false, "g"); },
                                     [](RunBuilder& run) { train(run, true, "h"); });
     REQUIRE(report.findings.size() == 1);

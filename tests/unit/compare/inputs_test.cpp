@@ -36,7 +36,7 @@ TEST_SUITE("inputs") {
     const Cause* cause = find_cause(report, "data-content");
     REQUIRE(cause != nullptr);
     CHECK(cause->evidence.at(0) ==
-          "index comes from outside of recorded ops and has another content");
+          "index comes from outside of recorded ops and has different contents");
     const auto data =
         std::find_if(report.findings.begin(), report.findings.end(),
                      [](const Finding& finding) { return finding.kind == FindingKind::data; });

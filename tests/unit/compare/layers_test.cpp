@@ -262,7 +262,7 @@ TEST_SUITE("layers only") {
     CHECK(finding.between->reference == "block");
     CHECK(finding.between->candidate == "block.fc2");
     CHECK(finding.op.empty());
-    CHECK(has(report.summary, "what runs outside of modules gives other bits"));
+    CHECK(has(report.summary, "what runs outside of modules produces different bits"));
   }
 
   TEST_CASE("parameters that part after equal gradients are the optimizer's") {
@@ -421,7 +421,7 @@ TEST_SUITE("layers only") {
     CHECK(report.findings.empty());
   }
 
-  TEST_CASE("calls that repeat are lined up by their values") {
+  TEST_CASE("calls that repeat are aligned by their values") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
       for (const char* batch : {"first", "second", "third"}) {

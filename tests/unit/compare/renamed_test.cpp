@@ -47,7 +47,7 @@ TEST_SUITE("renamed modules") {
     CHECK_FALSE(rename("blocks", "blocks.*", "x.*"));
   }
 
-  TEST_CASE("renamed modules are lined up and go by the reference's names") {
+  TEST_CASE("renamed modules are aligned and go by the reference's names") {
     const auto reference = [](RunBuilder& run) { layers(run, "encoder", "attn"); };
     const auto candidate = [](RunBuilder& run) { layers(run, "blocks", "attention"); };
     const auto changed = [](RunBuilder& run) { layers(run, "blocks", "attention", "'"); };
@@ -82,7 +82,7 @@ TEST_SUITE("renamed modules") {
     CHECK(report.findings[0].tensors.at(0).name == "old.weight");
   }
 
-  TEST_CASE("ops of renamed modules are lined up too") {
+  TEST_CASE("ops of renamed modules are aligned too") {
     const auto program = [](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
       Tensor x = run.data(labelled("x"));

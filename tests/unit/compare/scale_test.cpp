@@ -191,7 +191,7 @@ TEST_SUITE("scale") {
     CHECK_FALSE(book.diverges());
   }
 
-  TEST_CASE("an evaluation longer than any window stands alone and what follows is lined up") {
+  TEST_CASE("an evaluation longer than any window stands alone and what follows is aligned") {
     const SyntheticShape shape{.steps = 3, .batches = 20, .layers = 10};
     const WindowLimits small{.events = 512, .most_events = 2048};
     for (const bool parted : {false, true}) {

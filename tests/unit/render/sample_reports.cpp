@@ -63,7 +63,7 @@ Report identical_report() {
 Report origin_report() {
   Report report;
   report.verdict = Verdict::diverged;
-  report.summary = "The runs part at step 17, in the backward pass of layer2.0.conv1.";
+  report.summary = "The runs diverge at step 17, in the backward pass of layer2.0.conv1.";
   report.reference = summary("runs/a", "full");
   report.candidate = summary("runs/b", "full");
   report.coverage.aligned = 412350;
@@ -117,7 +117,7 @@ Report origin_report() {
 Report arguments_report() {
   Report report;
   report.verdict = Verdict::diverged;
-  report.summary = "The runs part at step 0: eps differs.";
+  report.summary = "The runs diverge at step 0: eps differs.";
   report.reference = summary("runs/a", "digest");
   report.candidate = summary("runs/b", "digest");
   report.candidate.command.emplace_back("--eps=1e-6");

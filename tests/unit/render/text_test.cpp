@@ -47,7 +47,7 @@ TEST_SUITE("text") {
     Report report = test::origin_report();
     report.findings.at(0).op = "Linear::forward";
     const std::string text = rendered(report);
-    CHECK(contains(text, "same inputs, different result: the runs part in this call"));
+    CHECK(contains(text, "identical inputs, different result: the runs diverge in this call"));
     CHECK_FALSE(contains(text, "same inputs and arguments"));
   }
 
