@@ -154,6 +154,8 @@ class Thread {
   void send_resolved(std::uint64_t ticket, const Digest& digest, const Digest& logical, bool failed,
                      bool no_content);
   void send_environment(std::string_view key, std::string_view value);
+  /// How the thread came to be, where that is known.
+  void send_creation();
   void send_notice(std::string_view sentence, bool fatal);
 
   /// Marks the thread as inside a hook for as long as it lives: ops of our own are not recorded.

@@ -56,48 +56,6 @@ namespace {
   return narrow && best == CpuLevel::avx512 ? CpuLevel::avx2 : best;
 }
 
-/// Squares of differences of float64 numbers that leave float64's range, scaled by a power of two.
-class ScaledSquares {
- public:
-  ScaledSquares(double absolute_max, std::size_t parts)
-      // In two factors, because the scale of the smallest subnormal would be infinite.
-      : exponent_(std::ilogb(absolute_max)),
-        scale_{std::ldexp(1.0, -(exponent_ / 2)), std::ldexp(1.0, -(exponent_ - exponent_ / 2))},
-        parts_(parts) {}
-
-  void add(std::span<const std::byte> reference, std::span<const std::byte> candidate) {
-    const auto value = [](std::span<const std::byte> bytes, std::size_t place) {
-      double number = 0;
-      std::memcpy(&number, bytes.data() + place * sizeof(number), sizeof(number));
-      return number;
-    };
-    const std::size_t elements = reference.size() / sizeof(double) / parts_;
-    for (std::size_t element = 0; element < elements; ++element) {
-      double furthest = 0;
-      for (std::size_t place = element * parts_; place < (element + 1) * parts_; ++place) {
-        const double a = value(reference, place);
-        const double b = value(candidate, place);
-        // Not a number where either is not: such an element does not count.
-        const double size = std::isfinite(a) && std::isfinite(b) ? std::abs(a - b) : NAN;
-        furthest = size > furthest || std::isnan(size) ? size : furthest;
-        if (std::isnan(furthest)) break;
-      }
-      if (std::isnan(furthest)) continue;
-      const double scaled = furthest * scale_[0] * scale_[1];
-      sum_ += scaled * scaled;
-    }
-  }
-  [[nodiscard]] double root_mean(std::uint64_t elements) const {
-    return std::ldexp(std::sqrt(sum_ / static_cast<double>(elements)), exponent_);
-  }
-
- private:
-  int exponent_;
-  double scale_[2];
-  std::size_t parts_;
-  double sum_ = 0;
-};
-
 [[nodiscard]] std::uint64_t bits_of(const std::byte* number, std::size_t size) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, number, size);
@@ -167,6 +125,52 @@ Difference difference_from(const DifferenceTotals& totals, Dtype dtype, const In
 
 }  // namespace core
 
+namespace core {
+
+/// Squares of differences of float64 numbers that leave float64's range, scaled by a power of two.
+class ScaledSquares {
+ public:
+  ScaledSquares(double absolute_max, std::size_t parts)
+      // In two factors, because the scale of the smallest subnormal would be infinite.
+      : exponent_(std::ilogb(absolute_max)),
+        scale_{std::ldexp(1.0, -(exponent_ / 2)), std::ldexp(1.0, -(exponent_ - exponent_ / 2))},
+        parts_(parts) {}
+
+  void add(std::span<const std::byte> reference, std::span<const std::byte> candidate) {
+    const auto value = [](std::span<const std::byte> bytes, std::size_t place) {
+      double number = 0;
+      std::memcpy(&number, bytes.data() + place * sizeof(number), sizeof(number));
+      return number;
+    };
+    const std::size_t elements = reference.size() / sizeof(double) / parts_;
+    for (std::size_t element = 0; element < elements; ++element) {
+      double furthest = 0;
+      for (std::size_t place = element * parts_; place < (element + 1) * parts_; ++place) {
+        const double a = value(reference, place);
+        const double b = value(candidate, place);
+        // Not a number where either is not: such an element does not count.
+        const double size = std::isfinite(a) && std::isfinite(b) ? std::abs(a - b) : NAN;
+        furthest = size > furthest || std::isnan(size) ? size : furthest;
+        if (std::isnan(furthest)) break;
+      }
+      if (std::isnan(furthest)) continue;
+      const double scaled = furthest * scale_[0] * scale_[1];
+      sum_ += scaled * scaled;
+    }
+  }
+  [[nodiscard]] double root_mean(std::uint64_t elements) const {
+    return std::ldexp(std::sqrt(sum_ / static_cast<double>(elements)), exponent_);
+  }
+
+ private:
+  int exponent_;
+  double scale_[2];
+  std::size_t parts_;
+  double sum_ = 0;
+};
+
+}  // namespace core
+
 struct DifferenceStream::State {
   State(CpuLevel level, Dtype of, IndexMap by)
       : dtype(of),
@@ -181,7 +185,7 @@ struct DifferenceStream::State {
   DifferenceTotals totals;
   std::uint64_t done = 0;  ///< elements
   core::WorstBytes worst{};
-  std::optional<ScaledSquares> squares;
+  std::optional<core::ScaledSquares> squares;
 
   void update(std::span<const std::byte> reference, std::span<const std::byte> candidate) {
     const std::uint64_t elements = reference.size() / element;
