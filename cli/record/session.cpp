@@ -62,13 +62,18 @@ std::vector<std::pair<std::string, std::string>> recording_variables(
       before == nullptr || *before == '\0' ? "" : fmt::format(":{}", before);
   return {{"LD_PRELOAD", libraries.preload.string() + preloaded},
           {"ULPSCOPE_SOCKET", server.socket_path().string()},
+          {"ULPSCOPE_SECCOMP_FILTERS", std::to_string(own_seccomp_filters())},
           {"ULPSCOPE_CAPTURE_LIBRARY", libraries.capture_directory.string()}};
 }
 
-std::string reason_for_nothing(const RankRecorder& ranks, const Executable& executable,
-                               const RecordingLibraries& libraries, const std::string& obstacle) {
+std::string reason_for_nothing(const RankRecorder& ranks, const ProcessTree& processes,
+                               const Executable& executable, const RecordingLibraries& libraries,
+                               const std::string& obstacle) {
   if (!obstacle.empty()) return obstacle;
   if (const std::string reason = incomplete_reason(ranks); !reason.empty()) return reason;
+  if (processes.any_under_filter()) {
+    return "it ran under a seccomp filter, and what a recording does might have ended it";
+  }
   if (executable.needs_torch) {
     std::vector<std::string> versions;
     for (const CaptureLibrary& library : libraries.capture) {
@@ -278,9 +283,10 @@ RecordResult record(const RecordOptions& options) {
   status.last_segments = ranks.last_segments();
   status.counts = ranks.counts();
   status.recorded = !status.ranks.empty();
-  status.reason = !failure.empty()  ? failure
-                  : status.recorded ? incomplete_reason(ranks)
-                                    : reason_for_nothing(ranks, executable, libraries, obstacle);
+  status.reason = !failure.empty() ? failure
+                  : status.recorded
+                      ? incomplete_reason(ranks)
+                      : reason_for_nothing(ranks, processes, executable, libraries, obstacle);
   status.complete = status.recorded && status.reason.empty();
   status.notes = ranks.notes();
   dump::Status written = status;  // which says of each thread what the closing line says of all

@@ -3,6 +3,13 @@
 
 #include "preload/capture_library.h"
 #include "preload/jumps.h"
+#include "preload/seccomp_filters.h"
+
+/* What such a filter forbids may end the process, and nobody can ask it before. */
+static int is_under_filter_of_its_own(void) {
+  const char* recorder = getenv("ULPSCOPE_SECCOMP_FILTERS");
+  return recorder && ulpscope_seccomp_filters("/proc/self/status") > strtoul(recorder, NULL, 10);
+}
 
 /* Needs nothing but libc: it is loaded into every process of a recorded command. Where LibTorch is
  * mapped it brings in the capture library; elsewhere it does nothing. */
@@ -10,6 +17,7 @@ __attribute__((constructor)) static void enter(void) {
   const char* directory = getenv("ULPSCOPE_CAPTURE_LIBRARY");
   const char* socket_path = getenv("ULPSCOPE_SOCKET");
   if (!directory || !socket_path) return;
+  if (ulpscope_torch_version().major == 0 || is_under_filter_of_its_own()) return;
   void* capture = ulpscope_open_capture(directory);
   if (!capture) return;
   UlpscopeCaptureStart* start = (UlpscopeCaptureStart*)dlsym(capture, "ulpscope_capture_start");
