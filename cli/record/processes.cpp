@@ -10,7 +10,6 @@
 #include <string_view>
 #include <system_error>
 
-#include "preload/seccomp_filters.h"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
@@ -55,8 +54,6 @@ Ending ending_from(int wait_status) noexcept {
   return WIFSIGNALED(wait_status) ? Ending{0, WTERMSIG(wait_status)}
                                   : Ending{WEXITSTATUS(wait_status), 0};
 }
-
-unsigned own_seccomp_filters() { return ulpscope_seccomp_filters("/proc/self/status"); }
 
 ProcessTree::ProcessTree(SignalForwarder& signals) : signals_(signals) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -119,9 +116,6 @@ void ProcessTree::reap() {
 
 void ProcessTree::collect(pid_t pid) {
   if (pid == command_) signals_.set_command(0);  // before the kernel can give its number away
-  any_under_filter_ =
-      any_under_filter_ ||
-      ulpscope_seccomp_filters(fmt::format("/proc/{}/status", pid).c_str()) > own_seccomp_filters();
   int status = 0;
   if (waitpid(pid, &status, 0) != pid) return;
   const Ending ending = ending_from(status);

@@ -24,9 +24,6 @@ struct Ending {
 /// Of what waitpid() says about a process that has ended.
 [[nodiscard]] Ending ending_from(int wait_status) noexcept;
 
-/// How many seccomp filters this process is under.
-[[nodiscard]] unsigned own_seccomp_filters();
-
 /// The command and every process that it leaves behind: orphans of the tree become children of this
 /// process.
 class ProcessTree {
@@ -49,8 +46,6 @@ class ProcessTree {
   [[nodiscard]] const std::optional<Ending>& ending() const noexcept { return ending_; }
   /// Of any process that was collected.
   [[nodiscard]] std::optional<Ending> ending_of(pid_t pid) const;
-  /// A process that was collected had been under seccomp filters that this one is not under.
-  [[nodiscard]] bool any_under_filter() const noexcept { return any_under_filter_; }
   /// No process of the tree is left.
   [[nodiscard]] bool empty() const noexcept { return empty_; }
 
@@ -62,7 +57,6 @@ class ProcessTree {
   pid_t command_ = 0;
   std::optional<Ending> ending_;
   std::unordered_map<pid_t, Ending> endings_;
-  bool any_under_filter_ = false;
   bool empty_ = false;
 };
 

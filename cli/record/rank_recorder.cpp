@@ -351,6 +351,12 @@ void RankRecorder::on_unreachable() {
        "so some may be missing"});
 }
 
+void RankRecorder::on_shut_out() {
+  refusals_.emplace_back(
+      "a process was started under a seccomp filter, and what a recording does might have ended "
+      "it");
+}
+
 void RankRecorder::end_all(const std::string& why) {
   ending_everything_ = why;
   for (const auto& [session, rank] : ranks_) server_.end_session(session);

@@ -31,6 +31,7 @@
 #include "cli/term/numbers.hpp"
 #include "cli/term/say.hpp"
 #include "cli/version.hpp"
+#include "preload/seccomp_filters.h"
 #include "ring/server.hpp"
 #include "ulpscope/error.hpp"
 
@@ -62,18 +63,14 @@ std::vector<std::pair<std::string, std::string>> recording_variables(
       before == nullptr || *before == '\0' ? "" : fmt::format(":{}", before);
   return {{"LD_PRELOAD", libraries.preload.string() + preloaded},
           {"ULPSCOPE_SOCKET", server.socket_path().string()},
-          {"ULPSCOPE_SECCOMP_FILTERS", std::to_string(own_seccomp_filters())},
+          {"ULPSCOPE_SECCOMP_FILTERS", std::to_string(ulpscope_seccomp_filters())},
           {"ULPSCOPE_CAPTURE_LIBRARY", libraries.capture_directory.string()}};
 }
 
-std::string reason_for_nothing(const RankRecorder& ranks, const ProcessTree& processes,
-                               const Executable& executable, const RecordingLibraries& libraries,
-                               const std::string& obstacle) {
+std::string reason_for_nothing(const RankRecorder& ranks, const Executable& executable,
+                               const RecordingLibraries& libraries, const std::string& obstacle) {
   if (!obstacle.empty()) return obstacle;
   if (const std::string reason = incomplete_reason(ranks); !reason.empty()) return reason;
-  if (processes.any_under_filter()) {
-    return "it ran under a seccomp filter, and what a recording does might have ended it";
-  }
   if (executable.needs_torch) {
     std::vector<std::string> versions;
     for (const CaptureLibrary& library : libraries.capture) {
@@ -270,6 +267,7 @@ RecordResult record(const RecordOptions& options) {
     serve(options, result.dump, *server, ranks, processes, signals);
     sessions = server->stats();
     if (!server->reachable()) ranks.on_unreachable();
+    if (server->anybody_shut_out()) ranks.on_shut_out();
   } catch (const std::exception& error) {
     failure = error.what();
     server.reset();  // the programs notice and go on without
@@ -283,10 +281,9 @@ RecordResult record(const RecordOptions& options) {
   status.last_segments = ranks.last_segments();
   status.counts = ranks.counts();
   status.recorded = !status.ranks.empty();
-  status.reason = !failure.empty() ? failure
-                  : status.recorded
-                      ? incomplete_reason(ranks)
-                      : reason_for_nothing(ranks, processes, executable, libraries, obstacle);
+  status.reason = !failure.empty()  ? failure
+                  : status.recorded ? incomplete_reason(ranks)
+                                    : reason_for_nothing(ranks, executable, libraries, obstacle);
   status.complete = status.recorded && status.reason.empty();
   status.notes = ranks.notes();
   dump::Status written = status;  // which says of each thread what the closing line says of all

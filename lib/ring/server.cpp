@@ -349,6 +349,8 @@ bool Server::reachable() const {
   return std::filesystem::exists(socket_path(), ignored);
 }
 
+bool Server::anybody_shut_out() const noexcept { return state_->requests.anybody_shut_out(); }
+
 bool Server::poll(Milliseconds timeout, Handler& handler) { return state_->poll(timeout, handler); }
 
 void Server::end_session(SessionId session) {

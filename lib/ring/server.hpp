@@ -103,6 +103,10 @@ class Server {
   /// cannot be recorded, and cannot say so.
   [[nodiscard]] bool reachable() const;
 
+  /// True when a process could not introduce itself, for a seccomp filter that it was started
+  /// under.
+  [[nodiscard]] bool anybody_shut_out() const noexcept;
+
   /// Handles what there is; when there is nothing, waits for it up to `timeout`. True when anything
   /// was handled or a signal ended the wait. @throws Error with ErrorCode::io, and what the handler
   /// throws.

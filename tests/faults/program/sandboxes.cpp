@@ -159,12 +159,29 @@ void filtered_child() {
   say("child ended with %d", status);
 }
 
+constexpr Calls kOfSockets = {SYS_socket, SYS_connect, SYS_sendmsg, SYS_recvmsg};
+
+/// What it starts trains too.
+void launches_under_filter() {
+  Training training;
+  training.steps(6);
+  const pid_t child = fork();
+  if (child == 0) {
+    Filter(kOfSockets, kKill, /*forbidden=*/true).put_on_this_thread();
+    execl("/proc/self/exe", "fault_program", "train", "6", nullptr);
+    std::abort();
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  training.step();
+  say("child ended with %d", status);
+}
+
 /// A filter that the program was started under, as a launcher leaves it: it has no sockets.
 void started_under_filter(unsigned refusal) {
   if (std::getenv("FAULTS_UNDER_FILTER") == nullptr) {
     setenv("FAULTS_UNDER_FILTER", "1", 1);
-    Filter({SYS_socket, SYS_connect, SYS_sendmsg, SYS_recvmsg}, refusal, /*forbidden=*/true)
-        .put_on_this_thread();
+    Filter(kOfSockets, refusal, /*forbidden=*/true).put_on_this_thread();
     const char* const name = refusal == kKill ? "seccomp-inherited" : "seccomp-inherited-errno";
     execl("/proc/self/exe", "fault_program", name, nullptr);
     std::abort();
@@ -197,6 +214,7 @@ void add_sandboxes(Hazards& hazards) {
   hazards["seccomp-beside-ops"] = filtered_beside_ops;
   hazards["seccomp-forks"] = forks_under_a_filter;
   hazards["seccomp-child"] = filtered_child;
+  hazards["seccomp-launches"] = launches_under_filter;
   hazards["seccomp-inherited"] = started_under_deadly_filter;
   hazards["seccomp-inherited-errno"] = started_under_refusing_filter;
   hazards["seccomp-asked"] = only_asks;
