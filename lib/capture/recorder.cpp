@@ -63,6 +63,7 @@ struct Process {
   ring::Client client;
   std::mutex opening;
   std::uint32_t lanes = 0;
+  pid_t pid = 0;  ///< as it connected
   Follow follow = Follow::children;
   std::uint32_t forking_thread = 0;  ///< of this process or, in a child, of its parent
   bool locks_are_lost = false;       ///< a forked child that got its parent's locks as they stood
@@ -126,6 +127,7 @@ void release_locks() {
 bool connect() {
   Process& self = process();
   self.lanes = 0;
+  self.pid = getpid();
   self.generation.fetch_add(1, std::memory_order_relaxed);
   tell_roots_again();
   const bool connected = self.client.connect(self.socket_path.c_str(), self.capture_version);
@@ -180,6 +182,8 @@ Follow follows() noexcept { return process().follow; }
 
 void fall_silent() noexcept {
   const ring::Unnoticed unnoticed;
+  // A child made by vfork() restricts itself in our memory, before it executes another program.
+  if (process().client.recording() && getpid() != process().pid) return;
   finish_device_values(std::chrono::seconds(10));
   stop_recording(kFellSilent);
   remove_op_observer();

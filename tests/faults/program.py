@@ -50,7 +50,7 @@ CASES = [
     Case("seccomp-refuses", "seccomp"), Case("seccomp-all-threads", "seccomp"),
     Case("seccomp-beside-ops", "seccomp"), Case("seccomp-forks", "seccomp"),
     Case("seccomp-child", "a child of it"), Case("seccomp-launches", "started under a seccomp filter"),
-    Case("seccomp-inherited", "seccomp"),
+    Case("seccomp-vfork"), Case("seccomp-inherited", "seccomp"),
     Case("seccomp-inherited-errno", "seccomp"), Case("seccomp-asked"),
     Case("train", environment={"LD_PRELOAD": "{libraries}/libfault_own_preload.so"}),
 ]

@@ -177,6 +177,23 @@ void launches_under_filter() {
   say("child ended with %d", status);
 }
 
+/// The child has the parent's memory, and a filter of its own.
+void filters_after_vfork() {
+  Training training;
+  training.steps(6);
+  Filter filter(kOfSockets, kKill, /*forbidden=*/true);
+  const pid_t child = vfork();
+  if (child == 0) {
+    filter.put_on_this_thread();
+    execl("/bin/true", "true", nullptr);
+    _exit(1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  training.steps(6);
+  say("child ended with %d", status);
+}
+
 /// A filter that the program was started under, as a launcher leaves it: it has no sockets.
 void started_under_filter(unsigned refusal) {
   if (std::getenv("FAULTS_UNDER_FILTER") == nullptr) {
@@ -215,6 +232,7 @@ void add_sandboxes(Hazards& hazards) {
   hazards["seccomp-forks"] = forks_under_a_filter;
   hazards["seccomp-child"] = filtered_child;
   hazards["seccomp-launches"] = launches_under_filter;
+  hazards["seccomp-vfork"] = filters_after_vfork;
   hazards["seccomp-inherited"] = started_under_deadly_filter;
   hazards["seccomp-inherited-errno"] = started_under_refusing_filter;
   hazards["seccomp-asked"] = only_asks;
