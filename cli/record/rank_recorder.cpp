@@ -249,6 +249,9 @@ void RankRecorder::on_lane_closed(ring::SessionId session, std::uint32_t lane,
   if (rank->trouble.empty() && end == ring::ProducerEnd::writer_stuck) {
     rank->trouble = "the program waited too long for the disk and went on without recording";
   }
+  if (rank->trouble.empty() && end == ring::ProducerEnd::no_memory) {
+    rank->trouble = "there was no memory for the program's ring and it went on without recording";
+  }
   if (rank->trouble.empty() && end == ring::ProducerEnd::damaged) {
     rank->trouble = fmt::format("lane {} was damaged", lane);
   }
@@ -346,6 +349,12 @@ void RankRecorder::on_unreachable() {
       {std::nullopt,
        "the socket for processes and threads that begin was removed while this recording went on, "
        "so some may be missing"});
+}
+
+void RankRecorder::on_shut_out() {
+  refusals_.emplace_back(
+      "a process was started under a seccomp filter, and what a recording does might have ended "
+      "it");
 }
 
 void RankRecorder::end_all(const std::string& why) {

@@ -46,6 +46,8 @@ class RankRecorder : public ring::Handler {
 
   /// The socket is gone from its place: whoever began since could not be recorded.
   void on_unreachable();
+  /// A process was under a seccomp filter in which a recording might have ended it.
+  void on_shut_out();
   /// Ends the recording of every process that still runs; `why` becomes the reason.
   void end_all(const std::string& why);
 

@@ -31,6 +31,7 @@
 #include "cli/term/numbers.hpp"
 #include "cli/term/say.hpp"
 #include "cli/version.hpp"
+#include "preload/seccomp_filters.h"
 #include "ring/server.hpp"
 #include "ulpscope/error.hpp"
 
@@ -62,6 +63,7 @@ std::vector<std::pair<std::string, std::string>> recording_variables(
       before == nullptr || *before == '\0' ? "" : fmt::format(":{}", before);
   return {{"LD_PRELOAD", libraries.preload.string() + preloaded},
           {"ULPSCOPE_SOCKET", server.socket_path().string()},
+          {"ULPSCOPE_SECCOMP_FILTERS", std::to_string(ulpscope_seccomp_filters())},
           {"ULPSCOPE_CAPTURE_LIBRARY", libraries.capture_directory.string()}};
 }
 
@@ -265,6 +267,7 @@ RecordResult record(const RecordOptions& options) {
     serve(options, result.dump, *server, ranks, processes, signals);
     sessions = server->stats();
     if (!server->reachable()) ranks.on_unreachable();
+    if (server->anybody_shut_out()) ranks.on_shut_out();
   } catch (const std::exception& error) {
     failure = error.what();
     server.reset();  // the programs notice and go on without

@@ -30,6 +30,7 @@
 #include "capture/module_names.hpp"
 #include "capture/op_observer.hpp"
 #include "capture/outcomes.hpp"
+#include "capture/system_calls.hpp"
 #include "capture/thread_starts.hpp"
 
 namespace ulpscope::capture {
@@ -398,6 +399,28 @@ struct create_a_thread {
   }
 };
 
+/// A variadic function is called as one that takes as many long integers.
+struct process_control {
+  template <class>
+  static constexpr bool kFits = true;
+  template <std::size_t kIndex>
+  static int call(int option, unsigned long first, unsigned long second, unsigned long third,
+                  unsigned long fourth) {
+    before_prctl(static_cast<unsigned long>(option), first, second);
+    return next<kIndex, int(int, unsigned long, unsigned long, unsigned long, unsigned long)>()(
+        option, first, second, third, fourth);
+  }
+};
+
+struct system_call {
+  template <class>
+  static constexpr bool kFits = true;
+  template <std::size_t kIndex>
+  static void* wrapper() {
+    return system_call_wrapper(&next_functions[kIndex]);
+  }
+};
+
 /// What a collective writes is there when its Work has been waited for.
 struct work_wait {
   template <class Class>
@@ -467,10 +490,12 @@ std::size_t index_of(std::string_view name) {
 /// What calls of a symbol go through; null where this LibTorch declares it differently.
 template <class Group, class Class, std::size_t kIndex>
 void* wrapper_for() {
-  if constexpr (Group::template kFits<Class>)
-    return reinterpret_cast<void*>(&Group::template call<kIndex>);
-  else
+  if constexpr (!Group::template kFits<Class>)
     return nullptr;
+  else if constexpr (requires { Group::template wrapper<kIndex>(); })
+    return Group::template wrapper<kIndex>();
+  else
+    return reinterpret_cast<void*>(&Group::template call<kIndex>);
 }
 
 void* wrapper(std::size_t index) {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "capture/api.hpp"
 #include "capture/boundary_links.hpp"
@@ -26,11 +27,13 @@
 #include "capture/step_window.hpp"
 #include "capture/storage_table.hpp"
 #include "capture/thread.hpp"
+#include "ring/unnoticed.hpp"
 
 namespace ulpscope::capture {
 
 namespace detail {
 std::atomic<bool> recording_switch{false};
+std::atomic<bool> silence{false};
 std::atomic<bool> newly_forked{false};
 }  // namespace detail
 
@@ -50,10 +53,17 @@ Names& names() {
 /// Longest wait for a writer to complete its dump.
 constexpr std::chrono::seconds kPatience{60};
 
+/// Longer than a hook waits for what it asks the writer.
+constexpr std::chrono::seconds kPatienceWithHooks{6};
+
+constexpr std::string_view kFellSilent =
+    "the program was about to restrict its system calls (seccomp)";
+
 struct Process {
   ring::Client client;
   std::mutex opening;
   std::uint32_t lanes = 0;
+  pid_t pid = 0;  ///< as it connected
   Follow follow = Follow::children;
   std::uint32_t forking_thread = 0;  ///< of this process or, in a child, of its parent
   bool locks_are_lost = false;       ///< a forked child that got its parent's locks as they stood
@@ -68,11 +78,15 @@ Process& process() {
   return instance;
 }
 
+/// By the thread that forks, from before it does until after.
+__attribute__((tls_model("initial-exec"))) constinit thread_local bool holds_locks = false;
+
 /// fork() copies locks as they stand: hold all of ours, so that the child finds them free. A signal
 /// handler that has interrupted a hook may fork too: this thread may then hold any of them already
 /// and cannot give it back, so none is taken, and the child touches none.
 void before_fork() {
-  if (detail::InHook::any()) return;
+  if (detail::InHook::any() || silent()) return;
+  holds_locks = true;
   process().opening.lock();
   process().forking_thread = static_cast<std::uint32_t>(gettid());
   lock_outcomes();
@@ -92,7 +106,7 @@ void before_fork() {
 }
 
 void release_locks() {
-  if (detail::InHook::any()) return;
+  if (!std::exchange(holds_locks, false)) return;
   process_memory().unlock();
   names().mutex.unlock();
   unlock_graphs();
@@ -113,6 +127,7 @@ void release_locks() {
 bool connect() {
   Process& self = process();
   self.lanes = 0;
+  self.pid = getpid();
   self.generation.fetch_add(1, std::memory_order_relaxed);
   tell_roots_again();
   const bool connected = self.client.connect(self.socket_path.c_str(), self.capture_version);
@@ -137,6 +152,7 @@ void after_fork_in_child() {
   process().client.after_fork_in_child(process().forking_thread);
   forget_device_values();
   forget_collectives();
+  detail::InHook::forget_others();
   release_locks();
   process().locks_are_lost = process().locks_are_lost || detail::InHook::any();
   const bool follows = was_recording && process().follow == Follow::children;
@@ -147,6 +163,7 @@ void after_fork_in_child() {
 }  // namespace
 
 bool start_recording(const char* socket_path, std::string_view capture_version, Follow follow) {
+  if (silent()) return false;
   Process& self = process();
   if (generation() != 0) forget_earlier_recording();
   self.socket_path = socket_path;
@@ -159,11 +176,23 @@ bool start_recording(const char* socket_path, std::string_view capture_version, 
   return fork_handled == 0 && connect();
 }
 
-std::string_view refusal() noexcept { return process().client.refusal(); }
+std::string_view refusal() noexcept { return silent() ? kFellSilent : process().client.refusal(); }
 
 Follow follows() noexcept { return process().follow; }
 
+void fall_silent() noexcept {
+  const ring::Unnoticed unnoticed;
+  // A child made by vfork() restricts itself in our memory, before it executes another program.
+  if (process().client.recording() && getpid() != process().pid) return;
+  finish_device_values(std::chrono::seconds(10));
+  stop_recording(kFellSilent);
+  remove_op_observer();
+  detail::silence.store(true, std::memory_order_relaxed);
+  detail::InHook::wait_for_others(kPatienceWithHooks);
+}
+
 void finish_recording() noexcept {
+  if (silent()) return;
   finish_device_values(std::chrono::seconds(10));
   send_outcomes_of_run();
   Thread::leave_current();
@@ -182,9 +211,10 @@ void end_session(std::string_view why) noexcept {
 
 void begin_in_child() noexcept {
   if (InHook::any()) return;  // the handler that forked has returned into a hook of the parent
-  if (process().locks_are_lost) {
+  if (process().locks_are_lost || silent()) {
     if (newly_forked.exchange(false)) {
-      process().client.tell_parent("a signal handler forked it while an op was being recorded");
+      process().client.tell_parent(
+          silent() ? kFellSilent : "a signal handler forked it while an op was being recorded");
     }
     return;
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "capture/in_hook.hpp"
 #include "ring/client.hpp"
 
 /// The process as a whole: whether it records, its clock, its names.
@@ -31,6 +32,12 @@ void finish_recording() noexcept;
 
 /// Stops recording in this process for good, and tells the dump why. Never throws.
 void stop_recording(std::string_view reason) noexcept;
+
+/// For a process that is about to restrict its system calls: ends its recording, in all threads.
+/// None of them makes a system call for us from then on, nor does the end of the process or of a
+/// child that it forks. Never throws.
+void fall_silent() noexcept;
+[[nodiscard]] inline bool silent() noexcept;
 
 [[nodiscard]] const ring::Settings& settings() noexcept;
 
@@ -63,19 +70,7 @@ struct OpenedRing {
 
 namespace detail {
 extern std::atomic<bool> recording_switch;
-
-/// Marks the calling thread as inside a hook body, where it may hold locks of ours.
-class InHook {
- public:
-  InHook() noexcept { ++depth; }
-  ~InHook() { --depth; }
-  InHook(const InHook&) = delete;
-  InHook& operator=(const InHook&) = delete;
-  [[nodiscard]] static bool any() noexcept { return depth != 0; }
-
- private:
-  __attribute__((tls_model("initial-exec"))) static inline constinit thread_local int depth = 0;
-};
+extern std::atomic<bool> silence;
 
 /// Set in a forked child that has not run anything yet: it introduces itself when it first does,
 /// for most children end or execute another program instead.
@@ -86,6 +81,7 @@ void end_session(std::string_view why) noexcept;
 inline bool recording() noexcept {
   return detail::recording_switch.load(std::memory_order_relaxed);
 }
+inline bool silent() noexcept { return detail::silence.load(std::memory_order_relaxed); }
 
 /// Runs one hook body inside somebody else's program. Whatever goes wrong, the program goes on:
 /// recording stops, and the dump says so.

@@ -31,7 +31,10 @@ void release(Thread* thread) noexcept {
   process_memory().deallocate(thread, sizeof(Thread), alignof(Thread));
 }
 
-void end_thread(void* /*thread*/) noexcept { Thread::close_current(); }
+void end_thread(void* /*thread*/) noexcept {
+  Thread::close_current();
+  detail::InHook::leave_seat();
+}
 
 pthread_key_t thread_end_key() {
   static const pthread_key_t key = [] {
@@ -111,7 +114,8 @@ void Thread::close_current() noexcept {
 }
 
 void Thread::leave_current() noexcept {
-  if (current_thread == nullptr) return;
+  const detail::InHook in_hook;
+  if (current_thread == nullptr || silent()) return;
   if (recording() && current_thread->generation_ == generation())
     guarded("the end of a thread", [] {
       close_frames_above(*current_thread, 0);

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "capture/memory.hpp"
+#include "capture/recorder.hpp"
 
 namespace ulpscope::capture {
 namespace {
@@ -54,6 +55,7 @@ void* begin_thread(void* given) {
 
 int create_thread(CreateThread next, pthread_t* thread, const pthread_attr_t* attributes,
                   void* (*function)(void*), void* argument) {
+  if (!recording()) return next(thread, attributes, function, argument);
   void* memory = nullptr;
   try {
     memory = process_memory().allocate(sizeof(Start), alignof(Start));

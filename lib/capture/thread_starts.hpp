@@ -12,7 +12,8 @@ namespace ulpscope::capture {
 
 using CreateThread = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 
-/// pthread_create() by `next`, noting what the new thread is to its creator. Its result.
+/// pthread_create() by `next`, noting what the new thread is to its creator, while it is recorded.
+/// Its result.
 int create_thread(CreateThread next, pthread_t* thread, const pthread_attr_t* attributes,
                   void* (*function)(void*), void* argument);
 

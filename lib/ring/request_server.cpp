@@ -66,6 +66,7 @@ Reply granted_reply() {
 RequestServer::RequestServer(const ServerOptions& options, int writer_page)
     : options_(options),
       writer_page_(writer_page),
+      shut_out_(listener_.path()),
       epoll_(above_stdio(Descriptor(::epoll_create1(EPOLL_CLOEXEC)))),
       over_(make_event()),
       arrived_(make_event()),

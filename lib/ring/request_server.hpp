@@ -19,6 +19,7 @@
 #include "ring/ring.hpp"
 #include "ring/server_options.hpp"
 #include "ring/shared_memory.hpp"
+#include "ring/shut_out.hpp"
 
 namespace ulpscope::ring {
 
@@ -63,6 +64,9 @@ class RequestServer {
   ~RequestServer();
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return listener_.path(); }
+
+  /// Whether a process could not introduce itself and has said so.
+  [[nodiscard]] bool anybody_shut_out() const noexcept { return shut_out_.anybody(); }
 
   /// Readable when something has arrived.
   [[nodiscard]] int descriptor() const noexcept { return arrived_.get(); }
@@ -112,6 +116,7 @@ class RequestServer {
   const ServerOptions options_;
   const int writer_page_;
   Listener listener_;
+  ShutOut shut_out_;
   Descriptor epoll_;
   Descriptor over_;     ///< readable when the thread is to end
   Descriptor arrived_;  ///< readable when `arrivals_` holds anything

@@ -35,7 +35,7 @@ constexpr Milliseconds kIdleAfter = 100ms;
 
 bool gave_up(ProducerEnd end) {
   return end == ProducerEnd::writer_gone || end == ProducerEnd::writer_stuck ||
-         end == ProducerEnd::damaged;
+         end == ProducerEnd::damaged || end == ProducerEnd::no_memory;
 }
 
 struct Lane {
@@ -348,6 +348,8 @@ bool Server::reachable() const {
   std::error_code ignored;
   return std::filesystem::exists(socket_path(), ignored);
 }
+
+bool Server::anybody_shut_out() const noexcept { return state_->requests.anybody_shut_out(); }
 
 bool Server::poll(Milliseconds timeout, Handler& handler) { return state_->poll(timeout, handler); }
 

@@ -80,7 +80,7 @@ struct SessionStats {
   std::uint64_t stalls = 0;  ///< times a thread found its ring full
   std::chrono::nanoseconds stalled{0};
   std::vector<LaneWait> waits;              ///< of the lanes that waited, in the order of their end
-  ProducerEnd gave_up = ProducerEnd::none;  ///< writer_gone, writer_stuck or damaged, if any did
+  ProducerEnd gave_up = ProducerEnd::none;  ///< none, closed and stopped aside, if any did
 };
 
 /// The writer's end of all rings: takes processes in, gives their threads rings and delivers what
@@ -102,6 +102,10 @@ class Server {
   /// False when the socket is gone from its place: processes and threads that begin from then on
   /// cannot be recorded, and cannot say so.
   [[nodiscard]] bool reachable() const;
+
+  /// True when a process could not introduce itself, for a seccomp filter that it was started
+  /// under.
+  [[nodiscard]] bool anybody_shut_out() const noexcept;
 
   /// Handles what there is; when there is nothing, waits for it up to `timeout`. True when anything
   /// was handled or a signal ended the wait. @throws Error with ErrorCode::io, and what the handler

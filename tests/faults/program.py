@@ -45,6 +45,13 @@ CASES = [
     Case("limit-descriptors-exit", "descriptor"), Case("limit-files"), Case("limit-stack"),
     Case("limit-processes"),
     Case("dlclose"), Case("dlclose", options=("--stacks",)),
+    Case("seccomp-strict", "seccomp"), Case("seccomp-kills", "seccomp"),
+    Case("seccomp-kills", "seccomp", options=("--level", "full")),
+    Case("seccomp-refuses", "seccomp"), Case("seccomp-all-threads", "seccomp"),
+    Case("seccomp-beside-ops", "seccomp"), Case("seccomp-forks", "seccomp"),
+    Case("seccomp-child", "a child of it"), Case("seccomp-launches", "started under a seccomp filter"),
+    Case("seccomp-vfork"), Case("seccomp-inherited", "seccomp"),
+    Case("seccomp-inherited-errno", "seccomp"), Case("seccomp-asked"),
     Case("train", environment={"LD_PRELOAD": "{libraries}/libfault_own_preload.so"}),
 ]
 
@@ -53,7 +60,8 @@ PROGRAMS = ["own_callbacks", "profiled", "own_hdf5"]
 
 IN_BRIEF = {"abort", "segfault", "static-destructors", "function-throws", "fork-beside-threads",
             "exec-itself", "64-threads", "threads-end", "timer", "handler-forks", "limit-memory",
-            "limit-descriptors-exit", "dlclose"}
+            "limit-descriptors-exit", "dlclose", "seccomp-kills", "seccomp-all-threads",
+            "seccomp-forks", "seccomp-launches", "seccomp-asked"}
 
 
 def check(bench, case, bare, recorded, row):

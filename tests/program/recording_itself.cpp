@@ -9,9 +9,14 @@
 //   forks DUMP       a child that trains too
 //   leaves DUMP      exit() while the Recorder lives
 //   killed DUMP      SIGKILL while the Recorder lives
+//   filter DUMP      a seccomp filter while the Recorder lives
 //   optional DUMP    .required = false
 //   unrecorded       no Recorder at all
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <torch/torch.h>
 #include <unistd.h>
@@ -19,7 +24,9 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -158,6 +165,28 @@ void be_killed(const std::string& dump) {
   raise(SIGKILL);
 }
 
+/// From here on a call of socket(2) ends the process.
+void forbid_sockets() {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{4, code};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    std::abort();
+}
+
+void train_without_sockets(const std::string& dump) {
+  ulpscope::Recorder recorder{dump};
+  train(&recorder);
+  forbid_sockets();
+  std::printf("records: %s\n", recorder.recording() ? "yes" : "no");
+  std::thread([] { train(nullptr); }).join();
+}
+
 void record_if_possible(const std::string& dump) {
   ulpscope::Recorder recorder{dump, {.required = false}};
   train(&recorder);
@@ -193,6 +222,7 @@ int main(int argc, char** argv) {
       {"forks", [&] { fork_and_train(dump); }},
       {"leaves", [&] { leave(dump); }},
       {"killed", [&] { be_killed(dump); }},
+      {"filter", [&] { train_without_sockets(dump); }},
       {"optional", [&] { record_if_possible(dump); }},
       {"unrecorded", [] { train_unrecorded(); }}};
   try {

@@ -150,6 +150,13 @@ def case_a_kill_loses_nothing():
     run("ulpscope", "verify", WORK / "b")
 
 
+def case_a_filter_ends_the_recording_alone():
+    output = trained("filter", WORK / "a")
+    assert "records: no" in output and len(losses(output)) == 6, output
+    ended = finished_status(WORK / "a")
+    assert ended["recorded"] and not ended["complete"] and "seccomp" in ended["reason"], ended
+
+
 def case_the_program_computes_the_same():
     assert losses(trained("train", WORK / "a")) == losses(trained("unrecorded"))
 

@@ -15,5 +15,6 @@ void add_threads(Hazards& hazards);
 void add_signals(Hazards& hazards);
 void add_limits(Hazards& hazards);
 void add_libraries(Hazards& hazards);
+void add_sandboxes(Hazards& hazards);
 
 }  // namespace faults

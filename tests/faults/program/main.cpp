@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   faults::add_signals(hazards);
   faults::add_limits(hazards);
   faults::add_libraries(hazards);
+  faults::add_sandboxes(hazards);
   const std::string_view name = argc > 1 ? argv[1] : "";
   const long count = argc > 2 ? std::atol(argv[2]) : 12;
   if (name.empty()) {

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstddef>
+
+/// What a program tells the kernel that a recorder must know of.
+namespace ulpscope::capture {
+
+/// Before prctl(2) with these arguments.
+void before_prctl(unsigned long option, unsigned long mode, unsigned long filter) noexcept;
+
+/// What calls of syscall(2) go through, on to `*next`. Its last argument, which only some calls
+/// have, is on the program's stack and is neither read nor written.
+[[nodiscard]] void* system_call_wrapper(void** next) noexcept;
+
+}  // namespace ulpscope::capture
