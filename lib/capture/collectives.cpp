@@ -6,8 +6,10 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/Work.hpp>
 
 #include "capture/collective_table.hpp"
 #include "capture/content.hpp"
@@ -95,21 +97,42 @@ c10::intrusive_ptr<torch::CustomClassHolder> capsule_of(const c10::IValue& value
                                                    : c10::intrusive_ptr<torch::CustomClassHolder>{};
 }
 
-/// The rank of this process in the group that a collective is given; -1 where it has none.
-int rank_in_group(c10::ArrayRef<const c10::IValue> inputs) {
-  const auto group = inputs.size() < 2 ? nullptr : capsule_of(inputs[1]);
-  return group ? static_cast<const c10d::ProcessGroup*>(group.get())->getRank() : -1;
-}
-
 }  // namespace
 
+int rank_in_group(c10::ArrayRef<const c10::IValue> inputs) {
+  for (const c10::IValue& input : inputs) {
+    const auto object = capsule_of(input);
+    if (const auto* group = dynamic_cast<const c10d::ProcessGroup*>(object.get()))
+      return group->getRank();
+  }
+  return -1;
+}
+
+c10::IValue told_by_reduction(const c10d::ReduceOp& reduction) {
+  constexpr std::array kNames = {"SUM",  "AVG", "PRODUCT", "MIN",        "MAX",
+                                 "BAND", "BOR", "BXOR",    "PREMUL_SUM", "UNUSED"};
+  return reduction.op_ < kNames.size() ? kNames[reduction.op_] : "unknown";
+}
+
+c10::IValue told_by_group(int rank, int size) {
+  return "rank " + std::to_string(rank) + " of " + std::to_string(size);
+}
+
+c10::IValue told_by_object(const c10::IValue& value) {
+  const auto object = capsule_of(value);
+  if (const auto* group = dynamic_cast<const c10d::ProcessGroup*>(object.get()))
+    return told_by_group(group->getRank(), group->getSize());
+  if (const auto* reduction = dynamic_cast<const c10d::ReduceOp*>(object.get()))
+    return told_by_reduction(*reduction);
+  return value;
+}
+
 Access access_in_collective(const OpInfo& info, std::size_t argument,
-                            c10::ArrayRef<const c10::IValue> inputs) {
+                            c10::ArrayRef<const c10::IValue> inputs, int rank) {
   const Access declared = info.arguments[argument].access;
   if (declared != Access::written) return declared;
   const auto sender = sending_rank_argument(info.name);
   if (!sender || *sender >= inputs.size() || !inputs[*sender].isInt()) return declared;
-  const int rank = rank_in_group(inputs);
   return rank < 0 || rank == inputs[*sender].toInt() ? declared : Access::overwritten;
 }
 
@@ -154,10 +177,13 @@ Seen see_arriving(Thread& thread, const at::Tensor& tensor, Place place, Writer 
   return seen;
 }
 
-void note_work(const Thread& thread, std::uint64_t position, const c10::IValue& result) {
-  if (under_way.load(std::memory_order_acquire) == 0) return;
-  const void* const work = capsule_of(result).get();
-  if (work == nullptr) return;
+const void* work_of(const c10::IValue& result) {
+  const auto object = capsule_of(result);
+  return dynamic_cast<const c10d::Work*>(object.get());
+}
+
+void note_work(const Thread& thread, std::uint64_t position, const void* work) {
+  if (work == nullptr || under_way.load(std::memory_order_acquire) == 0) return;
   Exchanges& self = exchanges();
   const std::lock_guard guard(self.mutex);
   for (Arriving& one : self.arriving) {
