@@ -21,7 +21,7 @@ c10::IValue BackendCall::group_of(const void* backend) {
 
 void BackendCall::begin(const OpInfo& info, const void* backend,
                         c10::ArrayRef<const c10::IValue> arguments) {
-  if (begin_backend_call(*thread_, info, as_backend(backend).getRank(), arguments))
+  if (begin_backend_call(*thread_, info, {as_backend(backend).getRank(), backend}, arguments))
     frames_ = thread_->frames.size();
 }
 

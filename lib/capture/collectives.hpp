@@ -18,8 +18,13 @@ struct ReduceOp;
 /// that reads them has seen to it that they are there. Nothing here waits or keeps a tensor.
 namespace ulpscope::capture {
 
-/// The rank of this process in the group that an op of `c10d` is given; -1 where it has none.
-[[nodiscard]] int rank_in_group(c10::ArrayRef<const c10::IValue> inputs);
+/// The ranks that an op of `c10d` is for, as the member that this process is of them.
+struct GroupMember {
+  int rank = -1;                  ///< -1: not known
+  const void* address = nullptr;  ///< of the object that the program calls
+};
+/// That of the group among an op's arguments.
+[[nodiscard]] GroupMember group_member(c10::ArrayRef<const c10::IValue> inputs);
 
 /// What an object among the arguments of an op of `c10d` says: which reduction, and who this
 /// process is in the group. Other values as they are.
@@ -45,6 +50,16 @@ void note_work(const Thread& thread, std::uint64_t position, const void* work);
 
 /// What the backend was to write of this tensor is there: it is digested.
 void note_arrived(Thread& thread, const at::Tensor& tensor);
+
+/// Whether the backend may still be writing to this tensor as far as is known: a collective that is
+/// given it waits for that in its backend's order, the program need not.
+[[nodiscard]] bool is_under_way(const at::Tensor& tensor);
+
+/// A collective replaces what another one is still writing to this tensor, and nobody will see.
+void give_up_replaced(Thread& thread, const at::Tensor& tensor);
+
+/// The program has the future of a Work: it may wait by that, which nobody notices.
+void note_future(const void* work) noexcept;
 
 /// An op inside a collective has made this tensor, for the backend's own use.
 void note_of_backend(const at::Tensor& tensor);

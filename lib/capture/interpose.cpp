@@ -20,7 +20,6 @@
 #include <torch/csrc/distributed/c10d/Work.hpp>
 #include <tuple>
 #include <type_traits>
-#include <unordered_map>
 
 #include "capture/backend_calls.hpp"
 #include "capture/backend_functions.hpp"
@@ -31,6 +30,7 @@
 #include "capture/memory.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
+#include "capture/object_numbers.hpp"
 #include "capture/op_observer.hpp"
 #include "capture/outcomes.hpp"
 
@@ -62,15 +62,6 @@ constexpr std::array<std::string_view, kCount> kMangledNames = {
 template <std::size_t kIndex, class Function>
 Function* next() noexcept {
   return reinterpret_cast<Function*>(next_functions[kIndex]);
-}
-
-/// Numbers objects by address: which optimizer, which module.
-std::uint64_t object_number(const void* object) {
-  static std::mutex& mutex = immortal<std::mutex>();
-  static auto& numbers =
-      immortal<std::pmr::unordered_map<const void*, std::uint64_t>>(&process_memory());
-  const std::lock_guard guard(mutex);
-  return numbers.try_emplace(object, numbers.size() + 1).first->second;
 }
 
 /// The tensors among the arguments or results of a forward, in order; tuples are opened.
@@ -364,8 +355,6 @@ struct alert_not_deterministic {
     next<kIndex, void(std::string_view const&)>()(caller);
   }
 };
-#undef ULPSCOPE_DECLARES
-
 struct set_inter_op_threads {
   template <class>
   static constexpr bool kFits = requires {
@@ -403,6 +392,28 @@ struct work_wait {
     return done;
   }
 };
+
+struct work_is_completed {
+  ULPSCOPE_DECLARES(isCompleted, bool (Class::*)());
+  template <std::size_t kIndex>
+  static bool call(void* self) {
+    const bool done = next<kIndex, bool(void*)>()(self);
+    if (done && static_cast<const c10d::Work*>(self)->isSuccess()) note_work_done(self);
+    return done;
+  }
+};
+
+struct work_future {
+  using Future = c10::intrusive_ptr<c10::ivalue::Future>;
+  ULPSCOPE_DECLARES(getFuture, Future (Class::*)());
+  template <std::size_t kIndex>
+  static Future call(void* self) {
+    note_future(self);
+    return next<kIndex, Future(void*)>()(self);
+  }
+};
+
+#undef ULPSCOPE_DECLARES
 
 /// An exchange of tensors that the program asks a backend for.
 template <class Function, class Signature = typename Function::Signature>

@@ -22,6 +22,7 @@
 #include "capture/memory.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
+#include "capture/object_numbers.hpp"
 #include "capture/outcomes.hpp"
 #include "capture/step_window.hpp"
 #include "capture/value.hpp"
@@ -78,6 +79,11 @@ RngFingerprint rng_after(const Frame& frame) {
   return generator ? fingerprint(at::Generator(generator)) : RngFingerprint{};
 }
 
+void note_group(Frame& frame, const GroupMember& member) {
+  frame.rank_in_group = member.rank;
+  if (member.address != nullptr) frame.object = object_number(member.address);
+}
+
 WrittenArgument written_argument(const at::Tensor& tensor, std::uint16_t index,
                                  std::uint16_t element) {
   return {.tensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>(
@@ -98,20 +104,31 @@ void read_argument(Thread& thread, Frame& frame, std::size_t index, const c10::I
                    Access access, bool boundary, std::uint64_t kernel, std::uint32_t& owner) {
   for_each_tensor(value, [&](const at::Tensor& tensor, std::uint16_t element) {
     const Place place{Role::input, static_cast<std::uint16_t>(index), element};
-    if (access != Access::metadata) note_arrived(thread, tensor);
+    const bool reads = access == Access::read || access == Access::written;
+    const bool writes = access == Access::written || access == Access::overwritten;
+    const bool under_way = frame.info->exchange && is_under_way(tensor);
+    if (under_way && writes)
+      give_up_replaced(thread, tensor);
+    else if (!under_way && access != Access::metadata)
+      note_arrived(thread, tensor);
     Seen seen;
-    if (access == Access::read || access == Access::written) {
-      seen = kernel == ring::kNone ? see_read(thread, tensor, place, boundary)
-                                   : see_read_inside(thread, tensor, place, kernel);
+    if (reads && !under_way) {
+      if (kernel == ring::kNone)
+        seen = see_read(thread, tensor, place, boundary);
+      else if (frame.info->exchange)  // the kernel is the program's own, and fills what it gives
+        seen = see_anew(thread, tensor, place);
+      else
+        seen = see_read_inside(thread, tensor, place, kernel);
       if (seen.module != 0) owner = owner == 0 || owner == seen.module ? seen.module : ~0U;
     } else {
       seen = see_mention(thread, tensor, place);
-      seen.row.flags |=
-          access == Access::overwritten ? slot_flag::overwritten : slot_flag::metadata_only;
+      if (!reads)
+        seen.row.flags |=
+            access == Access::overwritten ? slot_flag::overwritten : slot_flag::metadata_only;
       if (access == Access::metadata && (frame.flags & event_flag::view) != 0 && seen.module != 0)
         owner = owner == 0 || owner == seen.module ? seen.module : ~0U;
     }
-    if ((access == Access::written || access == Access::overwritten) && tensor.defined())
+    if (writes && tensor.defined())
       thread.written.push_back(
           written_argument(tensor, static_cast<std::uint16_t>(index), element));
     thread.slots.push_back(seen.row);
@@ -322,7 +339,7 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
   } else if (info.kind == EventKind::op) {
     if (info.seeded) begin_seeded(frame, inputs);
     if (info.copies) frame.arrives_later = copies_from_device_later(inputs);
-    if (info.collective) frame.rank_in_group = rank_in_group(inputs);
+    if (info.exchange) note_group(frame, group_member(inputs));
     read_arguments(thread, frame, inputs);
   }
   frame.first_storage = storages().next_id();
@@ -558,7 +575,7 @@ void begin_event(Thread& thread, const OpInfo& info, std::uint64_t object, bool 
   thread.frames.push_back(std::move(frame));
 }
 
-bool begin_backend_call(Thread& thread, const OpInfo& info, int rank,
+bool begin_backend_call(Thread& thread, const OpInfo& info, const GroupMember& member,
                         c10::ArrayRef<const c10::IValue> inputs) {
   if (is_inside_exchange(thread)) return false;
   const bool from_user_code = in_user_code(thread);
@@ -570,7 +587,7 @@ bool begin_backend_call(Thread& thread, const OpInfo& info, int rank,
     return true;
   }
   Frame frame = new_event(thread, info);
-  frame.rank_in_group = rank;
+  note_group(frame, member);
   read_arguments(thread, frame, inputs);
   frame.first_storage = storages().next_id();
   frame.first_node = at::sequence_number::peek();

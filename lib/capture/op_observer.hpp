@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "capture/collectives.hpp"
 #include "capture/thread.hpp"
 
 /// Turns what LibTorch reports into events, for every thread and all scopes.
@@ -20,10 +21,10 @@ void remove_op_observer() noexcept;
 /// `object` is its identity, 0 for none; with `trusted` only library code runs inside.
 void begin_event(Thread& thread, const OpInfo& info, std::uint64_t object, bool trusted);
 
-/// Begins an op of `c10d` that the program carries out by calling its backend itself, as the member
-/// `rank` of a group. Its own arguments stand at the places they have in the op's schema. False
+/// Begins an op of `c10d` that the program carries out by calling its backend itself. Its arguments
+/// stand at the places they have in the op's schema. False
 /// where the call belongs to an op of `c10d` that has begun already, or does not matter.
-bool begin_backend_call(Thread& thread, const OpInfo& info, int rank,
+bool begin_backend_call(Thread& thread, const OpInfo& info, const GroupMember& member,
                         c10::ArrayRef<const c10::IValue> inputs);
 
 /// Ends such an op. @param frames how many there were with its own.

@@ -14,8 +14,9 @@ import subprocess
 import sys
 import tempfile
 
-COLLECTIVES = ["barrier", "all_reduce", "all_reduce_in_parts", "all_reduce_coalesced", "broadcast", "reduce", "all_gather",
-               "all_gather_base", "all_gather_coalesced", "all_gather_into_tensors", "gather", "scatter", "reduce_scatter",
+COLLECTIVES = ["barrier", "all_reduce", "all_reduce_in_parts", "all_reduce_twice", "all_reduce_sparse",
+               "all_reduce_coalesced", "broadcast", "reduce", "all_gather", "all_gather_base",
+               "all_gather_coalesced", "all_gather_into_tensors", "gather", "scatter", "reduce_scatter",
                "reduce_scatter_base", "reduce_scatter_tensors", "all_to_all_base", "all_to_all_uneven",
                "send_and_receive", "receive_from_any"]
 # Asked of a process group, which goes through the dispatcher, and of its backend itself.

@@ -147,6 +147,26 @@ inline const auto all_reduce_in_parts = [](const Rank& rank, auto& group,
   return buffer.sum(0);
 };
 
+/// The second begins on what the first is still writing.
+inline const auto all_reduce_twice = [](const Rank& rank, auto& group,
+                                        const at::Tensor& given) -> at::Tensor {
+  Tensors tensors{given};
+  const Work first = group.allreduce(tensors);
+  const Work second = group.allreduce(tensors);
+  wait(rank, first);
+  wait(rank, second);
+  return given;
+};
+
+inline const auto all_reduce_sparse = [](const Rank& rank, auto& group,
+                                         const at::Tensor& given) -> at::Tensor {
+  const at::Tensor rows = torch::arange(0, kRows, 2).unsqueeze(0) + rank.rank;
+  Tensors tensors{
+      torch::sparse_coo_tensor(rows, given.slice(0, 0, kRows / 2).clone(), {kRows + rank.size, 4})};
+  wait(rank, group.allreduce(tensors));
+  return tensors[0].to_dense();
+};
+
 inline const auto all_reduce_coalesced = [](const Rank& rank, auto& group,
                                             const at::Tensor& given) -> at::Tensor {
   Tensors tensors{given, given * 2};

@@ -50,6 +50,8 @@ std::map<std::string, Exchange> exchanges() {
   add(all, "barrier", barrier);
   add(all, "all_reduce", all_reduce);
   add(all, "all_reduce_in_parts", all_reduce_in_parts);
+  add(all, "all_reduce_twice", all_reduce_twice);
+  add(all, "all_reduce_sparse", all_reduce_sparse);
   add(all, "all_reduce_coalesced", all_reduce_coalesced);
   add(all, "broadcast", broadcast);
   add(all, "reduce", reduce);
@@ -70,6 +72,8 @@ std::map<std::string, Exchange> exchanges() {
 }
 
 }  // namespace
+
+bool needs_order(const std::string& name) { return name.starts_with("all_reduce_twice"); }
 
 bool run_exchange(const Rank& rank, const std::string& name) {
   const std::map<std::string, Exchange> known = exchanges();
