@@ -83,7 +83,7 @@ def wrong_plants(recorder, ranks, step):
     """What is said of a rank that gives something else, and of those that are given it."""
     reference, _ = recorder.record("reference")
     for planted in ranks:
-        candidate, _ = recorder.record("candidate", PLANT=f"{planted}@{step}")
+        candidate, _ = recorder.record("candidate", PLANT=f"{planted}@{step}", DELAYS=DELAYS[1])
         report = recorder.compare(reference, candidate)
         first = report["first"]
         if report["verdict"] != "diverged" or first is None or first["rank"] != planted:

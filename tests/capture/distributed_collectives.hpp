@@ -152,6 +152,7 @@ inline const auto all_reduce_twice = [](const Rank& rank, auto& group,
                                         const at::Tensor& given) -> at::Tensor {
   Tensors tensors{given};
   const Work first = group.allreduce(tensors);
+  rank.dawdle();
   const Work second = group.allreduce(tensors);
   wait(rank, first);
   wait(rank, second);
