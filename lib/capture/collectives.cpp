@@ -6,8 +6,10 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/Work.hpp>
 
 #include "capture/collective_table.hpp"
 #include "capture/content.hpp"
@@ -22,7 +24,7 @@ constexpr std::uint64_t kTicketsOfCollectives = std::uint64_t{1} << 62;
 
 struct Arriving {
   std::uint64_t ticket = 0;
-  c10::weak_intrusive_ptr<c10::StorageImpl> storage;
+  c10::weak_intrusive_ptr<c10::StorageImpl> storage{c10::intrusive_ptr<c10::StorageImpl>()};
   const c10::StorageImpl* address = nullptr;
   const void* data = nullptr;
   std::size_t bytes = 0;
@@ -30,8 +32,29 @@ struct Arriving {
   std::int8_t dtype = 0;
   std::uint32_t lane = 0;
   std::uint64_t position = 0;
+  std::uint64_t moment = 0;
   const void* work = nullptr;  ///< only compared: the program may have let go of it
+  bool has_future = false;     ///< the program may have waited by that
+  /// What is read where the memory itself is replaced, as that of sparse tensors.
+  c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> parts{
+      c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>()};
+  const c10::TensorImpl* parts_address = nullptr;  ///< null: the memory stays
+
+  [[nodiscard]] bool overlaps(const at::Tensor& tensor) const {
+    if (tensor.is_sparse()) return parts_address == tensor.unsafeGetTensorImpl();
+    return address == tensor.storage().unsafeGetStorageImpl() &&
+           content.key.overlaps(content_of(tensor).key);
+  }
+  [[nodiscard]] bool is_gone() const {
+    return parts_address == nullptr ? storage.expired() : parts.expired();
+  }
+  [[nodiscard]] Writer writer() const { return {position, lane, moment}; }
 };
+
+/// Whether anything is known to arrive in it.
+bool can_arrive(const at::Tensor& tensor) {
+  return tensor.defined() && (is_readable(tensor) || has_readable_parts(tensor));
+}
 
 struct Exchanges {
   std::mutex mutex;  ///< held while one is digested, so that nobody else reads it half known
@@ -59,7 +82,17 @@ void send_arrived(Thread& thread, const Arriving& one, const Digest& digest) {
     thread.send_statistics(digest, dtype, bytes());
 }
 
+void resolve_parts(Thread& thread, const Arriving& one) {
+  const auto held = one.parts.lock();
+  const at::Tensor tensor = held ? at::Tensor(held) : at::Tensor();
+  if (!tensor.defined() || !has_readable_parts(tensor))
+    return thread.send_resolved(one.ticket, {}, {}, /*failed=*/true, true);
+  thread.send_resolved(one.ticket, digest_of_parts(thread, tensor), {}, /*failed=*/false, true);
+  note_parts_written(tensor, one.writer());
+}
+
 void resolve(Thread& thread, const Arriving& one) {
+  if (one.parts_address != nullptr) return resolve_parts(thread, one);
   const auto held = one.storage.lock();
   const bool stands = held && held->data() == one.data && held->nbytes() == one.bytes;
   if (!stands) return thread.send_resolved(one.ticket, {}, {}, /*failed=*/true, true);
@@ -76,15 +109,48 @@ void resolve(Thread& thread, const Arriving& one) {
   region->checked = thread.epoch;
 }
 
-template <class Predicate>
-void resolve_if(Thread& thread, Predicate&& arrived) {
+/// Calls end(one) for those of which that is so, and takes them off.
+template <class Predicate, class End>
+void end_if(Predicate&& is_so, End&& end) {
   Exchanges& self = exchanges();
   const std::lock_guard guard(self.mutex);
   const auto rest = std::stable_partition(self.arriving.begin(), self.arriving.end(),
-                                          [&](const Arriving& one) { return !arrived(one); });
-  for (auto one = rest; one != self.arriving.end(); ++one) resolve(thread, *one);
+                                          [&](const Arriving& one) { return !is_so(one); });
+  for (auto one = rest; one != self.arriving.end(); ++one) end(*one);
   self.arriving.erase(rest, self.arriving.end());
   under_way.store(self.arriving.size(), std::memory_order_release);
+}
+
+/// Nobody will know what it was.
+void give_up(Thread& thread, const Arriving& one) {
+  thread.send_resolved(one.ticket, {}, {}, /*failed=*/true, /*no_content=*/true);
+  const auto held = one.storage.lock();
+  if (!held) return;
+  const std::lock_guard guard(storages());
+  storages().at(*held).regions.forget(one.content.key);
+}
+
+template <class Predicate>
+void resolve_if(Thread& thread, Predicate&& arrived) {
+  end_if(arrived, [&](const Arriving& one) { resolve(thread, one); });
+}
+
+/// Of a tensor whose memory is replaced.
+Seen see_parts_arriving(Thread& thread, const at::Tensor& tensor, Place place, Writer writer) {
+  Seen seen{.row = blank(thread, tensor, place)};
+  Exchanges& self = exchanges();
+  const std::lock_guard guard(self.mutex);
+  const std::uint64_t ticket = kTicketsOfCollectives + ++self.tickets;
+  tell_ticket_of_parts(thread, tensor, ticket, seen);
+  Arriving& one = self.arriving.emplace_back();
+  one.ticket = ticket;
+  one.lane = thread.lane();
+  one.position = writer.position;
+  one.moment = writer.moment;
+  one.parts = tensor.getIntrusivePtr();
+  one.parts_address = tensor.unsafeGetTensorImpl();
+  under_way.store(self.arriving.size(), std::memory_order_release);
+  return seen;
 }
 
 /// The object of C++ that an object of TorchScript stands for; null for other values.
@@ -95,29 +161,51 @@ c10::intrusive_ptr<torch::CustomClassHolder> capsule_of(const c10::IValue& value
                                                    : c10::intrusive_ptr<torch::CustomClassHolder>{};
 }
 
-/// The rank of this process in the group that a collective is given; -1 where it has none.
-int rank_in_group(c10::ArrayRef<const c10::IValue> inputs) {
-  const auto group = inputs.size() < 2 ? nullptr : capsule_of(inputs[1]);
-  return group ? static_cast<const c10d::ProcessGroup*>(group.get())->getRank() : -1;
-}
-
 }  // namespace
 
+GroupMember group_member(c10::ArrayRef<const c10::IValue> inputs) {
+  for (const c10::IValue& input : inputs) {
+    const auto object = capsule_of(input);
+    if (const auto* group = dynamic_cast<const c10d::ProcessGroup*>(object.get()))
+      return {group->getRank(), group};
+  }
+  return {};
+}
+
+c10::IValue told_by_reduction(const c10d::ReduceOp& reduction) {
+  constexpr std::array kNames = {"SUM",  "AVG", "PRODUCT", "MIN",        "MAX",
+                                 "BAND", "BOR", "BXOR",    "PREMUL_SUM", "UNUSED"};
+  return reduction.op_ < kNames.size() ? kNames[reduction.op_] : "unknown";
+}
+
+c10::IValue told_by_group(int rank, int size) {
+  return "rank " + std::to_string(rank) + " of " + std::to_string(size);
+}
+
+c10::IValue told_by_object(const c10::IValue& value) {
+  const auto object = capsule_of(value);
+  if (const auto* group = dynamic_cast<const c10d::ProcessGroup*>(object.get()))
+    return told_by_group(group->getRank(), group->getSize());
+  if (const auto* reduction = dynamic_cast<const c10d::ReduceOp*>(object.get()))
+    return told_by_reduction(*reduction);
+  return value;
+}
+
 Access access_in_collective(const OpInfo& info, std::size_t argument,
-                            c10::ArrayRef<const c10::IValue> inputs) {
+                            c10::ArrayRef<const c10::IValue> inputs, int rank) {
   const Access declared = info.arguments[argument].access;
   if (declared != Access::written) return declared;
   const auto sender = sending_rank_argument(info.name);
   if (!sender || *sender >= inputs.size() || !inputs[*sender].isInt()) return declared;
-  const int rank = rank_in_group(inputs);
   return rank < 0 || rank == inputs[*sender].toInt() ? declared : Access::overwritten;
 }
 
 Seen see_arriving(Thread& thread, const at::Tensor& tensor, Place place, Writer writer) {
-  if (!tensor.defined() || !is_readable(tensor) || tensor.is_quantized())
+  if (!can_arrive(tensor) || tensor.is_quantized())
     return see_written(thread, tensor, place, writer, /*already_written=*/false);
   // Whoever has let go of memory will not read it: nothing is to wait for its digest.
-  resolve_if(thread, [](const Arriving& one) { return one.storage.expired(); });
+  resolve_if(thread, [](const Arriving& one) { return one.is_gone(); });
+  if (!is_readable(tensor)) return see_parts_arriving(thread, tensor, place, writer);
   Seen seen{.row = blank(thread, tensor, place)};
   const Content content = content_of(tensor);
   seen.row.alignment = alignment_of(content);
@@ -149,15 +237,19 @@ Seen see_arriving(Thread& thread, const at::Tensor& tensor, Place place, Writer 
                            .content = content,
                            .dtype = storage.dtype,
                            .lane = thread.lane(),
-                           .position = writer.position});
+                           .position = writer.position,
+                           .moment = writer.moment});
   under_way.store(self.arriving.size(), std::memory_order_release);
   return seen;
 }
 
-void note_work(const Thread& thread, std::uint64_t position, const c10::IValue& result) {
-  if (under_way.load(std::memory_order_acquire) == 0) return;
-  const void* const work = capsule_of(result).get();
-  if (work == nullptr) return;
+const void* work_of(const c10::IValue& result) {
+  const auto object = capsule_of(result);
+  return dynamic_cast<const c10d::Work*>(object.get());
+}
+
+void note_work(const Thread& thread, std::uint64_t position, const void* work) {
+  if (work == nullptr || under_way.load(std::memory_order_acquire) == 0) return;
   Exchanges& self = exchanges();
   const std::lock_guard guard(self.mutex);
   for (Arriving& one : self.arriving) {
@@ -168,13 +260,28 @@ void note_work(const Thread& thread, std::uint64_t position, const c10::IValue& 
 }
 
 void note_arrived(Thread& thread, const at::Tensor& tensor) {
+  if (under_way.load(std::memory_order_acquire) == 0 || !can_arrive(tensor)) return;
+  resolve_if(thread, [&](const Arriving& one) { return one.overlaps(tensor); });
+}
+
+bool is_under_way(const at::Tensor& tensor) {
+  if (under_way.load(std::memory_order_acquire) == 0 || !can_arrive(tensor)) return false;
+  Exchanges& self = exchanges();
+  const std::lock_guard guard(self.mutex);
+  return std::any_of(self.arriving.begin(), self.arriving.end(),
+                     [&](const Arriving& one) { return !one.has_future && one.overlaps(tensor); });
+}
+
+void give_up_replaced(Thread& thread, const at::Tensor& tensor) {
+  end_if([&](const Arriving& one) { return one.overlaps(tensor); },
+         [&](const Arriving& one) { give_up(thread, one); });
+}
+
+void note_future(const void* work) noexcept {
   if (under_way.load(std::memory_order_acquire) == 0) return;
-  if (!tensor.defined() || !is_readable(tensor)) return;
-  const c10::StorageImpl* const address = tensor.storage().unsafeGetStorageImpl();
-  const RegionKey key = content_of(tensor).key;
-  resolve_if(thread, [&](const Arriving& one) {
-    return one.address == address && one.content.key.overlaps(key);
-  });
+  Exchanges& self = exchanges();
+  const std::lock_guard guard(self.mutex);
+  for (Arriving& one : self.arriving) one.has_future = one.has_future || one.work == work;
 }
 
 void note_of_backend(const at::Tensor& tensor) {

@@ -9,25 +9,57 @@
 #include "capture/thread.hpp"
 #include "capture/value.hpp"
 
+namespace c10d {
+struct ReduceOp;
+}
+
 /// Results that the backend of a collective is still writing when the op has returned. A ticket
 /// stands for their digest until the program has waited for them, or an op reads them: a program
 /// that reads them has seen to it that they are there. Nothing here waits or keeps a tensor.
 namespace ulpscope::capture {
 
-/// How this call treats the argument: who does not send in a broadcast is only written to.
+/// The ranks that an op of `c10d` is for, as the member that this process is of them.
+struct GroupMember {
+  int rank = -1;                  ///< -1: not known
+  const void* address = nullptr;  ///< of the object that the program calls
+};
+/// That of the group among an op's arguments.
+[[nodiscard]] GroupMember group_member(c10::ArrayRef<const c10::IValue> inputs);
+
+/// What an object among the arguments of an op of `c10d` says: which reduction, and who this
+/// process is in the group. Other values as they are.
+[[nodiscard]] c10::IValue told_by_object(const c10::IValue& value);
+[[nodiscard]] c10::IValue told_by_reduction(const c10d::ReduceOp& reduction);
+[[nodiscard]] c10::IValue told_by_group(int rank, int size);
+
+/// How this call treats the argument: who does not send in a broadcast is only written to. -1: the
+/// rank is not known.
 [[nodiscard]] Access access_in_collective(const OpInfo& info, std::size_t argument,
-                                          c10::ArrayRef<const c10::IValue> inputs);
+                                          c10::ArrayRef<const c10::IValue> inputs, int rank);
 
 /// A tensor that the backend has been given to write.
 [[nodiscard]] Seen see_arriving(Thread& thread, const at::Tensor& tensor, Place place,
                                 Writer writer);
 
-/// The op that began at `position` of this thread returns `result`: if that is a Work, it stands
-/// for what the op has given to a backend.
-void note_work(const Thread& thread, std::uint64_t position, const c10::IValue& result);
+/// The Work that an op of `c10d` returns; null for its other results.
+[[nodiscard]] const void* work_of(const c10::IValue& result);
+
+/// `work` stands for what the op that began at `position` of this thread has given to a backend;
+/// null: nothing does.
+void note_work(const Thread& thread, std::uint64_t position, const void* work);
 
 /// What the backend was to write of this tensor is there: it is digested.
 void note_arrived(Thread& thread, const at::Tensor& tensor);
+
+/// Whether the backend may still be writing to this tensor as far as is known: a collective that is
+/// given it waits for that in its backend's order, the program need not.
+[[nodiscard]] bool is_under_way(const at::Tensor& tensor);
+
+/// A collective replaces what another one is still writing to this tensor, and nobody will see.
+void give_up_replaced(Thread& thread, const at::Tensor& tensor);
+
+/// The program has the future of a Work: it may wait by that, which nobody notices.
+void note_future(const void* work) noexcept;
 
 /// An op inside a collective has made this tensor, for the backend's own use.
 void note_of_backend(const at::Tensor& tensor);

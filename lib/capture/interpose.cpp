@@ -19,8 +19,10 @@
 #include <string_view>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 #include <tuple>
-#include <unordered_map>
+#include <type_traits>
 
+#include "capture/backend_calls.hpp"
+#include "capture/backend_functions.hpp"
 #include "capture/collectives.hpp"
 #include "capture/environment.hpp"
 #include "capture/environment_flags.hpp"
@@ -28,6 +30,7 @@
 #include "capture/memory.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
+#include "capture/object_numbers.hpp"
 #include "capture/op_observer.hpp"
 #include "capture/outcomes.hpp"
 #include "capture/system_calls.hpp"
@@ -61,15 +64,6 @@ constexpr std::array<std::string_view, kCount> kMangledNames = {
 template <std::size_t kIndex, class Function>
 Function* next() noexcept {
   return reinterpret_cast<Function*>(next_functions[kIndex]);
-}
-
-/// Numbers objects by address: which optimizer, which module.
-std::uint64_t object_number(const void* object) {
-  static std::mutex& mutex = immortal<std::mutex>();
-  static auto& numbers =
-      immortal<std::pmr::unordered_map<const void*, std::uint64_t>>(&process_memory());
-  const std::lock_guard guard(mutex);
-  return numbers.try_emplace(object, numbers.size() + 1).first->second;
 }
 
 /// The tensors among the arguments or results of a forward, in order; tuples are opened.
@@ -224,6 +218,8 @@ using AllocatorImpl = void;
 using ProcessImpl = void;
 using CUDAGraphImpl = void;
 using WorkImpl = c10d::Work;
+// Its own header needs those of Gloo; what it overrides has the signature declared here.
+using ProcessGroupGlooImpl = c10d::Backend;
 }  // namespace declared
 
 /// Whether the class declares `member` with this signature. Mangled names tell parameters but not
@@ -361,8 +357,6 @@ struct alert_not_deterministic {
     next<kIndex, void(std::string_view const&)>()(caller);
   }
 };
-#undef ULPSCOPE_DECLARES
-
 struct set_inter_op_threads {
   template <class>
   static constexpr bool kFits = requires {
@@ -434,6 +428,92 @@ struct work_wait {
     return done;
   }
 };
+
+struct work_is_completed {
+  ULPSCOPE_DECLARES(isCompleted, bool (Class::*)());
+  template <std::size_t kIndex>
+  static bool call(void* self) {
+    const bool done = next<kIndex, bool(void*)>()(self);
+    if (done && static_cast<const c10d::Work*>(self)->isSuccess()) note_work_done(self);
+    return done;
+  }
+};
+
+struct work_future {
+  using Future = c10::intrusive_ptr<c10::ivalue::Future>;
+  ULPSCOPE_DECLARES(getFuture, Future (Class::*)());
+  template <std::size_t kIndex>
+  static Future call(void* self) {
+    note_future(self);
+    return next<kIndex, Future(void*)>()(self);
+  }
+};
+
+#undef ULPSCOPE_DECLARES
+
+/// An exchange of tensors that the program asks a backend for.
+template <class Function, class Signature = typename Function::Signature>
+struct BackendFunction;
+
+template <class Function, class Return, class... Arguments>
+struct BackendFunction<Function, Return(Arguments...)> {
+  template <class Class>
+  static constexpr bool kFits = Function::template kFits<Class>;
+
+  template <std::size_t kIndex>
+  static Return call(void* self, Arguments... arguments) {
+    BackendCall event(self, info, [&](const c10::IValue& group) {
+      return Function::arguments(group, arguments...);
+    });
+    const auto go_on = next<kIndex, Return(void*, Arguments...)>();
+    if constexpr (std::is_void_v<Return>) {
+      go_on(self, arguments...);
+      event.returned([] { return c10::ArrayRef<const c10::IValue>(); });
+    } else {
+      Return work = go_on(self, arguments...);
+      event.returned([&] { return results(work, arguments...); });
+      return work;
+    }
+  }
+
+ private:
+  static const OpInfo* info() {
+    static std::atomic<const OpInfo*> known{nullptr};
+    const OpInfo* info = known.load(std::memory_order_acquire);
+    if (info == nullptr) known.store(info = op_info(Function::kOp), std::memory_order_release);
+    return info;
+  }
+
+  template <class First, class... Rest>
+  static auto results(const backend::Work& work, const First& first, const Rest&... /*others*/) {
+    if constexpr (Function::kReturns == backend::Returns::outputs_and_work)
+      return backend::values(first, work);
+    else
+      return backend::values(work);
+  }
+};
+
+using backend_broadcast = BackendFunction<backend::broadcast>;
+using backend_allreduce = BackendFunction<backend::allreduce>;
+using backend_allreduce_coalesced = BackendFunction<backend::allreduce_coalesced>;
+using backend_reduce = BackendFunction<backend::reduce>;
+using backend_allgather = BackendFunction<backend::allgather>;
+using backend_allgather_base = BackendFunction<backend::allgather_base>;
+using backend_allgather_coalesced = BackendFunction<backend::allgather_coalesced>;
+using backend_allgather_into_tensor_coalesced =
+    BackendFunction<backend::allgather_into_tensor_coalesced>;
+using backend_gather = BackendFunction<backend::gather>;
+using backend_scatter = BackendFunction<backend::scatter>;
+using backend_reduce_scatter = BackendFunction<backend::reduce_scatter>;
+using backend_reduce_scatter_base = BackendFunction<backend::reduce_scatter_base>;
+using backend_reduce_scatter_tensor_coalesced =
+    BackendFunction<backend::reduce_scatter_tensor_coalesced>;
+using backend_alltoall_base = BackendFunction<backend::alltoall_base>;
+using backend_send = BackendFunction<backend::send>;
+using backend_recv = BackendFunction<backend::recv>;
+using backend_recv_any_source = BackendFunction<backend::recv_any_source>;
+using backend_barrier = BackendFunction<backend::barrier>;
+using backend_monitored_barrier = BackendFunction<backend::monitored_barrier>;
 
 struct free_memory {
   template <class>

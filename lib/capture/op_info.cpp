@@ -131,6 +131,7 @@ void describe(OpInfo& info, const c10::OperatorHandle& handle) {
   info.rearranges =
       info.resizes || handle.hasTag(at::Tag::inplace_view) || rearranges_in_place(info.name);
   info.foreign = !is_of_libtorch(info.name);
+  info.exchange = info.name.starts_with("c10d::");
   info.collective = is_collective(info.name);
   info.waits = waits_for_tensor(info.name);
   info.wrapper = (!info.foreign &&
@@ -173,27 +174,39 @@ EventKind kind_of(const at::RecordFunction& record) {
                                                                               : EventKind::node;
 }
 
+/// `name` is the schema's own string.
+const OpInfo* find_known(const char* name) noexcept {
+  const OpInfo* known = schema_cache().find(name);
+  return known != nullptr && known->name == name ? known : nullptr;
+}
+
+const OpInfo* find_registered(const c10::OperatorName& name) {
+  const auto handle = c10::Dispatcher::singleton().findSchema(name);
+  if (!handle) return nullptr;
+  const char* const own_string = handle->schema().name().c_str();
+  Registry& all = registry();
+  const std::lock_guard guard(all.mutex);
+  if (const OpInfo* known = find_known(own_string)) return known;
+  auto& info = immortal<OpInfo>(&process_memory());
+  info.index = ++all.count;
+  describe(info, *handle);
+  schema_cache().insert(own_string, &info);
+  return &info;
+}
+
 }  // namespace
 
 const OpInfo& op_info(const at::RecordFunction& record) {
   const char* name = record.name();
   if (record.scope() == at::RecordScope::FUNCTION) {
-    const OpInfo* known = schema_cache().find(name);
-    if (known != nullptr && known->name == name) return *known;
-    if (const auto operator_name = record.operator_name()) {
-      if (const auto handle = c10::Dispatcher::singleton().findSchema(*operator_name)) {
-        Registry& all = registry();
-        const std::lock_guard guard(all.mutex);
-        auto& info = immortal<OpInfo>(&process_memory());
-        info.index = ++all.count;
-        describe(info, *handle);
-        schema_cache().insert(name, &info);
-        return info;
-      }
-    }
+    if (const OpInfo* known = find_known(name)) return *known;
+    if (const auto operator_name = record.operator_name())
+      if (const OpInfo* registered = find_registered(*operator_name)) return *registered;
   }
   return named_info(kind_of(record), name);
 }
+
+const OpInfo* op_info(const char* name) { return find_registered({name, ""}); }
 
 const OpInfo& named_info(EventKind kind, std::string_view name) {
   Registry& all = registry();

@@ -50,6 +50,7 @@ struct OpInfo {
   bool copies = false;      ///< `copy_`, which may end before its bytes have come from a device
   bool resizes = false;     ///< may enlarge a storage without writing it
   bool handle = false;      ///< returns pointers, not numbers
+  bool exchange = false;    ///< of `c10d`: carried out by a backend, together with other ranks
   bool collective = false;  ///< what it writes is there when somebody has waited for it
   bool waits = false;       ///< for what a collective writes to its argument
   bool engine = false;      ///< the autograd engine's frame around a node
@@ -66,6 +67,9 @@ struct OpInfo {
 
 /// The info of a record that RecordFunction reports. Thread-safe; valid for the process's life.
 [[nodiscard]] const OpInfo& op_info(const at::RecordFunction& record);
+
+/// The info of the op of that name that has no overloads; null where this LibTorch has none.
+[[nodiscard]] const OpInfo* op_info(const char* name);
 
 /// The info of an event that is no RecordFunction record: a module's forward, an optimizer's step.
 [[nodiscard]] const OpInfo& named_info(EventKind kind, std::string_view name);

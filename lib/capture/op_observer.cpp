@@ -22,6 +22,7 @@
 #include "capture/memory.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
+#include "capture/object_numbers.hpp"
 #include "capture/outcomes.hpp"
 #include "capture/step_window.hpp"
 #include "capture/value.hpp"
@@ -78,6 +79,11 @@ RngFingerprint rng_after(const Frame& frame) {
   return generator ? fingerprint(at::Generator(generator)) : RngFingerprint{};
 }
 
+void note_group(Frame& frame, const GroupMember& member) {
+  frame.rank_in_group = member.rank;
+  if (member.address != nullptr) frame.object = object_number(member.address);
+}
+
 WrittenArgument written_argument(const at::Tensor& tensor, std::uint16_t index,
                                  std::uint16_t element) {
   return {.tensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>(
@@ -87,29 +93,42 @@ WrittenArgument written_argument(const at::Tensor& tensor, std::uint16_t index,
 }
 
 /// How the op treats an argument in this call.
-Access access_of(const OpInfo& info, std::size_t index, c10::ArrayRef<const c10::IValue> inputs) {
+Access access_of(const Frame& frame, std::size_t index, c10::ArrayRef<const c10::IValue> inputs) {
+  const OpInfo& info = *frame.info;
   if (index >= info.arguments.size()) return Access::read;
-  return info.collective ? access_in_collective(info, index, inputs) : info.arguments[index].access;
+  return info.collective ? access_in_collective(info, index, inputs, frame.rank_in_group)
+                         : info.arguments[index].access;
 }
 
 void read_argument(Thread& thread, Frame& frame, std::size_t index, const c10::IValue& value,
                    Access access, bool boundary, std::uint64_t kernel, std::uint32_t& owner) {
   for_each_tensor(value, [&](const at::Tensor& tensor, std::uint16_t element) {
     const Place place{Role::input, static_cast<std::uint16_t>(index), element};
-    if (access != Access::metadata) note_arrived(thread, tensor);
+    const bool reads = access == Access::read || access == Access::written;
+    const bool writes = access == Access::written || access == Access::overwritten;
+    const bool under_way = frame.info->exchange && is_under_way(tensor);
+    if (under_way && writes)
+      give_up_replaced(thread, tensor);
+    else if (!under_way && access != Access::metadata)
+      note_arrived(thread, tensor);
     Seen seen;
-    if (access == Access::read || access == Access::written) {
-      seen = kernel == ring::kNone ? see_read(thread, tensor, place, boundary)
-                                   : see_read_inside(thread, tensor, place, kernel);
+    if (reads && !under_way) {
+      if (kernel == ring::kNone)
+        seen = see_read(thread, tensor, place, boundary);
+      else if (frame.info->exchange)  // the kernel is the program's own, and fills what it gives
+        seen = see_anew(thread, tensor, place);
+      else
+        seen = see_read_inside(thread, tensor, place, kernel);
       if (seen.module != 0) owner = owner == 0 || owner == seen.module ? seen.module : ~0U;
     } else {
       seen = see_mention(thread, tensor, place);
-      seen.row.flags |=
-          access == Access::overwritten ? slot_flag::overwritten : slot_flag::metadata_only;
+      if (!reads)
+        seen.row.flags |=
+            access == Access::overwritten ? slot_flag::overwritten : slot_flag::metadata_only;
       if (access == Access::metadata && (frame.flags & event_flag::view) != 0 && seen.module != 0)
         owner = owner == 0 || owner == seen.module ? seen.module : ~0U;
     }
-    if ((access == Access::written || access == Access::overwritten) && tensor.defined())
+    if (writes && tensor.defined())
       thread.written.push_back(
           written_argument(tensor, static_cast<std::uint16_t>(index), element));
     thread.slots.push_back(seen.row);
@@ -135,10 +154,10 @@ void read_arguments(Thread& thread, Frame& frame, c10::ArrayRef<const c10::IValu
     const ArgumentInfo& info =
         i < frame.info->arguments.size() ? frame.info->arguments[i] : kUnknown;
     if (holds_tensors(value))
-      read_argument(thread, frame, i, value, access_of(*frame.info, i, inputs), boundary, kernel,
-                    owner);
+      read_argument(thread, frame, i, value, access_of(frame, i, inputs), boundary, kernel, owner);
     else if (frame.info->kind == EventKind::op)
-      write_argument(writer, static_cast<std::uint16_t>(i), value, info);
+      write_argument(writer, static_cast<std::uint16_t>(i),
+                     frame.info->exchange ? told_by_object(value) : value, info);
   }
   thread.arguments.insert(thread.arguments.end(), writer.bytes().begin(), writer.bytes().end());
   const bool uses = owner != ~0U && thread.changing_modules == 0;
@@ -224,10 +243,10 @@ void arrive_from_user_code(Thread& thread, const OpInfo& info,
 }
 
 /// An op that is no event leaves a trace in what is known of the memory it writes.
-void begin_unwanted_op(Thread& thread, const at::RecordFunction& record, const OpInfo& info,
+void begin_unwanted_op(Thread& thread, std::uint64_t handle, const OpInfo& info,
                        c10::ArrayRef<const c10::IValue> inputs) {
   Frame frame = silent_frame(thread, info);
-  frame.handle = record.handle();
+  frame.handle = handle;
   for (std::size_t i = 0; i < inputs.size() && i < info.arguments.size(); ++i) {
     const Access access = info.arguments[i].access;
     if (access != Access::written && access != Access::overwritten) continue;
@@ -258,7 +277,7 @@ void begin_op_between_layers(Thread& thread, const at::RecordFunction& record, c
   const auto inputs = arguments_of(record, info);
   if (info.kind == EventKind::op) arrive_from_user_code(thread, info, inputs);
   look_at_settings(thread);
-  begin_unwanted_op(thread, record, info, inputs);
+  begin_unwanted_op(thread, record.handle(), info, inputs);
 }
 
 /// The module that an op belongs to, as far as that is known before it is looked at closely.
@@ -311,7 +330,7 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
   if (from_user_code) arrive_from_user_code(thread, info, inputs);
   look_at_settings(thread);
   const bool unwanted = is_filtered() && !is_wanted(thread, info, inputs);
-  if (unwanted && is_call) return begin_unwanted_op(thread, record, info, inputs);
+  if (unwanted && is_call) return begin_unwanted_op(thread, record.handle(), info, inputs);
   const bool silent = unwanted || (only_layers() && info.kind == EventKind::node);
   Frame frame = silent ? silent_frame(thread, info) : new_event(thread, info);
   frame.handle = record.handle();
@@ -320,6 +339,7 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
   } else if (info.kind == EventKind::op) {
     if (info.seeded) begin_seeded(frame, inputs);
     if (info.copies) frame.arrives_later = copies_from_device_later(inputs);
+    if (info.exchange) note_group(frame, group_member(inputs));
     read_arguments(thread, frame, inputs);
   }
   frame.first_storage = storages().next_id();
@@ -399,14 +419,19 @@ void link_node(Thread& thread, const Frame& frame, const at::Tensor& tensor) {
                         {frame.position, thread.lane(), frame.module});
 }
 
+/// Whether ranks are exchanging something by an op that goes on here.
+bool is_inside_exchange(const Thread& thread) {
+  return std::any_of(thread.frames.begin(), thread.frames.end(),
+                     [](const Frame& frame) { return frame.info->exchange; });
+}
+
 /// Whether the innermost op was called by a collective.
 bool inside_collective(const Thread& thread) {
   return std::any_of(thread.frames.begin(), thread.frames.end() - 1,
                      [](const Frame& frame) { return frame.info->collective; });
 }
 
-void see_results(Thread& thread, const Frame& frame, const at::RecordFunction& record) {
-  const auto outputs = results_of(record);
+void see_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::IValue> outputs) {
   ArgumentWriter results(thread.argument_scratch);
   static const ArgumentInfo kPlain;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -414,7 +439,7 @@ void see_results(Thread& thread, const Frame& frame, const at::RecordFunction& r
     if (!holds_tensors(outputs[i])) {
       write_argument(results, static_cast<std::uint16_t>(index | kArgumentResult), outputs[i],
                      kPlain);
-      if (frame.info->collective) note_work(thread, frame.position, outputs[i]);
+      if (frame.info->collective) note_work(thread, frame.position, work_of(outputs[i]));
       continue;
     }
     for_each_tensor(outputs[i], [&](const at::Tensor& tensor, std::uint16_t element) {
@@ -464,13 +489,13 @@ void see_gradient(Thread& thread) {
 }
 
 /// What an op that is no event left behind.
-void note_results(Thread& thread, const Frame& frame, const at::RecordFunction& record) {
+void note_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::IValue> outputs) {
   const Frame* event = innermost_event(thread, thread.frames.size());
   const Writer writer{event == nullptr ? 0 : event->position, thread.lane(), thread.moment};
   for (std::size_t i = frame.written; i < thread.written.size(); ++i)
     if (const auto alive = thread.written[i].tensor.lock()) note_written(at::Tensor(alive), writer);
   if (frame.info->kind != EventKind::op || (frame.info->flags & event_flag::view) != 0) return;
-  for (const c10::IValue& output : results_of(record))
+  for (const c10::IValue& output : outputs)
     for_each_tensor(output, [&](const at::Tensor& tensor, std::uint16_t) {
       const std::uint64_t storage = storage_id(tensor);
       if (storage != ring::kNone && storage >= frame.first_storage) note_written(tensor, writer);
@@ -491,12 +516,12 @@ void end_record(Thread& thread, const at::RecordFunction& record) {
       if (const auto alive = thread.written[i].tensor.lock())
         note_arrived(thread, at::Tensor(alive));
   } else if (frame.position == ring::kNone) {
-    note_results(thread, frame, record);
+    note_results(thread, frame, results_of(record));
   } else if (frame.info->kind == EventKind::op) {
     if (record.num_outputs() > 0 && record.outputs().empty()) frame.flags |= event_flag::threw;
     if (frame.info->seeded) after = rng_after(frame);
     write_arguments_back(thread, frame);
-    see_results(thread, frame, record);
+    see_results(thread, frame, results_of(record));
   } else if (frame.info->kind == EventKind::gradient) {
     see_gradient(thread);
   }
@@ -548,6 +573,41 @@ void begin_event(Thread& thread, const OpInfo& info, std::uint64_t object, bool 
   if (info.kind == EventKind::optimizer) frame.flags |= event_flag::in_optimizer;
   frame.first_storage = storages().next_id();
   thread.frames.push_back(std::move(frame));
+}
+
+bool begin_backend_call(Thread& thread, const OpInfo& info, const GroupMember& member,
+                        c10::ArrayRef<const c10::IValue> inputs) {
+  if (is_inside_exchange(thread)) return false;
+  const bool from_user_code = in_user_code(thread);
+  if (only_layers() && !from_user_code) return false;
+  if (from_user_code) arrive_from_user_code(thread, info, inputs);
+  look_at_settings(thread);
+  if (only_layers() || (is_filtered() && !is_wanted(thread, info, inputs))) {
+    begin_unwanted_op(thread, /*handle=*/0, info, inputs);
+    return true;
+  }
+  Frame frame = new_event(thread, info);
+  note_group(frame, member);
+  read_arguments(thread, frame, inputs);
+  frame.first_storage = storages().next_id();
+  frame.first_node = at::sequence_number::peek();
+  thread.frames.push_back(std::move(frame));
+  return true;
+}
+
+void end_backend_call(Thread& thread, std::size_t frames, bool threw,
+                      c10::ArrayRef<const c10::IValue> results) {
+  if (thread.frames.size() < frames) return;
+  close_frames_above(thread, frames);
+  Frame& frame = thread.frames.back();
+  if (threw) frame.flags |= event_flag::threw;
+  if (frame.position == ring::kNone) {
+    note_results(thread, frame, results);
+  } else {
+    write_arguments_back(thread, frame);
+    see_results(thread, frame, results);
+  }
+  end_innermost(thread);
 }
 
 void end_event(Thread& thread, std::size_t frames, bool threw) {

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <ATen/core/ivalue.h>
+
 #include <cstddef>
 #include <cstdint>
 
+#include "capture/collectives.hpp"
 #include "capture/thread.hpp"
 
 /// Turns what LibTorch reports into events, for every thread and all scopes.
@@ -18,8 +21,18 @@ void remove_op_observer() noexcept;
 /// `object` is its identity, 0 for none; with `trusted` only library code runs inside.
 void begin_event(Thread& thread, const OpInfo& info, std::uint64_t object, bool trusted);
 
-/// Ends such an event, or the call of a module that announced itself; what is still open inside
-/// ends before it. @param frames how many there were with its own.
+/// Begins an op of `c10d` that the program carries out by calling its backend itself. Its arguments
+/// stand at the places they have in the op's schema. False
+/// where the call belongs to an op of `c10d` that has begun already, or does not matter.
+bool begin_backend_call(Thread& thread, const OpInfo& info, const GroupMember& member,
+                        c10::ArrayRef<const c10::IValue> inputs);
+
+/// Ends such an op. @param frames how many there were with its own.
+void end_backend_call(Thread& thread, std::size_t frames, bool threw,
+                      c10::ArrayRef<const c10::IValue> results);
+
+/// Ends an event that begin_event began, or the call of a module that announced itself; what is
+/// still open inside ends before it. @param frames how many there were with its own.
 void end_event(Thread& thread, std::size_t frames, bool threw);
 
 }  // namespace ulpscope::capture

@@ -70,6 +70,7 @@ struct Frame {
   std::uint32_t flags = 0;
   std::uint16_t depth = 0;
   std::uint16_t threads = 0;
+  int rank_in_group = -1;      ///< this process's among those of a collective, where that is known
   bool trusted = false;        ///< library code runs between the ops directly inside: no user code
   bool inside_op = false;      ///< an op encloses it
   bool from_stack = false;     ///< a call of the program's own module

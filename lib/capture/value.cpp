@@ -52,29 +52,27 @@ Seen unread(Thread& thread, const at::Tensor& tensor, Seen seen) {
   return seen;
 }
 
+const at::SparseTensorImpl& sparse_impl(const at::Tensor& tensor) {
+  return *static_cast<const at::SparseTensorImpl*>(tensor.unsafeGetTensorImpl());
+}
+
+const c10::StorageImpl& storage_of_parts(const at::Tensor& tensor) {
+  return *sparse_impl(tensor).values().storage().unsafeGetStorageImpl();
+}
+
 /// Sparse tensors are their parts, and their memory is that of their values; other layouts and
 /// devices cannot be read here.
 void see_parts(Thread& thread, const at::Tensor& tensor, Seen& seen) {
   ring::SlotRow& row = seen.row;
-  if (tensor.layout() != c10::kSparse || tensor.device().type() != at::kCPU) {
+  if (!has_readable_parts(tensor) || is_under_way(tensor)) {
     row.flags |= slot_flag::opaque | slot_flag::no_digest;
     return;
   }
-  const auto* parts = static_cast<const at::SparseTensorImpl*>(tensor.unsafeGetTensorImpl());
-  DigestStream both;
-  for (const at::Tensor& part : {parts->indices(), parts->values()}) {
-    if (!is_readable(part)) {
-      row.flags |= slot_flag::opaque | slot_flag::no_digest;
-      return;
-    }
-    const Digest digest = digest_of(thread, content_of(part));
-    both.update(std::as_bytes(std::span(&digest, 1)));
-  }
-  const Digest digest = both.finish();
+  const Digest digest = digest_of_parts(thread, tensor);
   row.digest[0] = digest.high;
   row.digest[1] = digest.low;
   std::lock_guard guard(storages());
-  identify(thread, storages().at(*parts->values().storage().unsafeGetStorageImpl()), seen);
+  identify(thread, storages().at(storage_of_parts(tensor)), seen);
   row.value = storages().next_value();
 }
 
@@ -90,6 +88,37 @@ Digest with_quantiser(const at::Tensor& tensor, Digest integers) {
 }
 
 }  // namespace
+
+bool has_readable_parts(const at::Tensor& tensor) {
+  return tensor.layout() == c10::kSparse && tensor.device().type() == at::kCPU &&
+         is_readable(sparse_impl(tensor).indices()) && is_readable(sparse_impl(tensor).values());
+}
+
+Digest digest_of_parts(Thread& thread, const at::Tensor& tensor) {
+  DigestStream both;
+  for (const at::Tensor& part : {sparse_impl(tensor).indices(), sparse_impl(tensor).values()}) {
+    const Digest digest = digest_of(thread, content_of(part));
+    both.update(std::as_bytes(std::span(&digest, 1)));
+  }
+  return both.finish();
+}
+
+void note_parts_written(const at::Tensor& tensor, Writer writer) {
+  const std::lock_guard guard(storages());
+  Storage& storage = storages().at(storage_of_parts(tensor));
+  storage.produced = true;
+  storage.writer = writer;
+  ++storage.writes;
+}
+
+void tell_ticket_of_parts(Thread& thread, const at::Tensor& tensor, std::uint64_t ticket,
+                          Seen& seen) {
+  const std::lock_guard guard(storages());
+  identify(thread, storages().at(storage_of_parts(tensor)), seen);
+  seen.row.value = storages().next_value();
+  seen.row.digest[0] = ticket;
+  seen.row.pending |= ring::pending_flag::ticket;
+}
 
 Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool boundary) {
   Seen seen{.row = blank(thread, tensor, place)};
@@ -139,9 +168,6 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
   return seen;
 }
 
-namespace {
-
-/// Forgets what was known of the bytes: whatever wrote them was not seen, and is no surprise.
 Seen see_anew(Thread& thread, const at::Tensor& tensor, Place place) {
   if (tensor.defined() && has_known_memory(tensor)) {
     const Content content = content_of(tensor);
@@ -150,8 +176,6 @@ Seen see_anew(Thread& thread, const at::Tensor& tensor, Place place) {
   }
   return see_read(thread, tensor, place, /*boundary=*/true);
 }
-
-}  // namespace
 
 Seen see_read_inside(Thread& thread, const at::Tensor& tensor, Place place, std::uint64_t kernel) {
   bool left_inside = false;

@@ -35,6 +35,9 @@ struct Seen {
 [[nodiscard]] Seen see_read_inside(Thread& thread, const at::Tensor& tensor, Place place,
                                    std::uint64_t kernel);
 
+/// Forgets what was known of the bytes: whatever wrote them was not seen, and is no surprise.
+[[nodiscard]] Seen see_anew(Thread& thread, const at::Tensor& tensor, Place place);
+
 /// A tensor that is passed without being read; what is known is told, and only sparse tensors, of
 /// which nothing is kept, are digested.
 [[nodiscard]] Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place);
@@ -70,6 +73,15 @@ void note_written(const at::Tensor& tensor, Writer writer);
 
 /// The module whose parameter or buffer it is, 0 for none.
 [[nodiscard]] std::uint32_t owner_of(const at::Tensor& tensor);
+
+/// Whether it is a sparse tensor whose parts, indices and values, can be read here.
+[[nodiscard]] bool has_readable_parts(const at::Tensor& tensor);
+[[nodiscard]] Digest digest_of_parts(Thread& thread, const at::Tensor& tensor);
+/// Its parts have been replaced.
+void note_parts_written(const at::Tensor& tensor, Writer writer);
+/// A row whose digest will be that of the parts.
+void tell_ticket_of_parts(Thread& thread, const at::Tensor& tensor, std::uint64_t ticket,
+                          Seen& seen);
 
 /// Whether its content can be read, here or by a device.
 [[nodiscard]] bool can_be_read(const at::Tensor& tensor);

@@ -83,10 +83,11 @@ c10::IValue tensor_argument(const c10::Argument& argument, const Elements& eleme
   return elements.begin()->second;
 }
 
-/// A list of floats may have been recorded as whole numbers.
+/// A list of floats may have been recorded as whole numbers; of an object what it says was.
 c10::IValue fitted(const c10::Argument& argument, c10::IValue value) {
   c10::TypePtr type = argument.type();
   if (const auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
+  if (type->kind() == c10::TypeKind::ClassType) refuse("an argument's value was not recorded");
   if (type->kind() == c10::TypeKind::FloatType && value.isInt())
     return static_cast<double>(value.toInt());
   const auto list = type->cast<c10::ListType>();

@@ -69,7 +69,8 @@ int run(const std::string& name) {
   at::set_num_threads(1);
   Rank rank{.rank = number("RANK", 0), .size = number("WORLD_SIZE", 1), .group = {}};
   const char* const meeting = std::getenv("MEETING");
-  rank.group = loopback::make_group(meeting == nullptr ? "meeting" : meeting, rank.rank, rank.size);
+  rank.group = loopback::make_group(meeting == nullptr ? "meeting" : meeting, rank.rank, rank.size,
+                                    needs_order(name) ? 1 : 2);
   torch::manual_seed(static_cast<std::uint64_t>(100 + rank.rank));
   if (run_exchange(rank, name) || train(rank, name)) return 0;
   std::fprintf(stderr, "There is no program %s.\n", name.c_str());

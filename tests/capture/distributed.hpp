@@ -21,6 +21,9 @@ struct Rank {
   void dawdle() const;
 };
 
+/// Whether that program relies on its collectives being carried out in order.
+[[nodiscard]] bool needs_order(const std::string& name);
+
 /// Calls one collective in each of a few steps. False if there is none of this name.
 [[nodiscard]] bool run_exchange(const Rank& rank, const std::string& name);
 

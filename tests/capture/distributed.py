@@ -14,14 +14,17 @@ import subprocess
 import sys
 import tempfile
 
-EXCHANGES = ["barrier", "all_reduce", "all_reduce_raw", "all_reduce_in_parts", "broadcast", "reduce", "all_gather",
-             "all_gather_base", "gather", "scatter", "reduce_scatter", "reduce_scatter_base",
-             "all_to_all_base", "send_and_receive", "functional"]
+COLLECTIVES = ["barrier", "all_reduce", "all_reduce_in_parts", "all_reduce_twice", "all_reduce_sparse",
+               "all_reduce_coalesced", "broadcast", "reduce", "all_gather", "all_gather_base",
+               "all_gather_coalesced", "all_gather_into_tensors", "gather", "scatter", "reduce_scatter",
+               "reduce_scatter_base", "reduce_scatter_tensors", "all_to_all_base", "all_to_all_uneven",
+               "send_and_receive", "receive_from_any"]
+# Asked of a process group, which goes through the dispatcher, and of its backend itself.
+EXCHANGES = [*COLLECTIVES, *(name + "_raw" for name in COLLECTIVES), "functional"]
 TRAINING = ["data_parallel", "reducer", "sharded", "pipeline", "tensor_parallel"]
 
-# Who gives something that anybody uses, where that is not everybody. A backend that is called past the
-# dispatcher is not seen: what it changed is said to differ, not which rank gave it.
-GIVERS = {"barrier": [], "broadcast": [1], "scatter": [0], "all_reduce_raw": []}
+# Who gives something that anybody uses, where that is not everybody.
+GIVERS = {"barrier": [], "broadcast": [1], "scatter": [0]}
 
 LAUNCHERS = {
     "program": "{bin}/distributed launch {size} {name}",
@@ -80,7 +83,7 @@ def wrong_plants(recorder, ranks, step):
     """What is said of a rank that gives something else, and of those that are given it."""
     reference, _ = recorder.record("reference")
     for planted in ranks:
-        candidate, _ = recorder.record("candidate", PLANT=f"{planted}@{step}")
+        candidate, _ = recorder.record("candidate", PLANT=f"{planted}@{step}", DELAYS=DELAYS[1])
         report = recorder.compare(reference, candidate)
         first = report["first"]
         if report["verdict"] != "diverged" or first is None or first["rank"] != planted:
@@ -94,6 +97,15 @@ def wrong_plants(recorder, ranks, step):
             if cause is None or cause["id"] != "collective":
                 yield (f"planted in rank {planted}: rank {finding['rank']} says {finding['kind']} at "
                        f"{finding['op']}, cause {cause and cause['id']}")
+
+
+def wrong_twin(recorder, twin):
+    """A backend that is asked itself does what it does for the group."""
+    reference, _ = recorder.record("reference")
+    candidate, _ = twin.record("twin")
+    report = recorder.compare(reference, candidate)
+    if report["verdict"] != "identical":
+        yield f"asked through the group: {report['summary']}"
 
 
 def main():
@@ -114,7 +126,10 @@ def main():
         with tempfile.TemporaryDirectory(prefix="ulpscope-distributed-") as folder:
             recorder = Recorder(arguments.bin, folder, arguments.launcher, name, size)
             wrong = list(wrong_repeats(recorder, arguments.repeats))
-            wrong += wrong_plants(recorder, GIVERS.get(name, range(size)), arguments.plant)
+            asked = name.removesuffix("_raw")
+            wrong += wrong_plants(recorder, GIVERS.get(asked, range(size)), arguments.plant)
+            if asked not in (name, "barrier"):  # that of a group makes a tensor for the dispatcher
+                wrong += wrong_twin(recorder, Recorder(arguments.bin, folder, arguments.launcher, asked, size))
         for sentence in wrong:
             print(f"WRONG: {name} of {size} ranks: {sentence}", flush=True)
         failed = failed or bool(wrong)

@@ -36,11 +36,12 @@ class TORCH_API ProcessGroupGloo : public Backend {
 
 namespace loopback {
 
-Group make_group(const std::string& file, int rank, int size) {
+Group make_group(const std::string& file, int rank, int size, int threads) {
   Group made;
   auto store = c10::make_intrusive<c10d::FileStore>(file, size);
   auto options = c10::make_intrusive<c10d::ProcessGroupGloo::Options>(std::chrono::seconds(60));
   options->devices = {c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1", false)};
+  options->threads = threads;
   made.backend = c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, size, std::move(options));
   made.group = c10::make_intrusive<c10d::ProcessGroup>(store, rank, size);
   made.group->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, made.backend);

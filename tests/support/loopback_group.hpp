@@ -12,7 +12,8 @@ struct Group {
   c10::intrusive_ptr<c10d::ProcessGroup> group;
 };
 
-/// `file` is where the processes find each other.
-[[nodiscard]] Group make_group(const std::string& file, int rank, int size);
+/// `file` is where the processes find each other. A backend of one thread carries out what it is
+/// asked for in order.
+[[nodiscard]] Group make_group(const std::string& file, int rank, int size, int threads = 2);
 
 }  // namespace loopback

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <ATen/core/ivalue.h>
+#include <c10/util/ArrayRef.h>
+
+#include <cstddef>
+#include <exception>
+
+#include "capture/op_info.hpp"
+#include "capture/recorder.hpp"
+#include "capture/thread.hpp"
+
+namespace ulpscope::capture {
+
+/// The event of an op of `c10d` that the program carries out by calling its backend itself; ends
+/// with the scope, also by an exception. Inside the op itself it is none.
+class BackendCall {
+ public:
+  /// Both are called where something is recorded: `find_info` for the op, null where this LibTorch
+  /// has none, and `arguments`, given what stands for the group, for what the op's schema has
+  /// places for.
+  template <class FindInfo, class Arguments>
+  BackendCall(const void* backend, FindInfo&& find_info, Arguments&& arguments) noexcept {
+    if (thread_ == nullptr) return;
+    const Thread::Inside inside(*thread_);
+    guarded("the start of a collective", [&] {
+      if (const OpInfo* info = find_info()) begin(*info, backend, arguments(group_of(backend)));
+    });
+  }
+
+  /// `results` is called where the call is recorded.
+  template <class Results>
+  void returned(Results&& results) noexcept {
+    if (!is_recorded()) return;
+    const Thread::Inside inside(*thread_);
+    guarded("the end of a collective", [&] { end(/*threw=*/false, results()); });
+  }
+
+  ~BackendCall();
+  BackendCall(const BackendCall&) = delete;
+  BackendCall& operator=(const BackendCall&) = delete;
+
+ private:
+  static c10::IValue group_of(const void* backend);
+  void begin(const OpInfo& info, const void* backend, c10::ArrayRef<const c10::IValue> arguments);
+  void end(bool threw, c10::ArrayRef<const c10::IValue> results);
+  [[nodiscard]] bool is_recorded() const noexcept {
+    return frames_ != 0 && Thread::current() == thread_;
+  }
+
+  Thread* thread_ = Thread::current();
+  std::size_t frames_ = 0;  ///< how many there are with this call's; 0: it has none
+};
+
+}  // namespace ulpscope::capture
