@@ -3,6 +3,7 @@
 
     outcomes.py --bin build/release/bin ends      what `end_of_run` leaves, by every way to end
     outcomes.py --bin build/release/bin threads   models that threads train, by every way to share work
+    outcomes.py --bin build/release/bin creation  threads that have nothing in common with their partners
 
 That two runs leave the same is known from what they print: a digest that they take through pointers.
 """
@@ -90,14 +91,27 @@ def threads(session):
                           (first["kind"], first["op"]) == ("sequence", "aten::mul_"), report)
 
 
+def creation(session):
+    """Threads of which nothing is equal are partners by the order in which they were created: then
+    they read the same batches, whichever of them comes first."""
+    command = ["trainers", "--mode", "parallel", "--own-seeds", "--steps", "3"]
+    session.record("plain", *command, "--seed", "1", "--delays", "1")
+    for delays in ("2", "3", "4"):
+        session.record("other", *command, "--seed", "1001", "--delays", delays)
+        report = session.compare("plain", "other")
+        kinds = {finding["kind"] for finding in report["findings"]}
+        session.check(f"other seeds {delays}", report["verdict"] == "diverged" and
+                      "data" not in kinds, report)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
-    parser.add_argument("part", choices=["ends", "threads"])
+    parser.add_argument("part", choices=["ends", "threads", "creation"])
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ulpscope-outcomes-") as folder:
         session = Session(arguments.bin, folder)
-        {"ends": ends, "threads": threads}[arguments.part](session)
+        {"ends": ends, "threads": threads, "creation": creation}[arguments.part](session)
     return 1 if session.failed else 0
 
 
