@@ -25,6 +25,7 @@ struct Call {
   std::uint64_t group = 0;           ///< which of the rank's, 0: not known
   std::optional<Member> member;      ///< of that group
   std::optional<std::int64_t> peer;  ///< of a message, as a member of the group
+  std::optional<std::int64_t> tag;   ///< of a message
   std::vector<Digest> given;
   bool known = true;  ///< of all that it gave there is a digest
 };
@@ -65,6 +66,8 @@ void read_arguments(const Event& event, Call& call) {
       call.member = member_of(take(text, "\"") ? text.substr(0, text.rfind('"')) : text);
     else if (argument.name == "src" || argument.name == "dst")
       call.peer = take_number(text);
+    else if (argument.name == "tag")
+      call.tag = take_number(text);
   }
 }
 
@@ -87,6 +90,7 @@ void read_arguments(const Event& event, Call& call) {
             .group = event.object,
             .member = {},
             .peer = {},
+            .tag = {},
             .given = {}};
   read_arguments(event, call);
   for (const Slot& slot : event.slots) {
@@ -118,10 +122,12 @@ void read_arguments(const Event& event, Call& call) {
 /// The calls that belong to one kind of exchange, in one of the rank's groups.
 [[nodiscard]] std::vector<const Call*> matching(const Calls& calls, std::string_view op,
                                                 std::uint64_t group,
-                                                std::optional<std::int64_t> peer) {
+                                                std::optional<std::int64_t> peer,
+                                                std::optional<std::int64_t> tag) {
   std::vector<const Call*> found;
   for (const Call& call : calls)
-    if (call.op == op && call.group == group && call.peer == peer) found.push_back(&call);
+    if (call.op == op && call.group == group && call.peer == peer && call.tag == tag)
+      found.push_back(&call);
   return found;
 }
 
@@ -187,7 +193,7 @@ class Contributions {
     if (!event) return std::nullopt;
     for (const Call& call : all) {
       if (call.position != event || call.op != record.finding.op) continue;
-      const auto same = matching(all, call.op, call.group, call.peer);
+      const auto same = matching(all, call.op, call.group, call.peer, call.tag);
       const auto at = std::find(same.begin(), same.end(), &call);
       return Own{call, static_cast<std::size_t>(at - same.begin())};
     }
@@ -207,8 +213,9 @@ class Contributions {
       const auto sender = call.member ? call.member->rank : on(rank, side);
       if (receives && own.call.peer && *own.call.peer != sender) continue;
       const auto receiver = own.call.member ? own.call.member->rank : on(record.ranks, side);
-      const auto found = matching(all, op, call.group,
-                                  receives ? std::optional<std::int64_t>(receiver) : std::nullopt);
+      const auto found =
+          matching(all, op, call.group,
+                   receives ? std::optional<std::int64_t>(receiver) : std::nullopt, own.call.tag);
       given[call.group] = own.occurrence < found.size() ? found[own.occurrence] : nullptr;
     }
     std::erase_if(given, [](const auto& of_group) { return of_group.second == nullptr; });
