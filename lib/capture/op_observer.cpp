@@ -153,11 +153,13 @@ void read_arguments(Thread& thread, Frame& frame, c10::ArrayRef<const c10::IValu
     const c10::IValue& value = inputs[i];
     const ArgumentInfo& info =
         i < frame.info->arguments.size() ? frame.info->arguments[i] : kUnknown;
+    const auto index = static_cast<std::uint16_t>(i);
     if (holds_tensors(value))
       read_argument(thread, frame, i, value, access_of(frame, i, inputs), boundary, kernel, owner);
+    else if (frame.info->exchange)
+      write_argument(writer, index, told_by_object(value), info);
     else if (frame.info->kind == EventKind::op)
-      write_argument(writer, static_cast<std::uint16_t>(i),
-                     frame.info->exchange ? told_by_object(value) : value, info);
+      write_argument(writer, index, value, info);
   }
   thread.arguments.insert(thread.arguments.end(), writer.bytes().begin(), writer.bytes().end());
   const bool uses = owner != ~0U && thread.changing_modules == 0;
