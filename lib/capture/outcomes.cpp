@@ -8,7 +8,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "capture/collectives.hpp"
 #include "capture/device_values.hpp"
@@ -126,17 +126,23 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
   }
 }
 
-/// What this thread has freed since its last op, parameters and buffers aside.
+/// What this thread has freed since its last op, parameters, buffers and memory that no op filled
+/// aside.
 void add_freed(const Thread& thread, std::pmr::vector<Outcome>& outcomes) {
   if (thread.freed.empty()) return;
-  std::pmr::unordered_set<const void*> freed(thread.freed.begin(), thread.freed.end(), 0,
-                                             &process_memory());
+  // Of storages that had the same memory one after another, the last one was freed.
+  std::pmr::unordered_map<const void*, Storage*> freed(&process_memory());
+  for (const void* memory : thread.freed) freed.emplace(memory, nullptr);
   std::pmr::map<std::uint64_t, Outcome> found(&process_memory());
   const std::lock_guard guard(storages());
   storages().for_each([&](Storage& storage) {
-    const bool gone = storage.alive.expired() && freed.contains(storage.data);
-    if (gone && is_left(storage)) found.emplace(storage.id, as_known(storage));
+    const auto at = freed.find(storage.data);
+    if (at == freed.end() || !storage.alive.expired()) return;
+    if (at->second == nullptr || at->second->id < storage.id) at->second = &storage;
   });
+  for (const auto& [memory, storage] : freed)
+    if (storage != nullptr && is_left(*storage) && storage->uninitialised.empty())
+      found.emplace(storage->id, as_known(*storage));
   for (const auto& [id, outcome] : found) outcomes.push_back(outcome);
 }
 
@@ -211,6 +217,7 @@ std::optional<FreedState> freed_state(const void* memory) {
     Storage* const storage = storages().state_at(memory);
     if (storage == nullptr || !storage->uninitialised.empty()) return {};
     state = state_of(*storage);
+    storages().forget_state(memory);
   }
   state.digest = digest({static_cast<const std::byte*>(memory), state.bytes});
   return state;
@@ -221,7 +228,13 @@ std::optional<FreedState> freed_state(const void* memory) {
 void note_freed(const void* memory) noexcept {
   if (!recording() || idle() || memory == nullptr || detail::InHook::any()) return;
   Thread* const thread = Thread::opened();
-  if (thread != nullptr && !in_user_code(*thread)) return;  // an op's own
+  if (thread != nullptr && !in_user_code(*thread)) {  // an op's own
+    if (!storages().may_be_state(memory)) return;
+    return guarded("a note of freed memory", [&] {
+      const std::lock_guard guard(storages());
+      storages().forget_state(memory);
+    });
+  }
   if (thread != nullptr && !storages().may_be_state(memory)) {
     if (thread->freed.size() < kMostFreed)
       guarded("a note of freed memory", [&] { thread->freed.push_back(memory); });

@@ -144,6 +144,8 @@ Storage* StorageTable::state_at(const void* data) {
   return still ? entry : nullptr;
 }
 
+void StorageTable::forget_state(const void* data) { state_.erase(data); }
+
 void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   auto& owner = const_cast<c10::StorageImpl&>(storage);
   entry.alive = c10::weak_intrusive_ptr<c10::StorageImpl>(

@@ -139,6 +139,8 @@ class StorageTable {
                  std::uint32_t flags, std::uint32_t module);
   /// The entry of a parameter or buffer whose memory begins at `data`; null for other memory.
   [[nodiscard]] Storage* state_at(const void* data);
+  /// The memory that begins at `data` was freed: what begins there from now on is another's.
+  void forget_state(const void* data);
   /// False where `data` is surely not the memory of a parameter or buffer. Takes no lock.
   [[nodiscard]] bool may_be_state(const void* data) const noexcept {
     const std::size_t bit = filter_bit(data);
