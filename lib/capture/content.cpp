@@ -12,12 +12,13 @@ std::uint64_t mix(std::uint64_t hash, std::int64_t word) noexcept {
 
 }  // namespace
 
-bool has_shape(const at::Tensor& tensor) noexcept {
+bool has_shape(const at::Tensor& tensor, c10::Layout layout) noexcept {
   const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
-  if (impl.has_symbolic_sizes_strides() || tensor.is_nested()) return false;
+  if (impl.has_symbolic_sizes_strides() || impl.key_set().has(c10::DispatchKey::NestedTensor))
+    return false;
   try {
     (void)impl.sizes();
-    if (impl.layout() == c10::kStrided) (void)impl.strides();
+    if (layout == c10::kStrided) (void)impl.strides();
     (void)impl.numel();
     return true;
   } catch (...) {
@@ -27,7 +28,7 @@ bool has_shape(const at::Tensor& tensor) noexcept {
 
 bool is_readable(const at::Tensor& tensor) {
   return tensor.device().type() == kHostDevice && tensor.layout() == c10::kStrided &&
-         tensor.has_storage() && !tensor.is_mkldnn() && has_shape(tensor) &&
+         tensor.has_storage() && has_shape(tensor, c10::kStrided) &&
          (tensor.numel() == 0 || tensor.storage().unsafeGetStorageImpl()->data() != nullptr);
 }
 

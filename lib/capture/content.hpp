@@ -29,7 +29,7 @@ struct Content {
 
 /// Whether LibTorch says which sizes and strides a tensor has. Nested tensors, those of symbolic
 /// sizes and some classes of a program's own throw when they are asked.
-[[nodiscard]] bool has_shape(const at::Tensor& tensor) noexcept;
+[[nodiscard]] bool has_shape(const at::Tensor& tensor, c10::Layout layout) noexcept;
 
 /// Whether a tensor's bytes lie in memory that is read here.
 [[nodiscard]] bool is_readable(const at::Tensor& tensor);

@@ -120,7 +120,7 @@ bool start_thread() {
 bool is_on_device(const at::Tensor& tensor) {
   return tensor.device().type() == kBackendDevice && tensor.layout() == c10::kStrided &&
          tensor.has_storage() && !tensor.is_conj() && !tensor.is_neg() && !tensor.is_quantized() &&
-         has_shape(tensor) &&
+         has_shape(tensor, tensor.layout()) &&
          (tensor.numel() == 0 || tensor.storage().unsafeGetStorageImpl()->data() != nullptr) &&
          device_backend() != nullptr;
 }

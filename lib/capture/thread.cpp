@@ -45,13 +45,13 @@ pthread_key_t thread_end_key() {
   return key;
 }
 
-std::uint16_t geometry_flags(const at::Tensor& tensor) {
+std::uint16_t geometry_flags(const at::Tensor& tensor, c10::Layout layout) {
   std::uint16_t flags = 0;
   if (tensor.is_conj()) flags |= geometry_flag::conj;
   if (tensor.is_neg()) flags |= geometry_flag::neg;
   if (tensor.is_quantized()) flags |= geometry_flag::quantised;
   if (tensor.is_inference()) flags |= geometry_flag::inference;
-  if (tensor.layout() != c10::kStrided) {
+  if (layout != c10::kStrided) {
     flags |= geometry_flag::sparse;
     return flags;
   }
@@ -216,8 +216,9 @@ std::uint32_t Thread::op(const OpInfo& info) {
 }
 
 std::uint32_t Thread::geometry(const at::Tensor& tensor) {
-  const bool known = has_shape(tensor);
-  const bool strided = known && tensor.layout() == c10::kStrided;
+  const c10::Layout layout = tensor.layout();
+  const bool known = has_shape(tensor, layout);
+  const bool strided = known && layout == c10::kStrided;
   const c10::IntArrayRef sizes = known ? tensor.sizes() : c10::IntArrayRef();
   const c10::IntArrayRef strides = strided ? tensor.strides() : c10::IntArrayRef();
   const c10::Device device = tensor.device();
@@ -225,8 +226,8 @@ std::uint32_t Thread::geometry(const at::Tensor& tensor) {
   message.dtype = static_cast<std::uint8_t>(tensor.scalar_type());
   message.device_type = static_cast<std::uint8_t>(device.type());
   message.device_index = device.index();
-  message.layout = static_cast<std::uint8_t>(tensor.layout());
-  message.flags = known ? geometry_flags(tensor) : std::uint16_t{0};
+  message.layout = static_cast<std::uint8_t>(layout);
+  message.flags = known ? geometry_flags(tensor, layout) : std::uint16_t{0};
   message.has_strides = strided ? 1 : 0;
   message.storage_offset = strided ? tensor.storage_offset() : 0;
   return define_geometry(message, {sizes.data(), sizes.size()}, {strides.data(), strides.size()});
