@@ -56,7 +56,7 @@ TEST_SUITE("text") {
     report.coverage.not_compared.uninitialised = 812;
     CHECK(rendered(report) ==
           "IDENTICAL: 412,350 events, 50 steps, every value that was compared (not compared: 812 "
-          "uninitialised)\n");
+          "uninitialized)\n");
     report = test::identical_report();
     report.coverage.outcomes_recorded = false;
     CHECK(contains(rendered(report), "every value that was compared (what the runs left"));
