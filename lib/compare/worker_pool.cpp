@@ -52,8 +52,7 @@ WorkerPool::WorkerPool(RankState& state, const Both<std::vector<Lane>>& lanes)
               {lane,
                LaneReader(*on(state.runs, side), on(state.ranks, side), lane.id, state.only_layers),
                {},
-               {},
-               std::nullopt});
+               {}});
 }
 
 void WorkerPool::read(std::int64_t step, std::int64_t candidate_step) {
@@ -242,12 +241,6 @@ void WorkerPool::join(EventPlace reference, EventPlace candidate) {
   };
   if (!among(Side::reference, reference) || !among(Side::candidate, candidate)) return;
   feeds_others_ = true;
-  for (const Side side : kSides) {
-    const EventPlace place = side == Side::reference ? reference : candidate;
-    for (Thread& thread : on(threads_, side))
-      if (thread.lane.id == place.lane)
-        thread.taken = std::max(thread.taken.value_or(0), place.position);
-  }
   const auto a = job_at(Side::reference, reference);
   const auto b = job_at(Side::candidate, candidate);
   const auto settles = [&](const std::optional<JobId>& job) {
@@ -396,16 +389,10 @@ void WorkerPool::count_alone(const Job& job) {
   left_alone_ = true;
   Coverage& coverage = state_.totals.coverage;
   AloneMemory& memory = on(state_.alone_memory, job.side);
-  // What a loader has made ahead when the program ends is nobody's result.
-  const auto& taken = on(threads_, job.side)[job.thread].taken;
-  const bool ahead = taken && job.ops.front().outer().position > *taken;
   for (const Op& op : job.ops) {
     for (std::uint32_t event = op.event; event < op.end(); ++event)
-      for (const Slot& slot : op.window->event(event).slots) {
-        if (!writes(slot)) continue;
-        memory.wrote(slot);
-        if (ahead) memory.read(slot);
-      }
+      for (const Slot& slot : op.window->event(event).slots)
+        if (writes(slot)) memory.wrote(slot);
     (job.side == Side::reference ? coverage.only_reference : coverage.only_candidate) +=
         op.end() - op.event;
     ++left_over_;

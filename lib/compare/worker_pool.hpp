@@ -72,7 +72,6 @@ class WorkerPool {
     LaneReader reader;
     std::vector<HeldEvent> open;          ///< read, of an op that has not ended
     std::map<std::uint64_t, Placed> ops;  ///< of waiting jobs, by position
-    std::optional<std::uint64_t> taken;   ///< position of the last op that another lane reads from
   };
   using JobKey = std::optional<std::uint64_t> (*)(const Job&);
 
