@@ -389,8 +389,10 @@ void WorkerPool::count_alone(const Job& job) {
   left_alone_ = true;
   Coverage& coverage = state_.totals.coverage;
   AloneMemory& memory = on(state_.alone_memory, job.side);
+  // What a loader has made and nobody took, when the program ends, is nobody's result.
+  const bool is_result = !feeds_others_ || is_training(job);
   for (const Op& op : job.ops) {
-    for (std::uint32_t event = op.event; event < op.end(); ++event)
+    for (std::uint32_t event = op.event; is_result && event < op.end(); ++event)
       for (const Slot& slot : op.window->event(event).slots)
         if (writes(slot)) memory.wrote(slot);
     (job.side == Side::reference ? coverage.only_reference : coverage.only_candidate) +=

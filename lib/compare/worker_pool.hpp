@@ -38,6 +38,8 @@ class WorkerPool {
   /// Takes in the rest and compares the jobs that nothing joined.
   void finish();
 
+  /// Another lane reads what these threads make: they load.
+  [[nodiscard]] bool feeds_others() const noexcept { return feeds_others_; }
   /// Something stayed without a partner.
   [[nodiscard]] bool left_alone() const noexcept { return left_alone_; }
   /// The same in words.
