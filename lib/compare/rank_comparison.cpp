@@ -243,8 +243,6 @@ void RankComparison::run() {
     state_.book.make_diverging(source);
   if (workers_) {
     workers_->finish();
-    // What a loader makes is known by whoever reads it.
-    state_.lanes_run_apart = trainers_.size() > 1 || !workers_->feeds_others();
     if (!state_.only_layers)
       state_.totals.work_moved = state_.totals.work_moved && workers_->left_alone();
     unseen_.insert(unseen_.end(), workers_->unseen().begin(), workers_->unseen().end());

@@ -243,6 +243,8 @@ void WorkerPool::join(EventPlace reference, EventPlace candidate) {
   feeds_others_ = true;
   const auto a = job_at(Side::reference, reference);
   const auto b = job_at(Side::candidate, candidate);
+  for (const auto& job : {a, b})
+    if (job && waiting_.contains(*job)) note_taken(waiting_.at(*job));
   const auto settles = [&](const std::optional<JobId>& job) {
     return !job || !waiting_.contains(*job) || cancel(*job);
   };
@@ -385,14 +387,57 @@ void WorkerPool::pair_trainings() {
     }
 }
 
-void WorkerPool::count_alone(const Job& job) {
+void WorkerPool::note_taken(const Job& job) {
+  KeyHash names;
+  for (const Op& op : job.ops) taken_.insert(names.add(name_key(op.outer())).value());
+}
+
+/// Jobs that do what the beginning of one does that another lane took: how far a loader works ahead
+/// until the program ends is a race. Where both runs have some that are not the same as far as they
+/// go, they are results like others.
+std::set<WorkerPool::JobId> WorkerPool::samples_made_ahead() const {
+  struct Sample {
+    JobId id;
+    std::vector<std::uint64_t> contents;  ///< keys of the first 1, 2, 3, ... ops
+    bool same = false;
+  };
+  Both<std::vector<Sample>> samples;
+  for (const auto& [id, job] : waiting_) {
+    if (is_training(job) || !taken_.contains(*names_key(job))) continue;
+    Sample& sample = on(samples, job.side).emplace_back(Sample{id, {}});
+    KeyHash contents;
+    for (const Op& op : job.ops)
+      sample.contents.push_back(contents.add(structure_key(op.outer(), Place::ignored))
+                                    .add(argument_key(op.outer()))
+                                    .add(input_key(op.outer()))
+                                    .add(output_key(op.outer()))
+                                    .value());
+  }
+  for (Sample& one : samples.reference) {
+    const auto partner =
+        std::find_if(samples.candidate.begin(), samples.candidate.end(), [&](const Sample& other) {
+          const std::size_t both = std::min(one.contents.size(), other.contents.size());
+          return !other.same && one.contents[both - 1] == other.contents[both - 1];
+        });
+    if (partner != samples.candidate.end()) one.same = partner->same = true;
+  }
+  const auto differs = [](const Sample& sample) { return !sample.same; };
+  const bool both_differ =
+      std::any_of(samples.reference.begin(), samples.reference.end(), differs) &&
+      std::any_of(samples.candidate.begin(), samples.candidate.end(), differs);
+  std::set<JobId> ahead;
+  for (const Side side : kSides)
+    for (const Sample& sample : on(samples, side))
+      if (sample.same || !both_differ) ahead.insert(sample.id);
+  return ahead;
+}
+
+void WorkerPool::count_alone(const Job& job, bool is_sample) {
   left_alone_ = true;
   Coverage& coverage = state_.totals.coverage;
   AloneMemory& memory = on(state_.alone_memory, job.side);
-  // What a loader has made and nobody took, when the program ends, is nobody's result.
-  const bool is_result = !feeds_others_ || is_training(job);
   for (const Op& op : job.ops) {
-    for (std::uint32_t event = op.event; is_result && event < op.end(); ++event)
+    for (std::uint32_t event = op.event; !is_sample && event < op.end(); ++event)
       for (const Slot& slot : op.window->event(event).slots)
         if (writes(slot)) memory.wrote(slot);
     (job.side == Side::reference ? coverage.only_reference : coverage.only_candidate) +=
@@ -416,8 +461,8 @@ void WorkerPool::finish() {
     for (const auto& [id, job] : waiting_)
       for (const Op& op : job.ops) stand_alone(job, op, nullptr);
   } else {
-    // A loader works ahead: how far, when the program ends, is a race.
-    for (const auto& [id, job] : waiting_) count_alone(job);
+    const std::set<JobId> ahead = samples_made_ahead();
+    for (const auto& [id, job] : waiting_) count_alone(job, ahead.contains(id));
   }
   waiting_.clear();
   if (left_over_ > 0)

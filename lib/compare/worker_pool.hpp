@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,6 @@ class WorkerPool {
   /// Takes in the rest and compares the jobs that nothing joined.
   void finish();
 
-  /// Another lane reads what these threads make: they load.
-  [[nodiscard]] bool feeds_others() const noexcept { return feeds_others_; }
   /// Something stayed without a partner.
   [[nodiscard]] bool left_alone() const noexcept { return left_alone_; }
   /// The same in words.
@@ -94,7 +93,9 @@ class WorkerPool {
   void stand_alone(const Job& job, const Op& op, const Source* explained);
   void pair_rest(JobKey key);
   void pair_trainings();
-  void count_alone(const Job& job);
+  void count_alone(const Job& job, bool is_sample = false);
+  void note_taken(const Job& job);
+  [[nodiscard]] std::set<JobId> samples_made_ahead() const;
   [[nodiscard]] Scene scene(const Job* reference, const Op* reference_op, const Job* candidate,
                             const Op* candidate_op) const;
 
@@ -116,7 +117,8 @@ class WorkerPool {
   Both<std::multimap<std::uint64_t, JobId>> by_key_;
   JobId next_ = 1;
   Window nothing_;
-  bool feeds_others_ = false;  ///< another lane reads what these threads make
+  bool feeds_others_ = false;      ///< another lane reads what these threads make
+  std::set<std::uint64_t> taken_;  ///< keys of the first 1, 2, 3, ... names of jobs that it reads
   bool left_alone_ = false;
   std::uint64_t left_over_ = 0;
   std::vector<std::string> unseen_;
