@@ -369,7 +369,18 @@ void RankWriter::place_decided() {
 void RankWriter::place(std::uint32_t id, Lane& lane, std::int64_t step, Phase phase) {
   Ordered next = std::move(lane.ordered.front());
   lane.ordered.pop_front();
-  const std::uint64_t position = next.event.row().position;
+  const ring::EventRow& row = next.event.row();
+  const std::uint64_t position = row.position;
+  // The main thread may begin a step while another one is in the middle of an op: all of the op is
+  // of the step that it began in.
+  const bool inside_op = lane.op_depth && row.depth > *lane.op_depth && !next.after_gap;
+  if (!inside_op)
+    lane.op_depth = row.kind == static_cast<std::uint8_t>(EventKind::op) ? std::optional(row.depth)
+                                                                         : std::nullopt;
+  if (inside_op && !lane.is_main && !timelines_.is_trainer(id)) {
+    step = lane.step;
+    phase = lane.phase;
+  }
   const bool far = position - lane.placed_position >= kVariable - 1;
   if (step != lane.step || lane.block.size() >= kBlockEvents || next.after_gap || far) {
     close_block(id, lane);

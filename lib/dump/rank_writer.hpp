@@ -93,7 +93,8 @@ class RankWriter {
     std::vector<PlacedEvent> block;   ///< waiting for their block to be complete
     std::int64_t step = kSetup;
     Phase phase = Phase::setup;
-    std::uint64_t placed_position = 0;  ///< above all positions placed
+    std::uint64_t placed_position = 0;      ///< above all positions placed
+    std::optional<std::uint16_t> op_depth;  ///< of the outermost op that was placed last
     std::uint64_t events = 0;
     std::vector<Gap> gaps;
     std::vector<HeldEvent> late;  ///< ended after events inside them were placed
