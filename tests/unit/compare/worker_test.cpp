@@ -137,6 +137,28 @@ TEST_SUITE("workers") {
     CHECK(report.findings.empty());
   }
 
+  TEST_CASE("a sample made ahead is nobody's result, in whatever memory it is left") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      load(run, {{0, 1, 0, 1}, {0, 1, 2, 3}, 0, {}});
+      if (!changed) return;
+      run.lane(LaneRole::worker, 0).phase(Phase::data);
+      const Tensor shift = run.op("aten::rand").draws(1).out(labelled("shift ahead"));
+      run.leaves({run.op("aten::add").in(shift).out(labelled("ahead"))});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("what a thread that loads makes beside its samples is a result") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      load(run, {{0, 1, 0, 1}, {0, 1, 2, 3}, 0, {}});
+      run.lane(LaneRole::worker, 0).phase(Phase::data);
+      Tensor kept = run.op("aten::full").arg("fill_value", 1).out(labelled("kept"));
+      if (changed) kept = run.op("aten::clamp").in(kept).out(labelled("clamped"));
+      run.leaves({kept});
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+  }
+
   TEST_CASE("threads of their own are compared though nothing reads them") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::eval);

@@ -197,6 +197,22 @@ TEST_SUITE("segments") {
     CHECK(last->string(last->tables().notices[0].text) == "Tensors of one kind were not observed.");
   }
 
+  TEST_CASE("an op of another thread is whole in the step that it began in") {
+    const TempDir dir;
+    DumpBuilder dump(dir.path());
+    TrainingRun run(dump.lane());
+    auto& loader = dump.lane("loader");
+    run.step();
+    loader.begin(EventKind::op, "aten::stack");
+    run.step();
+    loader.op("aten::cat");
+    loader.end();
+    dump.finish();
+    const auto recorded = open_dump(dir.path());
+    REQUIRE(recorded->block_count(0, 1) == 1);
+    CHECK(recorded->block(0, 1, 0).events.size() == 2);
+  }
+
   TEST_CASE("what a setting was set to within one step stays in that order over all segments") {
     const TempDir dir;
     DumpBuilder dump(dir.path(), {.segment_steps = 1});
