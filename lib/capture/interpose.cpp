@@ -369,10 +369,14 @@ struct set_inter_op_threads {
   }
 };
 
-/// Ends without what is called at exit.
-struct exit_at_once {
+/// Of what no declaration is at hand here that a wrapper could be held against.
+struct Unchecked {
   template <class>
   static constexpr bool kFits = true;
+};
+
+/// Ends without what is called at exit.
+struct exit_at_once : Unchecked {
   template <std::size_t kIndex>
   [[noreturn]] static void call(int status) {
     send_outcomes_of_run(/*at_once=*/true);
@@ -381,9 +385,7 @@ struct exit_at_once {
   }
 };
 
-struct create_a_thread {
-  template <class>
-  static constexpr bool kFits = true;
+struct create_a_thread : Unchecked {
   template <std::size_t kIndex>
   static int call(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
                   void* argument) {
@@ -394,9 +396,7 @@ struct create_a_thread {
 };
 
 /// A variadic function is called as one that takes as many long integers.
-struct process_control {
-  template <class>
-  static constexpr bool kFits = true;
+struct process_control : Unchecked {
   template <std::size_t kIndex>
   static int call(int option, unsigned long first, unsigned long second, unsigned long third,
                   unsigned long fourth) {
@@ -406,9 +406,7 @@ struct process_control {
   }
 };
 
-struct system_call {
-  template <class>
-  static constexpr bool kFits = true;
+struct system_call : Unchecked {
   template <std::size_t kIndex>
   static void* wrapper() {
     return system_call_wrapper(&next_functions[kIndex]);
@@ -529,11 +527,7 @@ struct free_memory {
 
 /// Members of at::cuda::CUDAGraph, whose header needs CUDA's: tests/device/graph_calls.cpp holds
 /// these against it.
-struct GraphCall {
-  template <class>
-  static constexpr bool kFits = true;
-};
-struct graph_capture_begin : GraphCall {
+struct graph_capture_begin : Unchecked {
   using Pool = std::pair<unsigned long long, unsigned long long>;
   template <std::size_t kIndex>
   static void call(void* self, Pool pool, int mode) {
@@ -541,7 +535,7 @@ struct graph_capture_begin : GraphCall {
     graph_capture_begins(self);
   }
 };
-struct graph_capture_end : GraphCall {
+struct graph_capture_end : Unchecked {
   template <std::size_t kIndex>
   static void call(void* self) {
     const struct AtEnd {
@@ -551,7 +545,7 @@ struct graph_capture_end : GraphCall {
     next<kIndex, void(void*)>()(self);
   }
 };
-struct graph_replay : GraphCall {
+struct graph_replay : Unchecked {
   template <std::size_t kIndex>
   static void call(void* self) {
     const GraphReplay replay(self);

@@ -123,10 +123,6 @@ Difference difference_from(const DifferenceTotals& totals, Dtype dtype, const In
   return result;
 }
 
-}  // namespace core
-
-namespace core {
-
 /// Squares of differences of float64 numbers that leave float64's range, scaled by a power of two.
 class ScaledSquares {
  public:

@@ -128,6 +128,14 @@ void filtered_beside_ops() {
   say("%.9g", static_cast<double>(chain(10)));
 }
 
+/// How the child ends; the parent goes on training.
+void outlive(pid_t child, Training& training) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  training.step();
+  say("child ended with %d", status);
+}
+
 void forks_under_a_filter() {
   Training training;
   training.steps(6);
@@ -138,10 +146,7 @@ void forks_under_a_filter() {
     training.step();
     _exit(7);
   }
-  int status = 0;
-  waitpid(child, &status, 0);
-  training.step();
-  say("child ended with %d", status);
+  outlive(child, training);
 }
 
 void filtered_child() {
@@ -153,10 +158,7 @@ void filtered_child() {
     training.step();
     _exit(7);
   }
-  int status = 0;
-  waitpid(child, &status, 0);
-  training.step();
-  say("child ended with %d", status);
+  outlive(child, training);
 }
 
 constexpr Calls kOfSockets = {SYS_socket, SYS_connect, SYS_sendmsg, SYS_recvmsg};
@@ -171,10 +173,7 @@ void launches_under_filter() {
     execl("/proc/self/exe", "fault_program", "train", "6", nullptr);
     std::abort();
   }
-  int status = 0;
-  waitpid(child, &status, 0);
-  training.step();
-  say("child ended with %d", status);
+  outlive(child, training);
 }
 
 /// The child has the parent's memory, and a filter of its own.
