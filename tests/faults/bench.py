@@ -221,7 +221,8 @@ class Bench:
 
     def verify(self, dump, unfinished=False):
         """Requires that every published segment is whole, and unless the dump is of an unfinished
-        recording that there is nothing beside them."""
+        recording that there is nothing beside them. Returns the number of events, those that
+        record the state at an end included."""
         done = self.run_tool("verify", dump, "--format", "json")
         require(done.stdout, f"verify: {done.returncode} {done.stderr}")
         answer = json.loads(done.stdout)
@@ -231,6 +232,7 @@ class Bench:
         if unfinished:
             problems = [problem for problem in problems if UNPUBLISHED not in problem]
         require(not problems, f"verify: {problems}")
+        return answer["events"]
 
     def recover(self, dump):
         """Recovers twice: the second time nothing is there to do and nothing changes. Returns the
@@ -246,8 +248,8 @@ class Bench:
         return sum(rank["events"] for rank in ranks)
 
     def events(self, dump):
-        """Counts of a dump's events by step, what prepares the next step's data left out, of all
-        events and of marked ops."""
+        """Counts of a dump's ops by step, what prepares the next step's data left out, of all ops
+        and of marked ones."""
         done = subprocess.run([self.binaries / "list_events", dump], capture_output=True, text=True)
         require(done.returncode == 0, f"the dump cannot be read: {done.stderr}")
         steps, total, marked = collections.Counter(), 0, 0

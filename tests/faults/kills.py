@@ -70,15 +70,10 @@ def lost_of_journal(bench, recorded):
         return 0
     published = 0
     if segments(recorded.dump):
-        bench.verify(recorded.dump, unfinished=True)
-        published = bench.events(recorded.dump)[1]
+        published = bench.verify(recorded.dump, unfinished=True)
     journaled = journal.events(rank)
     bench.recover(recorded.dump)
-    if segments(recorded.dump):
-        bench.verify(recorded.dump)
-        there = bench.events(recorded.dump)[1]
-    else:
-        there = 0
+    there = bench.verify(recorded.dump) if segments(recorded.dump) else 0
     return max(0, published + journaled - there)
 
 
