@@ -38,7 +38,7 @@ void Consumer::close() noexcept {
 
 ProducerEnd Consumer::producer_end() const noexcept {
   const auto end = mapping_.header()->producer_end.load(std::memory_order_acquire);
-  return end <= ProducerEnd::damaged ? end : ProducerEnd::damaged;
+  return end <= ProducerEnd::no_memory ? end : ProducerEnd::damaged;
 }
 
 std::uint64_t Consumer::stalls() const noexcept {

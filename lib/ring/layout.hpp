@@ -30,6 +30,7 @@ enum class ProducerEnd : std::uint32_t {
   writer_stuck,  ///< the ring was full and the writer did not move for the stated time
   stopped,       ///< the writer closed the ring, or another thread of the process gave up
   damaged,       ///< the ring's counters do not add up
+  no_memory,     ///< there was none for what the ring had not yet used
 };
 
 /// First page of a ring. `head` and `tail` count bytes from the ring's beginning and never wrap;
@@ -39,6 +40,7 @@ struct RingHeader {
   std::uint32_t protocol;
   std::uint32_t header_bytes;  ///< where the data begins: one page
   std::uint64_t capacity;      ///< a power of two and a multiple of the page size
+  std::uint32_t unfilled;      ///< 1: the producer fetches the data's memory when it comes to it
 
   alignas(kLineBytes) std::atomic<std::uint64_t> head;  ///< written by the producer only
   std::atomic<std::uint64_t> stalls;                    ///< times the ring was full

@@ -6,13 +6,26 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <utility>
 
 #include "ring/message.hpp"
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 namespace ulpscope::ring {
 
 std::size_t page_bytes() noexcept { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
+bool fetch_memory(void* pages, std::size_t bytes) noexcept {
+  int result = 0;
+  do {
+    result = ::madvise(pages, bytes, MADV_POPULATE_WRITE);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
 
 std::uint64_t ring_capacity(std::uint64_t wanted) noexcept {
   return std::bit_ceil(std::clamp(wanted, kSmallestRing, kLargestRing));

@@ -32,6 +32,10 @@ class RingMapping {
   std::uint64_t capacity_ = 0;
 };
 
+/// Has the kernel put memory behind whole pages of a mapping before they are touched. False where
+/// there is none: touching them would end the process.
+[[nodiscard]] bool fetch_memory(void* pages, std::size_t bytes) noexcept;
+
 /// A page's size on this machine: the header's size, and what capacities are multiples of.
 [[nodiscard]] std::size_t page_bytes() noexcept;
 

@@ -12,6 +12,9 @@ namespace {
 using Nanoseconds = std::chrono::nanoseconds;
 using namespace std::chrono_literals;
 
+/// Little enough for a thread that records little, much enough not to ask often.
+constexpr std::uint64_t kFetchedAtOnce = std::uint64_t{128} << 10;
+
 constexpr Nanoseconds kShortestPause = 50us;
 constexpr Nanoseconds kLongestPause = 1ms;
 
@@ -41,6 +44,7 @@ Producer::Producer(RingMapping mapping, const SessionLink& session) noexcept
   header_ = mapping_.header();
   data_ = mapping_.data();
   mask_ = mapping_.capacity() - 1;
+  fetched_ = header_->unfilled != 0 ? 0 : mapping_.capacity();
   max_message_ = static_cast<std::uint32_t>(mapping_.capacity() / 2);
   link_ = session;
 }
@@ -56,6 +60,7 @@ Producer& Producer::operator=(Producer&& other) noexcept {
   head_ = other.head_;
   room_end_ = other.room_end_;
   limit_ = other.limit_;
+  fetched_ = other.fetched_;
   max_message_ = std::exchange(other.max_message_, 0);
   end_ = other.end_;
   link_ = std::exchange(other.link_, {});
@@ -81,6 +86,23 @@ bool Producer::make_room(std::uint32_t size) noexcept {
   if (room_end_ - head_ < size && !wait_for_room(size)) return false;
   const std::uint64_t look_again = std::max<std::uint64_t>(size, mapping_.capacity() / 8);
   limit_ = std::min(room_end_, head_ + look_again);
+  return fetched_ == mapping_.capacity() || fetch_room(size);
+}
+
+bool Producer::fetch_room(std::uint32_t size) noexcept {
+  const std::uint64_t capacity = mapping_.capacity();
+  if (fetched_ < head_ + size) {
+    const Unnoticed unnoticed;
+    const std::uint64_t wanted = std::max(head_ + size, fetched_ + kFetchedAtOnce);
+    const std::uint64_t page = page_bytes();
+    const std::uint64_t end = std::min((wanted + page - 1) & ~(page - 1), capacity);
+    if (end > fetched_ && !fetch_memory(data_ + fetched_, end - fetched_)) {
+      give_up(ProducerEnd::no_memory);
+      return false;
+    }
+    fetched_ = end;
+  }
+  if (fetched_ < capacity) limit_ = std::min(limit_, fetched_);
   return true;
 }
 

@@ -71,6 +71,8 @@ class Producer {
  private:
   [[nodiscard]] bool make_room(std::uint32_t size) noexcept;
   [[nodiscard]] bool wait_for_room(std::uint32_t size) noexcept;
+  /// In the first lap: what is handed out next has memory.
+  [[nodiscard]] bool fetch_room(std::uint32_t size) noexcept;
   /// Looks how far the consumer is. False when nothing can be recorded any more.
   [[nodiscard]] bool look_at_writer() noexcept;
   [[nodiscard]] void* note_end() noexcept;
@@ -83,6 +85,7 @@ class Producer {
   std::uint64_t head_ = 0;
   std::uint64_t room_end_ = 0;  ///< where head_ would meet the tail last seen
   std::uint64_t limit_ = 0;     ///< not beyond room_end_: how far head_ grows before looking again
+  std::uint64_t fetched_ = 0;   ///< bytes of the data that have memory
   std::uint32_t max_message_ = 0;
   ProducerEnd end_ = ProducerEnd::none;
   SessionLink link_;

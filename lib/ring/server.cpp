@@ -35,7 +35,7 @@ constexpr Milliseconds kIdleAfter = 100ms;
 
 bool gave_up(ProducerEnd end) {
   return end == ProducerEnd::writer_gone || end == ProducerEnd::writer_stuck ||
-         end == ProducerEnd::damaged;
+         end == ProducerEnd::damaged || end == ProducerEnd::no_memory;
 }
 
 struct Lane {

@@ -80,7 +80,7 @@ struct SessionStats {
   std::uint64_t stalls = 0;  ///< times a thread found its ring full
   std::chrono::nanoseconds stalled{0};
   std::vector<LaneWait> waits;              ///< of the lanes that waited, in the order of their end
-  ProducerEnd gave_up = ProducerEnd::none;  ///< writer_gone, writer_stuck or damaged, if any did
+  ProducerEnd gave_up = ProducerEnd::none;  ///< none, closed and stopped aside, if any did
 };
 
 /// The writer's end of all rings: takes processes in, gives their threads rings and delivers what

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <new>
@@ -20,16 +21,30 @@ namespace {
 
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-Descriptor create_memory(const char* name, std::uint64_t bytes) {
+/// `present` bytes of it can be touched without asking for memory.
+Descriptor create_memory(const char* name, std::uint64_t bytes, std::uint64_t present) {
   Descriptor memory =
       above_stdio(Descriptor(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)));
   if (!memory) throw system_error("shared memory cannot be made");
-  int result = -1;
-  do {
-    result = ::fallocate(memory.get(), 0, 0, static_cast<off_t>(bytes));
-  } while (result != 0 && errno == EINTR);
+  int result = ::ftruncate(memory.get(), static_cast<off_t>(bytes));
+  while (result == 0 && ::fallocate(memory.get(), 0, 0, static_cast<off_t>(present)) != 0) {
+    if (errno != EINTR) result = -1;
+  }
   if (result != 0) throw system_error("there is no memory for a ring");
   return memory;
+}
+
+/// Whether a process can fetch memory and is told where there is none (Linux 5.14).
+bool can_fetch_memory() noexcept {
+  static const bool can = [] {
+    void* const page =
+        ::mmap(nullptr, page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return false;
+    const bool fetched = fetch_memory(page, page_bytes());
+    ::munmap(page, page_bytes());
+    return fetched;
+  }();
+  return can;
 }
 
 /// A copy of what another process may be changing.
@@ -44,7 +59,9 @@ std::string sentence(const LastWord& word) {
 
 Descriptor create_ring(std::uint64_t capacity) {
   const std::size_t page = page_bytes();
-  Descriptor memory = create_memory("ulpscope-ring", page + capacity);
+  const bool unfilled = can_fetch_memory();
+  Descriptor memory =
+      create_memory("ulpscope-ring", page + capacity, unfilled ? page : page + capacity);
   void* const address = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
   if (address == MAP_FAILED) throw system_error("a ring cannot be mapped");
   auto* const header = new (address) RingHeader{};
@@ -52,6 +69,7 @@ Descriptor create_ring(std::uint64_t capacity) {
   header->protocol = kProtocolVersion;
   header->header_bytes = static_cast<std::uint32_t>(page);
   header->capacity = capacity;
+  header->unfilled = unfilled ? 1 : 0;
   ::munmap(address, page);
   if (::fcntl(memory.get(), F_ADD_SEALS, kSizeSeals) != 0) {
     throw system_error("a ring cannot be sealed");
@@ -59,7 +77,8 @@ Descriptor create_ring(std::uint64_t capacity) {
   return memory;
 }
 
-WriterPageOwner::WriterPageOwner() : descriptor_(create_memory("ulpscope-writer", page_bytes())) {
+WriterPageOwner::WriterPageOwner()
+    : descriptor_(create_memory("ulpscope-writer", page_bytes(), page_bytes())) {
   void* const address =
       ::mmap(nullptr, page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
   if (address == MAP_FAILED) throw system_error("the writer's page cannot be mapped");
@@ -93,7 +112,7 @@ void WriterPageOwner::note_progress() noexcept {
 }
 
 std::pair<SessionPageReader, Descriptor> SessionPageReader::create() {
-  Descriptor memory = create_memory("ulpscope-session", page_bytes());
+  Descriptor memory = create_memory("ulpscope-session", page_bytes(), page_bytes());
   void* const address =
       ::mmap(nullptr, page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
   if (address == MAP_FAILED) throw system_error("a session's page cannot be mapped");

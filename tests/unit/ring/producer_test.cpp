@@ -35,6 +35,24 @@ void fill(Producer& producer) {
   }
 }
 
+struct stat state_of(const Descriptor& memory) {
+  struct stat state {};
+  REQUIRE(::fstat(memory.get(), &state) == 0);
+  return state;
+}
+
+std::uint64_t size_of(const Descriptor& memory) {
+  return static_cast<std::uint64_t>(state_of(memory).st_size);
+}
+
+std::uint64_t allocated(const Descriptor& memory) {
+  return static_cast<std::uint64_t>(state_of(memory).st_blocks) * 512;
+}
+
+bool is_unfilled(const Descriptor& ring) {
+  return RingMapping::map(ring.get(), size_of(ring) - page_bytes()).header()->unfilled != 0;
+}
+
 void pass_from_another_thread(Producer& producer, Consumer& consumer, WriterPageOwner& writer) {
   constexpr std::uint64_t kCount = 20'000;
   std::thread thread([&] {
@@ -231,14 +249,59 @@ TEST_SUITE("producer") {
     CHECK_FALSE(producer.recording());
   }
 
-  TEST_CASE("the memory of a ring is allocated and its size sealed") {
+  TEST_CASE("the size of a ring is sealed") {
     const Descriptor memory = create_ring(kSmallestRing);
     const std::uint64_t size = page_bytes() + kSmallestRing;
-    struct stat status {};
-    REQUIRE(::fstat(memory.get(), &status) == 0);
-    CHECK(static_cast<std::uint64_t>(status.st_blocks) * 512 >= size);
+    CHECK(size_of(memory) == size);
     CHECK(::ftruncate(memory.get(), 0) != 0);
     CHECK(::ftruncate(memory.get(), static_cast<off_t>(2 * size)) != 0);
+  }
+
+  TEST_CASE("a ring takes the memory that its thread comes to, and all of it after a lap") {
+    constexpr std::uint64_t kCapacity = std::uint64_t{1} << 20;
+    const Descriptor memory = create_ring(kCapacity);
+    const std::uint64_t size = page_bytes() + kCapacity;
+    WriterPageOwner writer;
+    SessionGuard guard{};
+    guard.token = 2;
+    Consumer consumer(RingMapping::map(memory.get(), kCapacity));
+    Producer producer(RingMapping::map(memory.get(), kCapacity), {&guard, &writer.page(), 2, 1});
+    if (!is_unfilled(memory)) {  // before Linux 5.14
+      CHECK(allocated(memory) >= size);
+      return;
+    }
+    CHECK(allocated(memory) < size / 4);
+    REQUIRE(producer.reserve(64) != nullptr);
+    CHECK(allocated(memory) < size / 4);
+    for (std::uint64_t written = 0; written < kCapacity; written += 4096) {
+      void* const message = producer.reserve(4096);
+      REQUIRE(message != nullptr);
+      CHECK(allocated(memory) >= page_bytes() + written + 4096);
+      write_numbered(message, 0, 4096);
+      producer.commit(4096);
+      consumer.release(consumer.available().size());
+    }
+    CHECK(allocated(memory) >= size);
+  }
+
+  TEST_CASE("where there is no memory for the rest of a ring recording ends, not the program") {
+    constexpr std::uint64_t kCapacity = std::uint64_t{1} << 20;
+    RingPair ring(kCapacity);
+    auto* const data = static_cast<std::byte*>(ring.producer.reserve(64));
+    REQUIRE(data != nullptr);
+    if (ring.raw.header()->unfilled == 0) return;
+    // The kernel fetches nothing for memory that cannot be written to.
+    REQUIRE(::mprotect(data + kCapacity / 2, kCapacity / 2, PROT_READ) == 0);
+    std::uint64_t written = 0;
+    while (void* const message = ring.producer.reserve(4096)) {
+      write_numbered(message, 0, 4096);
+      ring.producer.commit(4096);
+      written += 4096;
+    }
+    CHECK(written == kCapacity / 2);
+    CHECK(ring.producer.end() == ProducerEnd::no_memory);
+    CHECK(ring.consumer.producer_end() == ProducerEnd::no_memory);
+    CHECK(ring.consumer.available().size() == written);
   }
 
   TEST_CASE("a file that is not a ring of the stated capacity is not mapped") {
