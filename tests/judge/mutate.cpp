@@ -7,6 +7,8 @@
 namespace judge {
 namespace {
 
+bool reads_number(Act act) { return act == Act::item || act == Act::read_loss; }
+
 bool is_raw(Act act) {
   switch (act) {
     case Act::raw_set:
@@ -258,14 +260,14 @@ class Mutator {
       const Instruction extra = models && random_.chance(0.5)
                                     ? model_change(random_, worker())
                                     : plain_instruction(random_, seen_from(place));
-      if (!is_raw(extra.act) && extra.act != Act::item) return insert(place, extra);
+      if (!is_raw(extra.act) && !reads_number(extra.act)) return insert(place, extra);
     }
     return false;
   }
   bool extra_op() { return extra_at(any_place()); }
 
   bool left_out_at(Place place) {
-    if (place >= work().size() || work()[place].fixed || work()[place].act == Act::item)
+    if (place >= work().size() || work()[place].fixed || reads_number(work()[place].act))
       return false;
     note(place, std::string("left out ") + name_of(work()[place].act));
     work().erase(work().begin() + static_cast<std::ptrdiff_t>(place));
