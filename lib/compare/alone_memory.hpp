@@ -20,8 +20,8 @@ namespace ulpscope::comparison {
 /// written there last. Nobody but those ops has looked at it.
 class AloneMemory {
  public:
-  /// An op without a partner wrote `slot`.
-  void wrote(const Slot& slot);
+  /// Takes in what an op without a partner wrote.
+  void wrote(const Event& op);
   /// Any op reads `slot`.
   void read(const Slot& slot) {
     if (!read_.empty()) note_read(slot);

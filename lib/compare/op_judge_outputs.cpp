@@ -177,11 +177,10 @@ void OpJudge::write_alone(const Scene& scene, Side side, std::uint32_t index,
                           const Source& source) {
   Source alone = source;
   alone.written_alone = true;
-  for (const Slot& slot : on(scene.windows, side)->event(index).slots)
-    if (writes(slot)) {
-      on(state_.taint, side).taint(slot, alone, scene.step);
-      on(state_.alone_memory, side).wrote(slot);
-    }
+  const Event& op = on(scene.windows, side)->event(index);
+  for (const Slot& slot : op.slots)
+    if (writes(slot)) on(state_.taint, side).taint(slot, alone, scene.step);
+  on(state_.alone_memory, side).wrote(op);
 }
 
 void OpJudge::view_alone(const Scene& scene, Side side, std::uint32_t index, const Source& source) {

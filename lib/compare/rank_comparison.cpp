@@ -237,6 +237,10 @@ void RankComparison::run() {
   pass_over_shifted_start();
   pass_over_unrecorded_start(begins_late);
   compare_steps();
+  // What others read of a trainer can have taken it into its last step, but not to its end.
+  for (Trainer& trainer : trainers_)
+    while (advance(trainer)) {
+    }
   RunEvidence& evidence = state_.totals.evidence;
   if (!evidence.accumulation) evidence.accumulation = state_.accumulations.other();
   for (const Source& source : state_.layers.differing_parameters())

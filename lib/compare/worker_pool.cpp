@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "compare/finding_writer.hpp"
@@ -21,12 +22,6 @@ namespace {
 constexpr std::size_t kWaitingOps = 65536;
 /// Events of a thread that are read at a time.
 constexpr std::size_t kPiece = 4096;
-
-[[nodiscard]] bool holds_digest(const Slot& slot) noexcept {
-  constexpr std::uint32_t kNoValue = slot_flag::no_digest | slot_flag::undefined |
-                                     slot_flag::overwritten | slot_flag::uninitialised;
-  return !(slot.flags & kNoValue);
-}
 
 /// The op gives a number back to the program.
 [[nodiscard]] bool gives_number(const Event& op) {
@@ -52,6 +47,9 @@ WorkerPool::WorkerPool(RankState& state, const Both<std::vector<Lane>>& lanes)
               {lane,
                LaneReader(*on(state.runs, side), on(state.ranks, side), lane.id, state.only_layers),
                {},
+               0,
+               {},
+               {},
                {}});
 }
 
@@ -63,7 +61,7 @@ void WorkerPool::read(std::int64_t step, std::int64_t candidate_step) {
     const bool reference =
         next.reference && (!next.candidate || events_.reference <= events_.candidate);
     const Side side = reference ? Side::reference : Side::candidate;
-    read_piece(side, *on(next, side));
+    read_piece(side, on(threads_, side)[*on(next, side)]);
     make_room();
   }
 }
@@ -80,8 +78,7 @@ std::optional<std::size_t> WorkerPool::next_thread(Side side, std::int64_t step)
   return first;
 }
 
-void WorkerPool::read_piece(Side side, std::size_t number) {
-  Thread& thread = on(threads_, side)[number];
+void WorkerPool::read_piece(Side side, Thread& thread) {
   const std::int64_t step = *thread.reader.step();
   std::vector<HeldEvent> events = std::exchange(thread.open, {});
   const std::size_t before = events.size();
@@ -89,101 +86,179 @@ void WorkerPool::read_piece(Side side, std::size_t number) {
   on(events_, side) += events.size() - before;
   const bool step_ends = thread.reader.step() != step;
   const auto window = std::make_shared<const Window>(std::move(events), step_ends);
-  std::set<JobId> touched;
   for (const Item& item : window->items())
-    if (item.op) touched.insert(add(side, number, {window, item.event, step}));
-  for (const JobId id : touched)
-    if (waiting_.contains(id)) enter(id);
+    if (item.op) add(side, thread, {window, item.event, step, thread.lane.id});
   if (!step_ends)
     thread.open = window->from_item(static_cast<std::uint32_t>(window->items().size()));
+}
+
+/// Takes in what leads to an event of a training, in whichever threads that is.
+void WorkerPool::read_training(Side side, EventPlace place) {
+  const auto read_to = [&](Thread& thread, std::uint64_t position) {
+    while (thread.added <= position && thread.reader.step()) read_piece(side, thread);
+  };
+  if (Thread* const thread = thread_of(side, place.lane)) read_to(*thread, place.position);
+  auto& threads = on(threads_, side);
+  for (std::size_t k = 0; k < threads.size();) {
+    Thread& thread = threads[k];
+    if (thread.awaited.empty()) {
+      ++k;
+      continue;
+    }
+    const std::uint64_t position = thread.awaited.rbegin()->first;
+    read_to(thread, position);
+    thread.awaited.erase(thread.awaited.begin(), thread.awaited.upper_bound(position));
+    k = 0;
+  }
 }
 
 void WorkerPool::make_room() {
   if (waiting_ops_ <= kWaitingOps) return;
   cancel_equal(kWaitingOps / 2);
+  if (waiting_ops_ > kWaitingOps) cancel_equal_ops();
   while (waiting_ops_ > kWaitingOps) {
     count_alone(waiting_.begin()->second);
     forget(waiting_.begin()->first);
   }
 }
 
-/// Enters an op as a job, together with the waiting jobs of its thread that it reads from.
-WorkerPool::JobId WorkerPool::add(Side side, std::size_t number, Op op) {
-  Thread& thread = on(threads_, side)[number];
+/// Enters an op as a job, together with the waiting jobs that it reads from.
+void WorkerPool::add(Side side, Thread& thread, JobOp op) {
+  const std::uint64_t position = op.outer().position;
+  const std::uint64_t last = op.last();
+  thread.added = last + 1;
+  WorkerJob job;
+  job.side = side;
+  job.trains = thread.lane.role == LaneRole::trainer;
+  std::set<JobId> fed_by = read_by(side, thread, op, job);
+  JobId id = next_++;
+  thread.ops[position] = {id, last, gives_number(op.outer())};
+  job.ops.push_back(std::move(op));
+  waiting_.emplace(id, std::move(job));
+  changed_.insert(id);
+  ++waiting_ops_;
+  for (const JobId earlier : fed_by) id = merge(id, earlier);
+  const auto [begin, end] =
+      std::pair(thread.awaited.lower_bound(position), thread.awaited.upper_bound(last));
+  for (auto reader = begin; reader != end; ++reader)
+    if (const auto later = job_at(side, reader->second); later && *later != id)
+      id = merge(id, *later);
+  thread.awaited.erase(begin, end);
+}
+
+/// The waiting jobs that an op reads from. A training goes on in another thread: what that has not
+/// read in yet is awaited, and where it has been done with, the new job begins with its steps.
+std::set<WorkerPool::JobId> WorkerPool::read_by(Side side, const Thread& thread, const JobOp& op,
+                                                WorkerJob& job) {
   std::set<JobId> read;
   for (std::uint32_t index = op.event; index < op.end(); ++index)
-    for (const Slot& slot : op.window->event(index).slots)
-      if (slot.role == Role::input && slot.writer_lane == thread.lane.id)
-        if (const auto writer = job_at(thread, slot.writer)) read.insert(*writer);
+    for (const Slot& slot : op.window->event(index).slots) {
+      if (slot.role != Role::input || slot.writer == kNone) continue;
+      Thread* const from = thread_of(side, slot.writer_lane);
+      if (from == nullptr) continue;
+      if (from != &thread && !(job.trains && from->lane.role == LaneRole::trainer)) continue;
+      if (const auto writer = job_at(*from, slot.writer)) {
+        read.insert(*writer);
+      } else if (!job.trains) {
+        continue;
+      } else if (const auto done = from->done.lower_bound(slot.writer); done != from->done.end()) {
+        job.steps_before = std::max(job.steps_before, done->second);
+      } else if (slot.writer >= from->added) {
+        from->awaited.emplace(slot.writer, EventPlace{op.lane, op.outer().position});
+      }
+    }
   // What a loader does after it has read a number may follow from that number. A training goes its
   // way whatever it prints.
-  if (!thread.ops.empty() && thread.lane.role != LaneRole::trainer) {
+  if (!thread.ops.empty() && !job.trains) {
     const Placed& before = std::prev(thread.ops.end())->second;
     if (before.gives_number) read.insert(before.job);
   }
-  JobId id = next_++;
-  thread.ops[op.outer().position] = {id, op.window->event(op.end() - 1).position,
-                                     gives_number(op.outer())};
-  waiting_[id] = {side, number, thread.lane.id, {std::move(op)}, std::nullopt};
-  ++waiting_ops_;
-  for (const JobId earlier : read) id = merge(id, earlier);
-  return id;
+  return read;
 }
 
-/// Makes one job of two of a thread: the larger one, as each op that changes its job costs time.
+/// Makes one job of two: the larger one, as each op that changes its job costs time.
 WorkerPool::JobId WorkerPool::merge(JobId one, JobId other) {
   const bool into_one = waiting_.at(one).ops.size() > waiting_.at(other).ops.size();
   const JobId into = into_one ? one : other;
   const JobId from = into_one ? other : one;
   withdraw(into);
   withdraw(from);
-  Job& target = waiting_.at(into);
-  Job& source = waiting_.at(from);
-  auto& placed = on(threads_, target.side)[target.thread].ops;
-  for (const Op& op : source.ops) placed.at(op.outer().position).job = into;
+  WorkerJob& target = waiting_.at(into);
+  WorkerJob& source = waiting_.at(from);
+  for (const JobOp& op : source.ops)
+    thread_of(target.side, op.lane)->ops.at(op.outer().position).job = into;
   const auto middle = static_cast<std::ptrdiff_t>(target.ops.size());
   std::move(source.ops.begin(), source.ops.end(), std::back_inserter(target.ops));
-  std::inplace_merge(
-      target.ops.begin(), target.ops.begin() + middle, target.ops.end(),
-      [](const Op& a, const Op& b) { return a.outer().position < b.outer().position; });
+  std::inplace_merge(target.ops.begin(), target.ops.begin() + middle, target.ops.end(),
+                     stands_before);
+  target.steps_before = std::max(target.steps_before, source.steps_before);
   waiting_.erase(from);
+  changed_.erase(from);
   return into;
 }
 
-std::optional<WorkerPool::JobId> WorkerPool::job_at(const Thread& thread,
-                                                    std::uint64_t position) const {
+/// Leaves of a training what an event follows from, and makes a job of its own of the rest.
+void WorkerPool::split(JobId id, EventPlace place) {
+  WorkerJob& job = waiting_.at(id);
+  const std::vector<bool> leads = leads_to(job, place);
+  std::vector<JobOp> kept;
+  WorkerJob rest;
+  rest.side = job.side;
+  rest.trains = job.trains;
+  for (std::size_t k = 0; k < leads.size(); ++k)
+    (leads[k] ? kept : rest.ops).push_back(std::move(job.ops[k]));
+  job.ops = std::move(kept);
+  if (rest.ops.empty()) return;
+  withdraw(id);
+  rest.steps_before = steps_begun(job);
+  const JobId later = next_++;
+  for (const JobOp& op : rest.ops)
+    thread_of(job.side, op.lane)->ops.at(op.outer().position).job = later;
+  waiting_.emplace(later, std::move(rest));
+  changed_.insert(later);
+}
+
+WorkerPool::Thread* WorkerPool::thread_of(Side side, std::uint32_t lane) {
+  auto& threads = on(threads_, side);
+  const auto found = std::find_if(threads.begin(), threads.end(),
+                                  [&](const Thread& thread) { return thread.lane.id == lane; });
+  return found == threads.end() ? nullptr : &*found;
+}
+
+std::optional<WorkerPool::JobId> WorkerPool::job_at(const Thread& thread, std::uint64_t position) {
   auto at = thread.ops.upper_bound(position);
   if (position == kNone || at == thread.ops.begin()) return std::nullopt;
   --at;
   return position <= at->second.last ? std::optional(at->second.job) : std::nullopt;
 }
 
-std::optional<WorkerPool::JobId> WorkerPool::job_at(Side side, EventPlace place) const {
-  for (const Thread& thread : on(threads_, side))
-    if (thread.lane.id == place.lane) return job_at(thread, place.position);
-  return std::nullopt;
+std::optional<WorkerPool::JobId> WorkerPool::job_at(Side side, EventPlace place) {
+  const Thread* const thread = thread_of(side, place.lane);
+  return thread ? job_at(*thread, place.position) : std::nullopt;
 }
 
-void WorkerPool::enter(JobId id) {
-  withdraw(id);
-  Job& job = waiting_.at(id);
-  job.key = content_key(job);
-  on(by_key_, job.side).emplace(*job.key, id);
+void WorkerPool::enter_changed() {
+  for (const JobId id : std::exchange(changed_, {})) {
+    WorkerJob& job = waiting_.at(id);
+    job.key = content_key(job);
+    on(by_key_, job.side).emplace(*job.key, id);
+  }
 }
 
-/// The job cannot be found by an equal one any more, or not yet.
+/// The job changes: it cannot be found by an equal one until it is entered again.
 void WorkerPool::withdraw(JobId id) {
-  Job& job = waiting_.at(id);
+  WorkerJob& job = waiting_.at(id);
   if (!job.key) return;
   auto& keys = on(by_key_, job.side);
   const auto [begin, end] = keys.equal_range(*job.key);
   const auto at = std::find_if(begin, end, [&](const auto& entry) { return entry.second == id; });
   if (at != end) keys.erase(at);
   job.key.reset();
+  changed_.insert(id);
 }
 
 std::optional<WorkerPool::JobId> WorkerPool::equal_of(JobId id) const {
-  const Job& job = waiting_.at(id);
+  const WorkerJob& job = waiting_.at(id);
   if (!job.key) return std::nullopt;
   const auto& others = on(by_key_, the_other(job.side));
   const auto partner = others.find(*job.key);
@@ -192,6 +267,7 @@ std::optional<WorkerPool::JobId> WorkerPool::equal_of(JobId id) const {
 
 /// Settles the oldest jobs that have an equal, until `most_ops` wait.
 void WorkerPool::cancel_equal(std::size_t most_ops) {
+  enter_changed();
   for (auto at = waiting_.begin(); at != waiting_.end() && waiting_ops_ > most_ops;) {
     const JobId id = at->first;
     cancel(id);
@@ -203,143 +279,225 @@ void WorkerPool::cancel_equal(std::size_t most_ops) {
 bool WorkerPool::cancel(JobId id) {
   const auto partner = equal_of(id);
   if (!partner) return false;
-  Totals& totals = state_.totals;
-  for (const Op& op : waiting_.at(id).ops) {
-    totals.coverage.aligned += op.end() - op.event;
-    ++totals.ops.reference;
-    ++totals.ops.candidate;
-    ++totals.aligned_ops;
-    for (const Slot& slot : op.outer().slots) {
-      if (!holds_digest(slot)) continue;
-      ++totals.values;
-      if (slot.role != Role::input) continue;
-      ++totals.reads.reference;
-      ++totals.reads.candidate;
-      totals.verified.reference += slot.flags & slot_flag::verified ? 1 : 0;
-      totals.verified.candidate += slot.flags & slot_flag::verified ? 1 : 0;
-    }
-  }
+  for (const JobOp& op : waiting_.at(id).ops) count_aligned(op);
   forget(id);
   forget(*partner);
   return true;
 }
 
+/// Settles the ops of trainings that the other run's trainings have done too, however far those
+/// are.
+void WorkerPool::cancel_equal_ops() {
+  std::unordered_multimap<std::uint64_t, EventPlace> candidates;
+  for (const auto& [id, job] : waiting_)
+    if (job.trains && job.side == Side::candidate)
+      for (const JobOp& op : job.ops)
+        candidates.emplace(op.content, EventPlace{op.lane, op.outer().position});
+  Both<std::set<std::pair<std::uint32_t, std::uint64_t>>> settled;
+  for (const auto& [id, job] : waiting_) {
+    if (!job.trains || job.side != Side::reference) continue;
+    for (const JobOp& op : job.ops) {
+      const auto equal = candidates.find(op.content);
+      if (equal == candidates.end()) continue;
+      count_aligned(op);
+      settled.reference.emplace(op.lane, op.outer().position);
+      settled.candidate.emplace(equal->second.lane, equal->second.position);
+      candidates.erase(equal);
+    }
+  }
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    auto& [id, job] = *at;
+    const auto& done = on(settled, job.side);
+    const auto is_settled = [&](const JobOp& op) {
+      return done.contains({op.lane, op.outer().position});
+    };
+    if (job.trains && std::any_of(job.ops.begin(), job.ops.end(), is_settled)) {
+      withdraw(id);
+      note_done(job);
+      for (const JobOp& op : job.ops)
+        if (is_settled(op)) thread_of(job.side, op.lane)->ops.erase(op.outer().position);
+      waiting_ops_ -= std::erase_if(job.ops, is_settled);
+    }
+    if (job.ops.empty()) changed_.erase(id);
+    at = job.ops.empty() ? waiting_.erase(at) : std::next(at);
+  }
+}
+
+void WorkerPool::count_aligned(const JobOp& op) {
+  Totals& totals = state_.totals;
+  totals.coverage.aligned += op.end() - op.event;
+  ++totals.ops.reference;
+  ++totals.ops.candidate;
+  ++totals.aligned_ops;
+  for (const Slot& slot : op.outer().slots) {
+    if (!holds_digest(slot)) continue;
+    ++totals.values;
+    if (slot.role != Role::input) continue;
+    ++totals.reads.reference;
+    ++totals.reads.candidate;
+    totals.verified.reference += slot.flags & slot_flag::verified ? 1 : 0;
+    totals.verified.candidate += slot.flags & slot_flag::verified ? 1 : 0;
+  }
+}
+
 void WorkerPool::forget(JobId id) {
   withdraw(id);
-  const Job& job = waiting_.at(id);
-  auto& placed = on(threads_, job.side)[job.thread].ops;
-  for (const Op& op : job.ops) placed.erase(op.outer().position);
+  const WorkerJob& job = waiting_.at(id);
+  if (job.trains) note_done(job);
+  for (const JobOp& op : job.ops) thread_of(job.side, op.lane)->ops.erase(op.outer().position);
   waiting_ops_ -= job.ops.size();
   waiting_.erase(id);
+  changed_.erase(id);
+}
+
+void WorkerPool::note_done(const WorkerJob& job) {
+  const std::int64_t steps = steps_begun(job);
+  for (auto op = job.ops.begin(); op != job.ops.end(); ++op)
+    if (std::next(op) == job.ops.end() || std::next(op)->lane != op->lane)
+      thread_of(job.side, op->lane)->done[op->last()] = steps;
 }
 
 void WorkerPool::join(EventPlace reference, EventPlace candidate) {
-  const auto among = [&](Side side, EventPlace place) {
-    const auto& threads = on(threads_, side);
-    return std::any_of(threads.begin(), threads.end(),
-                       [&](const Thread& thread) { return thread.lane.id == place.lane; });
-  };
-  if (!among(Side::reference, reference) || !among(Side::candidate, candidate)) return;
+  const Both<EventPlace> places{reference, candidate};
+  Both<const Thread*> threads;
+  for (const Side side : kSides) {
+    on(threads, side) = thread_of(side, on(places, side).lane);
+    if (on(threads, side) == nullptr) return;
+  }
   feeds_others_ = true;
-  const auto a = job_at(Side::reference, reference);
-  const auto b = job_at(Side::candidate, candidate);
-  for (const auto& job : {a, b})
-    if (job && waiting_.contains(*job)) note_taken(waiting_.at(*job));
+  Both<std::optional<JobId>> jobs;
+  for (const Side side : kSides) {
+    if (on(threads, side)->lane.role == LaneRole::trainer) read_training(side, on(places, side));
+    on(jobs, side) = job_at(side, on(places, side));
+    if (const auto& job = on(jobs, side); job && !waiting_.at(*job).trains)
+      note_taken(waiting_.at(*job));
+  }
+  const auto trains = [&](const std::optional<JobId>& job) {
+    return job && waiting_.at(*job).trains;
+  };
+  if (trains(jobs.reference) && trains(jobs.candidate))
+    for (const Side side : kSides) split(*on(jobs, side), on(places, side));
+  enter_changed();
   const auto settles = [&](const std::optional<JobId>& job) {
     return !job || !waiting_.contains(*job) || cancel(*job);
   };
-  const bool a_settled = settles(a);
-  const bool b_settled = settles(b);
-  if (!a_settled && !b_settled) compare(*a, *b);
+  const bool a_settled = settles(jobs.reference);
+  const bool b_settled = settles(jobs.candidate);
+  if (!a_settled && !b_settled) compare(*jobs.reference, *jobs.candidate);
 }
 
-Scene WorkerPool::scene(const Job* reference, const Op* reference_op, const Job* candidate,
-                        const Op* candidate_op) const {
+/// Of an op of each run, or of one that stands alone.
+Scene WorkerPool::scene(const Both<const JobOp*>& ops, std::int64_t step,
+                        std::int64_t candidate_step) {
+  static const Lane kNoLane;
   Scene scene;
   scene.runs = state_.runs;
   scene.ranks = state_.ranks;
-  static const Lane kNoLane;
-  scene.lanes = {&kNoLane, &kNoLane};
-  scene.windows = {&nothing_, &nothing_};
-  if (reference != nullptr) {
-    scene.lanes.reference = &threads_.reference[reference->thread].lane;
-    scene.windows.reference = reference_op->window.get();
+  scene.step = step;
+  scene.candidate_step = candidate_step;
+  for (const Side side : kSides) {
+    const JobOp* const op = on(ops, side);
+    on(scene.lanes, side) = op ? &thread_of(side, op->lane)->lane : &kNoLane;
+    on(scene.windows, side) = op ? op->window.get() : &nothing_;
   }
-  if (candidate != nullptr) {
-    scene.lanes.candidate = &threads_.candidate[candidate->thread].lane;
-    scene.windows.candidate = candidate_op->window.get();
-  }
-  const auto step_of = [&](const Job& job, const Op& op) {
-    return is_training(job) ? std::max<std::int64_t>(op.step - first_step(job), 0) : op.step;
-  };
-  scene.step = reference ? step_of(*reference, *reference_op) : step_of(*candidate, *candidate_op);
-  scene.candidate_step =
-      candidate ? step_of(*candidate, *candidate_op) : step_of(*reference, *reference_op);
   return scene;
 }
 
-bool WorkerPool::is_training(const Job& job) const {
-  return on(threads_, job.side)[job.thread].lane.role == LaneRole::trainer;
-}
-
 void WorkerPool::compare(JobId reference, JobId candidate) {
-  const Job& a = waiting_.at(reference);
-  const Job& b = waiting_.at(candidate);
-  const auto elements = [](const Job& job) {
+  struct Row {
+    const JobOp* op;
+    std::int64_t step;
+  };
+  std::unordered_map<std::uint64_t, std::size_t> equal;  // ops of the candidate, by content
+  const auto rows_of = [](const WorkerJob& job) {
+    const std::vector<const JobOp*> order = in_order(job);
+    const std::vector<std::int64_t> steps = step_numbers(job, order);
+    std::vector<Row> rows;
+    for (std::size_t k = 0; k < order.size(); ++k) rows.push_back({order[k], steps[k]});
+    return rows;
+  };
+  std::vector<Row> a = rows_of(waiting_.at(reference));
+  std::vector<Row> b = rows_of(waiting_.at(candidate));
+  // What threads did is in order only as far as they read from each other. What both runs did with
+  // the same values needs none.
+  if (waiting_.at(reference).trains) {
+    for (const Row& row : b) ++equal[row.op->content];
+    std::unordered_map<std::uint64_t, std::size_t> settled;
+    std::erase_if(a, [&](const Row& row) {
+      const auto found = equal.find(row.op->content);
+      if (found == equal.end() || found->second == 0) return false;
+      --found->second;
+      ++settled[row.op->content];
+      count_aligned(*row.op);
+      return true;
+    });
+    std::erase_if(b, [&](const Row& row) {
+      const auto found = settled.find(row.op->content);
+      if (found == settled.end() || found->second == 0) return false;
+      --found->second;
+      return true;
+    });
+  }
+  const auto elements = [](const std::vector<Row>& rows) {
     std::vector<SequenceElement> result;
-    for (const Op& op : job.ops)
-      result.push_back({structure_key(op.outer(), Place::ignored), input_key(op.outer()),
-                        output_key(op.outer()), false, argument_key(op.outer())});
+    for (const Row& row : rows) {
+      const Event& op = row.op->outer();
+      result.push_back({structure_key(op, Place::ignored), input_key(op), output_key(op), false,
+                        argument_key(op)});
+    }
     return result;
   };
   std::size_t i = 0;
   std::size_t j = 0;
   std::optional<Source> numbers = state_.drawn_order;  // why what the threads act on differs
   const auto alone = [&](std::size_t i_end, std::size_t j_end) {
-    while (i < i_end) stand_alone(a, a.ops[i++], numbers ? &*numbers : nullptr);
-    while (j < j_end) stand_alone(b, b.ops[j++], numbers ? &*numbers : nullptr);
+    const Source* const explained = numbers ? &*numbers : nullptr;
+    for (; i < i_end; ++i) stand_alone(Side::reference, *a[i].op, a[i].step, explained);
+    for (; j < j_end; ++j) stand_alone(Side::candidate, *b[j].op, b[j].step, explained);
   };
   for (const auto& [left, right] : align(elements(a), elements(b)).pairs) {
     alone(left, right);
-    const Op& one = a.ops[i++];
-    const Op& other = b.ops[j++];
+    const Row& one = a[i++];
+    const Row& other = b[j++];
     ++state_.totals.ops.reference;
     ++state_.totals.ops.candidate;
     ++state_.totals.aligned_ops;
     judge_.follow_numbers(numbers);
-    if (judge_.judge(scene(&a, &one, &b, &other), {one.event, other.event}).numbers_differ)
+    const Scene here = scene({one.op, other.op}, one.step, other.step);
+    if (judge_.judge(here, {one.op->event, other.op->event}).numbers_differ)
       numbers = state_.numbers.source();
   }
   judge_.follow_numbers({});
-  alone(a.ops.size(), b.ops.size());
+  alone(a.size(), b.size());
   forget(reference);
   forget(candidate);
 }
 
 /// An op that only one of two partners has, or that has no partner at all. Where it is `explained`
 /// by numbers that differ, it is no finding of its own.
-void WorkerPool::stand_alone(const Job& job, const Op& op, const Source* explained) {
-  const bool in_reference = job.side == Side::reference;
+void WorkerPool::stand_alone(Side side, const JobOp& op, std::int64_t step,
+                             const Source* explained) {
+  const bool in_reference = side == Side::reference;
   const Scene here =
-      in_reference ? scene(&job, &op, nullptr, nullptr) : scene(nullptr, nullptr, &job, &op);
+      scene({in_reference ? &op : nullptr, in_reference ? nullptr : &op}, step, step);
   const EventPair at = in_reference ? EventPair{op.event, kNoIndex} : EventPair{kNoIndex, op.event};
   Coverage& coverage = state_.totals.coverage;
   (in_reference ? coverage.only_reference : coverage.only_candidate) += op.end() - op.event;
-  ++on(state_.totals.ops, job.side);
+  ++on(state_.totals.ops, side);
   if (!leaves_value(op.outer())) return;
   const auto enter = [&] {
     return enter_alone(state_, FindingKind::sequence, here, at, op.outer().position,
                        {.harmless = true}, [&](Record& record) {
                          record.finding.diverges = false;
-                         on(record.evidence.alone, job.side).emplace_back(op.outer().op);
+                         on(record.evidence.alone, side).emplace_back(op.outer().op);
                          record.finding.notes.push_back(
-                             fmt::format("only in the {}: {}", name(job.side), op.outer().op));
+                             fmt::format("only in the {}: {}", name(side), op.outer().op));
                        });
   };
   const Source source = explained ? *explained : enter();
-  state_.rng.drew_alone(job.side, *op.window, op.event, here.step, source);
+  state_.rng.drew_alone(side, *op.window, op.event, here.step, source);
   for (std::uint32_t index = op.event; index < op.end(); ++index)
-    judge_.write_alone(here, job.side, index, source);
+    judge_.write_alone(here, side, index, source);
 }
 
 void WorkerPool::pair_rest(JobKey key) {
@@ -360,36 +518,46 @@ void WorkerPool::pair_rest(JobKey key) {
   for (const auto& [a, b] : pairs) compare(a, b);
 }
 
-/// Trainings that begin with the same, those first that do so for longest. (What a loader has left
-/// over at the end are samples that nobody took: which ones is a race.)
+/// Trainings that begin with the same values, those first that do so for longest, then those that
+/// begin with the same ops. What equal ops have settled is not compared again.
 void WorkerPool::pair_trainings() {
   struct Rest {
     JobId id;
-    Course course;
+    Course values;
+    Course structure;
     bool taken = false;
   };
   Both<std::vector<Rest>> rest;
-  std::size_t longest = 0;
-  for (const auto& [id, job] : waiting_) {
-    if (!is_training(job)) continue;
-    const Rest& one = on(rest, job.side).emplace_back(Rest{id, course_of(job)});
-    longest = std::max(longest, common(one.course, one.course));
-  }
-  for (; longest > 0; --longest)
-    for (Rest& one : rest.reference) {
-      const auto partner =
-          std::find_if(rest.candidate.begin(), rest.candidate.end(), [&](const Rest& other) {
-            return !other.taken && common(one.course, other.course) >= longest;
-          });
-      if (one.taken || partner == rest.candidate.end()) continue;
-      one.taken = partner->taken = true;
-      compare(one.id, partner->id);
-    }
+  for (const auto& [id, job] : waiting_)
+    if (job.trains)
+      on(rest, job.side)
+          .push_back(
+              {id, course_of(job, Course::Of::values), course_of(job, Course::Of::structure)});
+  cancel_equal_ops();
+  for (const Side side : kSides)
+    std::erase_if(on(rest, side), [&](const Rest& one) { return !waiting_.contains(one.id); });
+  const auto pair = [&](Course Rest::*course) {
+    std::size_t longest = 0;
+    for (const Rest& one : rest.reference)
+      longest = std::max(longest, common(one.*course, one.*course));
+    for (; longest > 0; --longest)
+      for (Rest& one : rest.reference) {
+        const auto partner =
+            std::find_if(rest.candidate.begin(), rest.candidate.end(), [&](const Rest& other) {
+              return !other.taken && common(one.*course, other.*course) >= longest;
+            });
+        if (one.taken || partner == rest.candidate.end()) continue;
+        one.taken = partner->taken = true;
+        compare(one.id, partner->id);
+      }
+  };
+  pair(&Rest::values);
+  pair(&Rest::structure);
 }
 
-void WorkerPool::note_taken(const Job& job) {
+void WorkerPool::note_taken(const WorkerJob& job) {
   KeyHash names;
-  for (const Op& op : job.ops) taken_.insert(names.add(name_key(op.outer())).value());
+  for (const JobOp& op : job.ops) taken_.insert(names.add(name_key(op.outer())).value());
 }
 
 /// Jobs that do what the beginning of one does that another lane took: how far a loader works ahead
@@ -403,10 +571,10 @@ std::set<WorkerPool::JobId> WorkerPool::samples_made_ahead() const {
   };
   Both<std::vector<Sample>> samples;
   for (const auto& [id, job] : waiting_) {
-    if (is_training(job) || !taken_.contains(*names_key(job))) continue;
+    if (job.trains || !taken_.contains(names_key(job))) continue;
     Sample& sample = on(samples, job.side).emplace_back(Sample{id, {}});
     KeyHash contents;
-    for (const Op& op : job.ops)
+    for (const JobOp& op : job.ops)
       sample.contents.push_back(contents.add(structure_key(op.outer(), Place::ignored))
                                     .add(argument_key(op.outer()))
                                     .add(input_key(op.outer()))
@@ -432,14 +600,13 @@ std::set<WorkerPool::JobId> WorkerPool::samples_made_ahead() const {
   return ahead;
 }
 
-void WorkerPool::count_alone(const Job& job, bool is_sample) {
+void WorkerPool::count_alone(const WorkerJob& job, bool is_sample) {
   left_alone_ = true;
   Coverage& coverage = state_.totals.coverage;
   AloneMemory& memory = on(state_.alone_memory, job.side);
-  for (const Op& op : job.ops) {
+  for (const JobOp& op : job.ops) {
     for (std::uint32_t event = op.event; !is_sample && event < op.end(); ++event)
-      for (const Slot& slot : op.window->event(event).slots)
-        if (writes(slot)) memory.wrote(slot);
+      memory.wrote(op.window->event(event));
     (job.side == Side::reference ? coverage.only_reference : coverage.only_candidate) +=
         op.end() - op.event;
     ++left_over_;
@@ -450,97 +617,31 @@ void WorkerPool::finish() {
   constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
   read(kEnd, kEnd);
   cancel_equal(0);
+  pair_trainings();
   pair_rest(outside_key);
   pair_rest(entry_key);
-  pair_trainings();
   const bool complete =
       state_.runs.reference->info().complete && state_.runs.candidate->info().complete;
   if (!feeds_others_ && complete) {
-    pair_rest(names_key);
+    pair_rest([](const WorkerJob& job) { return std::optional(names_key(job)); });
     left_alone_ = left_alone_ || !waiting_.empty();
-    for (const auto& [id, job] : waiting_)
-      for (const Op& op : job.ops) stand_alone(job, op, nullptr);
+    for (const auto& [id, job] : waiting_) {
+      const std::vector<const JobOp*> order = in_order(job);
+      const std::vector<std::int64_t> steps = step_numbers(job, order);
+      for (std::size_t k = 0; k < order.size(); ++k)
+        stand_alone(job.side, *order[k], steps[k], nullptr);
+    }
   } else {
     const std::set<JobId> ahead = samples_made_ahead();
     for (const auto& [id, job] : waiting_) count_alone(job, ahead.contains(id));
   }
   waiting_.clear();
+  changed_.clear();
   if (left_over_ > 0)
     unseen_.push_back(fmt::format(
         "{} of worker threads have no equal in the other run, and nothing that both have reads "
         "what they made",
         counted(left_over_, "op")));
-}
-
-Course WorkerPool::course_of(const Job& job) {
-  Course course;
-  for (const Op& op : job.ops) course.add(op.outer());
-  return course;
-}
-
-std::int64_t WorkerPool::first_step(const Job& job) {
-  const auto forward = std::find_if(job.ops.begin(), job.ops.end(), [](const Op& op) {
-    return op.outer().phase == Phase::forward;
-  });
-  return forward == job.ops.end() ? job.ops.front().step : forward->step;
-}
-
-/// Equal for jobs that did the same with the same values.
-std::uint64_t WorkerPool::content_key(const Job& job) {
-  KeyHash hash;
-  for (const Op& op : job.ops) {
-    for (std::uint32_t index = op.event; index < op.end(); ++index) {
-      const Event& event = op.window->event(index);
-      hash.add(structure_key(event, Place::ignored)).add(output_key(event));
-      if (event.flags & event_flag::seeded && event.rng.before != event.rng.after)
-        hash.add(event.rng.before);
-    }
-    const Event& outer = op.outer();
-    hash.add(input_key(outer)).add(argument_key(outer));
-  }
-  return hash.value();
-}
-
-/// Equal for jobs of the same ops that read the same from outside of recorded ops. Empty where a
-/// job reads nothing that could tell it from others.
-std::optional<std::uint64_t> WorkerPool::outside_key(const Job& job) {
-  const auto entry = entry_key(job);
-  bool reads = entry.has_value();
-  KeyHash hash;
-  hash.add(*names_key(job)).add(entry.value_or(0));
-  for (const Op& op : job.ops)
-    for (const Slot& slot : op.outer().slots)
-      if (slot.role == Role::input && (slot.flags & slot_flag::unproduced) && holds_digest(slot)) {
-        hash.add(slot.digest);
-        reads = true;
-      }
-  return reads ? std::optional(hash.value()) : std::nullopt;
-}
-
-/// Equal for jobs of the same ops whose first values from elsewhere are the same, those of modules
-/// aside: what a request brings, not what serves it. Empty where a job reads no such value.
-std::optional<std::uint64_t> WorkerPool::entry_key(const Job& job) {
-  KeyHash hash;
-  hash.add(*names_key(job));
-  for (const Op& op : job.ops) {
-    bool reads = false;
-    for (const Slot& slot : op.outer().slots) {
-      constexpr std::uint32_t kOfModule = slot_flag::parameter | slot_flag::buffer;
-      const bool own = slot.writer != kNone && slot.writer_lane == job.lane;
-      if (slot.role != Role::input || own || !holds_digest(slot) || (slot.flags & kOfModule))
-        continue;
-      hash.add(slot.digest);
-      reads = true;
-    }
-    if (reads) return hash.value();
-  }
-  return std::nullopt;
-}
-
-std::optional<std::uint64_t> WorkerPool::names_key(const Job& job) {
-  KeyHash hash;
-  for (const Op& op : job.ops) hash.add(name_key(op.outer()));
-  return hash.value();
 }
 
 }  // namespace ulpscope::comparison

@@ -14,18 +14,21 @@
 #include "compare/op_judge.hpp"
 #include "compare/rank_state.hpp"
 #include "compare/window.hpp"
+#include "compare/worker_job.hpp"
 
 namespace ulpscope::comparison {
 
 /// Compares threads that share work, such as the workers of a data loader, or a pool of threads
-/// that train one model after another. Which thread does which piece, and when, is a race: pieces
-/// are matched by what they did.
+/// that train. Which thread does which piece, and when, is a race: pieces are matched by what they
+/// did.
 ///
-/// A job is the ops of one thread that feed each other: all of a model's training, for example. It
-/// is done with when another lane reads its result, or at the end: until then ops may join it, in
-/// later steps too. Jobs that are equal in both runs cancel, whichever thread did them. What is
-/// left is compared in pairs: jobs whose results another lane reads at the same place in both runs,
-/// else jobs that read the same, else trainings that begin with the same, for as long as possible.
+/// A job is the ops of one thread that feed each other: a sample that a loader makes, for example.
+/// All of a model's training is one job, in whichever threads its steps run. A job is done with
+/// when a lane beside the pool reads its result, or at the end: until then ops may join it, in
+/// later steps too. Jobs that are equal in both runs cancel, whichever thread did them when. What
+/// is left is compared in pairs: jobs whose results another lane reads at the same place in both
+/// runs, else jobs that read the same, else trainings that begin with the same, for as long as
+/// possible.
 class WorkerPool {
  public:
   WorkerPool(RankState& state, const Both<std::vector<Lane>>& lanes);
@@ -47,21 +50,6 @@ class WorkerPool {
  private:
   using JobId = std::uint64_t;
 
-  struct Op {
-    std::shared_ptr<const Window> window;
-    std::uint32_t event = kNoIndex;
-    std::int64_t step = kSetup;
-
-    [[nodiscard]] const Event& outer() const { return window->event(event); }
-    [[nodiscard]] std::uint32_t end() const { return window->end(event); }
-  };
-  struct Job {
-    Side side = Side::reference;
-    std::size_t thread = 0;
-    std::uint32_t lane = 0;
-    std::vector<Op> ops;               ///< by position
-    std::optional<std::uint64_t> key;  ///< under which it can be found by an equal one
-  };
   /// Where an op of a waiting job stands in its thread.
   struct Placed {
     JobId job = 0;
@@ -72,46 +60,51 @@ class WorkerPool {
     Lane lane;
     LaneReader reader;
     std::vector<HeldEvent> open;          ///< read, of an op that has not ended
+    std::uint64_t added = 0;              ///< one past the last event that was taken in
     std::map<std::uint64_t, Placed> ops;  ///< of waiting jobs, by position
+    /// What other threads' ops read that is not read in yet: its position, and who reads it.
+    std::multimap<std::uint64_t, EventPlace> awaited;
+    /// How far trainings of the thread were done with, and how many steps they had begun.
+    std::map<std::uint64_t, std::int64_t> done;
   };
-  using JobKey = std::optional<std::uint64_t> (*)(const Job&);
+  using JobKey = std::optional<std::uint64_t> (*)(const WorkerJob&);
 
   [[nodiscard]] std::optional<std::size_t> next_thread(Side side, std::int64_t step) const;
-  void read_piece(Side side, std::size_t number);
+  void read_piece(Side side, Thread& thread);
+  void read_training(Side side, EventPlace place);
   void make_room();
-  JobId add(Side side, std::size_t number, Op op);
+  void add(Side side, Thread& thread, JobOp op);
+  [[nodiscard]] std::set<JobId> read_by(Side side, const Thread& thread, const JobOp& op,
+                                        WorkerJob& job);
   JobId merge(JobId one, JobId other);
-  [[nodiscard]] std::optional<JobId> job_at(const Thread& thread, std::uint64_t position) const;
-  [[nodiscard]] std::optional<JobId> job_at(Side side, EventPlace place) const;
-  void enter(JobId id);
+  void split(JobId id, EventPlace place);
+  [[nodiscard]] Thread* thread_of(Side side, std::uint32_t lane);
+  [[nodiscard]] static std::optional<JobId> job_at(const Thread& thread, std::uint64_t position);
+  [[nodiscard]] std::optional<JobId> job_at(Side side, EventPlace place);
+  void enter_changed();
   void withdraw(JobId id);
   [[nodiscard]] std::optional<JobId> equal_of(JobId id) const;
   bool cancel(JobId id);
   void cancel_equal(std::size_t most_ops);
+  void cancel_equal_ops();
+  void count_aligned(const JobOp& op);
   void forget(JobId id);
+  void note_done(const WorkerJob& job);
   void compare(JobId reference, JobId candidate);
-  void stand_alone(const Job& job, const Op& op, const Source* explained);
+  void stand_alone(Side side, const JobOp& op, std::int64_t step, const Source* explained);
   void pair_rest(JobKey key);
   void pair_trainings();
-  void count_alone(const Job& job, bool is_sample = false);
-  void note_taken(const Job& job);
+  void count_alone(const WorkerJob& job, bool is_sample = false);
+  void note_taken(const WorkerJob& job);
   [[nodiscard]] std::set<JobId> samples_made_ahead() const;
-  [[nodiscard]] Scene scene(const Job* reference, const Op* reference_op, const Job* candidate,
-                            const Op* candidate_op) const;
-
-  [[nodiscard]] bool is_training(const Job& job) const;
-  [[nodiscard]] static std::uint64_t content_key(const Job& job);
-  [[nodiscard]] static Course course_of(const Job& job);
-  /// The step of the thread in which the job's first forward runs.
-  [[nodiscard]] static std::int64_t first_step(const Job& job);
-  [[nodiscard]] static std::optional<std::uint64_t> outside_key(const Job& job);
-  [[nodiscard]] static std::optional<std::uint64_t> entry_key(const Job& job);
-  [[nodiscard]] static std::optional<std::uint64_t> names_key(const Job& job);
+  [[nodiscard]] Scene scene(const Both<const JobOp*>& ops, std::int64_t step,
+                            std::int64_t candidate_step);
 
   RankState& state_;
   OpJudge judge_;
   Both<std::vector<Thread>> threads_;
-  std::map<JobId, Job> waiting_;
+  std::map<JobId, WorkerJob> waiting_;
+  std::set<JobId> changed_;  ///< those that cannot be found by an equal one yet
   std::size_t waiting_ops_ = 0;
   Both<std::uint64_t> events_;  ///< read
   Both<std::multimap<std::uint64_t, JobId>> by_key_;
