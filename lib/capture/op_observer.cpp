@@ -353,6 +353,18 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
       backward_crosses(thread, *node, inputs);
 }
 
+/// What an optimizer keeps from step to step: memory that it writes and had before its step.
+void watch_optimizer_state(const Thread& thread, const at::Tensor& tensor) {
+  const auto step =
+      std::find_if(thread.frames.rbegin(), thread.frames.rend(),
+                   [](const Frame& frame) { return frame.info->kind == EventKind::optimizer; });
+  if (step == thread.frames.rend() || !tensor.has_storage()) return;
+  const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
+  const std::lock_guard guard(storages());
+  Storage& storage = storages().at(impl);
+  if (!storage.watched && storage.id < step->first_storage) storages().watch(storage, impl);
+}
+
 void write_arguments_back(Thread& thread, const Frame& frame) {
   const Writer writer{frame.position, thread.lane(), thread.moment};
   for (std::size_t i = frame.written; i < thread.written.size(); ++i) {
@@ -378,6 +390,7 @@ void write_arguments_back(Thread& thread, const Frame& frame) {
                           ? see_perhaps_written(thread, tensor, place, writer)
                           : see_written(thread, tensor, place, writer, frame.info->wrapper);
     thread.slots.push_back(seen.row);
+    if ((frame.flags & event_flag::in_optimizer) != 0) watch_optimizer_state(thread, tensor);
   }
 }
 
@@ -468,9 +481,11 @@ void see_gradient(Thread& thread) {
     std::uint32_t module = 0;
     {
       const std::lock_guard guard(storages());
-      const Storage& owner = storages().at(*parameter.storage().unsafeGetStorageImpl());
+      const c10::StorageImpl& impl = *parameter.storage().unsafeGetStorageImpl();
+      Storage& owner = storages().at(impl);
       name = owner.name;
       module = owner.module;
+      if (!owner.watched) storages().watch(owner, impl);
     }
     if (name != 0) {
       const std::uint32_t gradient_name = thread.name_of_gradient(name);
@@ -484,6 +499,10 @@ void see_gradient(Thread& thread) {
       const std::lock_guard guard(storages());
       Storage& storage = storages().at(impl);
       storages().give_name(storage, impl, gradient_name, slot_flag::gradient, storage.module);
+    } else {
+      const c10::StorageImpl& impl = *gradient.storage().unsafeGetStorageImpl();
+      const std::lock_guard guard(storages());
+      storages().watch(storages().at(impl), impl);
     }
   }
   seen.row.flags |= slot_flag::gradient;

@@ -126,8 +126,7 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
   }
 }
 
-/// What this thread has freed since its last op, parameters, buffers and memory that no op filled
-/// aside.
+/// What this thread has freed since its last op, watched memory and memory that no op filled aside.
 void add_freed(const Thread& thread, std::pmr::vector<Outcome>& outcomes) {
   if (thread.freed.empty()) return;
   // Of storages that had the same memory one after another, the last one was freed.
@@ -208,16 +207,16 @@ void send(Thread& thread, const OpInfo& info, std::pmr::vector<Outcome>& outcome
 
 const OpInfo& outcome(std::string_view name) { return named_info(EventKind::outcome, name); }
 
-/// A parameter or buffer is digested before its memory is gone.
+/// Watched memory is digested before it is gone.
 std::optional<FreedState> freed_state(const void* memory) {
-  if (!storages().may_be_state(memory)) return {};
+  if (!storages().may_be_watched(memory)) return {};
   FreedState state;
   {
     const std::lock_guard guard(storages());
-    Storage* const storage = storages().state_at(memory);
+    Storage* const storage = storages().watched_at(memory);
     if (storage == nullptr || !storage->uninitialised.empty()) return {};
     state = state_of(*storage);
-    storages().forget_state(memory);
+    storages().forget_watched(memory);
   }
   state.digest = digest({static_cast<const std::byte*>(memory), state.bytes});
   return state;
@@ -229,13 +228,13 @@ void note_freed(const void* memory) noexcept {
   if (!recording() || idle() || memory == nullptr || detail::InHook::any()) return;
   Thread* const thread = Thread::opened();
   if (thread != nullptr && !in_user_code(*thread)) {  // an op's own
-    if (!storages().may_be_state(memory)) return;
+    if (!storages().may_be_watched(memory)) return;
     return guarded("a note of freed memory", [&] {
       const std::lock_guard guard(storages());
-      storages().forget_state(memory);
+      storages().forget_watched(memory);
     });
   }
-  if (thread != nullptr && !storages().may_be_state(memory)) {
+  if (thread != nullptr && !storages().may_be_watched(memory)) {
     if (thread->freed.size() < kMostFreed)
       guarded("a note of freed memory", [&] { thread->freed.push_back(memory); });
     return;
@@ -245,7 +244,8 @@ void note_freed(const void* memory) noexcept {
     if (!state) {
       if (thread != nullptr && thread->freed.size() < kMostFreed) thread->freed.push_back(memory);
     } else if (thread != nullptr) {
-      thread->freed_state.push_back(*state);
+      const bool is_state = (state->name_flags & kStateFlags) != 0;
+      (is_state ? thread->freed_state : thread->freed_watched).push_back(*state);
     } else {
       FreedElsewhere& elsewhere = freed_elsewhere();
       const std::lock_guard guard(elsewhere.mutex);
@@ -262,12 +262,14 @@ void send_freed_state(Thread& thread) {
 }
 
 void send_outcomes_of_thread(Thread& thread) {
-  if (idle() || thread.freed_state.empty()) return;
+  if (idle() || (thread.freed_state.empty() && thread.freed_watched.empty())) return;
   close_frames_above(thread, 0);
   std::pmr::vector<Outcome> outcomes(&process_memory());
   add_states(thread.freed_state, outcomes);
+  add_states(thread.freed_watched, outcomes);
   send(thread, outcome("end of thread"), outcomes, {});
   thread.freed_state.clear();
+  thread.freed_watched.clear();
 }
 
 void send_outcomes_of_run(bool at_once) noexcept {
@@ -283,7 +285,9 @@ void send_outcomes_of_run(bool at_once) noexcept {
     if (!outcomes.empty()) send(*thread, outcome("end of thread"), outcomes, {});
     outcomes.clear();
     add_states(thread->freed_state, outcomes);
+    add_states(thread->freed_watched, outcomes);
     thread->freed_state.clear();
+    thread->freed_watched.clear();
     {
       FreedElsewhere& elsewhere = freed_elsewhere();
       const std::lock_guard guard(elsewhere.mutex);

@@ -102,10 +102,12 @@ Storage& StorageTable::at(const c10::StorageImpl& storage) {
     const std::uint32_t name = entry.name;
     const std::uint32_t name_flags = entry.name_flags;
     const std::uint32_t module = entry.module;
+    const bool watched = entry.watched;
     start(entry, storage);
     entry.name = name;
     entry.name_flags = name_flags;
     entry.module = module;
+    if (watched) watch(entry, storage);
   }
   return entry;
 }
@@ -127,24 +129,27 @@ void StorageTable::give_name(Storage& entry, const c10::StorageImpl& storage, st
   entry.name = name;
   entry.name_flags = flags;
   entry.module = module;
-  if ((flags & (slot_flag::parameter | slot_flag::buffer)) == 0 || entry.data == nullptr) return;
-  if (const c10::StorageImpl** known = state_.find(entry.data))
+  watch(entry, storage);
+}
+
+void StorageTable::watch(Storage& entry, const c10::StorageImpl& storage) {
+  entry.watched = true;
+  if (entry.data == nullptr) return;
+  if (const c10::StorageImpl** known = watched_.find(entry.data))
     *known = &storage;
   else
-    state_.add(entry.data, &storage);
+    watched_.add(entry.data, &storage);
   const std::size_t bit = filter_bit(entry.data);
-  state_filter_[bit / 64].fetch_or(std::uint64_t{1} << (bit % 64), std::memory_order_relaxed);
+  watched_filter_[bit / 64].fetch_or(std::uint64_t{1} << (bit % 64), std::memory_order_relaxed);
 }
 
-Storage* StorageTable::state_at(const void* data) {
-  const c10::StorageImpl** const known = state_.find(data);
+Storage* StorageTable::watched_at(const void* data) {
+  const c10::StorageImpl** const known = watched_.find(data);
   Storage* const entry = known == nullptr ? nullptr : entries_.find(*known);
-  const bool still = entry != nullptr && entry->data == data &&
-                     (entry->name_flags & (slot_flag::parameter | slot_flag::buffer)) != 0;
-  return still ? entry : nullptr;
+  return entry != nullptr && entry->data == data && entry->watched ? entry : nullptr;
 }
 
-void StorageTable::forget_state(const void* data) { state_.erase(data); }
+void StorageTable::forget_watched(const void* data) { watched_.erase(data); }
 
 void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   auto& owner = const_cast<c10::StorageImpl&>(storage);
@@ -163,6 +168,7 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   entry.name = 0;
   entry.name_flags = 0;
   entry.module = 0;
+  entry.watched = false;
   entry.uninitialised.clear();
   entry.regions.clear();
   if (!entry.foreign && is_foreign(storage)) foreign_.push_back(&storage);

@@ -96,6 +96,7 @@ struct Storage {
   std::uint32_t name = 0;        ///< process-wide name id of the parameter, buffer or gradient
   std::uint32_t name_flags = 0;  ///< slot_flag::parameter, buffer or gradient
   std::uint32_t module = 0;      ///< module that owns it, see module_names.hpp
+  bool watched = false;          ///< StorageTable::watch()
   std::pmr::vector<std::pair<std::size_t, std::size_t>>
       uninitialised;  ///< byte ranges [begin, end)
   Regions regions;
@@ -137,14 +138,16 @@ class StorageTable {
   /// The memory is that of a parameter, a buffer or a gradient.
   void give_name(Storage& entry, const c10::StorageImpl& storage, std::uint32_t name,
                  std::uint32_t flags, std::uint32_t module);
-  /// The entry of a parameter or buffer whose memory begins at `data`; null for other memory.
-  [[nodiscard]] Storage* state_at(const void* data);
+  /// What is in the memory when the program frees it is an outcome. Named memory is watched, too.
+  void watch(Storage& entry, const c10::StorageImpl& storage);
+  /// The entry of watched memory that begins at `data`; null for other memory.
+  [[nodiscard]] Storage* watched_at(const void* data);
   /// The memory that begins at `data` was freed: what begins there from now on is another's.
-  void forget_state(const void* data);
-  /// False where `data` is surely not the memory of a parameter or buffer. Takes no lock.
-  [[nodiscard]] bool may_be_state(const void* data) const noexcept {
+  void forget_watched(const void* data);
+  /// False where `data` is surely not watched memory. Takes no lock.
+  [[nodiscard]] bool may_be_watched(const void* data) const noexcept {
     const std::size_t bit = filter_bit(data);
-    return ((state_filter_[bit / 64].load(std::memory_order_relaxed) >> (bit % 64)) & 1) != 0;
+    return ((watched_filter_[bit / 64].load(std::memory_order_relaxed) >> (bit % 64)) & 1) != 0;
   }
 
   template <class Visit>
@@ -175,8 +178,8 @@ class StorageTable {
 
   std::mutex mutex_;
   PointerMap<Storage> entries_;
-  PointerMap<const c10::StorageImpl*> state_;  ///< parameters and buffers, by their memory
-  std::array<std::atomic<std::uint64_t>, kFilterBits / 64> state_filter_{};
+  PointerMap<const c10::StorageImpl*> watched_;  ///< by their memory
+  std::array<std::atomic<std::uint64_t>, kFilterBits / 64> watched_filter_{};
   const c10::StorageImpl* last_key_ = nullptr;  ///< consecutive questions are about one storage
   Storage* last_ = nullptr;
   std::pmr::vector<const c10::StorageImpl*> sweep_;
@@ -190,7 +193,7 @@ class StorageTable {
 
  public:
   explicit StorageTable(std::pmr::memory_resource* memory)
-      : entries_(memory), state_(memory), sweep_(memory), foreign_(memory) {}
+      : entries_(memory), watched_(memory), sweep_(memory), foreign_(memory) {}
 };
 
 [[nodiscard]] StorageTable& storages();

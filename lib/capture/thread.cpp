@@ -146,6 +146,7 @@ Thread::Thread(OpenedRing opened, std::uint64_t generation)
       wanted_ops(&process_memory()),
       wanted_modules(&process_memory()),
       freed(&process_memory()),
+      freed_watched(&process_memory()),
       freed_state(&process_memory()),
       ring_(std::move(opened.producer)),
       lane_(opened.lane),

@@ -125,8 +125,9 @@ class Thread {
   std::pmr::vector<std::uint8_t> wanted_ops;      ///< what the filter said, by OpInfo::index
   std::pmr::vector<std::uint8_t> wanted_modules;  ///< likewise, by module
   std::uint32_t changing_modules = 0;  ///< calls that give modules other tensors, `to()`, under way
-  std::pmr::vector<const void*> freed;       ///< by the program, since its last outermost op
-  std::pmr::vector<FreedState> freed_state;  ///< likewise, of parameters and buffers
+  std::pmr::vector<const void*> freed;         ///< by the program, since its last outermost op
+  std::pmr::vector<FreedState> freed_watched;  ///< likewise, gradients and optimizer state
+  std::pmr::vector<FreedState> freed_state;    ///< parameters and buffers
   bool in_engine = false;  ///< the last outermost thing that ran was the autograd engine's
 
   /// Bytes that all threads have digested again to verify inputs.

@@ -25,8 +25,13 @@ void AloneMemory::wrote(const Event& op) {
   }
 }
 
-void AloneMemory::note_read(const Slot& slot) {
-  if (const auto known = read_.find(slot.storage); known != read_.end()) known->second = true;
+void AloneMemory::read(const Window& window, std::uint32_t item) {
+  if (read_.empty()) return;
+  const bool op = window.event(item).kind == EventKind::op;
+  for (std::uint32_t index = item; index < (op ? window.end(item) : item + 1); ++index)
+    for (const Slot& slot : window.event(index).slots)
+      if (slot.role == Role::input)
+        if (const auto known = read_.find(slot.storage); known != read_.end()) known->second = true;
 }
 
 bool AloneMemory::is_unread(const Slot& slot) const {

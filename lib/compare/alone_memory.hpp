@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "compare/window.hpp"
 #include "ulpscope/run.hpp"
 
 namespace ulpscope::comparison {
@@ -22,10 +23,8 @@ class AloneMemory {
  public:
   /// Takes in what an op without a partner wrote.
   void wrote(const Event& op);
-  /// Any op reads `slot`.
-  void read(const Slot& slot) {
-    if (!read_.empty()) note_read(slot);
-  }
+  /// Takes in what any op reads, and the ops that it calls; before what it writes.
+  void read(const Window& window, std::uint32_t item);
 
   [[nodiscard]] bool made(const Slot& slot) const { return read_.contains(slot.storage); }
   [[nodiscard]] bool is_unread(const Slot& slot) const;
@@ -36,7 +35,6 @@ class AloneMemory {
 
  private:
   static constexpr std::size_t kKept = std::size_t{1} << 20;
-  void note_read(const Slot& slot);
 
   std::unordered_map<std::uint64_t, bool> read_;  ///< by storage
   bool any_ = false;

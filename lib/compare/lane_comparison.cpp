@@ -133,19 +133,24 @@ bool LaneComparison::advance(const Ensure& ensure) {
   const Scene scene = walk_.scene();
   const EventPair at = walk_.events_of(entry);
   count_accumulations(scene, at);
+  const auto visit = [&](auto take) {
+    for (const Side side : kSides)
+      if (const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+          index != kNoIndex)
+        take(side, index);
+  };
+  visit([&](Side side, std::uint32_t index) {
+    on(state_.alone_memory, side).read(*on(scene.windows, side), index);
+  });
   if (entry.aligned())
     compare_partners(scene, at, scene.windows.reference->items()[entry.reference].op);
   else
     leave_alone(scene);
-  for (const Side side : kSides)
-    if (const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
-        index != kNoIndex) {
-      const Event& event = on(scene.windows, side)->event(index);
-      on(state_.data_reads, side).passed(event);
-      on(state_.known_parameters, side).passed(event);
-      for (const Slot& slot : event.slots)
-        if (slot.role == Role::input) on(state_.alone_memory, side).read(slot);
-    }
+  visit([&](Side side, std::uint32_t index) {
+    const Event& event = on(scene.windows, side)->event(index);
+    on(state_.data_reads, side).passed(event);
+    on(state_.known_parameters, side).passed(event);
+  });
   walk_.next();
   busy_ = false;
   return true;
@@ -381,8 +386,6 @@ void LaneComparison::leave_alone(const Scene& scene) {
   if (alone_otherwise_) judge_.judge_alone(scene, side, index, last_position_);
   for (std::uint32_t inner = index; inner < window.end(index); ++inner) {
     on(alone_sources_, side).insert_or_assign(window.event(inner).position, alone_source_);
-    for (const Slot& slot : window.event(inner).slots)
-      if (slot.role == Role::input) on(state_.alone_memory, side).read(slot);
     judge_.write_alone(scene, side, inner, alone_source_);
     judge_.view_alone(scene, side, inner, alone_source_);
   }

@@ -290,12 +290,12 @@ bool WorkerPool::cancel(JobId id) {
 void WorkerPool::cancel_equal_ops() {
   std::unordered_multimap<std::uint64_t, EventPlace> candidates;
   for (const auto& [id, job] : waiting_)
-    if (job.trains && job.side == Side::candidate)
+    if (job.side == Side::candidate)
       for (const JobOp& op : job.ops)
         candidates.emplace(op.content, EventPlace{op.lane, op.outer().position});
   Both<std::set<std::pair<std::uint32_t, std::uint64_t>>> settled;
   for (const auto& [id, job] : waiting_) {
-    if (!job.trains || job.side != Side::reference) continue;
+    if (job.side != Side::reference) continue;
     for (const JobOp& op : job.ops) {
       const auto equal = candidates.find(op.content);
       if (equal == candidates.end()) continue;
@@ -311,9 +311,9 @@ void WorkerPool::cancel_equal_ops() {
     const auto is_settled = [&](const JobOp& op) {
       return done.contains({op.lane, op.outer().position});
     };
-    if (job.trains && std::any_of(job.ops.begin(), job.ops.end(), is_settled)) {
+    if (std::any_of(job.ops.begin(), job.ops.end(), is_settled)) {
       withdraw(id);
-      note_done(job);
+      if (job.trains) note_done(job);
       for (const JobOp& op : job.ops)
         if (is_settled(op)) thread_of(job.side, op.lane)->ops.erase(op.outer().position);
       waiting_ops_ -= std::erase_if(job.ops, is_settled);
@@ -500,59 +500,46 @@ void WorkerPool::stand_alone(Side side, const JobOp& op, std::int64_t step,
     judge_.write_alone(here, side, index, source);
 }
 
-void WorkerPool::pair_rest(JobKey key) {
-  std::multimap<std::uint64_t, JobId> candidates;
-  for (const auto& [id, job] : waiting_) {
-    if (job.side != Side::candidate) continue;
-    if (const auto own = key(job)) candidates.emplace(*own, id);
-  }
-  std::vector<std::pair<JobId, JobId>> pairs;
-  for (const auto& [id, job] : waiting_) {
-    if (job.side != Side::reference) continue;
-    const auto own = key(job);
-    const auto partner = own ? candidates.lower_bound(*own) : candidates.end();
-    if (partner == candidates.end() || partner->first != *own) continue;
-    pairs.emplace_back(id, partner->second);
-    candidates.erase(partner);
-  }
-  for (const auto& [a, b] : pairs) compare(a, b);
+std::vector<WorkerPool::Whole> WorkerPool::describe_waiting() const {
+  std::vector<Whole> all;
+  for (const auto& [id, job] : waiting_)
+    all.push_back({id, job.side, outside_key(job), entry_key(job),
+                   job.trains ? course_of(job, Course::Of::values) : Course(),
+                   job.trains ? course_of(job, Course::Of::structure) : Course()});
+  return all;
 }
 
-/// Trainings that begin with the same values, those first that do so for longest, then those that
-/// begin with the same ops. What equal ops have settled is not compared again.
-void WorkerPool::pair_trainings() {
-  struct Rest {
-    JobId id;
-    Course values;
-    Course structure;
-    bool taken = false;
+/// Compares jobs with equal keys, in the order in which they began.
+void WorkerPool::pair_by(const std::vector<std::pair<JobId, std::optional<std::uint64_t>>>& keys) {
+  std::multimap<std::uint64_t, JobId> candidates;
+  for (const auto& [id, key] : keys)
+    if (key && waiting_.contains(id) && waiting_.at(id).side == Side::candidate)
+      candidates.emplace(*key, id);
+  for (const auto& [id, key] : keys) {
+    if (!key || !waiting_.contains(id) || waiting_.at(id).side != Side::reference) continue;
+    const auto partner = candidates.lower_bound(*key);
+    if (partner == candidates.end() || partner->first != *key) continue;
+    const JobId other = partner->second;
+    candidates.erase(partner);
+    compare(id, other);
+  }
+}
+
+/// Trainings whose courses have most in common, those first that have.
+void WorkerPool::pair_trainings(const std::vector<Whole>& wholes, Course Whole::*course) {
+  std::size_t longest = 0;
+  for (const Whole& one : wholes) longest = std::max(longest, common(one.*course, one.*course));
+  const auto waits = [&](const Whole& one, Side side) {
+    return one.side == side && waiting_.contains(one.id) && waiting_.at(one.id).trains;
   };
-  Both<std::vector<Rest>> rest;
-  for (const auto& [id, job] : waiting_)
-    if (job.trains)
-      on(rest, job.side)
-          .push_back(
-              {id, course_of(job, Course::Of::values), course_of(job, Course::Of::structure)});
-  cancel_equal_ops();
-  for (const Side side : kSides)
-    std::erase_if(on(rest, side), [&](const Rest& one) { return !waiting_.contains(one.id); });
-  const auto pair = [&](Course Rest::*course) {
-    std::size_t longest = 0;
-    for (const Rest& one : rest.reference)
-      longest = std::max(longest, common(one.*course, one.*course));
-    for (; longest > 0; --longest)
-      for (Rest& one : rest.reference) {
-        const auto partner =
-            std::find_if(rest.candidate.begin(), rest.candidate.end(), [&](const Rest& other) {
-              return !other.taken && common(one.*course, other.*course) >= longest;
-            });
-        if (one.taken || partner == rest.candidate.end()) continue;
-        one.taken = partner->taken = true;
-        compare(one.id, partner->id);
-      }
-  };
-  pair(&Rest::values);
-  pair(&Rest::structure);
+  for (; longest > 0; --longest)
+    for (const Whole& one : wholes) {
+      if (!waits(one, Side::reference)) continue;
+      const auto partner = std::find_if(wholes.begin(), wholes.end(), [&](const Whole& other) {
+        return waits(other, Side::candidate) && common(one.*course, other.*course) >= longest;
+      });
+      if (partner != wholes.end()) compare(one.id, partner->id);
+    }
 }
 
 void WorkerPool::note_taken(const WorkerJob& job) {
@@ -613,27 +600,51 @@ void WorkerPool::count_alone(const WorkerJob& job, bool is_sample) {
   }
 }
 
+/// What both runs did with the same values is settled, in whichever jobs. Jobs with something left
+/// are partners by what they were as a whole, or else by what is left.
+void WorkerPool::pair_waiting(bool by_names) {
+  using Keys = std::vector<std::pair<JobId, std::optional<std::uint64_t>>>;
+  const std::vector<Whole> wholes = describe_waiting();
+  cancel_equal_ops();
+  pair_trainings(wholes, &Whole::values);
+  pair_trainings(wholes, &Whole::structure);
+  Keys outside;
+  Keys entry;
+  for (const Whole& whole : wholes) {
+    outside.emplace_back(whole.id, whole.outside);
+    entry.emplace_back(whole.id, whole.entry);
+  }
+  pair_by(outside);
+  pair_by(entry);
+  if (!by_names) return;
+  Keys names;
+  for (const auto& [id, job] : waiting_) names.emplace_back(id, names_key(job));
+  pair_by(names);
+}
+
 void WorkerPool::finish() {
   constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
   read(kEnd, kEnd);
   cancel_equal(0);
-  pair_trainings();
-  pair_rest(outside_key);
-  pair_rest(entry_key);
   const bool complete =
       state_.runs.reference->info().complete && state_.runs.candidate->info().complete;
-  if (!feeds_others_ && complete) {
-    pair_rest([](const WorkerJob& job) { return std::optional(names_key(job)); });
-    left_alone_ = left_alone_ || !waiting_.empty();
-    for (const auto& [id, job] : waiting_) {
-      const std::vector<const JobOp*> order = in_order(job);
-      const std::vector<std::int64_t> steps = step_numbers(job, order);
-      for (std::size_t k = 0; k < order.size(); ++k)
-        stand_alone(job.side, *order[k], steps[k], nullptr);
+  const bool may_work_ahead = feeds_others_ || !complete;
+  if (may_work_ahead)
+    for (const JobId id : samples_made_ahead()) {
+      count_alone(waiting_.at(id), true);
+      forget(id);
     }
-  } else {
-    const std::set<JobId> ahead = samples_made_ahead();
-    for (const auto& [id, job] : waiting_) count_alone(job, ahead.contains(id));
+  pair_waiting(!may_work_ahead);
+  for (const auto& [id, job] : waiting_) {
+    if (may_work_ahead) {
+      count_alone(job);
+      continue;
+    }
+    left_alone_ = true;
+    const std::vector<const JobOp*> order = in_order(job);
+    const std::vector<std::int64_t> steps = step_numbers(job, order);
+    for (std::size_t k = 0; k < order.size(); ++k)
+      stand_alone(job.side, *order[k], steps[k], nullptr);
   }
   waiting_.clear();
   changed_.clear();

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compare/course.hpp"
@@ -67,7 +68,15 @@ class WorkerPool {
     /// How far trainings of the thread were done with, and how many steps they had begun.
     std::map<std::uint64_t, std::int64_t> done;
   };
-  using JobKey = std::optional<std::uint64_t> (*)(const WorkerJob&);
+  /// What a job was before ops of it were settled.
+  struct Whole {
+    JobId id = 0;
+    Side side = Side::reference;
+    std::optional<std::uint64_t> outside;
+    std::optional<std::uint64_t> entry;
+    Course values;  ///< of a training
+    Course structure;
+  };
 
   [[nodiscard]] std::optional<std::size_t> next_thread(Side side, std::int64_t step) const;
   void read_piece(Side side, Thread& thread);
@@ -92,8 +101,10 @@ class WorkerPool {
   void note_done(const WorkerJob& job);
   void compare(JobId reference, JobId candidate);
   void stand_alone(Side side, const JobOp& op, std::int64_t step, const Source* explained);
-  void pair_rest(JobKey key);
-  void pair_trainings();
+  [[nodiscard]] std::vector<Whole> describe_waiting() const;
+  void pair_waiting(bool by_names);
+  void pair_by(const std::vector<std::pair<JobId, std::optional<std::uint64_t>>>& keys);
+  void pair_trainings(const std::vector<Whole>& wholes, Course Whole::*course);
   void count_alone(const WorkerJob& job, bool is_sample = false);
   void note_taken(const WorkerJob& job);
   [[nodiscard]] std::set<JobId> samples_made_ahead() const;

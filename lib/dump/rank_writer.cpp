@@ -47,6 +47,8 @@ TimelineEvent summary(const HeldEvent& held, const RingNames& names, std::uint32
   event.flags = row.flags;
   event.depth = row.depth;
   event.kind = static_cast<EventKind>(row.kind);
+  event.follows_own_forward =
+      event.kind == EventKind::node && row.forward != kNone && row.forward_lane == lane;
   event.is_root_module = event.module != 0 && event.module == root_module;
   bool reads = false;
   bool result_trains = false;

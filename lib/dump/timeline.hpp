@@ -27,6 +27,7 @@ struct TimelineEvent {
   bool is_root_module = false;          ///< `module` is the root itself
   bool uses_trained_parameter = false;  ///< an input is a parameter, and both it and a result train
   bool writes_parameter = false;        ///< a mutated input is a parameter
+  bool follows_own_forward = false;     ///< backward of an op of the same lane
 };
 
 /// Where the next event of a lane belongs.

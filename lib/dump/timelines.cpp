@@ -30,7 +30,7 @@ void Timelines::add(std::uint32_t id, const TimelineEvent& event) {
   }
   lane.waiting.push_back(event);
   lane.runs_forward = lane.runs_forward || Timeline::runs_in_forward(event);
-  if (lane.runs_forward && Timeline::trains(event)) {
+  if (event.follows_own_forward || (lane.runs_forward && Timeline::trains(event))) {
     decide(id, lane, Route::own);
   } else if (lane.waiting.size() > Timeline::kMostHeld) {
     decide(id, lane, Route::shared);

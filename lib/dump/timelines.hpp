@@ -12,7 +12,7 @@ namespace ulpscope::dump {
 /// Steps and phases of all lanes of a rank while their events arrive.
 ///
 /// A lane that trains has steps of its own: it runs forwards in grad mode, and then backward or an
-/// optimizer. All other lanes follow the main one.
+/// optimizer; so has one that runs backward of its own ops. All other lanes follow the main one.
 class Timelines {
  public:
   /// What a lane is as soon as it is opened.
