@@ -98,6 +98,9 @@ void OutcomeJudge::judge() {
   cancel_equal([](const Outcome& one) { return content_of(*one.slot); });
   for (const Side side : kSides) judge_rest(side);
   judge_generators();
+  for (const Side side : kSides)
+    on(totals.extra_numbers, side) = state_.numbers_read.without_equal(side);
+  totals.too_many = totals.too_many || state_.numbers_read.overflowed();
   for (const auto& [reference, candidate] : unexplained_)
     if (!state_.book.diverges())
       enter(is_state(*reference.slot) ? FindingKind::parameter : FindingKind::data, reference,

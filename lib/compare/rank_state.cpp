@@ -68,6 +68,7 @@ void add(OutcomeTotals& to, const OutcomeTotals& more) {
   for (const Side side : kSides) {
     on(to.known, side) = on(to.known, side) && on(more.known, side);
     on(to.extra, side) += on(more.extra, side);
+    on(to.extra_numbers, side) += on(more.extra_numbers, side);
   }
   to.compared += more.compared;
   to.unknown += more.unknown;

@@ -15,6 +15,7 @@
 #include "compare/finding_book.hpp"
 #include "compare/lane_reader.hpp"
 #include "compare/layer_flow.hpp"
+#include "compare/numbers_read.hpp"
 #include "compare/other_parameters.hpp"
 #include "compare/rng_tracker.hpp"
 #include "compare/side.hpp"
@@ -108,8 +109,9 @@ struct OutcomeTotals {
   std::uint64_t unknown = 0;   ///< may differ: their content at the end is not known
   std::uint64_t unfilled = 0;  ///< differ in memory that no recorded op has filled
   Both<std::uint64_t> extra;   ///< that one run alone leaves, and that no recorded op has read
-  bool touched_alone = false;  ///< ops that one run has alone wrote something
-  bool too_many = false;       ///< more than can be followed
+  Both<std::uint64_t> extra_numbers;  ///< that one run alone has computed and read
+  bool touched_alone = false;         ///< ops that one run has alone wrote something
+  bool too_many = false;              ///< more than can be followed
 };
 
 /// What the whole comparison adds up.
@@ -193,6 +195,7 @@ struct RankState {
   Both<AloneMemory> alone_memory;
   RngTracker rng;
   HostNumbers numbers;
+  NumbersRead numbers_read;
   OtherSizes sizes;
   OtherValues values;
   std::optional<Source> drawn_order;  ///< why the program draws other integers: an order of samples

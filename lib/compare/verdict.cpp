@@ -74,6 +74,10 @@ namespace {
       return fmt::format(
           "the {} leaves {} that no recorded op has read and that the {} does not have", name(side),
           counted(on(outcomes.extra, side), "tensor"), name(the_other(side)));
+    if (on(outcomes.extra_numbers, side) > 0)
+      return fmt::format("the {} reads {} that the {} does not read", name(side),
+                         counted(on(outcomes.extra_numbers, side), "number"),
+                         name(the_other(side)));
     if (outcomes.touched_alone && !on(outcomes.known, side))
       return fmt::format(
           "one run has ops that the other one does not have, and what the {} left when it ended "

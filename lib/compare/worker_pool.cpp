@@ -47,6 +47,7 @@ WorkerPool::WorkerPool(RankState& state, const Both<std::vector<Lane>>& lanes)
               {lane,
                LaneReader(*on(state.runs, side), on(state.ranks, side), lane.id, state.only_layers),
                {},
+               false,
                0,
                {},
                {},
@@ -324,6 +325,8 @@ void WorkerPool::cancel_equal_ops() {
 }
 
 void WorkerPool::count_aligned(const JobOp& op) {
+  if (reads_number(op.outer()))
+    for (const Side side : kSides) state_.numbers_read.read(side, op.outer());
   Totals& totals = state_.totals;
   totals.coverage.aligned += op.end() - op.event;
   ++totals.ops.reference;
@@ -359,12 +362,13 @@ void WorkerPool::note_done(const WorkerJob& job) {
 
 void WorkerPool::join(EventPlace reference, EventPlace candidate) {
   const Both<EventPlace> places{reference, candidate};
-  Both<const Thread*> threads;
+  Both<Thread*> threads;
   for (const Side side : kSides) {
     on(threads, side) = thread_of(side, on(places, side).lane);
     if (on(threads, side) == nullptr) return;
   }
   feeds_others_ = true;
+  for (const Side side : kSides) on(threads, side)->feeds_others = true;
   Both<std::optional<JobId>> jobs;
   for (const Side side : kSides) {
     if (on(threads, side)->lane.role == LaneRole::trainer) read_training(side, on(places, side));
@@ -484,6 +488,8 @@ void WorkerPool::stand_alone(Side side, const JobOp& op, std::int64_t step,
   Coverage& coverage = state_.totals.coverage;
   (in_reference ? coverage.only_reference : coverage.only_candidate) += op.end() - op.event;
   ++on(state_.totals.ops, side);
+  if (reads_number(op.outer())) state_.numbers_read.read(side, op.outer());
+  judge_.read_alone(here, side, op.event);
   if (!leaves_value(op.outer())) return;
   const auto enter = [&] {
     return enter_alone(state_, FindingKind::sequence, here, at, op.outer().position,
@@ -549,16 +555,21 @@ void WorkerPool::note_taken(const WorkerJob& job) {
 
 /// Jobs that do what the beginning of one does that another lane took: how far a loader works ahead
 /// until the program ends is a race. Where both runs have some that are not the same as far as they
-/// go, they are results like others.
-std::set<WorkerPool::JobId> WorkerPool::samples_made_ahead() const {
+/// go, they are results like others. So are those of a thread of which nothing was taken, where the
+/// other run has a job left that is no such beginning: its partner may have become that.
+std::set<WorkerPool::JobId> WorkerPool::samples_made_ahead() {
   struct Sample {
     JobId id;
     std::vector<std::uint64_t> contents;  ///< keys of the first 1, 2, 3, ... ops
     bool same = false;
   };
   Both<std::vector<Sample>> samples;
+  Both<bool> others{};
   for (const auto& [id, job] : waiting_) {
-    if (job.trains || !taken_.contains(names_key(job))) continue;
+    if (job.trains || !taken_.contains(names_key(job))) {
+      on(others, job.side) = true;
+      continue;
+    }
     Sample& sample = on(samples, job.side).emplace_back(Sample{id, {}});
     KeyHash contents;
     for (const JobOp& op : job.ops)
@@ -582,8 +593,12 @@ std::set<WorkerPool::JobId> WorkerPool::samples_made_ahead() const {
       std::any_of(samples.candidate.begin(), samples.candidate.end(), differs);
   std::set<JobId> ahead;
   for (const Side side : kSides)
-    for (const Sample& sample : on(samples, side))
-      if (sample.same || !both_differ) ahead.insert(sample.id);
+    for (const Sample& sample : on(samples, side)) {
+      const WorkerJob& job = waiting_.at(sample.id);
+      const bool feeds = thread_of(side, job.ops.front().lane)->feeds_others;
+      if ((sample.same || !both_differ) && (feeds || !on(others, the_other(side))))
+        ahead.insert(sample.id);
+    }
   return ahead;
 }
 
@@ -592,8 +607,17 @@ void WorkerPool::count_alone(const WorkerJob& job, bool is_sample) {
   Coverage& coverage = state_.totals.coverage;
   AloneMemory& memory = on(state_.alone_memory, job.side);
   for (const JobOp& op : job.ops) {
-    for (std::uint32_t event = op.event; !is_sample && event < op.end(); ++event)
-      memory.wrote(op.window->event(event));
+    if (!is_sample) {
+      const bool made_alone = std::any_of(op.outer().slots.begin(), op.outer().slots.end(),
+                                          [&](const Slot& slot) { return memory.made(slot); });
+      if (reads_number(op.outer())) {
+        state_.numbers_read.read(job.side, op.outer());
+        state_.numbers_read.read_alone(job.side, op.outer(), made_alone);
+      }
+      memory.read(*op.window, op.event);
+      for (std::uint32_t event = op.event; event < op.end(); ++event)
+        memory.wrote(op.window->event(event));
+    }
     (job.side == Side::reference ? coverage.only_reference : coverage.only_candidate) +=
         op.end() - op.event;
     ++left_over_;

@@ -61,6 +61,7 @@ class WorkerPool {
     Lane lane;
     LaneReader reader;
     std::vector<HeldEvent> open;          ///< read, of an op that has not ended
+    bool feeds_others = false;            ///< another lane has read what it makes
     std::uint64_t added = 0;              ///< one past the last event that was taken in
     std::map<std::uint64_t, Placed> ops;  ///< of waiting jobs, by position
     /// What other threads' ops read that is not read in yet: its position, and who reads it.
@@ -107,7 +108,7 @@ class WorkerPool {
   void pair_trainings(const std::vector<Whole>& wholes, Course Whole::*course);
   void count_alone(const WorkerJob& job, bool is_sample = false);
   void note_taken(const WorkerJob& job);
-  [[nodiscard]] std::set<JobId> samples_made_ahead() const;
+  [[nodiscard]] std::set<JobId> samples_made_ahead();
   [[nodiscard]] Scene scene(const Both<const JobOp*>& ops, std::int64_t step,
                             std::int64_t candidate_step);
 

@@ -114,16 +114,37 @@ TEST_SUITE("outcomes") {
     CHECK(report.verdict == Verdict::identical);
   }
 
-  TEST_CASE("a tensor more that an op has read did what that op shows") {
+  TEST_CASE("a number that one run alone has computed and read is an outcome") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
-      std::vector<Tensor> left{weight};
       if (changed) {
-        left.push_back(run.op("aten::relu").in(weight).out(labelled("more")));
-        run.op("aten::item").in(left.back()).result(1.0);
+        const Tensor more = run.op("aten::relu").in(weight).out(labelled("more"));
+        run.op("aten::item").in(more).result(1.0);
       }
-      run.leaves(left);
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(says(report, "reads 1 number"));
+  }
+
+  TEST_CASE("a number that both runs have computed is none, whether both read it or not") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      const Tensor both = run.op("aten::relu").in(weight).out(labelled("more"));
+      if (changed) run.op("aten::item").in(both).result(1.0);
+      run.leaves({weight});
     });
     CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a number that one run reads in place of another is an outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      const Tensor low = run.op("aten::relu").in(weight).out(labelled("low"));
+      if (!changed) run.op("aten::item").in(low).result(1.0);
+      const Tensor high = run.op("aten::exp").in(low).out(labelled("high"));
+      if (changed) run.op("aten::item").in(high).result(2.0);
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(says(report, "reads 1 number"));
   }
 
   TEST_CASE("a generator that ends in another state is an outcome") {

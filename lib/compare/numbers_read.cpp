@@ -1,0 +1,57 @@
+#include "compare/numbers_read.hpp"
+
+#include <algorithm>
+
+#include "compare/hash.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] std::uint64_t number_of(const Event& op) {
+  KeyHash hash;
+  for (const Argument& argument : arguments(op))
+    if (argument.result) hash.add(argument.text);
+  return hash.value();
+}
+
+}  // namespace
+
+bool reads_number(const Event& op) {
+  const bool reads_alone = std::all_of(op.slots.begin(), op.slots.end(),
+                                       [](const Slot& slot) { return slot.role == Role::input; });
+  if (op.kind != EventKind::op || op.slots.empty() || !reads_alone) return false;
+  const std::vector<Argument> all = arguments(op);
+  return std::any_of(all.begin(), all.end(), [](const Argument& one) { return one.result; });
+}
+
+void NumbersRead::read(Side side, const Event& op) {
+  auto& numbers = on(numbers_, side);
+  if (numbers.size() < kKept)
+    numbers.insert(number_of(op));
+  else
+    overflowed_ = true;
+}
+
+void NumbersRead::read_alone(Side side, const Event& op, bool computed) {
+  auto& alone = on(alone_, side);
+  if (alone.size() < kKept)
+    alone.push_back({number_of(op), computed});
+  else
+    overflowed_ = true;
+}
+
+bool NumbersRead::has_equal(Side side, const Alone& alone) const {
+  return on(numbers_, the_other(side)).contains(alone.number);
+}
+
+std::uint64_t NumbersRead::without_equal(Side side) const {
+  const auto rest = [&](Side of, bool computed) {
+    const auto& alone = on(alone_, of);
+    return std::count_if(alone.begin(), alone.end(), [&](const Alone& one) {
+      return (one.computed || !computed) && !has_equal(of, one);
+    });
+  };
+  return static_cast<std::uint64_t>(rest(side, rest(the_other(side), false) == 0));
+}
+
+}  // namespace ulpscope::comparison
