@@ -262,14 +262,19 @@ void send_freed_state(Thread& thread) {
 }
 
 void send_outcomes_of_thread(Thread& thread) {
-  if (idle() || (thread.freed_state.empty() && thread.freed_watched.empty())) return;
-  close_frames_above(thread, 0);
+  if (idle()) return;
   std::pmr::vector<Outcome> outcomes(&process_memory());
   add_states(thread.freed_state, outcomes);
-  add_states(thread.freed_watched, outcomes);
-  send(thread, outcome("end of thread"), outcomes, {});
+  // Which piece of work was its last is a race where threads share it: what recorded ops have left
+  // is known without this.
+  for (const FreedState& state : thread.freed_watched)
+    if (const Outcome one = outcome_of(state); (one.flags & slot_flag::changed) != 0)
+      outcomes.push_back(one);
   thread.freed_state.clear();
   thread.freed_watched.clear();
+  if (outcomes.empty()) return;
+  close_frames_above(thread, 0);
+  send(thread, outcome("end of thread"), outcomes, {});
 }
 
 void send_outcomes_of_run(bool at_once) noexcept {

@@ -41,7 +41,8 @@ constexpr std::size_t kPiece = 4096;
 WorkerPool::WorkerPool(RankState& state, const Both<std::vector<Lane>>& lanes)
     : state_(state), judge_(state), nothing_({}, true) {
   for (const Side side : kSides)
-    for (const Lane& lane : on(lanes, side))
+    for (const Lane& lane : on(lanes, side)) {
+      trains_ = trains_ || lane.role == LaneRole::trainer;
       on(threads_, side)
           .push_back(
               {lane,
@@ -52,6 +53,7 @@ WorkerPool::WorkerPool(RankState& state, const Both<std::vector<Lane>>& lanes)
                {},
                {},
                {}});
+    }
 }
 
 void WorkerPool::read(std::int64_t step, std::int64_t candidate_step) {
@@ -147,8 +149,9 @@ void WorkerPool::add(Side side, Thread& thread, JobOp op) {
   thread.awaited.erase(begin, end);
 }
 
-/// The waiting jobs that an op reads from. A training goes on in another thread: what that has not
-/// read in yet is awaited, and where it has been done with, the new job begins with its steps.
+/// The waiting jobs that an op reads from. A training may come from another thread: what has not
+/// been read in there yet is awaited, and where it has been done with, the new job begins with its
+/// steps.
 std::set<WorkerPool::JobId> WorkerPool::read_by(Side side, const Thread& thread, const JobOp& op,
                                                 WorkerJob& job) {
   std::set<JobId> read;
@@ -157,10 +160,10 @@ std::set<WorkerPool::JobId> WorkerPool::read_by(Side side, const Thread& thread,
       if (slot.role != Role::input || slot.writer == kNone) continue;
       Thread* const from = thread_of(side, slot.writer_lane);
       if (from == nullptr) continue;
-      if (from != &thread && !(job.trains && from->lane.role == LaneRole::trainer)) continue;
+      if (from != &thread && !trains_) continue;
       if (const auto writer = job_at(*from, slot.writer)) {
         read.insert(*writer);
-      } else if (!job.trains) {
+      } else if (!trains_) {
         continue;
       } else if (const auto done = from->done.lower_bound(slot.writer); done != from->done.end()) {
         job.steps_before = std::max(job.steps_before, done->second);
@@ -192,6 +195,7 @@ WorkerPool::JobId WorkerPool::merge(JobId one, JobId other) {
   std::move(source.ops.begin(), source.ops.end(), std::back_inserter(target.ops));
   std::inplace_merge(target.ops.begin(), target.ops.begin() + middle, target.ops.end(),
                      stands_before);
+  target.trains = target.trains || source.trains;
   target.steps_before = std::max(target.steps_before, source.steps_before);
   waiting_.erase(from);
   changed_.erase(from);
@@ -371,7 +375,7 @@ void WorkerPool::join(EventPlace reference, EventPlace candidate) {
   for (const Side side : kSides) on(threads, side)->feeds_others = true;
   Both<std::optional<JobId>> jobs;
   for (const Side side : kSides) {
-    if (on(threads, side)->lane.role == LaneRole::trainer) read_training(side, on(places, side));
+    if (trains_) read_training(side, on(places, side));
     on(jobs, side) = job_at(side, on(places, side));
     if (const auto& job = on(jobs, side); job && !waiting_.at(*job).trains)
       note_taken(waiting_.at(*job));
@@ -379,7 +383,7 @@ void WorkerPool::join(EventPlace reference, EventPlace candidate) {
   const auto trains = [&](const std::optional<JobId>& job) {
     return job && waiting_.at(*job).trains;
   };
-  if (trains(jobs.reference) && trains(jobs.candidate))
+  if (jobs.reference && jobs.candidate && (trains(jobs.reference) || trains(jobs.candidate)))
     for (const Side side : kSides) split(*on(jobs, side), on(places, side));
   enter_changed();
   const auto settles = [&](const std::optional<JobId>& job) {
@@ -424,7 +428,7 @@ void WorkerPool::compare(JobId reference, JobId candidate) {
   std::vector<Row> b = rows_of(waiting_.at(candidate));
   // What threads did is in order only as far as they read from each other. What both runs did with
   // the same values needs none.
-  if (waiting_.at(reference).trains) {
+  if (waiting_.at(reference).trains || waiting_.at(candidate).trains) {
     for (const Row& row : b) ++equal[row.op->content];
     std::unordered_map<std::uint64_t, std::size_t> settled;
     std::erase_if(a, [&](const Row& row) {

@@ -122,6 +122,7 @@ class WorkerPool {
   Both<std::multimap<std::uint64_t, JobId>> by_key_;
   JobId next_ = 1;
   Window nothing_;
+  bool trains_ = false;            ///< some of the threads train
   bool feeds_others_ = false;      ///< another lane reads what these threads make
   std::set<std::uint64_t> taken_;  ///< keys of the first 1, 2, 3, ... names of jobs that it reads
   bool left_alone_ = false;
