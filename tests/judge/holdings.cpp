@@ -598,15 +598,21 @@ void Holdings::run(const Instruction& instruction) {
       run_plain(instruction);
     }
   });
+  add_held(seen_);
+  for (const auto& model : models_)
+    if (model) model->add_held(seen_);
+}
+
+void Holdings::add_held(Contents& contents) const {
+  for (const auto* tensors : {&squares_, &views_, &held_})
+    for (const at::Tensor& tensor : *tensors) contents.add(tensor);
 }
 
 std::string Holdings::leave(bool dies) const {
   Digests digests;
   for (const auto& model : models_)
     if (model) model->leave(digests, dies);
-  if (!dies)
-    for (const auto* tensors : {&squares_, &views_, &held_})
-      for (const at::Tensor& tensor : *tensors) digests.held.add(tensor);
+  if (!dies) add_held(digests.held);
   for (const double number : numbers_) digests.numbers.add(number);
   if (Left::has_drawn(generator_)) digests.generators.add(generator_);
   std::ostringstream out;
@@ -620,6 +626,7 @@ std::string Holdings::leave(bool dies) const {
   field("optimizer", digests.optimizer.text());
   field("copies", digests.copies.text());
   field("held", digests.held.text_without(digests.elsewhere));
+  out << ", \"holds\": " << digests.held.list() << ", \"seen\": " << seen_.list();
   field("numbers", digests.numbers.text());
   field("generators", digests.generators.text());
   out << '}';

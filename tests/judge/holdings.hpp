@@ -55,6 +55,7 @@ class Holdings {
   void view_in(at::Tensor& view, const Instruction& instruction) const;
   void make_model(std::size_t number);
   void unused(const at::Tensor& a, int which) const;
+  void add_held(Contents& contents) const;
   at::Tensor& square(int number);
 
   const Worker& worker_;
@@ -63,6 +64,7 @@ class Holdings {
   std::vector<at::Tensor> squares_, views_, held_, temporaries_;
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<double> numbers_;
+  Contents seen_;  ///< what plain tensors have held at any time
   at::Generator generator_;
   std::unique_ptr<Peers> peers_;
 };

@@ -118,11 +118,12 @@ class Seed:
 
     def check_repeats(self, runs):
         """That repeats leave the same, bare and recorded."""
-        if len({(run.code, run.line) for run in runs}) == 1 and runs[0].code == 0:
+        def repeats(others):
+            return all(run.code == 0 and not difference(runs[0].line, run.line) for run in others)
+
+        if repeats(runs):
             return
-        again = {(run.code, run.line) for run in (self.bare(0) for _ in range(5))}
-        again.add((runs[0].code, runs[0].line))
-        if len(again) > 1 or runs[0].code != 0:
+        if not repeats([runs[0], *(self.bare(0) for _ in range(5))]):
             raise AssertionError(f"seed {self.seed}: the judge's own program does not repeat or fails")
         raise Broken("recorded it leaves something else: " + difference(runs[0].line, runs[-1].line))
 
@@ -157,7 +158,7 @@ class Seed:
     def judge(self, mutation, line, run, report):
         plan = self.plan(mutation)
         verdict = report["verdict"]
-        same = run.line == line and run.code == 0
+        same = run.code == 0 and not difference(line, run.line)
         if not same and verdict == "identical":
             bare = self.bare(mutation)
             if (bare.code, bare.line) != (run.code, run.line):
@@ -181,17 +182,27 @@ class Seed:
                 "verdict": verdict, "differs": differs, "summary": summary}
 
 
+def holds_other_contents(one, other):
+    """Plain tensors that only one run still holds are no difference where the other has held the
+    same at some time."""
+    return any(set(mine.get("holds", ())) - set(theirs.get("holds", ())) -
+               set(theirs.get("seen", ())) for mine, theirs in ((one, other), (other, one)))
+
+
 def difference(left, right):
-    """Which of the things that two runs leave differ, by worker."""
+    """Which of the things that two runs leave differ, by worker; empty where none do."""
     try:
         one, other = json.loads(left), json.loads(right)
     except ValueError:
-        return f"{left!r} and {right!r}"
+        return "" if left == right else f"{left!r} and {right!r}"
     found = [] if one["generator"] == other["generator"] else ["default generator"]
     if len(one["workers"]) != len(other["workers"]):
         found.append("number of workers")
     for mine, theirs in zip(one["workers"], other["workers"]):
-        fields = [field for field in mine if mine[field] != theirs.get(field)]
+        fields = [field for field in mine if field not in ("holds", "seen", "held") and
+                  mine[field] != theirs.get(field)]
+        if holds_other_contents(mine, theirs):
+            fields.append("held")
         if fields:
             found.append(f"{mine.get('name', 'a child')}: {', '.join(fields)}")
     return "; ".join(found)

@@ -75,4 +75,13 @@ std::string Contents::text_without(const Contents& others) const {
   return all.text();
 }
 
+std::string Contents::list() const {
+  std::string text = "[";
+  for (const std::string& digest : digests_) {
+    if (text.size() > 1) text += ", ";
+    text += '"' + digest + '"';
+  }
+  return text + "]";
+}
+
 }  // namespace judge

@@ -39,6 +39,8 @@ class Contents {
 
   /// The digest of what is not in `others`.
   [[nodiscard]] std::string text_without(const Contents& others) const;
+  /// All of them, as a JSON array.
+  [[nodiscard]] std::string list() const;
 
  private:
   std::set<std::string> digests_;

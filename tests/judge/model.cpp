@@ -543,7 +543,11 @@ void Model::leave(Digests& digests, bool dies) const {
   if (dies) return;
   for (const at::Tensor& one : momentum_) add(digests.optimizer, one);
   for (const at::Tensor& one : copies_) add(digests.copies, one);
-  for (const at::Tensor& one : {data_set_, input_, target_, output_, loss_}) digests.held.add(one);
+  add_held(digests.held);
+}
+
+void Model::add_held(Contents& contents) const {
+  for (const at::Tensor& one : {data_set_, input_, target_, output_, loss_}) contents.add(one);
 }
 
 }  // namespace judge

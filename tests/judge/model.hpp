@@ -33,6 +33,9 @@ class Model {
   /// Where it `dies`, what neither a module nor an optimizer holds is not left.
   void leave(Digests& digests, bool dies) const;
 
+  /// The plain tensors that it holds.
+  void add_held(Contents& contents) const;
+
   [[nodiscard]] std::vector<at::Tensor> parameters() const;
 
   /// Gradients become the mean of all processes'.
