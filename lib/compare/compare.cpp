@@ -325,10 +325,6 @@ PreparedRuns::PreparedRuns(const Run& reference, const Run& candidate,
   for (const Side side : kSides)
     if (!on(inside, side).empty())
       on(runs_, side) = &on(apart_, side).emplace(*on(runs_, side), on(inside, side));
-  if (RootNames roots = renumbered_roots(runs_, numbers_of(pairs_)); !roots.empty()) {
-    renumbered_.emplace(*runs_.candidate, std::move(roots));
-    runs_.candidate = &*renumbered_;
-  }
   if (options.renames.empty()) return;
   renamed_.emplace(*runs_.candidate, options.renames);
   runs_.candidate = &*renamed_;

@@ -31,15 +31,13 @@ void for_each_op(const Run& run, std::uint32_t rank, std::uint32_t lane, Visit v
 /// How often a lane did what: an op, which values it read and what it made of them.
 using Done = std::unordered_map<std::uint64_t, std::uint64_t>;
 
-[[nodiscard]] Done done_in(const Run& run, std::uint32_t rank, std::uint32_t lane) {
-  Done done;
+void add_done(const Run& run, std::uint32_t rank, std::uint32_t lane, Done& done) {
   for_each_op(run, rank, lane, [&](const Event& op) {
     const std::uint64_t read = input_key(op);
     const std::uint64_t made = output_key(op);
     if (read != 0 && made != 0)
       ++done[KeyHash().add(structure_key(op, Place::ignored)).add(read).add(made).value()];
   });
-  return done;
 }
 
 [[nodiscard]] std::uint64_t times(const Done& done, std::uint64_t op) {
@@ -119,19 +117,24 @@ std::vector<Both<std::optional<Lane>>> pair_lanes(const Both<const Run*>& runs,
 }
 
 bool has_moved_work(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
-                    const std::vector<Both<std::optional<Lane>>>& pairs) {
+                    const std::vector<Both<std::optional<Lane>>>& pairs,
+                    const Both<std::vector<Lane>>& threads) {
   std::vector<Both<Done>> done;
   for (const auto& pair : pairs) {
     Both<Done> both;
     bool trains = false;
     for (const Side side : kSides) {
       if (!on(pair, side) || on(pair, side)->role != LaneRole::trainer) continue;
-      on(both, side) = done_in(*on(runs, side), on(ranks, side), on(pair, side)->id);
+      add_done(*on(runs, side), on(ranks, side), on(pair, side)->id, on(both, side));
       trains = true;
     }
     if (trains) done.push_back(std::move(both));
   }
-  if (done.size() < 2) return false;
+  if (done.empty()) return false;
+  Both<Done>& others = done.emplace_back();
+  for (const Side side : kSides)
+    for (const Lane& lane : on(threads, side))
+      add_done(*on(runs, side), on(ranks, side), lane.id, on(others, side));
   // By content: pairs of which the reference did it more often, and those of which the candidate
   // did.
   std::unordered_map<std::uint64_t, Both<bool>> lone;

@@ -18,9 +18,11 @@ namespace ulpscope::comparison {
     const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
     const Both<std::vector<Lane>>& lanes);
 
-/// A trainer did more often than its partner what another one's partner did more often than that
-/// one: the trainers take their work from a common store, whoever comes first.
+/// A trainer did more often than its partner what another one's partner, or the threads that train
+/// nothing, did more often in the other run: they take their work from a common store, whoever
+/// comes first.
 [[nodiscard]] bool has_moved_work(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
-                                  const std::vector<Both<std::optional<Lane>>>& pairs);
+                                  const std::vector<Both<std::optional<Lane>>>& pairs,
+                                  const Both<std::vector<Lane>>& threads);
 
 }  // namespace ulpscope::comparison

@@ -8,7 +8,6 @@
 #include "compare/rank_pairs.hpp"
 #include "compare/renamed_run.hpp"
 #include "compare/side.hpp"
-#include "compare/trainer_roots.hpp"
 #include "compare/workforce.hpp"
 #include "ulpscope/compare.hpp"
 
@@ -31,7 +30,6 @@ class PreparedRuns {
 
  private:
   Both<std::optional<BackwardLaneRun>> apart_;
-  std::optional<RenumberedRun> renumbered_;
   std::optional<RenamedRun> renamed_;
   Both<const Run*> runs_;
   std::vector<RankPair> pairs_;

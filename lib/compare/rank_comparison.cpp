@@ -56,7 +56,7 @@ void RankComparison::pair_lanes() {
   auto pairs = comparison::pair_lanes(state_.runs, state_.ranks, lanes);
   name_roots(pairs, workers);
   // Trainers that take their work from a common store are compared by what was done, not by lane.
-  state_.totals.work_moved = has_moved_work(state_.runs, state_.ranks, pairs);
+  state_.totals.work_moved = has_moved_work(state_.runs, state_.ranks, pairs, workers);
   if (state_.totals.work_moved && !state_.only_layers)
     std::erase_if(pairs, [&](const Both<std::optional<Lane>>& pair) {
       if ((pair.reference ? *pair.reference : *pair.candidate).role != LaneRole::trainer)

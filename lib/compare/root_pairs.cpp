@@ -41,8 +41,7 @@ struct Root {
         auto root = roots.find(event.root);
         if (root == roots.end()) {
           const std::string name(event.root);
-          root =
-              roots.emplace(name, Root{.name = name, .lane = k, .position = event.position}).first;
+          root = roots.emplace(name, Root{name, k, event.position, {}, false}).first;
         }
         if (event.kind == EventKind::parameters && !root->second.start)
           root->second.start = state_key(event);
@@ -88,6 +87,7 @@ RootNames pair_roots(const Both<const Run*>& runs, const Both<std::uint32_t>& ra
   take(same_start);
   take(same_lane);
   take([](const Root& a, const Root& b) { return a.name == b.name; });
+  take([](const Root&, const Root&) { return true; });
   return names;
 }
 

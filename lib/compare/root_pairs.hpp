@@ -19,7 +19,7 @@ using RootNames = std::map<std::string, std::string, std::less<>>;
 
 /// Roots of one class are numbered as they come, which is a race where threads train side by side.
 /// Partners are those that begin with the same parameters and buffers, first in lanes that are
-/// partners, then in any; else the first ones in such lanes, else those of one name.
+/// partners, then in any; else the first ones in such lanes, else those of one name, else any.
 ///
 /// @param pairs lanes in the order in which they count.
 /// @returns those whose name is another one.
