@@ -50,8 +50,10 @@ bool waits_for_tensor(std::string_view op) noexcept {
   return op == "_c10d_functional::wait_tensor" || op == "c10d_functional::wait_tensor";
 }
 
+bool is_barrier(std::string_view op) noexcept { return is_among(kBarriers, op); }
+
 std::optional<Access> collective_access(std::string_view op, std::size_t argument) noexcept {
-  if (waits_for_tensor(op) || is_among(kBarriers, op)) return Access::metadata;
+  if (waits_for_tensor(op) || is_barrier(op)) return Access::metadata;
   if (argument == 0 && is_among(kInPlace, op)) return Access::written;
   if (argument == 0 && (is_among(kIntoOutputs, op) || is_among(kReceive, op)))
     return Access::overwritten;

@@ -21,6 +21,9 @@ namespace ulpscope::capture {
 /// Returns when the backend has written its argument.
 [[nodiscard]] bool waits_for_tensor(std::string_view op) noexcept;
 
+/// Reads nothing of its tensor but the device.
+[[nodiscard]] bool is_barrier(std::string_view op) noexcept;
+
 /// How an op of `c10d` treats a tensor among its arguments; nothing for other ops.
 [[nodiscard]] std::optional<Access> collective_access(std::string_view op,
                                                       std::size_t argument) noexcept;

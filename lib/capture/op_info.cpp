@@ -134,6 +134,7 @@ void describe(OpInfo& info, const c10::OperatorHandle& handle) {
   info.exchange = info.name.starts_with("c10d::");
   info.collective = is_collective(info.name);
   info.waits = waits_for_tensor(info.name);
+  info.barrier = is_barrier(info.name);
   info.wrapper = (!info.foreign &&
                   handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
                   !handle.hasKernelForDispatchKey(c10::DispatchKey::CPU)) ||

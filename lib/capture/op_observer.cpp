@@ -122,6 +122,7 @@ void read_argument(Thread& thread, Frame& frame, std::size_t index, const c10::I
       if (seen.module != 0) owner = owner == 0 || owner == seen.module ? seen.module : ~0U;
     } else {
       seen = see_mention(thread, tensor, place);
+      if (frame.info->barrier) mark_unfilled_scratch(tensor);
       if (!reads)
         seen.row.flags |=
             access == Access::overwritten ? slot_flag::overwritten : slot_flag::metadata_only;

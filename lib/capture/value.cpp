@@ -342,6 +342,13 @@ void mark_scratch(const at::Tensor& tensor) {
   storages().at(*tensor.storage().unsafeGetStorageImpl()).scratch = true;
 }
 
+void mark_unfilled_scratch(const at::Tensor& tensor) {
+  if (!can_be_read(tensor)) return;
+  const std::lock_guard guard(storages());
+  Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
+  if (!storage.uninitialised.empty()) storage.scratch = true;
+}
+
 std::uint64_t storage_id(const at::Tensor& tensor) {
   if (!tensor.defined()) return ring::kNone;
   if (tensor.layout() == c10::kSparse)

@@ -96,6 +96,9 @@ void mark_handle(const at::Tensor& tensor);
 /// Whoever reads this tensor's memory from now on reads an op's working memory.
 void mark_scratch(const at::Tensor& tensor);
 
+/// The same, where nothing has filled the memory.
+void mark_unfilled_scratch(const at::Tensor& tensor);
+
 /// The storage's id if the tensor has one, of a sparse tensor that of its values, else kNone. Never
 /// digests.
 [[nodiscard]] std::uint64_t storage_id(const at::Tensor& tensor);

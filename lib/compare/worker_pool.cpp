@@ -611,6 +611,12 @@ void WorkerPool::count_alone(const WorkerJob& job, bool is_sample) {
   Coverage& coverage = state_.totals.coverage;
   AloneMemory& memory = on(state_.alone_memory, job.side);
   for (const JobOp& op : job.ops) {
+    for (std::uint32_t event = op.event; is_sample && event < op.end(); ++event) {
+      const Event& inner = op.window->event(event);
+      state_.samples_drew_ahead =
+          state_.samples_drew_ahead ||
+          (inner.flags & event_flag::seeded && inner.rng.before != inner.rng.after);
+    }
     if (!is_sample) {
       const bool made_alone = std::any_of(op.outer().slots.begin(), op.outer().slots.end(),
                                           [&](const Slot& slot) { return memory.made(slot); });

@@ -260,7 +260,8 @@ class Mutator {
       const Instruction extra = models && random_.chance(0.5)
                                     ? model_change(random_, worker())
                                     : plain_instruction(random_, seen_from(place));
-      if (!is_raw(extra.act) && !reads_number(extra.act)) return insert(place, extra);
+      if (!is_raw(extra.act) && !reads_number(extra.act) && extra.act != Act::from_memory)
+        return insert(place, extra);
     }
     return false;
   }
