@@ -158,6 +158,44 @@ TEST_SUITE("outcomes") {
     CHECK(report.first()->kind == FindingKind::rng);
   }
 
+  TEST_CASE("another seed is an outcome, drawn from or not") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.seed(changed ? 8 : 7);
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->kind == FindingKind::rng);
+  }
+
+  TEST_CASE("a tensor more is an outcome, however often its op wrote it") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> left{weight};
+      if (changed)
+        left.push_back(run.composite("aten::addmm", [&](EventBuilder& addmm) {
+          addmm.in(weight);
+          const Tensor result = run.data(labelled("left over"));
+          run.op("aten::copy_").in(weight).writes(result, labelled("bias"));
+          run.op("aten::add_").in(result).writes(result, labelled("sum"));
+          return result;
+        }));
+      run.leaves(left);
+    });
+    CHECK(report.verdict == Verdict::diverged);
+  }
+
+  TEST_CASE("a tensor more that is changed in place is an outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> left{weight};
+      if (changed) {
+        left.push_back(run.op("aten::relu").in(weight).out(labelled("more")));
+        run.op("aten::mul_").in(left.back()).writes(left.back(), labelled("most"));
+      }
+      run.leaves(left);
+    });
+    CHECK(report.verdict == Verdict::diverged);
+  }
+
   TEST_CASE("a draw that nobody uses leaves the generator elsewhere") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       if (changed) run.op("aten::rand").draws(3).out(labelled("unused"));

@@ -28,6 +28,24 @@ Report report_of_shares(const std::vector<std::string>& reference,
                    [&](RunBuilder& run) { train(run, candidate); });
 }
 
+/// One training whose steps threads take in turn: which one each step. What the last step makes of
+/// its weight can be changed.
+void hand_over(RunBuilder& run, const std::vector<std::uint32_t>& threads, bool changed = false) {
+  run.step(0).phase(Phase::forward);
+  run.op("aten::ones").out(labelled("one"));
+  const Tensor weight = run.data(labelled("weight"));
+  for (std::size_t k = 0; k < threads.size(); ++k) {
+    const std::string n = std::to_string(k) + (changed && k + 1 == threads.size() ? "'" : "");
+    run.lane(LaneRole::trainer, threads[k]);
+    const Tensor loss = run.op("aten::mm")
+                            .in(run.data(labelled("batch " + std::to_string(k))))
+                            .in(weight)
+                            .out(labelled("loss " + std::to_string(k)));
+    run.op("aten::item").in(loss).result(static_cast<double>(k));
+    run.op("aten::add_").in(weight).in(loss).writes(weight, labelled("weight " + n));
+  }
+}
+
 }  // namespace
 
 TEST_SUITE("sequence") {
@@ -449,6 +467,94 @@ TEST_SUITE("sequence") {
         });
     CHECK(diverging(other) == 3);  // of the nine ops
     CHECK(other.findings[0].kind == FindingKind::data);
+  }
+
+  TEST_CASE("which thread takes which step of a training is no difference") {
+    const Report report = report_of(
+        [](RunBuilder& run) {
+          hand_over(run, {0, 0, 1, 0});
+        },
+        [](RunBuilder& run) {
+          hand_over(run, {0, 1, 1, 1});
+        });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.coverage.aligned == 13);
+  }
+
+  TEST_CASE("a step that another thread takes and does differently is no harmless rewrite") {
+    const Report report = report_of(
+        [](RunBuilder& run) {
+          hand_over(run, {0, 0, 1, 0});
+        },
+        [](RunBuilder& run) {
+          hand_over(run, {0, 1, 1, 1}, true);
+        });
+    CHECK(report.verdict != Verdict::identical);
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.first()->op == "aten::add_");
+  }
+
+  TEST_CASE("a trainer is compared to its end, however far others have read") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.lane(LaneRole::trainer, 0).step(0).phase(Phase::forward);
+      const Tensor read = run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("y"));
+      run.op("aten::sin").in(read).out(labelled(changed ? "b" : "a"));
+      run.lane(LaneRole::main, 0).step(kSetup);
+      run.op("aten::neg").in(read).out(labelled("z"));
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::sin");
+  }
+
+  TEST_CASE("what a thread that trains nothing takes from one that trains is no difference") {
+    const auto program = [](bool elsewhere) {
+      return [elsewhere](RunBuilder& run) {
+        run.step(0).phase(Phase::forward);
+        run.op("aten::ones").out(labelled("one"));
+        run.lane(LaneRole::trainer, 0);
+        const Tensor x = run.op("aten::mm").in(run.data(labelled("x"))).out(labelled("y"));
+        if (elsewhere) run.lane(LaneRole::thread, 0);
+        run.op("aten::sin").in(x).out(labelled("z"));
+        run.lane(LaneRole::thread, 0);
+        run.op("aten::cos").in(run.data(labelled("u"))).out(labelled("v"));
+      };
+    };
+    const Report report = report_of(program(false), program(true));
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.coverage.aligned == 4);
+  }
+
+  TEST_CASE("models that begin alike are known by the threads that train them") {
+    const auto program = [](const std::vector<std::string>& roots) {
+      return [roots](RunBuilder& run) {
+        std::vector<Tensor> weights;
+        for (std::uint32_t k = 0; k < 2; ++k) {
+          run.lane(LaneRole::trainer, k).step(0).phase(Phase::forward).root(roots[k]);
+          weights.push_back(run.parameter("fc.weight", labelled("w")));
+          run.parameters({weights.back()});
+          run.module("fc", [&] {
+            run.op("aten::mm")
+                .in(run.data(labelled("x" + std::to_string(k))))
+                .in(weights.back())
+                .out(labelled("y" + std::to_string(k)));
+          });
+        }
+        run.lane(LaneRole::main, 0).step(0);
+        for (std::uint32_t k = 0; k < 2; ++k) {
+          run.root(roots[k]);
+          run.module("fc", [&] {
+            run.op("aten::mul")
+                .in(weights[k])
+                .arg("other", static_cast<int>(k))
+                .out(labelled("average " + std::to_string(k)));
+          });
+        }
+      };
+    };
+    const Report report = report_of(program({"Net", "Net#2"}), program({"Net#2", "Net"}));
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.coverage.only_reference + report.coverage.only_candidate == 0);
   }
 
   TEST_CASE("which thread takes which training from a queue is no difference") {

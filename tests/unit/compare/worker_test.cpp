@@ -199,6 +199,49 @@ TEST_SUITE("workers") {
     for (const Finding& finding : report.findings) CHECK(finding.op == "aten::batch_norm");
   }
 
+  TEST_CASE("which thread reads which number is no difference") {
+    const auto tasks = [](RunBuilder& run, const std::vector<std::uint32_t>& threads) {
+      run.step(0).phase(Phase::eval);
+      run.op("aten::ones").out(labelled("one"));
+      for (std::size_t k = 0; k < threads.size(); ++k) {
+        run.lane(LaneRole::thread, threads[k]);
+        const std::string n = std::to_string(k);
+        const Tensor sum = run.op("aten::sum").in(run.data(labelled("x" + n))).out(labelled(n));
+        run.op("aten::item").in(sum).result(static_cast<double>(k));
+      }
+    };
+    const Report report = report_of(
+        [&](RunBuilder& run) {
+          tasks(run, {0, 0, 1});
+        },
+        [&](RunBuilder& run) {
+          tasks(run, {0, 1, 1});
+        });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.coverage.aligned == 7);
+  }
+
+  TEST_CASE("a thread that does as another one is no sample where its partner did more") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::eval);
+      run.op("aten::ones").out(labelled("one"));
+      std::vector<Tensor> results;
+      for (std::uint32_t k = 0; k < 2; ++k) {
+        run.lane(LaneRole::thread, k);
+        results.push_back(run.op("aten::relu")
+                              .in(run.data(labelled("x" + std::to_string(k))))
+                              .out(labelled("y" + std::to_string(k))));
+      }
+      if (changed) {
+        const Tensor sum = run.op("aten::sum").in(results[1]).out(labelled("sum"));
+        run.op("aten::item").in(sum).result(1.0);
+      }
+      run.lane(LaneRole::main, 0);
+      run.op("aten::exp").in(results[0]).out(labelled("z"));
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+  }
+
   TEST_CASE("workers that load other samples follow the order that was drawn") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       const std::string sample = changed ? "another sample" : "a sample";

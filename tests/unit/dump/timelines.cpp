@@ -20,6 +20,9 @@ TimelineEvent event(const std::string& word, std::uint64_t epoch) {
   if (word == "forward")
     event.root = 1, event.kind = EventKind::module, event.is_root_module = true;
   if (word == "backward") event.flags |= event_flag::in_backward;
+  if (word == "own backward")
+    event.flags |= event_flag::in_backward, event.kind = EventKind::node,
+                                            event.follows_own_forward = true;
   if (word == "opt") event.kind = EventKind::optimizer, event.object = 1;
   return event;
 }
@@ -92,6 +95,13 @@ TEST_SUITE("timelines") {
     const auto found = steps({{0, kTwoSteps}, {1, {"data", "data", "data", "data", "data"}}});
     CHECK(found.at(0) == "-000111");
     CHECK(found.at(1) == "-0001");
+  }
+
+  TEST_CASE("a thread that runs backward of its own ops does not follow the main one") {
+    const auto found =
+        steps({{0, kTwoSteps}, {1, {"data", "data", "own backward", "data", "data"}}});
+    CHECK(found.at(0) == "-000111");
+    CHECK(found.at(1) == "-----");
   }
 
   TEST_CASE("timelines saved in the middle go on as if they had not been") {
