@@ -34,16 +34,19 @@ void hand_over(RunBuilder& run, const std::vector<std::uint32_t>& threads, bool 
   run.step(0).phase(Phase::forward);
   run.op("aten::ones").out(labelled("one"));
   const Tensor weight = run.data(labelled("weight"));
+  Tensor loss = weight;
   for (std::size_t k = 0; k < threads.size(); ++k) {
     const std::string n = std::to_string(k) + (changed && k + 1 == threads.size() ? "'" : "");
     run.lane(LaneRole::trainer, threads[k]);
-    const Tensor loss = run.op("aten::mm")
-                            .in(run.data(labelled("batch " + std::to_string(k))))
-                            .in(weight)
-                            .out(labelled("loss " + std::to_string(k)));
+    loss = run.op("aten::mm")
+               .in(run.data(labelled("batch " + std::to_string(k))))
+               .in(weight)
+               .out(labelled("loss " + std::to_string(k)));
     run.op("aten::item").in(loss).result(static_cast<double>(k));
     run.op("aten::add_").in(weight).in(loss).writes(weight, labelled("weight " + n));
   }
+  run.lane(LaneRole::main, 0);
+  run.op("aten::neg").in(loss).out(labelled("negative"));
 }
 
 }  // namespace
@@ -478,7 +481,7 @@ TEST_SUITE("sequence") {
           hand_over(run, {0, 1, 1, 1});
         });
     CHECK(report.verdict == Verdict::identical);
-    CHECK(report.coverage.aligned == 13);
+    CHECK(report.coverage.aligned == 14);
   }
 
   TEST_CASE("a step that another thread takes and does differently is no harmless rewrite") {

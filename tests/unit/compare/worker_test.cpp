@@ -240,6 +240,8 @@ TEST_SUITE("workers") {
       run.op("aten::exp").in(results[0]).out(labelled("z"));
     });
     CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(report.coverage.only_reference == 0);
+    CHECK(report.coverage.only_candidate == 2);
   }
 
   TEST_CASE("workers that load other samples follow the order that was drawn") {
