@@ -71,9 +71,9 @@ class Recorder:
         return [to_event(line) for line in
                 run([os.path.join(self.bin, "list_events"), dump]).splitlines()]
 
-    def compare(self, reference, candidate):
+    def compare(self, reference, candidate, *options):
         return json.loads(run([os.path.join(self.bin, "ulpscope"), "compare", reference, candidate,
-                               "--format", "json"], codes=(0, 1, 2)))
+                               "--format", "json", *options], codes=(0, 1, 2)))
 
 
 def outermost_ops(events):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs a program bare and recorded and fails if it printed anything else or ended differently.
+"""Runs a program bare and recorded and fails if it printed anything else or ended differently, or if
+there was nothing to notice: the program failed or printed nothing, or no op was recorded.
 
     unnoticed.py --bin build/release/bin [--levels digest full --] PROGRAM
 """
@@ -34,6 +35,23 @@ def run(command):
     return done.returncode, done.stdout
 
 
+def record(ulpscope, options, dump, command):
+    """How the program ended, and what the dump says of itself."""
+    ended = run([ulpscope, "record", "-o", dump, *options, "--", *command])
+    with open(os.path.join(dump, "status.json"), encoding="utf-8") as file:
+        return ended, json.load(file)
+
+
+def wrong_with(bare, recorded, status):
+    """What is wrong with a recording, in sentences."""
+    if recorded != bare:
+        yield f"bare: {bare}\nrecorded: {recorded}"
+    if not status["recorded"] or not status["complete"]:
+        yield f"not recorded to its end: {status['reason']}"
+    elif status["counts"]["events"] == 0:
+        yield "no event was recorded"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
@@ -45,20 +63,19 @@ def main():
         with tempfile.TemporaryDirectory(prefix="ulpscope-unnoticed-") as folder:
             command = [os.path.join(arguments.bin, arguments.program),
                        *(flag.format(folder=folder) for flag in flags)]
+            words = " ".join([arguments.program, *flags])
             bare = run(command)
+            if bare[0] != 0 or not bare[1]:
+                print(f"{words}: FAILS without a recorder, too: {bare}")
+                failed += 1
+                continue
             for level in arguments.levels:
-                dump = os.path.join(folder, level)
-                recorded = run([os.path.join(arguments.bin, "ulpscope"), "record", "-o", dump,
-                                *MODES[level], "--", *command])
-                with open(os.path.join(dump, "status.json"), encoding="utf-8") as file:
-                    status = json.load(file)
-                same = recorded == bare and status["recorded"] and status["complete"]
-                failed += not same
-                print(f"{' '.join([arguments.program, *flags])}, {level}: "
-                      f"{'as bare' if same else 'DIFFERS'}, "
-                      f"{bare[1].splitlines()[-1] if bare[1] else 'prints nothing'}")
-                if recorded != bare:
-                    print(f"bare: {bare}\nrecorded: {recorded}")
+                recorded, status = record(os.path.join(arguments.bin, "ulpscope"), MODES[level],
+                                          os.path.join(folder, level), command)
+                wrong = list(wrong_with(bare, recorded, status))
+                failed += bool(wrong)
+                print("\n".join([f"{words}, {level}: {'DIFFERS' if wrong else 'as bare'}, "
+                                 f"{bare[1].splitlines()[-1]}", *wrong]))
     return 1 if failed else 0
 
 

@@ -1,7 +1,7 @@
 """Segments that somebody made who knows the format, with every digest as it should be.
 
-forged.py ULPSCOPE DUMPS: each command either answers or refuses in a sentence, with 512 MiB of
-memory, in 20 seconds, and writes nothing outside of where it was told to.
+forged.py ULPSCOPE DUMPS: each command ends, with 512 MiB of memory, either answers or refuses in a
+sentence, and writes nothing outside of where it was told to.
 """
 
 import collections
@@ -28,7 +28,7 @@ def main():
                 try:
                     result = commands.run(ulpscope, arguments)
                 except subprocess.TimeoutExpired:
-                    failures.append(f"{words}: takes too long")
+                    failures.append(f"{words}: does not end")
                     continue
                 said = (result.stdout + result.stderr).decode(errors="replace")
                 if result.returncode not in (0, 1, 2) or "ulpscope; please report" in said:

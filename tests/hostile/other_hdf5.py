@@ -1,7 +1,7 @@
 """Segments whose HDF5 structure means harm, under a user block that fits them.
 
 other_hdf5.py ULPSCOPE DUMPS MAKE_HOSTILE: no command opens a file outside of the dump, whatever the
-HDF5 file refers to, and each answers or refuses in a sentence with 512 MiB of memory in 20 seconds.
+HDF5 file refers to, and each ends and answers or refuses in a sentence with 512 MiB of memory.
 """
 
 import collections
@@ -146,7 +146,7 @@ def main():
                 try:
                     result = commands.run(ulpscope, arguments, trace)
                 except subprocess.TimeoutExpired:
-                    failures.append(f"{words}: takes too long")
+                    failures.append(f"{words}: does not end")
                     continue
                 said = (result.stdout + result.stderr).decode(errors="replace")
                 if result.returncode not in (0, 1, 2) or "please report" in said or "not enough memory" in said:

@@ -6,7 +6,8 @@ comparison with error budgets names the op, and nothing where no fault is plante
     faults.py ... --ops 6 --faults scale mlp     at most six ops of one program, one kind of fault
 
 The runs differ by oneDNN on and off, or by one and two threads. A fault is found where the first
-finding is the planted op, or an op that calls it, outside of its budget.
+finding is the planted op, or an op that calls it, outside of its budget. It fails where a fault that
+changes what the program prints is not found, unless the op is one that nothing can judge.
 """
 
 import argparse
@@ -27,14 +28,26 @@ PROGRAMS = {"mlp": (MLP, NO_ONEDNN), "resnet": (RESNET, NO_ONEDNN),
 ROUNDED_OPERANDS = {"aten::addmm", "aten::mm", "aten::bmm", "aten::convolution_backward",
                     "aten::_convolution", "aten::mkldnn_linear"}
 FAULTS = ["scale", "zero", "element", "tf32", "bfloat16"]
+# One draws, the other leaves a workspace that only oneDNN can read.
+WITHOUT_BUDGET = {"aten::bernoulli_", "aten::mkldnn_rnn_layer"}
+KINDS = ["found", "inside", "without effect", "refused", "not judged", "wrong"]
 
 
 def record(program, name, planted):
+    """The dump, and the last line that the program prints."""
     dump = os.path.join(program.folder, name)
     prefix = [os.path.join(program.bin, "ulpscope"), "record", "--force", "--level", "full", "-o",
               dump, "--"]
-    program.run(prefix, planted)
-    return dump
+    return dump, program.run(prefix, planted)
+
+
+def is_refused(program, planted):
+    """Whether the program fails without a recorder, too: of what the fault made of its data."""
+    try:
+        program.run([], planted)
+    except AssertionError:
+        return True
+    return False
 
 
 def compare(program, reference, candidate):
@@ -71,19 +84,57 @@ def plants(ops, faults, most):
 
 
 def judge(report, op, fault, inner):
-    """found, or why not in a word."""
+    """One of KINDS, and why."""
     first = report["first"]
+    reasons = " ".join(entry["reason"] for entry in report["budget"]["replay"]["reasons"])
+    unjudged = report["verdict"] == "inconclusive" or op in reasons.replace(": ", " ").split()
     if first is None or report["budget"]["outside"] == 0:
-        if any(op in entry["reason"] for entry in report["budget"]["replay"]["reasons"]):
-            return "unjudged"
-        return "no model" if report["verdict"] == "inconclusive" else "inside: " + report["summary"]
-    if first["kind"] == "origin" and (first["op"] == op or op in inner()):
-        if fault in ("tf32", "bfloat16"):
-            cause = "tf32" if fault == "tf32" else "reduced-precision"
-            named = any(c["finding"] == 0 and c["id"] == cause for c in report["causes"])
-            return "found" if named else "without its cause"
-        return "found"
-    return f"wrong: {first['kind']} {first['op']}"
+        return "not judged" if unjudged else "inside", report["summary"]
+    named = f"{first['kind']} {first['op']}"
+    if first["kind"] != "origin" or (first["op"] != op and op not in inner()):
+        return "not judged" if unjudged else "wrong", named
+    if fault in ("tf32", "bfloat16"):
+        cause = "tf32" if fault == "tf32" else "reduced-precision"
+        if not any(c["finding"] == 0 and c["id"] == cause for c in report["causes"]):
+            return "wrong", f"{named} without its cause"
+    return "found", named
+
+
+def unsound(report):
+    """What is wrong with the answer about two runs that differ in rounding alone."""
+    if report["verdict"] != "within" or report["budget"]["outside"]:
+        return report["summary"]
+    return None if report["findings"] else "no bit differs: a fault would stand alone"
+
+
+class Planted:
+    """A pair of runs of one program that differ in rounding, and what comes of faults in the second."""
+
+    def __init__(self, bin_folder, lib_folder, name, folder):
+        command, other = PROGRAMS[name]
+        self.name = name
+        self.program = Program(bin_folder, lib_folder, [*command, *other], folder)
+        self.reference, _ = record(Program(bin_folder, lib_folder, [*command, *ONE], folder),
+                                   "reference", {})
+        sound, self.last_line = record(self.program, "candidate", {})
+        self.unsound = unsound(compare(self.program, self.reference, sound))
+
+    def outcome(self, planted, op, fault):
+        """One of KINDS, and why."""
+        try:
+            candidate, last_line = record(self.program, "candidate", planted)
+        except AssertionError as error:
+            return ("refused", "") if is_refused(self.program, planted) else ("wrong", str(error))
+        report = compare(self.program, self.reference, candidate)
+        kind, why = judge(report, op, fault, lambda: ops_inside(
+            self.program, candidate, report["first"]["event"]["candidate"]))
+        if kind == "inside" and last_line == self.last_line:
+            return "without effect", why
+        return kind, why
+
+
+def is_failure(kind, op):
+    return kind in ("wrong", "inside") or (kind == "not judged" and op not in WITHOUT_BUDGET)
 
 
 def main():
@@ -97,38 +148,29 @@ def main():
     arguments = parser.parse_args()
     failed = False
     if arguments.table:
-        print("| program | fault | planted | named | inside the budget | not judged | wrong |")
-        print("|---|---|---|---|---|---|---|")
+        print("| program | fault | planted | " + " | ".join(KINDS) + " |")
+        print("|---" * (3 + len(KINDS)) + "|")
     for name in arguments.program or PROGRAMS:
-        command, other = PROGRAMS[name]
         with tempfile.TemporaryDirectory(prefix="ulpscope-faults-") as folder:
-            reference = record(Program(arguments.bin, arguments.lib, [*command, *ONE], folder),
-                               "reference", {})
-            program = Program(arguments.bin, arguments.lib, [*command, *other], folder)
-            sound = compare(program, reference, record(program, "candidate", {}))
-            if sound["budget"]["outside"]:
-                print(f"{name}: without a fault: {sound['summary']}")
+            pair = Planted(arguments.bin, arguments.lib, name, folder)
+            if pair.unsound:
+                print(f"WRONG {name}: without a fault: {pair.unsound}")
                 failed = True
-            counts = collections.defaultdict(collections.Counter)
-            for planted, op, fault in plants(program.ops(), arguments.faults.split(","),
-                                             arguments.ops):
-                try:
-                    candidate = record(program, "candidate", planted)
-                except AssertionError:
-                    continue  # the program itself refuses what the fault made of its data
-                report = compare(program, reference, candidate)
-                outcome = judge(report, op, fault, lambda: ops_inside(
-                    program, candidate, report["first"]["event"]["candidate"]))
-                kind = outcome.split(":")[0]
+            counts = {fault: collections.Counter() for fault in arguments.faults.split(",")}
+            for planted, op, fault in plants(pair.program.ops(), counts, arguments.ops):
+                kind, why = pair.outcome(planted, op, fault)
                 counts[fault][kind] += 1
-                failed = failed or kind in ("wrong", "without its cause")
-                if not arguments.table or kind in ("wrong", "without its cause"):
-                    print(f"{name}: {op} {fault}: {outcome}", flush=True)
+                wrong = is_failure(kind, op)
+                failed = failed or wrong
+                if not arguments.table or wrong:
+                    print(f"{'WRONG ' if wrong else ''}{name}: {op} {fault}: {kind}: {why}", flush=True)
+        for fault, count in counts.items():
+            if not count["found"]:
+                print(f"WRONG {name}: no fault of kind {fault} is found")
+                failed = True
             if arguments.table:
-                for fault, count in counts.items():
-                    print(f"| {name} | {fault} | {sum(count.values())} | {count['found']} | "
-                          f"{count['inside']} | {count['unjudged'] + count['no model']} | "
-                          f"{count['wrong'] + count['without its cause']} |", flush=True)
+                row = [name, fault, sum(count.values()), *(count[kind] for kind in KINDS)]
+                print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
     return 1 if failed else 0
 
 

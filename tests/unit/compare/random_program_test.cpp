@@ -29,6 +29,9 @@ class RandomProgram {
   std::string planted_op;
   std::uint64_t planted_position = kNone;
 
+  /// Position of the first op that draws after an extra draw was planted.
+  std::uint64_t next_draw = kNone;
+
   void run(RunBuilder& builder) {
     RunBuilder& run = builder;
     std::vector<Tensor> parameters;
@@ -89,7 +92,10 @@ class RandomProgram {
 
   void plant_before(RunBuilder& run, const Tensor& read) {
     if (planted_.plant == Plant::extra_op) run.op("aten::cat").in(read).out(labelled("unused"));
-    if (planted_.plant == Plant::extra_draw) run.op("aten::rand").draws(1).out(labelled("unused"));
+    if (planted_.plant == Plant::extra_draw) {
+      run.op("aten::rand").draws(1).out(labelled("unused"));
+      drew_ = true;
+    }
     if (planted_.plant == Plant::raw_write) run.overwrite(read, labelled("poked"));
   }
 
@@ -118,6 +124,7 @@ class RandomProgram {
         return read_all(inner).out(content(run, inputs, salt));
       });
     }
+    if (kind == 2 && drew_ && next_draw == kNone) next_draw = run.next_position();
     EventBuilder event = run.op(name);
     read_all(event);
     if (kind == 2) {  // draws a mask
@@ -138,12 +145,14 @@ class RandomProgram {
 
   unsigned seed_;
   Planted planted_;
+  bool drew_ = false;
 };
 
 struct Answer {
   Report report;
   std::string op;
   std::uint64_t position = kNone;
+  std::uint64_t next_draw = kNone;
 };
 
 [[nodiscard]] Answer answer(unsigned seed, const Planted& planted) {
@@ -154,6 +163,7 @@ struct Answer {
                             [&](RunBuilder& run) { candidate.run(run); });
   result.op = candidate.planted_op;
   result.position = candidate.planted_position;
+  result.next_draw = candidate.next_draw;
   return result;
 }
 
@@ -220,15 +230,23 @@ TEST_SUITE("random programs") {
   }
 
   TEST_CASE("one draw too many shows at the next op that draws") {
-    for_random_programs(Plant::extra_draw, [](const Answer& answer, const Planted&) {
-      for (const Finding& finding : answer.report.findings) {
+    int shifted = 0;
+    for_random_programs(Plant::extra_draw, [&](const Answer& answer, const Planted& planted) {
+      const auto& findings = answer.report.findings;
+      const bool draws_later = answer.next_draw != kNone;
+      shifted += draws_later ? 1 : 0;
+      REQUIRE(findings.size() == (draws_later ? 2 : 1));
+      for (const Finding& finding : findings) {
         CAPTURE(finding.op);
-        if (finding.kind == FindingKind::sequence)
-          CHECK(finding.op == "aten::rand");
-        else
+        if (finding.op == "aten::rand") {
+          CHECK(finding.kind == FindingKind::sequence);
+          CHECK(finding.step == planted.step);
+        } else {
           CHECK(finding.kind == FindingKind::rng);
+          CHECK(finding.event.candidate == answer.next_draw);
+        }
       }
-      CHECK(answer.report.findings.size() <= 2);
     });
+    CHECK(shifted > 0);
   }
 }
