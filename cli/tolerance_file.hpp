@@ -7,7 +7,7 @@
 
 namespace ulpscope::cli {
 
-/// Reads the rules of a tolerance file (README, "Regression tests"), in their order.
+/// Reads the rules of a tolerance file (cli/docs/regression-tests.md), in their order.
 ///
 /// @throws Error that names the file and the line where something stands that is no rule.
 [[nodiscard]] std::vector<ToleranceRule> read_tolerance_file(const std::string& path);
