@@ -10,7 +10,7 @@ namespace ulpscope::cli {
 
 enum class Ink : std::uint8_t { plain, bold, dim, red, green, yellow, blue };
 
-/// What a renderer knows of where its text goes. Colour only adds: every meaning stands in the
+/// What a renderer knows of where its text goes. Color only adds: every meaning stands in the
 /// characters too.
 struct Terminal {
   std::size_t width = 100;

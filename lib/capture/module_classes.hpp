@@ -12,7 +12,7 @@ namespace ulpscope::capture {
 /// below left out.
 [[nodiscard]] std::vector<std::string_view> classes_of(const std::type_info& type);
 
-/// Recognises member functions of one class.
+/// Recognizes member functions of one class.
 class ClassMembers {
  public:
   /// @param type what type_info::name() gives.

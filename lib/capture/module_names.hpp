@@ -37,7 +37,7 @@ void learn_module(const torch::nn::Module& module, std::string_view name = {});
 /// inside another is not walked.
 std::uint32_t learn_script_module(const c10::ivalue::Object& module);
 
-/// The number of the module at `address`, or 0 if no walk has met it. Recognises an address that
+/// The number of the module at `address`, or 0 if no walk has met it. Recognizes an address that
 /// another class of module has taken over.
 [[nodiscard]] std::uint32_t module_at(const void* address);
 

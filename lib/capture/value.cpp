@@ -76,7 +76,7 @@ void see_parts(Thread& thread, const at::Tensor& tensor, Seen& seen) {
   row.value = storages().next_value();
 }
 
-/// A quantised value is its integers and what they stand for.
+/// A quantized value is its integers and what they stand for.
 Digest with_quantiser(const at::Tensor& tensor, Digest integers) {
   if (!tensor.is_quantized() || tensor.qscheme() != at::kPerTensorAffine) return integers;
   const struct {

@@ -91,7 +91,7 @@ function(ulpscope_torch_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS")
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} ulpscope_torch ulpscope_warnings)
-  # The work is done in libtorch_cpu.so; more optimisation here costs 7 s a source and gains nothing.
+  # The work is done in libtorch_cpu.so; more optimization here costs 7 s a source and gains nothing.
   target_compile_options(${name} PRIVATE -O1)
   file(GLOB cuda_dirs "${ULPSCOPE_TORCH_ROOT}/../nvidia/*/lib")
   set_target_properties(${name} PROPERTIES BUILD_RPATH "${ULPSCOPE_TORCH_LIBRARY_DIR};${cuda_dirs}")

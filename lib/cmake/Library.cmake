@@ -24,7 +24,7 @@ function(ulpscope_library name)
 endfunction()
 
 # ulpscope_unit_test(<name> [EVERYWHERE] SOURCES <files>... [DEPENDS <targets>...])
-# One doctest program, one ctest entry per test case, labelled "unit". EVERYWHERE: its subject differs
+# One doctest program, one ctest entry per test case, labeled "unit". EVERYWHERE: its subject differs
 # between configurations, so that it is part of each. The others are not optimized, which would take most
 # of their time to compile, and not part of a configuration without ULPSCOPE_UNIT_TESTS.
 function(ulpscope_unit_test name)
