@@ -5,7 +5,7 @@
 #include <typeinfo>
 #include <vector>
 
-/// Which functions are members of which class, told from mangled names alone (Itanium C++ ABI).
+/// Which functions are members of which class, from mangled names alone (Itanium C++ ABI).
 namespace ulpscope::capture {
 
 /// Mangled names of a module's class and of the classes it derives from; torch::nn::Module and
@@ -26,7 +26,7 @@ class ClassMembers {
   [[nodiscard]] std::string_view name_of(std::string_view function) const;
 
  private:
-  std::string scope_;   ///< "N12_GLOBAL__N_18NetImpl" as it stands in a member's name
+  std::string scope_;   ///< "N12_GLOBAL__N_18NetImpl" as it appears in a member's name
   std::string const_;   ///< the same for a const member
   std::string holder_;  ///< "N5torch2nn15AnyModuleHolderI..."
 };

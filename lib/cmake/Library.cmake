@@ -1,5 +1,5 @@
 # ulpscope_unity(<target>)
-# Headers take most of the time of our sources: twelve of them are compiled as one where that is asked for.
+# Headers take most of the time of our sources: twelve of them are compiled as one if ULPSCOPE_UNITY is set.
 function(ulpscope_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${ULPSCOPE_UNITY} UNITY_BUILD_BATCH_SIZE 12)
 endfunction()
