@@ -4,8 +4,8 @@
 
 namespace ulpscope::cli {
 
-/// Refuses what cannot be a dump: what does not exist, a file, a part of a dump, a directory of
-/// other things. Each with what may have been meant.
+/// Rejects what cannot be a dump: a path that does not exist, a file, a part of a dump, a directory
+/// of other files. Each error suggests what may have been meant.
 /// @throws Error with ErrorCode::not_a_dump.
 void require_dump(const std::filesystem::path& path);
 

@@ -13,7 +13,7 @@ namespace ulpscope::cli {
 /// Where libraries and programs of ours lie beside this program, first to last.
 [[nodiscard]] std::vector<std::filesystem::path> library_directories();
 
-/// bin's neighbour, where library_beside() looks first.
+/// bin's neighbor, where library_beside() looks first.
 [[nodiscard]] std::filesystem::path library_directory();
 
 }  // namespace ulpscope::cli

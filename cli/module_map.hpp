@@ -8,7 +8,7 @@
 namespace ulpscope::cli {
 
 /// Reads a file of lines `REFERENCE -> CANDIDATE`, each the name of a module in both runs, '*' for
-/// one part of it. Empty lines, and what follows a '#', say nothing.
+/// one part of it. Empty lines, and everything after a '#', are ignored.
 /// @throws Error that names file and line.
 [[nodiscard]] std::vector<ModuleRename> read_module_map(const std::string& file);
 

@@ -32,7 +32,7 @@ void refuse_empty_selection(const DumpArgument& dump) {
   }
 }
 
-/// What a person can do about trouble that comes without a hint of its own.
+/// What the user can do about errors that have no hint.
 std::string hint_for(ErrorCode code) {
   return code == ErrorCode::incomplete
              ? "record again; DUMP/status.json says what happened"

@@ -19,7 +19,7 @@ namespace ulpscope::cli {
 [[nodiscard]] std::unique_ptr<Run> open_run(const std::string& argument,
                                             const std::string& ranks = {});
 
-/// The directory of a dump that no selector may cut and that nobody writes at the moment.
+/// The directory of a dump, for commands that take no selector, and that no process is writing.
 /// @throws Error with ErrorCode::usage or not_a_dump.
 [[nodiscard]] std::filesystem::path whole_dump(const std::string& argument);
 

@@ -53,7 +53,7 @@ class Options {
   void positional(const std::string& placeholder, const std::string& description,
                   std::string& target, bool required = true);
 
-  /// False when help was asked for and printed: there is nothing left to do.
+  /// False when help was requested and printed: there is nothing left to do.
   /// @throws Error with ErrorCode::usage.
   [[nodiscard]] bool parse(Arguments arguments);
 

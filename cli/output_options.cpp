@@ -23,7 +23,7 @@ void OutputOptions::attach(Options& options) {
 }
 
 Terminal OutputOptions::terminal() const {
-  // mpirun puts a terminal of its own, without a size, between a process and where its output goes.
+  // mpirun puts a terminal without a size between a process and its output.
   const bool unknown = color_ == ColorChoice::automatic && !launch().alone();
   const ColorChoice color = unknown ? ColorChoice::never : color_;
   return {width_ == 0 ? output_width(STDOUT_FILENO) : width_, wants_color(color, STDOUT_FILENO),

@@ -59,7 +59,7 @@ install_packages() {
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# Debian's Python first: another one on PATH may lack pip.
+# Debian's Python first: a different one on PATH may lack pip.
 python_with_pip() {
   local python
   for python in /usr/bin/python3 python3; do
@@ -71,8 +71,8 @@ python_with_pip() {
   fail "no python3 with pip was found"
 }
 
-# Unpacks wheels below a folder. LibTorch is the same in the wheels of all Python versions, so the
-# one asked for does not depend on the Python that is here.
+# Unpacks wheels below a folder. LibTorch is the same in the wheels of all Python versions, so the one requested does
+# not depend on the installed Python.
 unpack_wheels() {
   local folder=$1 python
   shift

@@ -7,9 +7,9 @@
 
 namespace ulpscope::cli {
 
-/// Reads the rules of a tolerance file (README, "Regression tests"), in their order.
+/// Reads the rules of a tolerance file (cli/docs/regression-tests.md), in their order.
 ///
-/// @throws Error that names the file and the line where something stands that is no rule.
+/// @throws Error that names the file and the line of an entry that is not a rule.
 [[nodiscard]] std::vector<ToleranceRule> read_tolerance_file(const std::string& path);
 
 /// The same of text that was read from `path`.

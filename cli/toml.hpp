@@ -1,8 +1,7 @@
 #pragma once
 
-// toml++ 3.3 asks of any character whether it is white space, and promises the compiler that it
-// never asks of one such as 'é': undefined behaviour for text that anybody can write. Here the
-// answer is no.
+// toml++ 3.3 checks any character for white space, and promises the compiler that it never checks
+// one such as 'é': undefined behavior for text that anyone can write. Here the answer is no.
 #include <toml++/impl/preprocessor.h>
 #pragma push_macro("TOML_UNREACHABLE")
 #undef TOML_UNREACHABLE

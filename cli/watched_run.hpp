@@ -8,7 +8,7 @@
 
 namespace ulpscope::cli {
 
-/// A run that tells how much of it has been read.
+/// A run that reports how much of it has been read.
 class WatchedRun : public ForwardedRun {
  public:
   /// Events read for the first time, or bytes of values.

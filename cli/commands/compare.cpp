@@ -76,7 +76,7 @@ void write_file(const Report& report, const OutputFile& file, const Terminal& on
   }
 }
 
-/// Two programs may well be compared; that somebody means to is not certain.
+/// Comparing two different programs is legitimate, but may be a mistake.
 void note_other_program(const RunInfo& reference, const RunInfo& candidate) {
   if (reference.command.empty() || candidate.command.empty()) return;
   const auto name = [](const RunInfo& run) {
@@ -142,14 +142,14 @@ struct Task {
   std::string candidate;
   std::string ranks;        ///< a selector for both; empty: all
   bool replay = true;       ///< with a budget: replay ops, where that can be done
-  bool by_position = true;  ///< steps are aligned by position where a part of a dump is given
+  bool by_position = true;  ///< steps are aligned by position if a part of a dump is given
   CompareOptions options;
   Format format = Format::text;
   std::vector<OutputFile> files;
   OutputOptions output;
 };
 
-/// Takes the command line apart. False when help was asked for and printed.
+/// Parses the command line. False when help was requested and printed.
 bool parse(const Command& command, Arguments arguments, Task& task) {
   CompareOptions& compare_options = task.options;
   Options options(command);
@@ -268,7 +268,7 @@ int answer(const Task& task, const Report& report) {
   return static_cast<int>(exit_code(report.verdict));
 }
 
-/// Who replays ops, where an error budget was asked for.
+/// Who replays ops, if an error budget was requested.
 std::unique_ptr<Replayer> replayer_for(const Run& reference, bool replay, CompareOptions& options) {
   std::unique_ptr<Replayer> replayer;
   if (options.budget && replay) replayer = find_replayer(reference);

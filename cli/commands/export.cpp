@@ -79,7 +79,7 @@ void write_directory(const Run& run, const std::vector<StoredValue>& values,
   }
 }
 
-/// Under another name until it is complete.
+/// Under a temporary name until it is complete.
 void write_h5(const Run& run, const std::vector<StoredValue>& values, const fs::path& file) {
   const fs::path partial = file.string() + ".partial";
   {

@@ -259,7 +259,7 @@ void print_event(const Run& run, const Path& path, const Detail& detail, Page& p
   }
 }
 
-/// An event wherever it stands: "event:140913".
+/// An event in any step: "event:140913".
 bool print_named_event(const Run& run, const std::string& text, const Detail& detail, Page& page) {
   const EventName wanted = parse_event_name(text);
   bool found = false;

@@ -134,7 +134,7 @@ void add_rarely_needed(Options& options, RecordOptions& to) {
       .rare();
 }
 
-/// False when help was asked for and printed.
+/// False when help was requested and printed.
 bool parse(const Command& command, Arguments arguments, RecordOptions& record_options) {
   bool stacks = false;
   bool kernels = false;

@@ -15,11 +15,11 @@ struct RecordedEvent {
 };
 
 /// Runs an event's convolutions with every engine that cuDNN has and says which one the run used,
-/// and which one another run used that recorded the same event on the same inputs.
-/// @param other null without another run.
-/// @throws Error with ErrorCode::usage where libulpscope_cudnn.so is not beside this program or
-/// finds no cuDNN or device, where the event is no convolution that can be run again, or where the
-/// other one is another convolution or of other inputs.
+/// and which one a second run used that recorded the same event on the same inputs.
+/// @param other null without a second run.
+/// @throws Error with ErrorCode::usage if libulpscope_cudnn.so is not beside this program or finds
+/// no cuDNN or device, if the event is not a convolution that can be run again, or if the other
+/// event is a different convolution or has different inputs.
 void render_engines(const RecordedEvent& recorded, const RecordedEvent* other, Page& page);
 
 }  // namespace ulpscope::cli

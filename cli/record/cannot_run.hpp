@@ -7,7 +7,7 @@
 
 namespace ulpscope::cli {
 
-/// The command of `record` is not runnable; `env` has codes of its own for that.
+/// The command of `record` is not runnable; `env` has separate exit codes for that.
 class CannotRun : public Error {
  public:
   CannotRun(const std::string& message, const std::string& hint, Exit code)

@@ -9,7 +9,7 @@
 namespace ulpscope::cli {
 namespace {
 
-/// Closer to the limit than this part of it the rest is not worth looking at the directory again.
+/// A measurement that regains less than this share of the limit ends the budget.
 constexpr std::uint64_t kLeastPart = 128;
 
 }  // namespace
@@ -34,7 +34,7 @@ bool ContentBudget::take(std::uint64_t bytes) {
 
 bool LimitedContents::keep_content(std::uint32_t lane, std::span<const std::byte> message) {
   const auto row = read_row<ring::ContentMessage>(message);
-  if (!row) return true;  // whoever stores it refuses it
+  if (!row) return true;  // whoever stores it rejects it
   const Digest digest{row->digest[0], row->digest[1]};
   if (row->offset == 0) {
     keeping_[lane] = stored_.contains(digest) || budget_.take(row->total);

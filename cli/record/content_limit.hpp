@@ -33,14 +33,14 @@ class ContentBudget {
  private:
   std::filesystem::path directory_;
   std::uint64_t limit_;
-  std::uint64_t known_ = 0;      ///< size of the dump when it was last looked at
+  std::uint64_t known_ = 0;      ///< size of the dump when it was last measured
   std::uint64_t taken_ = 0;      ///< since then, at most: what is there is not stored again
   std::uint64_t in_flight_ = 0;  ///< of it what is not yet written
   bool used_up_ = false;
 };
 
-/// Takes the contents out of the messages of one process once the budget is used up. Digests go on;
-/// the slots of a value without content say that it has none.
+/// Removes the contents from the messages of one process once the budget is used up. Digests
+/// continue; the slots of a value without content say that it has none.
 class LimitedContents {
  public:
   explicit LimitedContents(ContentBudget& budget) : budget_(budget) {}

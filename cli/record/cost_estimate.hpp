@@ -13,7 +13,7 @@ namespace ulpscope::cli {
 struct StepCost {
   std::uint64_t bytes = 0;      ///< of one step
   std::uint64_t disk_free = 0;  ///< where the dump is
-  std::uint64_t wanted = 0;     ///< steps asked for; 0: as many as the program has
+  std::uint64_t wanted = 0;     ///< steps requested; 0: as many as the program has
   std::uint64_t limit = 0;      ///< bytes after which contents end; 0: none
 };
 

@@ -7,8 +7,8 @@
 
 namespace ulpscope::cli {
 
-/// One file with code, and its debug information: in the file, or beside it by build id. The
-/// network is never asked.
+/// One file with code, and its debug information: in the file, or beside it by build id. Never uses
+/// the network.
 class DebugFile {
  public:
   explicit DebugFile(const std::string& path);

@@ -7,7 +7,7 @@
 
 namespace ulpscope::cli {
 
-/// The directory of a new dump, which nobody else records into as long as this lives.
+/// The directory of a new dump, which no other process records into as long as this lives.
 class DumpDirectory {
  public:
   /// An empty `wanted` gives runs/PROGRAM-N with the first N that is free. A directory that holds

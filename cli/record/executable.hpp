@@ -14,7 +14,7 @@ enum class Obstacle : std::uint8_t {
   is_static,        ///< no dynamic loader runs
   privileged,       ///< set-user-id, set-group-id or file capabilities: the loader refuses
   sanitizer,        ///< its runtime must come first and replaces what recording needs
-  foreign_machine,  ///< another architecture or word size
+  foreign_machine,  ///< a different architecture or word size
 };
 
 /// What is known of a program before it runs.

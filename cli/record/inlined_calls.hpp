@@ -8,9 +8,9 @@
 
 namespace ulpscope::cli {
 
-/// Reads from debug information which member functions the compiler has put into the code at an
-/// address, and where they find their `this`. A unit of a file is read when an address in it is
-/// first asked for. Looks at local files only. Never throws for what a file holds.
+/// Reads from debug information which member functions the compiler has inlined into the code at an
+/// address, and where they keep `this`. A unit of a file is read when an address in it is first
+/// looked up. Reads local files only. Never throws because of a file's content.
 class InlinedCallReader {
  public:
   InlinedCallReader();

@@ -19,9 +19,9 @@ struct RecordingLibraries {
 };
 
 /// Beside this program as built or as installed, unless ULPSCOPE_PRELOAD (a file) or
-/// ULPSCOPE_CAPTURE_LIBRARY (a directory, or a file in it) say otherwise.
+/// ULPSCOPE_CAPTURE_LIBRARY (a directory, or a file in it) is set.
 ///
-/// @throws Error with ErrorCode::io where there is no preload library that can be passed on.
+/// @throws Error with ErrorCode::io if there is no preload library that can be passed on.
 [[nodiscard]] RecordingLibraries find_recording_libraries();
 
 }  // namespace ulpscope::cli

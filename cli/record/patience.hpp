@@ -10,8 +10,8 @@
 
 namespace ulpscope::cli {
 
-/// Tells a person how the recording goes: at the terminal the counts so far, once what a step costs
-/// on the disk, and once what is waited for when the command has ended and others have not.
+/// Reports the progress of the recording: at the terminal the counts so far, once what a step costs
+/// on the disk, and once what it waits for when the command has ended and other processes have not.
 class Patience {
  public:
   Patience(std::string program, std::optional<CostEstimate> estimate);

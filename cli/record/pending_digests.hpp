@@ -13,8 +13,8 @@
 
 namespace ulpscope::cli {
 
-/// Holds the messages of one process back while an event refers to a digest that a device has not
-/// computed yet. What goes on is in the order in which it came, with its digests.
+/// Holds back the messages of one process while an event refers to a digest that a device has not
+/// computed yet. Messages are passed on in the order in which they came, with their digests.
 class PendingDigests {
  public:
   using Consume = std::function<void(std::uint32_t lane, std::span<const std::byte> messages)>;
@@ -24,7 +24,7 @@ class PendingDigests {
 
   /// Takes messages of a lane, and hands on what need not wait.
   void take(std::uint32_t lane, std::span<const std::byte> messages, const Consume& consume);
-  /// All lanes have been asked: `ended` follows what came before.
+  /// All lanes have been read: `ended` follows what came before.
   void take_round(const std::function<void()>& ended);
   /// No digest will come any more: hands everything on, slots without theirs as unreadable.
   void finish(const Consume& consume);

@@ -7,8 +7,8 @@
 
 namespace ulpscope::cli {
 
-/// The processes that created the one that has introduced itself, as far as they still run, the
-/// outermost first, then itself. Those above the process that records are left out.
+/// The processes that created the one that has introduced itself and that still run, the outermost
+/// first, then itself. Those above the recording process are left out.
 [[nodiscard]] std::vector<dump::ProcessMark> process_path(const ring::Hello& hello);
 
 }  // namespace ulpscope::cli

@@ -64,7 +64,7 @@ int ProcessTree::start(const std::vector<std::string>& arguments,
   const std::vector<std::string> environment = environment_with(variables);
   const std::vector<char*> argv = pointers(arguments);
   const std::vector<char*> envp = pointers(environment);
-  int report[2];  // tells the errno of a failed exec; a successful one closes it
+  int report[2];  // carries the errno of a failed exec; a successful one closes it
   if (pipe2(report, O_CLOEXEC) != 0) fail("pipe");
 
   const pid_t pid = fork();

@@ -38,7 +38,7 @@ class ProcessTree {
                           const std::vector<std::pair<std::string, std::string>>& variables);
 
   /// Collects the processes that ended. Stops this process when the command was stopped from the
-  /// terminal, so that the shell gets it back, and returns when both go on.
+  /// terminal, so that the shell gets it back, and returns when both continue.
   void reap();
 
   [[nodiscard]] bool command_ended() const noexcept { return ending_.has_value(); }

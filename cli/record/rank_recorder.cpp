@@ -185,7 +185,7 @@ void RankRecorder::close_waiting_lanes(Rank& rank) {
   for (const std::uint32_t lane : std::exchange(rank.closing, {})) close_lane(rank, lane);
 }
 
-/// The process has ended: what a device has not told by now is not known.
+/// The process has ended: digests that a device has not delivered by now are unknown.
 void RankRecorder::finish_pending(Rank& rank) {
   try {
     rank.pending.finish([&](std::uint32_t from, std::span<const std::byte> ready) {
@@ -222,7 +222,7 @@ void RankRecorder::note_end_of_contents(Rank& rank, std::uint32_t lane) {
   rank.recording->consume(lane, message);
 }
 
-/// What the program itself told of its recording; every notice once.
+/// What the program itself reported about its recording; every notice once.
 void RankRecorder::note_what_was_told(const Rank& rank) {
   for (const std::string& notice : rank.recording->notices()) {
     Note note{rank.session, notice};

@@ -24,8 +24,8 @@ namespace ulpscope::cli {
 using EndingOf = std::function<std::optional<Ending>(pid_t)>;
 
 /// Writes what arrives in the rings into one dump, a rank for each process that computes something.
-/// Whatever goes wrong with the disk or with what arrives ends the recording of that rank and is
-/// told at the end; the program goes on.
+/// Any error of the disk or in what arrives ends the recording of that rank and is reported at the
+/// end; the program continues.
 class RankRecorder : public ring::Handler {
  public:
   RankRecorder(dump::RecordingOptions options, const Redaction& redaction, ContentBudget& budget,
@@ -44,7 +44,7 @@ class RankRecorder : public ring::Handler {
                        std::optional<int> wait_status) override;
   void on_refused(std::uint32_t pid, std::string_view why) override;
 
-  /// The socket is gone from its place: whoever began since could not be recorded.
+  /// The socket was removed: processes and threads that started since could not be recorded.
   void on_unreachable();
   /// A process was under a seccomp filter in which a recording might have ended it.
   void on_shut_out();
@@ -67,7 +67,7 @@ class RankRecorder : public ring::Handler {
   [[nodiscard]] std::vector<std::string> notes() const { return in_words(notes_); }
   /// How long which threads waited for the writer, longest first, a sentence each.
   [[nodiscard]] std::vector<std::string> waits(const std::vector<ring::SessionStats>& stats) const;
-  /// Why processes that asked for recording did not get it.
+  /// Why processes that requested recording did not get it.
   [[nodiscard]] const std::vector<std::string>& refusals() const { return refusals_; }
 
  private:

@@ -7,7 +7,7 @@ namespace ulpscope::cli {
 /// Held while a dump is written, and gone with the process that writes it, however that ends.
 class RecordingLock {
  public:
-  /// @throws Error with ErrorCode::usage where another process holds it.
+  /// @throws Error with ErrorCode::usage if another process holds it.
   explicit RecordingLock(const std::filesystem::path& dump);
   RecordingLock(const RecordingLock&) = delete;
   RecordingLock& operator=(const RecordingLock&) = delete;

@@ -270,7 +270,7 @@ RecordResult record(const RecordOptions& options) {
     if (server->anybody_shut_out()) ranks.on_shut_out();
   } catch (const std::exception& error) {
     failure = error.what();
-    server.reset();  // the programs notice and go on without
+    server.reset();  // the programs notice and continue unrecorded
     wait_unrecorded(processes, signals);
   }
 

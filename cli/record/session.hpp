@@ -45,7 +45,7 @@ struct RecordResult {
 
 [[nodiscard]] std::string_view level_name(ring::Level level);
 
-/// What status.json says while a recording goes on. @param command as it may be stored, see
+/// What status.json says during a recording. @param command as it may be stored, see
 /// Redaction.
 [[nodiscard]] dump::Status status_at_start(const RecordOptions& options,
                                            std::vector<std::string> command);
@@ -60,7 +60,7 @@ struct RecordResult {
 /// Why what was recorded is not all, as one sentence; empty if it is.
 [[nodiscard]] std::string incomplete_reason(const RankRecorder& ranks);
 
-/// A status that cannot be written is told, but is no reason to hurt a program that runs.
+/// A status that cannot be written is reported, but must not affect the running program.
 void write_status_if_possible(const std::filesystem::path& directory, const dump::Status& status);
 
 /// "recorded runs/a: 41,235 events, 91,234 values, 1.2 GB, 50 steps", or why not, as one line.

@@ -23,7 +23,7 @@ class SignalForwarder {
   /// Signals are held back from construction until the command is known; 0 when it has ended.
   void set_command(pid_t pid) noexcept;
 
-  /// The command has ended, and the user or another process asked this one to end too.
+  /// The command has ended, and the user or another process requested that this one end too.
   [[nodiscard]] bool asked_to_end() const noexcept;
 
  private:

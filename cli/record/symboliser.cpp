@@ -23,7 +23,7 @@ namespace {
 
 std::string describe(ObjectSymbols& symbols, std::string_view object, std::uint64_t offset) {
   const std::string place = fmt::format("{}+{:#x}", object.substr(object.rfind('/') + 1), offset);
-  // A return address stands behind the call; the call may be the last of its line or function.
+  // A return address comes after the call; the call may be the last of its line or function.
   const auto calls = symbols.calls(offset == 0 ? 0 : offset - 1);
   std::string text;
   for (const ObjectSymbols::Call& call : calls) {

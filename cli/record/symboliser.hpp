@@ -7,10 +7,10 @@
 
 namespace ulpscope::cli {
 
-/// Names return addresses of the recorded program: from its debug information
-/// ("train.cpp:41 train(Model&)", a line for each inlined call, innermost first), from its symbol
-/// table alone ("train+0x1a2b train(Model&)"), or as what they are ("train+0x1a2b"). Remembers what
-/// it was asked before. Looks at local files only. Never throws for what a file holds.
+/// Names return addresses of the recorded program: from its debug information ("train.cpp:41
+/// train(Model&)", a line for each inlined call, innermost first), from its symbol table alone
+/// ("train+0x1a2b train(Model&)"), or as bare offsets ("train+0x1a2b"). Caches its answers. Reads
+/// local files only. Never throws because of a file's content.
 class Symboliser {
  public:
   Symboliser();

@@ -12,7 +12,7 @@
 namespace ulpscope::cli {
 namespace {
 
-constexpr int kDeepest = 400;  ///< of entries in one another
+constexpr int kDeepest = 400;  ///< nesting of entries
 
 const char* text_of(Dwarf_Die& die, unsigned attribute) {
   Dwarf_Attribute found;

@@ -18,8 +18,8 @@ struct MemberRange {
   std::uint32_t name = 0;   ///< index in UnitMembers::names
 };
 
-/// The member functions in the code of one compilation unit. Of LibTorch's own only those of
-/// modules; the standard library's, and those whose mangled name cannot be told, are left out.
+/// The member functions in the code of one compilation unit. Of LibTorch's functions only those of
+/// modules; the standard library's, and those whose mangled name is unknown, are left out.
 struct UnitMembers {
   std::vector<MemberRange> ranges;
   std::vector<std::string> names;  ///< mangled, without parameters where the compiler noted none

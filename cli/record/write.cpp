@@ -47,7 +47,7 @@ void tell_program(const Opened& opened) {
   if (nowhere < 0) throw Error(ErrorCode::io, "/dev/null cannot be opened");
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, stream);
   close(nowhere);
-  [[maybe_unused]] const int moved = chdir("/");  // another directory keeps its file system busy
+  [[maybe_unused]] const int moved = chdir("/");  // staying would keep that file system busy
 }
 
 /// Delivers what is recorded until the program has left or ended. Returns why it cannot be all.

@@ -4,12 +4,12 @@
 
 namespace ulpscope::cli {
 
-/// The writing side of ulpscope::Recorder (ulpscope/ulpscope.hpp), in a process of its own. Prints
-/// "ready", the path of its socket and that of the dump, a line each, lets go of everything that it
-/// was started with, and returns when the program has left, or has ended. What goes wrong from then
-/// on stands in the dump.
+/// The writing side of ulpscope::Recorder (ulpscope/ulpscope.hpp), a separate process. Prints
+/// "ready", the path of its socket and that of the dump, one per line, releases everything that it
+/// was started with, and returns when the program has left or ended. Later errors are recorded in
+/// the dump.
 ///
-/// @throws Error where the dump cannot be made.
+/// @throws Error if the dump cannot be created.
 void write(const RecordOptions& options);
 
 }  // namespace ulpscope::cli

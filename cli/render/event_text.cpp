@@ -176,7 +176,7 @@ std::string lane_name(const Lane& lane) {
 }
 
 std::vector<Cell> event_row(const Event& event) {
-  constexpr std::uint16_t kDeepest = 24;  // the indentation of deeper nesting tells no more
+  constexpr std::uint16_t kDeepest = 24;  // deeper indentation would not add information
   const std::string indent(2U * std::min(event.depth, kDeepest), ' ');
   return {{grouped(event.position), Ink::dim, true},
           {std::string(name(event.phase)), Ink::dim},

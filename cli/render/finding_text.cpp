@@ -142,8 +142,8 @@ void print_long_arguments(const Finding& finding, Page& page) {
   }
 }
 
-/// Rows of label, name, detail, mark and outcome: the detail on a line of its own, where the width
-/// does not do for all.
+/// Rows of label, name, detail, mark and outcome: the detail on a separate line, if the width is
+/// not enough for all.
 void print_slots(const std::vector<std::vector<Cell>>& rows, Page& page) {
   Table table;
   for (const auto& row : rows) table.row(row);

@@ -96,7 +96,7 @@ void render_path(const Report& report, Page& page) {
 }
 
 void render_growth(const Report& report, Page& page) {
-  if (report.growth.size() < 2) return;  // one point stands in the finding already
+  if (report.growth.size() < 2) return;  // one point is already in the finding
   print(growth_table(report.growth, page.terminal()), "growth", page);
 }
 

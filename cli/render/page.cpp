@@ -8,7 +8,7 @@ namespace ulpscope::cli {
 namespace {
 
 constexpr std::size_t kGutterWidth = 6;      // "   |  "
-constexpr std::size_t kLeastPageWidth = 20;  // below it wrapping helps nobody
+constexpr std::size_t kLeastPageWidth = 20;  // below it wrapping does not help
 
 std::size_t room(std::size_t width, std::size_t used) {
   return std::max(width > used ? width - used : 0, kLeastPageWidth);

@@ -100,7 +100,7 @@ std::string setting(const std::optional<std::string>& value) {
   return value ? escaped(*value) : "(unset)";
 }
 
-/// Told before everything else: it says how to read what follows.
+/// Printed before everything else: it says how to read what follows.
 void print_golden(const Report& report, bool alone, Page& page) {
   if (!report.golden) return;
   const std::vector<EnvironmentDifference>& differ = report.golden->differ;

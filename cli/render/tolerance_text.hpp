@@ -22,7 +22,7 @@ namespace ulpscope::cli {
 /// "on its own inputs the reference takes 3 %, the candidate 650 %".
 [[nodiscard]] std::string own_text(const std::array<Budget::Own, 2>& own);
 
-/// ", inside the tolerance (tolerance.toml:12), inside the budget": what was asked for, to follow a
+/// ", inside the tolerance (tolerance.toml:12), inside the budget": what was requested, to follow a
 /// distance.
 [[nodiscard]] std::string judged_text(const TensorReport& tensor, const Report& report);
 

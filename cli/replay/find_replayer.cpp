@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "2.11": the parts of a version that tell one LibTorch from another.
+/// "2.11": the parts of a version that distinguish LibTorch releases.
 using Minor = std::pair<int, int>;
 
 Minor minor_of(std::string_view version) {

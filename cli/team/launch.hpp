@@ -4,8 +4,8 @@
 
 namespace ulpscope::cli {
 
-/// As one of how many processes this one was started. Only what an MPI launcher says of them in the
-/// environment is looked at: a program that is started alone knows nothing of MPI.
+/// As one of how many processes this one was started. Reads only the environment that an MPI
+/// launcher sets: a program that is started alone does not use MPI.
 struct Launch {
   std::uint32_t size = 1;
   std::uint32_t member = 0;

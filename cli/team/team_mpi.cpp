@@ -20,7 +20,7 @@ constexpr std::string_view kLibrary = "libulpscope_mpi.so";
               "start one process, or install the MPI that ulpscope was built with");
 }
 
-/// The library stays mapped: MPI has threads and exit handlers of its own.
+/// The library stays mapped: MPI has its own threads and exit handlers.
 std::unique_ptr<Team> join(const Launch& launch) {
   const auto path = library_beside(kLibrary);
   if (!path) refuse(launch, fmt::format("{} is not installed", kLibrary));

@@ -22,7 +22,7 @@ struct Range {
   std::uint64_t count = 0;
 };
 
-/// Joins the bins of `exponents` neighbouring powers of two; distance 0 stays alone.
+/// Joins the bins of `exponents` neighboring powers of two; distance 0 stays alone.
 std::vector<Range> merged(const std::vector<HistogramBin>& bins, unsigned exponents) {
   std::vector<Range> ranges;
   for (const HistogramBin& bin : bins) {
@@ -50,8 +50,8 @@ std::string label(const Range& range) {
   return fmt::format("{} - {}", grouped(range.low), grouped(range.high));
 }
 
-/// A bar of `part / whole` times `width` columns, drawn to an eighth of a column; anything at all
-/// is visible.
+/// A bar of `part / whole` times `width` columns, drawn to an eighth of a column; a nonzero part is
+/// always visible.
 std::string bar(std::uint64_t part, std::uint64_t whole, std::size_t width, bool ascii) {
   constexpr std::array<std::string_view, 8> kEighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const double columns =

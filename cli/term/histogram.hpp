@@ -9,7 +9,7 @@
 
 namespace ulpscope::cli {
 
-/// A ULP histogram as lines of at most `width` columns: distance, elements, bar. Neighbouring bins
+/// A ULP histogram as lines of at most `width` columns: distance, elements, bar. Neighboring bins
 /// are merged until at most `rows` are left. Bars compare the elements that differ; the ones that
 /// are equal would dwarf them and get none.
 [[nodiscard]] std::vector<std::string> histogram_lines(const std::vector<HistogramBin>& bins,

@@ -10,7 +10,7 @@
 namespace ulpscope::cli {
 namespace {
 
-/// A sentence as it stands behind "error:": without its capital and its full stop. Names are quoted
+/// A sentence as it is printed after "error:": without its capital and its period. Names are quoted
 /// or follow a word, so a capital followed by a small letter begins a sentence.
 std::string behind_a_colon(std::string_view sentence) {
   const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };

@@ -4,7 +4,7 @@
 
 namespace ulpscope::cli {
 
-/// A line on standard error, best effort: that nobody listens there is no reason to fail.
+/// A line on standard error, best effort: a closed stream is not an error.
 void say(std::string_view line);
 
 /// "ulpscope: error: MESSAGE", then "help: HINT" if there is one.

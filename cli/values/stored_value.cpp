@@ -56,7 +56,7 @@ void add_layer_values(const Run& run, std::string_view glob, std::vector<StoredV
   for (const std::uint32_t rank : run.ranks()) {
     for (LayerValue& value : run.layer_values(rank)) {
       if (!matches_glob(glob, value.path)) continue;
-      // A step in two segments: what was written last stands.
+      // A step in two segments: what was written last applies.
       const bool again =
           !values.empty() && values.back().rank == rank && values.back().path == value.path;
       if (again) values.pop_back();

@@ -24,15 +24,15 @@ struct StoredValue {
   bool in_row_major_order = false;  ///< its content, whatever the geometry says
 };
 
-/// All that the glob matches, by rank, then by path; one that stands in two segments once.
+/// All that the glob matches, by rank, then by path; one that is in two segments once.
 /// @throws Error with ErrorCode::usage for an event without a number.
 [[nodiscard]] std::vector<StoredValue> find_values(const Run& run, std::string_view glob);
 
 /// Whether the text names values of an event.
 [[nodiscard]] bool names_event(std::string_view text);
 
-/// Lane and position in "event:123" or "event:2:123", of what stands before a slash; without a lane
-/// the main one is meant.
+/// Lane and position in "event:123" or "event:2:123", from the text before a slash; without a lane,
+/// the main one.
 struct EventName {
   std::optional<std::uint32_t> lane;
   std::uint64_t position = 0;

@@ -4,8 +4,8 @@
 
 namespace ulpscope::cli {
 
-/// Whether a path has that form: in a part between slashes `*`, `?` and `[a-z]` stand for what they
-/// do in a shell, a part `**` for any number of parts, none included.
+/// Whether a path matches: in a part between slashes `*`, `?` and `[a-z]` mean what they do in a
+/// shell; a part `**` matches any number of parts, including none.
 [[nodiscard]] bool matches_glob(std::string_view glob, std::string_view path);
 
 /// Whether the text is more than a plain path.

@@ -18,7 +18,7 @@
 namespace ulpscope::capture {
 namespace {
 
-/// A batch of more samples is told by its size and a digest.
+/// A batch of more samples is noted by its size and a digest.
 constexpr std::size_t kMostIdsInWords = 64;
 
 /// Runs `body` with the calling thread, where something is recorded.
@@ -34,7 +34,7 @@ void watch(const torch::nn::Module& root, std::string_view name) noexcept {
   with_thread("Recorder::watch", [&](Thread&) { learn_module(root, name); });
 }
 
-/// What comes after it has a later epoch: notes are told apart by it.
+/// What comes after it has a later epoch, which distinguishes notes.
 void step() noexcept {
   with_thread("Recorder::step", [](Thread& thread) {
     step_window_sees_step();
@@ -112,7 +112,7 @@ constexpr ProgramCalls kCalls{.version = kProgramCallsVersion,
 
 using Active = std::atomic<const ProgramCalls*>;
 
-/// The program's side as it was last told.
+/// The program's side as it was last notified.
 std::atomic<Active*> told{nullptr};
 
 /// The library stays mapped, for a child may be forked after the program has closed it.

@@ -10,8 +10,8 @@
 
 namespace ulpscope::capture {
 
-/// Writes one argument or returned value that is not a tensor. `index` as ArgumentWriter has it;
-/// `info` tells which integers are dtypes, layouts or memory formats.
+/// Writes one argument or returned value that is not a tensor. `index` is that of ArgumentWriter;
+/// `info` says which integers are dtypes, layouts or memory formats.
 void write_argument(ArgumentWriter& writer, std::uint16_t index, const c10::IValue& value,
                     const ArgumentInfo& info);
 

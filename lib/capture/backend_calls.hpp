@@ -16,9 +16,9 @@ namespace ulpscope::capture {
 /// with the scope, also by an exception. Inside the op itself it is none.
 class BackendCall {
  public:
-  /// Both are called where something is recorded: `find_info` for the op, null where this LibTorch
-  /// has none, and `arguments`, given what stands for the group, for what the op's schema has
-  /// places for.
+  /// Both are called only while something is recorded: `find_info` returns the op, null if this
+  /// LibTorch has none; `arguments` takes the value for the group and returns the arguments of the
+  /// op's schema.
   template <class FindInfo, class Arguments>
   BackendCall(const void* backend, FindInfo&& find_info, Arguments&& arguments) noexcept {
     if (thread_ == nullptr) return;

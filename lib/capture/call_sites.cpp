@@ -15,7 +15,7 @@ std::uint32_t call_site(Thread& thread) {
   thread.stack_frames.clear();
   std::uint64_t hash = 0;
   for (std::size_t i = 0; i < stack.size() && thread.stack_frames.size() < kMostFrames; ++i) {
-    // Inside the call instruction rather than behind it, where another line may begin.
+    // Inside the call instruction rather than after it, where the next line may begin.
     const Location location = location_of(stack[i].address - 1);
     if (location.object.empty() || is_library(location.object)) continue;
     thread.stack_frames.push_back({location.offset, thread.string(name_id(location.object)), 0});

@@ -46,8 +46,8 @@ extern "C" void* __libc_stack_end;
 
 constexpr std::uintptr_t kLargestStack = std::uintptr_t{1} << 30;
 
-/// An address that the stack of `pointer` reaches up to: glibc keeps what belongs to a thread at
-/// the upper end of its stack. 0 for a stack of another kind.
+/// An address that the stack of `pointer` reaches up to: glibc keeps a thread's data at the upper
+/// end of its stack. 0 for a stack of a different kind.
 std::uintptr_t stack_end(std::uintptr_t pointer) noexcept {
   const auto own = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
   const auto first = reinterpret_cast<std::uintptr_t>(__libc_stack_end);

@@ -27,9 +27,9 @@ class CallStack {
 
   explicit CallStack(std::pmr::memory_resource* memory) : rows_(memory) {}
 
-  /// Takes the calling thread's frames, hooks and dispatcher included. How a frame leads to its
-  /// caller is looked up once for each address. Stacks on which a frame does not tell it in one of
-  /// the usual forms are left to libgcc's unwinder, which takes fifteen times as many instructions.
+  /// Takes the calling thread's frames, hooks and dispatcher included. The unwind rule of an
+  /// address is looked up once. Stacks with a frame whose rule is not in one of the usual forms are
+  /// left to libgcc's unwinder, which takes fifteen times as many instructions.
   void take() noexcept;
 
   /// Without the outermost frame, whose end is not known.
@@ -41,8 +41,8 @@ class CallStack {
   [[nodiscard]] std::uintptr_t end_of(std::size_t index) const noexcept {
     return frames_[index + 1].stack;
   }
-  /// What a place holds that is told by debug information; 0 where a call does not preserve it or
-  /// it lies outside of the stack.
+  /// The content of a place that debug information names; 0 if a call does not preserve it or it
+  /// lies outside the stack.
   [[nodiscard]] std::uintptr_t at(std::size_t index, const ring::SelfPlace& place) const noexcept;
   /// What lies in a frame, or the outer 4 KiB of it.
   [[nodiscard]] std::span<const std::uintptr_t> words(std::size_t index) const noexcept;

@@ -7,12 +7,12 @@
 #include "capture/op_info.hpp"
 
 /// What the ops of `c10d` do with their arguments, which their schemas leave unmarked
-/// (torch/csrc/distributed/c10d/Ops.cpp, Functional.cpp upstream). The backend that carries an op
-/// out (Gloo, NCCL, MPI, UCC, or one of the program's own) changes nothing here.
+/// (torch/csrc/distributed/c10d/Ops.cpp, Functional.cpp upstream). Independent of the backend that
+/// executes an op (Gloo, NCCL, MPI, UCC, or one that the program defines).
 namespace ulpscope::capture {
 
-/// Hands its tensors to a backend, which goes on reading and writing them after the op has
-/// returned, until somebody waits for that.
+/// Hands its tensors to a backend, which keeps reading and writing them after the op has returned,
+/// until the program waits for it.
 [[nodiscard]] bool is_collective(std::string_view op) noexcept;
 
 /// Calls such an op and returns tensors that the backend is still writing.

@@ -57,7 +57,7 @@ bool can_arrive(const at::Tensor& tensor) {
 }
 
 struct Exchanges {
-  std::mutex mutex;  ///< held while one is digested, so that nobody else reads it half known
+  std::mutex mutex;  ///< held while one is digested, so that no other thread reads it half known
   std::pmr::vector<Arriving> arriving{&process_memory()};
   std::uint64_t tickets = 0;
   std::atomic<bool> forked{false};  ///< what arrives is the parent's
@@ -70,7 +70,7 @@ Exchanges& exchanges() {
   return instance;
 }
 
-/// What the level asks for beyond the digest.
+/// What the level needs beyond the digest.
 void send_arrived(Thread& thread, const Arriving& one, const Digest& digest) {
   const auto bytes = [&] {
     return one.content.plain() ? one.content.span() : resolved(thread, one.content);
@@ -121,7 +121,7 @@ void end_if(Predicate&& is_so, End&& end) {
   under_way.store(self.arriving.size(), std::memory_order_release);
 }
 
-/// Nobody will know what it was.
+/// Its content stays unknown.
 void give_up(Thread& thread, const Arriving& one) {
   thread.send_resolved(one.ticket, {}, {}, /*failed=*/true, /*no_content=*/true);
   const auto held = one.storage.lock();
@@ -153,7 +153,7 @@ Seen see_parts_arriving(Thread& thread, const at::Tensor& tensor, Place place, W
   return seen;
 }
 
-/// The object of C++ that an object of TorchScript stands for; null for other values.
+/// The C++ object that a TorchScript object wraps; null for other values.
 c10::intrusive_ptr<torch::CustomClassHolder> capsule_of(const c10::IValue& value) {
   if (!value.isObject()) return {};
   const auto& slots = value.toObjectRef().slots();
@@ -203,7 +203,7 @@ Access access_in_collective(const OpInfo& info, std::size_t argument,
 Seen see_arriving(Thread& thread, const at::Tensor& tensor, Place place, Writer writer) {
   if (!can_arrive(tensor) || tensor.is_quantized())
     return see_written(thread, tensor, place, writer, /*already_written=*/false);
-  // Whoever has let go of memory will not read it: nothing is to wait for its digest.
+  // Memory that was released is not read any more: nothing needs to wait for its digest.
   resolve_if(thread, [](const Arriving& one) { return one.is_gone(); });
   if (!is_readable(tensor)) return see_parts_arriving(thread, tensor, place, writer);
   Seen seen{.row = blank(thread, tensor, place)};
@@ -253,7 +253,7 @@ void note_work(const Thread& thread, std::uint64_t position, const void* work) {
   Exchanges& self = exchanges();
   const std::lock_guard guard(self.mutex);
   for (Arriving& one : self.arriving) {
-    // The address of one that is gone may be given to another one.
+    // The address of a destroyed one may be reused.
     if (one.work == work) one.work = nullptr;
     if (one.lane == thread.lane() && one.position >= position) one.work = work;
   }

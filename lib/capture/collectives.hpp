@@ -14,8 +14,9 @@ struct ReduceOp;
 }
 
 /// Results that the backend of a collective is still writing when the op has returned. A ticket
-/// stands for their digest until the program has waited for them, or an op reads them: a program
-/// that reads them has seen to it that they are there. Nothing here waits or keeps a tensor.
+/// takes the place of their digest until the program has waited for them, or an op reads them: a
+/// program that reads them has made sure that they are complete. Nothing here waits or keeps a
+/// tensor.
 namespace ulpscope::capture {
 
 /// The ranks that an op of `c10d` is for, as the member that this process is of them.
@@ -44,37 +45,38 @@ struct GroupMember {
 /// The Work that an op of `c10d` returns; null for its other results.
 [[nodiscard]] const void* work_of(const c10::IValue& result);
 
-/// `work` stands for what the op that began at `position` of this thread has given to a backend;
-/// null: nothing does.
+/// `work` is the Work for what the op that began at `position` of this thread has given to a
+/// backend; null if there is none.
 void note_work(const Thread& thread, std::uint64_t position, const void* work);
 
 /// What the backend was to write of this tensor is there: it is digested.
 void note_arrived(Thread& thread, const at::Tensor& tensor);
 
-/// Whether the backend may still be writing to this tensor as far as is known: a collective that is
-/// given it waits for that in its backend's order, the program need not.
+/// Whether the backend may still be writing to this tensor: a collective that takes it as input
+/// waits for that in its backend's order, so the program need not.
 [[nodiscard]] bool is_under_way(const at::Tensor& tensor);
 
-/// A collective replaces what another one is still writing to this tensor, and nobody will see.
+/// A collective replaces what an earlier one is still writing to this tensor, so that content is
+/// never seen.
 void give_up_replaced(Thread& thread, const at::Tensor& tensor);
 
-/// The program has the future of a Work: it may wait by that, which nobody notices.
+/// The program has the future of a Work: it may wait on that, which is not seen.
 void note_future(const void* work) noexcept;
 
 /// An op inside a collective has made this tensor, for the backend's own use.
 void note_of_backend(const at::Tensor& tensor);
 
-/// Whether `copy_` copies from a backend's memory to what a collective is to write: some backends
-/// leave that to whoever waits.
+/// Whether `copy_` copies from a backend's memory to the result of a collective: some backends
+/// leave that to the waiting thread.
 [[nodiscard]] bool delivers(c10::ArrayRef<const c10::IValue> inputs);
 
-/// Somebody has waited for a collective that succeeded.
+/// The program has waited for a collective that succeeded.
 void note_work_done(const void* work) noexcept;
 
 /// Whether the backend may still be writing to this memory.
 [[nodiscard]] bool is_arriving(const c10::StorageImpl& storage);
 
-/// The recording ends: what nobody has waited for or read has no digest.
+/// The recording ends: results that were neither waited for nor read have no digest.
 void give_up_arriving(Thread& thread);
 
 /// Whether the calling thread is one in which a backend carries its collectives out.

@@ -28,7 +28,7 @@ struct Content {
 };
 
 /// Whether LibTorch says which sizes and strides a tensor has. Nested tensors, those of symbolic
-/// sizes and some classes of a program's own throw when they are asked.
+/// sizes and some classes of programs throw when queried.
 [[nodiscard]] bool has_shape(const at::Tensor& tensor, c10::Layout layout) noexcept;
 
 /// Whether a tensor's bytes lie in memory that is read here.
@@ -37,8 +37,8 @@ struct Content {
 /// Of a dense tensor with a storage.
 [[nodiscard]] Content content_of(const at::Tensor& tensor);
 
-/// Packed bytes with conjugation and negation carried out: flips the sign bits that those stand
-/// for. Valid until the next call of this thread.
+/// Packed bytes with conjugation and negation applied, by flipping sign bits. Valid until the next
+/// call of this thread.
 [[nodiscard]] std::span<const std::byte> resolved(Thread& thread, const Content& content);
 
 [[nodiscard]] Digest digest_of(Thread& thread, const Content& content);

@@ -171,7 +171,7 @@ void finish_device_values(std::chrono::milliseconds patience) noexcept {
     if (std::exchange(told, self.told.load()) != told) moved = std::chrono::steady_clock::now();
   }
   if (told < self.taken.load()) {
-    // The device tells nothing any more: the thread is left alone with it.
+    // The device no longer delivers anything: the thread is abandoned.
     pthread_detach(self.thread);
   } else {
     pthread_join(self.thread, nullptr);

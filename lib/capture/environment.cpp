@@ -53,7 +53,7 @@ std::string program_path() {
   return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
 }
 
-/// The commit that LibTorch was built from, where its build options tell it.
+/// The commit that LibTorch was built from, if its build options contain it.
 std::string torch_commit() {
   const auto& options = caffe2::GetBuildOptions();
   const auto commit = options.find("COMMIT_SHA");

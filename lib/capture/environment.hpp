@@ -6,8 +6,8 @@ namespace ulpscope::capture {
 
 /// Sends the settings of the process that have changed since they were last sent: all of them at
 /// first, then what a program changes while it runs. Thread counts and rounding modes belong to a
-/// thread: one speaks for the process, the main one or, where another `trains`, that. What others
-/// are told to look at is left to it, so that a change has one place in its course.
+/// thread: one thread speaks for the process, the main one or the one that `trains`. Other threads
+/// leave this to it, so that a change has one place in the run.
 void sample_environment(Thread& thread, bool trains = false);
 
 void lock_environment();  ///< for fork()

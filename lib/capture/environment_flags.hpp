@@ -44,12 +44,12 @@ struct EnvironmentFlags {
 /// What could be read, by key.
 [[nodiscard]] EnvironmentValues in_words(const EnvironmentFlags& flags);
 
-/// Intra-op threads as OpenMP has them now. Asks OpenMP itself: LibTorch's own question initialises
+/// Intra-op threads as OpenMP has them now. Queries OpenMP itself: LibTorch's getter initializes
 /// its thread pool as a side effect.
 [[nodiscard]] int intra_op_threads();
 
-/// The program has asked for so many inter-op threads. LibTorch's own question for them initialises
-/// its thread pools.
+/// Notes that the program has requested so many inter-op threads. LibTorch's getter initializes its
+/// thread pools.
 void note_inter_op_threads(int threads) noexcept;
 
 }  // namespace ulpscope::capture

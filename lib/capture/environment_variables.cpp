@@ -11,7 +11,7 @@
 namespace ulpscope::capture {
 namespace {
 
-/// Variables that can change what is computed, or that guides tell people to set.
+/// Variables that can change what is computed, or that guides recommend setting.
 constexpr std::array<std::string_view, 57> kAllowed = {"ATEN_CPU_CAPABILITY",
                                                        "CUBLASLT_WORKSPACE_SIZE",
                                                        "CUBLAS_WORKSPACE_CONFIG",

@@ -10,8 +10,8 @@ namespace ulpscope::capture {
 /// allow-list, `env_names` with the names of the others. Nothing secret is on the list.
 [[nodiscard]] EnvironmentValues starting_variables();
 
-/// `env_now.NAME` of the allow-listed variables that the program has changed since, empty where it
-/// has removed one. Those in `told` are given also where they are as they were.
+/// `env_now.NAME` of the allow-listed variables that the program has changed since, empty for a
+/// removed one. Those in `told` are returned even if they are unchanged.
 [[nodiscard]] EnvironmentValues changed_variables(const EnvironmentValues& told);
 
 /// Differs from an earlier one when variables have been set or removed in between.

@@ -5,7 +5,7 @@
 #include "capture/op_info.hpp"
 #include "capture/thread.hpp"
 
-/// Which events the settings' globs ask for.
+/// Which events the settings' globs select.
 namespace ulpscope::capture {
 
 /// Reads the settings of a recording that begins.
@@ -21,7 +21,7 @@ extern bool any_filter;
 [[nodiscard]] bool wants_op(Thread& thread, const OpInfo& info);
 
 /// Whether a module, by its path or that of a module it lies in, passes `modules` and `ignore`.
-/// @param module 0: what belongs to no module, wanted unless modules are asked for.
+/// @param module 0: what belongs to no module, selected unless modules are given.
 [[nodiscard]] bool wants_module(Thread& thread, std::uint32_t module);
 
 }  // namespace ulpscope::capture

@@ -32,7 +32,7 @@ void enter_user_code(Thread& thread);
 /// A frame for an event that begins now, inside the innermost one. It is not on the stack yet.
 [[nodiscard]] Frame new_event(Thread& thread, const OpInfo& info);
 
-/// A frame for something that is no event of its own.
+/// A frame for something that is not an event.
 [[nodiscard]] Frame silent_frame(Thread& thread, const OpInfo& info);
 
 /// Takes the innermost frame off, with its slots, arguments and written arguments.

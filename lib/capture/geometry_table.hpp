@@ -8,7 +8,7 @@
 
 namespace ulpscope::capture {
 
-/// Sizes and strides, and what else tells two geometries apart, in words.
+/// Sizes and strides, and everything else that distinguishes geometries, in words.
 struct GeometryWords {
   std::array<std::int64_t, 2> head;
   std::span<const std::int64_t> sizes;
@@ -19,8 +19,8 @@ struct GeometryWords {
   }
 };
 
-/// Numbers geometries, from 1: how a ring's are told apart. Open addressing; their words lie one
-/// after another in one block of memory.
+/// Numbers the geometries of a ring, from 1. Open addressing; their words are contiguous in one
+/// block of memory.
 class GeometryTable {
  public:
   explicit GeometryTable(std::pmr::memory_resource* memory) : slots_(memory), words_(memory) {

@@ -56,7 +56,7 @@ Graphs& graphs() {
 
 std::atomic<int> captures_under_way{0};
 
-/// A graph has no more slots than their numbers can tell apart.
+/// A graph has at most as many slots as their numbers can represent.
 constexpr std::size_t kMostMemory = std::numeric_limits<std::uint16_t>::max();
 
 /// The graph that the thread's work on a device goes into, null for none. Holding the lock.
@@ -105,7 +105,7 @@ void note(const at::Tensor& tensor, const Content& content, bool writes) {
   (writes ? same->written : same->read) = true;
 }
 
-/// A tensor over memory that a graph uses; undefined where nobody holds that any more.
+/// A tensor over memory that a graph uses; undefined if that memory is no longer held.
 at::Tensor tensor_over(const Memory& memory) {
   const c10::intrusive_ptr<c10::StorageImpl> storage = memory.storage.lock();
   if (!storage || storage->data() == nullptr ||
@@ -160,7 +160,7 @@ void forget(const void* object) {
   graphs().erase(graph);
 }
 
-/// Told once in a recording.
+/// Reported once per recording.
 void tell_unseen(Thread& thread) {
   static std::atomic<std::uint64_t> told_in{0};
   if (told_in.exchange(generation()) == generation()) return;

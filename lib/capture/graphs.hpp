@@ -10,7 +10,7 @@
 /// CUDA graphs (at::cuda::CUDAGraph). The ops of a capture are seen, but compute nothing; when the
 /// graph is replayed they compute, and are not seen. So a replay is one event, `CUDAGraph::replay`:
 /// its inputs are what the captured ops read that none of them had written before, its results what
-/// they wrote, as far as either still lives. Both are numbered in the order of the capture.
+/// they wrote, if it is still alive. Both are numbered in the order of the capture.
 namespace ulpscope::capture {
 
 /// CUDAGraph::capture_begin has returned.

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constinit std::array<InHook::Seat, 4096> seats{};
 constinit std::atomic<std::size_t> seats_used{0};  ///< those beyond were never taken
 
-/// Shared by the threads for which there is none left: nobody waits for them.
+/// Shared by the threads for which there is none left; they are not waited for.
 constinit InHook::Seat standing_room{};
 
 /// What this thread has stored is seen by every other one from its next instruction on, so that

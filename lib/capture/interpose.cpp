@@ -46,7 +46,7 @@ enum Index : std::size_t {
   kCount
 };
 
-/// What each wrapper goes on to: the definition that the program would have called without us.
+/// What each wrapper calls: the definition that the program would have called without Ulpscope.
 std::array<void*, kCount> next_functions{};
 
 constexpr std::array<std::string_view, kCount> kClassNames = {
@@ -196,7 +196,7 @@ class Changing {
   Thread* thread_;
 };
 
-/// These call a function of the program's own, so that nothing inside can be trusted.
+/// These call a function of the program, so that nothing inside can be trusted.
 constexpr bool runs_user_code(std::string_view class_name) {
   return class_name == "Functional" || class_name == "TripletMarginWithDistanceLoss";
 }
@@ -222,8 +222,8 @@ using WorkImpl = c10d::Work;
 using ProcessGroupGlooImpl = c10d::Backend;
 }  // namespace declared
 
-/// Whether the class declares `member` with this signature. Mangled names tell parameters but not
-/// what is returned: a wrapper that is not sure of both is not used.
+/// Whether the class declares `member` with this signature. Mangled names contain parameters but
+/// not the return type: a wrapper is used only if both match.
 #define ULPSCOPE_DECLARES(member, signature) \
   template <class Class>                     \
   static constexpr bool kFits = requires {   \
@@ -343,7 +343,7 @@ struct module_to_device : Change<void(c10::Device, bool)> {
 struct module_load : Change<void(torch::serialize::InputArchive&)> {
   ULPSCOPE_DECLARES(load, void (Class::*)(torch::serialize::InputArchive&));
 };
-/// LibTorch tells its deterministic mode of ops that have no fixed order, whether it is on or not.
+/// LibTorch reports ops without a fixed order to its deterministic mode, whether it is on or not.
 struct alert_not_deterministic {
   ULPSCOPE_DECLARES(alertNotDeterministic, void (*)(std::string_view const&));
   template <std::size_t kIndex>

@@ -21,7 +21,7 @@ const device::LaunchFunctions* open_launches() noexcept {
   return functions == nullptr ? nullptr : functions(device::LaunchFunctions::kVersion);
 }
 
-/// Kernels of our own are launched inside hooks, where no thread is current.
+/// Ulpscope's own kernels are launched inside hooks, where no thread is current.
 void on_launch(const char* symbol) noexcept {
   Thread* const thread = Thread::current();
   if (thread == nullptr) return;
@@ -37,7 +37,7 @@ void on_launch(const char* symbol) noexcept {
   });
 }
 
-/// False with a reason where launches cannot be told.
+/// False with a reason if launches cannot be observed.
 bool begin(std::string& reason) {
   static const device::LaunchFunctions* const launches = open_launches();
   if (launches == nullptr) {

@@ -1,12 +1,12 @@
 #pragma once
 
-/// Which kernels an op launches on a GPU: each launch is an event inside the op, named as the
-/// kernel is. That is how another algorithm of a library that chooses one itself (cuDNN, cuBLAS)
-/// shows.
+/// Which kernels an op launches on a GPU: each launch is an event inside the op, with the kernel's
+/// name. This shows when a library that chooses its algorithm itself (cuDNN, cuBLAS) uses a
+/// different one.
 namespace ulpscope::capture {
 
-/// Has launches told from now on where the settings ask for it; says in the dump where that cannot
-/// be done. Does nothing when they are told already.
+/// Observes launches from now on if the settings request it; says in the dump if that is not
+/// possible. Does nothing if they are already observed.
 void begin_kernel_launches();
 
 }  // namespace ulpscope::capture

@@ -7,7 +7,7 @@
 namespace ulpscope::capture {
 namespace {
 
-// A pool asks for chunks of a few kilobytes at first; every mapping costs at least a page.
+// A pool allocates chunks of a few kilobytes at first; every mapping costs at least a page.
 constexpr std::size_t kSmallestMapping = 1 << 16;
 
 std::size_t mapping_size(std::size_t bytes) noexcept {

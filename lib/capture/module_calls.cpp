@@ -40,7 +40,7 @@ void tell(Thread& thread, const OpInfo& info, std::uint32_t module, Fill&& fill)
   end_innermost(thread);
 }
 
-/// Roots whose parameters have been told, and what they looked like then.
+/// Roots whose parameters have been sent, and their state then.
 struct ToldRoots {
   std::mutex mutex;
   std::pmr::map<std::uint32_t, std::uint64_t> stamps{&process_memory()};
@@ -100,7 +100,7 @@ void link(const at::Tensor& tensor, const Boundary& boundary) {
         boundary);
 }
 
-/// The first module that comes round again tells one step from the next also where nothing trains.
+/// The first module that is called again separates steps, even if nothing trains.
 void comes_round(Thread& thread, std::uint32_t module) {
   if (!thread.frames.empty() || module == 0) return;
   if (thread.first_module == 0) thread.first_module = module;
@@ -137,8 +137,8 @@ void end_call(Thread& thread) {
   if (thread.closed_calls.size() > kMostClosedCalls) thread.closed_calls.pop_front();
 }
 
-/// Whether an open call is among the running ones from `next` on; moves `next` behind it. A frame
-/// in which no module can be told any more is still the same call.
+/// Whether an open call is among the running ones from `next` on; moves `next` past it. A frame in
+/// which no module can be identified any more is still the same call.
 bool still_runs(const ModuleCall& call, std::span<const RunningModule> running, std::size_t& next) {
   for (std::size_t i = next; i < running.size(); ++i) {
     if (running[i].function != call.found.function || running[i].frame != call.found.frame)

@@ -16,13 +16,14 @@ struct Node;
 /// respect to them, parameters and buffers.
 ///
 /// LibTorch's own modules announce their calls (interpose.hpp). The program's are found on its call
-/// stack (running_modules.hpp); what such a call was given and gives back is told by who wrote and
-/// who reads each value.
+/// stack (running_modules.hpp); the inputs and outputs of such a call follow from who wrote and who
+/// reads each value.
 namespace ulpscope::capture {
 
 /// The program's code calls something that reads `read`, and may have left and entered calls of its
 /// own modules before: ends and begins their events. A value that was made in a call that has ended
-/// is one of its outputs; one that was made outside of a call that goes on is one of its inputs.
+/// is one of its outputs; one that was made outside a call that is still running is one of its
+/// inputs.
 /// @param child the module whose forward begins next, 0 for none.
 void follow_modules(Thread& thread, std::uint32_t child, std::span<const at::Tensor* const> read);
 
@@ -45,7 +46,7 @@ void backward_crosses(Thread& thread, const torch::autograd::Node& node,
 /// An optimizer has stepped: parameters and buffers of the roots that changed.
 void see_parameters(Thread& thread);
 
-/// Before each root's next forward its parameters and buffers are told again.
+/// Before each root's next forward its parameters and buffers are sent again.
 void tell_roots_again();
 
 void lock_module_calls();  ///< for fork()

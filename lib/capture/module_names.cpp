@@ -23,7 +23,7 @@ namespace ulpscope::capture {
 namespace {
 
 struct Known {
-  const void* type_table = nullptr;  ///< the object's vtable: tells classes apart
+  const void* type_table = nullptr;  ///< the object's vtable: distinguishes classes
   std::uint32_t module = 0;
   std::uint64_t walk = 0;
   bool is_root = false;
@@ -87,7 +87,7 @@ std::uint32_t number_of(Registry& all, const ModuleName& name) {
   return found->second;
 }
 
-/// The first of a class's modules, by address, that stands at `address` or behind it.
+/// The first of a class's modules, by address, that is at `address` or after it.
 std::size_t place_of(std::span<const Instance> instances, std::uintptr_t address) {
   const auto found = std::lower_bound(
       instances.begin(), instances.end(), address,
@@ -95,8 +95,8 @@ std::size_t place_of(std::span<const Instance> instances, std::uintptr_t address
   return static_cast<std::size_t>(found - instances.begin());
 }
 
-/// Takes the module that stands at `address` out of its classes.
-/// @param module 0: whichever one it is.
+/// Removes the module at `address` from its classes.
+/// @param module 0: any module.
 void remove_instance(Registry& all, std::uintptr_t address, std::uint32_t module = 0) {
   for (Class& each : all.classes) {
     const std::size_t place = place_of(each.instances, address);
@@ -106,7 +106,7 @@ void remove_instance(Registry& all, std::uintptr_t address, std::uint32_t module
   }
 }
 
-/// What stood at its address, and where it stood itself, is gone.
+/// The former module at its address, and its own former address, are removed.
 void add_instance(Registry& all, const torch::nn::Module& module, const Instance& instance) {
   remove_instance(all, instance.address);
   remove_instance(all, all.modules[instance.module - 1].address, instance.module);

@@ -28,8 +28,8 @@ struct ModuleName {
 };
 
 /// Walks `module` and everything below it, unless it is known to lie inside another root, and ties
-/// its parameters and buffers to their storages. What is registered twice goes by its first name.
-/// Call it with the thread marked as inside a hook.
+/// its parameters and buffers to their storages. A module that is registered twice keeps its first
+/// name. Call it with the thread marked as inside a hook.
 /// @param name of the root; empty for its class name.
 void learn_module(const torch::nn::Module& module, std::string_view name = {});
 
@@ -37,8 +37,8 @@ void learn_module(const torch::nn::Module& module, std::string_view name = {});
 /// inside another is not walked.
 std::uint32_t learn_script_module(const c10::ivalue::Object& module);
 
-/// The number of the module at `address`, or 0 if no walk has met it. Recognises an address that
-/// another class of module has taken over.
+/// The number of the module at `address`, or 0 if no walk has found it. Recognizes an address that
+/// a module of a different class has taken over.
 [[nodiscard]] std::uint32_t module_at(const void* address);
 
 /// The number of the module of the latest root that has one at `path`, or 0.
@@ -71,14 +71,14 @@ struct Instance {
 /// Calls visit with the modules of a class, by address.
 void visit_instances(std::uint32_t module_class,
                      c10::function_ref<void(std::span<const Instance>)> visit);
-/// The one among `instances`, by address, that stands at `address`; 0 where none does.
+/// The one among `instances`, by address, that is at `address`; 0 if there is none.
 [[nodiscard]] std::uint32_t instance_at(std::span<const Instance> instances,
                                         std::uintptr_t address);
 /// The nearest module above `module` that is of the class; zeros where there is none.
 [[nodiscard]] Instance above_of_class(std::uint32_t module, std::uint32_t module_class);
-/// Whether another module of the class lies above `module` and calls what leads to it: compilers
-/// may put the forward of the one into a member of the other. What a Sequential holds is called
-/// through a virtual function, which they do not.
+/// Whether a different module of the class is an ancestor of `module` and calls what leads to it:
+/// compilers may inline the forward of one into a member of the other. Children of a Sequential are
+/// called through a virtual function, which is not inlined.
 [[nodiscard]] bool is_called_by_its_class(std::uint32_t module, std::uint32_t module_class);
 
 /// A parameter or buffer of a root that is still alive.

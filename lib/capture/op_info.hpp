@@ -51,7 +51,7 @@ struct OpInfo {
   bool resizes = false;     ///< may enlarge a storage without writing it
   bool handle = false;      ///< returns pointers, not numbers
   bool exchange = false;    ///< of `c10d`: carried out by a backend, together with other ranks
-  bool collective = false;  ///< what it writes is there when somebody has waited for it
+  bool collective = false;  ///< its results are complete once the program has waited for them
   bool barrier = false;     ///< what its tensor holds means nothing
   bool waits = false;       ///< for what a collective writes to its argument
   bool engine = false;      ///< the autograd engine's frame around a node

@@ -39,7 +39,8 @@ void attribute(Frame& frame, std::uint32_t owner) {
   frame.flags |= event_flag::module_from_parameter;
 }
 
-/// The device that an op draws its random numbers on: that of its tensors, or the one it is told.
+/// The device that an op draws its random numbers on: that of its tensors, or the one that an
+/// argument names.
 c10::Device device_of(c10::ArrayRef<const c10::IValue> inputs) {
   c10::Device device(c10::DeviceType::CPU);
   for (const c10::IValue& value : inputs) {
@@ -136,7 +137,7 @@ void read_argument(Thread& thread, Frame& frame, std::size_t index, const c10::I
   });
 }
 
-/// Where the op around the one that begins began, if it has a kernel of its own, else kNone.
+/// Where the op around the one that begins began, if it has its own kernel, else kNone.
 std::uint64_t kernel_around(const Thread& thread) {
   if (thread.frames.empty()) return ring::kNone;
   const Frame& around = thread.frames.back();
@@ -274,7 +275,7 @@ void begin_delivery(Thread& thread, const at::RecordFunction& record, const OpIn
   thread.frames.push_back(std::move(frame));
 }
 
-/// Where only layers are recorded, what an op calls is not looked at.
+/// Where only layers are recorded, what an op calls is not examined.
 void begin_op_between_layers(Thread& thread, const at::RecordFunction& record, const OpInfo& info) {
   if (!in_user_code(thread)) return;
   const auto inputs = arguments_of(record, info);
@@ -283,7 +284,7 @@ void begin_op_between_layers(Thread& thread, const at::RecordFunction& record, c
   begin_unwanted_op(thread, record.handle(), info, inputs);
 }
 
-/// The module that an op belongs to, as far as that is known before it is looked at closely.
+/// The module that an op belongs to, if it is known before the op is examined closely.
 std::uint32_t module_of(const Thread& thread, const OpInfo& info,
                         c10::ArrayRef<const c10::IValue> inputs) {
   if (info.kind == EventKind::node) {
@@ -378,7 +379,7 @@ void write_arguments_back(Thread& thread, const Frame& frame) {
     const auto& arguments = frame.info->arguments;
     const bool undeclared =
         argument.index < arguments.size() && arguments[argument.index].undeclared;
-    // On a device it would be known too late whether an op of the program's own has written it.
+    // On a device it would be known too late whether an op defined by the program has written it.
     if (undeclared &&
         (is_as_known(thread, tensor) || (frame.info->foreign && is_on_device(tensor))))
       continue;
@@ -426,7 +427,7 @@ ring::SlotRow see_result(Thread& thread, const Frame& frame, const at::Tensor& t
 void link_node(Thread& thread, const Frame& frame, const at::Tensor& tensor) {
   if (!tensor.defined() || !tensor.requires_grad() || tensor.is_inference()) return;
   auto* node = torch::autograd::impl::grad_fn_unsafe(tensor);
-  // An op may hand on a tensor whose node an autograd function of the program's own has made.
+  // An op may return a tensor whose node was made by an autograd function of the program.
   const bool made_here = node != nullptr &&
                          node->thread_id() == at::RecordFunction::currentThreadId() &&
                          node->sequence_nr() >= frame.first_node;
@@ -435,7 +436,7 @@ void link_node(Thread& thread, const Frame& frame, const at::Tensor& tensor) {
                         {frame.position, thread.lane(), frame.module});
 }
 
-/// Whether ranks are exchanging something by an op that goes on here.
+/// Whether ranks are exchanging data in an op that is running here.
 bool is_inside_exchange(const Thread& thread) {
   return std::any_of(thread.frames.begin(), thread.frames.end(),
                      [](const Frame& frame) { return frame.info->exchange; });
@@ -468,7 +469,7 @@ void see_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::IV
   thread.arguments.insert(thread.arguments.end(), results.bytes().begin(), results.bytes().end());
 }
 
-/// The gradient as it stands after AccumulateGrad, under the parameter's name.
+/// The gradient after AccumulateGrad, under the parameter's name.
 void see_gradient(Thread& thread) {
   const auto node = torch::autograd::get_current_node();
   auto* accumulate = dynamic_cast<torch::autograd::AccumulateGrad*>(node.get());

@@ -13,17 +13,17 @@ namespace ulpscope::capture {
 
 /// Does nothing where it is installed already.
 void install_op_observer();
-/// While it is not installed, ops cost what they do without us. LibTorch copies the list of
-/// callbacks anew for each of autograd's threads, those that are only disabled as well.
+/// While it is not installed, ops cost what they do without Ulpscope. LibTorch copies the list of
+/// callbacks for each of autograd's threads, including disabled ones.
 void remove_op_observer() noexcept;
 
 /// Begins an event that is no RecordFunction record on `thread`: an optimizer's step, zero_grad.
 /// `object` is its identity, 0 for none; with `trusted` only library code runs inside.
 void begin_event(Thread& thread, const OpInfo& info, std::uint64_t object, bool trusted);
 
-/// Begins an op of `c10d` that the program carries out by calling its backend itself. Its arguments
-/// stand at the places they have in the op's schema. False
-/// where the call belongs to an op of `c10d` that has begun already, or does not matter.
+/// Begins an op of `c10d` that the program executes by calling its backend directly. Its arguments
+/// are at the positions they have in the op's schema. False if the call belongs to an op of `c10d`
+/// that has begun already, or does not matter.
 bool begin_backend_call(Thread& thread, const OpInfo& info, const GroupMember& member,
                         c10::ArrayRef<const c10::IValue> inputs);
 

@@ -13,12 +13,12 @@ namespace ulpscope::capture {
 /// The written argument's old content does not matter (`fill_`, random fills, `copy_`'s target).
 [[nodiscard]] bool only_overwrites(std::string_view op, std::size_t argument) noexcept;
 
-/// False for an op that the program, or another library than LibTorch, has registered: what its
-/// kernel does is only known from memory. Rare namespaces of LibTorch's own may be missing.
+/// False for an op registered by the program or by a library other than LibTorch: what its kernel
+/// does is known only from memory. Rare namespaces of LibTorch may be missing.
 [[nodiscard]] bool is_of_libtorch(std::string_view op) noexcept;
 
-/// May write the argument without an alias mark in its schema (batch-norm running statistics, what
-/// an op of the program's own is given).
+/// May write the argument without an alias mark in its schema (batch-norm running statistics,
+/// arguments of ops that the program defines).
 [[nodiscard]] bool writes_undeclared(std::string_view op, std::size_t argument) noexcept;
 
 /// Looks at the argument's shape, dtype or device only (`empty_like`, `new_zeros`, ...).
@@ -31,7 +31,7 @@ namespace ulpscope::capture {
 /// Its alias return may be a copy (`contiguous`, `to`, `reshape`).
 [[nodiscard]] bool may_copy(std::string_view op) noexcept;
 
-/// Has a kernel of its own that computes nothing but through the ops it calls (`clone`, `zeros`,
+/// Has its own kernel, but computes only through the ops it calls (`clone`, `zeros`,
 /// `convolution`): its result has been digested when the inner op ended.
 [[nodiscard]] bool computes_through_ops(std::string_view op, std::string_view overload) noexcept;
 

@@ -90,8 +90,8 @@ Outcome as_known(Storage& storage) {
   return outcome;
 }
 
-/// Storages that still stand, in the order in which they were made. Each is held while it is read:
-/// another thread may let go of it.
+/// Live storages, in the order in which they were made. Each is held while it is read, because
+/// another thread may release it.
 void add_standing(std::pmr::vector<Outcome>& outcomes) {
   struct Standing {
     c10::weak_intrusive_ptr<c10::StorageImpl> storage;
@@ -129,7 +129,7 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
 /// What this thread has freed since its last op, watched memory and memory that no op filled aside.
 void add_freed(const Thread& thread, std::pmr::vector<Outcome>& outcomes) {
   if (thread.freed.empty()) return;
-  // Of storages that had the same memory one after another, the last one was freed.
+  // Of storages that used the same memory in turn, the last one was freed.
   std::pmr::unordered_map<const void*, Storage*> freed(&process_memory());
   for (const void* memory : thread.freed) freed.emplace(memory, nullptr);
   std::pmr::map<std::uint64_t, Outcome> found(&process_memory());

@@ -2,9 +2,9 @@
 
 #include "capture/thread.hpp"
 
-/// What a run leaves: the memory that stands when it ends, and that which a thread has freed after
-/// its last op, as `main` frees its own at its end. Bytes are digested again, so that a write that
-/// no op made is seen. Costs nothing while the program computes but a note for each piece of memory
+/// What a run leaves: the memory that is live when it ends, and memory that a thread has freed
+/// after its last op, as `main` does at its end. Bytes are digested again, so that a write that no
+/// op made is seen. The only cost while the program computes is a note for each block of memory
 /// that is freed.
 namespace ulpscope::capture {
 
@@ -14,11 +14,11 @@ void note_freed(const void* memory) noexcept;
 /// Sends what the thread has freed since its last op: it ends.
 void send_outcomes_of_thread(Thread& thread);
 
-/// The program goes on after it has freed parameters or buffers: sends how they stood then.
+/// The program continues after it has freed parameters or buffers: sends their last state.
 void send_freed_state(Thread& thread);
 
-/// Sends that of the calling thread and all that stands: the program ends, or its recording.
-/// @param at_once by _exit(): a thread that has not computed asks for no lane then.
+/// Sends what the calling thread has freed and all live memory: the program ends, or its recording.
+/// @param at_once by _exit(): a thread that has not computed requests no lane then.
 void send_outcomes_of_run(bool at_once = false) noexcept;
 
 /// Has send_outcomes_of_run() called when the program exits, before it destroys what it made before

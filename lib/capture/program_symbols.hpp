@@ -7,8 +7,8 @@
 
 #include "ring/inlined_calls.hpp"
 
-/// Names of the program's own functions, from the symbol tables of the objects that are mapped and,
-/// where the compiler has put one into another, from debug information that the writer reads.
+/// Names of the program's own functions, from the symbol tables of the mapped objects and, for
+/// inlined functions, from debug information that the writer reads.
 namespace ulpscope::capture {
 
 struct Function {
@@ -21,14 +21,14 @@ struct Function {
 /// process's life.
 [[nodiscard]] Function function_at(std::uintptr_t address);
 
-/// A member function whose code is part of another one.
+/// A member function that is inlined into another one.
 struct InlinedFunction {
   std::uintptr_t id = 0;  ///< the same at every address of this inlined call, no address of code
   std::string_view name;  ///< mangled, up to its own
   ring::SelfPlace self;
 };
 
-/// What debug information tells of a call instruction.
+/// What debug information says about a call instruction.
 struct CallPlace {
   explicit CallPlace(std::pmr::memory_resource* memory) : inlined(memory) {}
   bool is_member = false;  ///< the function whose code it is, where it is known to be one

@@ -66,7 +66,7 @@ struct Process {
   pid_t pid = 0;  ///< as it connected
   Follow follow = Follow::children;
   std::uint32_t forking_thread = 0;  ///< of this process or, in a child, of its parent
-  bool locks_are_lost = false;       ///< a forked child that got its parent's locks as they stood
+  bool locks_are_lost = false;       ///< a forked child with its parent's locks, held or not
   std::atomic<std::uint64_t> generation{0};
   std::atomic<std::uint64_t> epoch{0};
   std::pmr::string socket_path{&process_memory()};
@@ -81,9 +81,9 @@ Process& process() {
 /// By the thread that forks, from before it does until after.
 __attribute__((tls_model("initial-exec"))) constinit thread_local bool holds_locks = false;
 
-/// fork() copies locks as they stand: hold all of ours, so that the child finds them free. A signal
-/// handler that has interrupted a hook may fork too: this thread may then hold any of them already
-/// and cannot give it back, so none is taken, and the child touches none.
+/// fork() copies locks in their current state: hold all of ours, so that the child finds them free.
+/// A signal handler that has interrupted a hook may fork too: this thread may then already hold any
+/// of them and cannot release it, so none is taken, and the child touches none.
 void before_fork() {
   if (detail::InHook::any() || silent()) return;
   holds_locks = true;
@@ -182,7 +182,7 @@ Follow follows() noexcept { return process().follow; }
 
 void fall_silent() noexcept {
   const ring::Unnoticed unnoticed;
-  // A child made by vfork() restricts itself in our memory, before it executes another program.
+  // A child made by vfork() restricts itself in our memory, before it executes a different program.
   if (process().client.recording() && getpid() != process().pid) return;
   finish_device_values(std::chrono::seconds(10));
   stop_recording(kFellSilent);

@@ -12,8 +12,8 @@ namespace ulpscope::capture {
 
 /// Which processes a recording is of.
 enum class Follow : std::uint8_t {
-  children,  ///< `ulpscope record`: a forked child records too, as a process of its own
-  nobody,    ///< a program's own Recorder: a forked child goes on unrecorded
+  children,  ///< `ulpscope record`: a forked child records too, as a separate process
+  nobody,    ///< a program's own Recorder: a forked child continues unrecorded
 };
 
 /// Connects to the writer and switches recording on: may be called again when an earlier recording
@@ -30,7 +30,7 @@ void finish_recording() noexcept;
 /// True while events are wanted. Cheap enough to ask at every op.
 [[nodiscard]] inline bool recording() noexcept;
 
-/// Stops recording in this process for good, and tells the dump why. Never throws.
+/// Stops recording in this process permanently, and records why in the dump. Never throws.
 void stop_recording(std::string_view reason) noexcept;
 
 /// For a process that is about to restrict its system calls: ends its recording, in all threads.
@@ -57,7 +57,7 @@ struct OpenedRing {
 [[nodiscard]] bool ask_inlined_calls(std::string_view object, std::uint64_t address,
                                      ring::InlinedCalls& answer) noexcept;
 
-/// Counts the sessions of this process: a forked child has one of its own.
+/// Counts the sessions of this process: a forked child has its own session.
 [[nodiscard]] std::uint64_t generation() noexcept;
 
 /// A moment that no earlier call returned, by any thread.
@@ -73,7 +73,7 @@ extern std::atomic<bool> recording_switch;
 extern std::atomic<bool> silence;
 
 /// Set in a forked child that has not run anything yet: it introduces itself when it first does,
-/// for most children end or execute another program instead.
+/// because most children end or execute a different program instead.
 extern std::atomic<bool> newly_forked;
 void begin_in_child() noexcept;
 void end_session(std::string_view why) noexcept;
@@ -83,8 +83,8 @@ inline bool recording() noexcept {
 }
 inline bool silent() noexcept { return detail::silence.load(std::memory_order_relaxed); }
 
-/// Runs one hook body inside somebody else's program. Whatever goes wrong, the program goes on:
-/// recording stops, and the dump says so.
+/// Runs one hook body inside the program. On any error the program continues: recording stops, and
+/// the dump says so.
 template <class Body>
 void guarded(std::string_view hook, Body&& body) noexcept {
   const detail::InHook in_hook;

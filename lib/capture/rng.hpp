@@ -19,7 +19,7 @@ namespace ulpscope::capture {
 struct RngFingerprint {
   std::uint64_t seed = 0;
   Digest state;
-  bool known = false;  ///< false: in use by another thread, captured into a graph, of another kind
+  bool known = false;  ///< false: used by another thread, captured into a graph, unknown kind
 };
 
 /// Draws nothing. Does not wait: a generator that is locked gives an unknown fingerprint.

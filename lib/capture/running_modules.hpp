@@ -12,32 +12,32 @@
 
 /// Which of the program's own modules are running, read from the call stack: a frame of one of a
 /// known module's member functions, in which that module's address is found. A function that the
-/// compiler has put into its caller counts like one with a frame of its own where debug information
-/// tells of it.
+/// compiler has inlined into its caller counts like one with a frame, if debug information
+/// describes it.
 namespace ulpscope::capture {
 
 struct RunningModule {
-  std::uint32_t module = 0;     ///< 0: one of its class, it cannot be told which
+  std::uint32_t module = 0;     ///< 0: one of its class, unknown which
   std::string_view method;      ///< "forward"
   std::uintptr_t function = 0;  ///< where it begins, or the id of an inlined call
-  std::uintptr_t frame = 0;     ///< where its stack frame ends: tells calls that nest apart
+  std::uintptr_t frame = 0;     ///< where its stack frame ends: distinguishes nested calls
 };
 
-/// Members of Module that a class may have of its own, and what LibTorch's recurrent modules call
-/// in theirs, that give a module its tensors: whatever they read, they are no forward.
+/// Members of Module that a class may override, and what LibTorch's recurrent modules call in
+/// theirs, that give a module its tensors: whatever they read, they are not a forward.
 [[nodiscard]] bool prepares(std::string_view method);
 
-/// One thread's reader of its own stack.
+/// Reads the stack of the calling thread.
 class RunningModules {
  public:
   explicit RunningModules(std::pmr::memory_resource* memory)
       : stack_(memory), running_(memory), memory_(memory), code_(memory), places_(memory) {}
 
-  /// Outermost first; a member function that another one of the same module called is left out,
-  /// unless that one only prepares the module.
-  /// Each module is named by evidence: it is the only one of its class, or its address stands where
-  /// the function keeps `this`. Where there is none the module is 0, and an inlined call left out.
-  /// @param child the module whose forward is about to begin, 0 for none: the modules above it tell
+  /// Outermost first; a member function that is called by another one of the same module is left
+  /// out, unless the caller only prepares the module. Each module is named by evidence: it is the
+  /// only one of its class, or its address is where the function keeps `this`. Without evidence the
+  /// module is 0, and an inlined call is left out.
+  /// @param child the module whose forward is about to begin, 0 for none: the modules above it show
   /// where functions keep `this`.
   [[nodiscard]] std::span<const RunningModule> look(std::uint32_t child);
 
@@ -50,7 +50,7 @@ class RunningModules {
     std::uint32_t classes = 0;  ///< that were known when this was found out
     std::string_view method;
     std::string_view name;
-    bool is_described = false;  ///< debug information tells where `this` is, or that it is not kept
+    bool is_described = false;  ///< debug information says where `this` is, or that it is not kept
     ring::SelfPlace self;
   };
 

@@ -11,8 +11,8 @@ namespace ulpscope::capture {
 [[nodiscard]] Seen see_written_on_device(Thread& thread, const at::Tensor& tensor, Place place,
                                          Writer writer, bool already_written);
 
-/// A tensor that an op may have written without declaring it: its slot is told only if its content
-/// turns out to be another one.
+/// A tensor that an op may have written without declaring it: its slot is sent only if its content
+/// turns out to be different.
 [[nodiscard]] Seen see_perhaps_written_on_device(Thread& thread, const at::Tensor& tensor,
                                                  Place place, Writer writer);
 

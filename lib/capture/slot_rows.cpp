@@ -36,7 +36,7 @@ void identify(Thread& thread, const Storage& storage, Seen& seen) {
 }
 
 void tell(Region& region, ring::SlotRow& row) {
-  if (region.ticket != 0) settle(region);  // which numbers the value anew
+  if (region.ticket != 0) settle(region);  // which gives the value a new number
   tell_unsettled(region, row);
 }
 

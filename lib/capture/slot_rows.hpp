@@ -27,8 +27,8 @@ enum class Known : std::uint8_t {
 [[nodiscard]] Known tell_read(Thread& thread, const at::Tensor& tensor, const Content& content,
                               bool boundary, Seen& seen);
 
-/// Tells what ops inside have left of content that an op wrote. False where that is not known, or
-/// they have written nothing of it: then the op has computed it itself.
+/// Reports what inner ops have written of the content that an op wrote. False if that is not known,
+/// or they have written none of it: then the op has computed it itself.
 [[nodiscard]] bool tell_left(const at::Tensor& tensor, const Content& content, Thread& thread,
                              Seen& seen);
 

@@ -110,11 +110,11 @@ void step_window_sees_optimizer(std::uint64_t optimizer) {
   if (!steps.bounded) return;
   const std::lock_guard guard(steps.mutex);
   if (!contains(steps.known, optimizer)) {
-    // It steps for the first time: the forward before it began no step of its own.
+    // It steps for the first time: the forward before it did not begin a step.
     if (!steps.known.empty()) steps.least = std::max<std::int64_t>(steps.least - 1, 0);
     steps.known.push_back(optimizer);
   } else if (contains(steps.stepped, optimizer) && !steps.explicit_steps) {
-    // Again without a forward of its own that was seen: it runs one by its closure.
+    // Again without an observed forward: it runs one in its closure.
     ++steps.least;
     ++steps.most;
     steps.stepped.clear();

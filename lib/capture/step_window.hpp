@@ -3,11 +3,11 @@
 #include <atomic>
 #include <cstdint>
 
-/// Keeps the recorder idle outside the steps that are asked for. What a step is the writer decides,
-/// with what comes later (dump/timeline.hpp); here it is bounded from both sides, so that
-/// everything is observed from one step before the first to two after the last. While idle only
-/// modules that announce themselves and optimizers are told, without their values: the writer
-/// counts steps by them.
+/// Keeps the recorder idle outside the requested steps. The writer decides where a step is, from
+/// later events (dump/timeline.hpp); here it is only bounded from both sides, so that everything is
+/// observed from one step before the first to two after the last. While idle, only modules that
+/// announce themselves and optimizers are sent, without their values: the writer counts steps by
+/// them.
 namespace ulpscope::capture {
 
 namespace detail {

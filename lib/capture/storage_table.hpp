@@ -33,7 +33,7 @@ struct RegionKey {
   }
 };
 
-/// Who wrote a region last, as far as recorded ops tell.
+/// Who wrote a region last, according to recorded ops.
 struct Writer {
   std::uint64_t position = ring::kNone;
   std::uint32_t lane = 0;
@@ -45,11 +45,11 @@ struct Region {
   RegionKey key;
   Digest digest{};
   Digest logical{};           ///< zero where memory order and logical order are the same
-  std::uint64_t ticket = 0;   ///< not 0: stands for both, which a device is still computing
+  std::uint64_t ticket = 0;   ///< not 0: takes the place of both, which a device is still computing
   std::uint64_t value = 0;    ///< equal numbers: the same bytes by construction
   std::uint64_t checked = 0;  ///< the epoch in which the bytes were last seen to have this digest
   std::uint32_t writes = 0;   ///< of the storage, when this region was written
-  bool no_content = false;    ///< its bytes were not sent, though the level asks for them
+  bool no_content = false;    ///< its bytes were not sent, though the level requires them
   Writer writer;
 };
 
@@ -74,8 +74,9 @@ class Regions {
   std::pmr::vector<Region> more_;
 };
 
-/// One StorageImpl. Its address stands for it as long as `alive` is held weakly: the memory is
-/// freed as it would be without us, but the address is not given to another StorageImpl.
+/// One StorageImpl. Its address identifies it as long as `alive` is held weakly: the memory is
+/// freed as it would be without Ulpscope, but the address is not reused for a different
+/// StorageImpl.
 struct Storage {
   explicit Storage(std::pmr::memory_resource* memory) : uninitialised(memory), regions(memory) {}
 
@@ -126,10 +127,10 @@ struct FreedState {
 class StorageTable {
  public:
   /// The entry of a live storage, added when it is new. Storages whose memory moved or changed size
-  /// behind the dispatcher start anew.
+  /// outside the dispatcher start over.
   Storage& at(const c10::StorageImpl& storage);
 
-  /// Tells the storages that share memory with `storage` that a range of it was written.
+  /// Notifies the storages that share memory with `storage` that a range of it was written.
   void write_through(const Storage& storage, const RegionKey& key);
 
   /// Drops what is known of bytes and writers; names and numbers stay.
@@ -142,7 +143,7 @@ class StorageTable {
   void watch(Storage& entry, const c10::StorageImpl& storage);
   /// The entry of watched memory that begins at `data`; null for other memory.
   [[nodiscard]] Storage* watched_at(const void* data);
-  /// The memory that begins at `data` was freed: what begins there from now on is another's.
+  /// The memory that begins at `data` was freed: what begins there from now on is different memory.
   void forget_watched(const void* data);
   /// False where `data` is surely not watched memory. Takes no lock.
   [[nodiscard]] bool may_be_watched(const void* data) const noexcept {
@@ -184,7 +185,7 @@ class StorageTable {
   Storage* last_ = nullptr;
   std::pmr::vector<const c10::StorageImpl*> sweep_;
   std::size_t sweep_at_ = 0;
-  std::array<const c10::StorageImpl*, 64> recent_{};  ///< those asked for of late go soonest
+  std::array<const c10::StorageImpl*, 64> recent_{};  ///< recently requested ones first
   std::size_t recent_end_ = 0;
   std::size_t recent_at_ = 0;
   std::pmr::vector<const c10::StorageImpl*> foreign_;  ///< entries over foreign memory

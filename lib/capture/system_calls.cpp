@@ -6,7 +6,7 @@
 
 #include "capture/recorder.hpp"
 
-/// What ulpscope_system_call goes on to.
+/// What ulpscope_system_call calls.
 extern "C" __attribute__((visibility("hidden"))) void** ulpscope_next_system_call;
 void** ulpscope_next_system_call = nullptr;
 
@@ -57,7 +57,7 @@ __asm__(
 namespace ulpscope::capture {
 namespace {
 
-/// Programs ask for a filter without giving one to learn whether the system has them.
+/// Programs request a filter without providing one to learn whether the system supports them.
 void before_seccomp(bool strict, bool filters, unsigned long filter) noexcept {
   if (strict || (filters && filter != 0)) fall_silent();
 }

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-/// What a program tells the kernel that a recorder must know of.
+/// System calls of a program that a recorder must know about.
 namespace ulpscope::capture {
 
 /// Before prctl(2) with these arguments.

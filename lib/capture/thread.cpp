@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::uint32_t kLargestPiece = 1 << 20;
 
-// Initial-exec: a library that comes by dlopen would otherwise take its thread-local memory from
-// the program's allocator.
+// Initial-exec: a library loaded by dlopen would otherwise take its thread-local memory from the
+// program's allocator.
 __attribute__((tls_model("initial-exec"))) constinit thread_local Thread* current_thread = nullptr;
 __attribute__((tls_model("initial-exec"))) constinit thread_local bool ended = false;
 

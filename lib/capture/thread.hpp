@@ -25,7 +25,7 @@
 
 namespace ulpscope::capture {
 
-/// An argument that an op writes: looked at again when the op ends.
+/// An argument that an op writes: read again when the op ends.
 struct WrittenArgument {
   c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> tensor;
   std::uint16_t index = 0;
@@ -41,7 +41,7 @@ struct ValueKey {
   friend bool operator==(const ValueKey&, const ValueKey&) = default;
 };
 
-/// A call of one of the program's own modules (module_calls.hpp).
+/// A call of one of the modules that the program defines (module_calls.hpp).
 struct ModuleCall {
   std::uint64_t position = ring::kNone;  ///< of its event
   std::uint64_t begin = 0;               ///< in moments of its thread
@@ -54,7 +54,7 @@ struct ModuleCall {
 
 /// Something that has begun on this thread and not yet ended.
 struct Frame {
-  std::uint64_t handle = 0;  ///< RecordFunction's, 0 for a frame of our own
+  std::uint64_t handle = 0;  ///< RecordFunction's, 0 for a frame of Ulpscope's
   const OpInfo* info = nullptr;
   std::uint64_t position = ring::kNone;  ///< kNone: a frame that is no event
   std::uint64_t forward = ring::kNone;
@@ -73,9 +73,9 @@ struct Frame {
   int rank_in_group = -1;      ///< this process's among those of a collective, where that is known
   bool trusted = false;        ///< library code runs between the ops directly inside: no user code
   bool inside_op = false;      ///< an op encloses it
-  bool from_stack = false;     ///< a call of the program's own module
+  bool from_stack = false;     ///< a call of a module that the program defines
   bool delivers = false;       ///< fills what a collective has promised
-  bool arrives_later = false;  ///< what it writes comes from a device that nobody waits for
+  bool arrives_later = false;  ///< what it writes comes from a device and is not waited for
   std::size_t slots = 0;       ///< where its slots begin
   std::size_t arguments = 0;   ///< where its encoded arguments begin
   std::size_t written = 0;     ///< where its written arguments begin
@@ -94,9 +94,10 @@ class Thread {
   [[nodiscard]] static Thread* opened() noexcept;
 
   /// Closes the calling thread's lane in order: what it does from now on is not recorded. A lane
-  /// that nobody closed tells the writer that its thread was killed.
+  /// that was not closed means to the writer that its thread was killed.
   static void close_current() noexcept;
-  /// The same for a recording that ends while the thread goes on: it can take part in a later one.
+  /// The same for a recording that ends while the thread continues: it can take part in a later
+  /// one.
   static void leave_current() noexcept;
 
   Thread(OpenedRing opened, std::uint64_t generation);
@@ -110,12 +111,12 @@ class Thread {
   std::pmr::vector<std::byte> packed;                ///< scratch for strided content
   std::array<std::byte, 64 << 10> argument_scratch;  ///< one event's arguments under way
   std::uint64_t next_position = 0;
-  std::uint64_t epoch = 0;   ///< what was checked in it is still so
-  std::uint64_t moment = 0;  ///< counts what the program's code calls: tells inside from outside
+  std::uint64_t epoch = 0;         ///< what was checked in it is still so
+  std::uint64_t moment = 0;        ///< counts what the program's code calls: inside or outside
   bool look_at_settings = true;    ///< the program may have changed some since they were sent
   std::uint32_t first_module = 0;  ///< the first one that ran inside no other
   RunningModules running;
-  std::pmr::vector<ModuleCall> open_calls;   ///< of the program's own modules, outermost first
+  std::pmr::vector<ModuleCall> open_calls;   ///< of modules that the program defines
   std::pmr::deque<ModuleCall> closed_calls;  ///< the latest, in the order in which they ended
   std::pmr::vector<std::pair<BoundaryLinks::Key, Boundary>> crossed;  ///< scratch
   std::pmr::vector<const at::Tensor*> read;                           ///< scratch
@@ -152,7 +153,7 @@ class Thread {
   /// Statistics of a value, unless this ring has lately carried the same.
   void send_statistics(const Digest& digest, Dtype dtype, std::span<const std::byte> bytes);
   void send_statistics(const Digest& digest, Dtype dtype, const Statistics& found);
-  /// The digest that a ticket stands for.
+  /// The digest for a ticket.
   void send_resolved(std::uint64_t ticket, const Digest& digest, const Digest& logical, bool failed,
                      bool no_content);
   void send_environment(std::string_view key, std::string_view value);
@@ -160,7 +161,8 @@ class Thread {
   void send_creation();
   void send_notice(std::string_view sentence, bool fatal);
 
-  /// Marks the thread as inside a hook for as long as it lives: ops of our own are not recorded.
+  /// Marks the thread as inside a hook for as long as it lives: Ulpscope's own ops are not
+  /// recorded.
   class Inside {
    public:
     explicit Inside(Thread& thread) noexcept : thread_(thread) { thread_.inside_ = true; }

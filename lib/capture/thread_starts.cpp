@@ -44,7 +44,7 @@ Start take(void* given) noexcept {
   return start;
 }
 
-/// Leaves no frame of its own on the thread's stack.
+/// Leaves no frame on the thread's stack.
 void* begin_thread(void* given) {
   const Start start = take(given);
   own = start.creation;

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <string_view>
 
-/// Which threads a program creates, in which order. Whoever comes first to its first op is a race;
-/// how many threads its creator had created before is the same in every run of most programs.
+/// Which threads a program creates, in which order. Which thread reaches its first op first is a
+/// race; how many threads its creator had created before is the same in every run of most programs.
 namespace ulpscope::capture {
 
 using CreateThread = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);

@@ -144,7 +144,7 @@ std::optional<Common> read_common(const std::byte* at) noexcept {
   return common;
 }
 
-/// Where the entry of the function at `address` stands, by the sorted table of .eh_frame_hdr.
+/// Where the entry of the function at `address` is, by the sorted table of .eh_frame_hdr.
 const std::byte* function_entry(const std::byte* header, std::uintptr_t address,
                                 bool& supported) noexcept {
   std::array<std::uint8_t, 4> form{};
@@ -229,7 +229,7 @@ class Machine {
     std::array<Rule, kRegisters> rules;
     UnwindRow::Base base = UnwindRow::Base::stack_pointer;
     std::int64_t offset = 0;
-    bool known = false;  ///< the end is told in a supported form
+    bool known = false;  ///< the end is described in a supported form
   };
   static constexpr std::size_t kMostRemembered = 8;
 

@@ -7,8 +7,7 @@ namespace ulpscope::capture {
 
 /// How a function's frame leads to its caller's while it is at one address: a row of the call frame
 /// information that compilers leave in .eh_frame (DWARF 5, section 6.4; Linux Standard Base 5,
-/// 10.6), in the forms that they use on x86-64. The return address stands right below the frame's
-/// end.
+/// 10.6), in the forms that they use on x86-64. The return address is just below the frame's end.
 struct UnwindRow {
   /// What calls preserve, rbp, rbx, r12 to r15, as DWARF numbers them.
   static constexpr std::array<int, 6> kPreserved = {6, 3, 12, 13, 14, 15};
@@ -16,8 +15,8 @@ struct UnwindRow {
   enum class Kind : std::uint8_t {
     step,         ///< leads to the caller
     outermost,    ///< has no caller
-    unknown,      ///< belongs to no function that tells
-    unsupported,  ///< is told in a form that is not among these
+    unknown,      ///< belongs to no function with this information
+    unsupported,  ///< is described in a form that is not supported
   };
   enum class Base : std::uint8_t {
     stack_pointer,

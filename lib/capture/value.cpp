@@ -23,7 +23,7 @@ bool has_known_memory(const at::Tensor& tensor) {
   return is_readable(tensor) || is_on_device(tensor);
 }
 
-/// What the level asks for beyond the digest.
+/// What the level needs beyond the digest.
 void send_content(Thread& thread, const at::Tensor& tensor, const Content& content,
                   const Digest& known_as, ring::SlotRow& row) {
   if (settings().level == ring::Level::digest) return;
@@ -76,7 +76,7 @@ void see_parts(Thread& thread, const at::Tensor& tensor, Seen& seen) {
   row.value = storages().next_value();
 }
 
-/// A quantised value is its integers and what they stand for.
+/// A quantized value is its integers and their meaning.
 Digest with_quantiser(const at::Tensor& tensor, Digest integers) {
   if (!tensor.is_quantized() || tensor.qscheme() != at::kPerTensorAffine) return integers;
   const struct {

@@ -25,21 +25,21 @@ struct Seen {
   std::uint32_t module = 0;  ///< owner, if it is a parameter or buffer
 };
 
-/// A tensor whose content is read. With `boundary` user code may have run since it was last looked
-/// at, and it is digested again unless it was already checked in the thread's epoch; otherwise what
-/// is known is trusted, and memory that nothing wrote is left alone.
+/// A tensor whose content is read. With `boundary` user code may have run since it was last read,
+/// and it is digested again unless it was already checked in the thread's epoch; otherwise what is
+/// known is trusted, and memory that nothing wrote is left alone.
 [[nodiscard]] Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool boundary);
 
-/// The same inside an op with a kernel of its own, which began at `kernel`: that may have written
-/// again what ops inside of it have left.
+/// The same inside an op with its own kernel, which began at `kernel`: the kernel may have
+/// overwritten the results of inner ops.
 [[nodiscard]] Seen see_read_inside(Thread& thread, const at::Tensor& tensor, Place place,
                                    std::uint64_t kernel);
 
 /// Forgets what was known of the bytes: whatever wrote them was not seen, and is no surprise.
 [[nodiscard]] Seen see_anew(Thread& thread, const at::Tensor& tensor, Place place);
 
-/// A tensor that is passed without being read; what is known is told, and only sparse tensors, of
-/// which nothing is kept, are digested.
+/// A tensor that is passed without being read; what is known is sent, and only sparse tensors,
+/// about which nothing is kept, are digested.
 [[nodiscard]] Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place);
 
 /// A tensor that an event has written, fully or in part. `already_written` trusts what an inner op
@@ -59,8 +59,8 @@ struct Seen {
 [[nodiscard]] Seen see_unfilled(Thread& thread, const at::Tensor& tensor, Place place,
                                 Writer writer);
 
-/// A parameter, a buffer or a gradient in backward as it stands. Where only layers are recorded,
-/// whatever wrote it last was not seen, so it is digested anew.
+/// The current parameter, buffer or gradient in backward. Where only layers are recorded, its last
+/// write was not seen, so it is digested again.
 [[nodiscard]] Seen see_state(Thread& thread, const at::Tensor& tensor, Place place);
 
 /// What a module's forward returned: known from the ops inside, or digested where only layers are
@@ -86,14 +86,14 @@ void tell_ticket_of_parts(Thread& thread, const at::Tensor& tensor, std::uint64_
 /// Whether its content can be read, here or by a device.
 [[nodiscard]] bool can_be_read(const at::Tensor& tensor);
 
-/// A copy from a device has been asked for that writes it, and nobody has waited for that: until
-/// the program's own code runs again its bytes cannot be read.
+/// A copy from a device that writes it was enqueued and has not been waited for: until the
+/// program's own code runs again its bytes cannot be read.
 void note_arrives_later(Thread& thread, const at::Tensor& tensor, Writer writer);
 
-/// Its bytes are a pointer, which is another one in every run.
+/// Its bytes are a pointer, which differs in every run.
 void mark_handle(const at::Tensor& tensor);
 
-/// Whoever reads this tensor's memory from now on reads an op's working memory.
+/// From now on a read of this tensor's memory reads an op's working memory.
 void mark_scratch(const at::Tensor& tensor);
 
 /// The same, where nothing has filled the memory.

@@ -10,7 +10,7 @@
 # Sets in the cache: ULPSCOPE_TORCH_ROOT, ULPSCOPE_TORCH_LIBRARY_DIR, ULPSCOPE_TORCH_FOUND_VERSION (2.11.0).
 #
 # ulpscope_torch carries no run path: what is loaded into a LibTorch program shares that program's
-# LibTorch. Programs of our own get one from ulpscope_torch_program().
+# LibTorch. Ulpscope's own programs get one from ulpscope_torch_program().
 
 set(ULPSCOPE_TORCH "" CACHE PATH "Folder that holds lib/libtorch_cpu.so; empty: search")
 
@@ -75,7 +75,7 @@ function(_ulpscope_find_torch)
   target_link_libraries(ulpscope_torch INTERFACE "-L${library_dir}" -ltorch_cpu -lc10)
   target_link_options(ulpscope_torch INTERFACE -Wl,--allow-shlib-undefined)
   target_include_directories(ulpscope_torch SYSTEM INTERFACE "${include}" "${api}")
-  # RecordFunction's headers have another meaning without NDEBUG than libtorch_cpu.so was built with.
+  # Without NDEBUG, RecordFunction's headers differ from those that libtorch_cpu.so was built with.
   target_compile_definitions(ulpscope_torch INTERFACE NDEBUG)
   target_compile_features(ulpscope_torch INTERFACE cxx_std_20)
   message(STATUS "LibTorch ${version}: ${root}")
@@ -91,7 +91,7 @@ function(ulpscope_torch_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS")
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} ulpscope_torch ulpscope_warnings)
-  # The work is done in libtorch_cpu.so; more optimisation here costs 7 s a source and gains nothing.
+  # The work is done in libtorch_cpu.so; more optimization here costs 7 s a source and gains nothing.
   target_compile_options(${name} PRIVATE -O1)
   file(GLOB cuda_dirs "${ULPSCOPE_TORCH_ROOT}/../nvidia/*/lib")
   set_target_properties(${name} PROPERTIES BUILD_RPATH "${ULPSCOPE_TORCH_LIBRARY_DIR};${cuda_dirs}")

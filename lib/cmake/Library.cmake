@@ -1,5 +1,5 @@
 # ulpscope_unity(<target>)
-# Headers take most of the time of our sources: twelve of them are compiled as one where that is asked for.
+# Headers take most of the time of our sources: twelve of them are compiled as one if ULPSCOPE_UNITY is set.
 function(ulpscope_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${ULPSCOPE_UNITY} UNITY_BUILD_BATCH_SIZE 12)
 endfunction()
@@ -24,7 +24,7 @@ function(ulpscope_library name)
 endfunction()
 
 # ulpscope_unit_test(<name> [EVERYWHERE] SOURCES <files>... [DEPENDS <targets>...])
-# One doctest program, one ctest entry per test case, labelled "unit". EVERYWHERE: its subject differs
+# One doctest program, one ctest entry per test case, labeled "unit". EVERYWHERE: its subject differs
 # between configurations, so that it is part of each. The others are not optimized, which would take most
 # of their time to compile, and not part of a configuration without ULPSCOPE_UNIT_TESTS.
 function(ulpscope_unit_test name)

@@ -16,7 +16,7 @@ namespace ulpscope::comparison {
 /// One number of a tensor; a complex element gives two.
 struct Number {
   double value = 0;
-  /// Place on the dtype's lattice: neighbours are 1 apart and both zeros are 0. For integers the
+  /// Place on the dtype's lattice: neighbors are 1 apart and both zeros are 0. For integers the
   /// number itself.
   std::int64_t place = 0;
 };
@@ -55,7 +55,7 @@ template <class Numbers>
 }
 
 /// Calls `use` with an IntegerNumbers or FloatNumbers, as a dtype has them; empty for a dtype
-/// without numbers of its own (quantised, unknown).
+/// without numbers of its own (quantized, unknown).
 template <class Use>
 auto with_numbers(Dtype dtype, Use&& use)
     -> std::optional<decltype(use(IntegerNumbers<std::uint8_t>{}))> {

@@ -42,7 +42,7 @@ Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, Event
 /// where that write covered other bytes. Its digest is comparable, its views are not valid.
 [[nodiscard]] std::optional<Slot> last_write(const Scene& scene, Side side, const Slot& slot);
 
-/// The op that handed out uninitialised memory.
+/// The op that handed out uninitialized memory.
 struct Factory {
   std::string words;  ///< "aten::empty at event 7 (step 0)"
   Phase phase = Phase::setup;

@@ -24,7 +24,7 @@ class KeyHash {
   [[nodiscard]] std::uint64_t value() const noexcept { return state_; }
 
  private:
-  // splitmix64's finaliser: every input bit reaches every output bit.
+  // splitmix64's finalizer: every input bit reaches every output bit.
   static constexpr std::uint64_t mix(std::uint64_t x) noexcept {
     x += 0x9e3779b97f4a7c15ULL;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;

@@ -196,7 +196,7 @@ bool LaneComparison::ignored(const Event& event) const {
                      });
 }
 
-/// What neighbours, histories and stretches are made of: ops, or where those are not recorded calls
+/// What neighbors, histories and stretches are made of: ops, or where those are not recorded calls
 /// of modules and what optimizers and backward leave.
 bool LaneComparison::is_unit(const Event& event) const {
   if (event.kind == EventKind::op) return true;

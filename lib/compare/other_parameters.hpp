@@ -36,7 +36,7 @@ class KnownParameters {
 };
 
 /// Ops that read one parameter in one run and another one in the other, with the same content in
-/// both: two normalisations before the first update. Nothing differs until gradients and updates,
+/// both: two normalizations before the first update. Nothing differs until gradients and updates,
 /// which go to another parameter.
 class OtherParameters {
  public:

@@ -15,7 +15,7 @@
 /// other, and the columns are added up in order at the end.
 namespace ulpscope::core {
 
-inline constexpr std::size_t kStatisticsColumns = 32;  // fewer would not be vectorised
+inline constexpr std::size_t kStatisticsColumns = 32;  // fewer would not be vectorized
 inline constexpr std::size_t kStatisticsBlock = 1024;  // elements
 
 struct StatisticsTotals {

@@ -26,7 +26,7 @@ inline constexpr unsigned kThreads = kGroups * kGroupThreads;
 struct Group {
   bool open = false;     // there is a node to hash
   bool arrived = false;  // its digest waits at a node above
-  bool last = false;     // and so do those of all its neighbours
+  bool last = false;     // and so do those of all its neighbors
   std::uint32_t item = 0;
   std::uint32_t level = 0;  // 0: a leaf
   std::uint32_t bytes = 0;
@@ -127,7 +127,7 @@ class DigestPhases {
         shared_.totals[thread_].add(shared_.totals[thread_ + block * xxh3::kPairs]);
   }
 
-  /// The node's digest is known: it is the result, or waits for its neighbours. Where values have
+  /// The node's digest is known: it is the result, or waits for its neighbors. Where values have
   /// several leaves, a barrier of the block follows.
   ULPSCOPE_HOST_DEVICE void close() {
     if (place_ != 0) return;

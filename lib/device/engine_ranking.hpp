@@ -23,7 +23,7 @@ struct EngineTrial {
 /// Whether all repeats gave the same bits.
 [[nodiscard]] bool repeats_agree(const EngineTrial& trial) noexcept;
 
-/// How an engine was recognised.
+/// How an engine was recognized.
 enum class EngineMatch : std::uint8_t {
   none,     ///< no engine ran
   nearest,  ///< none gives these bits; this one is nearest

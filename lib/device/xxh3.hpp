@@ -178,7 +178,7 @@ ULPSCOPE_HOST_DEVICE inline Piece of_short(const std::uint64_t* words, unsigned 
   return empty(secret);
 }
 
-/// Eight lanes accumulate stripes; a pair of neighbours takes 16 bytes of each.
+/// Eight lanes accumulate stripes; a pair of neighbors takes 16 bytes of each.
 inline constexpr unsigned kPairs = 4;
 
 /// What one pair of lanes adds for its part of a stripe.

@@ -52,7 +52,7 @@ h5::File create_file(const std::filesystem::path& path) {
                               H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation.get(), access.get())));
 }
 
-/// Where the rows of the index say that contents stand; neighbours are one extent.
+/// Where the rows of the index say that contents stand; neighbors are one extent.
 std::vector<Extent> content_extents(std::vector<ContentRow> contents) {
   std::sort(contents.begin(), contents.end(),
             [](const ContentRow& a, const ContentRow& b) { return a.offset < b.offset; });

@@ -16,7 +16,7 @@ inline constexpr std::uint64_t kRingMagic = 0x31474e4952504c55;     // "ULPRING1
 inline constexpr std::uint64_t kWriterMagic = 0x3154495257504c55;   // "ULPWRIT1"
 inline constexpr std::uint64_t kSessionMagic = 0x3153534553504c55;  // "ULPSESS1"
 
-/// Two lines: neighbouring lines are fetched in pairs.
+/// Two lines: neighboring lines are fetched in pairs.
 inline constexpr std::size_t kLineBytes = 128;
 
 inline constexpr std::uint64_t kSmallestRing = std::uint64_t{64} << 10;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records one program from three compilations and compares, op by op, which module each op is said to
-belong to: not optimised, where every call has a frame; optimised with debug information, where it tells
-what was inlined; and the same without it. An optimised program's ops belong to what the other one's
+belong to: not optimized, where every call has a frame; optimized with debug information, where it tells
+what was inlined; and the same without it. An optimized program's ops belong to what the other one's
 do, to a module around that, or to nothing that is known; where there is debug information nearly all
 belong to the same: all but the last of a forward, behind the last call of a child, because where a class
 has several modules the compiler need not keep which one it was any longer.
@@ -106,7 +106,7 @@ class Recorder:
         return os.path.join(self.bin, f"{name}_{suffix}")
 
     def without_debug_information(self, program):
-        """Optimised code is the same with debug information and without."""
+        """Optimized code is the same with debug information and without."""
         bare = os.path.join(self.folder, os.path.basename(program))
         subprocess.run(["strip", "--strip-debug", "-o", bare, program], check=True)
         return bare

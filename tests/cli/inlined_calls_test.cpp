@@ -11,7 +11,7 @@
 
 #include "tests/support/dump_builder.hpp"
 
-// Built optimised and with debug information, whatever the rest is built with.
+// Built optimized and with debug information, whatever the rest is built with.
 
 using ulpscope::cli::InlinedCallReader;
 using ulpscope::ring::InlinedCalls;

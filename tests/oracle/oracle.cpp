@@ -137,7 +137,7 @@ bool returns_noise(const std::string& name) {
       name, {"aten::empty", "aten::new_empty", "aten::_empty", "aten::resize_", "aten::_resize_"});
 }
 
-/// Batch normalisation writes its running statistics without declaring it.
+/// Batch normalization writes its running statistics without declaring it.
 bool writes_undeclared(const std::string& name, const std::string& argument) {
   return name.find("batch_norm") != std::string::npos && argument.rfind("running_", 0) == 0;
 }

@@ -12,7 +12,7 @@ struct WorkerSettings : programs::Basics {
   std::uint64_t order = 7;
 };
 
-/// Pairs of neighbouring digits: is the second one larger?
+/// Pairs of neighboring digits: is the second one larger?
 class Pairs : public data::datasets::Dataset<Pairs> {
  public:
   Pairs() : digits_(programs::read_digits(DIGITS_CSV)) {}

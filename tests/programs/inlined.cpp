@@ -1,4 +1,4 @@
-// Evaluates modules whose forwards an optimising compiler puts into their callers: many of one
+// Evaluates modules whose forwards an optimizing compiler puts into their callers: many of one
 // class in a loop, in one another, with shared children, with forwards of their bases, and children
 // that are called without their module.
 #include "basics.hpp"
@@ -6,7 +6,7 @@
 namespace nn = torch::nn;
 using torch::Tensor;
 
-// Not optimised, each call has a frame of its own.
+// Not optimized, each call has a frame of its own.
 #ifdef __OPTIMIZE__
 #define INLINED [[gnu::always_inline]]
 #define NOT_INLINED [[gnu::noinline]]

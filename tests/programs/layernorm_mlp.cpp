@@ -1,4 +1,4 @@
-// Trains a multilayer perceptron with layer normalisation on the digits.
+// Trains a multilayer perceptron with layer normalization on the digits.
 #include "support.hpp"
 
 namespace nn = torch::nn;

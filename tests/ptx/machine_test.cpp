@@ -83,7 +83,7 @@ std::string hand_over(const std::string& release, const std::string& acquire) {
 }
 
 const std::string kOwnShared = "shl.b32 %r2, %r0, 2;\n";    // of each thread
-const std::string kOtherShared = "xor.b32 %r3, %r2, 4;\n";  // of its neighbour in the warp
+const std::string kOtherShared = "xor.b32 %r3, %r2, 4;\n";  // of its neighbor in the warp
 const std::string kStoreOwn = "st.shared.u32 [%r2], %r0;\n";
 const std::string kLoadOther = "ld.shared.u32 %r4, [%r3];\n";
 

@@ -111,7 +111,7 @@ class Memory {
   /// The host has written there, by a copy or a fill.
   void set_initialised(const void* begin, std::size_t bytes);
 
-  /// @throws Violation if it is outside, misaligned or uninitialised, or races with another thread.
+  /// @throws Violation if it is outside, misaligned or uninitialized, or races with another thread.
   void access(std::uint64_t address, std::size_t bytes, std::uint32_t used_bytes, Access access,
               const Moment& now, const Known& known);
 

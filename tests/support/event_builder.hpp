@@ -49,7 +49,7 @@ class EventBuilder {
   /// Runs `body` inside this event.
   EventBuilder& calls(const std::function<void()>& body);
   /// Leaves new contents in a tensor that exists. With `whole` false the memory around a value with
-  /// uninitialised parts stays uninitialised.
+  /// uninitialized parts stays uninitialized.
   EventBuilder& writes(const Tensor& tensor, const Values& values, bool whole = true);
   /// What it returns from now on is numbered from `first`.
   EventBuilder& numbered(std::uint16_t first);

@@ -21,7 +21,7 @@ struct SyntheticPlan {
 };
 
 /// Scatters `count` insertions, deletions, replacements and changes inside ops, no two of them at
-/// neighbouring places. Every second extra op is one that the program runs anyway.
+/// neighboring places. Every second extra op is one that the program runs anyway.
 [[nodiscard]] inline SyntheticPlan scattered(const SyntheticShape& shape, std::size_t count,
                                              unsigned seed = 1) {
   constexpr std::uint64_t kInside = 2;  // ops inside a composite

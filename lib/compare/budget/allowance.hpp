@@ -9,7 +9,7 @@ namespace ulpscope::comparison::budget {
 ///     eps * sqrt((relative * |r|)^2 + (absolute * scale)^2)
 ///
 /// where eps is the distance from 1 to the next number of the dtype that the op computes in, and
-/// `scale` the size of what was added up or cancelled on the way. Both zero: no bit may differ.
+/// `scale` the size of what was added up or canceled on the way. Both zero: no bit may differ.
 struct Allowance {
   double relative = 0;  ///< ULP of the result itself
   double absolute = 0;  ///< ULP of `scale`

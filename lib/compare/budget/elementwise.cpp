@@ -9,7 +9,7 @@
 namespace ulpscope::comparison::budget {
 namespace {
 
-constexpr double kArithmetic = 4;  ///< a few operations, each rounded or fused with its neighbour
+constexpr double kArithmetic = 4;  ///< a few operations, each rounded or fused with its neighbor
 constexpr double kFunction = 8;    ///< of any vector or GPU library for functions such as exp
 
 /// The gradient that a backward function is given.
@@ -109,7 +109,7 @@ Allowance fused_arithmetic(const OpView& op, std::size_t) {
       1);
 }
 
-/// A weighted sum of neighbours, of gradients as many as points came from one. The weights come of
+/// A weighted sum of neighbors, of gradients as many as points came from one. The weights come of
 /// a position, which is rounded as a number of the size of a row.
 Allowance interpolation(const OpView& op, std::size_t) {
   const double gradient = largest_gradient(op);

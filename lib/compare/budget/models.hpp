@@ -60,7 +60,7 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance padding_backward(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance cumulative_product(const OpView& op, std::size_t result);
 
-// normalisations and softmax
+// normalizations and softmax
 [[nodiscard]] Allowance layer_norm(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance layer_norm_backward(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance batch_norm(const OpView& op, std::size_t result);

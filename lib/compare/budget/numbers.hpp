@@ -37,7 +37,7 @@ struct Numbers {
 /// large a partial sum gets where what cancels in the end stands far apart.
 [[nodiscard]] double largest_run(const Numbers& numbers, const std::vector<std::size_t>& kept);
 
-/// How a normalisation sees its input, over all slices as above: with mean m and variance v, the
+/// How a normalization sees its input, over all slices as above: with mean m and variance v, the
 /// largest |x - m| / sqrt(v + eps) and the largest rms(x) / sqrt(v + eps).
 struct Normalised {
   double largest = 0;

@@ -62,7 +62,7 @@ struct Part {
   std::size_t in_crew = 0;
 };
 
-/// Neighbours get neighbouring ranks, so that member by member is rank by rank. With more members
+/// Neighbors get neighboring ranks, so that member by member is rank by rank. With more members
 /// than ranks each rank has a crew.
 [[nodiscard]] Part part_of(std::size_t member, std::size_t members, std::size_t pairs) {
   if (pairs == 0) return {};

@@ -38,7 +38,7 @@ struct CompareOptions {
   std::vector<std::string> ignore;    ///< globs on op and module names left out of the comparison
   std::vector<ModuleRename> renames;  ///< the first that fits a module of the candidate counts
   bool by_layers = false;             ///< compare modules as units, though ops were recorded
-  std::size_t context = 3;            ///< neighbours kept either side of a finding
+  std::size_t context = 3;            ///< neighbors kept either side of a finding
   std::size_t max_findings = 100;     ///< findings reported in full
   /// Told how many bytes of values, of both runs, are about to be read for the findings.
   std::function<void(std::uint64_t bytes)> before_values;

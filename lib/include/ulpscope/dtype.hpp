@@ -9,7 +9,7 @@ namespace ulpscope {
 
 /// Element types, numbered as `c10::ScalarType` (c10/core/ScalarType.h, append-only upstream), so
 /// that recording needs no translation table. Numbers without a name here (packed sub-byte and
-/// quantised types) are legal in a dump and compared by their bytes.
+/// quantized types) are legal in a dump and compared by their bytes.
 enum class Dtype : std::uint8_t {
   uint8 = 0,
   int8 = 1,

@@ -65,7 +65,7 @@ struct ArgumentReport {
   std::optional<std::string> candidate;
 };
 
-/// An op beside the finding, for the report's list of neighbours.
+/// An op beside the finding, for the report's list of neighbors.
 struct Neighbour {
   std::uint64_t event = kNone;  ///< position in the reference (candidate where only that has it)
   std::string op;
@@ -85,7 +85,7 @@ struct Finding {
   std::string root;
   std::optional<std::string> module;  ///< dotted path, "" the root; empty: unattributed
   std::string module_type;
-  std::optional<Both<std::string>> between;  ///< unattributed: neighbours named (before, after)
+  std::optional<Both<std::string>> between;  ///< unattributed: neighbors named (before, after)
   std::string op;
   std::string overload;
   std::vector<std::string> parents;  ///< outermost first

@@ -73,7 +73,7 @@ inline constexpr std::uint32_t module_from_parameter =
     1U << 10;                                          ///< module named by a parameter it read
 inline constexpr std::uint32_t unfinished = 1U << 11;  ///< the program ended inside it
 inline constexpr std::uint32_t view = 1U << 12;        ///< returns views, reads no content
-inline constexpr std::uint32_t factory = 1U << 13;     ///< returns uninitialised memory
+inline constexpr std::uint32_t factory = 1U << 13;     ///< returns uninitialized memory
 inline constexpr std::uint32_t not_deterministic =
     1U << 14;  ///< LibTorch itself says that its result may be another every time
 }  // namespace event_flag

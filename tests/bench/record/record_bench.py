@@ -5,7 +5,7 @@
     python3 tests/bench/record/record_bench.py --build build/release --minutes 20
 
 A round runs every mode once, each next to a bare run; the order of the modes turns from round to round.
-A ratio is taken between neighbours. Every configuration gets its share of the time, and what one leaves goes to
+A ratio is taken between neighbors. Every configuration gets its share of the time, and what one leaves goes to
 those after it. Two further tables follow: what full recording reaches of the rate of write(2), and where the time goes
 (`--tables steps,full,where` chooses). Progress is told on standard error.
 """

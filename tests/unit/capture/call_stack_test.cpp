@@ -57,7 +57,7 @@ __attribute__((noinline)) std::size_t agreed_frames() {
 
 using Inner = std::function<std::size_t()>;
 
-/// A frame a level, which optimisation would fold into fewer.
+/// A frame a level, which optimization would fold into fewer.
 __attribute__((noinline, optimize("O1"))) std::size_t through_recursion(int depth,
                                                                         const Inner& inner) {
   volatile std::size_t result = depth == 0 ? inner() : through_recursion(depth - 1, inner);

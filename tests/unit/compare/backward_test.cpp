@@ -25,7 +25,7 @@ void train(RunBuilder& run, bool on_device, const char* gradient) {
   run.op("aten::neg").in(g).out(labelled(std::string("step by ") + gradient));
 }
 
-/// A normalisation that each run computes by another library, forward and backward. `extra` is what
+/// A normalization that each run computes by another library, forward and backward. `extra` is what
 /// a hook of the candidate does to the gradient.
 void normalise(RunBuilder& run, bool changed, bool backward_too, bool extra) {
   run.step(0).phase(Phase::forward);

@@ -86,7 +86,7 @@ Vector with_scaled_weight(double factor) {
   return product(normal(kRows * kInner, 1), scaled(normal(kInner * kColumns, 2), factor), false);
 }
 
-/// Normalised rows, computed in float64 or in float32.
+/// Normalized rows, computed in float64 or in float32.
 template <class Real>
 Vector layer_norm(const Vector& x, std::size_t size, double eps) {
   Vector result;

@@ -21,7 +21,7 @@ void two_branches(RunBuilder& run, const std::function<void(const Tensor&, const
   join(left, right);
 }
 
-/// Two normalisations by the layers that are named, whose weights hold the same, and their
+/// Two normalizations by the layers that are named, whose weights hold the same, and their
 /// backward: what is read twice gets the sum of two gradients.
 void normalise_twice(RunBuilder& run, const std::array<std::string, 2>& layers,
                      bool scaled = false) {

@@ -145,7 +145,7 @@ class Maker {
   std::mt19937 random_;
 };
 
-/// Two blocks of a format's numbers: neighbours around one of its borders, other numbers, or equal
+/// Two blocks of a format's numbers: neighbors around one of its borders, other numbers, or equal
 /// ones.
 template <class Format>
 void add_block(std::mt19937& random, std::vector<typename Format::Bits>& reference,

@@ -50,7 +50,7 @@ void all_pairs(std::size_t count, auto&& visit) {
     for (std::size_t b = 0; b < count; ++b) visit(a, b);
 }
 
-/// Neighbours, the distance to both zeros, and random pairs.
+/// Neighbors, the distance to both zeros, and random pairs.
 void chosen_pairs(std::size_t count, auto&& visit) {
   std::mt19937 random(5);
   for (std::size_t a = 0; a < count; ++a) {

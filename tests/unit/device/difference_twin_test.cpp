@@ -93,7 +93,7 @@ class Pair {
   Dims sizes_;
 };
 
-/// The bytes with some elements replaced: by a neighbour, by another sign, by anything.
+/// The bytes with some elements replaced: by a neighbor, by another sign, by anything.
 Bytes altered(std::mt19937& random, const Bytes& bytes, std::size_t element, unsigned one_in) {
   Bytes other = bytes;
   for (std::size_t at = 0; at + element <= other.size(); at += element) {

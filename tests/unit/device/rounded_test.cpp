@@ -16,7 +16,7 @@ using ulpscope::Float32;
 using ulpscope::Float64;
 using ulpscope::device::rounded;
 
-/// Every finite number of a format is itself; between two neighbours the nearer is taken, in the
+/// Every finite number of a format is itself; between two neighbors the nearer is taken, in the
 /// middle the even one.
 template <class Format>
 void check_all() {
