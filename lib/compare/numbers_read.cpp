@@ -32,26 +32,23 @@ void NumbersRead::read(Side side, const Event& op) {
     overflowed_ = true;
 }
 
-void NumbersRead::read_alone(Side side, const Event& op, bool computed) {
+void NumbersRead::read_alone(Side side, const Event& op) {
   auto& alone = on(alone_, side);
   if (alone.size() < kKept)
-    alone.push_back({number_of(op), computed});
+    alone.push_back(number_of(op));
   else
     overflowed_ = true;
 }
 
-bool NumbersRead::has_equal(Side side, const Alone& alone) const {
-  return on(numbers_, the_other(side)).contains(alone.number);
+std::uint64_t NumbersRead::without_equal(Side side) const {
+  const auto& alone = on(alone_, side);
+  const auto& others = on(numbers_, the_other(side));
+  return static_cast<std::uint64_t>(std::count_if(
+      alone.begin(), alone.end(), [&](std::uint64_t number) { return !others.contains(number); }));
 }
 
-std::uint64_t NumbersRead::without_equal(Side side) const {
-  const auto rest = [&](Side of, bool computed) {
-    const auto& alone = on(alone_, of);
-    return std::count_if(alone.begin(), alone.end(), [&](const Alone& one) {
-      return (one.computed || !computed) && !has_equal(of, one);
-    });
-  };
-  return static_cast<std::uint64_t>(rest(side, rest(the_other(side), false) == 0));
+std::uint64_t NumbersRead::replaced(Side side) const {
+  return without_equal(the_other(side)) == 0 ? 0 : without_equal(side);
 }
 
 }  // namespace ulpscope::comparison

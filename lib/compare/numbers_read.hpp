@@ -13,20 +13,18 @@ namespace ulpscope::comparison {
 /// The op hands a number to the program, such as `item`.
 [[nodiscard]] bool reads_number(const Event& op);
 
-/// The numbers that the program of each run reads: outcomes, whatever it does with them. One that
-/// is read from a value which both runs have is equal in both, whether the other program reads it
-/// or not. But what one run alone has computed and read needs an equal among the numbers of the
-/// other; and where either has read one that the other has not, they may have read it in its place.
-/// What a program does with a number nobody sees.
+/// The numbers that the program of each run reads. A number more that one run reads, such as a
+/// metric, changes nothing that both have. But if each reads one that the other does not read, one
+/// may have been read in place of the other, and what the programs do with them nobody sees.
 class NumbersRead {
  public:
   void read(Side side, const Event& op);
 
-  /// An op without a partner read a number; `computed`: from what its run alone has computed.
-  void read_alone(Side side, const Event& op, bool computed);
+  /// An op without a partner read a number.
+  void read_alone(Side side, const Event& op);
 
-  /// How many of those need an equal and have none.
-  [[nodiscard]] std::uint64_t without_equal(Side side) const;
+  /// How many of those the other run has not read, if each run has such numbers; else 0.
+  [[nodiscard]] std::uint64_t replaced(Side side) const;
   /// More were read than are kept.
   [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }
 
@@ -34,13 +32,9 @@ class NumbersRead {
   static constexpr std::size_t kKept = std::size_t{1} << 20;
 
   Both<std::unordered_set<std::uint64_t>> numbers_;
-  struct Alone {
-    std::uint64_t number = 0;
-    bool computed = false;
-  };
-  [[nodiscard]] bool has_equal(Side side, const Alone& alone) const;
+  [[nodiscard]] std::uint64_t without_equal(Side side) const;
 
-  Both<std::vector<Alone>> alone_;
+  Both<std::vector<std::uint64_t>> alone_;
   bool overflowed_ = false;
 };
 

@@ -37,8 +37,6 @@ class OpJudge {
 
   /// An op that only `side` has: what it writes differs from now on, because of `source`.
   void write_alone(const Scene& scene, Side side, std::uint32_t event, const Source& source);
-  /// The op of one run alone may read a number.
-  void read_alone(const Scene& scene, Side side, std::uint32_t event);
   /// The views that such an op takes are known to its readers.
   void view_alone(const Scene& scene, Side side, std::uint32_t event, const Source& source);
 

@@ -173,16 +173,6 @@ void OpJudge::spread() {
   }
 }
 
-void OpJudge::read_alone(const Scene& scene, Side side, std::uint32_t index) {
-  const Event& op = on(scene.windows, side)->event(index);
-  if (!reads_number(op)) return;
-  const bool computed_alone = std::any_of(op.slots.begin(), op.slots.end(), [&](const Slot& slot) {
-    const auto why = on(state_.taint, side).find(slot, scene.step);
-    return on(state_.alone_memory, side).made(slot) || (why && why->written_alone);
-  });
-  state_.numbers_read.read_alone(side, op, computed_alone);
-}
-
 void OpJudge::write_alone(const Scene& scene, Side side, std::uint32_t index,
                           const Source& source) {
   Source alone = source;

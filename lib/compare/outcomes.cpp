@@ -99,7 +99,7 @@ void OutcomeJudge::judge() {
   for (const Side side : kSides) judge_rest(side);
   judge_generators();
   for (const Side side : kSides)
-    on(totals.extra_numbers, side) = state_.numbers_read.without_equal(side);
+    on(totals.extra_numbers, side) = state_.numbers_read.replaced(side);
   totals.too_many = totals.too_many || state_.numbers_read.overflowed();
   for (const auto& [reference, candidate] : unexplained_)
     if (!state_.book.diverges())

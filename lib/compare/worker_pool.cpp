@@ -492,8 +492,7 @@ void WorkerPool::stand_alone(Side side, const JobOp& op, std::int64_t step,
   Coverage& coverage = state_.totals.coverage;
   (in_reference ? coverage.only_reference : coverage.only_candidate) += op.end() - op.event;
   ++on(state_.totals.ops, side);
-  if (reads_number(op.outer())) state_.numbers_read.read(side, op.outer());
-  judge_.read_alone(here, side, op.event);
+  note_number_alone(side, op.outer());
   if (!leaves_value(op.outer())) return;
   const auto enter = [&] {
     return enter_alone(state_, FindingKind::sequence, here, at, op.outer().position,
@@ -550,6 +549,12 @@ void WorkerPool::pair_trainings(const std::vector<Whole>& wholes, Course Whole::
       });
       if (partner != wholes.end()) compare(one.id, partner->id);
     }
+}
+
+void WorkerPool::note_number_alone(Side side, const Event& op) {
+  if (!reads_number(op)) return;
+  state_.numbers_read.read(side, op);
+  state_.numbers_read.read_alone(side, op);
 }
 
 void WorkerPool::note_taken(const WorkerJob& job) {
@@ -618,12 +623,7 @@ void WorkerPool::count_alone(const WorkerJob& job, bool is_sample) {
           (inner.flags & event_flag::seeded && inner.rng.before != inner.rng.after);
     }
     if (!is_sample) {
-      const bool made_alone = std::any_of(op.outer().slots.begin(), op.outer().slots.end(),
-                                          [&](const Slot& slot) { return memory.made(slot); });
-      if (reads_number(op.outer())) {
-        state_.numbers_read.read(job.side, op.outer());
-        state_.numbers_read.read_alone(job.side, op.outer(), made_alone);
-      }
+      note_number_alone(job.side, op.outer());
       memory.read(*op.window, op.event);
       for (std::uint32_t event = op.event; event < op.end(); ++event)
         memory.wrote(op.window->event(event));

@@ -613,7 +613,6 @@ std::string Holdings::leave(bool dies) const {
   for (const auto& model : models_)
     if (model) model->leave(digests, dies);
   if (!dies) add_held(digests.held);
-  for (const double number : numbers_) digests.numbers.add(number);
   if (Left::has_drawn(generator_)) digests.generators.add(generator_);
   std::ostringstream out;
   out << "{\"name\": \"" << worker_.name << '"';
@@ -627,7 +626,13 @@ std::string Holdings::leave(bool dies) const {
   field("copies", digests.copies.text());
   field("held", digests.held.text_without(digests.elsewhere));
   out << ", \"holds\": " << digests.held.list() << ", \"seen\": " << seen_.list();
-  field("numbers", digests.numbers.text());
+  out << ", \"reads\": [";
+  for (std::size_t k = 0; k < numbers_.size(); ++k) {
+    Left number;
+    number.add(numbers_[k]);
+    out << (k > 0 ? ", " : "") << '"' << number.text() << '"';
+  }
+  out << ']';
   field("generators", digests.generators.text());
   out << '}';
   return out.str();

@@ -189,6 +189,12 @@ def holds_other_contents(one, other):
                set(theirs.get("seen", ())) for mine, theirs in ((one, other), (other, one)))
 
 
+def reads_other_numbers(one, other):
+    """Numbers more that only one run reads are no difference, such as metrics."""
+    mine, theirs = (collections.Counter(each.get("reads", ())) for each in (one, other))
+    return bool(mine - theirs) and bool(theirs - mine)
+
+
 def difference(left, right):
     """Which of the things that two runs leave differ, by worker; empty where none do."""
     try:
@@ -199,8 +205,10 @@ def difference(left, right):
     if len(one["workers"]) != len(other["workers"]):
         found.append("number of workers")
     for mine, theirs in zip(one["workers"], other["workers"]):
-        fields = [field for field in mine if field not in ("holds", "seen", "held") and
+        fields = [field for field in mine if field not in ("holds", "seen", "held", "reads") and
                   mine[field] != theirs.get(field)]
+        if reads_other_numbers(mine, theirs):
+            fields.append("numbers")
         if holds_other_contents(mine, theirs):
             fields.append("held")
         if fields:
