@@ -94,6 +94,10 @@ EnvironmentValues library_settings() {
   EnvironmentValues values;
   for (const MappedLibrary& library : mapped_libraries())
     values[library.is_program ? "program.build_id" : "library." + library.name] = library.build_id;
+  for (const auto& [key, globs] : {std::pair("capture.modules", settings().modules.view()),
+                                   std::pair("capture.ops", settings().ops.view()),
+                                   std::pair("capture.ignore", settings().ignore.view())})
+    if (!globs.empty()) values[key] = globs;
   return values;
 }
 

@@ -248,6 +248,23 @@ class Comparison {
     return words;
   }
 
+  /// What one recording alone selects or leaves out, in words; empty where both do the same.
+  [[nodiscard]] std::string other_selection() const {
+    for (const auto& ranks : numbers_of(rank_pairs_)) {
+      for (const std::string_view option : {"modules", "ops", "ignore"}) {
+        Both<std::string> selected;
+        for (const Side side : kSides)
+          for (const EnvironmentEntry& entry : on(runs_, side)->environment(on(ranks, side)))
+            if (entry.key == fmt::format("capture.{}", option)) on(selected, side) = entry.value;
+        if (selected.reference == selected.candidate) continue;
+        const Side side = selected.reference.empty() ? Side::candidate : Side::reference;
+        return fmt::format("the {} was recorded with --{} {}", name(side), option,
+                           on(selected, side));
+      }
+    }
+    return {};
+  }
+
   [[nodiscard]] Outlook outlook() const {
     Outlook outlook{.totals = result_.totals, .values = result_.values};
     outlook.tolerates = tolerance_.any();
@@ -257,6 +274,7 @@ class Comparison {
     outlook.events = {runs_.reference->info().events, runs_.candidate->info().events};
     outlook.uncompared_steps = result_.uncompared_steps;
     outlook.lone_ranks = lone_.size();
+    outlook.selects = other_selection();
     if (options_.budget) outlook.budget = result_.budget;
     outlook.beyond_budget = result_.beyond_budget;
     return outlook;
@@ -325,6 +343,10 @@ PreparedRuns::PreparedRuns(const Run& reference, const Run& candidate,
   for (const Side side : kSides)
     if (!on(inside, side).empty())
       on(runs_, side) = &on(apart_, side).emplace(*on(runs_, side), on(inside, side));
+  if (RootNames roots = pair_roots(runs_, numbers_of(pairs_)); !roots.empty()) {
+    rooted_.emplace(*runs_.candidate, std::move(roots));
+    runs_.candidate = &*rooted_;
+  }
   if (options.renames.empty()) return;
   renamed_.emplace(*runs_.candidate, options.renames);
   runs_.candidate = &*renamed_;

@@ -281,8 +281,10 @@ void OutcomeJudge::judge_generators() {
   const Event* const left = ends_.reference.event;
   const Event* const right = ends_.candidate.event;
   if (left == nullptr || right == nullptr || left->rng.before == right->rng.before) return;
-  if (state_.book.diverges() || state_.samples_drew_ahead) return;
+  if (state_.book.diverges()) return;
   const RngTracker::Stream& stream = state_.rng.stream(*left);
+  // A generator that nobody seeds begins anywhere, which matters once it is drawn from.
+  if (stream.last_common_draw.empty() && !stream.drawn_alone) return;
   if (const auto& drawn = stream.drawn_alone) {
     blame(*drawn);
     return;

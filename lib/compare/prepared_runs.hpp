@@ -7,6 +7,7 @@
 #include "compare/backward_lane.hpp"
 #include "compare/rank_pairs.hpp"
 #include "compare/renamed_run.hpp"
+#include "compare/root_pairs.hpp"
 #include "compare/side.hpp"
 #include "compare/workforce.hpp"
 #include "ulpscope/compare.hpp"
@@ -30,6 +31,7 @@ class PreparedRuns {
 
  private:
   Both<std::optional<BackwardLaneRun>> apart_;
+  std::optional<RootedRun> rooted_;
   std::optional<RenamedRun> renamed_;
   Both<const Run*> runs_;
   std::vector<RankPair> pairs_;

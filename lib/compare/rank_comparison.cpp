@@ -54,7 +54,6 @@ void RankComparison::pair_lanes() {
     }
   }
   auto pairs = comparison::pair_lanes(state_.runs, state_.ranks, lanes);
-  name_roots(pairs, workers);
   // Trainers that take their work from a common store are compared by what was done, not by lane.
   state_.totals.work_moved = has_moved_work(state_.runs, state_.ranks, pairs, workers);
   if (state_.totals.work_moved && !state_.only_layers)
@@ -98,27 +97,6 @@ void RankComparison::pair_lanes() {
       trainers_.push_back({lane.get(), {}});
   }
   state_.lanes_run_apart = trainers_.size() > 1 || workers_ != nullptr;
-}
-
-/// Where threads may have made models side by side, the candidate's go by the reference's names.
-void RankComparison::name_roots(std::vector<Both<std::optional<Lane>>> pairs,
-                                const Both<std::vector<Lane>>& workers) {
-  for (std::size_t k = 0; k < std::max(workers.reference.size(), workers.candidate.size()); ++k) {
-    Both<std::optional<Lane>>& pair = pairs.emplace_back();
-    for (const Side side : kSides)
-      if (k < on(workers, side).size()) on(pair, side) = on(workers, side)[k];
-  }
-  const auto computes = [](const std::optional<Lane>& lane) {
-    return lane && (lane->role == LaneRole::trainer || lane->role == LaneRole::thread);
-  };
-  if (std::none_of(pairs.begin(), pairs.end(), [&](const Both<std::optional<Lane>>& pair) {
-        return computes(pair.reference) || computes(pair.candidate);
-      }))
-    return;
-  RootNames names = pair_roots(state_.runs, state_.ranks, pairs);
-  if (names.empty()) return;
-  rooted_.emplace(*state_.runs.candidate, std::move(names));
-  state_.runs.candidate = &*rooted_;
 }
 
 bool RankComparison::is_trainer(const LaneComparison& lane) const {

@@ -8,7 +8,6 @@
 
 #include "compare/lane_comparison.hpp"
 #include "compare/rank_state.hpp"
-#include "compare/root_pairs.hpp"
 #include "compare/step_sync.hpp"
 #include "compare/worker_pool.hpp"
 
@@ -43,8 +42,6 @@ class RankComparison {
 
   void choose_view();
   void pair_lanes();
-  void name_roots(std::vector<Both<std::optional<Lane>>> pairs,
-                  const Both<std::vector<Lane>>& workers);
   void pass_over_shifted_start();
   void pass_over_unrecorded_start(const Both<bool>& begins_late);
   void compare_steps();
@@ -70,7 +67,6 @@ class RankComparison {
   void end_with_extra_steps(Side side);
 
   RankState state_;
-  std::optional<RootedRun> rooted_;  ///< the candidate, where its roots are numbered differently
   std::unique_ptr<WorkerPool> workers_;
   std::vector<std::unique_ptr<LaneComparison>> lanes_;
   std::vector<Trainer> trainers_;

@@ -213,8 +213,7 @@ struct RankState {
   /// Several trainers, or threads that share work: they are not compared in the order in which they
   /// ran.
   bool lanes_run_apart = false;
-  bool samples_drew_ahead = false;  ///< how far the generator went until the end is a race
-  bool backward_apart = false;      ///< it has a lane of its own
+  bool backward_apart = false;  ///< it has a lane of its own
 };
 
 }  // namespace ulpscope::comparison

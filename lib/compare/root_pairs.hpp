@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,17 +13,15 @@
 
 namespace ulpscope::comparison {
 
-/// Names of the candidate's roots, each with the name of the reference's root that it is.
-using RootNames = std::map<std::string, std::string, std::less<>>;
+/// Names of roots in the candidate, and what the reference calls them, by rank of the candidate.
+using RootNames = std::map<std::uint32_t, std::map<std::string, std::string, std::less<>>>;
 
 /// Roots of one class are numbered as they come, which is a race where threads train side by side.
 /// Partners are those that begin with the same parameters and buffers, first in lanes that are
 /// partners, then in any; else the first ones in such lanes, else those of one name, else any.
-///
-/// @param pairs lanes in the order in which they count.
-/// @returns those whose name is another one.
-[[nodiscard]] RootNames pair_roots(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
-                                   const std::vector<Both<std::optional<Lane>>>& pairs);
+/// @returns those whose name is another one; nothing of ranks where one thread alone computes.
+[[nodiscard]] RootNames pair_roots(const Both<const Run*>& runs,
+                                   const std::vector<Both<std::uint32_t>>& ranks);
 
 /// A candidate as it would be with the reference's names of roots.
 class RootedRun : public ForwardedRun {

@@ -34,6 +34,7 @@ namespace {
                        outlook.totals.lone_trainers == 1
                            ? "a thread trains"
                            : fmt::format("{} threads train", outlook.totals.lone_trainers));
+  if (!outlook.selects.empty()) return outlook.selects;
   if (outlook.lone_ranks > 0)
     return fmt::format("one run alone has {}", counted(outlook.lone_ranks, "rank"));
   return {};

@@ -22,6 +22,7 @@ struct Outlook {
   Both<std::uint64_t> events{};
   std::uint64_t uncompared_steps = 0;     ///< steps that only one run has and no finding names
   std::uint64_t lone_ranks = 0;           ///< ranks that only one run has
+  std::string selects{};                  ///< what one recording alone leaves out, in words
   std::optional<BudgetSummary> budget{};  ///< of all origins, where one was asked for
   bool beyond_budget = false;             ///< a finding that is no origin, or one that was not kept
 };

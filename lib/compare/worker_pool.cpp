@@ -616,12 +616,6 @@ void WorkerPool::count_alone(const WorkerJob& job, bool is_sample) {
   Coverage& coverage = state_.totals.coverage;
   AloneMemory& memory = on(state_.alone_memory, job.side);
   for (const JobOp& op : job.ops) {
-    for (std::uint32_t event = op.event; is_sample && event < op.end(); ++event) {
-      const Event& inner = op.window->event(event);
-      state_.samples_drew_ahead =
-          state_.samples_drew_ahead ||
-          (inner.flags & event_flag::seeded && inner.rng.before != inner.rng.after);
-    }
     if (!is_sample) {
       note_number_alone(job.side, op.outer());
       memory.read(*op.window, op.event);

@@ -165,7 +165,8 @@ void Runner::run_other(const std::shared_ptr<Runner>& other) {
   }
   runner->run();
   Left generator;
-  generator.add(at::detail::getDefaultCPUGenerator());
+  const at::Generator& drawn = at::detail::getDefaultCPUGenerator();
+  if (Left::has_drawn(drawn)) generator.add(drawn);
   write_all(pipe, joined(runner->lines) + ", {\"generator\": \"" + generator.text() + "\"}");
   close(pipe);
   char none = 0;

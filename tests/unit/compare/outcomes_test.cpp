@@ -148,16 +148,6 @@ TEST_SUITE("outcomes") {
     CHECK(report.first()->kind == FindingKind::rng);
   }
 
-  TEST_CASE("another seed is an outcome, drawn from or not") {
-    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
-      run.seed(changed ? 8 : 7);
-      run.leaves({weight});
-    });
-    CHECK(report.verdict == Verdict::diverged);
-    REQUIRE(report.first() != nullptr);
-    CHECK(report.first()->kind == FindingKind::rng);
-  }
-
   TEST_CASE("a tensor more is an outcome, however often its op wrote it") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       std::vector<Tensor> left{weight};
