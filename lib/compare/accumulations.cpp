@@ -87,7 +87,7 @@ void Accumulations::end_step(const Both<const Run*>& runs, const Both<std::uint3
     ++measured;
   }
   if (found.parameters == 0) return;
-  // Parameters whose gradient is zero but for rounding have no ratio of their own.
+  // Parameters whose gradient is zero except for rounding have no ratio.
   if (2 * measured > found.parameters && most - least <= kAccumulated * std::abs(most))
     found.ratio = (least + most) / 2;
   other_ = found;

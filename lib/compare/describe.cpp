@@ -68,7 +68,7 @@ constexpr std::size_t kTensorsListed = 64;
   return event;
 }
 
-/// The forward op of a backward event, where it stands in the same window.
+/// The forward op of a backward event, if it is in the same window.
 [[nodiscard]] std::uint32_t near_forward(const Scene& scene, Side side, std::uint32_t event) {
   const Window& window = *on(scene.windows, side);
   const std::uint32_t node = linked_node(window, event);
@@ -77,7 +77,7 @@ constexpr std::size_t kTensorsListed = 64;
   return window.find(window.event(node).forward);
 }
 
-/// What the calls around an op, or around the forward op of a backward one, tell beyond `name`.
+/// What the calls around an op, or around the forward op of a backward one, show beyond `name`.
 [[nodiscard]] ModuleName narrowed(const Scene& scene, Side side, std::uint32_t event,
                                   ModuleName name) {
   const Window& window = *on(scene.windows, side);

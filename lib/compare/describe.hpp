@@ -72,8 +72,8 @@ struct ModuleName {
 };
 [[nodiscard]] ModuleName module_of(const Scene& scene, Side side, std::uint32_t event);
 
-/// Where the forward op stands that the backward node around an event belongs to; no position where
-/// there is none.
+/// Position of the forward op that the backward node around an event belongs to; none if there is
+/// no such op.
 [[nodiscard]] EventPlace forward_place(const Window& window, std::uint32_t event);
 
 /// That forward op; an empty event pointer where there is none.

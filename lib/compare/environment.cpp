@@ -15,7 +15,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Keys that can change results; '*' stands for any run of characters.
+/// Keys that can change results; '*' matches any characters.
 constexpr std::array<std::string_view, 23> kChangesBits{"torch.*",         "program.build_id",
                                                         "library.*",       "cpu.model",
                                                         "cpu.capability",  "cpu.onednn_isa",
@@ -48,8 +48,8 @@ template <std::size_t Count>
                      [&](std::string_view pattern) { return glob_match(pattern, key); });
 }
 
-/// Libraries are mapped when something first asks for them, which says nothing of when they are
-/// used; what recording found is told at its end.
+/// Libraries are mapped when they are first requested, which does not show when they are used; what
+/// recording found is reported at its end.
 constexpr std::array<std::string_view, 2> kTimeless{"library.*", "capture.*"};
 
 /// So far that shifting by the largest offset stays in range.
@@ -104,7 +104,7 @@ using Values = std::vector<std::optional<std::string>>;
   return from;
 }
 
-/// Where two courses part: nothing if they never do.
+/// Where two courses diverge: empty if they never do.
 [[nodiscard]] std::optional<EnvironmentDifference> difference_of(const std::string& key,
                                                                  const Both<Course>& courses,
                                                                  const Both<bool>& late) {

@@ -31,10 +31,10 @@ class FindingBook {
                const std::function<Record()>& build);
 
   /// Its effect was read as a differing value: what was harmless until now diverges.
-  /// `tell` is given the record if that is so for the first time at this occurrence.
+  /// Calls `tell` with the record if that is so for the first time at this occurrence.
   void make_diverging(const Source& source, const std::function<void(Record&)>& tell = {});
 
-  /// It happened before, in another step, and did no harm there as far as is known.
+  /// It happened before, in a different step, and had no known effect there.
   [[nodiscard]] bool was_harmless_before(const Source& source) const;
 
   /// True if the runs diverge anywhere so far.

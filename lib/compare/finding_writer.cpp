@@ -29,8 +29,8 @@ constexpr std::size_t kFactoryBlocks = 256;
   return hash.add(distinction.key).value();
 }
 
-/// Positions of one lane say nothing of another's: where backward has one of its own, a step goes
-/// forward, backward, and then updates.
+/// Positions of different lanes are unrelated: if backward has its own lane, a step is forward,
+/// backward, then updates.
 [[nodiscard]] std::uint8_t course_of(const RankState& state, const Event& event) {
   if (!state.backward_apart) return 0;
   if (event.flags & event_flag::in_backward) return 1;

@@ -10,13 +10,13 @@
 
 namespace ulpscope::comparison {
 
-/// What tells one finding from another where the same op shows both.
+/// What distinguishes findings at the same op.
 struct Distinction {
   std::uint64_t key = 0;
   /// False where further occurrences inside one step are the same finding (one setting that an
   /// optimizer applies to every parameter).
   bool once_per_step = true;
-  /// True where the module it stands in makes no difference either.
+  /// True if the module it is in makes no difference either.
   bool any_place = false;
   /// Does not diverge by itself, only once its effect is read.
   bool harmless = false;
@@ -42,16 +42,16 @@ Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, Event
 /// where that write covered other bytes. Its digest is comparable, its views are not valid.
 [[nodiscard]] std::optional<Slot> last_write(const Scene& scene, Side side, const Slot& slot);
 
-/// The op that handed out uninitialized memory.
+/// The op that returned uninitialized memory.
 struct Factory {
   std::string words;  ///< "aten::empty at event 7 (step 0)"
   Phase phase = Phase::setup;
   bool in_module = false;
-  /// torch::tensor() fills memory that it has asked for, and ends with aten::to: no op can come
+  /// torch::tensor() fills memory that it has allocated, and ends with aten::to: no op can come
   /// between.
   bool of_tensor = false;
 
-  /// Programs fill their batches through pointers of their own, between the calls of their model.
+  /// Programs fill their batches through raw pointers, between the calls of their model.
   [[nodiscard]] bool for_data() const noexcept {
     const bool between =
         !in_module && (phase == Phase::setup || phase == Phase::data || phase == Phase::eval);

@@ -32,7 +32,7 @@ namespace {
   return false;
 }
 
-/// A tensor of floating-point numbers becomes one of another floating-point dtype.
+/// A floating-point tensor is converted to a different floating-point dtype.
 [[nodiscard]] bool casts(const Event& event) {
   if (event.op != "aten::to" && event.op != "aten::_to_copy") return false;
   const Geometry* from = nullptr;
@@ -189,8 +189,8 @@ bool LaneComparison::ignored(const Event& event) const {
                      });
 }
 
-/// What neighbors, histories and stretches are made of: ops, or where those are not recorded calls
-/// of modules and what optimizers and backward leave.
+/// What neighbors, histories and stretches consist of: ops, or, if those are not recorded, calls of
+/// modules and what optimizers and backward leave.
 bool LaneComparison::is_unit(const Event& event) const {
   if (event.kind == EventKind::op) return true;
   return state_.only_layers &&
@@ -513,9 +513,9 @@ const std::set<std::uint64_t>& LaneComparison::replaced_backwards(const Scene& s
   return replaced_.numbers;
 }
 
-/// The stretch is what backward does for forward ops that both runs have and compute through other
-/// ops: another library's, which has a node of its own. It does the same to values that differ
-/// already.
+/// The stretch is what backward does for forward ops that both runs have and compute through
+/// different ops: a different library's, which has its own node. It does the same to values that
+/// differ already.
 std::optional<Source> LaneComparison::of_op_computed_otherwise(const Scene& scene) {
   const std::set<std::uint64_t>& replaced = replaced_backwards(scene);
   if (replaced.empty()) return std::nullopt;
@@ -528,7 +528,7 @@ std::optional<Source> LaneComparison::of_op_computed_otherwise(const Scene& scen
     const EventPlace forward = forward_place(window, index);
     const auto number = on(state_.otherwise, side).find(forward);
     const bool belongs = number && replaced.contains(*number);
-    // What its nodes hand on may be added up otherwise, and taken over, but not added to a gradient
+    // What its nodes pass on may be summed differently, and taken over, but not added to a gradient
     // that the other run has dropped.
     const bool added = event.op.starts_with("aten::add");
     const bool between_nodes = forward.position == kNone && is_of_engine(event);
@@ -545,7 +545,7 @@ std::optional<Source> LaneComparison::of_op_computed_otherwise(const Scene& scen
   return source;
 }
 
-/// Its ops give what they are given, in another layout: what a tensor that lies otherwise needs.
+/// Its ops return their inputs in a different layout, as a tensor with a different layout needs.
 bool LaneComparison::only_copies(const Scene& scene) const {
   const std::vector<Alone> events = alone(scene);
   return std::all_of(events.begin(), events.end(), [&](const Alone& one) {
@@ -575,7 +575,7 @@ bool LaneComparison::stands_among_updates(const Scene& scene) const {
   return false;
 }
 
-/// One finding for all ops that stand alone between two partners.
+/// One finding for all ops without a partner between two partners.
 void LaneComparison::enter_stretch(const Scene& scene) {
   const Stretch ops = stretch(scene);
   const bool in_reference = ops.first.reference != kNoIndex;
@@ -621,7 +621,7 @@ void LaneComparison::enter_stretch(const Scene& scene) {
     alone_source_ = *inherited;
     return;
   }
-  // A step that one run has alone goes on from parameters that it alone has updated.
+  // A step that only one run has continues from parameters that only it has updated.
   if (step_alone_)
     if (const auto update = differs_already(scene, slot_flag::parameter))
       state_.book.make_diverging(*update);
@@ -647,7 +647,7 @@ void LaneComparison::enter_stretch(const Scene& scene) {
   if (state_.only_layers)
     layers_.alone(alone_source_);
   else if (known && inherited && !state_.book.diverges(alone_source_))
-    alone_source_ = *inherited;  // it changed nothing while that could be told
+    alone_source_ = *inherited;  // it changed nothing while that could be determined
   else
     watch_.add(alone_source_, walk_, alone_until_);
   if (known || state_.options.context == 0) return;

@@ -26,8 +26,8 @@ using Ensure = std::function<void(Side, std::uint32_t lane, std::uint64_t positi
 /// Says that the same input of the same op was written at these places.
 using Join = std::function<void(EventPlace reference, EventPlace candidate)>;
 
-/// Compares one lane of both runs, step by step, entry by entry. Either run may lack the lane: what
-/// the other has there stands alone.
+/// Compares one lane of both runs, step by step, entry by entry. Either run may lack the lane: the
+/// other's entries there have no partner.
 class LaneComparison {
  public:
   /// `join` may be empty: no lane shares its work among threads.
@@ -39,7 +39,7 @@ class LaneComparison {
   /// With `only` the other run has no such step.
   void begin_step(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
                   std::optional<Side> only = {});
-  /// The next entry is of an optimizer, or tells what it has left.
+  /// The next entry is of an optimizer, or shows what it has left.
   [[nodiscard]] bool comes_to_update() const;
   /// Compares the next entry; false when the step is done with.
   bool advance(const Ensure& ensure);
@@ -69,13 +69,13 @@ class LaneComparison {
   void note_path(const Scene& scene, EventPair at);
   void add_history(const Event& event, std::uint64_t occurrence, std::size_t new_records);
 
-  /// The ops (or calls of modules) that stand alone between two partners.
+  /// The ops (or calls of modules) without a partner between two partners.
   struct Stretch {
     Both<std::size_t> casts{};
     EventPair first;
     Both<std::vector<std::string>> ops;
     Both<std::vector<std::string>> names;    ///< of tensors that they touch
-    Both<std::vector<std::string>> updated;  ///< parameters, before anything else goes on
+    Both<std::vector<std::string>> updated;  ///< parameters, before anything else continues
     bool draws = false;
   };
   /// An event that one run has alone.
@@ -84,7 +84,7 @@ class LaneComparison {
     const Window& window;
     std::uint32_t index;
   };
-  /// The items of the stretch that stand alone, in order.
+  /// The items of the stretch without a partner, in order.
   [[nodiscard]] std::vector<Alone> alone(const Scene& scene) const;
   [[nodiscard]] Stretch stretch(const Scene& scene) const;
   [[nodiscard]] std::optional<Source> differs_already(const Scene& scene, std::uint32_t flags = 0);
@@ -119,7 +119,7 @@ class LaneComparison {
   Source alone_source_;
   struct Replaced {
     std::uint64_t generation = 0;
-    std::size_t known = 0;  ///< forward ops that are computed otherwise
+    std::size_t known = 0;  ///< forward ops that are computed differently
     std::set<std::uint64_t> numbers;
   };
   Replaced replaced_;

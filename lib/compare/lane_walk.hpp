@@ -27,7 +27,7 @@ class LaneWalk {
   /// Passes over a step on one side and returns its number of events.
   std::uint64_t skip(Side side, std::int64_t step);
 
-  /// Aligns the lane's events in a step, which each run has under a number of its own.
+  /// Aligns the lane's events in a step, whose number may differ between the runs.
   /// With `only` the other run has no such step: nothing of it is read.
   void begin(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
              std::optional<Side> only = {});

@@ -86,8 +86,8 @@ std::optional<Source> LayerJudge::why_backward(const LayerCall& call) const {
   return flow_.why_parameters(call);
 }
 
-/// All calls that read a value were given equal gradients, and its gradient differs: the innermost
-/// of them part.
+/// All calls that read a value were given equal gradients, and its gradient differs: the runs
+/// diverge at the innermost of them.
 Source LayerJudge::blame_backward(const std::vector<EventPair>& readers, const SlotPair& slot) {
   const auto is_around_another = [&](EventPlace place) {
     return std::any_of(readers.begin(), readers.end(), [&](const EventPair& other) {
@@ -125,7 +125,7 @@ Source LayerJudge::blame_backward(const std::vector<EventPair>& readers, const S
   return source;
 }
 
-/// A call's backward leaves several gradients: one finding tells of all of them.
+/// A call's backward leaves several gradients: one finding covers all of them.
 void LayerJudge::add_to_finding(const Source& source, const SlotPair& slot) {
   if (!is_kept(source.finding)) return;
   Record& record = state_.book.records()[source.finding];

@@ -58,7 +58,7 @@ class LayerJudge {
   [[nodiscard]] EventPlace place_of(std::uint32_t reference_event) const;
   [[nodiscard]] EventPlace forward_of_event(std::uint32_t reference_event) const;
   LayerCall& ensure_call(std::uint32_t reference_event);
-  /// Where a call's events stand in the windows; this event where they are not in them.
+  /// Where a call's events are in the windows; this event if they are not in them.
   [[nodiscard]] EventPair events_of_call(const LayerCall& call) const;
 
   RankState& state_;

@@ -128,7 +128,7 @@ void OpJudge::judge_told_values() {
 void OpJudge::compare_inside() {
   inside_differing_.clear();
   if (event(Side::reference).kind != EventKind::op) {
-    inside_ = {};  // what runs inside a scope stands for itself
+    inside_ = {};  // what runs inside a scope is judged separately
     return;
   }
   inside_.compare(*scene_.windows.reference, *scene_.windows.candidate, at_);

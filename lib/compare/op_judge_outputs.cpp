@@ -138,7 +138,7 @@ void OpJudge::spread_slot(const Slot* reference, const Slot* candidate, Match ma
   }
 }
 
-/// Equal numbers that a view puts into another part of the memory leave both parts different.
+/// Equal numbers that a view puts into a different part of the memory leave both parts different.
 std::optional<Source> OpJudge::written_elsewhere(const SlotPair& slot) {
   if (slot.match != Match::equal || !is_other_part(slot)) return std::nullopt;
   return taint_of(slot);

@@ -62,8 +62,8 @@ void OpJudge::enter_own(Record& record, const budget::ReplayJudged& replay) {
   if (replay.outside()) record.finding.notes.push_back(own_words(replay.own_outside, alone));
 }
 
-/// What an op read differed before it. What it made of that is its own: it is replayed, the
-/// outermost op that an error model is known for.
+/// An op's inputs differed before it. What it computes from them is its own: the outermost op that
+/// has an error model is replayed.
 void OpJudge::judge_replays() {
   if (!state_.options.budget || state_.options.replayer == nullptr || !inputs_differ_ ||
       event(Side::reference).kind != EventKind::op)

@@ -18,7 +18,7 @@ constexpr std::uint32_t kOfProgram = slot_flag::uninitialised | slot_flag::unpro
   return side == Side::reference ? at.reference : at.candidate;
 }
 
-/// Whether a tensor with this content stands in the window before `reader`. With a name, one of
+/// Whether a tensor with this content is in the window before `reader`. With a name, one of
 /// that name.
 [[nodiscard]] bool holds(const Window& window, std::uint32_t reader, const Digest& digest,
                          std::string_view name) {
@@ -60,8 +60,8 @@ struct Read {
   return true;
 }
 
-/// Both runs have both tensors, and one of them has read the one that it gives now before: a batch
-/// in another one's place has not been read yet. A few numbers may agree by accident.
+/// Both runs have both tensors, and one of them has read before what it passes now: an exchanged
+/// batch has not been read yet. A few numbers may agree by accident.
 [[nodiscard]] std::optional<Both<std::string>> read_again(const Scene& scene, EventPair at,
                                                           const SlotPair& input,
                                                           const Both<DataReads>& data) {
@@ -114,7 +114,7 @@ struct Read {
   return phase && *phase != Phase::setup && *phase != Phase::data;
 }
 
-/// One result seen in two ways: what lies between, an op that only one run has, tells more.
+/// One result viewed in two ways: the op in between, which only one run has, is the better finding.
 [[nodiscard]] bool may_be_one(const OpPlace& a, const OpPlace& b, const SlotPair& slot) {
   const Geometry& left = *slot.reference->geometry;
   const Geometry& right = *slot.candidate->geometry;

@@ -272,7 +272,7 @@ void OutcomeJudge::blame(const Source& source) {
   if (!state_.book.diverges(source)) ++state_.totals.outcomes.unknown;
 }
 
-/// The default generator ends in another state where one run alone has drawn from it last.
+/// The default generator ends in a different state if only one run has drawn from it last.
 void OutcomeJudge::judge_generators() {
   for (const Source& drawn : state_.rng.drawn_to_the_end()) blame(drawn);
   const Event* const left = ends_.reference.event;
@@ -280,7 +280,7 @@ void OutcomeJudge::judge_generators() {
   if (left == nullptr || right == nullptr || left->rng.before == right->rng.before) return;
   if (state_.book.diverges()) return;
   const RngTracker::Stream& stream = state_.rng.stream(*left);
-  // A generator that nobody seeds begins anywhere, which matters once it is drawn from.
+  // An unseeded generator starts in any state, which matters once it is drawn from.
   if (stream.last_common_draw.empty() && !stream.drawn_alone) return;
   if (const auto& drawn = stream.drawn_alone) {
     blame(*drawn);

@@ -12,18 +12,18 @@
 
 namespace ulpscope::comparison {
 
-/// What comparing ranks has found. It refers to nothing outside of itself, so that another process
-/// can have found it.
+/// What comparing ranks has found. It is self-contained, so that a different process can have found
+/// it.
 struct RankResult {
   /// Listed findings in the report's order, no more than a report shows.
   std::vector<Record> records;
   std::uint64_t found = 0;        ///< those, and what was cut off or not kept
   bool diverges = false;          ///< a finding says so
   bool beyond_tolerance = false;  ///< one that no tolerance covers
-  BudgetSummary budget;           ///< where one was asked for, of all origins
-  bool beyond_budget = false;     ///< a finding that is no origin, or one that was not kept
-  /// That steps are missing, where nothing else in these ranks diverges. It may follow from another
-  /// rank.
+  BudgetSummary budget;           ///< if one was requested, of all origins
+  bool beyond_budget = false;     ///< a finding that is not an origin, or one that was not kept
+  /// That steps are missing, if nothing else in these ranks diverges. It may follow from a
+  /// different rank.
   std::optional<Record> missing_steps;
   Totals totals;
   ValueSums values;
@@ -35,13 +35,14 @@ struct RankResult {
 };
 
 /// Diverging findings first, among them those that rounding does not explain, then those of which
-/// that is not known, each by step, position, lane and rank. What another rank gave to a collective
-/// stands behind the rest of its step: that rank diverges first, whatever its positions are.
+/// that is not known, each by step, position, lane and rank. What a different rank contributed to a
+/// collective comes after the rest of its step: that rank diverges first, whatever its positions
+/// are.
 void put_in_order(std::vector<Record>& records, const CompareOptions& options);
 
-/// Compares one rank of one run with one of another. Of the values that differ it looks into those
-/// that fall to `share`; what it finds of them alone is in RankResult::values, complete with what
-/// all processes find only `with_common`.
+/// Compares one rank of one run with one of another. Of the values that differ it measures those in
+/// `share`; their results are in RankResult::values, which includes what all processes find only
+/// `with_common`.
 [[nodiscard]] RankResult compare_rank(const Both<const Run*>& runs,
                                       const Both<std::uint32_t>& ranks,
                                       const CompareOptions& options, ValueJudge& judge,

@@ -73,7 +73,7 @@ class OtherValues {
   static constexpr std::size_t kKept = std::size_t{1} << 16;
   using Known = std::unordered_map<std::uint64_t, Source>;
   Known lately_;
-  Known before_;  ///< those told before the last `kKept`
+  Known before_;  ///< those found before the last `kKept`
 };
 
 /// In which steps each op of the program gave identical results until the first time it did not.
@@ -118,11 +118,11 @@ struct Totals {
   Propagated propagated;
   Both<std::uint64_t> ops;          ///< outermost ops of the steps that both runs have
   std::uint64_t aligned_ops = 0;    ///< outermost ops with a partner
-  std::uint64_t values = 0;         ///< digests that stood against each other
+  std::uint64_t values = 0;         ///< digests that were compared
   std::uint64_t given_up = 0;       ///< items in stretches too different to be searched
   std::uint64_t lone_trainers = 0;  ///< lanes that train in one run and have no partner
-  bool work_moved = false;          ///< a trainer did what the partner of another one did
-  std::uint64_t cut_off = 0;        ///< stretches that go on where an incomplete run ended
+  bool work_moved = false;          ///< a trainer did what the partner of a different one did
+  std::uint64_t cut_off = 0;        ///< stretches that continue where an incomplete run ended
   Both<std::uint64_t> reads;        ///< inputs with a digest
   Both<std::uint64_t> verified;     ///< those hashed again at the read
   Both<Digest> data;                ///< order-free sum of the data that differed
@@ -134,7 +134,7 @@ struct Totals {
   RunEvidence evidence;
 };
 
-/// Adds those of another rank.
+/// Adds those of a further rank.
 void add(Totals& to, const Totals& more);
 
 /// Ops of this step, and what they call, that both runs have and that call other ops inside.
@@ -210,7 +210,7 @@ struct RankState {
   /// Several trainers, or threads that share work: they are not compared in the order in which they
   /// ran.
   bool lanes_run_apart = false;
-  bool backward_apart = false;  ///< it has a lane of its own
+  bool backward_apart = false;  ///< it has its own lane
 };
 
 }  // namespace ulpscope::comparison

@@ -49,7 +49,7 @@ class Aligner {
   }
 
  private:
-  /// Elements that stand alone on one side just before a pair, or after the last one.
+  /// Elements without a partner just before a pair, or after the last one.
   struct Gap {
     std::size_t pair = 0;  ///< the first pair behind it
     std::uint32_t a = 0;
@@ -189,7 +189,7 @@ class Aligner {
     solve(inner);
   }
 
-  /// Elements whose key stands exactly once in each range, thinned to a longest chain that ascends
+  /// Elements whose key occurs exactly once in each range, thinned to a longest chain that ascends
   /// on both sides.
   template <class KeyA, class KeyB>
   [[nodiscard]] std::vector<Pair> unique_anchors(const Stretch& s, KeyA key_a, KeyB key_b) {

@@ -24,9 +24,9 @@ struct Source {
   /// The position it takes in the reference lane: its own, or for what only the candidate has that
   /// of the last partner before it.
   std::uint64_t order_event = 0;
-  bool follows = false;  ///< it stands after that event rather than being it
-  /// Memory that differs because of it was last written by an op without a partner, so nobody has
-  /// looked at what stands there now.
+  bool follows = false;  ///< it is after that event rather than being it
+  /// Memory that differs because of it was last written by an op without a partner, so its current
+  /// content was not compared.
   bool written_alone = false;
 };
 

@@ -26,7 +26,7 @@ struct StepSketch {
   std::vector<std::uint64_t> parameters;  ///< as they were read
 };
 
-/// The next steps of a lane, each sketched once however often they are looked at.
+/// The next steps of a lane, each sketched once however often they are used.
 class StepsAhead {
  public:
   /// Those from the step on that `reader` is about to read. Valid until the next call.
@@ -38,13 +38,12 @@ class StepsAhead {
 };
 
 /// Notices where one run has whole steps that the other one lacks (a warm-up, a step that was
-/// skipped): what the model makes of its data is then equal to what it makes in another step.
+/// skipped): the model's results from its data then equal those of a different step.
 class StepSync {
  public:
-  /// Looks at the steps that both readers are about to read. Empty where they belong together, or
-  /// where nothing tells that others would. Reads ahead only where their data differ.
-  /// `passed`: steps that one run has gone through within the step before, as a part of it; then
-  /// equal data are enough.
+  /// Looks at the steps that both readers are about to read. Empty if they belong together, or if
+  /// nothing shows that others would. Reads ahead only if their data differ. `passed`: steps that
+  /// one run has executed within the previous step, as a part of it; then equal data is enough.
   [[nodiscard]] std::optional<ExtraSteps> look(const LaneReader& reference,
                                                const LaneReader& candidate,
                                                const std::optional<ExtraSteps>& passed = {});

@@ -6,8 +6,8 @@
 
 namespace ulpscope::comparison {
 
-/// Whether an event's place in the program is part of what must agree: for ops that stand in user
-/// code it is; for what runs inside an op it adds nothing.
+/// Whether an event's place in the program is part of what must agree: for ops in user code it is;
+/// for what runs inside an op it adds nothing.
 enum class Place : std::uint8_t { counts, ignored };
 
 /// Gives its tensor other memory and computes nothing: what is in that memory, and how much of it,

@@ -18,10 +18,10 @@ struct ValueNames {
   std::vector<std::string> ops;       ///< the op that wrote it and those that called it
   std::optional<std::string> module;  ///< empty where it is in none
 };
-/// Asked for only where there are rules.
+/// Needed only if there are rules.
 using NamesOf = std::function<ValueNames()>;
 
-/// The tolerance that was asked for: rules, and limits for everything else.
+/// The requested tolerance: rules, and limits for everything else.
 class Tolerance {
  public:
   explicit Tolerance(const CompareOptions& options);

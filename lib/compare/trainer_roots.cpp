@@ -50,7 +50,7 @@ using Names = std::map<std::string, std::string, std::less<>>;
   return root.substr(0, root.find('#'));
 }
 
-/// The candidate's names of roots that have the reference's beginning under another name.
+/// The candidate's names of roots that begin as the reference's do, under a different name.
 [[nodiscard]] Names renumbered(const Beginnings& reference, Beginnings candidate) {
   Names names;
   std::vector<std::pair<std::string, std::uint64_t>> left;

@@ -15,8 +15,8 @@
 
 namespace ulpscope::comparison {
 
-/// Looks at every value of a rank that differs: whether it is inside the tolerance asked for, and
-/// how the gradients grow apart.
+/// Judges every value of a rank that differs: whether it is inside the requested tolerance, and how
+/// the gradients grow apart.
 class ValueJudge {
  public:
   /// Of the values, it reads the bytes of those that fall to `share`.
@@ -41,7 +41,7 @@ class ValueJudge {
   /// Such an op: how far apart its values are.
   void on_the_way(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
                   const Slot& reference, const Slot& candidate, PathPoint point);
-  /// A difference that no tolerance covers: another dtype or shape, a tensor in one run only.
+  /// A difference that no tolerance covers: a different dtype or shape, a tensor in one run only.
   void differs_beyond_tolerance() noexcept { ++common_.outside; }
 
   /// What the bytes of this process's share show. Where several processes share a rank's values,

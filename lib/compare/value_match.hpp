@@ -11,8 +11,8 @@ namespace ulpscope::comparison {
 enum class Match : std::uint8_t {
   equal,
   differs,
-  reshaped,       ///< the same elements in the same order, in another shape
-  reordered,      ///< the same content in memory, whose elements are read in another order
+  reshaped,       ///< the same elements in the same order, in a different shape
+  reordered,      ///< the same content in memory, whose elements are read in a different order
   metadata,       ///< dtype or shape differ, so values have no comparison
   one_sided,      ///< a tensor in one run, none in the other
   uninitialised,  ///< an output that nothing has written yet
@@ -26,7 +26,7 @@ enum class Match : std::uint8_t {
   return match == Match::differs || match == Match::metadata || match == Match::one_sided;
 }
 
-/// True where two digests stood against each other.
+/// True if two digests were compared.
 [[nodiscard]] constexpr bool was_compared(Match match) noexcept {
   return match == Match::equal || match == Match::differs;
 }

@@ -25,11 +25,11 @@ class ValueShare {
     return least - load_.begin() == static_cast<std::ptrdiff_t>(member_);
   }
 
-  /// Values met so far: where a process stands, for telling which of two came to grief first.
+  /// Values met so far: the progress of a process, to decide which of two failed first.
   [[nodiscard]] std::uint64_t met() const noexcept { return met_; }
 
  private:
-  /// As what stands around the bytes of a value.
+  /// The data around the bytes of a value.
   static constexpr std::uint64_t kBytesThatCostAsMuch = 1 << 14;
 
   std::vector<std::uint64_t> load_;

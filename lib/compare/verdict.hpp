@@ -15,14 +15,14 @@ namespace ulpscope::comparison {
 struct Outlook {
   const Totals& totals;
   const ValueSums& values;
-  bool tolerates = false;         ///< a tolerance was asked for
+  bool tolerates = false;         ///< a tolerance was requested
   bool diverges = false;          ///< a finding says so
   bool beyond_tolerance = false;  ///< one that no tolerance covers: dtype, shape, missing steps
   Both<bool> complete{};
   Both<std::uint64_t> events{};
   std::uint64_t uncompared_steps = 0;     ///< steps that only one run has and no finding names
   std::uint64_t lone_ranks = 0;           ///< ranks that only one run has
-  std::optional<BudgetSummary> budget{};  ///< of all origins, where one was asked for
+  std::optional<BudgetSummary> budget{};  ///< of all origins, if one was requested
   bool beyond_budget = false;             ///< a finding that is no origin, or one that was not kept
 };
 

@@ -26,7 +26,7 @@ struct Item {
 /// A stretch of one lane inside one step: its events as a tree, and the items to align in order.
 ///
 /// Ops inside ops are part of the outermost op's item. Scopes, modules, backward nodes, gradients
-/// and optimizers are looked through: each gives one item at its end, after what ran inside it.
+/// and optimizers are transparent: each gives one item at its end, after what ran inside it.
 class Window {
  public:
   /// `last` says that the lane has no more events in this step: open scopes then end here. Without
@@ -65,7 +65,7 @@ class Window {
 /// Whether `op` runs directly inside the accumulation of a parameter's gradient.
 [[nodiscard]] bool accumulates(const Window& window, std::uint32_t op);
 
-/// A parameter's gradient is set to zero where it stands, not by backward.
+/// A parameter's gradient is set to zero in place, not by backward.
 [[nodiscard]] bool zeroes_gradient(const Event& event);
 
 /// Updates a parameter: an optimizer's op, or a program's own that writes one.

@@ -30,7 +30,7 @@ namespace ulpscope::comparison {
 /// True where `text` matches `pattern` with '*' for any run of characters and '?' for one.
 [[nodiscard]] bool glob_match(std::string_view pattern, std::string_view text) noexcept;
 
-/// The number that all of a text stands for; empty where it stands for none.
+/// The number that a whole text spells; empty if it spells none.
 [[nodiscard]] std::optional<double> number_in(std::string_view text);
 
 }  // namespace ulpscope::comparison

@@ -11,7 +11,7 @@
 namespace ulpscope::comparison {
 
 /// Who does the part of a comparison that grows with the dumps: this process alone, or several
-/// together. What is found does not depend on that.
+/// together. The results do not depend on that.
 class Workforce {
  public:
   Workforce() = default;

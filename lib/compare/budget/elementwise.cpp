@@ -109,8 +109,8 @@ Allowance fused_arithmetic(const OpView& op, std::size_t) {
       1);
 }
 
-/// A weighted sum of neighbors, of gradients as many as points came from one. The weights come of
-/// a position, which is rounded as a number of the size of a row.
+/// A weighted sum of neighbors; for gradients, of as many as points came from one. The weights
+/// follow from a position, which is rounded as a number of the size of a row.
 Allowance interpolation(const OpView& op, std::size_t) {
   const double gradient = largest_gradient(op);
   const double terms = gradient > 0 ? 4 * op.elements("grad_output") / op.result_elements() : 1;

@@ -22,7 +22,7 @@ class OpView {
  public:
   OpView(const Run& run, std::uint32_t rank, const Event& event);
 
-  /// The same op in another run, perhaps on another device.
+  /// The same op in a different run, perhaps on a different device.
   void add_other(const Event& other) { other_ = &other; }
 
   /// As plain_name() gives it.
@@ -66,7 +66,7 @@ class OpView {
   /// "[1, 2]", "2" or nothing.
   [[nodiscard]] std::vector<std::int64_t> list(std::string_view argument) const;
 
-  /// True where a model asked for numbers that the run does not hold.
+  /// True if a model needs numbers that the run does not hold.
   [[nodiscard]] bool lacks_bytes() const noexcept { return lacks_bytes_; }
 
   void look_at(const Slot& result);

@@ -43,7 +43,7 @@ struct ReplayJudged {
 /// Adds to the table of ops what was judged of one.
 void add(std::vector<OpBudget>& to, std::string_view op, const Judged& judged);
 
-/// Adds the table and the counts of another rank.
+/// Adds the table and the counts of a further rank.
 void add(std::vector<OpBudget>& to, const std::vector<OpBudget>& more);
 void add(ReplaySummary& to, const ReplaySummary& more);
 

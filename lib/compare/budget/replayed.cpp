@@ -22,7 +22,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
          (event.rng.before == Digest{} || event.rng.before != event.rng.after);
 }
 
-/// A result that can be held against one computed anew.
+/// A result that can be compared with a replayed one.
 [[nodiscard]] bool is_told(const Slot& slot) {
   constexpr std::uint32_t kAside = slot_flag::undefined | slot_flag::no_digest | slot_flag::view |
                                    slot_flag::uninitialised | slot_flag::scratch |

@@ -60,10 +60,10 @@ class Case {
 /// Ops that one run alone has and that change something, in steps that both have.
 [[nodiscard]] bool diverging_sequence(const Case& of);
 
-/// It stands where data is prepared, outside of modules.
+/// It is where data is prepared, outside modules.
 [[nodiscard]] bool prepares_data(const Finding& finding);
 
-/// What an op does, as far as it tells which causes can reach it.
+/// What an op does that decides which causes can affect it.
 enum class OpClass {
   gemm,
   convolution,

@@ -57,7 +57,8 @@ template <class Test>
   return of.is(FindingKind::data) && (!of.evidence().uninitialised || of.evidence().for_data);
 }
 
-/// What the program itself noted otherwise at the finding: its samples, its epoch, its generators.
+/// What the program itself noted differently at the finding: its samples, its epoch, its
+/// generators.
 void add_notes(const Case& of, Cause& cause) {
   for (const EnvironmentDifference& difference : of.report().environment)
     if (glob_match("note.*", difference.key) &&

@@ -55,7 +55,7 @@ std::optional<Cause> backward_order(const Case&);
 std::optional<Cause> hash_order(const Case&);
 std::optional<Cause> compiled(const Case&);
 
-// what the program asks for
+// what the program requests
 std::optional<Cause> argument(const Case&);
 std::optional<Cause> mode(const Case&);
 std::optional<Cause> buffer_update(const Case&);

@@ -7,7 +7,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Tensors that are no part of a batch, or whose content was not recorded. Memory that no recorded
+/// Tensors that are not part of a batch, or whose content was not recorded. Memory that no recorded
 /// op wrote may be one: programs fill it through a pointer.
 constexpr std::uint32_t kNoData =
     slot_flag::undefined | slot_flag::no_digest | slot_flag::parameter | slot_flag::buffer |

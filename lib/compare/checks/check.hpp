@@ -14,7 +14,7 @@ struct Check {
   enum class Result : std::uint8_t {
     ok,      ///< looked for and not there
     look,    ///< there: may be meant, and is worth a look
-    unseen,  ///< this recording cannot tell
+    unseen,  ///< cannot be determined from this recording
   };
   std::string_view name;  ///< "seeds", "order", ...
   Result result = Result::ok;

@@ -177,7 +177,7 @@ Check check_batches(const Epochs& epochs, const std::vector<Batch>& batches) {
   auto parts = split(epochs, batches);
   const bool known = !parts.empty();
   if (!known) {
-    // What begins again in the same order is another epoch.
+    // What starts again in the same order is a new epoch.
     const std::size_t length = period_of(batches).value_or(batches.size());
     parts = {Span(batches).first(length)};
   }

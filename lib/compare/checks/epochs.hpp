@@ -9,7 +9,7 @@
 
 namespace ulpscope::comparison {
 
-/// Where epochs begin, as far as that can be seen from outside of the program's loop.
+/// Where epochs start, if that can be determined from outside the program's loop.
 struct Epochs {
   enum class Source : std::uint8_t {
     unknown,
