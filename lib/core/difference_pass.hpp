@@ -16,7 +16,7 @@
 namespace ulpscope::core {
 namespace {
 
-/// How two blocks are expected to differ. A pass tells whether that was right.
+/// How two blocks are expected to differ. A pass reports whether that was right.
 enum class Apart : std::uint8_t {
   nowhere,
   near,  ///< numbers of one sign and up to kMostNear steps apart

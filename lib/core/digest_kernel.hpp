@@ -16,7 +16,7 @@ inline constexpr std::size_t kTreeBytes = 5120;
 inline constexpr std::size_t kTreeAlignment = 64;
 
 /// `tree` points to kTreeBytes bytes, aligned to kTreeAlignment, begun by `start`. A tree begun by
-/// one level's kernel may be continued by another's.
+/// one level's kernel may be continued by a different level's.
 struct DigestKernel {
   Digest (*whole)(const std::byte* bytes, std::size_t size) noexcept;
   void (*start)(std::byte* tree) noexcept;

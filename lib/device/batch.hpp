@@ -20,7 +20,7 @@ namespace ulpscope::device {
 /// spans.
 struct Value {
   StridedBytes bytes;
-  Dtype dtype = Dtype::undefined;  ///< asked for by statistics alone
+  Dtype dtype = Dtype::undefined;  ///< needed only by statistics
   core::Order order = core::Order::memory;
 };
 
@@ -39,7 +39,7 @@ struct Item {
   std::uint64_t bytes = 0;       // packed
   Divisor run;                   // adjacent bytes; all of them where there is no loop
   std::uint64_t first_leaf = 0;  // among the leaves of the batch
-  std::uint64_t first_node = 0;  // where digests of its leaves stand; only if it has several
+  std::uint64_t first_node = 0;  // where digests of its leaves are; only if it has several
   std::uint32_t first_counter = 0;
   std::uint32_t first_loop = 0;
   std::uint8_t loops = 0;  // outermost first
@@ -56,8 +56,8 @@ struct Nodes {
   std::uint64_t capacity = 0;  // digests
 
   /// How much scratch memory so many nodes take, and how many fit into it; with totals or without.
-  /// Where arrivals stand depends on the size alone, so that they stay where they were found to be
-  /// 0; digests lie behind them, totals at the end.
+  /// The place of arrivals depends only on the size, so that they stay where they were found to be
+  /// 0; digests come after them, totals at the end.
   [[nodiscard]] static std::size_t bytes_for(std::uint64_t nodes, bool totals) noexcept;
   [[nodiscard]] static Nodes in(std::span<std::byte> scratch, bool totals) noexcept;
 };

@@ -11,7 +11,7 @@
 /// Two values to compare as kernels read them, and what is found.
 namespace ulpscope::device {
 
-/// Where packed elements stand in logical order: see core::IndexMap.
+/// Where packed elements are in logical order: see core::IndexMap.
 struct LogicalOrder {
   struct Dimension {
     Divisor packed_stride;
@@ -99,10 +99,10 @@ struct Comparison {
   DifferenceRecord* result = nullptr;
 };
 
-/// Plans the comparison of two values whose packed elements stand for each other: of the same
-/// layout in memory order, or of any layout in logical order. False where their sizes differ or are
-/// beyond all memory, where bytes are no whole elements, or a value has more than 16 dimensions
-/// that matter.
+/// Plans the comparison of two values whose packed elements correspond: of the same layout in
+/// memory order, or of any layout in logical order. False if their sizes differ or exceed all
+/// memory, if the bytes are not whole elements, or if a value has more than 16 dimensions that
+/// matter.
 [[nodiscard]] bool plan(const Value& reference, const Value& candidate,
                         Comparison& comparison) noexcept;
 

@@ -42,7 +42,7 @@ struct Memory {
   std::byte* staged = nullptr;
 };
 
-/// What is known of a device, as CUDA tells it.
+/// Properties of a device, as CUDA reports them.
 struct Facts {
   char name[256];
   int capability;  ///< 90: compute capability 9.0

@@ -46,7 +46,7 @@ struct DigestShared {
   StatisticsTotals totals[kStatistics ? kThreads : 1];
 };
 
-/// Digests of one level of a value's tree, and where they stand.
+/// Digests of one level of a value's tree, and where they are.
 struct Level {
   std::uint64_t nodes = 0;
   std::uint64_t first_node = 0;
@@ -127,7 +127,7 @@ class DigestPhases {
         shared_.totals[thread_].add(shared_.totals[thread_ + block * xxh3::kPairs]);
   }
 
-  /// The node's digest is known: it is the result, or waits for its neighbors. Where values have
+  /// The node's digest is known: it is the result, or waits for its neighbors. If values have
   /// several leaves, a barrier of the block follows.
   ULPSCOPE_HOST_DEVICE void close() {
     if (place_ != 0) return;
@@ -153,8 +153,8 @@ class DigestPhases {
     group_.neighbours = static_cast<std::uint32_t>(rest < kFanOut ? rest : kFanOut);
   }
 
-  /// Tells nodes above of what has arrived: once for all of a block's groups in a row. `next`
-  /// follows without a barrier: it changes nothing that is looked at here.
+  /// Notifies nodes above of what has arrived: once for all consecutive groups of a block. `next`
+  /// follows without a barrier: it changes nothing that is read here.
   ULPSCOPE_HOST_DEVICE void arrive() {
     if (place_ != 0) return;
     group_.last = false;
@@ -290,7 +290,7 @@ class DigestPhases {
     xxh3::add_stripe(sum, piece, keys.low, keys.high);
   }
 
-  /// Where this thread's piece of a stripe stands in the leaf.
+  /// Where this thread's piece of a stripe is in the leaf.
   ULPSCOPE_HOST_DEVICE unsigned position_in(unsigned stripe) const {
     return stripe * xxh3::kStripeBytes + pair() * static_cast<unsigned>(sizeof(Piece));
   }

@@ -99,7 +99,7 @@ class PlacedTensor {
     return memory_.data() != nullptr && functions_.copy_in(memory_.data(), laid_out_);
   }
 
-  /// What stands on the device, row-major; empty where a kernel has failed.
+  /// The content on the device, row-major; empty if a kernel has failed.
   [[nodiscard]] std::optional<Bytes> get() {
     if (!functions_.copy_out(laid_out_, memory_.data())) return std::nullopt;
     Bytes bytes(places_.size() * element_bytes_);

@@ -49,7 +49,8 @@ struct Floats {
   }
 };
 
-/// The four formats of one byte, told apart at run time: FloatFormat would be compiled four times.
+/// The four formats of one byte, distinguished at run time: FloatFormat would be compiled four
+/// times.
 class SmallFloats {
  public:
   using Bits = std::uint8_t;
@@ -122,7 +123,7 @@ class SmallFloats {
   double smallest_ = 0;
 };
 
-/// Integers of any size; bool and types without a rule of their own are their bytes.
+/// Integers of any size; bool and types without a rule are their bytes.
 class Integers {
  public:
   using Bits = std::uint64_t;

@@ -12,12 +12,12 @@
 #include "device/batch.hpp"
 #include "device/stream.hpp"
 
-/// Digests of values of one device, asked for by any thread on any stream and taken by one thread.
+/// Digests of values of one device, requested by any thread on any stream and taken by one thread.
 ///
-/// Kernels write into page-locked memory of the host and mark there that they are done, so whoever
-/// takes results only reads memory: nothing waits for the device, no stream gets work that is not
-/// the value's own, and a stream that is being captured is never touched. Everything is allocated
-/// when the queue is opened.
+/// Kernels write into page-locked memory of the host and mark there that they are done, so taking
+/// results only reads memory: nothing waits for the device, no stream gets work that is not the
+/// value's own, and a stream that is being captured is never touched. Everything is allocated when
+/// the queue is opened.
 namespace ulpscope::device {
 
 /// A value that lies on the device, as the stream will have left it.
@@ -45,7 +45,7 @@ struct QueueCalls {
   void* (*allocate_host)(std::size_t bytes) noexcept;
   /// Of the device, all 0, known to its kernels.
   std::byte* (*allocate_scratch)(std::size_t bytes) noexcept;
-  /// Or is one that nothing can be asked for on.
+  /// Or is one on which nothing can be requested.
   bool (*is_captured)(Stream stream) noexcept;
   /// Packed in memory order; there is room for zeros up to a multiple of 16 bytes.
   bool (*copy_to_host)(std::byte* to, const Value& value, Stream stream) noexcept;

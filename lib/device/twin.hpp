@@ -16,10 +16,10 @@ enum class Turns : std::uint8_t { forward, backward, shuffled };
 
 struct Digests {
   std::vector<Digest> digests;
-  std::vector<StatisticsTotals> statistics;  // empty where none were asked for
+  std::vector<StatisticsTotals> statistics;  // empty if none were requested
 };
 
-/// Digests, and statistics if asked for, of values in the memory of the CPU.
+/// Digests, and statistics if requested, of values in the memory of the CPU.
 ///
 /// @throws Error with ErrorCode::usage where the values cannot be planned.
 [[nodiscard]] Digests digests(std::span<const Value> values, bool statistics,

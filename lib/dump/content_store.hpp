@@ -25,11 +25,11 @@ struct LayerDataset {
   Digest digest;             ///< of its bytes, which are in row-major order
 };
 
-/// The bytes of a rank's values: takes them in as they come and brings each to its place in the
-/// segment, as a typed dataset where a layer asks for it in time, else packed with others.
+/// The bytes of a rank's values: receives them as they come and moves each to its place in the
+/// segment, as a typed dataset if a layer needs it in time, else packed with others.
 class ContentStore {
  public:
-  /// `buffer_bytes`: how much waits in memory for the events that may ask for it.
+  /// `buffer_bytes`: how much waits in memory for the events that may need it.
   /// `segments_go`: segments are removed while later ones stay.
   ContentStore(std::filesystem::path rank_directory, const RankNames& names,
                std::uint64_t buffer_bytes, bool segments_go);
@@ -50,8 +50,9 @@ class ContentStore {
   [[nodiscard]] std::uint64_t segment_bytes() const noexcept;
   [[nodiscard]] std::uint64_t received_bytes() const noexcept { return received_bytes_; }
 
-  /// An event of this segment has that content. It stands here or in the segment before, where what
-  /// comes before its event often is; here, if segments go. From elsewhere it is copied.
+  /// An event of this segment has that content. It is here or in the previous segment, because
+  /// contents often come before their event; here, if segments are removed. From elsewhere it is
+  /// copied.
   void require(const Digest& digest);
 
   /// Whether any value's bytes have come: without them there are no datasets.
@@ -59,8 +60,8 @@ class ContentStore {
     return any_came_ || !rows_.empty() || !segments_.empty();
   }
 
-  /// The dataset of a value with that geometry (RankNames' id); made of bytes that are still in
-  /// memory, or of any that the dump holds. Empty where there are none or no dataset can show it.
+  /// The dataset of a value with that geometry (RankNames' id); from bytes that are still in
+  /// memory, or from any that the dump holds. Empty if there are none or no dataset can show it.
   [[nodiscard]] std::optional<LayerDataset> recent_dataset(const Digest& digest,
                                                            std::uint32_t geometry);
   [[nodiscard]] std::optional<LayerDataset> dataset(const Digest& digest, std::uint32_t geometry);

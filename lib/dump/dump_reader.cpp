@@ -53,7 +53,7 @@ struct SegmentPlace {
 /// What is kept of a rank besides its segments.
 struct RankIndex {
   std::vector<SegmentPlace> segments;
-  /// The one that something was last found in: what is asked for next is there or nearby.
+  /// The one that something was last found in: the next request is there or nearby.
   mutable std::atomic<std::size_t> recent = 0;
   std::map<std::uint32_t, Lane> lanes;
   std::map<std::uint32_t, std::vector<BlockPlace>> blocks;
@@ -215,7 +215,7 @@ class DumpRun : public Run {
     }
   }
 
-  /// Whether the files belong together, before anything is made of them.
+  /// Whether the files belong together, before they are used.
   void check_whole(const std::filesystem::path& directory, std::span<const dump::RankMarks> marks,
                    std::optional<dump::Status> status) {
     if (status) {
@@ -313,7 +313,7 @@ class DumpRun : public Run {
     }
   }
 
-  /// An event that ended long after events inside it were written stands in a block after theirs.
+  /// An event that ended long after events inside it were written is in a block after theirs.
   static void sort_blocks(const dump::RankFiles& files, RankIndex& rank) {
     for (auto& [lane, blocks] : rank.blocks) {
       std::sort(blocks.begin(), blocks.end(), [](const BlockPlace& a, const BlockPlace& b) {

@@ -47,7 +47,7 @@ using Attribute = Handle<H5Aclose>;
 using Properties = Handle<H5Pclose>;
 
 /// Keeps HDF5 from printing its errors while it lives: the library never prints. Nor does HDF5
-/// clean up when the process ends, where this was the first that was asked of it.
+/// clean up when the process ends, if this was its first call.
 class Quiet {
  public:
   Quiet();
@@ -74,7 +74,7 @@ R checked(std::string_view doing, R result) {
 [[nodiscard]] Type row_type(const TableSchema& table);
 
 /// Creates a dataset with the rows that `bytes` hold and its description.
-/// @returns where the rows stand in the file; 0 where there are none.
+/// @returns where the rows are in the file; 0 if there are none.
 std::uint64_t write_table(hid_t file, const TableSchema& table, std::span<const std::byte> bytes);
 
 /// No dimensions: a scalar.

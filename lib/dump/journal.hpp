@@ -11,9 +11,9 @@
 #include "dump/files.hpp"
 #include "ulpscope/digest.hpp"
 
-/// The append-only file that holds what no published segment holds yet. Each segment under way has
-/// its own: journal-000000 for segment 0. It begins with what the writer must know to go on from
-/// there, so it can be replayed without the segments before it.
+/// The append-only file that holds what no published segment holds yet. Each segment in progress
+/// has its own: journal-000000 for segment 0. It starts with what the writer must know to continue
+/// from there, so it can be replayed without the segments before it.
 namespace ulpscope::dump {
 
 inline constexpr std::uint32_t kJournalVersion = 4;
@@ -23,7 +23,7 @@ enum class RecordKind : std::uint32_t {
   open_lane = 2,  ///< a lane and its thread's name
   messages = 3,   ///< ring messages as they came, without contents
   close_lane = 4,
-  state = 5,    ///< where the timeline and the lanes stood
+  state = 5,    ///< the state of the timeline and the lanes
   ordered = 6,  ///< events put in order whose step was not yet known
   placed = 7,   ///< events with step and phase whose block was not yet complete
 };

@@ -14,7 +14,7 @@ namespace ulpscope::dump {
 /// The names that values of the segment under way have in its layer tree.
 class LayerLinks {
  public:
-  /// What stood under that path before gives way; of a gradient that is accumulated more than once,
+  /// Replaces what was under that path before; of a gradient that is accumulated more than once,
   /// the earlier ones become "path@0", "path@1".
   void add(std::string path, bool is_gradient, std::int64_t step, std::uint32_t geometry,
            const LayerDataset& dataset);

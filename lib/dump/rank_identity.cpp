@@ -27,7 +27,7 @@ struct Declaration {
 /// In the order of creation, who created others first.
 [[nodiscard]] bool was_created_before(const RankOrigin& a, const RankOrigin& b) {
   if (a.path != b.path) return a.path < b.path;
-  return a.session < b.session;  // a process that executed another program
+  return a.session < b.session;  // a process that executed a different program
 }
 
 [[nodiscard]] bool created(const RankOrigin& creator, const RankOrigin& process) {

@@ -66,7 +66,7 @@ LaneRole role_of(bool is_main, bool is_trainer, bool runs_backward, std::string_
   if (is_main) return LaneRole::main;
   if (thread_name.starts_with("pt_data")) return LaneRole::worker;
   if (thread_name.starts_with("pt_autograd")) return LaneRole::autograd;
-  // Whoever runs backward itself works on something of its own.
+  // A lane that runs backward itself works independently.
   if (is_trainer || runs_backward) return LaneRole::trainer;
   return LaneRole::thread;
 }
@@ -205,7 +205,7 @@ RecordingCounts RankWriter::counts() const noexcept {
   return counts;
 }
 
-/// Input that cannot be right: what came before it is kept, what comes after is not looked at.
+/// Invalid input: what came before it is kept, what comes after is ignored.
 void RankWriter::stop(std::string_view what) {
   if (done_ || malformed_) return;
   malformed_ = true;
@@ -214,8 +214,8 @@ void RankWriter::stop(std::string_view what) {
   notices_.push_back({true, stopped_});
 }
 
-/// Copies the messages into a batch, contents excepted, which go to the segment at once. Room for
-/// the journal's record header stands in front.
+/// Copies the messages into a batch, contents excepted, which go to the segment at once. Space for
+/// the journal's record header comes first.
 std::shared_ptr<Batch> RankWriter::take_messages(std::uint32_t id, Lane& lane,
                                                  std::span<const std::byte> messages) {
   auto batch = std::make_shared<Batch>();
@@ -371,8 +371,8 @@ void RankWriter::place(std::uint32_t id, Lane& lane, std::int64_t step, Phase ph
   lane.ordered.pop_front();
   const ring::EventRow& row = next.event.row();
   const std::uint64_t position = row.position;
-  // The main thread may begin a step while another one is in the middle of an op: all of the op is
-  // of the step that it began in.
+  // The main thread may begin a step while another one is in the middle of an op: the whole op
+  // belongs to the step that it began in.
   const bool inside_op = lane.op_depth && row.depth > *lane.op_depth && !next.after_gap;
   if (!inside_op)
     lane.op_depth = row.kind == static_cast<std::uint8_t>(EventKind::op) ? std::optional(row.depth)
@@ -397,7 +397,7 @@ void RankWriter::place(std::uint32_t id, Lane& lane, std::int64_t step, Phase ph
   layers_.note(id, step, lane.names, lane.block.back());
 }
 
-/// Enters events that ended after events inside them were placed, each as a block of its own.
+/// Enters events that ended after events inside them were placed, each as a separate block.
 void RankWriter::place_late(std::uint32_t id, Lane& lane, bool last_chance) {
   std::vector<HeldEvent> waiting;
   for (HeldEvent& event : lane.late) {
@@ -526,7 +526,7 @@ void RankWriter::publish_if_due() {
   }
 }
 
-/// Settings, notices and lanes stand in every segment, so that losing one loses none of them.
+/// Settings, notices and lanes are in every segment, so that losing one segment loses none of them.
 void RankWriter::fill_carried_tables() {
   Tables& tables = builder_->tables();
   const auto string = [&](std::string_view text) {

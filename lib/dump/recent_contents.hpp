@@ -37,7 +37,7 @@ class RecentContents {
 
   /// Bytes of a complete content; valid until the next reserve().
   [[nodiscard]] std::optional<std::span<const std::byte>> find(const Digest& digest) const;
-  /// The content stands in the segment: it need not be stored when it leaves.
+  /// The content is in the segment: it need not be stored when it leaves.
   void mark_stored(const Digest& digest);
   /// All leave.
   void clear();

@@ -9,8 +9,8 @@
 
 namespace ulpscope::dump {
 
-/// Finds rows of a table by key. Made when it is asked for the first time: most segments are read
-/// without. May be asked by several threads.
+/// Finds rows of a table by key. Built at the first lookup: most segments are read without it. May
+/// be used by several threads.
 template <class Key>
 class RowIndex {
  public:

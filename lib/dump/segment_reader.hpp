@@ -46,11 +46,11 @@ class Segment : public std::enable_shared_from_this<Segment> {
   [[nodiscard]] std::unique_ptr<ContentReader> open_content(const Digest& digest) const;
   /// Of what content() would read.
   [[nodiscard]] std::optional<std::uint64_t> content_size(const Digest& digest) const;
-  /// Of a row of /content/index: a digest may stand there more than once.
+  /// Of a row of /content/index: a digest may occur there more than once.
   /// @throws Error with ErrorCode::corrupt.
   [[nodiscard]] std::vector<std::byte> content_of(const ContentRow& row) const;
-  /// Checks the bytes of a row without holding them. @throws Error with ErrorCode::corrupt where
-  /// they have another digest.
+  /// Checks the bytes of a row without holding them. @throws Error with ErrorCode::corrupt if their
+  /// digest differs.
   void check_content(const ContentRow& row) const;
 
   /// The segment's bytes.

@@ -20,7 +20,7 @@ struct DigestHash {
   }
 };
 
-/// What statistics belong to: equal bytes of another dtype are another value.
+/// What statistics belong to: equal bytes of a different dtype are a different value.
 struct ValueKey {
   Digest digest;
   Dtype dtype = Dtype::undefined;
@@ -46,7 +46,7 @@ struct StringTable {
   [[nodiscard]] std::span<const std::byte> at(std::uint32_t id) const noexcept;
 };
 
-/// The tables of one segment as they stand on disk.
+/// The tables of one segment as they are on disk.
 struct Tables {
   StringTable strings;
   StringTable arguments;

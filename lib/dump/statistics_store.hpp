@@ -21,8 +21,8 @@ class StatisticsStore {
   /// `message` is a whole StatisticsMessage. False where it cannot be right.
   [[nodiscard]] bool take(std::span<const std::byte> message);
 
-  /// Enters the value's statistics into the segment's table, unless they stand there or are not
-  /// known.
+  /// Enters the value's statistics into the segment's table, unless they are already there or
+  /// unknown.
   void require(const ValueKey& value, std::vector<StatisticsRow>& table);
 
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }

@@ -11,7 +11,7 @@ namespace ulpscope::dump {
 
 /// Steps and phases of all lanes of a rank while their events arrive.
 ///
-/// A lane that trains has steps of its own: it runs forwards in grad mode, and then backward or an
+/// A lane that trains has its own steps: it runs forwards in grad mode, and then backward or an
 /// optimizer. All other lanes follow the main one.
 class Timelines {
  public:

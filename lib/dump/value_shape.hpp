@@ -10,8 +10,8 @@
 
 namespace ulpscope::dump {
 
-/// Dtype and shape of a value that can stand in the layer tree, and how its recorded bytes, packed
-/// in memory order, lie in it.
+/// Dtype and shape of a value that can be in the layer tree, and how its recorded bytes, packed in
+/// memory order, map to it.
 struct ValueShape {
   Dtype dtype = Dtype::undefined;
   std::vector<std::int64_t> sizes;
@@ -21,8 +21,8 @@ struct ValueShape {
   bool row_major = true;    ///< the recorded bytes are in row-major order as they are
 };
 
-/// Empty where a dataset cannot show a value of that geometry: more than 32 dimensions, another
-/// layout than strided, a dtype without whole bytes, an expanded value of more than 256 MiB.
+/// Empty if a dataset cannot show a value of that geometry: more than 32 dimensions, a layout that
+/// is not strided, a dtype without whole bytes, an expanded value of more than 256 MiB.
 [[nodiscard]] std::optional<ValueShape> value_shape(const Geometry& geometry);
 
 /// The elements in row-major order, expanded ones repeated. `packed` has packed_bytes.

@@ -7,7 +7,7 @@ extern "C" {
 #endif
 
 struct UlpscopeTorchVersion {
-  unsigned major; /* 0: no LibTorch is mapped, or one that does not tell its version */
+  unsigned major; /* 0: no LibTorch is mapped, or one without a known version */
   unsigned minor;
 };
 

@@ -5,7 +5,7 @@
 
 namespace ulpscope::program {
 
-/// The folder that this library lies in; empty where the loader does not tell.
+/// The folder of this library; empty if the loader does not report it.
 [[nodiscard]] std::filesystem::path own_folder();
 
 /// The `ulpscope` that writes dumps: ULPSCOPE_BINARY, beside this library, as installed, on PATH.

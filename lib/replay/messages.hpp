@@ -5,8 +5,8 @@
 
 #include "ulpscope/replay.hpp"
 
-/// What goes over the socket between who asks for an op and the program that executes it: a length
-/// of 64 bits, then so many bytes.
+/// Messages between `compare` and the program that replays ops: a length of 64 bits, then so many
+/// bytes.
 namespace ulpscope::replay {
 
 /// A message longer than this is none.

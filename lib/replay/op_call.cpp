@@ -145,8 +145,8 @@ ReplayTensor from_tensor(ReplayTensor place, const at::Tensor& tensor) {
   return place;
 }
 
-/// For an eps that it is not given an op takes the unit of what it computes in, float32 for 16
-/// bits: in float64 it would be another.
+/// Without an eps argument an op uses the epsilon of the dtype it computes in, float32 for 16 bits:
+/// in float64 it would differ.
 void give_unit(const c10::FunctionSchema& schema, const ReplayRequest& request,
                torch::jit::Stack& stack) {
   if (schema.name() != "aten::rms_norm" && schema.name() != "aten::_fused_rms_norm") return;

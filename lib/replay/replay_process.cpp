@@ -18,7 +18,7 @@
 namespace ulpscope::replay {
 namespace {
 
-/// Ops that end their process more often than this are not asked for any more.
+/// Ops that end their process more often than this are not requested any more.
 constexpr int kMostStarts = 16;
 /// How long one op may take, in milliseconds.
 constexpr int kPatience = 300'000;

@@ -9,8 +9,8 @@
 
 namespace ulpscope::ring {
 
-/// Where a function finds its `this` at one address of its code: base + offset, or the word that
-/// stands there.
+/// Where a function finds its `this` at one address of its code: base + offset, or the word at that
+/// place.
 struct SelfPlace {
   static constexpr std::uint16_t kNowhere = 0xffff;
   static constexpr std::uint16_t kFrameEnd = 0xfffe;  ///< the address behind the frame's last word
@@ -20,8 +20,8 @@ struct SelfPlace {
   std::int32_t offset = 0;        ///< bytes
 };
 
-/// Member functions whose code the compiler has put into another function, at one address: what
-/// the writer reads off the debug information for a recorded program.
+/// Member functions that the compiler has inlined into another function, at one address: what the
+/// writer reads from debug information for a recorded program.
 struct InlinedCalls {
   static constexpr std::size_t kMost = 8;
 

@@ -11,8 +11,8 @@
 
 namespace ulpscope::ring {
 
-/// Answers what is inlined at an address on a thread of its own: reading debug information takes
-/// longer than a thread that begins may wait for its ring.
+/// Answers what is inlined at an address on a separate thread: reading debug information takes
+/// longer than a new thread may wait for its ring.
 class InlinedLookups {
  public:
   explicit InlinedLookups(LookUpInlined look_up);

@@ -49,7 +49,7 @@ struct RingHeader {
 
   alignas(kLineBytes) std::atomic<std::uint64_t> tail;  ///< written by the consumer only
 
-  alignas(kLineBytes) std::atomic<std::uint32_t> consumer_closed;  ///< 1: nobody reads any more
+  alignas(kLineBytes) std::atomic<std::uint32_t> consumer_closed;  ///< 1: the reader is gone
 };
 
 /// One page for all rings of a writer; read-only in the programs being recorded.
@@ -60,9 +60,9 @@ struct WriterPage {
 
   alignas(kLineBytes) std::atomic<std::uint64_t> progress;  ///< moves while the writer works
 
-  /// Robust and held by the writer's thread as long as it lives, so that the kernel takes its
-  /// thread id out when the writer ends, however it ends. Works for a killed writer that nobody has
-  /// waited for and across pid namespaces, where asking for the process id does not.
+  /// Robust and held by the writer's thread as long as it lives, so that the kernel removes its
+  /// thread id when the writer ends, for whatever reason. Works for a killed writer that has not
+  /// been waited for and across pid namespaces, where checking the process id does not.
   alignas(kLineBytes) pthread_mutex_t alive;
 };
 

@@ -49,7 +49,7 @@ class Producer {
   }
 
   /// Hands the first `size` reserved bytes to the writer: they are delivered even if the program is
-  /// killed right after. Several messages reserved as one and written one after another may be
+  /// killed right after. Several messages reserved as one and written consecutively may be
   /// committed as one. 0 takes the reservation back.
   /// @pre `size` is a multiple of 8 and not larger than what was reserved.
   void commit(std::uint32_t size) noexcept {
@@ -92,11 +92,11 @@ class Producer {
   RingMapping mapping_;
 };
 
-/// The reading end. Treats everything in the shared memory as written by an enemy: counters are
-/// read once and checked, its own position is kept in private memory.
+/// The reading end. Treats everything in the shared memory as hostile: counters are read once and
+/// checked, its own position is kept in private memory.
 ///
-/// The producer can change bytes after they were handed out. Whoever validates must validate a
-/// copy: use read(). available() is for bytes whose meaning does not matter (counting, forwarding).
+/// The producer can change bytes after they were returned. Validate a copy: use read(). available()
+/// is for bytes whose meaning does not matter (counting, forwarding).
 class Consumer {
  public:
   Consumer() noexcept = default;
@@ -114,7 +114,7 @@ class Consumer {
   /// @pre available() has shown at least that many.
   void release(std::size_t bytes) noexcept;
 
-  /// Tells the producer that nobody reads any more: it stops recording when it next looks.
+  /// Notifies the producer that the reader is gone: it stops recording at its next check.
   void close() noexcept;
 
   /// The producer's counters do not add up: nothing more can be read.

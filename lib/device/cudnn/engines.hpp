@@ -56,7 +56,7 @@ struct EngineRun {
   std::uint64_t workspace = 0;  ///< bytes that it needs
 };
 
-/// A convolution that cuDNN has been told of.
+/// A convolution that is described to cuDNN.
 class EngineSet;
 
 struct EngineFunctions {
@@ -68,8 +68,8 @@ struct EngineFunctions {
   /// Why nothing can run here, in CUDA's words; null where there is a device.
   const char* (*problem)() noexcept;
 
-  /// Memory of the device that is current; null where there is not as much. Copies wait for all
-  /// that is enqueued on the default stream, and tell whether that went well.
+  /// Memory of the current device; null if there is not enough. Copies wait for everything that is
+  /// enqueued on the default stream, and return whether that succeeded.
   void* (*allocate)(std::size_t bytes) noexcept;
   void (*release)(void* memory) noexcept;
   bool (*copy_in)(void* to, std::span<const std::byte> from) noexcept;

@@ -14,8 +14,8 @@
 
 namespace ulpscope {
 
-/// Modules that the candidate has under other names. A '*' stands for any characters but dots; the
-/// k-th of one pattern stands for what the k-th of the other one does. A pattern that fits the
+/// Modules that have different names in the candidate. A '*' matches any characters except dots;
+/// the k-th of one pattern corresponds to the k-th of the other. A pattern that matches the
 /// beginning of a path up to a dot renames that part.
 struct ModuleRename {
   std::string reference;  ///< "encoder.*.attn"
@@ -23,7 +23,7 @@ struct ModuleRename {
 };
 
 struct CompareOptions {
-  Limits limits;                     ///< for what no rule covers; empty asks for bit equality
+  Limits limits;                     ///< for what no rule covers; empty requires bit equality
   std::vector<ToleranceRule> rules;  ///< the first that matches a value decides about it
   /// The day by which rules expire; empty: none has expired.
   std::optional<std::chrono::year_month_day> today;
@@ -40,7 +40,7 @@ struct CompareOptions {
   bool by_layers = false;             ///< compare modules as units, though ops were recorded
   std::size_t context = 3;            ///< neighbors kept either side of a finding
   std::size_t max_findings = 100;     ///< findings reported in full
-  /// Told how many bytes of values, of both runs, are about to be read for the findings.
+  /// Called with how many bytes of values, of both runs, are about to be read for the findings.
   std::function<void(std::uint64_t bytes)> before_values;
 };
 

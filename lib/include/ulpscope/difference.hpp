@@ -76,10 +76,10 @@ struct Difference {
   ClassCount inf;
   ClassCount subnormal;
   std::uint64_t signed_zero = 0;  ///< elements that are zero in both with different signs
-  /// The bits of all numbers add up to the same, as they do where one value has the other's numbers
-  /// in another order.
+  /// The bits of all numbers have the same sum, as they do if one value has the other's numbers in
+  /// a different order.
   bool sums_equal = true;
-  std::optional<Budget> budget;  ///< empty where none was asked for or none is known
+  std::optional<Budget> budget;  ///< empty if none was requested or none is known
 };
 
 /// Compares two packed values of `dtype` element by element. `strides` gives for each logical

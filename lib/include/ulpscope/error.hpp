@@ -9,7 +9,7 @@
 namespace ulpscope {
 
 enum class ErrorCode : std::uint8_t {
-  io,          ///< the file system or another system call said no
+  io,          ///< the file system or another system call failed
   not_a_dump,  ///< readable, but not one of ours
   version,     ///< written by a newer format or protocol
   incomplete,  ///< nothing was published before the recording ended

@@ -17,9 +17,9 @@ namespace ulpscope {
 
 enum class Verdict : std::uint8_t {
   identical,     ///< every compared bit is equal
-  within,        ///< bits differ, all inside the tolerance asked for
+  within,        ///< bits differ, all inside the requested tolerance
   diverged,      ///< the runs diverge
-  inconclusive,  ///< the runs cannot be aligned, or not enough of them was recorded to tell
+  inconclusive,  ///< the runs cannot be aligned, or not enough of them was recorded
 };
 [[nodiscard]] std::string_view name(Verdict verdict) noexcept;
 
@@ -41,7 +41,7 @@ struct Both {
   T candidate{};
 };
 
-/// Whether a difference is inside the tolerance that was asked for.
+/// Whether a difference is inside the requested tolerance.
 struct ToleranceResult {
   bool inside = false;
   std::optional<std::size_t> rule;  ///< index into Report::rules; empty: the limits for all others
@@ -56,7 +56,7 @@ struct TensorReport {
   Both<std::vector<std::int64_t>> shape;
   bool equal = true;
   std::optional<Difference> difference;      ///< empty where the bytes are not in the dumps
-  std::optional<ToleranceResult> tolerance;  ///< empty where none was asked for, or without bytes
+  std::optional<ToleranceResult> tolerance;  ///< empty if none was requested, or without bytes
 };
 
 struct ArgumentReport {
@@ -65,7 +65,7 @@ struct ArgumentReport {
   std::optional<std::string> candidate;
 };
 
-/// An op beside the finding, for the report's list of neighbors.
+/// An op next to the finding, for the report's list of neighbors.
 struct Neighbour {
   std::uint64_t event = kNone;  ///< position in the reference (candidate where only that has it)
   std::string op;
@@ -187,7 +187,7 @@ struct Cause {
 struct Propagated {
   std::uint64_t events = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;  ///< closed ranges
-  std::string note;  ///< what cannot be told of them, and what would tell; empty without events
+  std::string note;  ///< what cannot be determined about them, and what would; empty without events
 };
 
 /// A rule of the tolerance, and what it decided.
@@ -252,7 +252,7 @@ struct RankPair {
 struct Report {
   Verdict verdict = Verdict::inconclusive;
   std::string summary;                     ///< one sentence
-  std::optional<GoldenConditions> golden;  ///< to be told first; empty where not asked for
+  std::optional<GoldenConditions> golden;  ///< to be reported first; empty if not requested
   RunSummary reference;
   RunSummary candidate;
   std::vector<RankPair> rank_pairs;  ///< by the reference's number
@@ -264,12 +264,12 @@ struct Report {
   std::vector<EnvironmentDifference> environment;
   std::vector<Cause> causes;
   std::vector<RuleUse> rules;           ///< as CompareOptions::rules
-  std::optional<BudgetSummary> budget;  ///< empty where none was asked for
+  std::optional<BudgetSummary> budget;  ///< empty if none was requested
   std::vector<OpBudget> op_budgets;     ///< what takes most of its budget first
   std::optional<ReplaySummary> replay;  ///< empty where nothing could execute ops
 
-  /// The earliest diverging finding, or null; where a budget was asked for, the earliest that
-  /// rounding does not explain comes before those that it does.
+  /// The earliest diverging finding, or null; with a budget, the earliest that rounding does not
+  /// explain comes before those that it does.
   [[nodiscard]] const Finding* first() const noexcept {
     return findings.empty() || !findings.front().diverges ? nullptr : &findings.front();
   }

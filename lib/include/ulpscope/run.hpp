@@ -14,7 +14,7 @@
 #include "ulpscope/statistics.hpp"
 
 /// One recorded run as the comparison sees it: ranks, their lanes, blocks of events. A dump on disk
-/// and a run built by a test both stand behind `Run`.
+/// and a run built by a test both implement `Run`.
 namespace ulpscope {
 
 inline constexpr std::uint64_t kNone = ~std::uint64_t{0};  ///< no event, no storage
@@ -39,22 +39,21 @@ enum class EventKind : std::uint8_t {
   /// to its outputs (Role::input, index of the output) or its inputs (Role::output, index of the
   /// input).
   module_gradient = 10,
-  /// A root's parameters and buffers as they stand: before its first forward and after each
+  /// A root's current parameters and buffers: before its first forward and after each
   /// optimizer step. Slots: Role::input, with names.
   parameters = 11,
   kernel = 12,  ///< a kernel was launched on a GPU, by the op around it
-  /// Memory that a thread has freed after its last op ("end of thread"), or that stands when the
-  /// program or its recording ends ("end of run"): what is left to anybody. Slots: Role::input, a
-  /// storage each, as one row of elements. Of a run, with event_flag::seeded, the default
-  /// generator's state too.
+  /// Memory that a thread has freed after its last op ("end of thread"), or that is live when the
+  /// program or its recording ends ("end of run"). Slots: Role::input, a storage each, as one row
+  /// of elements. Of a run, with event_flag::seeded, the default generator's state too.
   outcome = 13,
 };
 
 enum class Phase : std::uint8_t { setup, data, forward, backward, optimizer, eval };
 [[nodiscard]] std::string_view name(Phase phase) noexcept;
 
-/// Which logical thread a lane is: a trainer runs forward, backward and optimizers of its own
-/// beside the main thread. Backward events are reported under `autograd` whichever thread ran them.
+/// Which logical thread a lane is: a trainer runs its own forward, backward and optimizers next to
+/// the main thread. Backward events are reported under `autograd` whichever thread ran them.
 enum class LaneRole : std::uint8_t { main, autograd, worker, thread, trainer };
 
 /// What an event's state was; bits of Event::flags.
@@ -75,7 +74,7 @@ inline constexpr std::uint32_t unfinished = 1U << 11;  ///< the program ended in
 inline constexpr std::uint32_t view = 1U << 12;        ///< returns views, reads no content
 inline constexpr std::uint32_t factory = 1U << 13;     ///< returns uninitialized memory
 inline constexpr std::uint32_t not_deterministic =
-    1U << 14;  ///< LibTorch itself says that its result may be another every time
+    1U << 14;  ///< LibTorch itself says that its result may differ every time
 }  // namespace event_flag
 
 /// What is known of one tensor of an event; bits of Slot::flags.
@@ -205,9 +204,9 @@ struct Lane {
   std::uint64_t events = 0;
 };
 
-/// Who a rank is, as far as its recording knows. Numbers are those of Run::ranks().
+/// Who a rank is, according to its recording. Numbers are those of Run::ranks().
 struct RankIdentity {
-  bool known = false;      ///< false: nobody wrote it down; a rank is its number
+  bool known = false;      ///< false: not recorded; a rank is its number
   std::string declared;    ///< the variable that says which rank the process is; empty: none does
   std::uint32_t rank = 0;  ///< what it says
   std::uint32_t restart = 0;             ///< processes that were this rank before
@@ -295,7 +294,7 @@ class Run {
     return bytes ? std::optional<std::uint64_t>(bytes->size()) : std::nullopt;
   }
   /// Values of the layer tree, by path; none where bytes were not recorded. A path can come twice
-  /// where a step stands in two segments.
+  /// if a step is in two segments.
   [[nodiscard]] virtual std::vector<LayerValue> layer_values(std::uint32_t /*rank*/) const {
     return {};
   }

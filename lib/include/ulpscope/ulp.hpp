@@ -58,7 +58,7 @@ struct FloatFormat {
     return ((a ^ b) & kSign) != 0 ? across_zero : apart;
   }
 
-  /// The number that finite bits stand for, exactly.
+  /// The exact number that finite bits represent.
   [[nodiscard]] static constexpr double finite_value(Bits bits) noexcept {
     if constexpr (sizeof(Bits) == 8) {
       return std::bit_cast<double>(bits);
@@ -76,7 +76,7 @@ struct FloatFormat {
       return (bits & kSign) != 0 ? -value : value;
     }
   }
-  /// The number that any bits stand for; NaN payloads are lost.
+  /// The number that any bits represent; NaN payloads are lost.
   [[nodiscard]] static constexpr double to_double(Bits bits) noexcept {
     if (is_nan(bits)) return std::numeric_limits<double>::quiet_NaN();
     if (!is_infinite(bits)) return finite_value(bits);
