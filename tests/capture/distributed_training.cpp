@@ -18,7 +18,7 @@ using Step = std::function<at::Tensor(int step)>;
 
 at::Tensor batch() { return torch::rand({16, 8}); }
 
-/// Every rank begins with the same parameters, and goes on to data of its own.
+/// Every rank begins with the same parameters, and trains on different data.
 torch::nn::Sequential make_model(const Rank& rank) {
   torch::manual_seed(7);
   torch::nn::Sequential model(torch::nn::Linear(8, 32), torch::nn::ReLU(),

@@ -228,7 +228,7 @@ unwritable_target() {
     "$ulpscope" record -o bad/dump -- true
 }
 full_disk() {
-  # A limit on the size of files stands for the disk; the program writes no files.
+  # A limit on the size of files replaces a full disk; the program writes no files.
   expect "the disk fills up while recording" 0 "incomplete: rank 0: " "" \
     bash -c 'ulimit -f 400; "$0" record -o bad --ring-bytes 64K -- "$@" 100000' "$ulpscope" "${program[@]}"
   expect "the same, the program" 0 "went on without recording" "" \

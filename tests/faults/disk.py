@@ -13,7 +13,7 @@ STEPS = 40
 LEVELS = {"digest": ("--segment-steps", "8"),
           "full": ("--level", "full", "--segment-steps", "8")}
 
-# What fails, with which error (0: a write of half the bytes), and whether it goes on failing.
+# What fails, with which error (0: a write of half the bytes), and whether it keeps failing.
 FAILURES = (("disk full", errno.ENOSPC, True), ("quota used up", errno.EDQUOT, True),
             ("read-only file system", errno.EROFS, True), ("input/output error", errno.EIO, True),
             ("one input/output error", errno.EIO, False), ("one full moment", errno.ENOSPC, False),
@@ -37,7 +37,7 @@ class Shim:
                 "FAULTS_COUNT": str(self.count)}
 
     def calls(self):
-        """The number of calls since this was asked last."""
+        """The number of calls since the last query."""
         calls = int.from_bytes(self.count.read_bytes(), "little")
         self.count.write_bytes(bytes(8))
         return calls

@@ -1,4 +1,4 @@
-"""A writer that stands still, dies, or cannot be reached any more: the program goes on unchanged and the
+"""A writer that is stopped, dies, or cannot be reached any more: the program continues unchanged and the
 dump says where it ends."""
 
 import os

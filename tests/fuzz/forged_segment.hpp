@@ -15,10 +15,10 @@
 #include "dump/user_block.hpp"
 #include "tests/support/dump_builder.hpp"
 
-/// Segments as somebody makes them who knows the format: any tables, every digest as it should be.
+/// Segments forged by someone who knows the format: any tables, every digest correct.
 namespace ulpscope::test {
 
-/// What a segment holds, as far as a reader looks: contents, then tables, then attributes.
+/// What a reader uses of a segment: contents, then tables, then attributes.
 struct SegmentParts {
   std::vector<std::byte> contents;  ///< begin in the file behind the user block
   dump::Tables tables;
@@ -57,7 +57,7 @@ inline SegmentParts parts_of(std::span<const std::byte> flat) {
   return parts;
 }
 
-/// Writes the parts as a sealed file. It is no HDF5 file: whoever reads a dump must not notice.
+/// Writes the parts as a sealed file. It is not an HDF5 file: readers of a dump must not notice.
 /// @returns its seal
 inline Digest write_segment(const std::filesystem::path& path, const SegmentParts& parts) {
   std::vector<std::byte> file(dump::kUserBlockBytes);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Searches with one fuzzer after another, beginning with data/fuzz.
+# Searches with each fuzzer in turn, starting from data/fuzz.
 #
 #   tests/fuzz/fuzz.sh SECONDS [FUZZER...]
 #

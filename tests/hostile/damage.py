@@ -23,7 +23,7 @@ PAGE = 4096
 
 
 class Dumps:
-    """Runs the command in a directory of its own, on copies of the dumps."""
+    """Runs the command in a separate directory, on copies of the dumps."""
 
     def __init__(self, ulpscope, dumps):
         self.ulpscope = os.path.realpath(ulpscope)

@@ -1,7 +1,7 @@
-"""Segments that somebody made who knows the format, with every digest as it should be.
+"""Segments forged by someone who knows the format, with every digest correct.
 
-forged.py ULPSCOPE DUMPS: each command either answers or refuses in a sentence, with 512 MiB of
-memory, in 20 seconds, and writes nothing outside of where it was told to.
+forged.py ULPSCOPE DUMPS: each command either answers or rejects them in a sentence, with 512 MiB of
+memory, in 20 seconds, and writes nothing outside the given directory.
 """
 
 import collections

@@ -45,7 +45,7 @@ void make_killed(const fs::path& directory) {
     test::send_small_step(dump, lane, false, step);
     lane.send();
   }
-  dump::Status status;  // as it stands while a program is recorded
+  dump::Status status;  // as it is while a program is recorded
   status.run = dump::read_marks(dump::list_ranks(directory).at(0)).segments.at(0).run;
   status.level = "digest";
   status.reason = "the recording has not ended";
@@ -73,7 +73,7 @@ struct Forgery {
   std::function<void(test::SegmentParts&)> change;
 };
 
-/// What somebody writes who knows the format and gives every digest as it should be.
+/// What someone writes who knows the format and makes every digest correct.
 const Forgery kForgeries[] = {
     {"sizes_near_2_63",
      [](auto& p) {
@@ -192,7 +192,7 @@ const Forgery kForgeries[] = {
 
 void reseal(const fs::path& segment) {
   auto file = dump::File::open_for_update(segment);
-  // The directory lies behind the head of the user block; its digest is the last part of the head.
+  // The directory comes after the head of the user block; its digest is the last part of the head.
   struct Head {
     std::uint64_t before[5];
     Digest root_digest;

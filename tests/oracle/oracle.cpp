@@ -1,7 +1,7 @@
 // An independent observer of LibTorch programs, preloaded into one: LD_PRELOAD=liboracle.so
 // ORACLE_LOG=FILE writes a line for every op, at every depth, with digests of what it read and
 // wrote. It shares no code with Ulpscope; oracle_diff.py reads two logs and says where the runs
-// part.
+// diverge.
 //
 // Fields, separated by tabs: thread, depth, kind (op, view, node, scope), name, grad mode,
 // generator state, inputs, scalar arguments, outputs. A tensor is NAME=DTYPE[SIZES]#DIGEST; a

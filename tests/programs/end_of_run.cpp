@@ -45,7 +45,7 @@ class ModelImpl : public nn::Module {
 };
 TORCH_MODULE(Model);
 
-/// What stands when the run is over.
+/// What is live when the run is over.
 struct Left {
   Model model;
   std::vector<Tensor> average;

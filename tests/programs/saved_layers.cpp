@@ -21,7 +21,7 @@ Tensor kept(const Tensor& tensor) { return tensor.detach().clone(at::MemoryForma
 
 // Calls that the compiler folds into their caller leave no trace of their module.
 
-/// Hands its input on in another dtype.
+/// Passes its input on in a different dtype.
 template <at::ScalarType kDtype>
 class CastImpl : public nn::Module {
  public:
@@ -57,7 +57,7 @@ class SavingImpl : public nn::Module {
   Tensor forward(const Tensor& images, Saved& saved) {
     Tensor x = conv_(images);
     keep(saved, "conv", x);
-    // Another order in memory than the dimensions say.
+    // A memory order that differs from that of the dimensions.
     x = x.contiguous(at::MemoryFormat::ChannelsLast);
     x = half_(x);
     keep(saved, "half", x);

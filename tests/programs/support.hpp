@@ -131,7 +131,7 @@ inline std::vector<Digit> read_digits(const std::string& path) {
   return digits;
 }
 
-/// The digits as a data set that makes the tensors of a sample when it is asked for.
+/// The digits as a data set that makes the tensors of a sample when it is requested.
 class Digits : public torch::data::datasets::Dataset<Digits> {
  public:
   explicit Digits(const std::string& path) : digits_(read_digits(path)) {}
@@ -221,7 +221,7 @@ class RandomShift : public torch::data::transforms::TensorTransform<> {
   bool enabled_;
 };
 
-/// Batches of full size, in the order that the settings ask for.
+/// Batches of full size, in the order that the settings request.
 template <class Dataset>
 auto make_loader(const Settings& settings) {
   Dataset digits(settings.data);
@@ -235,7 +235,7 @@ auto make_loader(const Settings& settings) {
           .drop_last(true));
 }
 
-/// The differences that a model and its training loop can be asked for. Each is a thing that
+/// The differences that a model and its training loop can have on request. Each is something that
 /// happens in real programs; without its flag each function does nothing.
 class Differences {
  public:
@@ -337,7 +337,7 @@ void print_accuracy(Model& model, const Settings& settings, Prepare prepare) {
               static_cast<double>(right) / static_cast<double>(settings.validate));
 }
 
-/// What main() does: runs `train` with the parsed flags, tells errors in one line.
+/// What main() does: runs `train` with the parsed flags, prints errors in one line.
 template <class Train>
 int run_program(CLI::App& app, int argc, char** argv, Train train) {
   CLI11_PARSE(app, argc, argv);

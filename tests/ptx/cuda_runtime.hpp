@@ -10,7 +10,7 @@ namespace ulpscope::test::ptx {
 /// Executes the kernels; the memory that it knows is what cudaMalloc() and the like have given.
 [[nodiscard]] Machine& machine();
 
-/// Of the program, by a part of its name.
+/// From the program, by a part of its name.
 ///
 /// @throws std::out_of_range if there is none.
 [[nodiscard]] const Kernel& find_kernel(std::string_view part_of_name);

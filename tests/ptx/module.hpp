@@ -18,7 +18,7 @@ struct Instruction;
 /// Registers of every kernel, whatever it declares.
 enum FixedRegister : std::uint32_t {
   kZero,        // always 0
-  kParameters,  // where the launch's parameters stand
+  kParameters,  // where the launch's parameters are
   kTidX,
   kNtidX,
   kCtaidX,

@@ -59,7 +59,7 @@ class EventBuilder {
   EventBuilder& returns(const Tensor& tensor, std::uint32_t flags = 0);
   /// Returns a new tensor.
   Tensor out(const Values& values, std::uint32_t flags = 0);
-  /// Returns a new tensor with strides of its own; `values` in memory order.
+  /// Returns a new tensor with the given strides; `values` in memory order.
   Tensor out_strided(const Values& memory, std::vector<std::int64_t> sizes,
                      std::vector<std::int64_t> strides);
   /// Returns memory that nothing has written.

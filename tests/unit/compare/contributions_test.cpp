@@ -8,7 +8,7 @@ namespace {
 
 using OfRank = std::function<void(RunBuilder&, std::uint32_t rank, bool changed)>;
 
-/// Compares two runs of so many ranks, of which the program is told which one it is.
+/// Compares two runs of so many ranks; the program gets the rank's number.
 Report report_of_ranks(std::uint32_t ranks, const OfRank& program) {
   RanksRun runs[2];
   for (const bool changed : {false, true})

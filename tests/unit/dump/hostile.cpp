@@ -18,7 +18,7 @@ using test::TempDir;
 
 namespace {
 
-/// Sends one sound event, then `bytes`, then another sound event.
+/// Sends one valid event, then `bytes`, then a second valid event.
 std::string reason_for(const std::vector<std::byte>& bytes, std::uint64_t& events) {
   const TempDir dir;
   DumpBuilder dump(dir.path());

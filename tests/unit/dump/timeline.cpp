@@ -354,7 +354,7 @@ TEST_SUITE("timeline of several lanes") {
     };
     place(0, "forward", 1);
     place(0, "loss", 2);
-    place(0, "loss", 5);  // clipping, in grad mode: only the other lane's backward tells
+    place(0, "loss", 5);  // clipping, in grad mode: only the other lane's backward shows it
     place(0, "opt", 6);
     place(1, "backward", 3);
     place(1, "backward", 4);

@@ -54,7 +54,7 @@ class Dump {
     return made;
   }
 
-  /// status.json as it stands while a program is recorded.
+  /// status.json as it is while a program is recorded.
   void begin_status() const {
     dump::Status status;
     status.run = test::run_of(path());
