@@ -7,7 +7,7 @@
 
 namespace ulpscope::cli {
 
-/// True where a dump is given as `DUMP@steps=...`.
+/// True if a dump is given as `DUMP@steps=...`.
 [[nodiscard]] bool selects_steps(const std::string& argument);
 
 /// By how many the candidate's steps are later than the reference's, where both have as many of

@@ -280,7 +280,7 @@ bool print_named_event(const Run& run, const std::string& text, const Detail& de
   return found;
 }
 
-/// One value in full, several as a list. False where there is none.
+/// One value in full, several as a list. False if there is none.
 bool print_values(const Run& run, const std::string& text, Page& page) {
   auto values = find_values(run, text);
   if (values.empty() && !names_event(text) && !is_glob(text)) {

@@ -18,7 +18,7 @@ class BeforeFirstEvent {
  public:
   void open_lane(std::uint32_t lane, bool is_main, std::string_view thread_name);
   void close_lane(std::uint32_t lane);
-  /// False where there is an event among the messages, or more than is worth keeping: the process
+  /// False if there is an event among the messages, or more than is worth keeping: the process
   /// is a rank, and nothing was taken.
   [[nodiscard]] bool take(std::uint32_t lane, std::span<const std::byte> messages);
 

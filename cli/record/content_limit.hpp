@@ -24,7 +24,7 @@ class ContentBudget {
   /// The dump has reached the limit: no content is stored any more.
   [[nodiscard]] bool used_up() const noexcept { return used_up_; }
 
-  /// True where `bytes` more fit; the first that do not fit end it.
+  /// True if `bytes` more fit; the first that do not fit end it.
   [[nodiscard]] bool take(std::uint64_t bytes);
 
   /// What was taken has been written.

@@ -23,7 +23,7 @@ struct Executable {
   bool needs_torch = false;  ///< it names a LibTorch library among those it needs
 };
 
-/// The file that execvp() would run for `program`; empty where there is none.
+/// The file that execvp() would run for `program`; empty if there is none.
 [[nodiscard]] std::optional<std::filesystem::path> find_executable(const std::string& program);
 
 /// Looks into an ELF file. Anything that is not one, or does not add up, has no known obstacle.

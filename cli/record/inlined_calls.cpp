@@ -19,7 +19,7 @@ namespace {
 
 using ring::SelfPlace;
 
-/// The operations that describe where something is at an address; empty where nothing does.
+/// The operations that describe where something is at an address; empty if nothing does.
 std::span<const Dwarf_Op> description(Dwarf_Die& die, unsigned attribute, Dwarf_Addr address) {
   Dwarf_Attribute found;
   Dwarf_Op* operations = nullptr;

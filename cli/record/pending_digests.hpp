@@ -54,7 +54,7 @@ class PendingDigests {
   [[nodiscard]] bool must_wait(std::span<const std::byte> message) const;
   [[nodiscard]] bool waits_for_ticket(const ring::SlotRow& slot) const;
   void append_event(std::vector<std::byte>& to, std::span<const std::byte> message);
-  /// False where the slot is to be left out.
+  /// False if the slot is to be left out.
   [[nodiscard]] bool settle(ring::SlotRow& slot);
 
   std::size_t most_held_;

@@ -33,7 +33,7 @@ class ProcessTree {
   /// Starts `arguments` with the `variables` set in its environment, in this process group, with
   /// standard streams, directory and signals as this process was given them. Returns 0, or the
   /// errno of why it could not be executed.
-  /// @throws Error with ErrorCode::io where no process could be made.
+  /// @throws Error with ErrorCode::io if no process could be made.
   [[nodiscard]] int start(const std::vector<std::string>& arguments,
                           const std::vector<std::pair<std::string, std::string>>& variables);
 

@@ -13,7 +13,7 @@ namespace ulpscope::cli {
 /// before the first step). A range that begins at 0 includes setup.
 void set_steps(ring::Settings& settings, const std::string& source, const std::string& value);
 
-/// How many steps that is; 0 where there is no end.
+/// How many steps that is; 0 if there is no end.
 [[nodiscard]] std::uint64_t step_count(const ring::Settings& settings);
 
 /// A glob that can match something.

@@ -62,7 +62,7 @@ bool may_belong_to_a_module(std::string_view name) {
 struct Scope {
   std::string local;   ///< "Z4mainE" inside a function
   std::string nested;  ///< "12_GLOBAL__N_1"
-  std::string name;    ///< the class's own, empty where this is none
+  std::string name;    ///< the class's own, empty if this is none
   bool is_known = true;
 };
 

@@ -25,7 +25,7 @@ struct TeamTask {
 
 /// Compares together with the other processes of `launch`. The report for the one that speaks.
 ///
-/// @throws Error at the one that speaks, whichever member came upon it; with ErrorCode::usage where
+/// @throws Error at the one that speaks, whichever member came upon it; with ErrorCode::usage if
 /// this program was built without MPI.
 [[nodiscard]] std::optional<Report> compare_in_team(const Launch& launch, TeamTask task);
 

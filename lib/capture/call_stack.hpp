@@ -48,7 +48,7 @@ class CallStack {
   [[nodiscard]] std::span<const std::uintptr_t> words(std::size_t index) const noexcept;
 
  private:
-  /// False where a frame cannot be left this way.
+  /// False if a frame cannot be left this way.
   bool take_by_rows(const CallFrame& innermost);
   const UnwindRow& row_of(std::uintptr_t address);
 

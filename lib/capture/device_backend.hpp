@@ -38,7 +38,7 @@ struct DeviceResult {
   std::uint64_t ticket = 0;
   bool failed = false;
   Digest digest;
-  Digest logical;  ///< zero where it was not wanted
+  Digest logical;  ///< zero if it was not wanted
   Dtype dtype = Dtype::undefined;
   std::optional<Statistics> statistics;
   std::optional<std::span<const std::byte>> content;
@@ -51,7 +51,7 @@ class DeviceBackend {
   DeviceBackend& operator=(const DeviceBackend&) = delete;
 
   /// Has a value's digest computed behind all that the calling thread has given the device. Does
-  /// not wait for the device, only for room. False where it cannot be: the stream is being captured
+  /// not wait for the device, only for room. False if it cannot be: the stream is being captured
   /// into a graph, the value is too large, the device has failed.
   [[nodiscard]] virtual bool enqueue(const DeviceValue& value) noexcept = 0;
 
@@ -73,7 +73,7 @@ class DeviceBackend {
   ~DeviceBackend() = default;
 };
 
-/// The one of this process, opened at the first call; null where there is no such device or it
+/// The one of this process, opened at the first call; null if there is no such device or it
 /// cannot be used.
 [[nodiscard]] DeviceBackend* device_backend() noexcept;
 

@@ -25,7 +25,7 @@ void read(Value& value, Get&& get) {
   }
 }
 
-/// 0 where it cannot be known: the program may have set it before its own Recorder began.
+/// 0 if it cannot be known: the program may have set it before its own Recorder began.
 int inter_op_threads() {
   if (const int asked = asked_inter_op_threads.load(std::memory_order_relaxed); asked > 0)
     return asked;

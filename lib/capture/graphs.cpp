@@ -125,7 +125,7 @@ struct NumberedTensor {
   bool read = false;
 };
 
-/// What lives of a graph's memory, of what it reads or of what it writes. False where its capture
+/// What lives of a graph's memory, of what it reads or of what it writes. False if its capture
 /// was not seen.
 bool alive(const void* object, bool written, std::pmr::vector<NumberedTensor>& tensors) {
   const std::lock_guard guard(mutex);

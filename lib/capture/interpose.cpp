@@ -561,7 +561,7 @@ std::size_t index_of(std::string_view name) {
   return kNotOurs;
 }
 
-/// What calls of a symbol go through; null where this LibTorch declares it differently.
+/// What calls of a symbol go through; null if this LibTorch declares it differently.
 template <class Group, class Class, std::size_t kIndex>
 void* wrapper_for() {
   if constexpr (!Group::template kFits<Class>)

@@ -74,7 +74,7 @@ void visit_instances(std::uint32_t module_class,
 /// The one among `instances`, by address, that is at `address`; 0 if there is none.
 [[nodiscard]] std::uint32_t instance_at(std::span<const Instance> instances,
                                         std::uintptr_t address);
-/// The nearest module above `module` that is of the class; zeros where there is none.
+/// The nearest module above `module` that is of the class; zeros if there is none.
 [[nodiscard]] Instance above_of_class(std::uint32_t module, std::uint32_t module_class);
 /// Whether a different module of the class is an ancestor of `module` and calls what leads to it:
 /// compilers may inline the forward of one into a member of the other. Children of a Sequential are

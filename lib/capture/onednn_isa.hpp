@@ -10,7 +10,7 @@ namespace ulpscope::capture {
 ///
 /// @param cpu_flags of /proc/cpuinfo, separated by blanks.
 /// @param limit what ONEDNN_MAX_CPU_ISA, else DNNL_MAX_CPU_ISA says; empty: no limit.
-/// @return empty where oneDNN would use none of its x86 kernels.
+/// @return empty if oneDNN would use none of its x86 kernels.
 [[nodiscard]] std::string onednn_isa(std::string_view cpu_flags, std::string_view limit);
 
 }  // namespace ulpscope::capture

@@ -68,7 +68,7 @@ struct OpInfo {
 /// The info of a record that RecordFunction reports. Thread-safe; valid for the process's life.
 [[nodiscard]] const OpInfo& op_info(const at::RecordFunction& record);
 
-/// The info of the op of that name that has no overloads; null where this LibTorch has none.
+/// The info of the op of that name that has no overloads; null if this LibTorch has none.
 [[nodiscard]] const OpInfo* op_info(const char* name);
 
 /// The info of an event that is no RecordFunction record: a module's forward, an optimizer's step.

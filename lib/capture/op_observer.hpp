@@ -11,7 +11,7 @@
 /// Turns what LibTorch reports into events, for every thread and all scopes.
 namespace ulpscope::capture {
 
-/// Does nothing where it is installed already.
+/// Does nothing if it is installed already.
 void install_op_observer();
 /// While it is not installed, ops cost what they do without Ulpscope. LibTorch copies the list of
 /// callbacks for each of autograd's threads, including disabled ones.

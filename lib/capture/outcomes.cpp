@@ -46,7 +46,7 @@ FreedElsewhere& freed_elsewhere() {
   return instance;
 }
 
-/// What recorded ops have left in all of it; zero where they are not known to have written all of
+/// What recorded ops have left in all of it; zero if they are not known to have written all of
 /// it at once, or where it was seen as something else than its bytes.
 Digest known_digest(Storage& storage) {
   Region* const whole = storage.regions.find({0, storage.bytes, 0});

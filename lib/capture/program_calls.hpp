@@ -29,7 +29,7 @@ struct ProgramCalls {
 
   void (*watch)(const torch::nn::Module& root, std::string_view name) noexcept;
   void (*step)() noexcept;
-  /// Null where nothing is recorded. Ends on the thread on which it began, innermost first.
+  /// Null if nothing is recorded. Ends on the thread on which it began, innermost first.
   void* (*begin_scope)(std::string_view name) noexcept;
   void (*end_scope)(void* scope) noexcept;
   void (*note)(std::string_view key, std::string_view value) noexcept;

@@ -51,7 +51,7 @@ Objects& objects() {
   return instance;
 }
 
-/// A file mapped for reading, empty where it cannot be.
+/// A file mapped for reading, empty if it cannot be.
 class MappedFile {
  public:
   explicit MappedFile(const char* path) {
@@ -71,7 +71,7 @@ class MappedFile {
     if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   }
 
-  /// `count` structures from `offset`; empty where they do not lie inside the file.
+  /// `count` structures from `offset`; empty if they do not lie inside the file.
   template <class T>
   [[nodiscard]] std::span<const T> structures(std::uint64_t offset, std::uint64_t count) const {
     if (offset % alignof(T) != 0 || offset > bytes_.size() ||

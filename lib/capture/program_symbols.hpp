@@ -13,7 +13,7 @@ namespace ulpscope::capture {
 
 struct Function {
   std::uintptr_t begin = 0;
-  std::string_view name;  ///< mangled; empty where no symbol covers the address
+  std::string_view name;  ///< mangled; empty if no symbol covers the address
 };
 
 /// The C++ member function or local function that an address lies in. Reads an object's symbol
@@ -36,7 +36,7 @@ struct CallPlace {
   std::pmr::vector<InlinedFunction> inlined;  ///< that it lies in too, outermost first
 };
 
-/// Empty where there is no debug information, and in libraries. Asks the writer when it first meets
+/// Empty if there is no debug information, and in libraries. Asks the writer when it first meets
 /// an address; thread-safe; what it returns is valid for the process's life.
 [[nodiscard]] const CallPlace& call_place(std::uintptr_t address);
 
@@ -45,7 +45,7 @@ struct CallPlace {
 
 /// An address as its object's file counts it.
 struct Location {
-  std::string_view object;  ///< path of the mapped file; empty where nothing is mapped
+  std::string_view object;  ///< path of the mapped file; empty if nothing is mapped
   std::uint64_t offset = 0;
 };
 [[nodiscard]] Location location_of(std::uintptr_t address);

@@ -44,7 +44,7 @@ struct Writer {
 struct Region {
   RegionKey key;
   Digest digest{};
-  Digest logical{};           ///< zero where memory order and logical order are the same
+  Digest logical{};           ///< zero if memory order and logical order are the same
   std::uint64_t ticket = 0;   ///< not 0: takes the place of both, which a device is still computing
   std::uint64_t value = 0;    ///< equal numbers: the same bytes by construction
   std::uint64_t checked = 0;  ///< the epoch in which the bytes were last seen to have this digest
@@ -113,7 +113,7 @@ struct FreedState {
   Digest digest;
   std::uint64_t storage = 0;
   std::size_t bytes = 0;
-  Digest known;  ///< what recorded ops had left there; zero where that is not known of all of it
+  Digest known;  ///< what recorded ops had left there; zero if that is not known of all of it
   Writer writer;
   std::uint32_t writes = 0;
   std::uint32_t name = 0;
@@ -142,7 +142,7 @@ class StorageTable {
   [[nodiscard]] Storage* state_at(const void* data);
   /// The memory that begins at `data` was freed: what begins there from now on is different memory.
   void forget_state(const void* data);
-  /// False where `data` is surely not the memory of a parameter or buffer. Takes no lock.
+  /// False if `data` is surely not the memory of a parameter or buffer. Takes no lock.
   [[nodiscard]] bool may_be_state(const void* data) const noexcept {
     const std::size_t bit = filter_bit(data);
     return ((state_filter_[bit / 64].load(std::memory_order_relaxed) >> (bit % 64)) & 1) != 0;

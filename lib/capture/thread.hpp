@@ -86,7 +86,7 @@ struct Frame {
 /// Belongs to its thread; reached by current().
 class Thread {
  public:
-  /// The calling thread's, opened at its first use. Null where nothing can be recorded: recording
+  /// The calling thread's, opened at its first use. Null if nothing can be recorded: recording
   /// is off, the thread is ending, or a hook of ours is already running on it.
   [[nodiscard]] static Thread* current() noexcept;
 
@@ -176,7 +176,7 @@ class Thread {
  private:
   std::uint32_t define_geometry(ring::GeometryMessage message, std::span<const std::int64_t> sizes,
                                 std::span<const std::int64_t> strides);
-  /// Room for a message; null where it is refused. Recording stops when the ring has ended.
+  /// Room for a message; null if it is refused. Recording stops when the ring has ended.
   [[nodiscard]] std::byte* room(std::uint32_t size);
   std::uint32_t define_string(std::string_view text);
   /// Whether this ring has lately carried the statistics of that value; from now on it has.

@@ -172,7 +172,7 @@ class Machine {
   Machine(const Common& common, std::uintptr_t begin, std::uintptr_t address)
       : common_(common), at_(begin), address_(address) {}
 
-  /// False where an instruction is not supported.
+  /// False if an instruction is not supported.
   bool run(Bytes in, bool initial) noexcept {
     while (!in.done() && in.ok()) {
       const auto code = in.get<std::uint8_t>();

@@ -10,7 +10,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Of two sums of the same numbers; empty where it is not one number, or not known.
+/// Of two sums of the same numbers; empty if it is not one number, or not known.
 [[nodiscard]] std::optional<double> accumulated_ratio(const Both<const Run*>& runs,
                                                       const Both<std::uint32_t>& ranks,
                                                       const Both<Digest>& digests,

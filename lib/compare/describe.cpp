@@ -42,7 +42,7 @@ constexpr std::size_t kTensorsListed = 64;
   return std::string(event.module.empty() ? event.root : event.module);
 }
 
-/// Names of the nearest modules before and after an event; empty where there are none.
+/// Names of the nearest modules before and after an event; empty if there are none.
 [[nodiscard]] Both<std::string> neighbours_by_module(const Window& window, std::uint32_t at) {
   Both<std::string> names;
   for (std::uint32_t index = at; index-- > 0;) {
@@ -58,7 +58,7 @@ constexpr std::size_t kTensorsListed = 64;
   return names;
 }
 
-/// The node around an event that names the forward op it belongs to; kNoIndex where there is none.
+/// The node around an event that names the forward op it belongs to; kNoIndex if there is none.
 [[nodiscard]] std::uint32_t linked_node(const Window& window, std::uint32_t event) {
   const auto is_linked = [](const Event& current) {
     return current.forward != kNone &&

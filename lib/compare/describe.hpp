@@ -24,7 +24,7 @@ struct Scene {
   std::int64_t step = kSetup;  ///< of the reference
   std::int64_t candidate_step = kSetup;
   /// By the items of the windows: one more than the item in the reference that an item and its
-  /// partner are, 0 without a partner that is more than a name. Empty where that is not known
+  /// partner are, 0 without a partner that is more than a name. Empty if that is not known
   /// beforehand.
   Both<std::span<const std::uint64_t>> partners;
   std::uint64_t generation = 0;  ///< of windows and partners
@@ -76,7 +76,7 @@ struct ModuleName {
 /// no such op.
 [[nodiscard]] EventPlace forward_place(const Window& window, std::uint32_t event);
 
-/// That forward op; an empty event pointer where there is none.
+/// That forward op; an empty event pointer if there is none.
 [[nodiscard]] HeldEvent forward_of(const Scene& scene, Side side, std::uint32_t event);
 
 }  // namespace ulpscope::comparison

@@ -25,7 +25,7 @@ namespace ulpscope::comparison {
 /// Whether a setting of the two runs differed in that step.
 [[nodiscard]] bool differs_in(const EnvironmentDifference& difference, std::int64_t step);
 
-/// "from step 5", "in steps 5 - 6"; empty where they differ throughout.
+/// "from step 5", "in steps 5 - 6"; empty if they differ throughout.
 [[nodiscard]] std::string when_words(const EnvironmentDifference& difference);
 
 /// Those of them that a golden run's bits hang on: instruction set, threads, libraries.

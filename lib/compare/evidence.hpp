@@ -54,7 +54,7 @@ struct Evidence {
   BudgetSummary budget;                 ///< origin: of all its occurrences
 
   std::vector<std::string> blamed;  ///< data, parameter, write: inputs that differ for that reason;
-                                    ///< empty where all that differ do
+                                    ///< empty if all that differ do
   bool looks_ahead = false;         ///< arguments: a loader may do the same at a different time
   bool same_tensors = false;        ///< arguments: the op reads the same values, reordered
   std::string factory;    ///< the op that handed out the memory that nothing wrote, in words
@@ -83,7 +83,7 @@ struct Evidence {
 
   // Of each run alone, for the first finding (each_run.hpp):
   Both<std::vector<std::string>> recomputed;  ///< ops that backward recomputed with other results
-  Both<std::string> epochs;                   ///< how many of how many steps; empty where unknown
+  Both<std::string> epochs;                   ///< how many of how many steps; empty if unknown
   Both<bool> begins_epoch{};                  ///< one begins with the batch of the finding
 };
 

@@ -17,7 +17,7 @@ namespace {
 /// Of one piece of a step: a program whose ops all come in a different order is not searched.
 constexpr std::size_t kMostSearches = 64;
 
-/// The item whose op wrote what a slot reads; kNoIndex where that is no op of the forward pass that
+/// The item whose op wrote what a slot reads; kNoIndex if that is no op of the forward pass that
 /// has a partner.
 [[nodiscard]] std::uint32_t writing_item(const Scene& scene, Side side, const Slot& slot) {
   const Window& window = *on(scene.windows, side);

@@ -12,7 +12,7 @@
 
 namespace ulpscope::comparison {
 
-/// Adds `step` to closed ranges that ascend; does nothing where it is in them already.
+/// Adds `step` to closed ranges that ascend; does nothing if it is in them already.
 void add_step(std::vector<std::pair<std::int64_t, std::int64_t>>& ranges, std::int64_t step);
 
 /// All findings of a comparison. What returns in a later step with the same signature is kept once,

@@ -13,7 +13,7 @@ namespace ulpscope::comparison {
 /// What distinguishes findings at the same op.
 struct Distinction {
   std::uint64_t key = 0;
-  /// False where further occurrences inside one step are the same finding (one setting that an
+  /// False if further occurrences inside one step are the same finding (one setting that an
   /// optimizer applies to every parameter).
   bool once_per_step = true;
   /// True if the module it is in makes no difference either.
@@ -29,7 +29,7 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
                      const std::function<void(Record&)>& fill);
 
 /// The same for events that only one run has: `order_event` is the position they take, their own or
-/// that of the partner before them; empty where there was none yet.
+/// that of the partner before them; empty if there was none yet.
 Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, EventPair at,
                    std::optional<std::uint64_t> order_event, const Distinction& distinction,
                    const std::function<void(Record&)>& fill);
@@ -39,7 +39,7 @@ Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, Event
 [[nodiscard]] std::string writer_words(const Scene& scene, Side side, const Slot& slot);
 
 /// What the last recorded write left of exactly the memory that a slot reads, without gaps; empty
-/// where that write covered other bytes. Its digest is comparable, its views are not valid.
+/// if that write covered other bytes. Its digest is comparable, its views are not valid.
 [[nodiscard]] std::optional<Slot> last_write(const Scene& scene, Side side, const Slot& slot);
 
 /// The op that returned uninitialized memory.

@@ -48,7 +48,7 @@ class LaneComparison {
   [[nodiscard]] bool busy() const noexcept { return busy_; }
 
   /// Enters the finding that `side` has steps which the other run lacks, at the first op of the
-  /// first of them. False where the lane has no op there.
+  /// first of them. False if the lane has no op there.
   bool report_missing_steps(Side side, std::int64_t step, std::int64_t candidate_step);
 
  private:

@@ -52,7 +52,7 @@ class LaneWalk {
   /// True once everything of `side` up to `position` is behind the cursor.
   [[nodiscard]] bool has_passed(Side side, std::uint64_t position) const;
   /// A number for the partners that the event at `position` belongs to, the same on both sides; 0
-  /// where it has no partner in the present windows.
+  /// if it has no partner in the present windows.
   [[nodiscard]] std::uint64_t partner_number(Side side, std::uint64_t position) const;
 
   [[nodiscard]] const std::optional<LaneReader>& reader(Side side) const {

@@ -10,7 +10,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// The value of a module_gradient event; null where it has none.
+/// The value of a module_gradient event; null if it has none.
 [[nodiscard]] const Slot* value_of(const Event& event) {
   return event.slots.empty() ? nullptr : &event.slots.front();
 }

@@ -41,7 +41,7 @@ class LayerFlow {
   /// Forgets the values and calls of steps before the last one.
   void begin_step();
 
-  /// The call at a place of the reference; null where it is not known.
+  /// The call at a place of the reference; null if it is not known.
   [[nodiscard]] LayerCall* call(EventPlace place);
   LayerCall& add_call(EventPlace place, EventPlace parent, const Event& module);
   /// Calls of a module in this step or, where it has none, of the nearest module around it.

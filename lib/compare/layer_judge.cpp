@@ -35,7 +35,7 @@ constexpr std::size_t kDeepestCall = 256;
   return at == slots.end() ? nullptr : &*at;
 }
 
-/// True where a call was seen to be given values, all of them equal.
+/// True if a call was seen to be given values, all of them equal.
 [[nodiscard]] bool has_equal_inputs(const std::vector<SlotPair>& slots) {
   const auto differs = [](const SlotPair& slot) {
     return slot.role() == Role::input && is_difference(slot.match);

@@ -7,7 +7,7 @@
 
 namespace ulpscope::comparison {
 
-/// True where a rank's recording has ops, false where it has layers only.
+/// True if a rank's recording has ops, false if it has layers only.
 [[nodiscard]] bool holds_ops(const Run& run, std::uint32_t rank);
 
 /// A lane as it looks where only layers are recorded: without ops, autograd nodes and named ranges.

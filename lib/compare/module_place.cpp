@@ -9,7 +9,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// True where `path` names a module below `outer`.
+/// True if `path` names a module below `outer`.
 [[nodiscard]] bool is_below(std::string_view path, std::string_view outer) {
   if (outer.empty()) return !path.empty();
   return path.size() > outer.size() && path.starts_with(outer) && path[outer.size()] == '.';

@@ -13,7 +13,7 @@ namespace ulpscope::comparison {
 /// inline the forward of one module into that of another: then the op appears directly in the outer
 /// call, between calls of what the inner one calls.
 struct ModulePlace {
-  std::optional<std::string> module;         ///< dotted path; empty where it may be one of several
+  std::optional<std::string> module;         ///< dotted path; empty if it may be one of several
   std::optional<Both<std::string>> between;  ///< the calls before and after, if they show it
 };
 

@@ -32,7 +32,7 @@ constexpr std::uint32_t kOfProgram = slot_flag::uninitialised | slot_flag::unpro
 
 struct Read {
   std::uint32_t event = kNoIndex;
-  const Slot* slot = nullptr;  ///< null where there is none
+  const Slot* slot = nullptr;  ///< null if there is none
 };
 
 /// The first op of the model before `reader` that reads this content: a batch that comes up is not

@@ -29,7 +29,7 @@ namespace ulpscope::comparison {
                                                           const Both<KnownParameters>& known);
 
 /// "index of aten::gather, encoder.0, event 12": the first op of the model that has read in this
-/// window what a run gives the op now; empty where none has.
+/// window what a run gives the op now; empty if none has.
 [[nodiscard]] std::string read_before(const Scene& scene, Side side, EventPair at,
                                       const SlotPair& input);
 

@@ -152,7 +152,7 @@ class OtherwiseComputed {
     ++count_;
   }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  /// The number of the op at a place, empty where it is none of these.
+  /// The number of the op at a place, empty if it is none of these.
   [[nodiscard]] std::optional<std::uint64_t> find(EventPlace place) const {
     const auto lane = ranges_.find(place.lane);
     if (place.position == kNone || lane == ranges_.end()) return std::nullopt;

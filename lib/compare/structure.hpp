@@ -14,7 +14,7 @@ enum class Place : std::uint8_t { counts, ignored };
 /// was left by others.
 [[nodiscard]] bool gives_memory(const Event& event) noexcept;
 
-/// True where both events are the same thing done to tensors of the same dtypes and shapes.
+/// True if both events are the same thing done to tensors of the same dtypes and shapes.
 [[nodiscard]] bool same_structure(const Event& a, const Event& b, Place place);
 
 /// Equal for events with the same structure.
@@ -23,7 +23,7 @@ enum class Place : std::uint8_t { counts, ignored };
 /// Equal for events that can still be the same op with other shapes, dtypes or place.
 [[nodiscard]] std::uint64_t name_key(const Event& event);
 
-/// Hash of the digests an event reads, and of those it leaves; 0 where there are none.
+/// Hash of the digests an event reads, and of those it leaves; 0 if there are none.
 [[nodiscard]] std::uint64_t input_key(const Event& event);
 [[nodiscard]] std::uint64_t output_key(const Event& event);
 

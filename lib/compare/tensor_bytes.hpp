@@ -33,7 +33,7 @@ struct TensorBytes {
                                const Both<Digest>& digests, const Both<Geometry>& geometries);
 
 /// The bytes of a tensor in both runs, the candidate's brought into the reference's order; empty
-/// where a dump does not hold them or where they have no element-by-element comparison.
+/// if a dump does not hold them or where they have no element-by-element comparison.
 [[nodiscard]] std::optional<TensorBytes> tensor_bytes(const Both<const Run*>& runs,
                                                       const Both<std::uint32_t>& ranks,
                                                       const Both<Digest>& digests,

@@ -15,7 +15,7 @@ using RootNames = std::map<std::uint32_t, std::map<std::string, std::string, std
 
 /// Roots of one class are numbered as the program shows them ("Net", "Net#2"), which threads do in
 /// any order. A root that begins with other parameters than the one of its number is the one of its
-/// class that begins with the same. Empty where all go by the same number, or only one thread shows
+/// class that begins with the same. Empty if all go by the same number, or only one thread shows
 /// roots.
 [[nodiscard]] RootNames renumbered_roots(const Both<const Run*>& runs,
                                          const std::vector<Both<std::uint32_t>>& ranks);

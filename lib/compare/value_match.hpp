@@ -34,11 +34,11 @@ enum class Match : std::uint8_t {
 /// Compares two slots of the same role and index.
 [[nodiscard]] Match match(const Slot& reference, const Slot& candidate);
 
-/// True where the dimensions of both are walked in the same order in memory and the same ones are
+/// True if the dimensions of both are walked in the same order in memory and the same ones are
 /// expanded, so that packed bytes and digests in memory order compare.
 [[nodiscard]] bool same_memory_order(const Geometry& a, const Geometry& b);
 
-/// True where memory order is logical order, gaps or not.
+/// True if memory order is logical order, gaps or not.
 [[nodiscard]] bool is_row_major(const Geometry& geometry);
 
 /// Two shapes of which only the first dimension differs.

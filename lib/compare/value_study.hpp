@@ -33,7 +33,7 @@ struct ValueAnswer {
 };
 
 /// Reads the bytes, piece by piece.
-/// @throws Error with ErrorCode::corrupt where they are not those that were recorded.
+/// @throws Error with ErrorCode::corrupt if they are not those that were recorded.
 [[nodiscard]] ValueAnswer study(const Both<const Run*>& runs, const ValueQuestion& question);
 
 }  // namespace ulpscope::comparison

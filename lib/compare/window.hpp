@@ -42,7 +42,7 @@ class Window {
   [[nodiscard]] std::uint32_t end(std::uint32_t index) const { return end_[index]; }
   /// The event that `index` ran inside, or kNoIndex.
   [[nodiscard]] std::uint32_t parent(std::uint32_t index) const { return parent_[index]; }
-  /// The item that `index` belongs to, or kNoIndex where that has not ended in this window.
+  /// The item that `index` belongs to, or kNoIndex if that has not ended in this window.
   [[nodiscard]] std::uint32_t item_of(std::uint32_t index) const { return item_of_[index]; }
   /// The event at `position`, or kNoIndex.
   [[nodiscard]] std::uint32_t find(std::uint64_t position) const;

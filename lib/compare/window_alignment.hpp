@@ -22,7 +22,7 @@ struct Entry {
 };
 
 /// Names the forward op that a backward node belongs to, the same number in both runs where those
-/// ops are partners; 0 where it is not known.
+/// ops are partners; 0 if it is not known.
 using ForwardId = std::function<std::uint64_t(Side, std::uint32_t lane, std::uint64_t position)>;
 
 struct WindowAlignment {

@@ -116,7 +116,7 @@ std::optional<std::string> item_text(ArgumentTag tag, FieldReader& reader) {
   return std::nullopt;
 }
 
-/// The `index`-th of comma-joined names; empty where there are fewer.
+/// The `index`-th of comma-joined names; empty if there are fewer.
 std::string_view nth_name(std::string_view joined, std::size_t index) {
   for (; index > 0; --index) {
     const std::size_t comma = joined.find(',');

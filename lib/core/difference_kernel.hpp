@@ -57,7 +57,7 @@ using DifferenceKernel = void (*)(const std::byte* reference, const std::byte* c
                                   DifferenceTotals& totals) noexcept;
 inline constexpr std::size_t kPieceElements = 1024;
 
-/// The kernel for `dtype` among those of one source file; null where it has none.
+/// The kernel for `dtype` among those of one source file; null if it has none.
 #define ULPSCOPE_DECLARE_KERNELS(level)                              \
   DifferenceKernel float_kernel_##level(Dtype dtype) noexcept;       \
   DifferenceKernel small_float_kernel_##level(Dtype dtype) noexcept; \

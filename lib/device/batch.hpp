@@ -37,7 +37,7 @@ struct Loop {
 struct Item {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;       // packed
-  Divisor run;                   // adjacent bytes; all of them where there is no loop
+  Divisor run;                   // adjacent bytes; all of them if there is no loop
   std::uint64_t first_leaf = 0;  // among the leaves of the batch
   std::uint64_t first_node = 0;  // where digests of its leaves are; only if it has several
   std::uint32_t first_counter = 0;
@@ -99,7 +99,7 @@ struct Needs {
   [[nodiscard]] bool fits_inside() const noexcept {
     return items <= Batch::kItems && loops <= Batch::kLoops;
   }
-  /// Memory for items and loops, 0 where they fit into a Batch.
+  /// Memory for items and loops, 0 if they fit into a Batch.
   [[nodiscard]] std::size_t staging_bytes() const noexcept {
     return fits_inside() ? 0 : items * sizeof(Item) + loops * sizeof(Loop);
   }
@@ -107,7 +107,7 @@ struct Needs {
   [[nodiscard]] std::size_t scratch_bytes() const noexcept { return Nodes::bytes_for(nodes, true); }
 };
 
-/// Empty where the elements of a value are beyond all memory, sizes and strides do not fit each
+/// Empty if the elements of a value are beyond all memory, sizes and strides do not fit each
 /// other, or there are too many values.
 [[nodiscard]] std::optional<Needs> needs_of(std::span<const Value> values) noexcept;
 

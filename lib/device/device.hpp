@@ -95,7 +95,7 @@ struct Functions {
 }  // namespace ulpscope::device
 
 extern "C" {
-/// Null where the library is not of this version.
+/// Null if the library is not of this version.
 __attribute__((visibility("default"))) const ulpscope::device::Functions* ulpscope_device_functions(
     std::uint32_t version);
 }

@@ -171,7 +171,7 @@ class DigestPhases {
     fence();
   }
 
-  /// Takes on the node above, where this group came last. True where there is one. A barrier of the
+  /// Takes on the node above, where this group came last. True if there is one. A barrier of the
   /// block follows, and then `sum` again unless no group of the block has a node.
   ULPSCOPE_HOST_DEVICE bool next() {
     if (place_ != 0) return false;

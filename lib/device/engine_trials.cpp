@@ -181,7 +181,7 @@ class OpenConvolution {
     return engines_ == nullptr ? 0 : functions_.count(engines_);
   }
 
-  /// Computes it once by one engine; empty where that did not run.
+  /// Computes it once by one engine; empty if that did not run.
   [[nodiscard]] std::optional<Bytes> compute(std::int64_t engine, std::span<std::byte> workspace,
                                              EngineRun& run) {
     if (!computed_.put()) return std::nullopt;

@@ -58,7 +58,7 @@ struct EngineOptions {
 /// and of one size.
 /// What the numbers should be is what an engine makes of them in float64, rounded once; where cuDNN
 /// has none that is not known.
-/// @throws Error with ErrorCode::usage where bytes, sizes and strides do not fit.
+/// @throws Error with ErrorCode::usage if bytes, sizes and strides do not fit.
 [[nodiscard]] EngineOutcomes try_engines(const EngineFunctions& functions,
                                          const RecordedConvolution& convolution,
                                          std::span<const std::span<const std::byte>> results,

@@ -27,7 +27,7 @@ struct LaunchFunctions {
 }  // namespace ulpscope::device
 
 extern "C" {
-/// Null where the library is not of this version.
+/// Null if the library is not of this version.
 __attribute__((visibility("default"))) const ulpscope::device::LaunchFunctions*
 ulpscope_launch_functions(std::uint32_t version);
 }

@@ -32,16 +32,16 @@ struct QueuedValue {
 struct QueueResult {
   std::uint64_t ticket = 0;
   Digest digest;
-  Digest logical;                                ///< zero where it was not wanted
-  const StatisticsTotals* statistics = nullptr;  ///< null where they were not wanted
+  Digest logical;                                ///< zero if it was not wanted
+  const StatisticsTotals* statistics = nullptr;  ///< null if they were not wanted
   Dtype dtype = Dtype::undefined;
   std::uint64_t bytes = 0;             ///< packed
-  const std::byte* content = nullptr;  ///< null where it was not wanted
+  const std::byte* content = nullptr;  ///< null if it was not wanted
 };
 
 /// What a queue needs of CUDA. None of it waits for the device but `open`.
 struct QueueCalls {
-  /// Page-locked memory that the device writes to under the same address; null where there is none.
+  /// Page-locked memory that the device writes to under the same address; null if there is none.
   void* (*allocate_host)(std::size_t bytes) noexcept;
   /// Of the device, all 0, known to its kernels.
   std::byte* (*allocate_scratch)(std::size_t bytes) noexcept;
@@ -67,15 +67,15 @@ class DigestQueue {
   DigestQueue(const DigestQueue&) = delete;
   DigestQueue& operator=(const DigestQueue&) = delete;
 
-  /// Allocates what the queue needs. False where there is not enough.
+  /// Allocates what the queue needs. False if there is not enough.
   [[nodiscard]] bool open() noexcept;
 
-  /// False where it cannot be had: the stream is being captured, the value is too large, there are
+  /// False if it cannot be had: the stream is being captured, the value is too large, there are
   /// more streams than expected, no room came in time, or CUDA says no.
   [[nodiscard]] bool enqueue(const QueuedValue& value, Stream stream) noexcept;
 
   /// Hands over results in the order of enqueue(), up to the first that is not there yet. False
-  /// where that is the first.
+  /// if that is the first.
   template <class Take>
   bool take_ready(Take&& take) noexcept {
     bool any = false;

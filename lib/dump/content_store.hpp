@@ -41,7 +41,7 @@ class ContentStore {
   /// The file of an earlier segment is gone, and with it what only it had.
   void forget_segment(std::uint32_t segment);
 
-  /// `message` is a whole ContentMessage of a ring. False where it cannot be right.
+  /// `message` is a whole ContentMessage of a ring. False if it cannot be right.
   [[nodiscard]] bool take(std::uint32_t lane, std::span<const std::byte> message);
   /// Nothing more comes from the lane: what has come of an unfinished content is dropped.
   void close_lane(std::uint32_t lane);

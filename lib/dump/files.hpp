@@ -26,7 +26,7 @@ class File {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] std::uint64_t size() const;
-  /// Fills `bytes` from `offset`. @throws Error with ErrorCode::corrupt where the file is too
+  /// Fills `bytes` from `offset`. @throws Error with ErrorCode::corrupt if the file is too
   /// short.
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
   /// Consecutive bytes that are all in a hole, zeros that were never written, or none of them.

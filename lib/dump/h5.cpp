@@ -130,7 +130,7 @@ Type text_type(std::size_t size) {
 }
 
 /// What the system said, which HDF5 hands on among addresses, sizes and the time of day; empty
-/// where there is no such thing.
+/// if there is no such thing.
 std::string said_by_system(const std::string& reason) {
   constexpr std::string_view kBefore = "error message = '";
   const std::size_t found = reason.find(kBefore);

@@ -62,7 +62,7 @@ struct Record {
   std::span<const std::byte> payload;
 };
 
-/// The first record, which says whose the journal is; empty where it is not whole.
+/// The first record, which says whose the journal is; empty if it is not whole.
 [[nodiscard]] std::optional<std::vector<std::byte>> read_first_record(
     const std::filesystem::path& path);
 

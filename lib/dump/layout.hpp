@@ -38,7 +38,7 @@ struct RankFiles {
   [[nodiscard]] std::vector<std::uint32_t> gaps(std::uint32_t oldest) const;
 };
 
-/// Ranks ascending; empty where the directory holds none.
+/// Ranks ascending; empty if the directory holds none.
 /// @throws Error with ErrorCode::not_a_dump if it is no directory.
 [[nodiscard]] std::vector<RankFiles> list_ranks(const std::filesystem::path& directory);
 

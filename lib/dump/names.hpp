@@ -55,7 +55,7 @@ struct GeometryName {
   std::uint8_t has_strides;
 };
 
-/// Where in the program an address of a mapped object is, as text; empty where that is not known.
+/// Where in the program an address of a mapped object is, as text; empty if that is not known.
 using FrameResolver = std::function<std::string(std::string_view object, std::uint64_t offset)>;
 
 /// Texts of return addresses, each requested once.

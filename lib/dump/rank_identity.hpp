@@ -20,7 +20,7 @@ struct NumberedOrigin {
 
 /// The numbers that they should have, in the order of `ranks`: what they declare; those that
 /// declare nothing, or that were a rank again, come behind, in the order of their creation. Empty
-/// where one of them is not known.
+/// if one of them is not known.
 [[nodiscard]] std::vector<std::uint32_t> numbers_of(std::span<const NumberedOrigin> ranks);
 
 }  // namespace ulpscope::dump

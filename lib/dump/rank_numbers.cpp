@@ -18,7 +18,7 @@ class Folders {
     for (const NumberedOrigin& rank : ranks) numbers.push_back(rank.number);
   }
 
-  /// False where the disk refuses.
+  /// False if the disk refuses.
   [[nodiscard]] bool move(std::size_t rank, std::uint32_t number) {
     if (numbers[rank] == number) return true;
     const auto there = std::find(numbers.begin(), numbers.end(), number);

@@ -28,7 +28,7 @@ class RecentContents {
   /// `largest`: what a content may have to be taken, at most half the capacity.
   RecentContents(std::size_t capacity, std::size_t largest, Leave leave);
 
-  /// Room for a content whose bytes are to come, or nothing where it is too large.
+  /// Room for a content whose bytes are to come, or nothing if it is too large.
   /// @returns its number, for fill(), complete() and abandon().
   [[nodiscard]] std::optional<std::uint64_t> reserve(const Digest& digest, std::uint64_t bytes);
   void fill(std::uint64_t number, std::uint64_t offset, std::span<const std::byte> bytes);

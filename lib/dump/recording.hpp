@@ -35,7 +35,7 @@ struct RecordingOptions {
   std::int64_t first_step = -1;  ///< of those that are written; -1 is setup
   std::int64_t last_step = std::numeric_limits<std::int64_t>::max();  ///< inclusive
   /// Says where in the program a return address is ("train.cpp:41 main"): the path of a mapped
-  /// object and the virtual address in it. Where there is none, or it says nothing, the stack has
+  /// object and the virtual address in it. If there is none, or it says nothing, the stack has
   /// "object+0x1234".
   std::function<std::string(std::string_view object, std::uint64_t offset)> resolve_frame = {};
 };

@@ -46,7 +46,7 @@ class Replay {
     }
   }
 
-  /// Publishes what was replayed; false where the journal held nothing at all.
+  /// Publishes what was replayed; false if the journal held nothing at all.
   bool finish() {
     if (!writer_) return false;
     writer_->finish(kReason);

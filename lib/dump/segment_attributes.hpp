@@ -36,7 +36,7 @@ struct SegmentAttributes {
 
 /// The bytes of /attributes.
 [[nodiscard]] std::vector<std::byte> encode(const SegmentAttributes& attributes);
-/// Empty where the bytes are not what encode() makes.
+/// Empty if the bytes are not what encode() makes.
 [[nodiscard]] std::optional<SegmentAttributes> decode_attributes(std::span<const std::byte> bytes);
 
 }  // namespace ulpscope::dump

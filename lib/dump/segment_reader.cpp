@@ -95,7 +95,7 @@ class BlockDecoder {
         digests_(std::span(tables_.digests).subspan(row.first_digest, row.digests)),
         variables_(std::span(tables_.variables).subspan(row.first_variable, row.variables)) {}
 
-  /// False where the block does not add up.
+  /// False if the block does not add up.
   [[nodiscard]] bool decode(std::vector<Event>& events, std::vector<Slot>& slots) {
     apply_overrides();
     position_ = last_reference_ = row_.first_position;

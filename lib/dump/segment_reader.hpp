@@ -37,12 +37,12 @@ class Segment : public std::enable_shared_from_this<Segment> {
   /// @throws Error with ErrorCode::corrupt.
   [[nodiscard]] Block block(std::size_t index) const;
 
-  /// Empty where the segment has none of that value.
+  /// Empty if the segment has none of that value.
   [[nodiscard]] std::optional<Statistics> statistics(const Digest& digest, Dtype dtype) const;
 
-  /// Empty where the segment does not hold that content. @throws Error with ErrorCode::corrupt.
+  /// Empty if the segment does not hold that content. @throws Error with ErrorCode::corrupt.
   [[nodiscard]] std::optional<std::vector<std::byte>> content(const Digest& digest) const;
-  /// The same, piece by piece; null where the segment does not hold it.
+  /// The same, piece by piece; null if the segment does not hold it.
   [[nodiscard]] std::unique_ptr<ContentReader> open_content(const Digest& digest) const;
   /// Of what content() would read.
   [[nodiscard]] std::optional<std::uint64_t> content_size(const Digest& digest) const;

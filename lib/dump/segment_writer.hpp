@@ -44,7 +44,7 @@ class SegmentWriter {
     std::uint64_t offset;  ///< in the file
   };
   /// Room for the elements of one value in row-major order, as a dataset that shows them. Empty
-  /// where HDF5 has no type for the dtype.
+  /// if HDF5 has no type for the dtype.
   [[nodiscard]] std::optional<Value> create_value(Dtype dtype, std::span<const std::int64_t> sizes,
                                                   const Digest& digest);
 

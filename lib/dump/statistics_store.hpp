@@ -18,7 +18,7 @@ class StatisticsStore {
  public:
   static constexpr std::size_t kMost = 1U << 18;
 
-  /// `message` is a whole StatisticsMessage. False where it cannot be right.
+  /// `message` is a whole StatisticsMessage. False if it cannot be right.
   [[nodiscard]] bool take(std::span<const std::byte> message);
 
   /// Enters the value's statistics into the segment's table, unless they are already there or

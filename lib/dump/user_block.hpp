@@ -24,7 +24,7 @@ struct Extent {
 
 /// Where the rows of a table are in the file.
 struct TablePlace {
-  std::uint64_t offset = 0;  ///< 0 where it has no rows
+  std::uint64_t offset = 0;  ///< 0 if it has no rows
   std::uint64_t rows = 0;
 };
 

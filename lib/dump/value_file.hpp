@@ -21,7 +21,7 @@ class ValueFile {
   ~ValueFile();
 
   /// `bytes`: the elements in row-major order.
-  /// @throws Error with ErrorCode::usage where HDF5 has no type for the dtype.
+  /// @throws Error with ErrorCode::usage if HDF5 has no type for the dtype.
   void add(const std::string& path, Dtype dtype, std::span<const std::int64_t> sizes,
            std::span<const std::byte> bytes);
   /// Until then the file is not complete.

@@ -15,7 +15,7 @@ namespace ulpscope::dump {
 struct ValueShape {
   Dtype dtype = Dtype::undefined;
   std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> packed_strides;  ///< elements; 0 where a dimension is expanded
+  std::vector<std::int64_t> packed_strides;  ///< elements; 0 if a dimension is expanded
   std::uint64_t packed_bytes = 0;
   std::uint64_t bytes = 0;  ///< in row-major order, expanded dimensions repeated
   bool row_major = true;    ///< the recorded bytes are in row-major order as they are

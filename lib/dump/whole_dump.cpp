@@ -72,7 +72,7 @@ class RankCheck {
     }
   }
 
-  /// @param last what status.json says; null where it says nothing
+  /// @param last what status.json says; null if it says nothing
   void end(const LastSegment* last, bool complete) {
     const auto& files = rank_.files.segments;
     if (last == nullptr || files.back() > last->segment) {

@@ -28,7 +28,7 @@ struct RankMarks {
   RankFiles files;
   std::vector<SegmentMark> segments;  ///< those that could be read, ascending
 
-  /// The rank's last segment; null where there is none or it could not be read.
+  /// The rank's last segment; null if there is none or it could not be read.
   [[nodiscard]] const SegmentMark* last() const noexcept;
 };
 /// Passes over segments that are damaged.

@@ -13,10 +13,10 @@ struct UlpscopeTorchVersion {
 
 __attribute__((visibility("hidden"))) struct UlpscopeTorchVersion ulpscope_torch_version(void);
 
-/* dlopen's handle of libulpscope_capture-MAJOR.MINOR.so in `directory`, null where none fits. */
+/* dlopen's handle of libulpscope_capture-MAJOR.MINOR.so in `directory`, null if none fits. */
 __attribute__((visibility("hidden"))) void* ulpscope_open_capture(const char* directory);
 
-/* The handle of one that is in the process already, null where there is none. */
+/* The handle of one that is in the process already, null if there is none. */
 __attribute__((visibility("hidden"))) void* ulpscope_mapped_capture(void);
 
 #ifdef __cplusplus

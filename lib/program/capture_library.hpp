@@ -12,13 +12,13 @@ namespace ulpscope::program {
 /// `ulpscope record` has brought in, if it did.
 class CaptureLibrary {
  public:
-  /// @throws Error with ErrorCode::io where none fits.
+  /// @throws Error with ErrorCode::io if none fits.
   [[nodiscard]] static CaptureLibrary open();
 
   [[nodiscard]] const capture::ProgramCalls& calls() const noexcept { return *calls_; }
 
   /// Begins to record for the writer that listens there.
-  /// @throws Error with ErrorCode::io where it does not answer.
+  /// @throws Error with ErrorCode::io if it does not answer.
   void start(const std::string& socket_path) const;
 
  private:

@@ -9,7 +9,7 @@ namespace ulpscope::program {
 [[nodiscard]] std::filesystem::path own_folder();
 
 /// The `ulpscope` that writes dumps: ULPSCOPE_BINARY, beside this library, as installed, on PATH.
-/// @throws Error with ErrorCode::io where there is none.
+/// @throws Error with ErrorCode::io if there is none.
 [[nodiscard]] std::filesystem::path find_writer();
 
 /// Folders that may hold capture libraries, best first: ULPSCOPE_CAPTURE_LIBRARY (a folder, or a

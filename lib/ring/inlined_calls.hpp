@@ -39,7 +39,7 @@ struct InlinedCalls {
   std::array<Call, kMost> calls{};  ///< outermost first
   std::array<char, 4096> names{};
 
-  /// False where there is no room for it.
+  /// False if there is no room for it.
   bool add(std::uint64_t id, const SelfPlace& self, std::string_view name) noexcept {
     const std::size_t begin =
         count == 0 ? 0 : calls[count - 1].name_begin + std::size_t{calls[count - 1].name_size};

@@ -32,7 +32,7 @@ class RingMapping {
   std::uint64_t capacity_ = 0;
 };
 
-/// Has the kernel put memory behind whole pages of a mapping before they are touched. False where
+/// Has the kernel put memory behind whole pages of a mapping before they are touched. False if
 /// there is none: touching them would end the process.
 [[nodiscard]] bool fetch_memory(void* pages, std::size_t bytes) noexcept;
 

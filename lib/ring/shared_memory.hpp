@@ -44,9 +44,9 @@ class SessionPageReader {
   /// A new page; its descriptor is for the program. @throws Error with ErrorCode::io.
   [[nodiscard]] static std::pair<SessionPageReader, Descriptor> create();
 
-  /// Why recording of the process ended before the process did; empty where it does not say.
+  /// Why recording of the process ended before the process did; empty if it does not say.
   [[nodiscard]] std::string ended() const;
-  /// Why a child of the process could not be recorded; empty where none failed.
+  /// Why a child of the process could not be recorded; empty if none failed.
   [[nodiscard]] std::string no_child() const;
 
  private:

@@ -33,7 +33,7 @@ inline void check(const char* what, const device::Outcome& outcome) {
   if (!outcome.ok()) fail(what, kProblems[static_cast<std::size_t>(outcome.problem)]);
 }
 
-/// Ends the program with a sentence and 0 where there is no GPU to run on.
+/// Ends the program with a sentence and 0 if there is no GPU to run on.
 inline void skip_without_gpu() {
   int devices = 0;
   const cudaError_t error = cudaGetDeviceCount(&devices);

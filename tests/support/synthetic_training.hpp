@@ -128,7 +128,7 @@ class SyntheticTraining {
   [[nodiscard]] bool parted() const {
     return differences_.origin && std::pair(content_, place_) >= *differences_.origin;
   }
-  /// True where what is made now follows from the origin: other batches of its step do not.
+  /// True if what is made now follows from the origin: other batches of its step do not.
   [[nodiscard]] bool follows() const {
     if (!parted()) return false;
     return content_ > differences_.origin->first || batch_place_ <= differences_.origin->second;

@@ -14,7 +14,7 @@ namespace ulpscope::comparison::budget {
 /// `result` is the index among the op's returns, or among its arguments for one that it wrote.
 using Model = Allowance (*)(const OpView& op, std::size_t result);
 
-/// The model of an op by its plain name; null where there is none.
+/// The model of an op by its plain name; null if there is none.
 [[nodiscard]] Model model_of(std::string_view op);
 
 /// True for the models of sums of products, whose operands a matrix unit may round.

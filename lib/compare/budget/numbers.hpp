@@ -18,7 +18,7 @@ struct Numbers {
   double copies = 1;
 };
 
-/// Empty where the run does not hold the bytes.
+/// Empty if the run does not hold the bytes.
 [[nodiscard]] std::optional<Numbers> numbers_of(const Run& run, std::uint32_t rank,
                                                 const Slot& slot);
 

@@ -33,13 +33,13 @@ class OpView {
   [[nodiscard]] std::string_view argument_name(std::size_t index) const noexcept {
     return index < argument_names_.size() ? argument_names_[index] : std::string_view();
   }
-  /// The logical shape of an argument; empty where it is no tensor.
+  /// The logical shape of an argument; empty if it is no tensor.
   [[nodiscard]] const std::vector<std::int64_t>& shape(std::string_view argument) const;
   /// Of results.
   [[nodiscard]] double result_elements() const noexcept { return result_elements_; }
   [[nodiscard]] double largest_result() const;
 
-  // Of the numbers of an argument; 0 where it was given no tensor.
+  // Of the numbers of an argument; 0 if it was given no tensor.
   [[nodiscard]] double elements(std::string_view argument) const;
   [[nodiscard]] double largest(std::string_view argument) const;
   [[nodiscard]] double smallest(std::string_view argument) const;  ///< with its sign

@@ -46,7 +46,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
   return place;
 }
 
-/// Steps of the elements in the packed bytes, 0 where expanded.
+/// Steps of the elements in the packed bytes, 0 if expanded.
 [[nodiscard]] std::vector<std::int64_t> strides_in_packed(const Geometry& geometry) {
   const std::vector<std::int64_t> shape = packed_shape(geometry);
   std::vector<std::int64_t> strides = packed_strides(geometry, shape);
@@ -112,7 +112,7 @@ void each_element(const Geometry& geometry, Visit visit) {
   return std::isfinite(distance) ? distance / allowed(allowance, size, dtype) : kInfinity;
 }
 
-/// The largest share of all elements; infinite where one has none, empty where they cannot be read.
+/// The largest share of all elements; infinite where one has none, empty if they cannot be read.
 [[nodiscard]] std::optional<double> largest_share(const Allowance& allowance,
                                                   const Geometry& geometry,
                                                   const ReplayTensor& truth,

@@ -33,7 +33,7 @@ class Case {
 
   /// Settings of a group that differ where the finding is and can change bits.
   [[nodiscard]] std::vector<const EnvironmentDifference*> settings(Setting group) const;
-  /// True where settings of this group differ and no others that can change bits.
+  /// True if settings of this group differ and no others that can change bits.
   [[nodiscard]] bool only(Setting group) const;
   /// No setting that can change bits differs there.
   [[nodiscard]] bool same_settings() const;

@@ -14,7 +14,7 @@ namespace ulpscope::comparison {
 /// What a training step read that no computation of a training made.
 struct Batch {
   std::int64_t step = 0;
-  std::uint64_t content = 0;            ///< equal for equal values; 0 where nothing could be read
+  std::uint64_t content = 0;            ///< equal for equal values; 0 if nothing could be read
   std::optional<std::int64_t> samples;  ///< first dimension of the first value
 };
 

@@ -53,7 +53,7 @@ constexpr std::size_t kEpochsShown = 8;
                      [](const Batch& batch) { return batch.content != 0; });
 }
 
-/// After how many steps the batches begin again in the same order; nothing where they never do.
+/// After how many steps the batches begin again in the same order; nothing if they never do.
 /// Two batches in a row at least must return.
 [[nodiscard]] std::optional<std::size_t> period_of(const std::vector<Batch>& batches) {
   for (std::size_t period = 2; period + 2 <= batches.size(); ++period) {

@@ -44,7 +44,7 @@ void add_value(KeyHash& key, const Slot& slot) {
   return key.value();
 }
 
-/// What it left; nothing where that cannot be compared.
+/// What it left; nothing if that cannot be compared.
 [[nodiscard]] std::optional<std::uint64_t> result_of(const Event& event) {
   KeyHash key;
   bool any = false;

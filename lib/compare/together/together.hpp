@@ -18,7 +18,7 @@ namespace ulpscope {
                                                      const Run& candidate,
                                                      const CompareOptions& options);
 
-/// Does what all members have to do by themselves, like opening the dumps. False where it went
+/// Does what all members have to do by themselves, like opening the dumps. False if it went
 /// wrong for any of them, and this is not member 0.
 ///
 /// @throws Error at member 0, that of the first member with one.

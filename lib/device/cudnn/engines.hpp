@@ -65,7 +65,7 @@ struct EngineFunctions {
   std::uint32_t version;
   std::uint32_t library;  ///< cuDNN's own version, 91200: 9.12.0
 
-  /// Why nothing can run here, in CUDA's words; null where there is a device.
+  /// Why nothing can run here, in CUDA's words; null if there is a device.
   const char* (*problem)() noexcept;
 
   /// Memory of the current device; null if there is not enough. Copies wait for everything that is
@@ -75,7 +75,7 @@ struct EngineFunctions {
   bool (*copy_in)(void* to, std::span<const std::byte> from) noexcept;
   bool (*copy_out)(std::span<std::byte> to, const void* from) noexcept;
 
-  /// Null where cuDNN refuses the convolution; `status` says why. Spans are read before this
+  /// Null if cuDNN refuses the convolution; `status` says why. Spans are read before this
   /// returns, tensors must stay.
   EngineSet* (*open)(const Convolution& convolution, int& status) noexcept;
   void (*close)(EngineSet* engines) noexcept;
@@ -91,7 +91,7 @@ struct EngineFunctions {
 }  // namespace ulpscope::device
 
 extern "C" {
-/// Null where the library is not of this version.
+/// Null if the library is not of this version.
 __attribute__((visibility("default"))) const ulpscope::device::EngineFunctions*
 ulpscope_cudnn_functions(std::uint32_t version);
 }

@@ -47,7 +47,7 @@ struct CompareOptions {
 /// Compares two runs lane by lane, step by step. Digests decide equality; bytes are read only for
 /// the tensors of findings. Reads both runs one block at a time.
 ///
-/// @throws Error with ErrorCode::corrupt where a run does not add up; with ErrorCode::usage where a
+/// @throws Error with ErrorCode::corrupt if a run does not add up; with ErrorCode::usage if a
 /// rename has not as many '*' on one side as on the other.
 [[nodiscard]] Report compare(const Run& reference, const Run& candidate,
                              const CompareOptions& options = {});

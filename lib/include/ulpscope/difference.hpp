@@ -39,7 +39,7 @@ struct WorstElement {
 
 /// What the order of additions, fused operations and the choice of a library's functions can move
 /// (lib/compare/BUDGET.md). Judged by |d| against the size of what was added up, not by ULP, which
-/// mean nothing where a sum cancels.
+/// mean nothing if a sum cancels.
 struct Budget {
   /// One run's result against the op replayed in float64 on the inputs that this run had.
   struct Own {
@@ -50,7 +50,7 @@ struct Budget {
   double ulp = 0;  ///< of the size of what was added up; 0: no bit may differ
   bool inside = false;
   std::string why;             ///< "sum of 4608 float32 products"
-  std::optional<double> used;  ///< the largest share of it that an element takes; empty where it
+  std::optional<double> used;  ///< the largest share of it that an element takes; empty if it
                                ///< has no share: the budget is 0, or a NaN or infinity differs
   std::optional<std::array<Own, 2>> own;  ///< reference and candidate, where the op was executed
 };
@@ -71,7 +71,7 @@ struct Difference {
   double absolute_max = 0;              ///< over elements that are finite in both
   double absolute_rms = 0;
   std::optional<double> scaled_max;
-  std::optional<WorstElement> worst;  ///< empty where no bit differs
+  std::optional<WorstElement> worst;  ///< empty if no bit differs
   ClassCount nan;
   ClassCount inf;
   ClassCount subnormal;
@@ -116,7 +116,7 @@ class DifferenceStream {
 
   /// @throws Error with ErrorCode::usage if the pieces are not of one size or go beyond the shape.
   void update(std::span<const std::byte> reference, std::span<const std::byte> candidate);
-  /// All bytes have been seen. True where they are needed once more, for squares that leave
+  /// All bytes have been seen. True if they are needed once more, for squares that leave
   /// float64's range.
   [[nodiscard]] bool again();
   /// @throws Error with ErrorCode::usage if bytes are missing.

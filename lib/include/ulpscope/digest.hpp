@@ -56,14 +56,14 @@ struct StridedBytes {
 [[nodiscard]] Digest digest_in_logical_order(const StridedBytes& value) noexcept;
 
 /// Copies the elements into `packed` in the order digest_in_memory_order() walks them and returns
-/// the number of bytes written: packed_size(), or 0 where `packed` is smaller.
+/// the number of bytes written: packed_size(), or 0 if `packed` is smaller.
 std::size_t pack_in_memory_order(const StridedBytes& value, std::span<std::byte> packed) noexcept;
 
 /// Bytes of the elements once packed, expanded dimensions counted once; the largest std::size_t
 /// where they are more than that. The digest of such a value is Digest{}, and it is not packed.
 [[nodiscard]] std::size_t packed_size(const StridedBytes& value) noexcept;
 
-/// For each dimension the step between elements as pack_in_memory_order() leaves them, 0 where the
+/// For each dimension the step between elements as pack_in_memory_order() leaves them, 0 if the
 /// dimension is expanded or of size 1. Without strides the order is row-major.
 [[nodiscard]] std::vector<std::int64_t> packed_strides(std::span<const std::int64_t> sizes,
                                                        std::span<const std::int64_t> strides);

@@ -21,7 +21,7 @@ struct ReplayTensor {
   bool wrapped_number = false;  ///< a number that travels as 0-dim tensor
   Dtype dtype = Dtype::undefined;
   std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> strides;  ///< elements, into `bytes`; 0 where expanded
+  std::vector<std::int64_t> strides;  ///< elements, into `bytes`; 0 if expanded
   std::vector<std::byte> bytes;       ///< packed; none: the op does not read them
 };
 

@@ -55,13 +55,13 @@ struct TensorReport {
   Dtype dtype = Dtype::undefined;
   Both<std::vector<std::int64_t>> shape;
   bool equal = true;
-  std::optional<Difference> difference;      ///< empty where the bytes are not in the dumps
+  std::optional<Difference> difference;      ///< empty if the bytes are not in the dumps
   std::optional<ToleranceResult> tolerance;  ///< empty if none was requested, or without bytes
 };
 
 struct ArgumentReport {
   std::string name;
-  std::optional<std::string> reference;  ///< empty where that run's op has no such argument
+  std::optional<std::string> reference;  ///< empty if that run's op has no such argument
   std::optional<std::string> candidate;
 };
 
@@ -166,7 +166,7 @@ struct PathPoint {
 };
 
 /// From the first difference to the loss of its step, or to the step's end where it comes after the
-/// loss. Empty where bytes were not recorded.
+/// loss. Empty if bytes were not recorded.
 struct Path {
   std::int64_t step = 0;
   std::vector<PathPoint> points;
@@ -266,7 +266,7 @@ struct Report {
   std::vector<RuleUse> rules;           ///< as CompareOptions::rules
   std::optional<BudgetSummary> budget;  ///< empty if none was requested
   std::vector<OpBudget> op_budgets;     ///< what takes most of its budget first
-  std::optional<ReplaySummary> replay;  ///< empty where nothing could execute ops
+  std::optional<ReplaySummary> replay;  ///< empty if nothing could execute ops
 
   /// The earliest diverging finding, or null; with a budget, the earliest that rounding does not
   /// explain comes before those that it does.

@@ -122,7 +122,7 @@ struct Geometry {
   std::uint16_t flags = 0;
   std::int64_t storage_offset = 0;  ///< elements
   std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> strides;  ///< elements; empty where the layout has none
+  std::vector<std::int64_t> strides;  ///< elements; empty if the layout has none
 };
 
 enum class Role : std::uint8_t { input, output, mutated };
@@ -179,7 +179,7 @@ struct Event {
   std::string_view module_type;
   bool has_module = false;
   std::string_view stack;  ///< calls in the program, innermost first: "train.cpp:41 main", a line
-                           ///< each; empty where stacks were not recorded
+                           ///< each; empty if stacks were not recorded
   RngState rng;            ///< with event_flag::seeded
   std::span<const Slot> slots;
   std::span<const std::byte> argument_bytes;  ///< see arguments()
@@ -212,7 +212,7 @@ struct RankIdentity {
   std::uint32_t restart = 0;             ///< processes that were this rank before
   std::optional<std::uint32_t> creator;  ///< the rank that created it, where one did
   std::uint32_t order = 0;  ///< of its creation, among the undeclared ranks of that creator
-  /// False where that order says nothing: several threads created them side by side, or who did had
+  /// False if that order says nothing: several threads created them side by side, or who did had
   /// ended before they began to compute.
   bool order_counts = true;
 };
@@ -256,7 +256,7 @@ class ContentReader {
 
   [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
   /// Fills `piece` with the next bytes.
-  /// @throws Error with ErrorCode::corrupt where there are not as many, and with the last of them
+  /// @throws Error with ErrorCode::corrupt if there are not as many, and with the last of them
   /// if all together do not have the value's digest.
   virtual void read(std::span<std::byte> piece) = 0;
 };
@@ -277,14 +277,14 @@ class Run {
   [[nodiscard]] virtual std::vector<EnvironmentEntry> environment(std::uint32_t rank) const = 0;
   /// Blocks of a lane in order of position; steps never decrease.
   [[nodiscard]] virtual std::size_t block_count(std::uint32_t rank, std::uint32_t lane) const = 0;
-  /// @throws Error with ErrorCode::corrupt where the dump does not add up.
+  /// @throws Error with ErrorCode::corrupt if the dump does not add up.
   [[nodiscard]] virtual Block block(std::uint32_t rank, std::uint32_t lane,
                                     std::size_t index) const = 0;
-  /// The recorded bytes of a value, packed in memory order; empty where they are not in the run.
+  /// The recorded bytes of a value, packed in memory order; empty if they are not in the run.
   /// @throws Error with ErrorCode::corrupt if the bytes do not have that digest.
   [[nodiscard]] virtual std::optional<std::vector<std::byte>> content(
       std::uint32_t rank, const Digest& digest) const = 0;
-  /// The same, piece by piece; null where they are not in the run.
+  /// The same, piece by piece; null if they are not in the run.
   [[nodiscard]] virtual std::unique_ptr<ContentReader> open_content(std::uint32_t rank,
                                                                     const Digest& digest) const;
   /// How many bytes content() would give, without reading them.
@@ -298,7 +298,7 @@ class Run {
   [[nodiscard]] virtual std::vector<LayerValue> layer_values(std::uint32_t /*rank*/) const {
     return {};
   }
-  /// Of a value with that digest and dtype; empty where the run was recorded without.
+  /// Of a value with that digest and dtype; empty if the run was recorded without.
   [[nodiscard]] virtual std::optional<Statistics> statistics(std::uint32_t /*rank*/,
                                                              const Digest& /*digest*/,
                                                              Dtype /*dtype*/) const {

@@ -67,7 +67,7 @@ def head(*cells):
 
 
 def told_bytes(pattern, messages):
-    """A size in the line that the recording ends with, 0 where there is none."""
+    """A size in the line that the recording ends with, 0 if there is none."""
     found = re.search(pattern.format(r"([\d.]+) ([kMGT]?B)"), messages)
     return float(found[1]) * BYTES[found[2]] if found else 0
 
