@@ -18,8 +18,8 @@ struct EventConvolution {
 };
 
 /// One for a forward, one for each gradient of a backward.
-/// @throws Error with ErrorCode::usage if the event is no convolution that cuDNN can be given
-/// alone (transposed, with a bias, of integers), or where the dump does not hold its bytes.
+/// @throws Error with ErrorCode::usage if the event is not a convolution that cuDNN can run alone
+/// (transposed, with a bias, of integers), or if the dump does not hold its bytes.
 [[nodiscard]] std::vector<EventConvolution> convolutions_of(const Run& run, std::uint32_t rank,
                                                             const Event& event);
 

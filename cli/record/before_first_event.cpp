@@ -18,7 +18,7 @@ constexpr std::size_t kMostBytes = std::size_t{16} << 20;
   return notice.fatal != 0;
 }
 
-/// Every process ends: that alone is nothing that it computed. What it leaves is.
+/// Every process ends: that alone is not computation. What it leaves is.
 [[nodiscard]] bool is_bare_end(std::span<const std::byte> message) {
   ring::EventRow event;
   if (message.size() < sizeof event) return false;

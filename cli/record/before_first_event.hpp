@@ -12,8 +12,8 @@
 namespace ulpscope::cli {
 
 /// What a process sends before its first event: names, settings, threads. It is kept until then,
-/// because a process that computes nothing, such as a launcher, is no rank. That it ends, leaving
-/// nothing, is no such event.
+/// because a process that computes nothing, such as a launcher, is not a rank. Its end, if it
+/// leaves nothing, is not such an event.
 class BeforeFirstEvent {
  public:
   void open_lane(std::uint32_t lane, bool is_main, std::string_view thread_name);

@@ -38,7 +38,7 @@ template <class Row>
   return row;
 }
 
-/// A message's fixed row and the text behind it; empty if it is too short for what it says.
+/// A message's fixed row and the text after it; empty if it is too short for what it says.
 template <class Row>
 struct RowAndText {
   Row row;

@@ -58,7 +58,7 @@ class RankRecorder : public ring::Handler {
   [[nodiscard]] std::vector<std::uint32_t> ranks() const;
   /// Of the ranks that have published one, under their numbers.
   [[nodiscard]] std::vector<dump::LastSegment> last_segments() const;
-  /// Sums over the ranks; of steps the most that one has.
+  /// Sums over the ranks; for steps the maximum.
   [[nodiscard]] dump::RecordingCounts counts() const;
   [[nodiscard]] std::uint64_t verified_bytes() const;
   /// Why what was recorded is not all, a sentence each.

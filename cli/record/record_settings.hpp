@@ -30,7 +30,7 @@ void add_glob(ring::Text<512>& list, const std::string& source, const std::strin
 [[nodiscard]] std::uint64_t some_bytes(const std::string& source, const std::string& value,
                                        const std::string& hint);
 
-/// Options that are right alone and not together.
+/// Options that are valid alone but not together.
 void refuse_contradictions(const RecordOptions& options);
 
 }  // namespace ulpscope::cli

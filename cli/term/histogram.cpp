@@ -22,7 +22,7 @@ struct Range {
   std::uint64_t count = 0;
 };
 
-/// Joins the bins of `exponents` neighboring powers of two; distance 0 stays alone.
+/// Joins the bins of `exponents` neighboring powers of two; distance 0 stays separate.
 std::vector<Range> merged(const std::vector<HistogramBin>& bins, unsigned exponents) {
   std::vector<Range> ranges;
   for (const HistogramBin& bin : bins) {

@@ -40,7 +40,7 @@ struct Member<Return(Arguments...)> {
   using Of = Return (Class::*)(Arguments...);
 };
 
-/// `kReturns` of an op: the tensors that it writes before the Work, or the Work alone.
+/// `kReturns` of an op: the tensors that it writes before the Work, or only the Work.
 enum class Returns { outputs_and_work, work };
 
 #define ULPSCOPE_CARRIES_OUT(op, member, returns)       \

@@ -37,7 +37,7 @@ class CallStack {
   [[nodiscard]] const CallFrame& operator[](std::size_t index) const noexcept {
     return frames_[index];
   }
-  /// The address behind a frame's last word: stays the same while its function runs.
+  /// The address after a frame's last word: stays the same while its function runs.
   [[nodiscard]] std::uintptr_t end_of(std::size_t index) const noexcept {
     return frames_[index + 1].stack;
   }

@@ -50,12 +50,12 @@ class DeviceBackend {
   DeviceBackend(const DeviceBackend&) = delete;
   DeviceBackend& operator=(const DeviceBackend&) = delete;
 
-  /// Has a value's digest computed behind all that the calling thread has given the device. Does
-  /// not wait for the device, only for room. False if it cannot be: the stream is being captured
-  /// into a graph, the value is too large, the device has failed.
+  /// Has a value's digest computed after everything that the calling thread has given the device.
+  /// Does not wait for the device, only for space. False if it cannot be: the stream is being
+  /// captured into a graph, the value is too large, the device has failed.
   [[nodiscard]] virtual bool enqueue(const DeviceValue& value) noexcept = 0;
 
-  /// Waits for results and hands over what there is, in order. For one thread at a time. False when
+  /// Waits for results and delivers what there is, in order. For one thread at a time. False if
   /// there was nothing.
   virtual bool drain(std::chrono::milliseconds timeout,
                      const std::function<void(const DeviceResult&)>& take) noexcept = 0;
@@ -65,8 +65,8 @@ class DeviceBackend {
   /// The calling thread's.
   [[nodiscard]] virtual c10::DeviceIndex current_device() noexcept = 0;
 
-  /// What is known of the devices that have come into use since the last call: `device.N.name` and
-  /// the like. For the thread that drains.
+  /// What is known about the devices used for the first time since the last call: `device.N.name`
+  /// and similar settings. For the thread that drains.
   [[nodiscard]] virtual EnvironmentValues new_settings() { return {}; }
 
  protected:

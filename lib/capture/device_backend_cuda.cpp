@@ -42,7 +42,7 @@ std::string cuda_version(int number) {
   return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
 }
 
-/// "13.1.0" of the library that is mapped, empty if none is. Asks nothing of a device.
+/// "13.1.0" of the mapped library, empty if none is mapped. Does not access a device.
 std::string cublas_version() {
   for (const char* const name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"}) {
     void* const library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);

@@ -37,7 +37,7 @@ class GraphReplay {
   const void* graph_;
   Thread* thread_;
   int exceptions_;
-  std::size_t frames_ = 0;  ///< how many there are with its own; 0: it is no event
+  std::size_t frames_ = 0;  ///< how many there are with its own; 0: it is not an event
 };
 
 void lock_graphs();  ///< for fork()

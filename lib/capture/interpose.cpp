@@ -106,7 +106,7 @@ class CallEvent {
                         object_number(module), trusted, given.get());
     });
   }
-  /// A method of an optimizer or a module that is no forward.
+  /// A method of an optimizer or a module that is not a forward.
   CallEvent(EventKind kind, std::size_t index, std::string_view method, const void* object,
             bool trusted) noexcept
       : CallEvent() {
@@ -175,8 +175,8 @@ void learn(const void* module) noexcept {
   }
 }
 
-/// A module's tensors are exchanged as long as it lives, which is no forward. The module is looked
-/// at before and after.
+/// A module's tensors are replaced while it lives, which is not a forward. The module is examined
+/// before and after.
 class Changing {
  public:
   explicit Changing(const void* module) noexcept : module_(module), thread_(Thread::current()) {
@@ -449,7 +449,7 @@ struct work_future {
 
 #undef ULPSCOPE_DECLARES
 
-/// An exchange of tensors that the program asks a backend for.
+/// An exchange of tensors that the program requests from a backend.
 template <class Function, class Signature = typename Function::Signature>
 struct BackendFunction;
 

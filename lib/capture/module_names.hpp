@@ -27,14 +27,14 @@ struct ModuleName {
   std::uint32_t type = 0;  ///< "Conv2d"
 };
 
-/// Walks `module` and everything below it, unless it is known to lie inside another root, and ties
+/// Walks `module` and everything below it, unless it is known to be inside another root, and maps
 /// its parameters and buffers to their storages. A module that is registered twice keeps its first
 /// name. Call it with the thread marked as inside a hook.
 /// @param name of the root; empty for its class name.
 void learn_module(const torch::nn::Module& module, std::string_view name = {});
 
-/// The same for a TorchScript module that is called, and its number. One that is known to lie
-/// inside another is not walked.
+/// The same for a TorchScript module that is called, and its number. One that is known to be inside
+/// another is not walked.
 std::uint32_t learn_script_module(const c10::ivalue::Object& module);
 
 /// The number of the module at `address`, or 0 if no walk has found it. Recognizes an address that
@@ -55,7 +55,7 @@ std::uint32_t learn_script_module(const c10::ivalue::Object& module);
 
 /// A class of known modules, or one that they derive from.
 struct ModuleClass {
-  std::uint32_t number = 0;  ///< from 1; 0: the function is no member of such a class
+  std::uint32_t number = 0;  ///< from 1; 0: the function is not a member of such a class
   std::string_view method;   ///< "forward"
 };
 /// The class that a function, by its mangled name, is a member of.

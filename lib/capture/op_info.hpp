@@ -71,7 +71,8 @@ struct OpInfo {
 /// The info of the op of that name that has no overloads; null if this LibTorch has none.
 [[nodiscard]] const OpInfo* op_info(const char* name);
 
-/// The info of an event that is no RecordFunction record: a module's forward, an optimizer's step.
+/// The info of an event that is not a RecordFunction record: a module's forward, an optimizer's
+/// step.
 [[nodiscard]] const OpInfo& named_info(EventKind kind, std::string_view name);
 
 void lock_op_info();  ///< for fork()

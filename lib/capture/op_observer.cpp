@@ -245,7 +245,7 @@ void arrive_from_user_code(Thread& thread, const OpInfo& info,
   ++thread.moment;
 }
 
-/// An op that is no event leaves a trace in what is known of the memory it writes.
+/// An op that is not an event leaves a trace in what is known about the memory it writes.
 void begin_unwanted_op(Thread& thread, std::uint64_t handle, const OpInfo& info,
                        c10::ArrayRef<const c10::IValue> inputs) {
   Frame frame = silent_frame(thread, info);
@@ -491,7 +491,7 @@ void see_gradient(Thread& thread) {
   thread.slots.push_back(seen.row);
 }
 
-/// What an op that is no event left behind.
+/// What an op that is not an event left behind.
 void note_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::IValue> outputs) {
   const Frame* event = innermost_event(thread, thread.frames.size());
   const Writer writer{event == nullptr ? 0 : event->position, thread.lane(), thread.moment};

@@ -17,7 +17,7 @@ void install_op_observer();
 /// callbacks for each of autograd's threads, including disabled ones.
 void remove_op_observer() noexcept;
 
-/// Begins an event that is no RecordFunction record on `thread`: an optimizer's step, zero_grad.
+/// Begins an event that is not a RecordFunction record on `thread`: an optimizer's step, zero_grad.
 /// `object` is its identity, 0 for none; with `trusted` only library code runs inside.
 void begin_event(Thread& thread, const OpInfo& info, std::uint64_t object, bool trusted);
 

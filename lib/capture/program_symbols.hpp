@@ -36,8 +36,8 @@ struct CallPlace {
   std::pmr::vector<InlinedFunction> inlined;  ///< that it lies in too, outermost first
 };
 
-/// Empty if there is no debug information, and in libraries. Asks the writer when it first meets
-/// an address; thread-safe; what it returns is valid for the process's life.
+/// Empty if there is no debug information, and in libraries. Sends a request to the writer for each
+/// new address; thread-safe; the result is valid for the process's life.
 [[nodiscard]] const CallPlace& call_place(std::uintptr_t address);
 
 /// Whether a file is LibTorch's, the system's or the recorder's own rather than the program's.

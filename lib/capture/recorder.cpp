@@ -53,7 +53,7 @@ Names& names() {
 /// Longest wait for a writer to complete its dump.
 constexpr std::chrono::seconds kPatience{60};
 
-/// Longer than a hook waits for what it asks the writer.
+/// Longer than a hook waits for an answer of the writer.
 constexpr std::chrono::seconds kPatienceWithHooks{6};
 
 constexpr std::string_view kFellSilent =

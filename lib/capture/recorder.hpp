@@ -27,7 +27,7 @@ enum class Follow : std::uint8_t {
 /// may be missing from it. Never throws.
 void finish_recording() noexcept;
 
-/// True while events are wanted. Cheap enough to ask at every op.
+/// True while events are wanted. Cheap enough to call at every op.
 [[nodiscard]] inline bool recording() noexcept;
 
 /// Stops recording in this process permanently, and records why in the dump. Never throws.

@@ -64,7 +64,7 @@ void RunningModules::add(std::size_t frame, const Known& function, std::uint32_t
 
 RunningModules::Code& RunningModules::code_at(std::uintptr_t address) {
   if (Code* known = code_.find(key(address))) return *known;
-  // A call may be its function's last instruction: the return address lies behind it.
+  // A call may be its function's last instruction: the return address is after it.
   const Function function = function_at(address - 1);
   const CallPlace& place = call_place(address - 1);
   Code& code = code_.add(key(address), memory_);

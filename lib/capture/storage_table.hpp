@@ -92,7 +92,7 @@ struct Storage {
   bool handle = false;           ///< its bytes are a pointer
   std::int8_t dtype = 0;         ///< c10::ScalarType of the tensor that was seen last
   std::uint64_t arrives = 0;     ///< the epoch in which its bytes may still be on their way
-  bool foreign = false;          ///< memory that the allocator did not hand out (from_blob)
+  bool foreign = false;          ///< memory that the allocator did not return (from_blob)
   Writer writer;                 ///< of any part
   std::uint32_t name = 0;        ///< process-wide name id of the parameter, buffer or gradient
   std::uint32_t name_flags = 0;  ///< slot_flag::parameter, buffer or gradient

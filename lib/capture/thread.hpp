@@ -56,7 +56,7 @@ struct ModuleCall {
 struct Frame {
   std::uint64_t handle = 0;  ///< RecordFunction's, 0 for a frame of Ulpscope's
   const OpInfo* info = nullptr;
-  std::uint64_t position = ring::kNone;  ///< kNone: a frame that is no event
+  std::uint64_t position = ring::kNone;  ///< kNone: a frame that is not an event
   std::uint64_t forward = ring::kNone;
   std::uint64_t object = 0;
   std::uint64_t epoch = 0;
@@ -139,7 +139,7 @@ class Thread {
   [[nodiscard]] std::uint32_t name_of_gradient(std::uint32_t parameter);
   [[nodiscard]] std::uint32_t op(const OpInfo& info);
   [[nodiscard]] std::uint32_t geometry(const at::Tensor& tensor);
-  /// Of so many elements in a row, in the host's memory.
+  /// Of so many contiguous elements, in host memory.
   [[nodiscard]] std::uint32_t row_geometry(std::int8_t dtype, std::int64_t elements);
 
   [[nodiscard]] std::uint32_t define_stack(std::span<const ring::StackFrame> frames);

@@ -12,7 +12,7 @@
 
 namespace ulpscope::comparison {
 
-/// How often each parameter's gradient is accumulated in a step, and what it comes to. Keeps the
+/// How often each parameter's gradient is accumulated in a step, and its result. Keeps the
 /// first step in which the runs do that a different number of times.
 class Accumulations {
  public:

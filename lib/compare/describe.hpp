@@ -36,8 +36,8 @@ struct Scene {
 /// Place of that lane among the lanes of one position: main, autograd, workers, other threads.
 [[nodiscard]] std::uint8_t lane_order(const Lane& lane, const Event& event) noexcept;
 
-/// "train.cpp:41", the innermost call of a stack that is none of LibTorch's or the standard
-/// library's own; of their calls alone the innermost; empty without a stack.
+/// "train.cpp:41", the innermost call of a stack outside LibTorch and the standard library; if
+/// there are only their calls, the innermost; empty without a stack.
 [[nodiscard]] std::string place_in_program(std::string_view stack);
 
 /// Everything that a finding says of where it is. `at` holds kNoIndex for a run without the event;
@@ -56,8 +56,8 @@ struct Scene {
 /// What a report says of a tensor.
 [[nodiscard]] ReportedTensor reported(const SlotPair& pair);
 
-/// Lists the tensors of a finding that hold values, the differing ones first to be kept where there
-/// are very many, together with the evidence behind each.
+/// Lists the tensors of a finding that hold values, keeping the differing ones first if there are
+/// very many, together with the evidence for each.
 void add_tensors(Record& record, const std::vector<SlotPair>& slots);
 
 /// The module of an event: its own or that of what it runs inside or, in backward, that of the
@@ -67,7 +67,7 @@ struct ModuleName {
   std::string root;
   std::string path;
   std::string type;
-  /// The calls of modules before and after, where the path is no more than the call around them.
+  /// The calls of modules before and after, if the path is only the call around them.
   std::optional<Both<std::string>> between;
 };
 [[nodiscard]] ModuleName module_of(const Scene& scene, Side side, std::uint32_t event);

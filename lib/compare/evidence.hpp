@@ -35,7 +35,7 @@ struct Draw {
   std::uint64_t event = kNone;
 };
 
-/// What the diagnosis rules look at beside the finding itself.
+/// What the diagnosis rules use in addition to the finding itself.
 struct Evidence {
   bool seeded = false;
   bool explicit_generator = false;
@@ -57,8 +57,8 @@ struct Evidence {
                                     ///< empty if all that differ do
   bool looks_ahead = false;         ///< arguments: a loader may do the same at a different time
   bool same_tensors = false;        ///< arguments: the op reads the same values, reordered
-  std::string factory;    ///< the op that handed out the memory that nothing wrote, in words
-  bool for_data = false;  ///< it was handed out where programs prepare their data
+  std::string factory;             ///< the op that returned the memory that nothing wrote, in words
+  bool for_data = false;           ///< it was allocated where programs prepare their data
   bool written_otherwise = false;  ///< write: the last recorded write covered other bytes
   bool changed_in_both = false;    ///< `changed` in both runs
   bool uninitialised = false;      ///< reads memory that no recorded op wrote
@@ -81,7 +81,7 @@ struct Evidence {
   Both<bool> own_outside{};    ///< a run's result is not what its inputs explain
   Both<std::string> operands;  ///< with operands rounded so they do; "" where none are known
 
-  // Of each run alone, for the first finding (each_run.hpp):
+  // Of each run by itself, for the first finding (each_run.hpp):
   Both<std::vector<std::string>> recomputed;  ///< ops that backward recomputed with other results
   Both<std::string> epochs;                   ///< how many of how many steps; empty if unknown
   Both<bool> begins_epoch{};                  ///< one begins with the batch of the finding
@@ -103,14 +103,14 @@ struct LateBegin {
 
 /// What the runs as a whole show.
 struct RunEvidence {
-  Both<std::uint32_t> threads;  ///< of the program beside the main one: workers that load data
+  Both<std::uint32_t> threads;  ///< of the program besides the main one: workers that load data
   std::optional<OtherAccumulation> accumulation;
-  bool other_batch = false;                       ///< a tensor differs in its first dimension alone
+  bool other_batch = false;                       ///< a tensor differs only in its first dimension
   bool other_start = false;                       ///< a parameter differs in the first forward
   std::map<std::uint32_t, LateBegin> late_begin;  ///< by rank of the reference
 };
 
-/// One tensor of a finding and the evidence behind it.
+/// One tensor of a finding and the evidence about it.
 struct ReportedTensor {
   TensorReport report;
   TensorEvidence evidence;

@@ -118,7 +118,7 @@ bool ExchangedTensorFinder::are_laid_out_alike(const Scene& scene, std::uint64_t
          a->sizes == b->sizes && a->strides == b->strides;
 }
 
-/// Where an op only hands on what it was given in one of the runs, what made that.
+/// If an op only passes on its input in one of the runs, what made that input.
 ExchangedTensorFinder::Origin ExchangedTensorFinder::origin(const Scene& scene, Side side,
                                                             const Slot& slot) const {
   constexpr int kMostCopies = 8;

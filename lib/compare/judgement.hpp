@@ -31,7 +31,7 @@ struct Judgement {
 void count_values(RankState& state, const Scene& scene, EventPair at,
                   const std::vector<SlotPair>& slots, Judgement& judgement);
 
-/// Asks the tolerance about a tensor of the events at `at` that differs in its bits.
+/// Applies the tolerance to a tensor of the events at `at` that differs in its bits.
 void judge_tolerance(RankState& state, const Scene& scene, EventPair at, const SlotPair& slot);
 
 /// Counts an event pair as aligned and, where it is that, as propagated.

@@ -388,7 +388,7 @@ void LaneComparison::leave_alone(const Scene& scene) {
   }
 }
 
-/// Keeps what made the tensor that one run alone detaches: no gradient reaches that.
+/// Keeps what made the tensor that only one run detaches: no gradient reaches that.
 void LaneComparison::note_detached(const Scene& scene, Side side, std::uint32_t event) {
   const Event& detach = on(scene.windows, side)->event(event);
   const auto input = std::find_if(detach.slots.begin(), detach.slots.end(),
@@ -409,7 +409,7 @@ void LaneComparison::note_detached(const Scene& scene, Side side, std::uint32_t 
                   alone_source_});
 }
 
-/// The stretch is what backward does for an op whose result the other run alone detaches.
+/// The stretch is what backward does for an op whose result only the other run detaches.
 std::optional<Source> LaneComparison::cut_by_detach(const Scene& scene) const {
   for (const auto& [side, window, index] : alone(scene)) {
     const Event& event = window.event(index);
@@ -463,7 +463,7 @@ std::optional<Source> LaneComparison::differs_already(const Scene& scene, std::u
   return std::nullopt;
 }
 
-/// The stretch is what backward does for forward ops that one run has alone, and for their
+/// The stretch is what backward does for forward ops that only one run has, and for their
 /// gradients: it follows from those.
 std::optional<Source> LaneComparison::follows_alone(const Scene& scene) {
   std::optional<Source> source;
@@ -631,7 +631,7 @@ void LaneComparison::enter_stretch(const Scene& scene) {
       {.key = key.value(), .once_per_step = in_loss, .any_place = updates, .harmless = true},
       [&](Record& record) {
         record.finding.diverges = false;
-        record.listed = !state_.only_layers;  // how much is seen of modules is no difference
+        record.listed = !state_.only_layers;  // how much is seen of modules is not a difference
         for (const Side side : kSides)
           if (!on(ops.ops, side).empty())
             record.finding.notes.push_back(

@@ -19,8 +19,8 @@
 
 namespace ulpscope::comparison {
 
-/// Asks that everything up to `position` of a lane of `side` is compared first, because something
-/// that is about to be compared reads what was written there.
+/// Requires that everything up to `position` of a lane of `side` is compared first, because
+/// something that is about to be compared reads what was written there.
 using Ensure = std::function<void(Side, std::uint32_t lane, std::uint64_t position)>;
 
 /// Says that the same input of the same op was written at these places.
@@ -78,7 +78,7 @@ class LaneComparison {
     Both<std::vector<std::string>> updated;  ///< parameters, before anything else continues
     bool draws = false;
   };
-  /// An event that one run has alone.
+  /// An event that only one run has.
   struct Alone {
     Side side;
     const Window& window;
@@ -124,9 +124,9 @@ class LaneComparison {
   };
   Replaced replaced_;
   bool alone_otherwise_ = false;  ///< they compute what ops of the other run compute
-  /// Why the ops of this step that one run has alone do so, by their positions.
+  /// Why the ops of this step that only one run has do so, by their positions.
   Both<std::unordered_map<std::uint64_t, Source>> alone_sources_;
-  /// Positions of an op of this run whose result the other run alone detaches.
+  /// Positions of an op of this run whose result only the other run detaches.
   struct Detached {
     std::uint64_t begin = kNone;
     std::uint64_t end = kNone;

@@ -23,7 +23,7 @@ namespace {
 }  // namespace
 
 /// One gradient of backward crosses several boundaries at once: of the calls that made the value
-/// and of those that read it. Gives the events of those that read it.
+/// and of those that read it. Returns the events of those that read it.
 std::vector<EventPair> LayerJudge::crossing() const {
   const Window& reference = *scene_.windows.reference;
   const Window& candidate = *scene_.windows.candidate;

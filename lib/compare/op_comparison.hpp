@@ -46,7 +46,7 @@ void compare_slots(const Event& reference, const Event& candidate, std::vector<S
 /// result lies.
 struct ArgumentDifferences {
   std::vector<ArgumentReport> values;
-  std::vector<ArgumentReport> placement;  ///< device, memory format and the like
+  std::vector<ArgumentReport> placement;  ///< device, memory format and similar arguments
   std::vector<ArgumentReport> results;    ///< numbers that the op returned
 };
 [[nodiscard]] ArgumentDifferences compare_arguments(const Event& reference, const Event& candidate);
@@ -75,8 +75,8 @@ class InsideComparison {
   bool same_ = true;
 };
 
-/// True if nothing that two events read differs and both were given the same arguments. Memory
-/// that an inner op is handed before it writes it is no input.
+/// True if nothing that two events read differs and both were given the same arguments. Memory that
+/// an inner op receives in order to write it is not an input.
 [[nodiscard]] bool same_inputs(const Event& reference, const Event& candidate);
 
 /// True if a tensor that both leave differs.

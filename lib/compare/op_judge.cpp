@@ -183,7 +183,7 @@ void OpJudge::add_inside_writes(const std::vector<SlotPair>& inner) {
   }
 }
 
-/// Why a value differs, where that is known of its memory in either run. Both runs' reasons
+/// Why a value differs, if that is known about its memory in either run. Both runs' reasons
 /// diverge.
 std::optional<Source> OpJudge::known_difference(const SlotPair& slot) {
   std::optional<Source> source;

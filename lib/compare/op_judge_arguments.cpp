@@ -12,7 +12,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// A number whose text is short was written by a person; one with all its digits was computed.
+/// A number with a short text was written by a person; one with all its digits was computed.
 [[nodiscard]] bool looks_computed(std::string_view text) {
   constexpr std::size_t kComputedLength = 12;
   return text.size() >= kComputedLength && number_in(text).has_value();

@@ -29,7 +29,7 @@ void OpJudge::judge_rng() {
       if (a.rng.after != b.rng.after) uneven_draws_.push_back(&a);
       return;
     }
-    if (!drew(a) || !drew(b)) return;  // a draw that one run makes alone is no other draw
+    if (!drew(a) || !drew(b)) return;  // a draw that only one run makes is not a different draw
     const bool deepest =
         !draws_inside(reference, pair.reference) && !draws_inside(candidate, pair.candidate);
     if (shifted.reference == kNoIndex && deepest) shifted = pair;

@@ -118,7 +118,7 @@ std::optional<Source> OpJudge::differed_before(const SlotPair& slot) const {
   return state_.values.explain(slot.reference->digest, slot.candidate->digest);
 }
 
-/// What one run has more in a list moves the tensors behind it.
+/// Extra tensors of one run in a list shift the tensors after them.
 bool OpJudge::is_list_of_other_length(std::uint16_t index) const {
   return std::any_of(slots_.begin(), slots_.end(), [&](const SlotPair& slot) {
     return slot.role() == Role::input && slot.match == Match::one_sided &&
@@ -313,8 +313,8 @@ FindingKind OpJudge::kind_of_fresh(const SlotPair& slot) const {
   return FindingKind::data;
 }
 
-/// Where differences may be those of rounding alone: content that they do not explain, while all
-/// numbers that the program has read out of tensors and all sizes were equal.
+/// Where differences may come only from rounding: content that they do not explain, while all
+/// numbers that the program has read from tensors and all sizes were equal.
 bool OpJudge::is_made_apart(const SlotPair& slot) const {
   if (!state_.options.budget || numbers_source_ || state_.numbers.any() || state_.sizes.any())
     return false;

@@ -74,9 +74,9 @@ void OpJudge::judge_replays() {
   judge_replay(pairs, 0);
 }
 
-/// Judges the op at `k` and what it calls, and returns the place behind that. An op that cannot be
+/// Judges the op at `k` and what it calls, and returns the place after that. An op that cannot be
 /// judged itself is left to those that it calls, which may also differ where its results do not:
-/// what it kept aside for backward. Of its results each must be one of theirs, or it is counted as
+/// what it saved for backward. Each of its results must be one of theirs, or it is counted as
 /// unjudged.
 std::size_t OpJudge::judge_replay(const std::vector<EventPair>& pairs, std::size_t k) {
   const Window& window = *scene_.windows.reference;

@@ -186,7 +186,8 @@ const OutcomeJudge::Outcome* OutcomeJudge::partner_of(Side side, const Outcome& 
 void OutcomeJudge::judge_rest(Side side) {
   OutcomeTotals& totals = state_.totals.outcomes;
   const AloneMemory& alone = on(state_.alone_memory, side);
-  // What an op of one run alone left may since have been taken for what an earlier one wrote.
+  // The result of an op that only one run has may since have been mistaken for what an earlier op
+  // wrote.
   const bool out_of_order = state_.lanes_run_apart && totals.touched_alone;
   for (const Outcome& outcome : on(left_, side)) {
     const Slot& slot = *outcome.slot;
@@ -215,7 +216,7 @@ void OutcomeJudge::judge_rest(Side side) {
   }
 }
 
-/// What an op of one run alone has made and no op has read.
+/// What an op that only one run has made and no op has read.
 void OutcomeJudge::judge_made_alone(Side side, const Outcome& outcome) {
   const bool known = is_known(*outcome.slot);
   if (known && on(contents_, the_other(side)).contains(content_of(*outcome.slot))) return;

@@ -107,8 +107,8 @@ struct OutcomeTotals {
   std::uint64_t compared = 0;
   std::uint64_t unknown = 0;   ///< may differ: their content at the end is not known
   std::uint64_t unfilled = 0;  ///< differ in memory that no recorded op has filled
-  Both<std::uint64_t> extra;   ///< that one run alone leaves, and that no recorded op has read
-  bool touched_alone = false;  ///< ops that one run has alone wrote something
+  Both<std::uint64_t> extra;   ///< that only one run leaves, and that no recorded op has read
+  bool touched_alone = false;  ///< ops that only one run has wrote something
   bool too_many = false;       ///< more than can be followed
 };
 

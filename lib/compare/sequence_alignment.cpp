@@ -51,7 +51,7 @@ class Aligner {
  private:
   /// Elements without a partner just before a pair, or after the last one.
   struct Gap {
-    std::size_t pair = 0;  ///< the first pair behind it
+    std::size_t pair = 0;  ///< the first pair after it
     std::uint32_t a = 0;
     std::uint32_t b = 0;
     std::uint32_t a_size = 0;
@@ -75,9 +75,9 @@ class Aligner {
     return found;
   }
 
-  /// A loop whose rounds agree here and there in a value may come to be aligned with an offset: a
-  /// round is left over on one side before it and on the other one after it. Where values differ
-  /// with the offset and nothing is left over without, there is none.
+  /// A loop whose iterations agree in some values may be aligned with an offset: an iteration is
+  /// left over on one side before it and on the other one after it. If values differ with the
+  /// offset and nothing is left over without it, there is none.
   void settle_offsets() {
     const std::vector<Gap> all = gaps();
     std::vector<Pair> pairs;
@@ -286,7 +286,7 @@ class Aligner {
     return true;
   }
 
-  /// Myers' shortest edit script in linear space, on structure alone.
+  /// Myers' shortest edit script in linear space, using only structure.
   void search(Stretch s) {
     s = strip(s, [&](auto i, auto j) { return same_structure(i, j); });
     if (s.one_sided() || solve_small(s)) return;
@@ -363,8 +363,8 @@ class Aligner {
     return furthest_split(s, forward, limit);
   }
 
-  /// The point that a search which was given up has come to on the best of its diagonals, where it
-  /// met many more partners than differences on the way there.
+  /// The point that an abandoned search has reached on the best of its diagonals, if it met many
+  /// more partners than differences on the way.
   [[nodiscard]] static std::optional<Middle> furthest_split(
       const Stretch& s, const std::vector<std::int64_t>& forward, std::int64_t edits) {
     constexpr std::int64_t kPartnersPerEdit = 8;

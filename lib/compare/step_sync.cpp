@@ -14,11 +14,11 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Steps looked through on either side.
+/// Steps searched on each side.
 constexpr std::size_t kStepsAhead = 32;
 /// Steps in a row that must agree, if there are so many.
 constexpr std::size_t kInRow = 3;
-/// Values kept of a step, of either kind.
+/// Values kept of a step, of each kind.
 constexpr std::size_t kKept = 64;
 /// A smaller value may be the same by chance: a count, a flag, a loss.
 constexpr std::uint64_t kSmallest = 16;
@@ -62,7 +62,7 @@ class Nesting {
   std::unordered_set<std::uint64_t> known;
   for (const HeldEvent& held : events) {
     const Event& event = *held.event;
-    // What an op finds in memory that it has made itself without an op is no data.
+    // What an op finds in memory that it has itself allocated without an op is not data.
     const bool inside_op = nesting.inside_op(event);
     for (const Slot& slot : event.slots) {
       if (!tells(slot)) continue;

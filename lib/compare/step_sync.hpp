@@ -33,7 +33,7 @@ class StepsAhead {
   const std::deque<StepSketch>& from(const LaneReader& reader);
 
  private:
-  std::optional<LaneReader> reader_;  ///< behind the last of them
+  std::optional<LaneReader> reader_;  ///< after the last of them
   std::deque<StepSketch> sketches_;
 };
 
@@ -41,7 +41,7 @@ class StepsAhead {
 /// skipped): the model's results from its data then equal those of a different step.
 class StepSync {
  public:
-  /// Looks at the steps that both readers are about to read. Empty if they belong together, or if
+  /// Examines the steps that both readers are about to read. Empty if they belong together, or if
   /// nothing shows that others would. Reads ahead only if their data differ. `passed`: steps that
   /// one run has executed within the previous step, as a part of it; then equal data is enough.
   [[nodiscard]] std::optional<ExtraSteps> look(const LaneReader& reference,

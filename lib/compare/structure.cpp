@@ -8,7 +8,8 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Its tensors are numbered as the program comes to read them, which a rewrite may change.
+/// Its tensors are numbered in the order in which the program reads them, which a rewrite may
+/// change.
 [[nodiscard]] bool has_numbers_by_reading(const Event& event) noexcept {
   return event.kind == EventKind::module_output || event.kind == EventKind::module_gradient;
 }

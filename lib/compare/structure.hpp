@@ -27,7 +27,7 @@ enum class Place : std::uint8_t { counts, ignored };
 [[nodiscard]] std::uint64_t input_key(const Event& event);
 [[nodiscard]] std::uint64_t output_key(const Event& event);
 
-/// Equal for events with the same arguments that are no tensors.
+/// Equal for events with the same non-tensor arguments.
 [[nodiscard]] std::uint64_t argument_key(const Event& event);
 
 }  // namespace ulpscope::comparison

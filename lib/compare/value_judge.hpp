@@ -32,7 +32,8 @@ class ValueJudge {
                const Slot& reference, const Slot& candidate, const NamesOf& names);
   /// Whether the tolerance allows what else would not pass.
   [[nodiscard]] bool allows(const TensorBytes& tensor, const NamesOf& names);
-  /// The value that backward starts from in this step: its number goes beside the step's growth.
+  /// The value that backward starts from in this step: its number is printed with the step's
+  /// growth.
   void loss(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks, const Slot& reference,
             const Slot& candidate);
   /// Whether an op that gave other values is on the way from the first difference to the loss of

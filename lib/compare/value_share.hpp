@@ -7,9 +7,9 @@
 
 namespace ulpscope::comparison {
 
-/// Which of the values that differ a process looks into, where several processes walk the same
-/// events: each next value falls to the one that has had the fewest bytes so far. All of them come
-/// to the same answer without a word, because they meet the values in the same order.
+/// Which of the values that differ a process measures, if several processes walk the same events:
+/// each next value goes to the one that has had the fewest bytes so far. All of them reach the same
+/// answer without communication, because they meet the values in the same order.
 class ValueShare {
  public:
   /// Everything falls to this process.

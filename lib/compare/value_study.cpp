@@ -8,7 +8,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Of rounding alone.
+/// Of rounding only.
 [[nodiscard]] double rounding(Dtype dtype) { return element_size(dtype) >= 4 ? 1e-6 : 1e-2; }
 
 /// A value that is looked through for a number twice lies in memory as a whole.

@@ -23,7 +23,7 @@ struct Outlook {
   std::uint64_t uncompared_steps = 0;     ///< steps that only one run has and no finding names
   std::uint64_t lone_ranks = 0;           ///< ranks that only one run has
   std::optional<BudgetSummary> budget{};  ///< of all origins, if one was requested
-  bool beyond_budget = false;             ///< a finding that is no origin, or one that was not kept
+  bool beyond_budget = false;             ///< a finding that is no origin, or was not kept
 };
 
 struct Decision {

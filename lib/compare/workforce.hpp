@@ -19,7 +19,7 @@ class Workforce {
   Workforce& operator=(const Workforce&) = delete;
   virtual ~Workforce() = default;
 
-  /// Compares ranks pair by pair and hands over what was found of each, in the order of `pairs`.
+  /// Compares ranks pair by pair and delivers the findings of each, in the order of `pairs`.
   virtual void compare_ranks(const std::vector<Both<std::uint32_t>>& pairs,
                              const std::function<void(RankResult&&)>& take) = 0;
   /// The answers in the order of the questions.

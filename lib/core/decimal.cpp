@@ -18,7 +18,7 @@ struct Decimal {
   int exponent = 0;
 };
 
-/// Takes apart what std::to_chars writes in scientific notation: "d.ddde-07".
+/// Splits what std::to_chars writes in scientific notation: "d.ddde-07".
 Decimal parse_scientific(std::string_view text) {
   const std::size_t mark = text.find('e');
   Decimal decimal;

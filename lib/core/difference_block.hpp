@@ -259,8 +259,8 @@ class BlockKernel {
   }
 
   struct SpecialCounts {
-    std::uint32_t nan_pairs = 0;         // elements with a NaN on either side
-    std::uint32_t not_finite_pairs = 0;  // elements with a NaN or an infinity on either side
+    std::uint32_t nan_pairs = 0;         // elements with a NaN in either value
+    std::uint32_t not_finite_pairs = 0;  // elements with a NaN or an infinity in either value
     bool infinities = false;
   };
 

@@ -64,7 +64,7 @@ class Pass {
   static_assert(kNumbers <= kColumns);
 
  public:
-  /// Reads kPieceElements of either side, and writes as many distances.
+  /// Reads kPieceElements of each value, and writes as many distances.
   static PassResult<Bits> over(const std::byte* reference, const std::byte* candidate,
                                Bits* distances) {
     Pass pass;

@@ -41,7 +41,7 @@ constexpr std::array kDtypes{
 
 constexpr std::string_view kNumberedPrefix = "dtype";
 
-/// "dtype0" to "dtype255", so that name() can hand out views of static text.
+/// "dtype0" to "dtype255", so that name() can return views of static text.
 struct NumberedNames {
   std::array<std::array<char, 8>, 256> text{};
   std::array<std::uint8_t, 256> length{};

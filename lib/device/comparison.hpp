@@ -70,7 +70,7 @@ struct DifferenceRecord {
 };
 
 inline constexpr unsigned kCompareThreads = 256;
-inline constexpr unsigned kTilePieces = 2048;  // of either side; a tile's squares are summed alone
+inline constexpr unsigned kTilePieces = 2048;  // of each value; one sum of squares per tile
 inline constexpr unsigned kMostBlocks = 1056;
 
 /// Scratch memory of a comparison, all 0 between two of them.
@@ -92,7 +92,7 @@ struct Comparison {
   std::array<Item, 2> items;  // reference, candidate
   std::array<std::array<Loop, kLoops>, 2> loops;
   Dtype dtype = Dtype::undefined;
-  std::uint64_t bytes = 0;  // of either side, packed
+  std::uint64_t bytes = 0;  // of each value, packed
   std::uint64_t tiles = 0;
   LogicalOrder order;
   ComparisonScratch scratch;

@@ -162,7 +162,7 @@ class ComparisonPhases {
     PairAdder<Numbers, kParts> adder(numbers, comparison_.order, sums_,
                                      shared_.widths[thread_ / 32]);
     const std::uint64_t element = std::uint64_t{numbers.size()} * kParts;
-    constexpr unsigned kLoads = 4;  // of either side, under way at once
+    constexpr unsigned kLoads = 4;  // of each value, in flight at once
     constexpr std::uint64_t kBatchBytes = kLoads * kCompareThreads * sizeof(Piece);
     const bool plain = comparison_.items[0].plain && comparison_.items[1].plain;
     std::uint64_t position = (tile * kTilePieces + thread_) * sizeof(Piece);

@@ -220,7 +220,7 @@ class DigestPhases {
     }
   }
 
-  /// So many loads are under way at once.
+  /// So many loads are in flight at once.
   template <unsigned kLoads, class Look>
   ULPSCOPE_HOST_DEVICE void sum_whole_leaf(Look look) {
     constexpr unsigned kStripes = xxh3::kBlockStripes;

@@ -12,7 +12,7 @@
 /// Which of cuDNN's engines gave the result that a run recorded.
 namespace ulpscope::device {
 
-/// What an engine made of the recorded inputs.
+/// What an engine computed from the recorded inputs.
 struct EngineTrial {
   std::int64_t engine = 0;            ///< cuDNN's index among those for the operation
   bool noted_deterministic = true;    ///< by cuDNN's own notes

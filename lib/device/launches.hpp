@@ -20,7 +20,7 @@ struct LaunchFunctions {
   bool (*begin)(OnLaunch tell) noexcept;
   void (*end)() noexcept;
 
-  /// Why `begin` failed last, as CUPTI has it.
+  /// Why `begin` failed last, in CUPTI's words.
   const char* (*trouble)() noexcept;
 };
 

@@ -10,8 +10,8 @@
 #include "ulpscope/ulp.hpp"
 
 /// How the numbers of each dtype are read: elements, or the parts of complex ones. Six kinds cover
-/// all dtypes; float8 formats and integers ask their dtype at run time, so that few kernels have to
-/// be compiled.
+/// all dtypes; float8 formats and integers check their dtype at run time, so that few kernels have
+/// to be compiled.
 namespace ulpscope::device {
 
 template <class Format>

@@ -56,7 +56,7 @@ ULPSCOPE_HOST_DEVICE inline void fence() {
 #endif
 }
 
-/// Writes a number behind all that this thread has written, for the host to see.
+/// Writes a number after everything that this thread has written, for the host to see.
 ULPSCOPE_HOST_DEVICE inline void publish(std::uint32_t* to, std::uint32_t number) {
 #if defined(__CUDA_ARCH__)
   __threadfence_system();

@@ -55,7 +55,7 @@ std::span<std::byte> DigestQueue::scratch_of(Stream stream) noexcept {
   return {scratch_ + index * sizes_.scratch, sizes_.scratch};
 }
 
-/// Contents lie one behind the other in a ring; none goes across its end.
+/// Contents are consecutive in a ring; none crosses its end.
 bool DigestQueue::has_room(std::size_t content_bytes, std::size_t& offset) const noexcept {
   if (!entries_.empty() && next_ - entries_.front().number >= sizes_.values) return false;
   offset = 0;

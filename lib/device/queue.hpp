@@ -54,7 +54,7 @@ struct QueueCalls {
 };
 
 struct QueueSizes {
-  std::uint32_t values = std::uint32_t{1} << 14;  ///< under way at once
+  std::uint32_t values = std::uint32_t{1} << 14;  ///< in flight at once
   std::size_t scratch = std::size_t{5} << 20;     ///< per stream: values of up to a GiB
   std::uint32_t streams = 16;                     ///< that a program uses
   std::size_t content = 0;                        ///< bytes of contents under way
@@ -74,8 +74,8 @@ class DigestQueue {
   /// more streams than expected, no room came in time, or CUDA says no.
   [[nodiscard]] bool enqueue(const QueuedValue& value, Stream stream) noexcept;
 
-  /// Hands over results in the order of enqueue(), up to the first that is not there yet. False
-  /// if that is the first.
+  /// Delivers results in the order of enqueue(), up to the first that is not there yet. False if
+  /// none is there.
   template <class Take>
   bool take_ready(Take&& take) noexcept {
     bool any = false;

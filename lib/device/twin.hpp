@@ -30,7 +30,7 @@ struct Digests {
 /// @throws Error with ErrorCode::usage if it cannot be planned.
 [[nodiscard]] std::vector<std::byte> packed(const Value& value, Turns turns = Turns::forward);
 
-/// How far two values in the memory of the CPU are apart, shared out among so many blocks.
+/// How far apart two values in the memory of the CPU are, divided among so many blocks.
 ///
 /// @throws Error with ErrorCode::usage if they cannot be compared.
 [[nodiscard]] DifferenceRecord difference(const Value& reference, const Value& candidate,

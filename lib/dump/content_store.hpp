@@ -43,7 +43,7 @@ class ContentStore {
 
   /// `message` is a whole ContentMessage of a ring. False if it cannot be right.
   [[nodiscard]] bool take(std::uint32_t lane, std::span<const std::byte> message);
-  /// Nothing more comes from the lane: what has come of an unfinished content is dropped.
+  /// Nothing more comes from the lane: the part of an unfinished content is dropped.
   void close_lane(std::uint32_t lane);
   [[nodiscard]] bool is_receiving() const noexcept { return !incoming_.empty(); }
   /// Content bytes of the segment, those that wait included.
@@ -55,7 +55,7 @@ class ContentStore {
   /// copied.
   void require(const Digest& digest);
 
-  /// Whether any value's bytes have come: without them there are no datasets.
+  /// Whether any value's bytes have arrived: without them there are no datasets.
   [[nodiscard]] bool holds_any() const noexcept {
     return any_came_ || !rows_.empty() || !segments_.empty();
   }

@@ -167,7 +167,7 @@ class DumpRun : public Run {
   }
 
  private:
-  /// Asks the segments that have such things, from the most recent one outwards.
+  /// Searches the segments that have such entries, from the most recent one outward.
   template <class Ask>
   auto first_found(const RankIndex& rank, bool SegmentPlace::*has, const Ask& ask) const
       -> decltype(ask(std::declval<const dump::Segment&>())) {

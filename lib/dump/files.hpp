@@ -12,7 +12,7 @@ namespace ulpscope::dump {
 /// Sole owner of a file descriptor.
 class File {
  public:
-  /// For reading. What is no regular file is refused: a pipe would wait, a device might act.
+  /// For reading. Rejects everything except regular files: a pipe would wait, a device might act.
   [[nodiscard]] static File open(const std::filesystem::path& path);
   [[nodiscard]] static File open_for_update(const std::filesystem::path& path);
   /// Creates the file. An existing file is removed, not written to: it may be a link to elsewhere.
@@ -40,7 +40,7 @@ class File {
   /// Advises the system that these bytes are about to be read from front to back.
   void expect_reading(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
-  /// Cuts the file off behind `size` bytes.
+  /// Truncates the file to `size` bytes.
   void truncate(std::uint64_t size);
   /// Appends with as few write(2) calls as the system allows: one, unless it is interrupted.
   void append(std::span<const std::byte> bytes);

@@ -66,7 +66,7 @@ struct Record {
 [[nodiscard]] std::optional<std::vector<std::byte>> read_first_record(
     const std::filesystem::path& path);
 
-/// Hands over the records in order, up to the first that is cut off or damaged.
+/// Delivers the records in order, up to the first that is truncated or damaged.
 /// @returns the bytes left unread; 0 if the journal is whole.
 std::uint64_t read_journal(const std::filesystem::path& path,
                            const std::function<void(const Record&)>& visit);

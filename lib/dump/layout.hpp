@@ -31,7 +31,7 @@ struct RankFiles {
 
   /// The journal of what was recorded after the last published segment.
   [[nodiscard]] std::optional<std::uint32_t> live_journal() const;
-  /// The first segment that is missing behind all others: a journal that follows it is there.
+  /// The first segment that is missing after all others: a journal that follows it exists.
   [[nodiscard]] std::optional<std::uint32_t> lost_segment() const;
   /// Missing numbers between its segments, one for each gap. `oldest` is the first segment of the
   /// dump according to the last one.

@@ -191,7 +191,7 @@ class RankWriter {
   std::unique_ptr<SegmentBuilder> builder_;
   std::unique_ptr<SegmentWriter> writer_;
   std::optional<JournalWriter> journal_;
-  std::int64_t passed_step_ = kSetup;     ///< the last step that a lane has left behind
+  std::int64_t passed_step_ = kSetup;     ///< the last step that a lane has left
   std::int64_t published_step_ = kSetup;  ///< `passed_step_` when the last segment was published
   Clock::time_point published_at_ = Clock::now();
 };

@@ -17,7 +17,7 @@
 #include "ulpscope/digest.hpp"
 
 /// The writing side of a dump: takes the message streams of recorded processes (ring/message.hpp)
-/// and leaves segments and journals on disk. HDF5 stays behind it.
+/// and writes segments and journals to disk. Its callers do not see HDF5.
 namespace ulpscope::dump {
 
 struct RecordingOptions {

@@ -19,8 +19,8 @@ struct Recovery {
 
 /// Publishes what the journals of a killed recording hold as one more segment per rank (contents
 /// excepted, which journals do not hold), removes the journals and unpublished parts, and says so
-/// in status.json. Run again after being killed itself, it carries on. Must not run beside the
-/// recording.
+/// in status.json. Run again after being killed itself, it continues. Must not run while the
+/// recording runs.
 ///
 /// @throws Error: not_a_dump, io, version (a journal of a newer ulpscope).
 Recovery recover(const std::filesystem::path& directory);

@@ -36,7 +36,7 @@ bool belongs_to_root(const TimelineEvent& event) {
          !event.writes_parameter;
 }
 
-/// The same without grad mode, where nothing trains: there a view of a parameter is no evidence.
+/// The same without grad mode, where nothing trains: there a view of a parameter is not evidence.
 bool runs_in_quiet_forward(const TimelineEvent& event) {
   const bool evident =
       !has(event, event_flag::module_from_parameter) || !has(event, event_flag::view);

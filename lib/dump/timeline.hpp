@@ -43,7 +43,7 @@ struct Placement {
 /// optimizer's work?) is held until it is, at most kMostHeld events. Events of other lanes follow
 /// the leader by epoch.
 ///
-/// A leader that runs forwards without grad mode alone makes one step of each, all in phase eval.
+/// A leader that runs only forwards without grad mode has one step for each, all in phase eval.
 class Timeline {
  public:
   static constexpr std::size_t kMostHeld = 131072;
@@ -94,7 +94,7 @@ class Timeline {
     bool open = false;
   };
 
-  /// What reading the leader's events so far has come to.
+  /// The state after reading the leader's events so far.
   struct Reading {
     Stretch stretch = Stretch::setup;
     bool in_setup = true;

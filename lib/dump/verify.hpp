@@ -12,9 +12,9 @@ struct VerifyResult {
   /// Sentences: damage in the order of ranks and segments, then what is missing or does not belong.
   std::vector<std::string> problems;
   std::string empty;       ///< why nothing was recorded, where nothing was
-  std::string incomplete;  ///< why the recording is not complete, where all that there is is sound
+  std::string incomplete;  ///< why the recording is incomplete though valid
   std::uint32_t segments = 0;  ///< checked
-  std::uint64_t events = 0;    ///< rebuilt from sound segments
+  std::uint64_t events = 0;    ///< rebuilt from valid segments
   std::uint64_t contents = 0;  ///< whose bytes have their digest
 
   /// What there is of a recording is as it was written.

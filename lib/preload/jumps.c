@@ -118,7 +118,7 @@ static void* next_definition(const char* name) {
   return found;
 }
 
-/* The definition behind a slot that was called before it was filled: LibTorch came by dlopen. */
+/* The definition of a slot that was called before it was filled: LibTorch was loaded by dlopen. */
 __attribute__((used, visibility("hidden"))) void* ulpscope_resolve(void** slot) {
   for (size_t i = 0; i < symbol_count; ++i) {
     if (symbols[i].slot != slot) continue;

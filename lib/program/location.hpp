@@ -12,8 +12,8 @@ namespace ulpscope::program {
 /// @throws Error with ErrorCode::io if there is none.
 [[nodiscard]] std::filesystem::path find_writer();
 
-/// Folders that may hold capture libraries, best first: ULPSCOPE_CAPTURE_LIBRARY (a folder, or a
-/// file in it) alone, or beside this library and as installed.
+/// Folders that may hold capture libraries, best first: only ULPSCOPE_CAPTURE_LIBRARY (a folder, or
+/// a file in it), or beside this library and as installed.
 [[nodiscard]] std::vector<std::filesystem::path> capture_folders();
 
 }  // namespace ulpscope::program

@@ -15,7 +15,7 @@ inline constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 36;
 [[nodiscard]] std::string pack(const ReplayRequest& request);
 [[nodiscard]] std::string pack(const ReplayAnswer& answer);
 
-/// @throws Error with ErrorCode::corrupt if the bytes are no such message.
+/// @throws Error with ErrorCode::corrupt if the bytes are not such a message.
 [[nodiscard]] ReplayRequest unpack_request(const std::string& bytes);
 [[nodiscard]] ReplayAnswer unpack_answer(const std::string& bytes);
 

@@ -28,7 +28,7 @@ class Client {
   /// listens at `socket_path`. False: nothing is recorded, see refusal().
   [[nodiscard]] bool connect(const char* socket_path, std::string_view capture_version) noexcept;
 
-  /// A ring for the calling thread, to be used by it alone. A producer that does not record when
+  /// A ring for the calling thread, to be used only by it. A producer that does not record when
   /// there is no session; a ring that cannot be had ends the session, because a lane that is
   /// silently missing would be worse than a recording that stops.
   [[nodiscard]] Producer open_ring(bool is_main, std::string_view thread_name) noexcept;

@@ -40,7 +40,7 @@ struct RingHeader {
   std::uint32_t protocol;
   std::uint32_t header_bytes;  ///< where the data begins: one page
   std::uint64_t capacity;      ///< a power of two and a multiple of the page size
-  std::uint32_t unfilled;      ///< 1: the producer fetches the data's memory when it comes to it
+  std::uint32_t unfilled;      ///< 1: the producer populates the data's memory when it reaches it
 
   alignas(kLineBytes) std::atomic<std::uint64_t> head;  ///< written by the producer only
   std::atomic<std::uint64_t> stalls;                    ///< times the ring was full

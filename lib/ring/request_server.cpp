@@ -176,7 +176,7 @@ void RequestServer::accept_connections() {
     watch(socket.get(), id);
     connections_.emplace(id, Connection{std::move(socket), Clock::now() + kRequestTimeout, {}});
   }
-  // Out of descriptors: the connection stays in the backlog and would wake us at once, for ever.
+  // Out of descriptors: the connection stays in the backlog and would wake us at once, forever.
   if (errno != EAGAIN && errno != EWOULDBLOCK) std::this_thread::sleep_for(kMemoryPause);
 }
 

@@ -71,7 +71,7 @@ class Producer {
  private:
   [[nodiscard]] bool make_room(std::uint32_t size) noexcept;
   [[nodiscard]] bool wait_for_room(std::uint32_t size) noexcept;
-  /// In the first lap: what is handed out next has memory.
+  /// In the first lap: what is returned next has memory.
   [[nodiscard]] bool fetch_room(std::uint32_t size) noexcept;
   /// Looks how far the consumer is. False when nothing can be recorded any more.
   [[nodiscard]] bool look_at_writer() noexcept;

@@ -50,7 +50,7 @@ inline constexpr std::uint64_t kFullRingBytes = std::uint64_t{64} << 20;
 }
 
 /// What the writer sends to every process that it records. Copied byte by byte. Setup is recorded
-/// if the steps begin at 0; an empty range, `first_step` above `last_step`, is setup alone.
+/// if the steps begin at 0; an empty range, `first_step` above `last_step`, is only setup.
 struct Settings {
   std::uint64_t first_step = 0;
   std::uint64_t last_step = ~std::uint64_t{0};  ///< inclusive

@@ -63,7 +63,7 @@ def is_around(outer, inner):
 
 
 def is_at_the_end(ops, index):
-    """Whether the forward that an op belongs to calls no child behind it."""
+    """Whether the forward that an op belongs to calls no child after it."""
     own = place(ops[index])
     for op in ops[index + 1:]:
         if place(op) is None or not (place(op) == own or is_around(own, place(op))):

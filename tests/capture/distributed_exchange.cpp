@@ -34,7 +34,7 @@ at::Tensor functional(const Rank& rank, const at::Tensor& given) {
   return share + call(rank, "_c10d_functional::broadcast", {given, 0, kGroup});
 }
 
-/// NAME asks the group, NAME_raw the backend itself.
+/// NAME calls the group, NAME_raw the backend directly.
 template <class Collective>
 void add(std::map<std::string, Exchange>& all, const std::string& name, Collective collective) {
   all[name] = [=](const Rank& rank, const at::Tensor& given) {

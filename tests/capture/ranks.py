@@ -28,7 +28,7 @@ class Case:
 
 FOUR = ["declared"] * 4
 CASES = {
-    # RANK decides, and a launcher that has LibTorch too but computes nothing is no rank.
+    # RANK decides, and a launcher that has LibTorch too but computes nothing is not a rank.
     "launcher": Case("{bin}/ranks launch", [0, 1, 2, 3], FOUR, {0: 0, 3: 3}),
     "computing-launcher": Case("{bin}/ranks launch compute", [0, 1, 2, 3, 4], FOUR + ["creation"], {0: 0}),
     "launcher-with-a-rank": Case("SLURM_PROCID=0 {bin}/ranks launch compute", [0, 1, 2, 3, 4],

@@ -255,7 +255,7 @@ void make_ranks(const std::filesystem::path& directory) {
   damage_content(directory / "ranks_damaged" / "rank0003" / "segment-000000.h5", numbers(201, 5));
 }
 
-/// Tolerance files, sound and not.
+/// Tolerance files, valid and invalid.
 void make_tolerances(const std::filesystem::path& directory) {
   const std::string sound =
       "[[rule]]\nop = \"aten::m?\"\nmodule = \"fc\"\nmax_ulp = 64\n"

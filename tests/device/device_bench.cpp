@@ -109,7 +109,7 @@ struct Shape {
     return {{data, element_size, sizes, strides}, dtype, order};
   }
   [[nodiscard]] std::size_t packed() const { return packed_size(at(nullptr).bytes); }
-  /// Bytes from the first to behind the last element.
+  /// Bytes from the first to the end of the last element.
   [[nodiscard]] std::size_t extent() const {
     std::size_t last = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i)

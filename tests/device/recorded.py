@@ -181,7 +181,7 @@ def where(finding):
 
 
 def check_phases(bench, checks):
-    """What follows backward is no forward, however the threads of both are read."""
+    """What follows backward is not a forward, however the threads of both are read."""
     for _ in range(5):
         dump, _ = bench.record("clipped", ["--steps", "4", "--clip"])
         lines = bench.run([os.path.join(bench.bin, "list_events"), dump], {}).stdout.splitlines()

@@ -22,7 +22,7 @@ WHOLE = ("short writes",)  # after which nothing is missing
 
 
 class Shim:
-    """Preloads the failing disk into the writer alone."""
+    """Preloads the failing disk only into the writer."""
 
     def __init__(self, bench):
         self.bench = bench

@@ -9,7 +9,7 @@ from bench import Row, Wrong, require
 SAMPLES = 12
 LONGEST_RUN = 1800  # seconds
 TRIAL = 2000  # steps, or ops, that show how many events one makes
-GROWTH = 8 << 20  # bytes that are no growth: pages of a ring and of code that are touched late
+GROWTH = 8 << 20  # bytes that are not growth: pages of a ring and of code that are touched late
 RATIO = 1.10
 
 

@@ -20,7 +20,7 @@ namespace ulpscope::test {
 
 /// What a reader uses of a segment: contents, then tables, then attributes.
 struct SegmentParts {
-  std::vector<std::byte> contents;  ///< begin in the file behind the user block
+  std::vector<std::byte> contents;  ///< begin in the file after the user block
   dump::Tables tables;
   std::vector<std::byte> attributes;
 };

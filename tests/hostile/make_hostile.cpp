@@ -247,7 +247,7 @@ void make_forged(const fs::path& directory) {
   write_content_in_a_hole(sparse, sound);
 }
 
-/// Bytes that steer a terminal, turn text around, end a script or are no UTF-8.
+/// Bytes that control a terminal, reverse text, end a script or are not UTF-8.
 std::string evil(const std::string& what) {
   return what +
          "\x1b[2J\x1b]0;owned\x07\r\n\t\x7f\xc2\x9b"

@@ -162,7 +162,7 @@ std::string generator_state() {
   return hex(hash);
 }
 
-/// A boxed call hands over the whole interpreter stack, of which its values are the last.
+/// A boxed call passes the whole interpreter stack, of which its values are the last.
 template <class Stack>
 c10::ArrayRef<const c10::IValue> last(std::size_t count, const Stack& stack) {
   return c10::ArrayRef<const c10::IValue>(stack.data() + stack.size() - count, count);

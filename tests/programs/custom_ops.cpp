@@ -45,7 +45,7 @@ Tensor& clip_(Tensor& x, double bound) {
   return x;
 }
 
-/// Of LibTorch's ops alone.
+/// Only of LibTorch's ops.
 Tensor blend(const Tensor& a, const Tensor& b) {
   return at::lerp(a, b, planted == "blend" ? 0.303 : 0.3);
 }

@@ -147,7 +147,7 @@ class Digits : public torch::data::datasets::Dataset<Digits> {
   std::vector<Digit> digits_;
 };
 
-/// The digits as a data set that holds two tensors and hands out their rows.
+/// The digits as a data set that holds two tensors and returns their rows.
 class DigitRows : public torch::data::datasets::Dataset<DigitRows> {
  public:
   explicit DigitRows(const std::string& path) {
@@ -172,7 +172,7 @@ class DigitRows : public torch::data::datasets::Dataset<DigitRows> {
   torch::Tensor images_, labels_;
 };
 
-/// Hands out all samples in an order that depends on nothing but its seed.
+/// Returns all samples in an order that depends only on its seed.
 class ShuffledSampler : public torch::data::samplers::Sampler<> {
  public:
   /// In batch number `swapped_batch` the first two samples change places.
@@ -280,7 +280,7 @@ class Differences {
   bool head_is_built_first() const { return settings_.order_of_modules; }
 
  private:
-  /// Moves the element of largest magnitude by one ULP, behind LibTorch's back.
+  /// Changes the element of largest magnitude by one ULP, without LibTorch.
   static void change_largest(const torch::Tensor& tensor) {
     float* begin = tensor.data_ptr<float>();
     float* largest = std::max_element(begin, begin + tensor.numel(),

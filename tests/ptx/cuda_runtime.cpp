@@ -1,6 +1,6 @@
-/// What lib/device and device_check.cpp ask of the CUDA runtime, for one device whose kernels are
+/// What lib/device and device_check.cpp need of the CUDA runtime, for one device whose kernels are
 /// executed by the machine beside this file, from the PTX that nvcc has put into the program.
-/// Nothing that is enqueued is done before the host waits for its stream.
+/// Nothing that is enqueued runs before the host waits for its stream.
 #include "tests/ptx/cuda_runtime.hpp"
 
 #include <cuda_runtime_api.h>

@@ -4,10 +4,11 @@
 
 #include "tests/ptx/machine.hpp"
 
-/// What programs may ask of the runtime beside this file that CUDA's does not offer.
+/// What programs may use of the runtime beside this file that CUDA's does not offer.
 namespace ulpscope::test::ptx {
 
-/// Executes the kernels; the memory that it knows is what cudaMalloc() and the like have given.
+/// Executes the kernels; the memory that it knows is what cudaMalloc() and similar functions have
+/// returned.
 [[nodiscard]] Machine& machine();
 
 /// From the program, by a part of its name.

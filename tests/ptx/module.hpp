@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-/// PTX text (PTX ISA 9.0) as something to execute: of it, what the kernels of lib/device are made
-/// of. Anything else is refused.
+/// PTX text (PTX ISA 9.0) in executable form: the part of it that the kernels of lib/device use.
+/// Anything else is rejected.
 namespace ulpscope::test::ptx {
 
 class Thread;

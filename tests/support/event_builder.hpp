@@ -55,7 +55,7 @@ class EventBuilder {
   EventBuilder& numbered(std::uint16_t first);
   /// Returns a tensor that shares memory with an argument.
   EventBuilder& returns_view(const Tensor& view);
-  /// Returns a tensor that exists already (an inner op's result, handed on).
+  /// Returns a tensor that exists already (an inner op's result, passed on).
   EventBuilder& returns(const Tensor& tensor, std::uint32_t flags = 0);
   /// Returns a new tensor.
   Tensor out(const Values& values, std::uint32_t flags = 0);

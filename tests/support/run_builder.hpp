@@ -76,12 +76,12 @@ class RunBuilder {
   [[nodiscard]] Tensor view(const Tensor& of, std::vector<std::int64_t> sizes,
                             std::vector<std::int64_t> strides, std::int64_t offset = 0) const;
   void name_storage(const Tensor& tensor, std::string name, std::uint32_t flags);
-  /// The program writes behind the recorder's back. The next read is flagged as changed unless it
-  /// goes `unnoticed`, as where a recorder never saw that view of the memory before.
+  /// The program writes without the recorder seeing it. The next read is flagged as changed unless
+  /// it is `unnoticed`, as if a recorder never saw that view of the memory before.
   void overwrite(const Tensor& tensor, const Values& values, bool unnoticed = false);
 
   EventBuilder op(std::string_view name);
-  /// An event that is no op.
+  /// An event that is not an op.
   EventBuilder event(EventKind kind, std::string_view name);
   /// An op that calls others: `body` gets it while it is open and gives the tensor that it returns.
   Tensor composite(std::string_view name, const std::function<Tensor(EventBuilder&)>& body);

@@ -13,7 +13,7 @@
 
 namespace ulpscope::test {
 
-/// Differences of structure scattered over two runs of one shape, and what they come to.
+/// Differences of structure scattered over two runs of one shape, and their totals.
 struct SyntheticPlan {
   Both<SyntheticDifferences> differences;
   Both<std::uint64_t> extra;       ///< events that only one run has

@@ -30,7 +30,7 @@ struct Values {
   Dtype dtype = Dtype::float32;
 };
 
-/// `count` numbers that depend on `label` alone.
+/// `count` numbers that depend only on `label`.
 [[nodiscard]] Values labelled(std::string_view label, std::size_t count = 4);
 
 /// A tensor of the program: a view of a storage.

@@ -20,7 +20,7 @@ struct Judged {
   std::vector<Result> results;
   BudgetSummary summary;
 
-  /// Puts each budget beside the tensor of the finding that it is for.
+  /// Attaches each budget to the tensor of the finding that it is for.
   void enter(Record& record) const;
 };
 

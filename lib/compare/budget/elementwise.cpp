@@ -21,7 +21,7 @@ constexpr double kFunction = 8;    ///< of any vector or GPU library for functio
   return op.has_tensor("input") ? "input" : "self";
 }
 
-/// The largest dimension behind samples and channels.
+/// The largest dimension after samples and channels.
 [[nodiscard]] double longest_row(const std::vector<std::int64_t>& shape) {
   double longest = 1;
   for (std::size_t d = 2; d < shape.size(); ++d)

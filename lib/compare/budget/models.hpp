@@ -27,8 +27,8 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 /// the size that `scale` gives.
 [[nodiscard]] double ulp_of_sum(double terms);
 
-/// Where partial sums or factors of 16 bits are rounded to their dtype before they are added up: so
-/// many of them, each of them as large as `scale`.
+/// Where partial sums or factors of 16 bits are rounded to their dtype before they are summed: so
+/// many of them, each as large as `scale`.
 [[nodiscard]] Allowance kept_sums(Allowance allowance, double sums);
 
 /// All dimensions of an argument but those given; negative ones count from the end.

@@ -33,7 +33,7 @@ class OpView {
   [[nodiscard]] std::string_view argument_name(std::size_t index) const noexcept {
     return index < argument_names_.size() ? argument_names_[index] : std::string_view();
   }
-  /// The logical shape of an argument; empty if it is no tensor.
+  /// The logical shape of an argument; empty if it is not a tensor.
   [[nodiscard]] const std::vector<std::int64_t>& shape(std::string_view argument) const;
   /// Of results.
   [[nodiscard]] double result_elements() const noexcept { return result_elements_; }

@@ -100,7 +100,7 @@ void each_element(const Geometry& geometry, Visit visit) {
   }
 }
 
-/// The share that one number takes of what it may be off, given its parts' size.
+/// The share that one number takes of its allowance, given its parts' size.
 [[nodiscard]] double share(const Allowance& allowance, Dtype dtype, double truth, double size,
                            double recorded) {
   if (std::isnan(truth) && std::isnan(recorded)) return 0;

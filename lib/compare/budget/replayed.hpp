@@ -13,7 +13,7 @@
 
 namespace ulpscope::comparison::budget {
 
-/// One run's results of an op beside what the op gives for the inputs that this run had.
+/// One run's results of an op next to the op's replayed results for the inputs that this run had.
 struct Replayed {
   struct Result {
     Role role = Role::output;

@@ -57,7 +57,7 @@ class Case {
 /// "threads.intra_op is 1 and 2".
 [[nodiscard]] std::string words(const EnvironmentDifference& difference);
 
-/// Ops that one run alone has and that change something, in steps that both have.
+/// Ops that only one run has and that change something, in steps that both have.
 [[nodiscard]] bool diverging_sequence(const Case& of);
 
 /// It is where data is prepared, outside modules.

@@ -9,7 +9,7 @@
 
 namespace ulpscope::comparison {
 
-/// What one run alone says about a habit of programs whose runs differ.
+/// What a single run shows about a habit of programs whose runs differ.
 struct Check {
   enum class Result : std::uint8_t {
     ok,      ///< looked for and not there

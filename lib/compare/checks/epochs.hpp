@@ -21,7 +21,7 @@ struct Epochs {
   std::vector<std::int64_t> begins;  ///< first step of each
 };
 
-/// The steps from which on orders of so many samples hold.
+/// The steps from which orders of so many samples apply.
 struct DrawnOrder {
   std::int64_t step = 0;
   std::int64_t samples = 0;

@@ -52,7 +52,7 @@ class RecomputeCollector {
   std::uint64_t differing_ = 0;
 };
 
-/// In one step alone.
+/// In one step only.
 [[nodiscard]] std::vector<Recomputed> recomputed_in(const Run& run, std::uint32_t rank,
                                                     std::int64_t step);
 

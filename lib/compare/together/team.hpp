@@ -18,7 +18,7 @@ class Team {
   [[nodiscard]] virtual std::uint32_t size() const noexcept = 0;
   [[nodiscard]] virtual std::uint32_t member() const noexcept = 0;
 
-  /// What a member hands in goes to member 0, which `take` is called at, member by member.
+  /// What a member delivers goes to member 0, which calls `take` for each member in turn.
   virtual void gather(
       const std::string& own,
       const std::function<void(std::uint32_t member, const std::string& handed_in)>& take) = 0;

@@ -43,7 +43,7 @@ struct Convolution {
 enum EngineNote : std::uint32_t {
   kNondeterministic = 1U << 0,
   kTensorCores = 1U << 1,
-  kConvertsInputsDown = 1U << 2,  ///< TF32 and the like
+  kConvertsInputsDown = 1U << 2,  ///< TF32 and similar conversions
   kReducedPrecisionSums = 1U << 3,
   kFourier = 1U << 4,
   kWinograd = 1U << 5,

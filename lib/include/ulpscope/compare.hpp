@@ -27,18 +27,18 @@ struct CompareOptions {
   std::vector<ToleranceRule> rules;  ///< the first that matches a value decides about it
   /// The day by which rules expire; empty: none has expired.
   std::optional<std::chrono::year_month_day> today;
-  /// Asks whether every origin is inside what rounding can explain. `limits` and `rules` then allow
-  /// more for origins; what follows from them is judged where a `replayer` is given.
+  /// Checks whether rounding can explain every origin. `limits` and `rules` then allow more for
+  /// origins; what follows from them is judged if a `replayer` is given.
   bool budget = false;
-  /// replays ops, so that one that reads what differs already is judged on what its own
-  /// inputs explain. Must outlive the comparison.
+  /// replays ops, so that an op whose inputs differ already is judged on its own inputs. Must
+  /// outlive the comparison.
   Replayer* replayer = nullptr;
   bool golden = false;                ///< the reference is kept as golden: see Report::golden
   std::int64_t step_offset = 0;       ///< candidate step = reference step + offset
   std::vector<std::string> ignore;    ///< globs on op and module names left out of the comparison
   std::vector<ModuleRename> renames;  ///< the first that fits a module of the candidate counts
   bool by_layers = false;             ///< compare modules as units, though ops were recorded
-  std::size_t context = 3;            ///< neighbors kept either side of a finding
+  std::size_t context = 3;            ///< neighbors kept on each side of a finding
   std::size_t max_findings = 100;     ///< findings reported in full
   /// Called with how many bytes of values, of both runs, are about to be read for the findings.
   std::function<void(std::uint64_t bytes)> before_values;

@@ -31,7 +31,7 @@ class DigestStream {
  public:
   DigestStream() noexcept;
   void update(std::span<const std::byte> bytes) noexcept;
-  /// So many bytes of zero, at a cost that hardly grows with their number.
+  /// The digest of so many zero bytes, at a cost that hardly grows with their number.
   void update_zeros(std::uint64_t size) noexcept;
   [[nodiscard]] Digest finish() noexcept;
 

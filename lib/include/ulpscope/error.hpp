@@ -17,7 +17,7 @@ enum class ErrorCode : std::uint8_t {
   usage,       ///< the caller broke a documented precondition
 };
 
-/// The one exception type that leaves the library. what() is a full sentence for a person, code()
+/// The one exception type that leaves the library. what() is a full sentence for people, code()
 /// is for programs, hint() is what the user can do about it, or empty.
 class Error : public std::runtime_error {
  public:

@@ -8,8 +8,8 @@
 #include "ulpscope/dtype.hpp"
 #include "ulpscope/run.hpp"
 
-/// Executing a recorded op again, from its recorded inputs. Who does it needs LibTorch; who asks
-/// does not.
+/// Replaying a recorded op from its recorded inputs. The replayer needs LibTorch; its caller does
+/// not.
 namespace ulpscope {
 
 /// A tensor that an op is given, or one that it left.
@@ -41,7 +41,7 @@ struct ReplayRequest {
 
 struct ReplayAnswer {
   std::vector<ReplayTensor> results;  ///< as ReplayRequest::wanted, row-major
-  std::string failure;                ///< why it was not executed; then there are no results
+  std::string failure;                ///< why it was not replayed; then there are no results
 };
 
 /// Executes ops, on the CPU.

@@ -85,7 +85,7 @@ inline constexpr std::uint32_t view = 1U << 2;       ///< an output that aliases
 inline constexpr std::uint32_t uninitialised =
     1U << 3;  ///< memory that no recorded op wrote (all or part)
 inline constexpr std::uint32_t changed =
-    1U << 4;  ///< differs from its last recorded write: written behind the dispatcher
+    1U << 4;  ///< differs from its last recorded write: written outside the dispatcher
 inline constexpr std::uint32_t unproduced = 1U << 5;  ///< no recorded op wrote it before this read
 inline constexpr std::uint32_t verified = 1U << 6;    ///< hashed again at this read
 inline constexpr std::uint32_t parameter = 1U << 7;

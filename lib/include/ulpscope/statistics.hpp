@@ -22,9 +22,9 @@ struct Statistics {
 };
 
 /// Statistics of packed elements. The same bytes give the same bits on every machine and with every
-/// number of threads: sums are taken in double, in an order that depends on the count alone.
+/// number of threads: sums are in double, in an order that depends only on the count.
 ///
-/// @throws Error with ErrorCode::usage if the size is no multiple of the element's.
+/// @throws Error with ErrorCode::usage if the size is not a multiple of the element's.
 [[nodiscard]] Statistics statistics_of(Dtype dtype, std::span<const std::byte> bytes);
 
 }  // namespace ulpscope

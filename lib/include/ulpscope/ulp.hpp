@@ -6,7 +6,7 @@
 
 /// Binary floating-point formats by their bits, and the distance between two numbers on a format's
 /// lattice: adjacent numbers are 1 apart, -0 and +0 are the same point, infinity is one step beyond
-/// the largest finite number. A NaN has no place on it: ask is_nan() first.
+/// the largest finite number. A NaN has no place on it: check is_nan() first.
 namespace ulpscope {
 
 /// What a format does with its highest exponent and with -0.

@@ -27,7 +27,7 @@ import numpy
 TUNED = {"MALLOC_MMAP_THRESHOLD_": "1073741824", "MALLOC_TRIM_THRESHOLD_": "4294967296",
          "MALLOC_TOP_PAD_": "1073741824"}
 SCENARIOS = ["identical", "sparse", "dense", "unrelated"]
-IN_MEMORY = 64 << 20  # bytes of either value that NumPy and Torch compare; they need many times that
+IN_MEMORY = 64 << 20  # bytes of each value that NumPy and Torch compare; they need many times that
 GOALS = {  # least ratio to h5diff: as it is, tuned, tuned against two processes
     "identical": (5, 1.5, 3), "sparse": (8, 5, 8), "dense": (12, None, None)}
 

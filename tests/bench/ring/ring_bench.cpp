@@ -53,7 +53,7 @@ void write_message(std::byte* room, const std::byte* source, std::uint32_t size)
   std::memcpy(room + sizeof header, source, size - sizeof header);
 }
 
-/// Both ends of a ring in one thread, for the cost of writing alone.
+/// Both ends of a ring in one thread, to measure only writing.
 struct Ends {
   explicit Ends(std::uint64_t capacity = kCapacity) {
     const Descriptor memory = create_ring(capacity);

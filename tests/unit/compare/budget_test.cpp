@@ -20,7 +20,7 @@ CompareOptions with_budget() {
   return options;
 }
 
-/// Normal numbers as float32 has them.
+/// Normal numbers of float32.
 Vector normal(std::size_t count, unsigned seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> distribution;

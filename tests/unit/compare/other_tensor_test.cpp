@@ -66,7 +66,7 @@ void noisy_branches(RunBuilder& run, bool changed, const std::vector<std::string
   join(results.at("left"), results.at("right"));
 }
 
-/// Findings that diverge beside the op whose result is the first that differs.
+/// Findings that diverge besides the op whose result is the first that differs.
 [[nodiscard]] std::vector<Finding> beside_noise(const Report& report) {
   std::vector<Finding> others;
   for (const Finding& finding : report.findings)

@@ -179,7 +179,7 @@ class EditedProgram {
   std::vector<Tensor> parameters_;
 };
 
-/// The origin behind an edit is the only finding that diverges, and it is the planted op.
+/// The origin after an edit is the only finding that diverges, and it is the planted op.
 void check_origin_behind(Edit edit) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     Planted planted{edit, 0, 0, static_cast<int>(1 + seed * 5 % (EditedProgram::kOps - 1))};

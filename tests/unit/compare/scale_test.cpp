@@ -53,7 +53,7 @@ struct Compared {
 
 void check_sequences(Compared& outcome, const SyntheticPlan& plan) {
   std::set<std::string> found = outcome.sequences();
-  // Extra ops beside the same ones that the program runs anyway.
+  // Extra ops next to the same ones that the program runs anyway.
   std::erase_if(found, [](const std::string& op) { return !op.starts_with("aten::planted_"); });
   CHECK(found == plan.findings);
   CHECK(outcome.totals.coverage.only_reference == plan.extra.reference);

@@ -117,7 +117,7 @@ TEST_SUITE("damage") {
   TEST_CASE("tables that do not add up are refused even under a good seal") {
     const SoundDump dump;
     const auto sound = dump::Segment::open(dump.path);
-    std::filesystem::remove(dump::status_path(dump.dir.path()));  // it knows the sound one's seal
+    std::filesystem::remove(dump::status_path(dump.dir.path()));  // it knows the valid one's seal
     std::mt19937_64 random(9);
     int opened = 0;
     int refused = 0;

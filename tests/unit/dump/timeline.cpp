@@ -21,7 +21,7 @@ constexpr std::uint32_t kGrad = event_flag::grad_mode;
 ///   clip, eval: ops without grad mode, eval with a root
 ///   infer, infer2: modules of a root's forward without grad mode; peek: views of its parameters
 ///   zero: zero_grad; opt, opt2: an optimizer's step; step: the program called step()
-///   parameters: a look at a root's parameters, taken without grad mode
+///   parameters: a read of a root's parameters, taken without grad mode
 ///   function: an op without grad mode; trains: an op that trains on what the last of them made
 ///   update, updateG: ops that write a parameter of a root without grad mode; root: the root
 ///   module's event
