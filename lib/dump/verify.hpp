@@ -11,8 +11,8 @@ namespace ulpscope::dump {
 struct VerifyResult {
   /// Sentences: damage in the order of ranks and segments, then what is missing or does not belong.
   std::vector<std::string> problems;
-  std::string empty;       ///< why nothing was recorded, where nothing was
-  std::string incomplete;  ///< why the recording is incomplete though valid
+  std::string empty;           ///< why nothing was recorded, where nothing was
+  std::string incomplete;      ///< why the recording is incomplete though valid
   std::uint32_t segments = 0;  ///< checked
   std::uint64_t events = 0;    ///< rebuilt from valid segments
   std::uint64_t contents = 0;  ///< whose bytes have their digest
