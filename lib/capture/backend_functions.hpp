@@ -9,8 +9,8 @@
 
 #include "capture/collectives.hpp"
 
-/// The members of c10d::Backend by which tensors are exchanged: the op of `c10d` that each carries
-/// out, and what it is given, at the places that the op's schema has for it
+/// The members of c10d::Backend by which tensors are exchanged: the op of `c10d` that each
+/// executes, and its arguments, at their positions in the op's schema
 /// (torch/csrc/distributed/c10d/Ops.cpp upstream).
 namespace ulpscope::capture::backend {
 

@@ -13,8 +13,8 @@
 #include "ulpscope/dtype.hpp"
 #include "ulpscope/statistics.hpp"
 
-/// Digests of values that lie in a device's memory. They are computed there, in the order of the
-/// program's own work, and are known some time later.
+/// Digests of values in a device's memory. They are computed there, in the order of the program's
+/// own work, and are known some time later.
 namespace ulpscope::capture {
 
 /// Tensors of this device are read where they are.
@@ -22,8 +22,7 @@ extern const c10::DeviceType kHostDevice;
 /// Those of this device by the backend.
 extern const c10::DeviceType kBackendDevice;
 
-/// A value as it will be when the device has done what it was given so far. Nothing is kept of the
-/// spans.
+/// A value as it will be when the device has finished its current work. The spans are not kept.
 struct DeviceValue {
   std::uint64_t ticket = 0;
   StridedBytes bytes;
@@ -60,7 +59,7 @@ class DeviceBackend {
   virtual bool drain(std::chrono::milliseconds timeout,
                      const std::function<void(const DeviceResult&)>& take) noexcept = 0;
 
-  /// Which capture into a graph takes what the calling thread gives a device, 0 for none.
+  /// Which graph capture records the calling thread's work for a device, 0 for none.
   [[nodiscard]] virtual std::uint64_t capture_of(c10::DeviceIndex device) noexcept = 0;
   /// The calling thread's.
   [[nodiscard]] virtual c10::DeviceIndex current_device() noexcept = 0;

@@ -27,7 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kMostDevices = 64;
-/// Bytes of contents that may be on their way to the writer, where they are recorded.
+/// Bytes of contents that may be on their way to the writer, if they are recorded.
 constexpr std::size_t kContents = std::size_t{256} << 20;
 constexpr auto kNap = 200us;
 

@@ -40,8 +40,8 @@ void put(EnvironmentValues& values, const char* key, int value,
     values[key] = words.begin()[value];
 }
 
-/// Whether reduced precision may be used in sums, of an answer that is a bool in older releases and
-/// a choice of three in newer ones.
+/// Whether reduced precision may be used in sums; the getter returns a bool in older releases and
+/// one of three values in newer ones.
 template <class Answer>
 bool allows_reduction(Answer answer) {
   if constexpr (std::is_same_v<Answer, bool>)

@@ -164,7 +164,7 @@ class CallEvent {
 
   Thread* thread_;
   int exceptions_;
-  std::size_t frames_ = 0;  ///< how many there are with this call's; 0: it has none
+  std::size_t frames_ = 0;  ///< number of frames including this call's; 0: it has none
 };
 
 void learn(const void* module) noexcept {
@@ -369,7 +369,7 @@ struct set_inter_op_threads {
   }
 };
 
-/// Of what no declaration is at hand here that a wrapper could be held against.
+/// For members without a declaration here that a wrapper could be checked against.
 struct Unchecked {
   template <class>
   static constexpr bool kFits = true;
@@ -413,7 +413,7 @@ struct system_call : Unchecked {
   }
 };
 
-/// What a collective writes is there when its Work has been waited for.
+/// A collective's results are complete when its Work has been waited for.
 struct work_wait {
   template <class Class>
   static constexpr bool kFits = requires {
@@ -525,7 +525,7 @@ struct free_memory {
   }
 };
 
-/// Members of at::cuda::CUDAGraph, whose header needs CUDA's: tests/device/graph_calls.cpp holds
+/// Members of at::cuda::CUDAGraph, whose header needs CUDA's: tests/device/graph_calls.cpp checks
 /// these against it.
 struct graph_capture_begin : Unchecked {
   using Pool = std::pair<unsigned long long, unsigned long long>;

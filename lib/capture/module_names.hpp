@@ -17,7 +17,7 @@ class Module;
 }
 
 /// Which module is which: dotted paths of named_modules() below their root, found by walking a root
-/// whenever the program hands one to LibTorch (`parameters()`, `train()`, `to()`, ...).
+/// whenever the program passes one to LibTorch (`parameters()`, `train()`, `to()`, ...).
 namespace ulpscope::capture {
 
 /// Names are process-wide name ids (recorder.hpp).
@@ -47,7 +47,7 @@ std::uint32_t learn_script_module(const c10::ivalue::Object& module);
 /// @pre `module` came from module_at() or a storage.
 [[nodiscard]] ModuleName module_name(std::uint32_t module);
 
-/// Whether `inner` lies strictly below `outer` in the same root.
+/// Whether `inner` is strictly below `outer` in the same root.
 [[nodiscard]] bool is_below(std::uint32_t inner, std::uint32_t outer);
 
 /// The number of the root that a module belongs to.
@@ -89,7 +89,7 @@ struct NamedTensor {
   std::uint32_t module = 0;
 };
 /// What the last walk of a root found, in the order of named_parameters() and named_buffers() of
-/// each module. Let go of it before the hook ends: the program's tensors are counted references.
+/// each module. Release it before the hook ends: the program's tensors are counted references.
 [[nodiscard]] std::pmr::vector<NamedTensor> state_of(std::uint32_t root);
 /// Numbers of the roots that have been walked.
 [[nodiscard]] std::pmr::vector<std::uint32_t> known_roots();

@@ -135,7 +135,7 @@ std::uint32_t RunningModules::module_in(std::size_t frame, const Known& function
             instance_at(instances, words[words.size() - 1 - static_cast<std::size_t>(place->word)]);
       if (found != 0) return;
     }
-    // A register that still holds what it held in the caller says nothing about this function.
+    // A register with the same content as in the caller says nothing about this function.
     OnlyOne in_registers;
     for (std::size_t i = 0; i < stack_[frame].saved.size(); ++i)
       if (stack_[frame].saved[i] != stack_[frame + 1].saved[i])

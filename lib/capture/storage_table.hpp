@@ -40,7 +40,7 @@ struct Writer {
   std::uint64_t moment = 0;  ///< of its thread's clock, see Thread::moment
 };
 
-/// What is known of the bytes of a region.
+/// What is known about the bytes of a region.
 struct Region {
   RegionKey key;
   Digest digest{};
@@ -53,8 +53,7 @@ struct Region {
   Writer writer;
 };
 
-/// The regions of a storage that are known; nearly always one or two, which need no memory of their
-/// own.
+/// The regions of a storage that are known; nearly always one or two, which need no extra memory.
 class Regions {
  public:
   explicit Regions(std::pmr::memory_resource* memory) : more_(memory) {}
@@ -87,7 +86,7 @@ struct Storage {
   std::size_t place = 0;  ///< in the table's list
   std::uint32_t writes = 0;
   bool produced = false;         ///< a recorded op made or wrote it
-  bool scratch = false;          ///< an op's working memory: its bytes mean nothing to anybody else
+  bool scratch = false;          ///< an op's working memory: its bytes mean nothing to others
   bool of_backend = false;       ///< made by a collective for its own use
   bool handle = false;           ///< its bytes are a pointer
   std::int8_t dtype = 0;         ///< c10::ScalarType of the tensor that was seen last
@@ -162,8 +161,8 @@ class StorageTable {
 
  private:
   /// Removes a few entries whose storage is gone; called once per addition, it keeps up with them.
-  /// What is left of a storage, a small piece of the program's heap between large ones, keeps those
-  /// from growing together again: the longer it stays, the larger the program's heap becomes.
+  /// What is left of a storage is a small block of the program's heap between large ones and keeps
+  /// those from merging: the longer it stays, the larger the program's heap becomes.
   void purge_some();
   void remove(const c10::StorageImpl* key);
   void start(Storage& entry, const c10::StorageImpl& storage);
@@ -178,7 +177,7 @@ class StorageTable {
   PointerMap<Storage> entries_;
   PointerMap<const c10::StorageImpl*> state_;  ///< parameters and buffers, by their memory
   std::array<std::atomic<std::uint64_t>, kFilterBits / 64> state_filter_{};
-  const c10::StorageImpl* last_key_ = nullptr;  ///< consecutive questions are about one storage
+  const c10::StorageImpl* last_key_ = nullptr;  ///< consecutive lookups are for one storage
   Storage* last_ = nullptr;
   std::pmr::vector<const c10::StorageImpl*> sweep_;
   std::size_t sweep_at_ = 0;

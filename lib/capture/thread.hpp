@@ -32,7 +32,7 @@ struct WrittenArgument {
   std::uint16_t element = 0;
 };
 
-/// A value at one moment: the memory, how often it was written, how it is seen.
+/// A value at one time: the memory, how often it was written, how it is viewed.
 struct ValueKey {
   std::uint64_t storage = ring::kNone;
   std::uint32_t writes = 0;
@@ -70,7 +70,7 @@ struct Frame {
   std::uint32_t flags = 0;
   std::uint16_t depth = 0;
   std::uint16_t threads = 0;
-  int rank_in_group = -1;      ///< this process's among those of a collective, where that is known
+  int rank_in_group = -1;      ///< this process's among those of a collective, if known
   bool trusted = false;        ///< library code runs between the ops directly inside: no user code
   bool inside_op = false;      ///< an op encloses it
   bool from_stack = false;     ///< a call of a module that the program defines
@@ -93,7 +93,7 @@ class Thread {
   /// The calling thread's, if it has one and no hook of ours runs on it. Never opens one.
   [[nodiscard]] static Thread* opened() noexcept;
 
-  /// Closes the calling thread's lane in order: what it does from now on is not recorded. A lane
+  /// Closes the calling thread's lane normally: what it does from now on is not recorded. A lane
   /// that was not closed means to the writer that its thread was killed.
   static void close_current() noexcept;
   /// The same for a recording that ends while the thread continues: it can take part in a later
@@ -109,7 +109,7 @@ class Thread {
   std::pmr::vector<std::byte> arguments;
   std::pmr::vector<WrittenArgument> written;
   std::pmr::vector<std::byte> packed;                ///< scratch for strided content
-  std::array<std::byte, 64 << 10> argument_scratch;  ///< one event's arguments under way
+  std::array<std::byte, 64 << 10> argument_scratch;  ///< arguments of the current event
   std::uint64_t next_position = 0;
   std::uint64_t epoch = 0;         ///< what was checked in it is still so
   std::uint64_t moment = 0;        ///< counts what the program's code calls: inside or outside
@@ -125,7 +125,7 @@ class Thread {
   std::pmr::unordered_map<std::uint64_t, std::uint32_t> stack_ids;    ///< by hash of the addresses
   std::pmr::vector<std::uint8_t> wanted_ops;      ///< what the filter said, by OpInfo::index
   std::pmr::vector<std::uint8_t> wanted_modules;  ///< likewise, by module
-  std::uint32_t changing_modules = 0;  ///< calls that give modules other tensors, `to()`, under way
+  std::uint32_t changing_modules = 0;  ///< running calls that give modules other tensors, `to()`
   std::pmr::vector<const void*> freed;       ///< by the program, since its last outermost op
   std::pmr::vector<FreedState> freed_state;  ///< likewise, of parameters and buffers
   bool in_engine = false;  ///< the last outermost thing that ran was the autograd engine's
@@ -156,7 +156,7 @@ class Thread {
   void send_resolved(std::uint64_t ticket, const Digest& digest, const Digest& logical, bool failed,
                      bool no_content);
   void send_environment(std::string_view key, std::string_view value);
-  /// How the thread came to be, where that is known.
+  /// How the thread was created, if known.
   void send_creation();
   void send_notice(std::string_view sentence, bool fatal);
 

@@ -36,7 +36,7 @@ struct CompareOptions {
   bool golden = false;                ///< the reference is kept as golden: see Report::golden
   std::int64_t step_offset = 0;       ///< candidate step = reference step + offset
   std::vector<std::string> ignore;    ///< globs on op and module names left out of the comparison
-  std::vector<ModuleRename> renames;  ///< the first that fits a module of the candidate counts
+  std::vector<ModuleRename> renames;  ///< the first that matches a module of the candidate counts
   bool by_layers = false;             ///< compare modules as units, though ops were recorded
   std::size_t context = 3;            ///< neighbors kept on each side of a finding
   std::size_t max_findings = 100;     ///< findings reported in full
@@ -47,8 +47,8 @@ struct CompareOptions {
 /// Compares two runs lane by lane, step by step. Digests decide equality; bytes are read only for
 /// the tensors of findings. Reads both runs one block at a time.
 ///
-/// @throws Error with ErrorCode::corrupt if a run does not add up; with ErrorCode::usage if a
-/// rename has not as many '*' on one side as on the other.
+/// @throws Error with ErrorCode::corrupt if a run is inconsistent; with ErrorCode::usage if the two
+/// sides of a rename do not have the same number of '*'.
 [[nodiscard]] Report compare(const Run& reference, const Run& candidate,
                              const CompareOptions& options = {});
 

@@ -32,8 +32,8 @@ enum class EventKind : std::uint8_t {
   optimizer = 6,  ///< an optimizer's step
   zero_grad = 7,  ///< zero_grad of a module or an optimizer
   step = 8,       ///< the program called step()
-  /// A value that left the forward of the module at `forward` and was read outside of it, where
-  /// that was not known yet when the forward ended. Slots: outputs, by index.
+  /// A value that left the forward of the module at `forward` and was read outside it, if that was
+  /// not known yet when the forward ended. Slots: outputs, by index.
   module_output = 9,
   /// Backward crossed the boundary of the module's call at `forward`. Slots: gradients with respect
   /// to its outputs (Role::input, index of the output) or its inputs (Role::output, index of the
@@ -93,7 +93,7 @@ inline constexpr std::uint32_t buffer = 1U << 8;
 inline constexpr std::uint32_t gradient = 1U << 9;  ///< a parameter's gradient
 inline constexpr std::uint32_t requires_grad = 1U << 10;
 inline constexpr std::uint32_t wrapped_number = 1U
-                                                << 11;  ///< a number that travels as 0-dim tensor
+                                                << 11;  ///< a number passed as a 0-dim tensor
 inline constexpr std::uint32_t handle = 1U << 12;       ///< bytes are a pointer: never compared
 inline constexpr std::uint32_t opaque = 1U << 13;       ///< no storage that can be read
 inline constexpr std::uint32_t overwritten =
@@ -210,10 +210,10 @@ struct RankIdentity {
   std::string declared;    ///< the variable that says which rank the process is; empty: none does
   std::uint32_t rank = 0;  ///< what it says
   std::uint32_t restart = 0;             ///< processes that were this rank before
-  std::optional<std::uint32_t> creator;  ///< the rank that created it, where one did
+  std::optional<std::uint32_t> creator;  ///< the rank that created it, if any
   std::uint32_t order = 0;  ///< of its creation, among the undeclared ranks of that creator
-  /// False if that order says nothing: several threads created them side by side, or who did had
-  /// ended before they began to compute.
+  /// False if that order says nothing: several threads created them side by side, or their creator
+  /// had ended before they began to compute.
   bool order_counts = true;
 };
 
@@ -237,7 +237,7 @@ struct RunInfo {
   std::uint64_t values = 0;
 };
 
-/// A value of the layer tree: what a layer took in or gave out, a gradient, a parameter.
+/// A value of the layer tree: an input or output of a layer, a gradient, a parameter.
 struct LayerValue {
   std::int64_t step = kSetup;
   std::string path;   ///< "steps/000003/forward/layer1.conv1/0/output.0"
@@ -256,8 +256,8 @@ class ContentReader {
 
   [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
   /// Fills `piece` with the next bytes.
-  /// @throws Error with ErrorCode::corrupt if there are not as many, and with the last of them
-  /// if all together do not have the value's digest.
+  /// @throws Error with ErrorCode::corrupt if there are fewer, and at the last piece if the bytes
+  /// do not have the value's digest.
   virtual void read(std::span<std::byte> piece) = 0;
 };
 
@@ -277,7 +277,7 @@ class Run {
   [[nodiscard]] virtual std::vector<EnvironmentEntry> environment(std::uint32_t rank) const = 0;
   /// Blocks of a lane in order of position; steps never decrease.
   [[nodiscard]] virtual std::size_t block_count(std::uint32_t rank, std::uint32_t lane) const = 0;
-  /// @throws Error with ErrorCode::corrupt if the dump does not add up.
+  /// @throws Error with ErrorCode::corrupt if the dump is inconsistent.
   [[nodiscard]] virtual Block block(std::uint32_t rank, std::uint32_t lane,
                                     std::size_t index) const = 0;
   /// The recorded bytes of a value, packed in memory order; empty if they are not in the run.
@@ -287,13 +287,13 @@ class Run {
   /// The same, piece by piece; null if they are not in the run.
   [[nodiscard]] virtual std::unique_ptr<ContentReader> open_content(std::uint32_t rank,
                                                                     const Digest& digest) const;
-  /// How many bytes content() would give, without reading them.
+  /// How many bytes content() would return, without reading them.
   [[nodiscard]] virtual std::optional<std::uint64_t> content_size(std::uint32_t rank,
                                                                   const Digest& digest) const {
     const auto bytes = content(rank, digest);
     return bytes ? std::optional<std::uint64_t>(bytes->size()) : std::nullopt;
   }
-  /// Values of the layer tree, by path; none where bytes were not recorded. A path can come twice
+  /// Values of the layer tree, by path; none if bytes were not recorded. A path can come twice
   /// if a step is in two segments.
   [[nodiscard]] virtual std::vector<LayerValue> layer_values(std::uint32_t /*rank*/) const {
     return {};

@@ -8,7 +8,7 @@
 
 namespace ulpscope {
 
-/// What is worth knowing of a value without its bytes. Complex numbers count as two elements.
+/// A summary of a value without its bytes. Complex numbers count as two elements.
 struct Statistics {
   double min = 0;   ///< of the elements that are numbers; NaN if there are none
   double max = 0;   ///< likewise

@@ -19,8 +19,8 @@ struct Limits {
   [[nodiscard]] bool any() const noexcept { return max_ulp || rtol || atol; }
 };
 
-/// What the values of some ops or modules are allowed. A value belongs to the op that wrote it; one
-/// that no recorded op of both runs wrote belongs to the op that reads it.
+/// The tolerance for the values of some ops or modules. A value belongs to the op that wrote it;
+/// one that no recorded op of both runs wrote belongs to the op that reads it.
 struct ToleranceRule {
   std::string op = "*";               ///< glob on the name of the op or of one that called it
   std::optional<std::string> module;  ///< glob on the module's dotted path, "" being the root

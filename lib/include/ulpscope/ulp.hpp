@@ -9,7 +9,7 @@
 /// the largest finite number. A NaN has no place on it: check is_nan() first.
 namespace ulpscope {
 
-/// What a format does with its highest exponent and with -0.
+/// How a format uses its highest exponent and -0.
 enum class Specials : std::uint8_t {
   ieee,          ///< infinities, and NaNs beyond them
   nan_only,      ///< "fn": no infinity; only all ones is NaN
@@ -64,7 +64,7 @@ struct FloatFormat {
       return std::bit_cast<double>(bits);
     } else if constexpr (sizeof(Bits) == 4) {
       return std::bit_cast<float>(bits);
-    } else if constexpr (Bias == 127) {  // a float cut short
+    } else if constexpr (Bias == 127) {  // a truncated float
       return std::bit_cast<float>(std::uint32_t{bits} << (23 - MantissaBits));
     } else {
       const auto size = static_cast<std::uint32_t>(bits & static_cast<Bits>(~kSign));

@@ -46,7 +46,7 @@ enum class Capture : std::uint8_t {
 /// Whether an op's inputs are digested again where the program could have written them.
 enum class Verify : std::uint8_t { full, off };
 
-/// What is left at its default can be set by the variables of `ulpscope record`: ULPSCOPE_LEVEL,
+/// Options at their defaults can be set by the variables of `ulpscope record`: ULPSCOPE_LEVEL,
 /// ULPSCOPE_STEPS, ...
 struct RecorderOptions {
   Level level = Level::digest;
@@ -110,13 +110,13 @@ class ULPSCOPE_EXPORTED Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// Ends the recording and waits until the dump is complete, at most a minute. Ops that other
-  /// threads are in may be missing from it.
+  /// Ends the recording and waits until the dump is complete, at most a minute. Ops that are
+  /// running in other threads may be missing from it.
   ~Recorder();
 
-  /// False when recording could not begin or has stopped.
+  /// False if recording could not begin or has stopped.
   [[nodiscard]] bool recording() const noexcept;
-  /// Why recording could not begin, as a sentence; empty when it did.
+  /// Why recording could not begin, as a sentence; empty if it did.
   [[nodiscard]] const std::string& trouble() const noexcept;
   /// Where the dump is; empty in a process that `ulpscope record` records.
   [[nodiscard]] const std::filesystem::path& directory() const noexcept;
@@ -135,8 +135,8 @@ class ULPSCOPE_EXPORTED Recorder {
   std::unique_ptr<State> state_;
 };
 
-/// Names what runs on this thread while it lives: ops report it among their callers. A name that is
-/// the path of a watched module makes it a call of that module.
+/// Names what runs on this thread while this object lives: ops report it among their callers. A
+/// name that is the path of a watched module makes it a call of that module.
 class Scope {
  public:
   explicit Scope(std::string_view name) noexcept
