@@ -30,8 +30,8 @@ struct InlinedFunction {
 /// What debug information says about a call instruction.
 struct CallPlace {
   explicit CallPlace(std::pmr::memory_resource* memory) : inlined(memory) {}
-  bool is_member = false;  ///< the function whose code it is, if known
-  ring::SelfPlace self;    ///< of that function
+  bool is_member = false;                     ///< the function whose code it is, if known
+  ring::SelfPlace self;                       ///< of that function
   std::pmr::vector<InlinedFunction> inlined;  ///< that it is in too, outermost first
 };
 

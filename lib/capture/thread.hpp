@@ -125,8 +125,8 @@ class Thread {
   std::pmr::unordered_map<std::uint64_t, std::uint32_t> stack_ids;    ///< by hash of the addresses
   std::pmr::vector<std::uint8_t> wanted_ops;      ///< what the filter said, by OpInfo::index
   std::pmr::vector<std::uint8_t> wanted_modules;  ///< likewise, by module
-  std::uint32_t changing_modules = 0;  ///< running calls that give modules other tensors, `to()`
-  std::pmr::vector<const void*> freed;       ///< by the program, since its last outermost op
+  std::uint32_t changing_modules = 0;   ///< running calls that give modules other tensors, `to()`
+  std::pmr::vector<const void*> freed;  ///< by the program, since its last outermost op
   std::pmr::vector<FreedState> freed_state;  ///< likewise, of parameters and buffers
   bool in_engine = false;  ///< the last outermost thing that ran was the autograd engine's
 
@@ -176,7 +176,7 @@ class Thread {
  private:
   std::uint32_t define_geometry(ring::GeometryMessage message, std::span<const std::int64_t> sizes,
                                 std::span<const std::int64_t> strides);
-  /// Room for a message; null if it is refused. Recording stops when the ring has ended.
+  /// Space for a message; null if it is rejected. Recording stops when the ring has ended.
   [[nodiscard]] std::byte* room(std::uint32_t size);
   std::uint32_t define_string(std::string_view text);
   /// Whether this ring has lately carried the statistics of that value; from now on it has.

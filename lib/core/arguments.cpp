@@ -47,7 +47,7 @@ std::string bool_text(std::uint8_t value) { return value != 0 ? "True" : "False"
 
 std::string quoted(const std::string& text) { return '\'' + text + '\''; }
 
-/// "[1, 2]" of the elements that `read_element` gives, each at least `smallest` bytes.
+/// "[1, 2]" from the elements that `read_element` returns, each at least `smallest` bytes.
 template <class ReadElement>
 std::string list_text(FieldReader& reader, std::size_t smallest, ReadElement&& read_element) {
   const auto count = reader.read<std::uint32_t>();

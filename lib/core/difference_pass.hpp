@@ -10,9 +10,9 @@
 #include "core/vectors.hpp"
 #include "ulpscope/ulp.hpp"
 
-/// All that is to be known of a block of floating-point numbers in one pass over it, so that memory
-/// is read steadily while the processor computes. In an unnamed namespace, like all that is
-/// compiled once per instruction set.
+/// Everything about a block of floating-point numbers in one pass over it, so that memory is read
+/// steadily while the processor computes. In an unnamed namespace, like everything that is compiled
+/// once per instruction set.
 namespace ulpscope::core {
 namespace {
 

@@ -11,7 +11,7 @@ namespace ulpscope::core {
 
 inline constexpr std::size_t kLeafBytes = 4096;
 
-/// Room for a tree under way, as DigestStream keeps it.
+/// Space for an unfinished tree, as DigestStream keeps it.
 inline constexpr std::size_t kTreeBytes = 5120;
 inline constexpr std::size_t kTreeAlignment = 64;
 

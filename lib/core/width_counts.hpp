@@ -100,7 +100,7 @@ class WidthCounts {
     blocks_[width] += 1;
   }
 
-  /// Its elements with bytes of `bound` or more have `width`, one more than was known of them.
+  /// Its elements with bytes of `bound` or more have `width`, one more than known so far.
   void lift(const std::uint8_t* bytes, std::uint8_t bound, unsigned width) {
     reach(width);
     static_assert(kBlock / sizeof(Bytes) <= 255, "columns of bytes must not overflow");

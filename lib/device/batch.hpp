@@ -13,7 +13,7 @@
 #include "ulpscope/dtype.hpp"
 
 /// A batch of values as kernels read it: planned on the host, without an allocation, in memory that
-/// the caller gives.
+/// the caller provides.
 namespace ulpscope::device {
 
 /// A value in the memory of the device (of the host for the CPU twin). Nothing is kept of the
@@ -72,8 +72,8 @@ struct Results {
   std::uint32_t mark = 0;
 };
 
-/// What the kernel is given by value. Small batches lie in it as a whole, so that nothing has to be
-/// copied before the launch and nothing has to outlive it.
+/// The kernel's parameter. Small batches fit in it completely, so that nothing needs to be copied
+/// before the launch or to outlive it.
 struct Batch {
   static constexpr std::size_t kItems = 16;
   static constexpr std::size_t kLoops = 32;
@@ -107,8 +107,8 @@ struct Needs {
   [[nodiscard]] std::size_t scratch_bytes() const noexcept { return Nodes::bytes_for(nodes, true); }
 };
 
-/// Empty if the elements of a value are beyond all memory, sizes and strides do not fit each
-/// other, or there are too many values.
+/// Empty if the elements of a value are beyond all memory, sizes and strides do not match, or there
+/// are too many values.
 [[nodiscard]] std::optional<Needs> needs_of(std::span<const Value> values) noexcept;
 
 /// Writes items and loops of values with these needs.

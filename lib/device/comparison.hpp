@@ -8,7 +8,7 @@
 #include "core/difference_kernel.hpp"
 #include "device/batch.hpp"
 
-/// Two values to compare as kernels read them, and what is found.
+/// Two values to compare as kernels read them, and the results.
 namespace ulpscope::device {
 
 /// Where packed elements are in logical order: see core::IndexMap.
@@ -58,7 +58,7 @@ enum Maximum : std::uint8_t { kDistanceMax, kAbsoluteMax, kReferenceMax, kMaxima
 
 inline constexpr unsigned kWidths = 65;  // bit widths of distances; bin 0 is not counted
 
-/// What is found of all elements. Numbers that do not depend on an order of additions are core's.
+/// The results for all elements. Numbers that do not depend on the order of additions equal core's.
 struct DifferenceRecord {
   std::array<std::uint64_t, kCounts> counts;
   std::array<std::uint64_t, kMaxima> maxima;
@@ -79,13 +79,13 @@ struct ComparisonScratch {
   DifferenceRecord* record = nullptr;
   Worst* worst = nullptr;        // of each block
   SquareSum* squares = nullptr;  // of each tile
-  std::uint64_t tiles = 0;       // that there is room for
+  std::uint64_t tiles = 0;       // that there is space for
 
   [[nodiscard]] static std::size_t bytes_for(std::uint64_t packed_bytes) noexcept;
   [[nodiscard]] static ComparisonScratch in(std::span<std::byte> scratch) noexcept;
 };
 
-/// What the kernel is given by value.
+/// The kernel's parameter.
 struct Comparison {
   static constexpr std::size_t kLoops = LogicalOrder::kDimensions;
 
@@ -109,7 +109,7 @@ struct Comparison {
 /// Blocks to share the tiles among; their number changes no result.
 [[nodiscard]] std::uint32_t blocks_for(const Comparison& comparison) noexcept;
 
-/// What a record says of two values of that shape: see ulpscope::difference() for `strides`.
+/// The result of a record for two values of that shape: see ulpscope::difference() for `strides`.
 ///
 /// @throws Error with ErrorCode::usage if the sizes do not fit shape and dtype.
 [[nodiscard]] Difference difference_from(const DifferenceRecord& record, Dtype dtype,

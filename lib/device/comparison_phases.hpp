@@ -4,17 +4,17 @@
 
 #include "device/pair_sums.hpp"
 
-/// The ULP difference of two values, cut into phases that each thread of a block runs between two
-/// barriers. Kernels and the CPU twin run the same phases; threads of a phase may run in any order,
-/// and so may blocks.
+/// The ULP difference of two values, divided into phases that each thread of a block runs between
+/// two barriers. Kernels and the CPU twin run the same phases; threads of a phase may run in any
+/// order, and so may blocks.
 ///
-/// Blocks take tiles of a constant size in turn. Integers are added up as they come; sums of
-/// squares are kept per tile and added up in the order of the tiles by the block that ends last, so
-/// that they depend neither on the number of blocks nor on their order.
+/// Blocks take tiles of a constant size in turn. Integers are added as they come; sums of squares
+/// are kept per tile and added in the order of the tiles by the block that ends last, so that they
+/// depend neither on the number of blocks nor on their order.
 namespace ulpscope::device {
 
 inline constexpr unsigned kWarps = kCompareThreads / 32;
-inline constexpr unsigned kCombiners = 16;  // threads that add up for as many each
+inline constexpr unsigned kCombiners = 16;  // threads that sum for as many each
 
 struct ComparisonShared {
   bool last = false;  // this block ends last

@@ -19,7 +19,7 @@ namespace ulpscope::device {
 
 enum class Problem : std::uint8_t {
   none,
-  sizes,    ///< needs_of() or plan() refuses the values
+  sizes,    ///< needs_of() or plan() rejects the values
   staging,  ///< too little staging memory: see Needs::staging_bytes()
   scratch,  ///< too little: see Needs::scratch_bytes(), ComparisonScratch::bytes_for()
   results,  ///< fewer places than values
@@ -85,7 +85,7 @@ struct Functions {
   /// Of the device that is current.
   bool (*describe)(Facts* facts) noexcept;
 
-  /// The number that CUDA has given the capture that takes a stream's work, 0 for none.
+  /// CUDA's number of the capture that records a stream's work, 0 for none.
   std::uint64_t (*capture_of)(Stream stream) noexcept;
 
   /// For a DigestQueue of the device that is current.

@@ -8,8 +8,8 @@
 #include "device/number_sums.hpp"
 #include "device/xxh3.hpp"
 
-/// The digests (lib/core/DIGEST.md) and statistics of a batch, cut into phases that each thread of
-/// a block runs between two barriers. Kernels and the CPU twin run the same phases; threads of a
+/// The digests (lib/core/DIGEST.md) and statistics of a batch, divided into phases that each thread
+/// of a block runs between two barriers. Kernels and the CPU twin run the same phases; threads of a
 /// phase may run in any order, and so may blocks.
 ///
 /// Sixteen threads share a leaf: one for each pair of lanes in each of its blocks of 1 KiB. The
@@ -294,7 +294,7 @@ class DigestPhases {
   ULPSCOPE_HOST_DEVICE unsigned position_in(unsigned stripe) const {
     return stripe * xxh3::kStripeBytes + pair() * static_cast<unsigned>(sizeof(Piece));
   }
-  /// How much of a piece lies in the leaf.
+  /// How much of a piece is in the leaf.
   ULPSCOPE_HOST_DEVICE unsigned piece_bytes(unsigned position) const {
     const unsigned rest = group_.bytes - position;
     return rest < sizeof(Piece) ? rest : static_cast<unsigned>(sizeof(Piece));

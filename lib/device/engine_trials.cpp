@@ -29,7 +29,7 @@ using Bytes = std::vector<std::byte>;
 /// Memory that a tensor's gaps may take, as a multiple of its elements.
 constexpr std::size_t kMostGaps = 16;
 
-/// Where each of `count` elements lies, in row-major order.
+/// Where each of `count` elements is, in row-major order.
 [[nodiscard]] std::vector<std::size_t> places_of(const RecordedTensor& tensor, std::size_t count) {
   if (tensor.strides.size() != tensor.sizes.size() || count_of(tensor) != count) throw misfit();
   std::vector<std::size_t> places(count);
@@ -52,7 +52,7 @@ constexpr std::size_t kMostGaps = 16;
   return places;
 }
 
-/// Memory of the device, given back at the end.
+/// Memory of the device, released at the end.
 class DeviceMemory {
  public:
   DeviceMemory(const EngineFunctions& functions, std::size_t bytes)
@@ -93,7 +93,7 @@ class PlacedTensor {
                   element_bytes);
   }
 
-  /// Copies it to the device; what is computed is filled with NaNs there.
+  /// Copies it to the device; results are filled with NaNs there.
   [[nodiscard]] bool put() {
     if (tensor_.bytes.empty()) std::ranges::fill(laid_out_, std::byte{0xff});
     return memory_.data() != nullptr && functions_.copy_in(memory_.data(), laid_out_);
@@ -135,7 +135,7 @@ template <class Tensor>
                         convolution.response);
 }
 
-/// How many elements a tensor has by its bytes; of what is computed, as many as the results have.
+/// How many elements a tensor has by its bytes; for a result, as many as the recorded results have.
 [[nodiscard]] std::size_t elements(const RecordedConvolution& convolution,
                                    const RecordedTensor& tensor, std::size_t computed) {
   const std::size_t size = element_size(convolution.dtype);

@@ -56,7 +56,7 @@ ULPSCOPE_HOST_DEVICE inline std::uint64_t bits_of(double value) {
 struct PairSums {
   std::uint64_t counts[kCounts] = {};
   std::uint64_t maxima[kMaxima] = {};
-  SquareSum squares;  // of the tile under way
+  SquareSum squares;  // of the current tile
   Worst worst;
 };
 
@@ -233,7 +233,7 @@ class PairAdder {
       if (compare_badness(of_part, found) > 0) found = of_part;
     }
     const int badness = compare_badness(found, sums_.worst);
-    // Elements come in packed order, where that is the logical one.
+    // Elements come in packed order, if that is the logical one.
     if (badness < 0 || (badness == 0 && order_.count == 0)) return;
     found.packed = packed;
     found.logical = logical_place(order_, packed);

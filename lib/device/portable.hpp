@@ -48,8 +48,8 @@ ULPSCOPE_HOST_DEVICE inline Piece load_written_piece(const Piece* from) {
 #endif
 }
 
-/// What this thread, or a thread that it has met at a barrier, has written comes before what it
-/// writes from here on, for threads of other blocks too.
+/// Writes of this thread, or of a thread that it has met at a barrier, come before its later
+/// writes, for threads of other blocks too.
 ULPSCOPE_HOST_DEVICE inline void fence() {
 #if defined(__CUDA_ARCH__)
   __threadfence();

@@ -9,10 +9,10 @@
 namespace ulpscope::device {
 namespace {
 
-/// How long a thread sleeps that waits for room.
+/// How long a thread sleeps while it waits for space.
 constexpr std::chrono::microseconds kNap{100};
 
-/// Whether a kernel can be given these values, and there is scratch memory for them.
+/// Whether a kernel can take these values, and there is scratch memory for them.
 [[nodiscard]] bool fits(std::span<const Value> values, std::span<std::byte> scratch,
                         bool statistics) noexcept {
   const auto needs = needs_of(values);

@@ -20,7 +20,7 @@
 /// the queue is opened.
 namespace ulpscope::device {
 
-/// A value that lies on the device, as the stream will have left it.
+/// A value on the device, as the stream will have left it.
 struct QueuedValue {
   std::uint64_t ticket = 0;
   Value value;
@@ -47,7 +47,7 @@ struct QueueCalls {
   std::byte* (*allocate_scratch)(std::size_t bytes) noexcept;
   /// Or is one on which nothing can be requested.
   bool (*is_captured)(Stream stream) noexcept;
-  /// Packed in memory order; there is room for zeros up to a multiple of 16 bytes.
+  /// Packed in memory order; there is space for zeros up to a multiple of 16 bytes.
   bool (*copy_to_host)(std::byte* to, const Value& value, Stream stream) noexcept;
   bool (*digest)(std::span<const Value> values, std::span<std::byte> scratch,
                  const Results& results, Stream stream) noexcept;
@@ -57,8 +57,8 @@ struct QueueSizes {
   std::uint32_t values = std::uint32_t{1} << 14;  ///< in flight at once
   std::size_t scratch = std::size_t{5} << 20;     ///< per stream: values of up to a GiB
   std::uint32_t streams = 16;                     ///< that a program uses
-  std::size_t content = 0;                        ///< bytes of contents under way
-  std::chrono::milliseconds patience{2000};       ///< how long a thread waits for room
+  std::size_t content = 0;                        ///< bytes of contents in flight
+  std::chrono::milliseconds patience{2000};       ///< how long a thread waits for space
 };
 
 class DigestQueue {
@@ -70,8 +70,8 @@ class DigestQueue {
   /// Allocates what the queue needs. False if there is not enough.
   [[nodiscard]] bool open() noexcept;
 
-  /// False if it cannot be had: the stream is being captured, the value is too large, there are
-  /// more streams than expected, no room came in time, or CUDA says no.
+  /// False if it is not possible: the stream is being captured, the value is too large, there are
+  /// more streams than expected, there was no space in time, or CUDA failed.
   [[nodiscard]] bool enqueue(const QueuedValue& value, Stream stream) noexcept;
 
   /// Delivers results in the order of enqueue(), up to the first that is not there yet. False if
@@ -123,7 +123,7 @@ class DigestQueue {
   std::uint32_t* done_ = nullptr;
   std::byte* contents_ = nullptr;
   std::uint64_t next_ = 0;
-  bool stuck_ = false;  ///< no room came in time, and none has come since
+  bool stuck_ = false;  ///< there was no space in time, and there has been none since
 };
 
 }  // namespace ulpscope::device

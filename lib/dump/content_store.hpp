@@ -19,7 +19,7 @@
 
 namespace ulpscope::dump {
 
-/// A dataset of the layer tree of the segment under way.
+/// A dataset of the layer tree of the current segment.
 struct LayerDataset {
   std::uint32_t number = 0;  ///< SegmentWriter's
   Digest digest;             ///< of its bytes, which are in row-major order
@@ -38,7 +38,7 @@ class ContentStore {
   void begin_segment(SegmentWriter& writer, std::vector<ContentRow>& table);
   /// Brings what waits in memory into the segment, which is number `segment` of the rank.
   void end_segment(std::uint32_t segment);
-  /// The file of an earlier segment is gone, and with it what only it had.
+  /// The file of an earlier segment was removed, and with it what only it had.
   void forget_segment(std::uint32_t segment);
 
   /// `message` is a whole ContentMessage of a ring. False if it cannot be right.
@@ -103,7 +103,7 @@ class ContentStore {
   std::vector<ContentRow>* table_ = nullptr;
   std::map<std::uint32_t, Incoming> incoming_;  ///< by lane
   bool any_came_ = false;
-  std::uint64_t promised_bytes_ = 0;  ///< of contents under way
+  std::uint64_t promised_bytes_ = 0;  ///< of incomplete contents
   std::uint64_t received_bytes_ = 0;
   std::unordered_map<Digest, std::size_t, DigestHash> rows_;        ///< of this segment
   std::unordered_map<Digest, std::uint32_t, DigestHash> segments_;  ///< where earlier ones are

@@ -69,7 +69,7 @@ class DumpRun : public Run {
   DumpRun(const std::filesystem::path& directory, std::string_view selector)
       : selector_(dump::parse_selector(selector)) {
     info_.path = directory.string();
-    // First: what it says of segments holds for those that are there afterwards.
+    // First: what it says about segments applies to those that exist afterwards.
     const auto status = dump::read_status(directory);
     read_status(status);
     std::vector<dump::RankMarks> marks;
@@ -339,8 +339,8 @@ class DumpRun : public Run {
     for (auto& [number, rank] : ranks_) rank.identity = std::move(*next++);
   }
 
-  /// In the order in which their threads were created; those of which that is not known follow in
-  /// the order of their first events.
+  /// In the order in which their threads were created; those for which it is unknown follow in the
+  /// order of their first events.
   static void number_lanes(RankIndex& rank) {
     const dump::ThreadCreations creations(rank.environment);
     std::vector<Lane*> lanes;

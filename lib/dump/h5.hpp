@@ -80,7 +80,7 @@ std::uint64_t write_table(hid_t file, const TableSchema& table, std::span<const 
 /// No dimensions: a scalar.
 [[nodiscard]] Space space_of(std::span<const hsize_t> sizes);
 
-/// Where the bytes of a contiguous dataset begin in the file. @throws Error where it has no room.
+/// Where the bytes of a contiguous dataset begin in the file. @throws Error if it has no space.
 [[nodiscard]] std::uint64_t offset_of(const Dataset& dataset);
 
 void write_attribute(hid_t object, const char* name, std::string_view text);

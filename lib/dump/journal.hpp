@@ -24,7 +24,7 @@ enum class RecordKind : std::uint32_t {
   messages = 3,   ///< ring messages as they came, without contents
   close_lane = 4,
   state = 5,    ///< the state of the timeline and the lanes
-  ordered = 6,  ///< events put in order whose step was not yet known
+  ordered = 6,  ///< ordered events whose step was not yet known
   placed = 7,   ///< events with step and phase whose block was not yet complete
 };
 
@@ -40,14 +40,13 @@ struct RecordHeader {
 };
 static_assert(sizeof(RecordHeader) == 40);
 
-/// Appends records; each is on its way to the disk, beyond this process's reach, when append()
-/// returns.
+/// Appends records; each has been handed to the kernel when append() returns.
 class JournalWriter {
  public:
   explicit JournalWriter(const std::filesystem::path& path);
 
   void append(RecordKind kind, std::uint32_t lane, std::span<const std::byte> payload);
-  /// Without a copy: `record` has room for the header in front of the payload.
+  /// Without a copy: `record` has space for the header before the payload.
   void append_in_place(RecordKind kind, std::uint32_t lane, std::span<std::byte> record);
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 

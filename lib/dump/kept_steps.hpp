@@ -15,7 +15,7 @@ namespace ulpscope::dump {
 class KeptSteps {
  public:
   /// @param steps how many; 0: all of them
-  /// @param oldest_segment the first one that is there
+  /// @param oldest_segment the first one that exists
   KeptSteps(std::uint32_t steps, std::uint32_t oldest_segment)
       : steps_(steps), oldest_segment_(oldest_segment) {}
 

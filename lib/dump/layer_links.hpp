@@ -11,7 +11,7 @@
 
 namespace ulpscope::dump {
 
-/// The names that values of the segment under way have in its layer tree.
+/// The names of values of the current segment in its layer tree.
 class LayerLinks {
  public:
   /// Replaces what was under that path before; of a gradient that is accumulated more than once,
@@ -29,7 +29,7 @@ class LayerLinks {
     std::uint32_t geometry;
     LayerDataset dataset;
   };
-  std::map<std::string, std::vector<Named>> named_;  ///< the last one has the name as it is
+  std::map<std::string, std::vector<Named>> named_;  ///< the last one has the plain name
 };
 
 }  // namespace ulpscope::dump

@@ -103,8 +103,8 @@ RankWriter::RankWriter(const RecordingOptions& options, std::uint32_t rank, std:
 
 RankWriter::~RankWriter() = default;
 
-/// Does what alters the segment under way. Once that has failed, what is in the file and what is in
-/// memory need not agree, so the segment is never published: its journal is what remains.
+/// Performs changes of the current segment. Once one has failed, file and memory may disagree, so
+/// the segment is never published: its journal remains.
 template <class Change>
 void RankWriter::change_segment(Change change) {
   segment_is_whole_ = false;
@@ -326,8 +326,8 @@ bool RankWriter::take_notice(std::span<const std::byte> message) {
   return true;
 }
 
-/// Puts the events of a tree in the order in which they began. A tree that grows too large is cut:
-/// the events around it are entered later, where they left a gap.
+/// Puts the events of a tree in the order in which they began. A tree that grows too large is
+/// split: the events around it are entered later, where they left a gap.
 void RankWriter::order_tree(std::uint32_t id, Lane& lane, bool complete) {
   auto& tree = lane.open_tree;
   std::sort(tree.begin(), tree.end(), [](const HeldEvent& a, const HeldEvent& b) {
@@ -501,8 +501,7 @@ std::uint64_t RankWriter::waiting_bytes() const {
   return bytes;
 }
 
-/// A content whose event comes into a later segment is, where a layer computed it, written once
-/// more.
+/// A content whose event is in a later segment is written once more if a layer computed it.
 bool RankWriter::has_enough_contents() const {
   const std::uint64_t bytes = contents_.segment_bytes();
   return bytes >= options_.segment_bytes && waiting_bytes() <= bytes / kMostWaiting;

@@ -28,7 +28,7 @@ namespace ulpscope::dump {
 /// Where a recovery continues.
 struct ContinuedRank {
   std::uint32_t segment = 0;         ///< the one that it publishes
-  std::uint32_t oldest_segment = 0;  ///< the first that is there
+  std::uint32_t oldest_segment = 0;  ///< the first that exists
   Digest previous;                   ///< the seal of the one before `segment`
 };
 

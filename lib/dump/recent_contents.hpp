@@ -14,8 +14,8 @@
 
 namespace ulpscope::dump {
 
-/// The contents that came last, in a fixed amount of memory: a content comes before the events that
-/// say whether it belongs to a layer. The oldest leave when room is needed.
+/// The most recent contents, in a fixed amount of memory: a content arrives before the events that
+/// say whether it belongs to a layer. The oldest leave when space is needed.
 class RecentContents {
  public:
   struct Content {
@@ -25,7 +25,7 @@ class RecentContents {
   /// Takes contents that leave and are not stored yet, oldest first.
   using Leave = std::function<void(std::span<const Content>)>;
 
-  /// `largest`: what a content may have to be taken, at most half the capacity.
+  /// `largest`: the maximum size of a content, at most half the capacity.
   RecentContents(std::size_t capacity, std::size_t largest, Leave leave);
 
   /// Room for a content whose bytes are to come, or nothing if it is too large.

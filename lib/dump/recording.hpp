@@ -44,7 +44,7 @@ struct RecordingCounts {
   std::uint64_t events = 0;      ///< written
   std::uint64_t values = 0;      ///< digested values written
   std::uint64_t bytes = 0;       ///< content bytes received
-  std::uint64_t steps = 0;       ///< begun, of those that are written
+  std::uint64_t steps = 0;       ///< started, of those that are written
   std::uint64_t segments = 0;    ///< published
   std::int64_t first_step = -1;  ///< the first one kept; -1: from setup on, or as requested
 };
@@ -72,7 +72,7 @@ class RankRecording {
   /// Whole messages in the order they were committed to the ring of `lane`. Appended to the
   /// journal before this returns. Malformed input ends the recording of the rank with a reason
   /// (see stopped()), it never throws for it.
-  /// @throws Error with ErrorCode::io when the disk refuses.
+  /// @throws Error with ErrorCode::io if writing fails.
   void consume(std::uint32_t lane, std::span<const std::byte> messages);
 
   /// All lanes have been read since the last such call. What a lane has sent before then is placed

@@ -10,7 +10,7 @@ namespace ulpscope::dump {
 struct RecoveredRank {
   std::uint32_t rank = 0;
   std::uint64_t events = 0;        ///< brought back from the journal
-  std::uint64_t unread_bytes = 0;  ///< of the journal: a last record that was cut off, or damage
+  std::uint64_t unread_bytes = 0;  ///< of the journal: a truncated last record, or damage
 };
 
 struct Recovery {

@@ -14,7 +14,7 @@ namespace ulpscope::dump {
 template <class Key>
 class RowIndex {
  public:
-  /// The first row with `key`, of the `rows` that the table has; `key_of` gives the key of one.
+  /// The first row with `key`, of the `rows` that the table has; `key_of` returns the key of one.
   template <class KeyOf>
   [[nodiscard]] std::optional<std::size_t> find(const Key& key, std::size_t rows,
                                                 const KeyOf& key_of) const {

@@ -95,7 +95,7 @@ class BlockDecoder {
         digests_(std::span(tables_.digests).subspan(row.first_digest, row.digests)),
         variables_(std::span(tables_.variables).subspan(row.first_variable, row.variables)) {}
 
-  /// False if the block does not add up.
+  /// False if the block is inconsistent.
   [[nodiscard]] bool decode(std::vector<Event>& events, std::vector<Slot>& slots) {
     apply_overrides();
     position_ = last_reference_ = row_.first_position;
@@ -380,7 +380,7 @@ void Segment::check_tables() const {
                layer.geometry >= 1 && layer.geometry <= t.geometries.size() && layer.step >= kSetup,
            "/layers");
   }
-  std::uint64_t left = file_bytes_;  // contents share no room
+  std::uint64_t left = file_bytes_;  // contents do not overlap
   for (const ContentRow& row : t.contents) {
     expect(row.bytes <= left && fits(row.offset, row.bytes, file_bytes_), "/content/index");
     left -= row.bytes;

@@ -76,7 +76,7 @@ struct SegmentWriter::Hdf5 {
     std::uint64_t bytes;
   };
   h5::File file;
-  /// Room is there as soon as a dataset is, so contents are written without passing through HDF5.
+  /// Space is allocated with the dataset, so contents are written without passing through HDF5.
   h5::Properties allocated_early;
   h5::Properties with_parents;
   h5::ValueTypes types;
@@ -250,7 +250,7 @@ void SegmentWriter::read(std::uint64_t offset, std::span<std::byte> bytes) {
   if (!bytes.empty()) content_file_->read(offset, bytes);
 }
 
-/// Gives values their names. One that gets none, or whose name HDF5 refuses, keeps its bytes under
+/// Gives values their names. One that gets none, or whose name HDF5 rejects, keeps its bytes under
 /// a number: the index of contents refers to them.
 void SegmentWriter::link_values(std::span<const Link> links) {
   const hid_t file = hdf5_->file.get();
@@ -327,7 +327,7 @@ Digest SegmentWriter::complete(const Tables& tables, std::span<const Link> links
   content_file_.reset();
   hdf5_->values.clear();
   hdf5_->alone.clear();
-  // Closing can fail late on a full disk: do it before the rename, and look at the answer.
+  // Closing can fail late on a full disk: do it before the rename, and check the result.
   h5::checked("close the segment", H5Fclose(hdf5_->file.release()));
   hdf5_.reset();
   return seal(partial_, directory, content_extents(tables.contents));

@@ -54,7 +54,7 @@ class SegmentWriter {
                                                 std::span<const std::int64_t> sizes,
                                                 const Digest& digest);
 
-  /// Writes into reserved room; every reserved byte is written at most once.
+  /// Writes into reserved space; every reserved byte is written at most once.
   void write(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Reads what was written.
   void read(std::uint64_t offset, std::span<std::byte> bytes);

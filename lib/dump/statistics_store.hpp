@@ -11,9 +11,9 @@
 
 namespace ulpscope::dump {
 
-/// Statistics that came through a rank's rings, until a block of the segment under way refers to
-/// them. The latest kMost are kept: a value that comes back after more than that has its statistics
-/// in an earlier segment.
+/// Statistics that came through a rank's rings, until a block of the current segment refers to
+/// them. The latest kMost are kept: a value that recurs after more than that has its statistics in
+/// an earlier segment.
 class StatisticsStore {
  public:
   static constexpr std::size_t kMost = 1U << 18;
@@ -36,7 +36,7 @@ class StatisticsStore {
  private:
   struct Entry {
     StatisticsRow row{};
-    bool in_segment = false;  ///< the one under way
+    bool in_segment = false;  ///< the current one
     bool published = false;   ///< an earlier one
   };
 

@@ -71,7 +71,7 @@ class Timeline {
   [[nodiscard]] std::int64_t step_at(std::uint64_t epoch) const;
   /// True once nothing can change step_at(epoch).
   [[nodiscard]] bool is_decided(std::uint64_t epoch) const noexcept;
-  /// Steps begun so far.
+  /// Steps started so far.
   [[nodiscard]] std::uint64_t steps() const noexcept {
     return static_cast<std::uint64_t>(settled_step_ + 1);
   }
@@ -130,7 +130,7 @@ class Timeline {
     bool begins_step = false;
   };
 
-  /// Events in a forward that ran without grad mode, one after the other.
+  /// Events in consecutive forwards without grad mode.
   struct QuietRun {
     std::uint64_t first_entry = 0;
     std::uint64_t end_entry = 0;

@@ -14,7 +14,7 @@ namespace ulpscope::dump {
 /// An HDF5 file of typed datasets, as the layer tree of a segment has them.
 class ValueFile {
  public:
-  /// Replaces a file that is there. @throws Error with ErrorCode::io, as all of this.
+  /// Replaces an existing file. @throws Error with ErrorCode::io, as all of this.
   explicit ValueFile(const std::filesystem::path& path);
   ValueFile(const ValueFile&) = delete;
   ValueFile& operator=(const ValueFile&) = delete;

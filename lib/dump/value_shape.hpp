@@ -18,7 +18,7 @@ struct ValueShape {
   std::vector<std::int64_t> packed_strides;  ///< elements; 0 if a dimension is expanded
   std::uint64_t packed_bytes = 0;
   std::uint64_t bytes = 0;  ///< in row-major order, expanded dimensions repeated
-  bool row_major = true;    ///< the recorded bytes are in row-major order as they are
+  bool row_major = true;    ///< the recorded bytes are already in row-major order
 };
 
 /// Empty if a dataset cannot show a value of that geometry: more than 32 dimensions, a layout that

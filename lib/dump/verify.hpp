@@ -17,7 +17,7 @@ struct VerifyResult {
   std::uint64_t events = 0;    ///< rebuilt from valid segments
   std::uint64_t contents = 0;  ///< whose bytes have their digest
 
-  /// What there is of a recording is as it was written.
+  /// The existing part of a recording is as it was written.
   [[nodiscard]] bool sound() const noexcept { return problems.empty() && empty.empty(); }
 };
 

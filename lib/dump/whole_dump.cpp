@@ -76,7 +76,7 @@ class RankCheck {
   void end(const LastSegment* last, bool complete) {
     const auto& files = rank_.files.segments;
     if (last == nullptr || files.back() > last->segment) {
-      // A recovery that was killed has published a segment of which status.json does not know.
+      // A recovery that was killed has published a segment that status.json does not list.
       if (complete)
         foreign("Rank " + std::to_string(number_) +
                 " has segments that status.json does not know of.");

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Finding the capture library that fits the LibTorch of this process. */
+/* Finding the capture library that matches the LibTorch of this process. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,7 +13,7 @@ struct UlpscopeTorchVersion {
 
 __attribute__((visibility("hidden"))) struct UlpscopeTorchVersion ulpscope_torch_version(void);
 
-/* dlopen's handle of libulpscope_capture-MAJOR.MINOR.so in `directory`, null if none fits. */
+/* dlopen's handle of libulpscope_capture-MAJOR.MINOR.so in `directory`, null if none matches. */
 __attribute__((visibility("hidden"))) void* ulpscope_open_capture(const char* directory);
 
 /* The handle of one that is in the process already, null if there is none. */

@@ -8,11 +8,11 @@ struct ProgramCalls;
 
 namespace ulpscope::program {
 
-/// The capture library that fits this process's LibTorch, brought in at its first use; the one that
-/// `ulpscope record` has brought in, if it did.
+/// The capture library that matches this process's LibTorch, loaded at its first use; the one that
+/// `ulpscope record` has loaded, if it did.
 class CaptureLibrary {
  public:
-  /// @throws Error with ErrorCode::io if none fits.
+  /// @throws Error with ErrorCode::io if none matches.
   [[nodiscard]] static CaptureLibrary open();
 
   [[nodiscard]] const capture::ProgramCalls& calls() const noexcept { return *calls_; }

@@ -37,8 +37,8 @@ Tensor leaf(const Tensor& value) {
   return value.defined() ? value.detach().clone().requires_grad_() : value;
 }
 
-/// Gradients with respect to leaves, given those with respect to results; undefined where none
-/// reaches a leaf.
+/// Gradients with respect to leaves, given those with respect to results; undefined if none reaches
+/// a leaf.
 Tensors gradients(const Tensors& results, const Tensors& given, const Tensors& leaves) {
   Tensors roots;
   Tensors of_roots;

@@ -9,7 +9,7 @@
 /// bytes.
 namespace ulpscope::replay {
 
-/// A message longer than this is none.
+/// A longer message is invalid.
 inline constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 36;
 
 [[nodiscard]] std::string pack(const ReplayRequest& request);

@@ -83,7 +83,8 @@ c10::IValue tensor_argument(const c10::Argument& argument, const Elements& eleme
   return elements.begin()->second;
 }
 
-/// A list of floats may have been recorded as whole numbers; of an object what it says was.
+/// A list of floats may have been recorded as whole numbers; of an object, its content was
+/// recorded.
 c10::IValue fitted(const c10::Argument& argument, c10::IValue value) {
   c10::TypePtr type = argument.type();
   if (const auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();

@@ -30,7 +30,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-/// Memory that the program's allocator does not know of. Null when there is none.
+/// Memory that the program's allocator does not know about. Null if there is none.
 class Pages {
  public:
   explicit Pages(std::size_t bytes) noexcept
@@ -189,7 +189,7 @@ bool exchange(std::string_view path, std::span<iovec> request, Reply& reply,
                    : "the process that writes the dump cannot be reached");
     return false;
   }
-  // A refusal may come, and the connection end, before the whole request was sent.
+  // A rejection may come, and the connection end, before the whole request was sent.
   const bool sent = send_packet(socket.get(), request, deadline);
   if (!receive_packet(socket.get(), &reply, sizeof reply, descriptors, deadline) ||
       reply.header.magic != kHandshakeMagic) {
@@ -305,7 +305,7 @@ bool Client::connect(const char* socket_path, std::string_view capture_version) 
   Descriptors descriptors;
   if (!exchange(socket_path_.view(), parts, reply, descriptors, 2, Clock::now() + timeout_,
                 refusal_)) {
-    const bool answered = reply.header.protocol != 0;  // the writer knows whom it has refused
+    const bool answered = reply.header.protocol != 0;  // the writer knows whom it has rejected
     if (!answered || reply.header.granted != 0) tell_parent(refusal_.view());
     return false;
   }

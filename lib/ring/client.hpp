@@ -46,8 +46,8 @@ class Client {
   /// The dump will say `why`, the first one counts; empty if the rings report it themselves.
   void end_session(std::string_view why) noexcept;
 
-  /// Ends the session in order, which end_session() does not: what was committed is delivered and
-  /// the dump completed. Returns when that is done, at the latest after `patience`.
+  /// Ends the session normally, unlike end_session(): what was committed is delivered and the dump
+  /// completed. Returns when that is done, at the latest after `patience`.
   void leave(std::chrono::milliseconds patience) noexcept;
 
   /// For pthread_atfork's child handler: forgets the parent's session, so that the child can

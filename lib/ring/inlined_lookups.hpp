@@ -18,7 +18,7 @@ class InlinedLookups {
   explicit InlinedLookups(LookUpInlined look_up);
   InlinedLookups(const InlinedLookups&) = delete;
   InlinedLookups& operator=(const InlinedLookups&) = delete;
-  /// Ends after the question at hand; the connections of the others end.
+  /// Ends after the current lookup; the connections of the others end.
   ~InlinedLookups();
 
   /// Answers over `socket`, in the order of the questions.

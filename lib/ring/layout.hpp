@@ -8,7 +8,7 @@
 
 #include "ring/settings.hpp"
 
-/// What the program being recorded and the writer share. Everything here lies in memory that two
+/// What the program being recorded and the writer share. Everything here is in memory that two
 /// processes see; nothing in it is a pointer.
 namespace ulpscope::ring {
 
@@ -29,7 +29,7 @@ enum class ProducerEnd : std::uint32_t {
   writer_gone,   ///< the writer process ended
   writer_stuck,  ///< the ring was full and the writer did not move for the stated time
   stopped,       ///< the writer closed the ring, or another thread of the process gave up
-  damaged,       ///< the ring's counters do not add up
+  damaged,       ///< the ring's counters are inconsistent
   no_memory,     ///< there was none for what the ring had not yet used
 };
 
@@ -72,7 +72,7 @@ struct LastWord {
   Text<160> sentence;
 };
 
-/// One page for a process: what it has to say when it cannot have a ring.
+/// One page per process: its messages if it cannot have a ring.
 struct SessionPage {
   std::uint64_t magic;
   std::uint32_t protocol;

@@ -93,7 +93,7 @@ struct EventRow {
 /// Of a slot whose digest is not known yet; bits of SlotRow::pending.
 namespace pending_flag {
 inline constexpr std::uint8_t ticket = 1U << 0;           ///< digest[0] is a ticket
-inline constexpr std::uint8_t expects_digest = 1U << 1;   ///< logical is what it was last known as
+inline constexpr std::uint8_t expects_digest = 1U << 1;   ///< logical is the last known digest
 inline constexpr std::uint8_t expects_ticket = 1U << 2;   ///< logical[0] is a ticket of that
 inline constexpr std::uint8_t marks_change = 1U << 3;     ///< a new digest is slot_flag::changed
 inline constexpr std::uint8_t only_if_changed = 1U << 4;  ///< with the same one there is no slot

@@ -8,7 +8,7 @@
 #include "ring/mapping.hpp"
 
 /// One ring: bytes from one thread of a program being recorded to the writer. The data is mapped
-/// twice back to back, so that every message is contiguous wherever it lies.
+/// twice back to back, so that every message is contiguous at any position.
 namespace ulpscope::ring {
 
 /// Says to every producer of a process whether its session still records. Lies in a page that
@@ -37,9 +37,9 @@ class Producer {
   /// Closes the ring: what was committed is still delivered.
   ~Producer();
 
-  /// Room for `size` bytes (a multiple of 8), contiguous and aligned to 8, or nullptr. Waits while
+  /// Space for `size` bytes (a multiple of 8), contiguous and aligned to 8, or nullptr. Waits while
   /// the ring is full and the writer works. nullptr with recording() still true: this message was
-  /// refused because it is larger than max_message() or not a multiple of 8; nothing else changed.
+  /// rejected because it is larger than max_message() or not a multiple of 8; nothing else changed.
   /// nullptr with recording() false: nothing will be recorded any more in this process.
   [[nodiscard]] void* reserve(std::uint32_t size) noexcept {
     if (!recording()) return note_end();
@@ -117,7 +117,7 @@ class Consumer {
   /// Notifies the producer that the reader is gone: it stops recording at its next check.
   void close() noexcept;
 
-  /// The producer's counters do not add up: nothing more can be read.
+  /// The producer's counters are inconsistent: nothing more can be read.
   [[nodiscard]] bool damaged() const noexcept { return damaged_; }
 
   [[nodiscard]] ProducerEnd producer_end() const noexcept;

@@ -37,7 +37,7 @@ class Handler {
 
   /// One or more whole messages in the order of their commit, aligned to 8, valid until the call
   /// returns. Only their sizes were checked. They are a copy that the program cannot change any
-  /// more; the ring's space is given back when the call returns.
+  /// more; the ring's space is released when the call returns.
   virtual void on_messages(SessionId session, std::uint32_t lane,
                            std::span<const std::byte> messages) = 0;
 
@@ -48,7 +48,7 @@ class Handler {
   /// follows.
   virtual void on_damaged(SessionId session, std::uint32_t lane, std::string_view why) = 0;
 
-  /// Everything that the lane committed was delivered. `end` is none where its thread did not close
+  /// Everything that the lane committed was delivered. `end` is none if its thread did not close
   /// it: the process was killed or ended without letting its threads end.
   virtual void on_lane_closed(SessionId session, std::uint32_t lane, ProducerEnd end) = 0;
 
@@ -98,8 +98,8 @@ class Server {
   /// Where Client::connect() finds this server.
   [[nodiscard]] const std::filesystem::path& socket_path() const noexcept;
 
-  /// False when the socket is gone from its place: processes and threads that begin from then on
-  /// cannot be recorded, and cannot say so.
+  /// False if the socket was removed: processes and threads that start from then on cannot be
+  /// recorded, and cannot report it.
   [[nodiscard]] bool reachable() const;
 
   /// True when a process could not introduce itself, for a seccomp filter that it was started
@@ -123,7 +123,7 @@ class Server {
   /// reported.
   [[nodiscard]] std::size_t live_sessions() const noexcept;
 
-  /// All sessions there were, in order.
+  /// All sessions so far, in order.
   [[nodiscard]] std::vector<SessionStats> stats() const;
 
  private:

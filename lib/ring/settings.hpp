@@ -22,7 +22,7 @@ enum class CaptureScope : std::uint8_t {
   layers,  ///< module outputs, gradients and parameters
 };
 
-/// Bounded text that travels in a message: what does not fit is cut.
+/// Bounded text in a message: what does not fit is truncated.
 template <std::size_t Size>
 struct Text {
   char bytes[Size] = {};

@@ -14,7 +14,7 @@ namespace ulpscope::ring {
 /// @throws Error with ErrorCode::io, in particular when there is not enough memory.
 [[nodiscard]] Descriptor create_ring(std::uint64_t capacity);
 
-/// The writer's page, writable here, read-only for everybody who gets its descriptor. Marked as
+/// The writer's page, writable here, read-only for everyone who gets its descriptor. Marked as
 /// alive for as long as the constructing thread lives and this object does.
 class WriterPageOwner {
  public:

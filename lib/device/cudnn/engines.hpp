@@ -75,7 +75,7 @@ struct EngineFunctions {
   bool (*copy_in)(void* to, std::span<const std::byte> from) noexcept;
   bool (*copy_out)(std::span<std::byte> to, const void* from) noexcept;
 
-  /// Null if cuDNN refuses the convolution; `status` says why. Spans are read before this
+  /// Null if cuDNN rejects the convolution; `status` says why. Spans are read before this
   /// returns, tensors must stay.
   EngineSet* (*open)(const Convolution& convolution, int& status) noexcept;
   void (*close)(EngineSet* engines) noexcept;

@@ -93,7 +93,7 @@ inline constexpr std::uint32_t buffer = 1U << 8;
 inline constexpr std::uint32_t gradient = 1U << 9;  ///< a parameter's gradient
 inline constexpr std::uint32_t requires_grad = 1U << 10;
 inline constexpr std::uint32_t wrapped_number = 1U
-                                                << 11;  ///< a number passed as a 0-dim tensor
+                                                << 11;  ///< a number that is passed as 0-dim tensor
 inline constexpr std::uint32_t handle = 1U << 12;       ///< bytes are a pointer: never compared
 inline constexpr std::uint32_t opaque = 1U << 13;       ///< no storage that can be read
 inline constexpr std::uint32_t overwritten =
