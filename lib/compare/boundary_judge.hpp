@@ -28,7 +28,7 @@ class BoundaryJudge {
   explicit BoundaryJudge(RankState& state) : state_(state) {}
 
   [[nodiscard]] Judgement judge(const Scene& scene, EventPair at);
-  /// An op was compared: it may explain what is waiting.
+  /// An op was compared: it may explain pending differences.
   void op_passed();
   /// Enters findings for what nothing has explained.
   void end_step();

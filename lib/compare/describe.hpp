@@ -15,7 +15,7 @@
 
 namespace ulpscope::comparison {
 
-/// Both runs' windows of one lane and step, and what is needed to look beyond them.
+/// Both runs' windows of one lane and step, and what is needed to search beyond them.
 struct Scene {
   Both<const Run*> runs;
   Both<std::uint32_t> ranks;
@@ -40,8 +40,8 @@ struct Scene {
 /// there are only their calls, the innermost; empty without a stack.
 [[nodiscard]] std::string place_in_program(std::string_view stack);
 
-/// Everything that a finding says of where it is. `at` holds kNoIndex for a run without the event;
-/// names come from the reference where it has it.
+/// Everything that a finding says about its location. `at` holds kNoIndex for a run without the
+/// event; names come from the reference where it has it.
 [[nodiscard]] Finding describe(FindingKind kind, const Scene& scene, EventPair at);
 
 /// Names of the ops and autograd nodes that an event runs inside, outermost first.
@@ -50,7 +50,7 @@ struct Scene {
 /// Names of the ops that an event calls directly.
 [[nodiscard]] std::vector<std::string> inner_names(const Window& window, std::uint32_t event);
 
-/// The name a tensor goes by: its own, else the schema's.
+/// The name of a tensor: its own, else the schema's.
 [[nodiscard]] std::string tensor_name(const Event& event, const Slot& slot);
 
 /// What a report says of a tensor.

@@ -13,7 +13,7 @@
 
 namespace ulpscope::comparison {
 
-/// One number of a tensor; a complex element gives two.
+/// One number of a tensor; a complex element has two.
 struct Number {
   double value = 0;
   /// Position on the dtype's lattice: neighbors are 1 apart and both zeros are 0. For integers the
@@ -21,7 +21,7 @@ struct Number {
   std::int64_t place = 0;
 };
 
-/// Steps between two places, as large as it gets.
+/// Steps between two places, saturated at the maximum.
 [[nodiscard]] constexpr std::uint64_t apart(const Number& a, const Number& b) noexcept {
   return a.place > b.place
              ? static_cast<std::uint64_t>(a.place) - static_cast<std::uint64_t>(b.place)

@@ -55,7 +55,7 @@ constexpr std::array<std::string_view, 2> kTimeless{"library.*", "capture.*"};
 /// So far that shifting by the largest offset stays in range.
 constexpr std::int64_t kLargestStep = std::int64_t{1} << 61;
 
-/// A setting over a run: what it was set to, one after the other, by step.
+/// A setting over a run: its values in order, by step.
 using Course = std::map<std::int64_t, std::vector<std::string>>;
 using Courses = std::map<std::string, Course>;
 
@@ -196,7 +196,7 @@ GoldenConditions golden_conditions(const std::vector<EnvironmentDifference>& dif
     const Setting setting = setting_of(difference.key);
     const bool decides = setting == Setting::isa || setting == Setting::threads ||
                          setting == Setting::library || difference.key.starts_with("device.");
-    // The program itself is what a golden run is there to test.
+    // The program itself is what a golden run tests.
     if (decides && difference.can_change_bits && difference.key != "program.build_id")
       conditions.differ.push_back(difference);
   }

@@ -124,7 +124,7 @@ struct Effect {
   bool drawn = false;    ///< drawn from a generator in a different state
 };
 
-/// A finding with its evidence while the comparison is under way.
+/// A finding with its evidence during the comparison.
 struct Record {
   Finding finding;
   Evidence evidence;

@@ -19,7 +19,7 @@ struct ExchangedTensor {
   Both<std::string> given;  ///< "result of aten::addmm, layers.0.query, event 12"
 };
 
-/// What one op is given.
+/// The inputs of one op.
 struct ExchangedTensors {
   std::vector<ExchangedTensor> tensors;
   bool same_set = false;  ///< in all the same tensors, in a different order
@@ -42,7 +42,7 @@ class ExchangedTensorFinder {
   /// What a slot reads, if that can be determined without its values.
   struct Origin {
     std::uint64_t maker = 0;  ///< partner number of the op, 0: not known
-    std::int64_t part = 0;    ///< offset in its result, where both runs lay that out alike
+    std::int64_t part = 0;    ///< offset in its result, if both runs have the same layout
     std::string_view name;    ///< of a parameter or buffer
     const Slot* slot = nullptr;
 

@@ -39,7 +39,7 @@ class FindingBook {
 
   /// True if the runs diverge anywhere so far.
   [[nodiscard]] bool diverges() const noexcept;
-  /// True if this finding is of a loader that may only be earlier or later than in the other run.
+  /// True if this finding is from a loader that may only be earlier or later than in the other run.
   [[nodiscard]] bool looks_ahead(const Source& source) const noexcept;
   /// True if this finding diverges, at whichever of its occurrences.
   [[nodiscard]] bool diverges(const Source& source) const noexcept;

@@ -22,8 +22,8 @@ struct Distinction {
   bool harmless = false;
 };
 
-/// Enters a finding at `at`. `outer` is the lined-up item it belongs to, which gives its place in
-/// the order. `fill` adds what is particular to the kind, and runs only for a new finding.
+/// Enters a finding at `at`. `outer` is the aligned item it belongs to, which determines its place
+/// in the order. `fill` adds what is specific to the kind, and runs only for a new finding.
 Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, EventPair at,
                      EventPair outer, const Distinction& distinction,
                      const std::function<void(Record&)>& fill);

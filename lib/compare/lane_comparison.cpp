@@ -53,8 +53,8 @@ void add_updated(const Event& event, std::vector<std::string>& names) {
       names.emplace_back(slot.name);
 }
 
-/// What autograd's engine does between nodes: it adds up gradients of a value that several read,
-/// and gives them the value's shape and dtype. Other ops there are of the program's hooks.
+/// What autograd's engine does between nodes: it sums gradients of a value that several read, and
+/// gives them the value's shape and dtype. Other ops there come from the program's hooks.
 [[nodiscard]] bool is_of_engine(const Event& event) {
   static constexpr auto kOps = std::to_array<std::string_view>(
       {"aten::add", "aten::add_", "aten::sum", "aten::sum_to_size", "aten::to", "aten::_to_copy",
@@ -62,7 +62,7 @@ void add_updated(const Event& event, std::vector<std::string>& names) {
   return std::find(kOps.begin(), kOps.end(), event.op) != kOps.end();
 }
 
-/// How AccumulateGrad keeps the first gradient of a parameter: as it is, or copied into the
+/// How AccumulateGrad keeps the first gradient of a parameter: unchanged, or copied into the
 /// parameter's layout.
 [[nodiscard]] bool takes_over(std::string_view op) {
   return op == "aten::detach" || op == "aten::new_empty_strided" || op == "aten::copy_";
@@ -248,7 +248,7 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
   pass_neighbour(scene, at, judgement.outcome, records);
 }
 
-/// How far apart the first unequal result of an op is, on the way from the first difference.
+/// How far apart the first unequal result of an op is, after the first difference.
 void LaneComparison::note_path(const Scene& scene, EventPair at) {
   const Event& event = scene.windows.reference->event(at.reference);
   if (!state_.judge.follows_path(event.flags & event_flag::in_backward)) return;
@@ -492,8 +492,8 @@ std::optional<Source> LaneComparison::follows_alone(const Scene& scene) {
   return source;
 }
 
-/// Forward ops that both runs have and compute through other ops, and for which one run's backward
-/// has ops that the other one's has not.
+/// Forward ops that both runs have and compute through different ops, and for which one run's
+/// backward has ops that the other one's lacks.
 const std::set<std::uint64_t>& LaneComparison::replaced_backwards(const Scene& scene) {
   const std::size_t known = state_.otherwise.reference.size();
   if (replaced_.generation == walk_.generation() && replaced_.known == known)

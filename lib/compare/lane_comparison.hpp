@@ -47,7 +47,7 @@ class LaneComparison {
   /// An entry is being compared: calls that lead back here must not enter it again.
   [[nodiscard]] bool busy() const noexcept { return busy_; }
 
-  /// Enters the finding that `side` has steps which the other run lacks, at the first op of the
+  /// Enters the finding that `side` has steps that the other run lacks, at the first op of the
   /// first of them. False if the lane has no op there.
   bool report_missing_steps(Side side, std::int64_t step, std::int64_t candidate_step);
 

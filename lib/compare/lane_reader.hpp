@@ -31,7 +31,7 @@ class LaneReader {
   /// Appends the events of unread blocks of `step` until `events` holds `limit` or the step ends.
   void read(std::int64_t step, std::size_t limit, std::vector<HeldEvent>& events);
 
-  /// Passes over what is left of `step` and returns how many events that was.
+  /// Skips the rest of `step` and returns how many events that was.
   std::uint64_t skip(std::int64_t step);
 
  private:
@@ -56,7 +56,7 @@ struct EventPlace {
 [[nodiscard]] std::optional<std::size_t> find_block(const Run& run, std::uint32_t rank,
                                                     EventPlace place);
 
-/// Looks an event up by bisecting its lane's blocks; empty block pointer where the run has no such
+/// Looks an event up by bisecting its lane's blocks; empty block pointer if the run has no such
 /// event. Meant for the few events that a report names.
 [[nodiscard]] HeldEvent find_event(const Run& run, std::uint32_t rank, EventPlace place);
 

@@ -19,7 +19,7 @@ struct ModulePlace {
 
 /// The place of an op that is directly in a module's call, from the calls before and after it:
 /// a forward is one interval of its thread, so an op between two calls of one module's children
-/// lies in that module's forward. Empty if nothing more than the call around it is known.
+/// is in that module's forward. Empty if nothing more than the call around it is known.
 [[nodiscard]] std::optional<ModulePlace> place_in_call(const Window& window, std::uint32_t op);
 
 }  // namespace ulpscope::comparison

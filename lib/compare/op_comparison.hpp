@@ -42,8 +42,8 @@ struct SlotPair {
 /// Pairs the slots of two events by role and index and compares each pair.
 void compare_slots(const Event& reference, const Event& candidate, std::vector<SlotPair>& slots);
 
-/// Arguments whose recorded values differ, except those that only say where or in which layout a
-/// result lies.
+/// Arguments whose recorded values differ, except those that only choose the device or layout of a
+/// result.
 struct ArgumentDifferences {
   std::vector<ArgumentReport> values;
   std::vector<ArgumentReport> placement;  ///< device, memory format and similar arguments

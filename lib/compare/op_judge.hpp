@@ -31,8 +31,8 @@ class OpJudge {
   /// the op that diverged is one of those inside.
   [[nodiscard]] Judgement judge_scope(const Scene& scene, EventPair at);
 
-  /// The program acts on numbers that differ already, because of `source`: the arguments of what
-  /// follows, and the data that it is given, are chosen by them. Empty: no longer.
+  /// The program acts on numbers that differ already, because of `source`: they determine the
+  /// arguments of what follows, and its data. Empty: no longer.
   void follow_numbers(std::optional<Source> source) noexcept { numbers_source_ = source; }
 
   /// An op that only `side` has: what it writes differs from now on, because of `source`.
@@ -40,8 +40,8 @@ class OpJudge {
   /// The views that such an op takes are known to its readers.
   void view_alone(const Scene& scene, Side side, std::uint32_t event, const Source& source);
 
-  /// An op of `side` that computes what other ops do in the other run: with error budgets it is
-  /// held against itself, replayed on its own inputs, or else what it calls is.
+  /// An op of `side` that computes what different ops do in the other run: with error budgets it,
+  /// or else what it calls, is compared with its own replay.
   /// @param after the last partner before it, as a position in the reference.
   void judge_alone(const Scene& scene, Side side, std::uint32_t event,
                    std::optional<std::uint64_t> after, std::size_t depth = 0);
@@ -129,7 +129,7 @@ class OpJudge {
   Scene scene_;
   EventPair at_;
   Judgement judgement_;
-  std::optional<Source> source_;       ///< why what is left here differs
+  std::optional<Source> source_;       ///< why the result here differs
   std::optional<Source> last_source_;  ///< of the last op of the lane that differs
   bool inputs_differ_ = false;
   bool looked_at_ = false;                            ///< what differs is viewed, not read

@@ -18,7 +18,7 @@ namespace {
   return text.size() >= kComputedLength && number_in(text).has_value();
 }
 
-/// "0.001" or "1e-05", but not a whole number, which may count something, nor one with all digits.
+/// "0.001" or "1e-05", but neither a whole number, which may be a count, nor one with all digits.
 [[nodiscard]] bool is_written_fraction(std::string_view text) {
   const auto number = number_in(text);
   return number && *number != std::floor(*number) && !looks_computed(text);
@@ -232,7 +232,7 @@ bool OpJudge::is_update() const {
                      [](const SlotPair& slot) { return slot.role() == Role::mutated; });
 }
 
-/// Backward is given what its forward op was given: why that has other arguments.
+/// Backward gets its forward op's arguments: why those differ.
 std::optional<Source> OpJudge::arguments_of_forward() const {
   if (!(event(Side::reference).flags & event_flag::in_backward) || argued_.empty())
     return std::nullopt;
@@ -252,7 +252,7 @@ void OpJudge::keep_argued(const Source& source) {
 }
 
 void OpJudge::enter_arguments(const std::vector<ArgumentReport>& reports, bool wrapped) {
-  // Which rows a loader looks at, and when, matters once what is read of them differs.
+  // Which rows a loader reads, and when, matters only if their contents differ.
   const bool looks_ahead = in_data_code() && (event(Side::reference).flags & event_flag::view);
   const bool pending = !wrapped && (only_reshapes() || looks_ahead);
   const auto forward = pending ? std::nullopt : arguments_of_forward();

@@ -8,7 +8,8 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// A view of other elements than in the other run: what is read through it differs for that reason.
+/// A view of different elements than in the other run: what is read through it differs for that
+/// reason.
 [[nodiscard]] bool is_other_part(const SlotPair& slot) {
   if (!slot.reference || !slot.candidate || !slot.reference->geometry || !slot.candidate->geometry)
     return false;

@@ -17,8 +17,8 @@ namespace {
   });
 }
 
-/// Under autocast an op casts its operands and calls itself again, or calls others that do so: what
-/// it computes on is read by the inner ones.
+/// Under autocast an op casts its operands and calls itself again, or calls others that do so: its
+/// actual inputs are read by the inner ones.
 [[nodiscard]] bool casts_inside(const Window& window, std::uint32_t event) {
   const Event& outer = window.event(event);
   if ((outer.flags & event_flag::autocast) == 0) return false;

@@ -64,8 +64,8 @@ class OtherParameters {
     if (!first_) first_ = source;
   }
 
-  /// The first such op, where one run reads a parameter more often than the other does. Where names
-  /// were only exchanged, each is read as often, and gradients go where they belong.
+  /// The first such op, if one run reads a parameter more often than the other does. If names were
+  /// only exchanged, each is read equally often, and gradients go to the right place.
   [[nodiscard]] std::optional<Source> first() const {
     if (!first_) return std::nullopt;
     const auto is_uneven = [](const auto& read) { return read.second != 0; };

@@ -11,7 +11,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// No op has made what is read.
+/// No op has produced what is read.
 constexpr std::uint32_t kOfProgram = slot_flag::uninitialised | slot_flag::unproduced;
 
 [[nodiscard]] std::uint32_t reader_of(EventPair at, Side side) {
@@ -35,8 +35,7 @@ struct Read {
   const Slot* slot = nullptr;  ///< null if there is none
 };
 
-/// The first op of the model before `reader` that reads this content: a batch that comes up is not
-/// known so.
+/// The first op of the model before `reader` that reads this content: an upcoming batch has none.
 [[nodiscard]] Read model_read(const Window& window, std::uint32_t reader, const Digest& digest) {
   for (std::uint32_t index = 0; index < reader; ++index) {
     const Event& event = window.event(index);

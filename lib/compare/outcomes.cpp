@@ -29,8 +29,7 @@ constexpr std::string_view kEndOfRun = "end of run";
          slot.geometry != nullptr;
 }
 
-/// Memory that no recorded op has filled: what is in it was left by others, or the program wrote
-/// it.
+/// Memory that no recorded op has filled: its content was left by others, or the program wrote it.
 [[nodiscard]] bool is_unfilled(const Slot& slot) noexcept {
   return slot.flags & slot_flag::uninitialised && !(slot.flags & slot_flag::no_digest) &&
          slot.geometry != nullptr;
@@ -173,7 +172,7 @@ std::optional<Source> OutcomeJudge::reason(Side side, const Outcome& outcome) {
   return on(state_.taint, side).find(*outcome.slot, outcome.event.block->step);
 }
 
-/// What the other run has left in memory of that size, and has no equal.
+/// What the other run has left in memory of that size and that has no equal.
 const OutcomeJudge::Outcome* OutcomeJudge::partner_of(Side side, const Outcome& outcome) {
   for (const Outcome& other : on(left_, the_other(side)))
     if (is_known(*other.slot) && bytes_of(*other.slot) == bytes_of(*outcome.slot) &&

@@ -23,7 +23,7 @@ class RankComparison {
 
   void run();
 
-  /// Steps that only one run has, the other being over.
+  /// Steps that only one run has, after the other has ended.
   [[nodiscard]] const Both<std::uint64_t>& extra_steps() const noexcept { return extra_steps_; }
   /// Steps inside the runs that only one of them recorded.
   [[nodiscard]] std::uint64_t skipped_steps() const noexcept { return skipped_steps_; }
@@ -52,7 +52,7 @@ class RankComparison {
   /// A lane that has its own steps.
   struct Trainer {
     LaneComparison* lane = nullptr;
-    std::optional<std::int64_t> step;  ///< that is under way
+    std::optional<std::int64_t> step;  ///< the current one
   };
   [[nodiscard]] std::optional<std::int64_t> next_step(const Trainer& trainer) const;
   [[nodiscard]] bool advance(Trainer& trainer);

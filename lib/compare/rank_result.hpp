@@ -12,12 +12,12 @@
 
 namespace ulpscope::comparison {
 
-/// What comparing ranks has found. It is self-contained, so that a different process can have found
+/// The results of comparing ranks. It is self-contained, so that a different process can have found
 /// it.
 struct RankResult {
-  /// Listed findings in the report's order, no more than a report shows.
+  /// Listed findings in the report's order, at most as many as a report shows.
   std::vector<Record> records;
-  std::uint64_t found = 0;        ///< those, and what was cut off or not kept
+  std::uint64_t found = 0;        ///< those, and the ones that were left out or not kept
   bool diverges = false;          ///< a finding says so
   bool beyond_tolerance = false;  ///< one that no tolerance covers
   BudgetSummary budget;           ///< if one was requested, of all origins
@@ -30,12 +30,12 @@ struct RankResult {
   std::uint64_t uncompared_steps = 0;  ///< steps that only one run has and no finding names
   std::vector<std::string> unseen;     ///< what could not be compared, in words
 
-  /// Adds what a rank after these has found.
+  /// Adds the results of a later rank.
   void add(RankResult&& rank, const CompareOptions& options);
 };
 
-/// Diverging findings first, among them those that rounding does not explain, then those of which
-/// that is not known, each by step, position, lane and rank. What a different rank contributed to a
+/// Diverging findings first, among them those that rounding does not explain, then those for which
+/// that is unknown, each by step, position, lane and rank. What a different rank contributed to a
 /// collective comes after the rest of its step: that rank diverges first, whatever its positions
 /// are.
 void put_in_order(std::vector<Record>& records, const CompareOptions& options);

@@ -35,7 +35,7 @@ class HostNumbers {
   /// Why the last of them differed.
   [[nodiscard]] const Source& source() const noexcept { return source_; }
   [[nodiscard]] bool contains(const std::string& reference, const std::string& candidate) const;
-  /// One of them was no count, so what is computed may be any number.
+  /// One of them was not a count, so a computed number may be anything.
   [[nodiscard]] bool any_fraction() const noexcept { return fraction_; }
 
  private:
@@ -61,8 +61,8 @@ class OtherSizes {
   std::map<std::pair<std::int64_t, std::int64_t>, Source> known_;
 };
 
-/// Values that are known to differ, by what both runs hold. What a program brings back by a way
-/// that no hook sees, such as a checkpoint, differs for the reason that it differed for before.
+/// Values that are known to differ, by the contents of both runs. What a program restores without a
+/// hook seeing it, such as a checkpoint, differs for the same reason as before.
 class OtherValues {
  public:
   void differ(const Digest& reference, const Digest& candidate, const Source& source);
@@ -86,7 +86,7 @@ class History {
     bool broken = false;
   };
 
-  /// The op with this key comes up (again) in `step`. Gives its number among those of the step.
+  /// The op with this key occurs (again) in `step`. Returns its number among those of the step.
   std::uint64_t occurrence(std::uint64_t key, std::int64_t step);
   [[nodiscard]] const Past* past(std::uint64_t occurrence) const;
   void equal(std::uint64_t occurrence, std::int64_t step);
@@ -152,7 +152,7 @@ class OtherwiseComputed {
     ++count_;
   }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  /// The number of the op at a place, empty if it is none of these.
+  /// The number of the op at a place, empty if it is not one of these.
   [[nodiscard]] std::optional<std::uint64_t> find(EventPlace place) const {
     const auto lane = ranges_.find(place.lane);
     if (place.position == kNone || lane == ranges_.end()) return std::nullopt;

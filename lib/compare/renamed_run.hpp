@@ -15,8 +15,7 @@ namespace ulpscope::comparison {
 /// A candidate as it would be with the reference's names of modules.
 class RenamedRun : public ForwardedRun {
  public:
-  /// Both must outlive it. @throws Error with ErrorCode::usage if a rename cannot be carried
-  /// out.
+  /// Both must outlive it. @throws Error with ErrorCode::usage if a rename is not possible.
   RenamedRun(const Run& run, const std::vector<ModuleRename>& renames);
 
   /// Renames that have fitted nothing so far.

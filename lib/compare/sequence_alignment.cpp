@@ -134,7 +134,7 @@ class Aligner {
 
   void pair(std::uint32_t i, std::uint32_t j) { result_.pairs.emplace_back(i, j); }
 
-  /// Pairs what is the same at both ends and returns what is left between.
+  /// Pairs equal elements at both ends and returns the rest in between.
   template <class Same>
   [[nodiscard]] Stretch strip(Stretch s, Same same) {
     while (!s.one_sided() && same(s.a, s.b)) {
@@ -251,7 +251,7 @@ class Aligner {
     return weight;
   }
 
-  /// The heaviest alignment of a stretch that is small enough to look at every combination.
+  /// The heaviest alignment of a stretch that is small enough to try every combination.
   bool solve_small(const Stretch& s) {
     if (s.one_sided()) return true;
     const std::size_t rows = s.a_size();
@@ -389,7 +389,8 @@ class Aligner {
   SequenceAlignment result_;
 };
 
-/// What of a sequence can have a partner at all: elements whose structure the other sequence has.
+/// The elements of a sequence that can have a partner: those whose structure the other sequence
+/// has.
 class Shared {
  public:
   Shared(const Elements& of, const Elements& other) {

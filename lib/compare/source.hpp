@@ -7,15 +7,15 @@
 namespace ulpscope::comparison {
 
 inline constexpr std::uint32_t kNoFinding = ~std::uint32_t{0};
-/// A finding beyond those that are kept: all that is known of it is whether it has an effect.
+/// A finding beyond those that are kept: only whether it has an effect is known.
 inline constexpr std::uint32_t kLeftOutFinding = kNoFinding - 1;
 
 [[nodiscard]] constexpr bool is_kept(std::uint32_t finding) noexcept {
   return finding < kLeftOutFinding;
 }
 
-/// Where a difference comes from: a finding, and at which of its occurrences. A finding that
-/// returns step after step is kept once; its occurrences differ in step and event.
+/// Where a difference comes from: a finding, and which of its occurrences. A finding that recurs in
+/// later steps is kept once; its occurrences differ in step and event.
 struct Source {
   std::uint32_t finding = kNoFinding;
   std::int64_t step = kSetup;

@@ -156,7 +156,7 @@ void leave_out_constants(Sketches& steps) {
   return steps >= std::min(kInRow, std::max(from_a, from_b));
 }
 
-/// Where no op prepares data, they are parts of what lies in memory since setup.
+/// If no op prepares data, they are parts of memory filled in setup.
 [[nodiscard]] const Keys& data_of(const StepSketch& step) {
   return step.data.empty() ? step.read : step.data;
 }

@@ -37,7 +37,7 @@ class StepsAhead {
   std::deque<StepSketch> sketches_;
 };
 
-/// Notices where one run has whole steps that the other one lacks (a warm-up, a step that was
+/// Detects whole steps of one run that the other one lacks (a warm-up, a step that was
 /// skipped): the model's results from its data then equal those of a different step.
 class StepSync {
  public:
@@ -52,7 +52,7 @@ class StepSync {
   Both<StepsAhead> ahead_;
   std::uint64_t steps_ = 0;
   std::uint64_t next_look_ = 0;
-  std::uint64_t wait_ = 1;  ///< steps until the next look, after one that found nothing
+  std::uint64_t wait_ = 1;  ///< steps until the next check, after one that found nothing
 };
 
 }  // namespace ulpscope::comparison

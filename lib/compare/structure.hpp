@@ -10,8 +10,8 @@ namespace ulpscope::comparison {
 /// for what runs inside an op it adds nothing.
 enum class Place : std::uint8_t { counts, ignored };
 
-/// Gives its tensor other memory and computes nothing: what is in that memory, and how much of it,
-/// was left by others.
+/// Gives its tensor different memory and computes nothing: the content of that memory, and its
+/// size, come from others.
 [[nodiscard]] bool gives_memory(const Event& event) noexcept;
 
 /// True if both events are the same thing done to tensors of the same dtypes and shapes.

@@ -36,8 +36,8 @@ class ValueJudge {
   /// growth.
   void loss(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks, const Slot& reference,
             const Slot& candidate);
-  /// Whether an op that gave other values is on the way from the first difference to the loss of
-  /// its step, or to the step's end for a difference in backward.
+  /// Whether an op with differing results is between the first difference and the loss of its step,
+  /// or to the step's end for a difference in backward.
   [[nodiscard]] bool follows_path(bool in_backward) noexcept;
   /// Such an op: how far apart its values are.
   void on_the_way(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,

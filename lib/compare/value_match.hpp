@@ -7,7 +7,7 @@
 
 namespace ulpscope::comparison {
 
-/// What comparing one tensor of an op in two runs gives.
+/// The result of comparing one tensor of an op in two runs.
 enum class Match : std::uint8_t {
   equal,
   differs,

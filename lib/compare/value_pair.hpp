@@ -19,12 +19,12 @@ class ValuePair {
   static constexpr std::size_t kPiece = std::size_t{1} << 18;
   using Piece = std::span<const std::byte>;
 
-  /// Empty if tensor_bytes() is. What is given must outlive it.
+  /// Empty if tensor_bytes() is. The arguments must outlive it.
   [[nodiscard]] static std::optional<ValuePair> open(const Both<const Run*>& runs,
                                                      const Both<std::uint32_t>& ranks,
                                                      const Both<Digest>& digests,
                                                      const Both<Geometry>& geometries);
-  /// Of what is in memory.
+  /// Of the content in memory.
   explicit ValuePair(TensorBytes tensor);
 
   [[nodiscard]] Dtype dtype() const noexcept { return tensor_.dtype; }

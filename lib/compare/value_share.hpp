@@ -16,7 +16,7 @@ class ValueShare {
   ValueShare() = default;
   ValueShare(std::size_t members, std::size_t member) : load_(members, 0), member_(member) {}
 
-  /// Whether the next value is this process's to look into.
+  /// Whether this process measures the next value.
   [[nodiscard]] bool takes(std::uint64_t bytes) {
     ++met_;
     if (load_.size() < 2) return true;

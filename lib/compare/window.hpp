@@ -26,11 +26,11 @@ struct Item {
 /// A stretch of one lane inside one step: its events as a tree, and the items to align in order.
 ///
 /// Ops inside ops are part of the outermost op's item. Scopes, modules, backward nodes, gradients
-/// and optimizers are transparent: each gives one item at its end, after what ran inside it.
+/// and optimizers are transparent: each becomes one item at its end, after what ran inside it.
 class Window {
  public:
   /// `last` says that the lane has no more events in this step: open scopes then end here. Without
-  /// it, scopes that are still open and the last outermost op give no item yet.
+  /// it, scopes that are still open and the last outermost op have no item yet.
   Window(std::vector<HeldEvent> events, bool last);
 
   [[nodiscard]] std::size_t size() const noexcept { return events_.size(); }

@@ -196,7 +196,7 @@ class WindowAligner {
     return true;
   }
 
-  /// What an optimizer did not do is not found in the next pass: for each item, how many times
+  /// Optimizers' ops are not paired across a skipped update: for each item, how many times
   /// gradients that backward had left were dropped before it.
   void count_dropped_gradients(Side side) {
     auto& dropped = on(dropped_, side);

@@ -13,7 +13,7 @@ namespace ulpscope::comparison {
 struct WindowLimits {
   /// Events of a lane. Steps of training programs are far below it.
   std::size_t events = std::size_t{1} << 16;
-  /// A window in which nothing can be aligned grows to this before it is given up.
+  /// A window in which nothing can be aligned grows to this size before it is abandoned.
   std::size_t most_events = std::size_t{1} << 18;
 };
 

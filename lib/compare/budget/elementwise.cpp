@@ -124,8 +124,8 @@ Allowance interpolation(const OpView& op, std::size_t) {
 
 /// As above, at points that are computed: one that moves by its own rounding moves between the
 /// numbers around it, by as many units as there are positions in a row. Gradients of several points
-/// may be added up. Of the points' own gradient nothing is known: it jumps where one lies on a
-/// pixel, as all do of an identity.
+/// may be summed. The points' own gradient has no budget: it jumps at points on a pixel, as all
+/// points of an identity are.
 Allowance sampling(const OpView& op, std::size_t result) {
   if (result != 0) return {};
   const std::string_view image = image_of(op);

@@ -22,8 +22,8 @@ struct Numbers {
 [[nodiscard]] std::optional<Numbers> numbers_of(const Run& run, std::uint32_t rank,
                                                 const Slot& slot);
 
-/// The same numbers with a dimension as two: `parts` of it, and what is in each; as they are where
-/// that does not go without a rest.
+/// The same numbers with a dimension split in two: `parts` of it, and the elements of each;
+/// unchanged if that leaves a remainder.
 [[nodiscard]] Numbers split(Numbers numbers, std::size_t dimension, std::int64_t parts);
 
 /// max |x| over finite numbers.

@@ -16,7 +16,7 @@ constexpr auto kWeights = std::to_array<std::string_view>(
 struct CellSizes {
   double steps = 1;     ///< of the sequence, a cell has one
   double products = 1;  ///< that a gate adds up
-  double sum = 0;       ///< the size of what goes into a gate's function
+  double sum = 0;       ///< the size of a gate's input
   double gate = 0;      ///< ULP of 1 that it can move
 };
 

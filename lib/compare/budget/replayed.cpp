@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// An op that can draw has not where its generator is known to be as it was.
+/// An op that can draw has not drawn if its generator's state is known to be unchanged.
 [[nodiscard]] bool may_draw(const Event& event) {
   return (event.flags & event_flag::seeded) != 0 &&
          (event.rng.before == Digest{} || event.rng.before != event.rng.after);
@@ -55,7 +55,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
   return strides;
 }
 
-/// What the op is given; its failure in words, or nothing.
+/// The op's inputs; a failure in words, or empty.
 [[nodiscard]] std::string add_input(const Run& run, std::uint32_t rank, const Slot& slot,
                                     Operands operands, ReplayRequest& request, bool& lacks_bytes) {
   constexpr std::uint32_t kUnread = slot_flag::overwritten | slot_flag::metadata_only;

@@ -177,7 +177,7 @@ Allowance cumulative_product(const OpView& op, std::size_t) {
           fmt::format("product of {:.0f} {} numbers", factors, op.dtype_name())};
 }
 
-/// Rows that are added to the rows of a result by an index; how many meet is not known.
+/// Rows that are added to the rows of a result by an index; how many go to one row is unknown.
 Allowance accumulated_rows(const OpView& op, std::size_t) {
   if (op.text("accumulate") == "False") return exact(op, 0);
   for (const std::string_view rows : {"grad_output", "grad", "source", "src", "values"}) {

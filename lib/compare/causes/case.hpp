@@ -14,7 +14,7 @@ namespace ulpscope::comparison {
 /// Groups of settings that act through one mechanism.
 enum class Setting { threads, isa, library, precision, backend, random, other };
 
-/// One finding with everything a diagnosis rule may look at.
+/// One finding with everything a diagnosis rule may use.
 class Case {
  public:
   Case(const Record& record, std::size_t index, const Report& report, const RunEvidence& runs)
@@ -79,7 +79,7 @@ enum class OpClass {
 /// The same for what a finding names, which may be a module.
 [[nodiscard]] OpClass class_of(const Finding& finding);
 
-/// A rule gives its cause where the evidence supports it.
+/// A rule returns its cause if the evidence supports it.
 using Rule = std::optional<Cause> (*)(const Case&);
 
 }  // namespace ulpscope::comparison

@@ -39,7 +39,7 @@ template <class Test>
          of.evidence().alone_draws && of.runs().other_start;
 }
 
-/// The program picks samples: it reads other rows of what it holds.
+/// The program picks samples: it reads different rows of the data it holds.
 [[nodiscard]] bool picks_samples(const Case& of) {
   static constexpr std::array<std::string_view, 7> kPicking{
       "aten::select", "aten::slice", "aten::narrow", "aten::index_select",

@@ -20,7 +20,8 @@ constexpr std::uint32_t kNoData =
 
 }  // namespace
 
-/// Values that the training itself computed, such as a state carried from step to step, are none.
+/// Values that the training itself computed, such as a state carried from step to step, are not
+/// batches.
 bool BatchCollector::comes_from_outside(const Slot& slot, std::uint32_t lane) const {
   if (slot.writer == kNone || slot.writer_lane != lane) return true;
   const auto& stretches = lanes_.at(lane).stretches;

@@ -13,7 +13,7 @@ namespace ulpscope::comparison {
 struct Check {
   enum class Result : std::uint8_t {
     ok,      ///< looked for and not there
-    look,    ///< there: may be meant, and is worth a look
+    look,    ///< present: may be intended, and is worth checking
     unseen,  ///< cannot be determined from this recording
   };
   std::string_view name;  ///< "seeds", "order", ...

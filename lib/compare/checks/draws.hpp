@@ -19,7 +19,7 @@ inline constexpr std::uint64_t kDefaultSeed = 67280421310721ULL;
   return seed != kDefaultSeed && seed >= (std::uint64_t{1} << 32);
 }
 
-/// Collects who draws random numbers from what.
+/// Collects which threads draw random numbers from which generators.
 class DrawCollector {
  public:
   void see(const Lane& lane, const Block& block);
@@ -54,7 +54,7 @@ class DrawCollector {
   [[nodiscard]] static std::string words(const LaneName& lane);
 
   std::map<Name, Generator> generators_;
-  std::map<std::uint32_t, std::vector<Open>> open_;  ///< what has begun, by lane
+  std::map<std::uint32_t, std::vector<Open>> open_;  ///< open events, by lane
   std::map<Digest, LaneName> states_;  ///< of other generators: who drew from each first
   std::vector<std::string> twins_;     ///< threads that drew from one state, in words
 };

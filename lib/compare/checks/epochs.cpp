@@ -98,7 +98,7 @@ Epochs epochs_of(const std::vector<EnvironmentEntry>& environment,
     epochs.source = Epochs::Source::notes;
     return epochs;
   }
-  // An order of no more samples than a batch has mixes the batch.
+  // An order of at most as many samples as a batch shuffles the batch.
   std::int64_t most = 0;
   for (const Batch& batch : batches) most = std::max(most, batch.samples.value_or(0));
   for (const DrawnOrder& order : orders)

@@ -21,8 +21,7 @@ struct Recomputed {
   bool other_draws = false;  ///< it drew random numbers from a different state
 };
 
-/// Follows a lane and finds recomputed forwards (activation checkpointing) that are not what they
-/// were.
+/// Follows a lane and finds recomputed forwards (activation checkpointing) whose results changed.
 class RecomputeCollector {
  public:
   void see(const Lane& lane, const Block& block);

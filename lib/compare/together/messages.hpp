@@ -10,8 +10,8 @@
 #include "compare/value_study.hpp"
 #include "ulpscope/error.hpp"
 
-/// What members of a team say to each other. All of them run the same program, so a message is read
-/// as it was written.
+/// Messages between members of a team. All of them run the same program, so a message is read as it
+/// was written.
 namespace ulpscope::comparison {
 
 /// Why a member could not continue. Of several the first in the order of the work counts: it is

@@ -19,7 +19,7 @@ namespace {
 using namespace comparison;
 using Pairs = std::vector<Both<std::uint32_t>>;
 
-/// Runs `task`; what it throws is trouble that it had at `item`, `position()`.
+/// Runs `task`; an exception is trouble at `item`, `position()`.
 template <class Task, class Position>
 [[nodiscard]] std::optional<Trouble> trouble_of(const Task& task, std::uint64_t item,
                                                 const Position& position) {
