@@ -14,8 +14,8 @@
 namespace ulpscope::cli {
 
 /// The options of one command. A value comes from the flag, then from the environment variable,
-/// then it is the default. CLI11 takes the words apart; here every option has its variable, every
-/// value is checked where it is set, and every error names the option or variable and a way out.
+/// then it is the default. CLI11 parses the words; here every option has its variable, every
+/// value is checked where it is set, and every error names the option or variable and a solution.
 class Options {
  public:
   /// Called with where the value came from ("--width", "ULPSCOPE_WIDTH") and the value.

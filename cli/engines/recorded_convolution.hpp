@@ -10,7 +10,7 @@
 
 namespace ulpscope::cli {
 
-/// A convolution that an event computed, as it can be computed again.
+/// A convolution that an event computed, in a form that can be computed again.
 struct EventConvolution {
   std::string result;  ///< "output", "grad_input", "grad_weight"
   device::RecordedConvolution convolution;

@@ -22,7 +22,7 @@ class BeforeFirstEvent {
   /// is a rank, and nothing was taken.
   [[nodiscard]] bool take(std::uint32_t lane, std::span<const std::byte> messages);
 
-  /// Hands everything over, in order, and forgets it.
+  /// Delivers everything, in order, and discards it.
   void give(dump::RankRecording& recording);
 
  private:

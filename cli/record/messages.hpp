@@ -11,7 +11,7 @@
 
 namespace ulpscope::cli {
 
-/// Calls `use` with the header and the bytes of each whole message; what does not add up ends it.
+/// Calls `use` with the header and the bytes of each whole message; stops at an inconsistent one.
 template <class Use>
 void for_each_message(std::span<const std::byte> messages, Use&& use) {
   while (messages.size() >= sizeof(ring::MessageHeader)) {

@@ -22,7 +22,7 @@ class ObjectSymbols {
   };
 
   /// The calls at an address of the file: inlined ones innermost first, then the function itself.
-  /// Empty if nothing is known of it.
+  /// Empty if nothing is known about it.
   [[nodiscard]] std::vector<Call> calls(std::uint64_t address);
 
  private:

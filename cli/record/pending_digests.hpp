@@ -19,7 +19,7 @@ class PendingDigests {
  public:
   using Consume = std::function<void(std::uint32_t lane, std::span<const std::byte> messages)>;
 
-  /// `most_held`: with more bytes than that held back, digests are given up.
+  /// `most_held`: if more bytes than that are held back, digests are abandoned.
   explicit PendingDigests(std::size_t most_held = std::size_t{512} << 20) : most_held_(most_held) {}
 
   /// Takes messages of a lane, and passes on what need not wait.

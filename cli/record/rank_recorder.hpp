@@ -51,8 +51,8 @@ class RankRecorder : public ring::Handler {
   /// Ends the recording of every process that still runs; `why` becomes the reason.
   void end_all(const std::string& why);
 
-  /// When all processes have gone: gives ranks their numbers, which until then are those that were
-  /// free. A recording in which nothing was computed has one rank, the first process.
+  /// When all processes have ended: gives ranks their numbers; until then they have free ones. A
+  /// recording in which nothing was computed has one rank, the first process.
   void number_ranks();
 
   [[nodiscard]] std::vector<std::uint32_t> ranks() const;

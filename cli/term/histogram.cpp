@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLongestBar = 24;
 
-/// Elements whose distance lies in [low, high].
+/// Elements whose distance is in [low, high].
 struct Range {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
