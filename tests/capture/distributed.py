@@ -23,7 +23,7 @@ COLLECTIVES = ["barrier", "all_reduce", "all_reduce_in_parts", "all_reduce_twice
 EXCHANGES = [*COLLECTIVES, *(name + "_raw" for name in COLLECTIVES), "functional"]
 TRAINING = ["data_parallel", "reducer", "sharded", "pipeline", "tensor_parallel"]
 
-# Who gives something that anybody uses, where that is not everybody.
+# Which ranks contribute something that is used, if not all do.
 GIVERS = {"barrier": [], "broadcast": [1], "scatter": [0]}
 
 LAUNCHERS = {

@@ -12,7 +12,7 @@ namespace {
 constexpr int kSteps = 3;
 const std::string kGroup = "everybody";
 
-/// What a rank gives, and what it has when the collective is over.
+/// What a rank contributes, and what it has after the collective.
 using Exchange = std::function<at::Tensor(const Rank&, const at::Tensor& given)>;
 
 /// An op of `_c10d_functional`, called as Python calls it, and waited for.

@@ -36,7 +36,7 @@ void print_losses(const Rank& rank, const Step& step) {
 
 at::Tensor loss_of(const at::Tensor& result) { return result.square().mean(); }
 
-/// Gradients are averaged one after the other, each as soon as the one before has been sent.
+/// Gradients are averaged in turn, each as soon as the one before has been sent.
 void data_parallel(const Rank& rank) {
   torch::nn::Sequential model = make_model(rank);
   torch::optim::SGD optimizer(model->parameters(), kRate);

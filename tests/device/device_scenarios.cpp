@@ -1,5 +1,5 @@
-// One op or two of which it is known, or said, when they give other bits on a GPU; for the pairs of
-// runs that tests/device/recorded.py compares.
+// One or two ops of which it is known, or documented, when they produce different bits on a GPU;
+// for the pairs of runs that tests/device/recorded.py compares.
 //
 //   device_scenarios CASE [--device cpu|cuda] [--other]
 //

@@ -204,8 +204,8 @@ void fill_parameters(Net& net) {
   }
 }
 
-/// A thread like autograd's own for a device: it lives as long as the program and runs what it is
-/// given, one after the other.
+/// A thread like autograd's own for a device: it lives as long as the program and runs its tasks in
+/// order.
 class BackwardThread {
  public:
   BackwardThread() : thread_([this] { serve(); }) {}

@@ -1,4 +1,4 @@
-/// Every engine that cuDNN has for small convolutions: what it says of itself, whether three
+/// Every engine that cuDNN has for small convolutions: its notes, whether three
 /// repeats agree, and how far it is from the convolution computed in float64.
 #include <dlfcn.h>
 

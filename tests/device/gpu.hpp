@@ -13,7 +13,7 @@
 
 #include "device/device.hpp"
 
-/// What the programs that run on a GPU have in common. Whatever goes wrong ends them with 1.
+/// What the programs that run on a GPU have in common. Any error ends them with 1.
 namespace ulpscope::test {
 
 [[noreturn]] inline void fail(const char* what, const char* why) {

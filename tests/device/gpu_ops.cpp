@@ -238,7 +238,7 @@ std::tuple<Tensor, Tensor, Tensor> choose_lstm(const Tensor& input, at::TensorLi
   return {std::get<0>(found), std::get<1>(found), std::get<2>(found)};
 }
 
-/// A cell's gates are given before their functions; what it keeps for backward has them after.
+/// A cell's gates are inputs before their functions; what it saves for backward has them after.
 std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor& of_input, const Tensor& of_hidden,
                                              const Tensor& cx, const OptionalTensor& input_bias,
                                              const OptionalTensor& hidden_bias) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in one call: builds what records (no HDF5, no network), checks every
-# kernel against its CPU twin, lets compute-sanitizer look for errors and races, and measures. Prints
+# kernel against its CPU twin, runs compute-sanitizer for errors and races, and measures. Prints
 # a short table last. Without a GPU it says so and ends with 0; if anything is wrong it ends with 1.
 #
 #   tests/device/run.sh [--build-only]

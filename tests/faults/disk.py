@@ -68,7 +68,7 @@ def check(bench, reference, recorded, outcome, bare, row, whole=False):
     recovered = bench.run_tool("recover", recorded.dump)
     require(recovered.returncode in (0, 2), f"recover: {recovered.returncode} {recovered.stderr}")
     if list(recorded.dump.glob("rank*/segment-*.h5")):
-        # A disk that is full still has no room for what would come back.
+        # A disk that is full still has no space for what would be recovered.
         bench.verify(recorded.dump, unfinished=recovered.returncode == 2)
         bench.nothing_differs(reference.dump, recorded.dump)
 
@@ -79,7 +79,7 @@ def one_call(bench, shim, references, bare, level, failure, call, row):
                             shim.environment(call, error, lasts))
     outcome = recorded.outcome()
     if outcome.code == 125 and not outcome.printed:
-        # Refused before the command was started: that is the answer where no dump can be begun.
+        # Rejected before the command was started: the expected result if no dump can be created.
         require("ulpscope: error" in outcome.said, f"the refusal is '{outcome.said}'")
     else:
         check(bench, references[level], recorded, outcome, bare, row, name in WHOLE)

@@ -25,7 +25,7 @@ struct SegmentParts {
   std::vector<std::byte> attributes;
 };
 
-/// Lengths and rows one after the other, so that a fuzzer's changes stay inside one table.
+/// Lengths and rows in sequence, so that a fuzzer's changes stay inside one table.
 inline std::vector<std::byte> flattened(const SegmentParts& parts) {
   dump::ByteWriter out;
   const auto put = [&out](std::uint64_t rows, std::span<const std::byte> bytes) {
@@ -40,7 +40,8 @@ inline std::vector<std::byte> flattened(const SegmentParts& parts) {
   return {out.bytes().begin(), out.bytes().end()};
 }
 
-/// The inverse for any bytes: a table that is longer than what is left has the rows that are left.
+/// The inverse for any bytes: a table that is longer than the remaining bytes has the remaining
+/// rows.
 inline SegmentParts parts_of(std::span<const std::byte> flat) {
   dump::ByteReader in(flat);
   const auto take = [&in](auto& rows) {

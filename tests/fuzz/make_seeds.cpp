@@ -8,7 +8,7 @@
 #include "tests/fuzz/forged_segment.hpp"
 #include "tests/fuzz/small_run.hpp"
 
-// Makes what the fuzzers begin with: make_seeds data/fuzz. What they found is kept there too.
+// Makes the fuzzers' seeds: make_seeds data/fuzz. What they found is kept there too.
 
 namespace {
 

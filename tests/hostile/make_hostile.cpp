@@ -12,9 +12,8 @@
 #include "tests/fuzz/small_run.hpp"
 
 // What the harnesses of this folder work on:
-//   make_hostile DIRECTORY         runs to be damaged, forged dumps, names that mean harm
-//   make_hostile --reseal SEGMENT  gives the changed last segment of a rank 0 the digest that fits
-//   it
+//   make_hostile DIRECTORY         runs to be damaged, forged dumps, hostile names make_hostile
+//   --reseal SEGMENT  gives the changed last segment of a rank 0 the matching digest
 
 namespace {
 

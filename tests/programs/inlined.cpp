@@ -71,7 +71,7 @@ struct NestImpl : nn::Module {
 };
 TORCH_MODULE(Nest);
 
-/// Two of them share their only child, which goes by the name of the first.
+/// Two of them share their only child, which has the first one's name.
 struct SharingImpl : nn::Module {
   explicit SharingImpl(nn::Linear shared) : fc(register_module("fc", std::move(shared))) {}
 

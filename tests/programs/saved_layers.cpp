@@ -13,7 +13,7 @@ struct SavedSettings : programs::Basics {
   std::filesystem::path folder;
 };
 
-/// What was computed, by the name that a recording gives it.
+/// The computed values, by the names that a recording gives them.
 using Saved = std::vector<std::pair<std::string, Tensor>>;
 
 /// A copy whose memory is laid out as the original's.

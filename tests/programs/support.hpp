@@ -24,7 +24,7 @@
 /// between two runs, and the digest of the trained model.
 namespace programs {
 
-/// The step of a flag that was not given.
+/// The step of a flag that was not passed.
 inline constexpr std::int64_t kNever = -1;
 
 /// The flags that all programs have.

@@ -49,7 +49,7 @@ Model make_model(std::uint64_t seed) {
   return {};
 }
 
-/// One model and what it takes to train it.
+/// One model and what is needed to train it.
 struct Trainer {
   Trainer(const TrainerSettings& all, const programs::DigitTensors& digits, int number)
       : settings(all),

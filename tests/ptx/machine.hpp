@@ -38,7 +38,7 @@ struct Launch {
   std::uint32_t threads;
   std::span<const std::byte> parameters;
   RegisterFiles& register_files;
-  /// What those rely on who read an atomic's result: what was known where it was written.
+  /// What readers of an atomic's result rely on: what was visible where it was written.
   std::map<std::uint64_t, Known> released;
 };
 

@@ -24,7 +24,7 @@ Module module_of(const std::string& body) {
       body + "ret;\n}\n");
 }
 
-/// What a kernel leaves in 64 numbers, the first 32 of which held something, or what it did wrong.
+/// What a kernel leaves in 64 numbers, the first 32 of which were set, or its violation.
 class Run {
  public:
   Run(const std::string& body, std::uint32_t blocks, std::uint32_t threads, std::uint32_t seed = 1)

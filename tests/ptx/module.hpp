@@ -53,7 +53,7 @@ struct Instruction {
   std::uint8_t vector = 1;  // elements
   bool constant_cache = false;
   bool is_volatile = false;
-  std::uint32_t used_bytes = ~0U;  // of a load: a bit for each byte that anyone looks at
+  std::uint32_t used_bytes = ~0U;  // of a load: a bit for each byte that is used
   std::uint32_t target = 0;        // of a branch
   std::uint32_t line = 0;
 };

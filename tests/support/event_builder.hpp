@@ -27,9 +27,9 @@ class EventBuilder {
   EventBuilder& in(const Tensor& tensor, std::string_view name = {}, std::uint32_t flags = 0);
   /// A tensor list as one argument.
   EventBuilder& in_list(const std::vector<Tensor>& tensors, std::string_view name = {});
-  /// An optional tensor that was not given.
+  /// An optional tensor that was not passed.
   EventBuilder& in_none(std::string_view name = {});
-  /// Is given `tensor` only to write it, or only for its shape.
+  /// Takes `tensor` only to write it, or only for its shape.
   EventBuilder& given(const Tensor& tensor, std::uint32_t flag = slot_flag::overwritten);
   /// A number that travels as a tensor without dimensions.
   EventBuilder& in_number(double number);

@@ -83,7 +83,8 @@ class RunBuilder {
   EventBuilder op(std::string_view name);
   /// An event that is not an op.
   EventBuilder event(EventKind kind, std::string_view name);
-  /// An op that calls others: `body` gets it while it is open and gives the tensor that it returns.
+  /// An op that calls others: `body` gets it while it is open and returns the tensor that the op
+  /// returns.
   Tensor composite(std::string_view name, const std::function<Tensor(EventBuilder&)>& body);
   /// Ops in `body` run inside this scope.
   void scope(EventKind kind, std::string_view name, const std::function<void()>& body);
@@ -92,7 +93,7 @@ class RunBuilder {
   /// A module whose outputs are recorded with its end.
   void module_with_output(std::string_view path, const std::function<Tensor()>& body,
                           std::string_view type = "Linear");
-  /// The call of a module, with what crosses its boundary; gives its position.
+  /// The call of a module, with what crosses its boundary; returns its position.
   std::uint64_t call(std::string_view path, const std::function<void(EventBuilder&)>& body,
                      std::string_view type = "Linear");
   /// What else is recorded of a module: an output or a gradient of its call at `forward`.

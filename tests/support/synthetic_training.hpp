@@ -52,7 +52,7 @@ struct SyntheticDifferences {
 
 class SyntheticTraining {
  public:
-  /// Is given the events of a step in the order of their start. What they refer to is valid until
+  /// Receives the events of a step in the order of their start. What they refer to is valid until
   /// it returns, names as long as the program lives.
   using Sink = std::function<void(const Event&)>;
 
@@ -128,7 +128,7 @@ class SyntheticTraining {
   [[nodiscard]] bool parted() const {
     return differences_.origin && std::pair(content_, place_) >= *differences_.origin;
   }
-  /// True if what is made now follows from the origin: other batches of its step do not.
+  /// True if the current events follow from the origin: other batches of its step do not.
   [[nodiscard]] bool follows() const {
     if (!parted()) return false;
     return content_ > differences_.origin->first || batch_place_ <= differences_.origin->second;

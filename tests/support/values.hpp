@@ -44,7 +44,7 @@ namespace detail {
 /// The strides of a row-major tensor.
 [[nodiscard]] std::vector<std::int64_t> row_major(const std::vector<std::int64_t>& sizes);
 
-/// The numbers one after the other, each in the values' dtype.
+/// The numbers in sequence, each in the values' dtype.
 [[nodiscard]] std::vector<std::byte> bytes_of(const Values& values);
 
 }  // namespace detail

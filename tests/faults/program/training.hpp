@@ -31,7 +31,7 @@ class Training {
   std::unique_ptr<State> state_;
 };
 
-/// `count` marked ops one after the other, each on the result of the one before; what is left.
+/// `count` marked ops in sequence, each on the result of the one before; returns the last result.
 float chain(int count, float start = 1.5F);
 
 /// Tiny ops outside of any training, marked ones not among them.

@@ -61,7 +61,7 @@ Vector product(const Vector& a, const Vector& b, bool backwards) {
   return result;
 }
 
-/// A matrix product whose result is what is given for the candidate.
+/// A matrix product whose result in the candidate is given.
 std::function<void(RunBuilder&, bool)> matrix_product(const std::string& op, const Vector& other,
                                                       bool content = true) {
   return [=](RunBuilder& run, bool changed) {

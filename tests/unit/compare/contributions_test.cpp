@@ -21,7 +21,7 @@ Report report_of_ranks(std::uint32_t ranks, const OfRank& program) {
   return compare(runs[0], runs[1]);
 }
 
-/// Multiplies what it gives where it is to differ, and exchanges it.
+/// Multiplies its contribution where it should differ, and exchanges it.
 void reduce(RunBuilder& run, std::uint32_t rank, bool differs, bool sum_differs) {
   const Tensor given = run.data(labelled(rank == 0 ? "a" : "b"));
   const Tensor scaled = run.op("aten::mul").in(given).out(labelled(differs ? "x" : "y"));

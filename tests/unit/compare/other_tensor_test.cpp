@@ -10,7 +10,7 @@ using namespace ulpscope::test;
 
 namespace {
 
-/// Two layers and the op that joins what they give.
+/// Two layers and the op that joins their results.
 void two_branches(RunBuilder& run, const std::function<void(const Tensor&, const Tensor&)>& join) {
   run.step(0).phase(Phase::forward);
   const Tensor x = run.data(labelled("x"));

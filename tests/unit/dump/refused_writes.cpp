@@ -74,7 +74,7 @@ std::string damage(const std::filesystem::path& directory) {
   return lines;
 }
 
-/// Records until the disk refuses, which then has room again. True if it refused anything.
+/// Records until the disk fails, which then has space again. True if anything failed.
 bool record_on_small_disk(const std::filesystem::path& directory, rlim_t bytes) {
   std::optional<DumpBuilder> dump;
   try {
