@@ -18,7 +18,7 @@ readonly build=build/device
 readonly out=$build/logs
 mkdir -p "$out"
 failures=()
-# Building alone happens on machines that do other things too.
+# Machines that only build do other work too.
 [[ ${1:-} == --build-only ]] && patience=10 || patience=1
 readonly patience
 # Seconds for all of it: a call on a device ends after ten minutes.

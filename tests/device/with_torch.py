@@ -2,7 +2,7 @@
 
     with_torch.py LIBULPSCOPE_DEVICE
 
-The library has a CUDA runtime of its own, so this shows that both share a device's context.
+The library has its own CUDA runtime, so this shows that both share a device's context.
 """
 import ctypes
 import pathlib
