@@ -11,7 +11,7 @@ namespace ulpscope::cli {
 
 using Arguments = std::vector<std::string>;
 
-/// One command of the program: what the help says of it, and what it does.
+/// One command of the program: its help text and its implementation.
 struct Command {
   std::string_view name;
   std::string_view summary;   ///< one line

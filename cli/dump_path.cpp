@@ -54,7 +54,7 @@ std::string nearest_dump(const fs::path& path) {
   return path.has_parent_path() ? (parent / name).string() : name;
 }
 
-/// The dump of which a file or directory is a part.
+/// The dump that a file or directory is a part of.
 fs::path dump_around(const fs::path& path) {
   for (fs::path above = path.parent_path(); !above.empty(); above = above.parent_path()) {
     if (has_status(above)) return above;

@@ -9,7 +9,7 @@ namespace ulpscope::cli {
 /// @throws Error with ErrorCode::not_a_dump.
 void require_dump(const std::filesystem::path& path);
 
-/// "ranks 0, 1 and 3" of a dump; empty where it has none.
+/// "ranks 0, 1 and 3" of a dump; empty if it has none.
 [[nodiscard]] std::string ranks_in_words(const std::filesystem::path& dump);
 
 }  // namespace ulpscope::cli

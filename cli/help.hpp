@@ -11,7 +11,7 @@ namespace ulpscope::cli {
 
 /// What the help says of one option.
 struct OptionHelp {
-  std::string names;        ///< as CLI11 has them: "-o,--output"
+  std::string names;        ///< in CLI11's syntax: "-o,--output"
   std::string placeholder;  ///< "N", "on|off"; empty for a flag
   std::string variable;     ///< "ULPSCOPE_OUTPUT"
   std::string description;  ///< for one line

@@ -7,10 +7,10 @@
 
 namespace ulpscope::cli {
 
-/// A library of ours beside this program, as built or as installed.
+/// A library of Ulpscope beside this program, as built or as installed.
 [[nodiscard]] std::optional<std::filesystem::path> library_beside(std::string_view name);
 
-/// Where libraries and programs of ours lie beside this program, first to last.
+/// Folders of Ulpscope's libraries and programs next to this program, first to last.
 [[nodiscard]] std::vector<std::filesystem::path> library_directories();
 
 /// bin's neighbor, where library_beside() looks first.

@@ -27,7 +27,7 @@ std::size_t edits(std::string_view from, std::string_view to) {
   return last[to.size()];
 }
 
-constexpr std::size_t kLongestWord = 64;  // a longer one is no slip of the finger
+constexpr std::size_t kLongestWord = 64;  // a longer one is not a typo
 
 }  // namespace
 

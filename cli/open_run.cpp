@@ -14,7 +14,7 @@
 namespace ulpscope::cli {
 namespace {
 
-/// A selector that is sound and fits nothing in the dump.
+/// A selector that is valid but matches nothing in the dump.
 void refuse_empty_selection(const DumpArgument& dump) {
   const dump::Selector selector = dump::parse_selector(dump.selector);
   const std::string name = dump.directory.string();

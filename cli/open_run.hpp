@@ -13,9 +13,9 @@ namespace ulpscope::cli {
 /// @throws Error with ErrorCode::usage.
 [[nodiscard]] std::string ranks_selector(const std::string& source, std::string_view list);
 
-/// Opens a dump as given on the command line, `DUMP` or `DUMP@selector`; of it only some ranks
-/// where there is a ranks_selector().
-/// @throws Error where it is no dump, cannot be read, or what is selected is not there.
+/// Opens a dump as given on the command line, `DUMP` or `DUMP@selector`; only some of its ranks if
+/// there is a ranks_selector().
+/// @throws Error if it is not a dump, cannot be read, or the selection does not exist.
 [[nodiscard]] std::unique_ptr<Run> open_run(const std::string& argument,
                                             const std::string& ranks = {});
 

@@ -14,8 +14,8 @@
 namespace ulpscope::cli {
 
 /// The options of one command. A value comes from the flag, then from the environment variable,
-/// then it is the default. CLI11 takes the words apart; here every option has its variable, every
-/// value is checked where it is set, and every error names the option or variable and a way out.
+/// then it is the default. CLI11 parses the words; here every option has its variable, every
+/// value is checked where it is set, and every error names the option or variable and a solution.
 class Options {
  public:
   /// Called with where the value came from ("--width", "ULPSCOPE_WIDTH") and the value.
@@ -41,10 +41,10 @@ class Options {
     CLI::Option* parsed;
   };
 
-  /// `names` as CLI11 has them ("-o,--output"), `placeholder` for the help ("N", "on|off"),
+  /// `names` in CLI11's syntax ("-o,--output"), `placeholder` for the help ("N", "on|off"),
   /// `variable` without the prefix ULPSCOPE_, `description` for one line of 50 columns.
   /// `repeats`: may be given several times; in the variable separated by commas.
-  /// What is returned is valid until the next option is added.
+  /// The returned reference is valid until the next option is added.
   Option& value(const std::string& names, const std::string& placeholder,
                 const std::string& variable, const std::string& description, Set set,
                 bool repeats = false);

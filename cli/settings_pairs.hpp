@@ -10,7 +10,7 @@
 namespace ulpscope::cli {
 
 /// A setting of two runs over their whole length: "1", or "1, from step 5: 2" where the program
-/// changed it; empty where a run does not have it.
+/// changed it; empty if a run does not have it.
 struct SettingPair {
   std::string key;
   std::optional<std::string> reference;

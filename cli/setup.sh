@@ -86,7 +86,7 @@ missing_libraries() {
   env -u LD_LIBRARY_PATH ldd "$1/torch/lib/libtorch_cpu.so" | awk '/not found/ {print $1}'
 }
 
-# A CUDA wheel's libtorch_cpu.so needs two CUDA libraries even where there is no GPU.
+# A CUDA wheel's libtorch_cpu.so needs two CUDA libraries even if there is no GPU.
 install_cuda_libraries() {
   local folder=$1 cuda wheels=()
   cuda=$(sed -n "s/^cuda.*'\([0-9.]*\)'.*/\1/p" "$folder/torch/version.py")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds everything and runs the tests: those that need no LibTorch with
-# sanitizers too. Closes with ctest's summary; fails if any test failed.
+# sanitizers too. Ends with ctest's summary; fails if any test failed.
 #
 #   --all   long sweeps (label extended) as well
 set -euo pipefail

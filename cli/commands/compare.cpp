@@ -131,12 +131,12 @@ Report compare_patiently(const Run& reference, const Run& candidate,
   return compare(watched.reference(), watched.candidate(), watched.options(options));
 }
 
-/// In UTC, so that a rule expires at one moment everywhere.
+/// In UTC, so that a rule expires at the same time everywhere.
 std::chrono::year_month_day today() {
   return std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
 }
 
-/// What to compare, and how the answer is given.
+/// What to compare, and how to print the result.
 struct Task {
   std::string reference;
   std::string candidate;

@@ -86,7 +86,7 @@ void print_table(const Table& table, Page& page) {
   for (const std::string& line : table.lines(page.terminal())) page.line(line);
 }
 
-/// What to look at next; where the width does not do for it, without a word on each.
+/// What to inspect next; without descriptions if the width is not enough.
 void print_ways_on(const std::string& dump, Page& page) {
   const std::string inspect = "ulpscope inspect " + escaped(shell_quoted(dump));
   const auto ways = [&](bool words) {
@@ -214,7 +214,7 @@ void print_step(const Run& run, std::int64_t step, Page& page) {
 /// How much of an event to show.
 struct Detail {
   bool engines = false;
-  const Run* other = nullptr;  ///< with `engines`: a run whose engine is wanted too
+  const Run* other = nullptr;  ///< with `engines`: a second run whose engine is requested
 };
 
 void print_whole_event(const Run& run, std::uint32_t rank, const Lane& lane, const Event& event,
@@ -280,7 +280,7 @@ bool print_named_event(const Run& run, const std::string& text, const Detail& de
   return found;
 }
 
-/// One value in full, several as a list. False where there is none.
+/// One value in full, several as a list. False if there is none.
 bool print_values(const Run& run, const std::string& text, Page& page) {
   auto values = find_values(run, text);
   if (values.empty() && !names_event(text) && !is_glob(text)) {

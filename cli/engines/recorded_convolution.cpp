@@ -28,7 +28,7 @@ using device::RecordedTensor;
           std::string(way_out)};
 }
 
-/// An argument for each spatial dimension; one number stands for all of them.
+/// An argument for each spatial dimension; one number applies to all of them.
 [[nodiscard]] std::vector<std::int64_t> numbers(const OpView& op, const Event& event,
                                                 std::string_view name, std::size_t dimensions) {
   std::vector<std::int64_t> result = op.list(name);

@@ -10,7 +10,7 @@
 
 namespace ulpscope::cli {
 
-/// A convolution that an event computed, as it can be computed again.
+/// A convolution that an event computed, in a form that can be computed again.
 struct EventConvolution {
   std::string result;  ///< "output", "grad_input", "grad_weight"
   device::RecordedConvolution convolution;
@@ -18,8 +18,8 @@ struct EventConvolution {
 };
 
 /// One for a forward, one for each gradient of a backward.
-/// @throws Error with ErrorCode::usage where the event is no convolution that cuDNN can be given
-/// alone (transposed, with a bias, of integers), or where the dump does not hold its bytes.
+/// @throws Error with ErrorCode::usage if the event is not a convolution that cuDNN can run alone
+/// (transposed, with a bias, of integers), or if the dump does not hold its bytes.
 [[nodiscard]] std::vector<EventConvolution> convolutions_of(const Run& run, std::uint32_t rank,
                                                             const Event& event);
 

@@ -18,7 +18,7 @@ constexpr std::size_t kMostBytes = std::size_t{16} << 20;
   return notice.fatal != 0;
 }
 
-/// Every process ends: that alone is nothing that it computed. What it leaves is.
+/// Every process ends: that alone is not computation. What it leaves is.
 [[nodiscard]] bool is_bare_end(std::span<const std::byte> message) {
   ring::EventRow event;
   if (message.size() < sizeof event) return false;
@@ -26,7 +26,8 @@ constexpr std::size_t kMostBytes = std::size_t{16} << 20;
   return event.kind == static_cast<std::uint8_t>(EventKind::outcome) && event.slots == 0;
 }
 
-/// Why a recording ends counts as one, and so do damaged messages: the dump says what they are.
+/// The reason why a recording ends counts as one, and so do damaged messages: the dump reports
+/// them.
 [[nodiscard]] bool has_event(std::span<const std::byte> messages) {
   while (!messages.empty()) {
     ring::MessageHeader header;

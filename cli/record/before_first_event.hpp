@@ -12,17 +12,17 @@
 namespace ulpscope::cli {
 
 /// What a process sends before its first event: names, settings, threads. It is kept until then,
-/// because a process that computes nothing, such as a launcher, is no rank. That it ends, leaving
-/// nothing, is no such event.
+/// because a process that computes nothing, such as a launcher, is not a rank. Its end, if it
+/// leaves nothing, is not such an event.
 class BeforeFirstEvent {
  public:
   void open_lane(std::uint32_t lane, bool is_main, std::string_view thread_name);
   void close_lane(std::uint32_t lane);
-  /// False where there is an event among the messages, or more than is worth keeping: the process
+  /// False if there is an event among the messages, or more than is worth keeping: the process
   /// is a rank, and nothing was taken.
   [[nodiscard]] bool take(std::uint32_t lane, std::span<const std::byte> messages);
 
-  /// Hands everything over, in order, and forgets it.
+  /// Delivers everything, in order, and discards it.
   void give(dump::RankRecording& recording);
 
  private:

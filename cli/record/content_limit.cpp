@@ -34,7 +34,7 @@ bool ContentBudget::take(std::uint64_t bytes) {
 
 bool LimitedContents::keep_content(std::uint32_t lane, std::span<const std::byte> message) {
   const auto row = read_row<ring::ContentMessage>(message);
-  if (!row) return true;  // whoever stores it rejects it
+  if (!row) return true;  // it is rejected when it is stored
   const Digest digest{row->digest[0], row->digest[1]};
   if (row->offset == 0) {
     keeping_[lane] = stored_.contains(digest) || budget_.take(row->total);

@@ -24,7 +24,7 @@ class ContentBudget {
   /// The dump has reached the limit: no content is stored any more.
   [[nodiscard]] bool used_up() const noexcept { return used_up_; }
 
-  /// True where `bytes` more fit; the first that do not fit end it.
+  /// True if `bytes` more fit; the first that do not fit end it.
   [[nodiscard]] bool take(std::uint64_t bytes);
 
   /// What was taken has been written.
@@ -34,8 +34,8 @@ class ContentBudget {
   std::filesystem::path directory_;
   std::uint64_t limit_;
   std::uint64_t known_ = 0;      ///< size of the dump when it was last measured
-  std::uint64_t taken_ = 0;      ///< since then, at most: what is there is not stored again
-  std::uint64_t in_flight_ = 0;  ///< of it what is not yet written
+  std::uint64_t taken_ = 0;      ///< since then, at most: existing contents are not stored again
+  std::uint64_t in_flight_ = 0;  ///< the part of it that is not yet written
   bool used_up_ = false;
 };
 
@@ -45,7 +45,7 @@ class LimitedContents {
  public:
   explicit LimitedContents(ContentBudget& budget) : budget_(budget) {}
 
-  /// The messages of a lane as they are to be stored: the ones given, or a copy that lives until
+  /// The messages of a lane as they should be stored: the given ones, or a copy that is valid until
   /// the next call.
   [[nodiscard]] std::span<const std::byte> apply(std::uint32_t lane,
                                                  std::span<const std::byte> messages);

@@ -14,7 +14,7 @@ constexpr Dwfl_Callbacks kCallbacks{.find_elf = nullptr,
 }  // namespace
 
 DebugFile::DebugFile(const std::string& path) {
-  std::error_code ignored;  // a path comes from a program: opening a pipe would wait for ever
+  std::error_code ignored;  // a path comes from a program: opening a pipe would wait forever
   if (!std::filesystem::is_regular_file(path, ignored)) return;
   session_ = dwfl_begin(&kCallbacks);
   if (session_ == nullptr) return;

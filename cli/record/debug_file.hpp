@@ -16,9 +16,9 @@ class DebugFile {
   DebugFile& operator=(const DebugFile&) = delete;
   ~DebugFile();
 
-  /// Null where it cannot be read.
+  /// Null if it cannot be read.
   [[nodiscard]] Dwfl_Module* module() const noexcept { return module_; }
-  /// What lies between the file's own addresses and those of libdwfl.
+  /// The difference between the file's own addresses and those of libdwfl.
   [[nodiscard]] std::uint64_t bias() const noexcept { return bias_; }
 
  private:

@@ -10,9 +10,8 @@ namespace ulpscope::cli {
 /// The directory of a new dump, which no other process records into as long as this lives.
 class DumpDirectory {
  public:
-  /// An empty `wanted` gives runs/PROGRAM-N with the first N that is free. A directory that holds
-  /// something is refused; with `force` a dump in it is removed first, anything else is still
-  /// refused.
+  /// An empty `wanted` means runs/PROGRAM-N with the first free N. A directory that is not empty is
+  /// rejected; with `force` a dump in it is removed first, anything else is still rejected.
   ///
   /// @throws Error with ErrorCode::io or usage.
   DumpDirectory(const std::filesystem::path& wanted, const std::string& program, bool force);

@@ -26,7 +26,7 @@ constexpr Elf64_Half kThisMachine = EM_AARCH64;
 constexpr std::uint64_t kLargestDynamicSection = 1 << 20;
 constexpr std::uint64_t kLargestStringTable = 256 << 20;
 
-/// A file of which nothing is believed: every read is checked against its size.
+/// An untrusted file: every read is checked against its size.
 class File {
  public:
   explicit File(const fs::path& path) : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {

@@ -17,16 +17,16 @@ enum class Obstacle : std::uint8_t {
   foreign_machine,  ///< a different architecture or word size
 };
 
-/// What is known of a program before it runs.
+/// What is known about a program before it runs.
 struct Executable {
   Obstacle obstacle = Obstacle::none;
   bool needs_torch = false;  ///< it names a LibTorch library among those it needs
 };
 
-/// The file that execvp() would run for `program`; empty where there is none.
+/// The file that execvp() would run for `program`; empty if there is none.
 [[nodiscard]] std::optional<std::filesystem::path> find_executable(const std::string& program);
 
-/// Looks into an ELF file. Anything that is not one, or does not add up, has no known obstacle.
+/// Examines an ELF file. Anything that is not one, or is inconsistent, has no known obstacle.
 [[nodiscard]] Executable inspect_executable(const std::filesystem::path& path);
 
 /// "it is statically linked"

@@ -19,7 +19,7 @@ namespace {
 
 using ring::SelfPlace;
 
-/// The operations that describe where something is at an address; empty where nothing does.
+/// The operations that describe where something is at an address; empty if nothing does.
 std::span<const Dwarf_Op> description(Dwarf_Die& die, unsigned attribute, Dwarf_Addr address) {
   Dwarf_Attribute found;
   Dwarf_Op* operations = nullptr;
@@ -68,8 +68,8 @@ SelfPlace place_of(std::span<const Dwarf_Op> operations, Dwarf_Die& function, Dw
   return base.base == SelfPlace::kNowhere ? base : place(base.base, number, in_memory);
 }
 
-/// Where a member function, inlined or not, finds `this`; nothing for a lambda inside of one, which
-/// has what it captured instead.
+/// Where a member function, inlined or not, finds `this`; nothing for a lambda inside one, which
+/// has its captures instead.
 std::optional<SelfPlace> self_of(Dwarf_Die& member, Dwarf_Die& function, Dwarf_Addr address) {
   Dwarf_Die die;
   if (dwarf_child(&member, &die) != 0) return SelfPlace{};

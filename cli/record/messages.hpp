@@ -11,7 +11,7 @@
 
 namespace ulpscope::cli {
 
-/// Calls `use` with the header and the bytes of each whole message; what does not add up ends it.
+/// Calls `use` with the header and the bytes of each whole message; stops at an inconsistent one.
 template <class Use>
 void for_each_message(std::span<const std::byte> messages, Use&& use) {
   while (messages.size() >= sizeof(ring::MessageHeader)) {
@@ -29,7 +29,7 @@ inline void append(std::vector<std::byte>& to, std::span<const std::byte> bytes)
   if (!bytes.empty()) std::memcpy(to.data() + begin, bytes.data(), bytes.size());
 }
 
-/// The fixed row of a message; empty where it is too short for one.
+/// The fixed row of a message; empty if it is too short for one.
 template <class Row>
 [[nodiscard]] std::optional<Row> read_row(std::span<const std::byte> message) {
   if (message.size() < sizeof(Row)) return std::nullopt;
@@ -38,7 +38,7 @@ template <class Row>
   return row;
 }
 
-/// A message's fixed row and the text behind it; empty where it is too short for what it says.
+/// A message's fixed row and the text after it; empty if it is too short for what it says.
 template <class Row>
 struct RowAndText {
   Row row;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 300;
 
-/// Empty where there is none.
+/// Empty if there is none.
 std::string readable(const char* linkage_name) {
   std::string name = linkage_name == nullptr ? std::string() : demangled(linkage_name);
   if (name.size() > kLongestName) name = name.substr(0, kLongestName) + "...";

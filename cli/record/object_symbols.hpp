@@ -16,13 +16,13 @@ class ObjectSymbols {
   ~ObjectSymbols();
 
   struct Call {
-    std::string file;  ///< base name; empty where it is not known
+    std::string file;  ///< base name; empty if it is not known
     int line = 0;
-    std::string function;  ///< demangled; empty where it is not known
+    std::string function;  ///< demangled; empty if it is not known
   };
 
   /// The calls at an address of the file: inlined ones innermost first, then the function itself.
-  /// Empty where nothing is known of it.
+  /// Empty if nothing is known about it.
   [[nodiscard]] std::vector<Call> calls(std::uint64_t address);
 
  private:

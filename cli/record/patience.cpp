@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{1};  // before it is said what is waited for
+constexpr std::chrono::seconds kPatience{1};  // before reporting what it waits for
 
 }  // namespace
 

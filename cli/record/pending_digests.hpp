@@ -19,10 +19,10 @@ class PendingDigests {
  public:
   using Consume = std::function<void(std::uint32_t lane, std::span<const std::byte> messages)>;
 
-  /// `most_held`: with more bytes than that held back, digests are given up.
+  /// `most_held`: if more bytes than that are held back, digests are abandoned.
   explicit PendingDigests(std::size_t most_held = std::size_t{512} << 20) : most_held_(most_held) {}
 
-  /// Takes messages of a lane, and hands on what need not wait.
+  /// Takes messages of a lane, and passes on what need not wait.
   void take(std::uint32_t lane, std::span<const std::byte> messages, const Consume& consume);
   /// All lanes have been read: `ended` follows what came before.
   void take_round(const std::function<void()>& ended);
@@ -45,7 +45,7 @@ class PendingDigests {
     std::uint32_t lane = 0;
     std::vector<std::byte> messages;
     std::size_t done = 0;
-    std::function<void()> round_ended;  ///< called behind the messages
+    std::function<void()> round_ended;  ///< called after the messages
   };
 
   void learn(std::span<const std::byte> message);
@@ -54,7 +54,7 @@ class PendingDigests {
   [[nodiscard]] bool must_wait(std::span<const std::byte> message) const;
   [[nodiscard]] bool waits_for_ticket(const ring::SlotRow& slot) const;
   void append_event(std::vector<std::byte>& to, std::span<const std::byte> message);
-  /// False where the slot is to be left out.
+  /// False if the slot is to be left out.
   [[nodiscard]] bool settle(ring::SlotRow& slot);
 
   std::size_t most_held_;

@@ -62,7 +62,7 @@ std::vector<std::string> RankRecorder::waits(const std::vector<ring::SessionStat
   return in_words(notes);
 }
 
-/// A forked child says which recorded process its creator was, who may have ended by now.
+/// A forked child says which recorded process its creator was, which may have ended by now.
 dump::RankOrigin RankRecorder::origin_of(ring::SessionId session, const ring::Hello& hello) const {
   const ring::RankHints& hints = hello.ranks;
   dump::RankOrigin origin;

@@ -51,14 +51,14 @@ class RankRecorder : public ring::Handler {
   /// Ends the recording of every process that still runs; `why` becomes the reason.
   void end_all(const std::string& why);
 
-  /// When all processes have gone: gives ranks their numbers, which until then are those that were
-  /// free. A recording in which nothing was computed has one rank, the first process.
+  /// When all processes have ended: gives ranks their numbers; until then they have free ones. A
+  /// recording in which nothing was computed has one rank, the first process.
   void number_ranks();
 
   [[nodiscard]] std::vector<std::uint32_t> ranks() const;
   /// Of the ranks that have published one, under their numbers.
   [[nodiscard]] std::vector<dump::LastSegment> last_segments() const;
-  /// Sums over the ranks; of steps the most that one has.
+  /// Sums over the ranks; for steps the maximum.
   [[nodiscard]] dump::RecordingCounts counts() const;
   [[nodiscard]] std::uint64_t verified_bytes() const;
   /// Why what was recorded is not all, a sentence each.

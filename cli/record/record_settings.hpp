@@ -13,7 +13,7 @@ namespace ulpscope::cli {
 /// before the first step). A range that begins at 0 includes setup.
 void set_steps(ring::Settings& settings, const std::string& source, const std::string& value);
 
-/// How many steps that is; 0 where there is no end.
+/// How many steps that is; 0 if there is no end.
 [[nodiscard]] std::uint64_t step_count(const ring::Settings& settings);
 
 /// A glob that can match something.
@@ -30,7 +30,7 @@ void add_glob(ring::Text<512>& list, const std::string& source, const std::strin
 [[nodiscard]] std::uint64_t some_bytes(const std::string& source, const std::string& value,
                                        const std::string& hint);
 
-/// Options that are right alone and not together.
+/// Options that are valid alone but not together.
 void refuse_contradictions(const RecordOptions& options);
 
 }  // namespace ulpscope::cli

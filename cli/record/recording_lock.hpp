@@ -17,7 +17,7 @@ class RecordingLock {
   int descriptor_;
 };
 
-/// A process is writing this dump now. False where the file system knows no locks.
+/// A process is writing this dump now. False if the file system knows no locks.
 [[nodiscard]] bool is_being_recorded(const std::filesystem::path& dump);
 
 }  // namespace ulpscope::cli

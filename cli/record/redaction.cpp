@@ -31,7 +31,7 @@ bool Redaction::matches(std::string_view text) const {
 }
 
 bool Redaction::masks(std::string_view key, std::string_view value) const {
-  const std::string_view name = key.substr(key.find('.') + 1);  // all of it where there is no '.'
+  const std::string_view name = key.substr(key.find('.') + 1);  // all of it if there is no '.'
   return matches(key) || matches(name) || matches(value);
 }
 

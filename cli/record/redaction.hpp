@@ -38,8 +38,8 @@ class RedactedMessages {
  public:
   explicit RedactedMessages(const Redaction& redaction) : redaction_(redaction) {}
 
-  /// The messages of a lane as they may be stored: the ones given, or a copy that lives until the
-  /// next call.
+  /// The messages of a lane as they may be stored: the given ones, or a copy that is valid until
+  /// the next call.
   [[nodiscard]] std::span<const std::byte> apply(std::uint32_t lane,
                                                  std::span<const std::byte> messages);
 

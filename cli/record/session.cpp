@@ -82,7 +82,7 @@ std::string reason_for_nothing(const RankRecorder& ranks, const Executable& exec
   return "no process of it loaded LibTorch before start";
 }
 
-/// Delivers what is recorded until the command and all that it left behind have ended.
+/// Delivers what is recorded until the command and all processes that it left behind have ended.
 void serve(const RecordOptions& options, const fs::path& dump, ring::Server& server,
            RankRecorder& ranks, ProcessTree& processes, const SignalForwarder& signals) {
   const bool keeps_bytes = options.settings.level == ring::Level::full;
@@ -132,7 +132,7 @@ void set_window(const ring::Settings& settings, dump::RecordingOptions& recordin
       only_setup ? kSetupStep : static_cast<std::int64_t>(std::min(settings.last_step, at_most));
 }
 
-/// What to do about a command that execvp() refused with `reason`.
+/// What to do about a command that execvp() rejected with `reason`.
 std::string hint_for(const std::string& program, int reason) {
   std::error_code ignored;
   const bool has_path = program.find('/') != std::string::npos;

@@ -17,7 +17,7 @@ struct RecordOptions {
   std::filesystem::path dump;  ///< empty: runs/PROGRAM-N
   std::vector<std::string> command;
   ring::Settings settings;
-  std::vector<std::string> redact;    ///< globs of what is masked in settings and command line
+  std::vector<std::string> redact;    ///< globs of what to mask in settings and command line
   std::uint32_t segment_steps = 0;    ///< steps after which a segment is published; 0: only by size
   std::uint32_t segment_seconds = 0;  ///< likewise
   std::uint64_t segment_bytes = 0;    ///< of contents, likewise; 0: 256 MiB
@@ -37,10 +37,10 @@ struct RecordResult {
   std::chrono::nanoseconds waited{0};  ///< for the writer, all threads together
 };
 
-/// Runs the command, writes what its processes record, and returns when the command and all it left
-/// behind have ended.
+/// Runs the command, writes what its processes record, and returns when the command and all
+/// processes that it left behind have ended.
 ///
-/// @throws Error where the command could not be started; CannotRun where it is not runnable.
+/// @throws Error if the command could not be started; CannotRun if it is not runnable.
 [[nodiscard]] RecordResult record(const RecordOptions& options);
 
 [[nodiscard]] std::string_view level_name(ring::Level level);

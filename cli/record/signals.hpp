@@ -17,7 +17,7 @@ class SignalForwarder {
   SignalForwarder& operator=(const SignalForwarder&) = delete;
   ~SignalForwarder();
 
-  /// In the forked child before exec: dispositions and mask as this process was given them.
+  /// In the forked child before exec: the dispositions and mask that this process was started with.
   void restore_in_child() const noexcept;
 
   /// Signals are held back from construction until the command is known; 0 when it has ended.

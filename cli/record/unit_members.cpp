@@ -34,7 +34,7 @@ bool is_identifier(std::string_view name) {
 /// "7forward" of "forward".
 std::string source_name(std::string_view name) { return std::to_string(name.size()).append(name); }
 
-/// "torch::nn::Conv2dImpl::forward" and the like, from "5torch..." on.
+/// "torch::nn::Conv2dImpl::forward" and similar names, from "5torch..." on.
 bool is_member_of_torchs_module(std::string_view scope) {
   constexpr std::string_view kNamespace = "5torch2nn";
   if (!scope.starts_with(kNamespace)) return false;
@@ -62,7 +62,7 @@ bool may_belong_to_a_module(std::string_view name) {
 struct Scope {
   std::string local;   ///< "Z4mainE" inside a function
   std::string nested;  ///< "12_GLOBAL__N_1"
-  std::string name;    ///< the class's own, empty where this is none
+  std::string name;    ///< the class's own, empty if this is none
   bool is_known = true;
 };
 

@@ -50,7 +50,8 @@ void tell_program(const Opened& opened) {
   [[maybe_unused]] const int moved = chdir("/");  // staying would keep that file system busy
 }
 
-/// Delivers what is recorded until the program has left or ended. Returns why it cannot be all.
+/// Delivers what is recorded until the program has left or ended. Returns why the recording is
+/// incomplete.
 std::string serve(ring::Server& server, RankRecorder& ranks, const SignalForwarder& signals) {
   const Clock::time_point give_up = Clock::now() + kIntroduction;
   for (;;) {

@@ -30,7 +30,7 @@ Ink ink_of(Check::Result result) {
   return Ink::plain;
 }
 
-/// `text` beside what `head` holds, wrapped under itself.
+/// `text` next to `head`, wrapped under itself.
 void print(std::string head, std::string_view text, std::size_t indent, Page& page) {
   for (const std::string& line :
        wrapped(text, page.terminal().width - std::min(page.terminal().width, indent))) {

@@ -5,7 +5,7 @@
 
 namespace ulpscope::cli {
 
-/// What a run alone says about habits of programs whose runs differ, rank by rank.
+/// What a single run shows about habits of programs whose runs differ, rank by rank.
 void render_checks(const Run& run, Page& page);
 
 }  // namespace ulpscope::cli

@@ -216,7 +216,7 @@ void print_differences(const Report& report, const Finding& finding, Page& page)
   std::vector<const TensorReport*> differing;
   for (const TensorReport& tensor : finding.tensors)
     if (!tensor.equal && tensor.difference) differing.push_back(&tensor);
-  // Of an op that is judged on its own inputs, what it left comes first.
+  // For an op that is judged on its own inputs, its results come first.
   if (judged_on_own_inputs(finding))
     std::stable_partition(differing.begin(), differing.end(),
                           [](const TensorReport* tensor) { return tensor->role != Role::input; });
@@ -237,7 +237,7 @@ std::string_view neighbour_mark(const Neighbour& neighbour) {
   return neighbour.equal ? "=" : "x";
 }
 
-/// Where the width does not do for it, the table goes without modules.
+/// If the width is not enough, the table omits modules.
 Table neighbour_table(const Finding& finding, bool modules) {
   Table table;
   for (const Neighbour& neighbour : finding.neighbours) {

@@ -11,7 +11,7 @@ namespace ulpscope::cli {
 void render_modules(const Run& run, Page& page);
 
 /// Parameters, calls and recorded values of one module: "layer1.conv1", "(root)", and with its root
-/// "Critic::conv1". Prints nothing and returns false where the run has no such module.
+/// "Critic::conv1". Prints nothing and returns false if the run has no such module.
 [[nodiscard]] bool render_module(const Run& run, std::string_view path, Page& page);
 
 }  // namespace ulpscope::cli

@@ -23,11 +23,11 @@ class Page {
   /// "label      text", wrapped under itself.
   void labelled(std::string_view label, std::string_view text, Ink ink = Ink::plain);
 
-  /// A line behind the frame's gutter, and the columns there are for it.
+  /// A line after the frame's gutter, and the columns available for it.
   void framed(std::string_view text = {});
   [[nodiscard]] std::size_t framed_width() const;
 
-  /// "label  text" behind the gutter, wrapped under itself.
+  /// "label  text" after the gutter, wrapped under itself.
   void framed_labelled(std::string_view label, std::string_view text);
 
   /// "   = label: text", wrapped under itself.

@@ -77,7 +77,7 @@ void print_group(std::string_view heading, const std::vector<const SettingPair*>
                {text_of(pair->candidate), Ink::yellow}});
   }
   if (table.width() > page.terminal().width) {
-    long_ones = pairs;  // each fits alone, and not together
+    long_ones = pairs;  // each fits alone, but not together
   }
   if (long_ones.size() < pairs.size()) {
     for (const std::string& line : table.lines(page.terminal())) page.line(line);

@@ -7,8 +7,8 @@
 
 namespace ulpscope::cli {
 
-/// Those that differ, the weighty ones first: as a table, or one below the other where values are
-/// too long for one; of long lists of words only the words that one run has alone.
+/// Those that differ, the important ones first: as a table, or one below the other if values are
+/// too long for one; of long lists of words only the words that only one run has.
 void render_differing_settings(std::span<const SettingPair> pairs, Page& page);
 
 /// Those that are equal, each with its one value.

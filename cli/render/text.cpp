@@ -70,7 +70,7 @@ std::string not_compared(const NotCompared& counts) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// What keeps "every bit" from being said, in words; empty where everything was compared.
+/// What keeps "every bit" from being said, in words; empty if everything was compared.
 std::string aside(const Coverage& coverage) {
   std::vector<std::string> parts;
   if (const std::string left_out = not_compared(coverage.not_compared); !left_out.empty())

@@ -7,7 +7,7 @@
 
 namespace ulpscope::cli {
 
-/// The report as a person reads it: both runs, the settings that differ, the first finding in
+/// The report for people: both runs, the settings that differ, the first finding in
 /// full, the others shorter, and the verdict in the last line.
 void render_text(const Report& report, const Terminal& terminal, std::ostream& out);
 

@@ -19,8 +19,8 @@ namespace ulpscope::cli {
 /// One value in a list.
 [[nodiscard]] std::vector<Cell> value_row(const StoredValue& value);
 
-/// All that is known of one value. `recorded`: its statistics, where the run was recorded with
-/// them; else they come from the bytes, where those are there.
+/// All that is known about one value. `recorded`: its statistics, if the run was recorded with
+/// them; else they come from the bytes, if available.
 void render_value(const StoredValue& value, const std::optional<Statistics>& recorded,
                   const std::optional<std::vector<std::byte>>& bytes, Page& page);
 

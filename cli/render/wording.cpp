@@ -41,7 +41,7 @@ bool all_equal(const Finding& finding) {
                      [](const TensorReport& tensor) { return tensor.equal; });
 }
 
-/// A call of a module, of which no arguments are recorded.
+/// A call of a module, whose arguments are not recorded.
 bool is_call(const Finding& finding) { return finding.op.ends_with("::forward"); }
 
 std::string module_place(const Finding& finding) {

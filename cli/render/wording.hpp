@@ -15,7 +15,7 @@ namespace ulpscope::cli {
 [[nodiscard]] std::string place(const Finding& finding, const Report& report);
 /// "rank 2"; of a rank that was started again "rank 2 (its process 2)".
 [[nodiscard]] std::string rank_name(const Report& report, std::uint32_t rank);
-/// How ranks were matched; empty where all of them by what they declare or by number.
+/// How ranks were matched; empty if all of them by what they declare or by number.
 [[nodiscard]] std::string rank_matches(const Report& report);
 
 /// "between fc1 and fc2", "between ops of fc1".

@@ -7,8 +7,8 @@
 
 namespace ulpscope::cli {
 
-/// Who executes a run's ops again: the installed program for the LibTorch that the run was recorded
-/// with, or else the newest one that is installed. Null where there is none.
+/// Replays a run's ops: the installed program for the LibTorch that the run was recorded with, or
+/// else the newest one installed. Null if there is none.
 [[nodiscard]] std::unique_ptr<Replayer> find_replayer(const Run& run);
 
 }  // namespace ulpscope::cli

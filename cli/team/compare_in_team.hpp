@@ -15,7 +15,7 @@ using OpenRun = std::function<std::unique_ptr<Run>()>;
 
 /// What members have in common, and how each of them comes by it.
 struct TeamTask {
-  std::string arguments;  ///< the command line: all members must have been given the same
+  std::string arguments;  ///< the command line: it must be the same for all members
   OpenRun open_reference;
   OpenRun open_candidate;
   CompareOptions options;
@@ -23,9 +23,10 @@ struct TeamTask {
   std::function<void(const Run&, const Run&, CompareOptions&)> prepare;
 };
 
-/// Compares together with the other processes of `launch`. The report for the one that speaks.
+/// Compares together with the other processes of `launch`. Returns the report in the member that
+/// prints it.
 ///
-/// @throws Error at the one that speaks, whichever member came upon it; with ErrorCode::usage where
+/// @throws Error at the member that reports, whichever member met it; with ErrorCode::usage if
 /// this program was built without MPI.
 [[nodiscard]] std::optional<Report> compare_in_team(const Launch& launch, TeamTask task);
 

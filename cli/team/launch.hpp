@@ -22,7 +22,7 @@ struct Launch {
 /// does when one of them failed or was killed.
 void answer_end_of_all() noexcept;
 
-/// From here on nothing that goes to standard output is seen.
+/// From here on standard output is discarded.
 void silence_output();
 
 }  // namespace ulpscope::cli

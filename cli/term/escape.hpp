@@ -5,8 +5,8 @@
 
 namespace ulpscope::cli {
 
-/// `text` fit for a terminal: bytes that steer one (control characters, bidirectional marks) and
-/// bytes that are not UTF-8 become \xNN.
+/// `text` made safe for a terminal: bytes that control it (control characters, bidirectional marks)
+/// and bytes that are not UTF-8 become \xNN.
 [[nodiscard]] std::string escaped(std::string_view text);
 
 /// `text` as one argument of a POSIX shell, quoted only where it needs to be.

@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::size_t kLongestBar = 24;
 
-/// Elements whose distance lies in [low, high].
+/// Elements whose distance is in [low, high].
 struct Range {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
   std::uint64_t count = 0;
 };
 
-/// Joins the bins of `exponents` neighboring powers of two; distance 0 stays alone.
+/// Joins the bins of `exponents` neighboring powers of two; distance 0 stays separate.
 std::vector<Range> merged(const std::vector<HistogramBin>& bins, unsigned exponents) {
   std::vector<Range> ranges;
   for (const HistogramBin& bin : bins) {

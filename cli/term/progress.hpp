@@ -6,7 +6,7 @@
 namespace ulpscope::cli {
 
 /// One line on standard error, from the first second on, that is written over at most five times a
-/// second and erased at the end. Says nothing where standard error is not a terminal or this
+/// second and erased at the end. Says nothing if standard error is not a terminal or this
 /// process is in its background.
 class Progress {
  public:

@@ -7,7 +7,7 @@ namespace ulpscope::cli {
 inline constexpr std::size_t kWidthWhenPiped = 100;
 inline constexpr std::size_t kNarrowest = 40;
 
-/// Columns for text that goes to `descriptor`: the terminal's, else kWidthWhenPiped.
+/// Columns for text written to `descriptor`: the terminal's, else kWidthWhenPiped.
 [[nodiscard]] std::size_t output_width(int descriptor);
 
 }  // namespace ulpscope::cli

@@ -13,8 +13,8 @@ namespace ulpscope::cli {
 /// What work is counted in.
 enum class WorkUnit : std::uint8_t { events, bytes };
 
-/// How far work has come at a moment, in words: "comparing: 12 s", and where it is known how much
-/// there is "comparing: 12 s, 45%, 1,200,000 events/s, 15 s left".
+/// The progress of work at one time, in words: "comparing: 12 s", and, if the total is known,
+/// "comparing: 12 s, 45%, 1,200,000 events/s, 15 s left".
 struct WorkState {
   std::string what;
   std::chrono::duration<double> since_start{};  ///< of all the work
@@ -25,8 +25,8 @@ struct WorkState {
 };
 [[nodiscard]] std::string words(const WorkState& state);
 
-/// While it lives the terminal shows what is being done, for how long, and how far it has come.
-/// From the first second on, on standard error, erased at the end; see Progress.
+/// While it lives the terminal shows what is being done, for how long, and the progress. After the
+/// first second, on standard error, erased at the end; see Progress.
 class Working {
  public:
   explicit Working(std::string what);

@@ -40,7 +40,7 @@ struct EventName {
 /// @throws Error with ErrorCode::usage.
 [[nodiscard]] EventName parse_event_name(std::string_view text);
 
-/// Its elements in row-major order, expanded dimensions repeated; empty where the dump does not
+/// Its elements in row-major order, expanded dimensions repeated; empty if the dump does not
 /// have them.
 [[nodiscard]] std::optional<std::vector<std::byte>> row_major_bytes(const Run& run,
                                                                     const StoredValue& value);

@@ -21,7 +21,7 @@ namespace {
 /// A batch of more samples is noted by its size and a digest.
 constexpr std::size_t kMostIdsInWords = 64;
 
-/// Runs `body` with the calling thread, where something is recorded.
+/// Runs `body` with the calling thread, if something is recorded.
 template <class Body>
 void with_thread(std::string_view call, Body&& body) noexcept {
   Thread* thread = Thread::current();
@@ -45,7 +45,7 @@ void step() noexcept {
   });
 }
 
-/// A range of LibTorch's own, so that its profiler shows it too.
+/// A LibTorch range, so that its profiler shows it too.
 void* begin_scope(std::string_view name) noexcept {
   if (!recording()) return nullptr;
   void* memory = nullptr;
@@ -115,7 +115,7 @@ using Active = std::atomic<const ProgramCalls*>;
 /// The program's side as it was last notified.
 std::atomic<Active*> told{nullptr};
 
-/// The library stays mapped, for a child may be forked after the program has closed it.
+/// The library stays mapped, because a child may be forked after the program has closed it.
 Active* find_active() noexcept {
   auto* const active = static_cast<Active*>(dlsym(RTLD_DEFAULT, "ulpscope_active_calls"));
   Dl_info library{};

@@ -17,7 +17,7 @@ void write_argument(ArgumentWriter& writer, std::uint16_t index, const c10::IVal
 
 namespace detail {
 
-/// Visits the tensors of `items` on from `element`; false where something is no tensor.
+/// Visits the tensors of `items` on from `element`; false if an item is not a tensor.
 template <class Visit>
 bool visit_tensors(c10::ArrayRef<c10::IValue> items, std::uint16_t& element, Visit& visit) {
   static const at::Tensor kUndefined;

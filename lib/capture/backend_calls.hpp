@@ -12,8 +12,8 @@
 
 namespace ulpscope::capture {
 
-/// The event of an op of `c10d` that the program carries out by calling its backend itself; ends
-/// with the scope, also by an exception. Inside the op itself it is none.
+/// The event of an op of `c10d` that the program executes by calling its backend directly; ends
+/// with the scope, also by an exception. Not created inside the op itself.
 class BackendCall {
  public:
   /// Both are called only while something is recorded: `find_info` returns the op, null if this
@@ -28,7 +28,7 @@ class BackendCall {
     });
   }
 
-  /// `results` is called where the call is recorded.
+  /// `results` is called if the call is recorded.
   template <class Results>
   void returned(Results&& results) noexcept {
     if (!is_recorded()) return;
@@ -49,7 +49,7 @@ class BackendCall {
   }
 
   Thread* thread_ = Thread::current();
-  std::size_t frames_ = 0;  ///< how many there are with this call's; 0: it has none
+  std::size_t frames_ = 0;  ///< number of frames including this call's; 0: it has none
 };
 
 }  // namespace ulpscope::capture

@@ -9,8 +9,8 @@
 
 #include "capture/collectives.hpp"
 
-/// The members of c10d::Backend by which tensors are exchanged: the op of `c10d` that each carries
-/// out, and what it is given, at the places that the op's schema has for it
+/// The members of c10d::Backend by which tensors are exchanged: the op of `c10d` that each
+/// executes, and its arguments, at their positions in the op's schema
 /// (torch/csrc/distributed/c10d/Ops.cpp upstream).
 namespace ulpscope::capture::backend {
 
@@ -40,7 +40,7 @@ struct Member<Return(Arguments...)> {
   using Of = Return (Class::*)(Arguments...);
 };
 
-/// `kReturns` of an op: the tensors that it writes before the Work, or the Work alone.
+/// `kReturns` of an op: the tensors that it writes before the Work, or only the Work.
 enum class Returns { outputs_and_work, work };
 
 #define ULPSCOPE_CARRIES_OUT(op, member, returns)       \

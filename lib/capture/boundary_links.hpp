@@ -47,7 +47,7 @@ class BoundaryLinks {
 
   void clear();
 
-  /// Boundaries that there is room for.
+  /// Boundaries that there is space for.
   [[nodiscard]] std::size_t capacity() const noexcept { return rows_.size() * Row{}.size(); }
 
   void lock() { mutex_.lock(); }

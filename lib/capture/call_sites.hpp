@@ -6,8 +6,8 @@
 
 namespace ulpscope::capture {
 
-/// The calls in the program, LibTorch's and the recorder's left out, that led to what begins now:
-/// an id in the thread's ring, 0 where there are none.
+/// The calls in the program, LibTorch's and the recorder's left out, that led to the current event:
+/// an id in the thread's ring, 0 if there are none.
 [[nodiscard]] std::uint32_t call_site(Thread& thread);
 
 }  // namespace ulpscope::capture

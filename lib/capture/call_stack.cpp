@@ -75,7 +75,7 @@ bool CallStack::take_by_rows(const CallFrame& innermost) {
     return begin <= address && address < end && address % sizeof(std::uintptr_t) == 0;
   };
   CallFrame frame = innermost;
-  // A return address may lie behind its function: the call before it does not.
+  // A return address may be past the end of its function: the call before it is not.
   for (std::uintptr_t inside = frame.address; size_ < kMost; inside = frame.address - 1) {
     frames_[size_++] = frame;
     const UnwindRow& row = row_of(inside);

@@ -37,18 +37,18 @@ class CallStack {
   [[nodiscard]] const CallFrame& operator[](std::size_t index) const noexcept {
     return frames_[index];
   }
-  /// The address behind a frame's last word: stays the same while its function runs.
+  /// The address after a frame's last word: stays the same while its function runs.
   [[nodiscard]] std::uintptr_t end_of(std::size_t index) const noexcept {
     return frames_[index + 1].stack;
   }
   /// The content of a place that debug information names; 0 if a call does not preserve it or it
   /// lies outside the stack.
   [[nodiscard]] std::uintptr_t at(std::size_t index, const ring::SelfPlace& place) const noexcept;
-  /// What lies in a frame, or the outer 4 KiB of it.
+  /// The content of a frame, or of its outer 4 KiB.
   [[nodiscard]] std::span<const std::uintptr_t> words(std::size_t index) const noexcept;
 
  private:
-  /// False where a frame cannot be left this way.
+  /// False if a frame cannot be unwound this way.
   bool take_by_rows(const CallFrame& innermost);
   const UnwindRow& row_of(std::uintptr_t address);
 

@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 11> kIntoOutputs = {"c10d::allgather_",
 // (tensors, ...).
 constexpr std::array<std::string_view, 2> kReceive = {"c10d::recv_", "c10d::recv_any_source_"};
 
-// (tensor, ...), whose device alone matters.
+// (tensor, ...), of which only the device matters.
 constexpr std::array<std::string_view, 2> kBarriers = {"c10d::barrier", "c10d::monitored_barrier_"};
 
 }  // namespace

@@ -33,9 +33,9 @@ struct Arriving {
   std::uint32_t lane = 0;
   std::uint64_t position = 0;
   std::uint64_t moment = 0;
-  const void* work = nullptr;  ///< only compared: the program may have let go of it
-  bool has_future = false;     ///< the program may have waited by that
-  /// What is read where the memory itself is replaced, as that of sparse tensors.
+  const void* work = nullptr;  ///< only compared: the program may have released it
+  bool has_future = false;     ///< the program may have waited on that
+  /// What is read if the memory itself is replaced, as for sparse tensors.
   c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> parts{
       c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>()};
   const c10::TensorImpl* parts_address = nullptr;  ///< null: the memory stays
@@ -109,7 +109,7 @@ void resolve(Thread& thread, const Arriving& one) {
   region->checked = thread.epoch;
 }
 
-/// Calls end(one) for those of which that is so, and takes them off.
+/// Calls end(one) for those to which this applies, and removes them.
 template <class Predicate, class End>
 void end_if(Predicate&& is_so, End&& end) {
   Exchanges& self = exchanges();

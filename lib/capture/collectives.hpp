@@ -19,7 +19,7 @@ struct ReduceOp;
 /// tensor.
 namespace ulpscope::capture {
 
-/// The ranks that an op of `c10d` is for, as the member that this process is of them.
+/// The ranks that an op of `c10d` is for, and which of them this process is.
 struct GroupMember {
   int rank = -1;                  ///< -1: not known
   const void* address = nullptr;  ///< of the object that the program calls
@@ -27,18 +27,18 @@ struct GroupMember {
 /// That of the group among an op's arguments.
 [[nodiscard]] GroupMember group_member(c10::ArrayRef<const c10::IValue> inputs);
 
-/// What an object among the arguments of an op of `c10d` says: which reduction, and who this
-/// process is in the group. Other values as they are.
+/// The content of an object argument of a `c10d` op: which reduction, and the rank of this process
+/// in the group. Other values unchanged.
 [[nodiscard]] c10::IValue told_by_object(const c10::IValue& value);
 [[nodiscard]] c10::IValue told_by_reduction(const c10d::ReduceOp& reduction);
 [[nodiscard]] c10::IValue told_by_group(int rank, int size);
 
-/// How this call treats the argument: who does not send in a broadcast is only written to. -1: the
-/// rank is not known.
+/// How this call treats the argument: a rank that does not send in a broadcast is only written to.
+/// -1: the rank is not known.
 [[nodiscard]] Access access_in_collective(const OpInfo& info, std::size_t argument,
                                           c10::ArrayRef<const c10::IValue> inputs, int rank);
 
-/// A tensor that the backend has been given to write.
+/// A tensor that the backend writes.
 [[nodiscard]] Seen see_arriving(Thread& thread, const at::Tensor& tensor, Place place,
                                 Writer writer);
 
@@ -49,7 +49,7 @@ struct GroupMember {
 /// backend; null if there is none.
 void note_work(const Thread& thread, std::uint64_t position, const void* work);
 
-/// What the backend was to write of this tensor is there: it is digested.
+/// The backend has written its part of this tensor: it is digested.
 void note_arrived(Thread& thread, const at::Tensor& tensor);
 
 /// Whether the backend may still be writing to this tensor: a collective that takes it as input
@@ -79,7 +79,7 @@ void note_work_done(const void* work) noexcept;
 /// The recording ends: results that were neither waited for nor read have no digest.
 void give_up_arriving(Thread& thread);
 
-/// Whether the calling thread is one in which a backend carries its collectives out.
+/// Whether the calling thread is one in which a backend executes its collectives.
 [[nodiscard]] bool is_thread_of_backend() noexcept;
 
 void lock_collectives();  ///< for fork()

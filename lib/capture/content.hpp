@@ -12,7 +12,7 @@
 
 namespace ulpscope::capture {
 
-/// A tensor's bytes as they lie in memory, its device's or the host's.
+/// A tensor's bytes in memory, its device's or the host's.
 struct Content {
   StridedBytes bytes;
   RegionKey key;
@@ -31,7 +31,7 @@ struct Content {
 /// sizes and some classes of programs throw when queried.
 [[nodiscard]] bool has_shape(const at::Tensor& tensor, c10::Layout layout) noexcept;
 
-/// Whether a tensor's bytes lie in memory that is read here.
+/// Whether a tensor's bytes are in memory that is read here.
 [[nodiscard]] bool is_readable(const at::Tensor& tensor);
 
 /// Of a dense tensor with a storage.

@@ -27,7 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kMostDevices = 64;
-/// Bytes of contents that may be on their way to the writer, where they are recorded.
+/// Bytes of contents that may be on their way to the writer, if they are recorded.
 constexpr std::size_t kContents = std::size_t{256} << 20;
 constexpr auto kNap = 200us;
 
@@ -42,7 +42,7 @@ std::string cuda_version(int number) {
   return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
 }
 
-/// "13.1.0" of the library that is mapped, empty where none is. Asks nothing of a device.
+/// "13.1.0" of the mapped library, empty if none is mapped. Does not access a device.
 std::string cublas_version() {
   for (const char* const name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"}) {
     void* const library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);

@@ -32,7 +32,7 @@ struct State {
   std::mutex mutex;  ///< of `latest`
   std::array<Entry, std::size_t{1} << 14> latest{};
   std::mutex starting;
-  std::atomic<std::uint64_t> tickets{0};  ///< handed out
+  std::atomic<std::uint64_t> tickets{0};  ///< issued
   std::atomic<std::uint64_t> told{0};     ///< of those that a backend took
   std::atomic<std::uint64_t> taken{0};
   std::atomic<bool> ending{false};

@@ -12,13 +12,13 @@
 /// about memory. A separate thread takes them from the device and sends them to the writer.
 namespace ulpscope::capture {
 
-/// Whether a tensor's bytes lie where the device backend reads them.
+/// Whether a tensor's bytes are where the device backend reads them.
 [[nodiscard]] bool is_on_device(const at::Tensor& tensor);
 
 /// Requests the digest of a tensor's content as the device will have it. 0 if it is not available.
 [[nodiscard]] std::uint64_t request_digest(const at::Tensor& tensor, const Content& content);
 
-/// Puts the digest in the place of a region's ticket, where it has become known.
+/// Replaces a region's ticket with the digest, if it has become known.
 void settle(Region& region) noexcept;
 
 /// Waits until all requested digests are known, or none has arrived for that long, and ends the

@@ -25,7 +25,7 @@ int start(const char* socket_path, const UlpscopeSymbol* symbols, std::size_t co
     begin_kernel_launches();
     interpose(symbols, count);
     static const int at_exit = std::atexit(+[] {
-      // The program may have ended CUDA already, and what was under way then never comes.
+      // The program may have ended CUDA already, and results that were pending then never come.
       finish_device_values(std::chrono::seconds(1));
       Thread::close_current();
     });

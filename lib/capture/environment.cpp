@@ -101,7 +101,7 @@ EnvironmentValues library_settings() {
   return values;
 }
 
-/// How much a thread's own settings say of the process.
+/// How far a thread's own settings apply to the process.
 enum class Weight { any, main, trains };
 
 struct Sent {
@@ -159,7 +159,7 @@ void sample_environment(Thread& thread, bool trains) {
     before.libraries = now;
     values.merge(library_settings());
   }
-  // What has begun at this moment may still turn out to be the last step's.
+  // What has begun at this time may still turn out to belong to the last step.
   if (!values.empty()) (void)next_epoch();
   for (const auto& [key, value] : values) {
     const auto [known, added] = before.values.try_emplace(key, value);

@@ -25,7 +25,7 @@ void read(Value& value, Get&& get) {
   }
 }
 
-/// 0 where it cannot be known: the program may have set it before its own Recorder began.
+/// 0 if it cannot be known: the program may have set it before its own Recorder began.
 int inter_op_threads() {
   if (const int asked = asked_inter_op_threads.load(std::memory_order_relaxed); asked > 0)
     return asked;
@@ -40,8 +40,8 @@ void put(EnvironmentValues& values, const char* key, int value,
     values[key] = words.begin()[value];
 }
 
-/// Whether reduced precision may be used in sums, of an answer that is a bool in older releases and
-/// a choice of three in newer ones.
+/// Whether reduced precision may be used in sums; the getter returns a bool in older releases and
+/// one of three values in newer ones.
 template <class Answer>
 bool allows_reduction(Answer answer) {
   if constexpr (std::is_same_v<Answer, bool>)

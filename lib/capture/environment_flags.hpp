@@ -7,7 +7,7 @@
 namespace ulpscope::capture {
 
 /// The settings that a program changes while it runs, as they are read: comparing them costs less
-/// than putting them into words.
+/// than formatting them.
 struct EnvironmentFlags {
   std::uint64_t seed = 0;
   int threads = 0;

@@ -75,7 +75,7 @@ bool is_ours(std::string_view name) {
   return name == "LD_PRELOAD" || name.starts_with("ULPSCOPE_");
 }
 
-/// All of them, as the process was started with them. The program cannot change this account.
+/// All of them, as at process start. The program cannot change this record.
 const EnvironmentValues& at_start() {
   static const EnvironmentValues variables = [] {
     EnvironmentValues found;

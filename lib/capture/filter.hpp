@@ -8,19 +8,19 @@
 /// Which events the settings' globs select.
 namespace ulpscope::capture {
 
-/// Reads the settings of a recording that begins.
+/// Reads the settings of a new recording.
 void begin_filter();
 
 namespace detail {
 extern bool any_filter;
 }
-/// Whether there is anything that is not wanted.
+/// Whether anything is filtered out.
 [[nodiscard]] inline bool is_filtered() noexcept { return detail::any_filter; }
 
 /// Whether an op's name passes `ops` and `ignore`.
 [[nodiscard]] bool wants_op(Thread& thread, const OpInfo& info);
 
-/// Whether a module, by its path or that of a module it lies in, passes `modules` and `ignore`.
+/// Whether a module, by its path or that of a module it is in, passes `modules` and `ignore`.
 /// @param module 0: what belongs to no module, selected unless modules are given.
 [[nodiscard]] bool wants_module(Thread& thread, std::uint32_t module);
 

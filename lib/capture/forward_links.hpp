@@ -10,7 +10,7 @@
 
 namespace ulpscope::capture {
 
-/// A forward op, as the node that it made in the autograd graph finds it again.
+/// A forward op, as found again from the node that it made in the autograd graph.
 struct ForwardOp {
   std::uint64_t position = ring::kNone;
   std::uint32_t lane = 0;
@@ -30,7 +30,7 @@ class ForwardLinks {
   [[nodiscard]] ForwardOp find(std::uint64_t thread, std::uint64_t sequence);
   void clear();
 
-  /// Nodes that there is room for.
+  /// Nodes that there is space for.
   [[nodiscard]] std::size_t capacity() const noexcept { return entries_.size(); }
 
  private:

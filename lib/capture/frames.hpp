@@ -35,10 +35,10 @@ void enter_user_code(Thread& thread);
 /// A frame for something that is not an event.
 [[nodiscard]] Frame silent_frame(Thread& thread, const OpInfo& info);
 
-/// Takes the innermost frame off, with its slots, arguments and written arguments.
+/// Removes the innermost frame, with its slots, arguments and written arguments.
 void drop_frame(Thread& thread);
 
-/// Sends the innermost frame's event, unless it is none, and takes it off.
+/// Sends the innermost frame's event, if it has one, and removes it.
 void end_innermost(Thread& thread, const RngFingerprint& after = {});
 
 }  // namespace ulpscope::capture

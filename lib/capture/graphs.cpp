@@ -39,7 +39,7 @@ struct Memory {
 };
 
 struct Graph {
-  std::uint64_t capture = 0;  ///< the device's number for it while it is under way, else 0
+  std::uint64_t capture = 0;  ///< the device's number for it during the capture, else 0
   std::pmr::vector<Memory> memory{&process_memory()};
   std::pmr::unordered_multimap<const c10::StorageImpl*, std::size_t> of_storage{&process_memory()};
 };
@@ -59,7 +59,7 @@ std::atomic<int> captures_under_way{0};
 /// A graph has at most as many slots as their numbers can represent.
 constexpr std::size_t kMostMemory = std::numeric_limits<std::uint16_t>::max();
 
-/// The graph that the thread's work on a device goes into, null for none. Holding the lock.
+/// The graph that captures the thread's work on a device, null for none. Holding the lock.
 Graph* graph_under_way(c10::DeviceIndex device) {
   DeviceBackend* const backend = device_backend();
   const std::uint64_t capture = backend == nullptr ? 0 : backend->capture_of(device);
@@ -125,8 +125,8 @@ struct NumberedTensor {
   bool read = false;
 };
 
-/// What lives of a graph's memory, of what it reads or of what it writes. False where its capture
-/// was not seen.
+/// The live part of a graph's memory that it reads, or that it writes. False if its capture was not
+/// seen.
 bool alive(const void* object, bool written, std::pmr::vector<NumberedTensor>& tensors) {
   const std::lock_guard guard(mutex);
   const auto graph = graphs().find(object);

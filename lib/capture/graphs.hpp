@@ -21,7 +21,7 @@ void graph_capture_ends(const void* graph) noexcept;
 /// Whether any graph is being captured.
 [[nodiscard]] bool graphs_are_captured() noexcept;
 
-/// An op whose work goes into a graph reads or writes a tensor.
+/// An op whose work is captured reads or writes a tensor.
 void graph_reads(const at::Tensor& tensor, const Content& content);
 void graph_writes(const at::Tensor& tensor, const Content& content);
 
@@ -37,7 +37,7 @@ class GraphReplay {
   const void* graph_;
   Thread* thread_;
   int exceptions_;
-  std::size_t frames_ = 0;  ///< how many there are with its own; 0: it is no event
+  std::size_t frames_ = 0;  ///< number of frames including its own; 0: it is not an event
 };
 
 void lock_graphs();  ///< for fork()

@@ -21,8 +21,8 @@ constinit std::atomic<std::size_t> seats_used{0};  ///< those beyond were never 
 /// Shared by the threads for which there is none left; they are not waited for.
 constinit InHook::Seat standing_room{};
 
-/// What this thread has stored is seen by every other one from its next instruction on, so that
-/// those need no fence at each hook.
+/// All other threads see this thread's stores from their next instruction on, so that they need no
+/// fence at each hook.
 void let_all_threads_see() noexcept {
   if (::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) {
     std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -106,7 +106,7 @@ class CallEvent {
                         object_number(module), trusted, given.get());
     });
   }
-  /// A method of an optimizer or a module that is no forward.
+  /// A method of an optimizer or a module that is not a forward.
   CallEvent(EventKind kind, std::size_t index, std::string_view method, const void* object,
             bool trusted) noexcept
       : CallEvent() {
@@ -164,7 +164,7 @@ class CallEvent {
 
   Thread* thread_;
   int exceptions_;
-  std::size_t frames_ = 0;  ///< how many there are with this call's; 0: it has none
+  std::size_t frames_ = 0;  ///< number of frames including this call's; 0: it has none
 };
 
 void learn(const void* module) noexcept {
@@ -175,8 +175,8 @@ void learn(const void* module) noexcept {
   }
 }
 
-/// A module's tensors are exchanged as long as it lives, which is no forward. The module is looked
-/// at before and after.
+/// A module's tensors are replaced while it lives, which is not a forward. The module is examined
+/// before and after.
 class Changing {
  public:
   explicit Changing(const void* module) noexcept : module_(module), thread_(Thread::current()) {
@@ -369,7 +369,7 @@ struct set_inter_op_threads {
   }
 };
 
-/// Of what no declaration is at hand here that a wrapper could be held against.
+/// For members without a declaration here that a wrapper could be checked against.
 struct Unchecked {
   template <class>
   static constexpr bool kFits = true;
@@ -413,7 +413,7 @@ struct system_call : Unchecked {
   }
 };
 
-/// What a collective writes is there when its Work has been waited for.
+/// A collective's results are complete when its Work has been waited for.
 struct work_wait {
   template <class Class>
   static constexpr bool kFits = requires {
@@ -449,7 +449,7 @@ struct work_future {
 
 #undef ULPSCOPE_DECLARES
 
-/// An exchange of tensors that the program asks a backend for.
+/// An exchange of tensors that the program requests from a backend.
 template <class Function, class Signature = typename Function::Signature>
 struct BackendFunction;
 
@@ -525,7 +525,7 @@ struct free_memory {
   }
 };
 
-/// Members of at::cuda::CUDAGraph, whose header needs CUDA's: tests/device/graph_calls.cpp holds
+/// Members of at::cuda::CUDAGraph, whose header needs CUDA's: tests/device/graph_calls.cpp checks
 /// these against it.
 struct graph_capture_begin : Unchecked {
   using Pool = std::pair<unsigned long long, unsigned long long>;
@@ -561,7 +561,7 @@ std::size_t index_of(std::string_view name) {
   return kNotOurs;
 }
 
-/// What calls of a symbol go through; null where this LibTorch declares it differently.
+/// What calls of a symbol go through; null if this LibTorch declares it differently.
 template <class Group, class Class, std::size_t kIndex>
 void* wrapper_for() {
   if constexpr (!Group::template kFits<Class>)

@@ -2,8 +2,8 @@
 
 namespace ulpscope::capture {
 
-/// A function of a library that lies beside this one, which stays open; null where there is none or
-/// where what it needs is missing.
+/// A function of a library beside this one, which stays open; null if there is none or if what it
+/// needs is missing.
 [[nodiscard]] void* function_beside(const char* library, const char* function) noexcept;
 
 }  // namespace ulpscope::capture

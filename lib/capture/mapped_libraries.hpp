@@ -8,7 +8,7 @@ namespace ulpscope::capture {
 
 struct MappedLibrary {
   std::string name;      ///< base name of its path; empty for the program itself
-  std::string build_id;  ///< hexadecimal GNU build id; empty where it has none
+  std::string build_id;  ///< hexadecimal GNU build id; empty if it has none
   bool is_program = false;
 };
 

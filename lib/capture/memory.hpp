@@ -7,8 +7,8 @@
 
 namespace ulpscope::capture {
 
-/// Memory straight from the kernel, so that the recorded program's own allocator sees no request of
-/// ours and hands out the addresses it would have without us.
+/// Memory straight from the kernel, so that the recorded program's allocator sees no request of
+/// ours and returns the addresses it would return without Ulpscope.
 class MappedMemory final : public std::pmr::memory_resource {
  private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override;

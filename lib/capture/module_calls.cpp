@@ -230,7 +230,7 @@ void follow_modules(Thread& thread, std::uint32_t child, std::span<const at::Ten
   for (; next < running.size(); ++next) {
     const std::uint32_t module = running[next].module;
     const bool runs = !thread.open_calls.empty() && thread.open_calls.back().found.module == module;
-    // A member that makes or fills tensors is no call until it reads one.
+    // A member that makes or fills tensors is not a call until it reads one.
     const bool computes = child != 0 || !read.empty() || running[next].method == "forward";
     if (module != 0 && !runs && computes && !prepares(running[next].method))
       begin_call(thread, running[next]);

@@ -27,7 +27,7 @@ void add_classes(const std::type_info& type, std::vector<std::string_view>& clas
   }
 }
 
-/// Where the name of a local class begins in "Z4mainE3Net": behind the function it is local to.
+/// Where the name of a local class begins in "Z4mainE3Net": after the function it is local to.
 std::size_t local_name(std::string_view type) {
   for (std::size_t at = type.rfind('E'); at != std::string_view::npos && at > 0;
        at = type.rfind('E', at - 1)) {

@@ -69,7 +69,7 @@ Registry& registry() {
 
 const void* type_table_of(const void* object) { return *static_cast<const void* const*>(object); }
 
-/// "ResNet" of "(anonymous namespace)::ResNetImpl".
+/// "ResNet" from "(anonymous namespace)::ResNetImpl".
 std::string_view class_name(std::string_view full) {
   const std::size_t arguments = full.find('<');
   const std::size_t scope = full.rfind("::", arguments);

@@ -17,7 +17,7 @@ class Module;
 }
 
 /// Which module is which: dotted paths of named_modules() below their root, found by walking a root
-/// whenever the program hands one to LibTorch (`parameters()`, `train()`, `to()`, ...).
+/// whenever the program passes one to LibTorch (`parameters()`, `train()`, `to()`, ...).
 namespace ulpscope::capture {
 
 /// Names are process-wide name ids (recorder.hpp).
@@ -27,14 +27,14 @@ struct ModuleName {
   std::uint32_t type = 0;  ///< "Conv2d"
 };
 
-/// Walks `module` and everything below it, unless it is known to lie inside another root, and ties
+/// Walks `module` and everything below it, unless it is known to be inside another root, and maps
 /// its parameters and buffers to their storages. A module that is registered twice keeps its first
 /// name. Call it with the thread marked as inside a hook.
 /// @param name of the root; empty for its class name.
 void learn_module(const torch::nn::Module& module, std::string_view name = {});
 
-/// The same for a TorchScript module that is called, and its number. One that is known to lie
-/// inside another is not walked.
+/// The same for a TorchScript module that is called, and its number. One that is known to be inside
+/// another is not walked.
 std::uint32_t learn_script_module(const c10::ivalue::Object& module);
 
 /// The number of the module at `address`, or 0 if no walk has found it. Recognizes an address that
@@ -47,7 +47,7 @@ std::uint32_t learn_script_module(const c10::ivalue::Object& module);
 /// @pre `module` came from module_at() or a storage.
 [[nodiscard]] ModuleName module_name(std::uint32_t module);
 
-/// Whether `inner` lies strictly below `outer` in the same root.
+/// Whether `inner` is strictly below `outer` in the same root.
 [[nodiscard]] bool is_below(std::uint32_t inner, std::uint32_t outer);
 
 /// The number of the root that a module belongs to.
@@ -55,7 +55,7 @@ std::uint32_t learn_script_module(const c10::ivalue::Object& module);
 
 /// A class of known modules, or one that they derive from.
 struct ModuleClass {
-  std::uint32_t number = 0;  ///< from 1; 0: the function is no member of such a class
+  std::uint32_t number = 0;  ///< from 1; 0: the function is not a member of such a class
   std::string_view method;   ///< "forward"
 };
 /// The class that a function, by its mangled name, is a member of.
@@ -74,7 +74,7 @@ void visit_instances(std::uint32_t module_class,
 /// The one among `instances`, by address, that is at `address`; 0 if there is none.
 [[nodiscard]] std::uint32_t instance_at(std::span<const Instance> instances,
                                         std::uintptr_t address);
-/// The nearest module above `module` that is of the class; zeros where there is none.
+/// The nearest module above `module` that is of the class; zeros if there is none.
 [[nodiscard]] Instance above_of_class(std::uint32_t module, std::uint32_t module_class);
 /// Whether a different module of the class is an ancestor of `module` and calls what leads to it:
 /// compilers may inline the forward of one into a member of the other. Children of a Sequential are
@@ -89,7 +89,7 @@ struct NamedTensor {
   std::uint32_t module = 0;
 };
 /// What the last walk of a root found, in the order of named_parameters() and named_buffers() of
-/// each module. Let go of it before the hook ends: the program's tensors are counted references.
+/// each module. Release it before the hook ends: the program's tensors are counted references.
 [[nodiscard]] std::pmr::vector<NamedTensor> state_of(std::uint32_t root);
 /// Numbers of the roots that have been walked.
 [[nodiscard]] std::pmr::vector<std::uint32_t> known_roots();

@@ -68,7 +68,7 @@ bool is_there(std::string_view cpu_flags, std::size_t set) {
   return kSets[set].base == set || is_there(cpu_flags, kSets[set].base);
 }
 
-/// Index of the set that `limit` names; the widest where it names none.
+/// Index of the set that `limit` names; the widest if it names none.
 std::size_t widest_allowed(std::string_view limit) {
   std::string name(limit);
   std::transform(name.begin(), name.end(), name.begin(),

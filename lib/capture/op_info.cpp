@@ -100,7 +100,7 @@ Access access_of(const c10::FunctionSchema& schema, std::size_t index, const OpI
              : Access::read;
 }
 
-/// A view op returns aliases of what it got and computes nothing; ops such as `contiguous` return
+/// A view op returns aliases of its input and computes nothing; ops such as `contiguous` return
 /// an alias or a copy, and count as readers.
 bool is_view(const c10::FunctionSchema& schema) {
   if (schema.returns().empty() || may_copy(schema.name())) return false;

@@ -31,7 +31,7 @@ struct ArgumentInfo {
   bool undeclared = false;     ///< written although the schema does not say so
 };
 
-/// What is known of an op, autograd node or scope before it runs; found once per op.
+/// What is known about an op, autograd node or scope before it runs; looked up once per op.
 struct OpInfo {
   std::uint32_t index = 0;  ///< dense, from 1, over the process
   EventKind kind = EventKind::op;
@@ -50,7 +50,7 @@ struct OpInfo {
   bool copies = false;      ///< `copy_`, which may end before its bytes have come from a device
   bool resizes = false;     ///< may enlarge a storage without writing it
   bool handle = false;      ///< returns pointers, not numbers
-  bool exchange = false;    ///< of `c10d`: carried out by a backend, together with other ranks
+  bool exchange = false;    ///< of `c10d`: executed by a backend, together with other ranks
   bool collective = false;  ///< its results are complete once the program has waited for them
   bool barrier = false;     ///< what its tensor holds means nothing
   bool waits = false;       ///< for what a collective writes to its argument
@@ -69,10 +69,11 @@ struct OpInfo {
 /// The info of a record that RecordFunction reports. Thread-safe; valid for the process's life.
 [[nodiscard]] const OpInfo& op_info(const at::RecordFunction& record);
 
-/// The info of the op of that name that has no overloads; null where this LibTorch has none.
+/// The info of the op of that name that has no overloads; null if this LibTorch has none.
 [[nodiscard]] const OpInfo* op_info(const char* name);
 
-/// The info of an event that is no RecordFunction record: a module's forward, an optimizer's step.
+/// The info of an event that is not a RecordFunction record: a module's forward, an optimizer's
+/// step.
 [[nodiscard]] const OpInfo& named_info(EventKind kind, std::string_view name);
 
 void lock_op_info();  ///< for fork()

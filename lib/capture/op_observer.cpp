@@ -116,7 +116,7 @@ void read_argument(Thread& thread, Frame& frame, std::size_t index, const c10::I
     if (reads && !under_way) {
       if (kernel == ring::kNone)
         seen = see_read(thread, tensor, place, boundary);
-      else if (frame.info->exchange)  // the kernel is the program's own, and fills what it gives
+      else if (frame.info->exchange)  // the program defines the kernel, which fills its results
         seen = see_anew(thread, tensor, place);
       else
         seen = see_read_inside(thread, tensor, place, kernel);
@@ -210,7 +210,7 @@ void begin_node(Thread& thread, Frame& frame, c10::ArrayRef<const c10::IValue> i
   }
 }
 
-/// The declared arguments: what was called boxed sees the whole interpreter stack.
+/// The declared arguments: a boxed call sees the whole interpreter stack.
 c10::ArrayRef<const c10::IValue> arguments_of(const at::RecordFunction& record,
                                               const OpInfo& info) {
   c10::ArrayRef<const c10::IValue> inputs = record.inputs();
@@ -246,7 +246,7 @@ void arrive_from_user_code(Thread& thread, const OpInfo& info,
   ++thread.moment;
 }
 
-/// An op that is no event leaves a trace in what is known of the memory it writes.
+/// An op that is not an event leaves a trace in what is known about the memory it writes.
 void begin_unwanted_op(Thread& thread, std::uint64_t handle, const OpInfo& info,
                        c10::ArrayRef<const c10::IValue> inputs) {
   Frame frame = silent_frame(thread, info);
@@ -264,8 +264,8 @@ void begin_unwanted_op(Thread& thread, std::uint64_t handle, const OpInfo& info,
   thread.frames.push_back(std::move(frame));
 }
 
-/// What a collective was to write comes from its backend's memory by an op: that is the
-/// collective's own doing, no event.
+/// An op copies a collective's result from its backend's memory: that belongs to the collective and
+/// is not an event.
 void begin_delivery(Thread& thread, const at::RecordFunction& record, const OpInfo& info,
                     const at::Tensor& to) {
   Frame frame = silent_frame(thread, info);
@@ -375,7 +375,8 @@ void write_arguments_back(Thread& thread, const Frame& frame) {
     if (!impl) continue;
     const at::Tensor tensor{impl};
     if (frame.arrives_later) note_arrives_later(thread, tensor, writer);
-    // Whether an op writes what its schema does not say depends on its other arguments.
+    // Whether an op writes something that its schema does not declare depends on its other
+    // arguments.
     const auto& arguments = frame.info->arguments;
     const bool undeclared =
         argument.index < arguments.size() && arguments[argument.index].undeclared;
@@ -396,8 +397,8 @@ void write_arguments_back(Thread& thread, const Frame& frame) {
   }
 }
 
-/// One tensor that an op returned: written by it, handed through, a view, or memory left unfilled.
-/// `set_` gives a tensor memory that others have filled, such as a checkpoint's reader.
+/// One tensor that an op returned: written by it, passed through, a view, or memory left unfilled.
+/// `set_` gives a tensor memory that other code has filled, such as a checkpoint's reader.
 ring::SlotRow see_result(Thread& thread, const Frame& frame, const at::Tensor& tensor,
                          Place place) {
   const OpInfo& info = *frame.info;
@@ -511,7 +512,7 @@ void see_gradient(Thread& thread) {
   thread.slots.push_back(seen.row);
 }
 
-/// What an op that is no event left behind.
+/// What an op that is not an event left behind.
 void note_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::IValue> outputs) {
   const Frame* event = innermost_event(thread, thread.frames.size());
   const Writer writer{event == nullptr ? 0 : event->position, thread.lane(), thread.moment};

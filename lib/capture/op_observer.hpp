@@ -11,13 +11,13 @@
 /// Turns what LibTorch reports into events, for every thread and all scopes.
 namespace ulpscope::capture {
 
-/// Does nothing where it is installed already.
+/// Does nothing if it is installed already.
 void install_op_observer();
 /// While it is not installed, ops cost what they do without Ulpscope. LibTorch copies the list of
 /// callbacks for each of autograd's threads, including disabled ones.
 void remove_op_observer() noexcept;
 
-/// Begins an event that is no RecordFunction record on `thread`: an optimizer's step, zero_grad.
+/// Begins an event that is not a RecordFunction record on `thread`: an optimizer's step, zero_grad.
 /// `object` is its identity, 0 for none; with `trusted` only library code runs inside.
 void begin_event(Thread& thread, const OpInfo& info, std::uint64_t object, bool trusted);
 
@@ -27,12 +27,12 @@ void begin_event(Thread& thread, const OpInfo& info, std::uint64_t object, bool 
 bool begin_backend_call(Thread& thread, const OpInfo& info, const GroupMember& member,
                         c10::ArrayRef<const c10::IValue> inputs);
 
-/// Ends such an op. @param frames how many there were with its own.
+/// Ends such an op. @param frames number of frames including its own.
 void end_backend_call(Thread& thread, std::size_t frames, bool threw,
                       c10::ArrayRef<const c10::IValue> results);
 
 /// Ends an event that begin_event began, or the call of a module that announced itself; what is
-/// still open inside ends before it. @param frames how many there were with its own.
+/// still open inside ends before it. @param frames number of frames including its own.
 void end_event(Thread& thread, std::size_t frames, bool threw);
 
 }  // namespace ulpscope::capture

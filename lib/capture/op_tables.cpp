@@ -118,7 +118,7 @@ bool computes_through_ops(std::string_view op, std::string_view overload) noexce
                                                           "aten::_batch_norm_impl_index",
                                                           "aten::_batch_norm_impl_index_backward"};
   if (contains(kWrappers, op) && overload.find("out") == std::string_view::npos) return true;
-  // `add.Scalar` and its kin wrap the number and call `add.Tensor`.
+  // `add.Scalar` and similar overloads wrap the number and call `add.Tensor`.
   constexpr std::array<std::string_view, 8> kScalarForms = {
       "aten::add", "aten::add_", "aten::sub", "aten::sub_",
       "aten::mul", "aten::mul_", "aten::div", "aten::div_"};

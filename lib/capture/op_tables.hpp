@@ -21,7 +21,7 @@ namespace ulpscope::capture {
 /// arguments of ops that the program defines).
 [[nodiscard]] bool writes_undeclared(std::string_view op, std::size_t argument) noexcept;
 
-/// Looks at the argument's shape, dtype or device only (`empty_like`, `new_zeros`, ...).
+/// Uses only the argument's shape, dtype or device (`empty_like`, `new_zeros`, ...).
 [[nodiscard]] bool reads_metadata_only(std::string_view op, std::size_t argument) noexcept;
 
 /// Marked as writing its argument, but only changes what it refers to (`set_data`,

@@ -46,8 +46,8 @@ FreedElsewhere& freed_elsewhere() {
   return instance;
 }
 
-/// What recorded ops have left in all of it; zero where they are not known to have written all of
-/// it at once, or where it was seen as something else than its bytes.
+/// What recorded ops have left in all of it; zero if they are not known to have written all of it
+/// at once, or if it was viewed as anything other than its bytes.
 Digest known_digest(Storage& storage) {
   Region* const whole = storage.regions.find({0, storage.bytes, 0});
   if (whole != nullptr && whole->ticket != 0) settle(*whole);

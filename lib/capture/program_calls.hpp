@@ -15,7 +15,7 @@ namespace ulpscope::capture {
 inline constexpr std::uint32_t kProgramCallsVersion = 1;
 
 /// What the capture library does for the program's own calls (ulpscope/ulpscope.hpp). It is loaded
-/// at run time, to fit the program's LibTorch, and hands this table out as
+/// at run time, to match the program's LibTorch, and exports this table as
 /// `ulpscope_program_calls`. No call throws; while nothing is recorded none has an effect.
 struct ProgramCalls {
   std::uint32_t version;
@@ -29,7 +29,7 @@ struct ProgramCalls {
 
   void (*watch)(const torch::nn::Module& root, std::string_view name) noexcept;
   void (*step)() noexcept;
-  /// Null where nothing is recorded. Ends on the thread on which it began, innermost first.
+  /// Null if nothing is recorded. Ends on the thread on which it began, innermost first.
   void* (*begin_scope)(std::string_view name) noexcept;
   void (*end_scope)(void* scope) noexcept;
   void (*note)(std::string_view key, std::string_view value) noexcept;

@@ -51,7 +51,7 @@ Objects& objects() {
   return instance;
 }
 
-/// A file mapped for reading, empty where it cannot be.
+/// A file mapped for reading, empty if it cannot be.
 class MappedFile {
  public:
   explicit MappedFile(const char* path) {
@@ -71,7 +71,7 @@ class MappedFile {
     if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   }
 
-  /// `count` structures from `offset`; empty where they do not lie inside the file.
+  /// `count` structures from `offset`; empty if they are not inside the file.
   template <class T>
   [[nodiscard]] std::span<const T> structures(std::uint64_t offset, std::uint64_t count) const {
     if (offset % alignof(T) != 0 || offset > bytes_.size() ||
@@ -139,7 +139,7 @@ void read_symbols(Object& object) {
   for (Symbol& symbol : object.symbols) symbol.name = kept(symbol.name);
 }
 
-/// Numbers inlined calls apart from each other and from addresses of code.
+/// Gives inlined calls numbers that differ from each other and from addresses of code.
 std::uintptr_t id_of(const Object& object, std::uint64_t call) {
   constexpr std::uintptr_t kNoAddress = std::uintptr_t{1} << 63;
   return kNoAddress | (object.begin + call);
@@ -186,7 +186,7 @@ int add_object(dl_phdr_info* info, std::size_t /*size*/, void* data) {
 }
 
 Object* object_at(std::pmr::deque<Object>& all, std::uintptr_t address) {
-  // The object that was mapped last is the one that is there now.
+  // The object that was mapped last is the current one.
   const auto found = std::find_if(all.rbegin(), all.rend(), [&](const Object& object) {
     return object.begin <= address && address < object.end;
   });

@@ -13,12 +13,11 @@ namespace ulpscope::capture {
 
 struct Function {
   std::uintptr_t begin = 0;
-  std::string_view name;  ///< mangled; empty where no symbol covers the address
+  std::string_view name;  ///< mangled; empty if no symbol covers the address
 };
 
-/// The C++ member function or local function that an address lies in. Reads an object's symbol
-/// table from its file when it is first met; thread-safe; what it returns is valid for the
-/// process's life.
+/// The C++ member function or local function at an address. Reads an object's symbol table from its
+/// file when it is first needed; thread-safe; the result is valid for the process's life.
 [[nodiscard]] Function function_at(std::uintptr_t address);
 
 /// A member function that is inlined into another one.
@@ -31,21 +30,21 @@ struct InlinedFunction {
 /// What debug information says about a call instruction.
 struct CallPlace {
   explicit CallPlace(std::pmr::memory_resource* memory) : inlined(memory) {}
-  bool is_member = false;  ///< the function whose code it is, where it is known to be one
-  ring::SelfPlace self;    ///< of that function
-  std::pmr::vector<InlinedFunction> inlined;  ///< that it lies in too, outermost first
+  bool is_member = false;                     ///< the function whose code it is, if known
+  ring::SelfPlace self;                       ///< of that function
+  std::pmr::vector<InlinedFunction> inlined;  ///< that it is in too, outermost first
 };
 
-/// Empty where there is no debug information, and in libraries. Asks the writer when it first meets
-/// an address; thread-safe; what it returns is valid for the process's life.
+/// Empty if there is no debug information, and in libraries. Sends a request to the writer for each
+/// new address; thread-safe; the result is valid for the process's life.
 [[nodiscard]] const CallPlace& call_place(std::uintptr_t address);
 
 /// Whether a file is LibTorch's, the system's or the recorder's own rather than the program's.
 [[nodiscard]] bool is_library(std::string_view path);
 
-/// An address as its object's file counts it.
+/// An address relative to its object's file.
 struct Location {
-  std::string_view object;  ///< path of the mapped file; empty where nothing is mapped
+  std::string_view object;  ///< path of the mapped file; empty if nothing is mapped
   std::uint64_t offset = 0;
 };
 [[nodiscard]] Location location_of(std::uintptr_t address);

@@ -53,7 +53,7 @@ Names& names() {
 /// Longest wait for a writer to complete its dump.
 constexpr std::chrono::seconds kPatience{60};
 
-/// Longer than a hook waits for what it asks the writer.
+/// Longer than a hook waits for an answer of the writer.
 constexpr std::chrono::seconds kPatienceWithHooks{6};
 
 constexpr std::string_view kFellSilent =
@@ -136,7 +136,7 @@ bool connect() {
   return connected;
 }
 
-/// What is known of memory was true while it was recorded.
+/// Knowledge about memory is valid only while it is recorded.
 void forget_earlier_recording() {
   const std::lock_guard guard(storages());
   storages().forget();
@@ -171,7 +171,7 @@ bool start_recording(const char* socket_path, std::string_view capture_version, 
   self.follow = follow;
   static const int fork_handled =
       pthread_atfork(&before_fork, &release_locks, &after_fork_in_child);
-  // A thread may still be asking for a ring of the recording before.
+  // A thread may still be requesting a ring of the previous recording.
   const std::lock_guard guard(self.opening);
   return fork_handled == 0 && connect();
 }

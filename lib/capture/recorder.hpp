@@ -23,11 +23,11 @@ enum class Follow : std::uint8_t {
 [[nodiscard]] std::string_view refusal() noexcept;
 [[nodiscard]] Follow follows() noexcept;
 
-/// Ends the recording in order and waits until its dump is complete. Ops that other threads are in
-/// may be missing from it. Never throws.
+/// Ends the recording normally and waits until its dump is complete. Ops that are running in other
+/// threads may be missing from it. Never throws.
 void finish_recording() noexcept;
 
-/// True while events are wanted. Cheap enough to ask at every op.
+/// True while events are wanted. Cheap enough to call at every op.
 [[nodiscard]] inline bool recording() noexcept;
 
 /// Stops recording in this process permanently, and records why in the dump. Never throws.
@@ -60,7 +60,7 @@ struct OpenedRing {
 /// Counts the sessions of this process: a forked child has its own session.
 [[nodiscard]] std::uint64_t generation() noexcept;
 
-/// A moment that no earlier call returned, by any thread.
+/// A time stamp that no earlier call returned, in any thread.
 [[nodiscard]] std::uint64_t next_epoch() noexcept;
 [[nodiscard]] std::uint64_t current_epoch() noexcept;
 

@@ -21,8 +21,7 @@ struct State {
   std::uint32_t cached;  ///< bit 0: next_float_normal holds a sample, bit 1: next_double_normal
 };
 
-/// Both are questions to the host's side of the generator. While a graph is captured they are
-/// refused.
+/// Both query the host's side of the generator. While a graph is captured they are rejected.
 RngFingerprint cuda_fingerprint(const at::Generator& generator) {
   try {
     const struct {

@@ -22,7 +22,7 @@ struct RngFingerprint {
   bool known = false;  ///< false: used by another thread, captured into a graph, unknown kind
 };
 
-/// Draws nothing. Does not wait: a generator that is locked gives an unknown fingerprint.
+/// Draws nothing. Does not wait: a locked generator has an unknown fingerprint.
 [[nodiscard]] RngFingerprint fingerprint(const at::Generator& generator);
 /// Of the generator that an op on a device draws from if it is given none.
 [[nodiscard]] RngFingerprint default_fingerprint(c10::Device device);

@@ -64,7 +64,7 @@ void RunningModules::add(std::size_t frame, const Known& function, std::uint32_t
 
 RunningModules::Code& RunningModules::code_at(std::uintptr_t address) {
   if (Code* known = code_.find(key(address))) return *known;
-  // A call may be its function's last instruction: the return address lies behind it.
+  // A call may be its function's last instruction: the return address is after it.
   const Function function = function_at(address - 1);
   const CallPlace& place = call_place(address - 1);
   Code& code = code_.add(key(address), memory_);
@@ -135,7 +135,7 @@ std::uint32_t RunningModules::module_in(std::size_t frame, const Known& function
             instance_at(instances, words[words.size() - 1 - static_cast<std::size_t>(place->word)]);
       if (found != 0) return;
     }
-    // A register that still holds what it held in the caller says nothing about this function.
+    // A register with the same content as in the caller says nothing about this function.
     OnlyOne in_registers;
     for (std::size_t i = 0; i < stack_[frame].saved.size(); ++i)
       if (stack_[frame].saved[i] != stack_[frame + 1].saved[i])

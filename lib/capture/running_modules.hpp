@@ -47,14 +47,14 @@ class RunningModules {
   struct Known {
     std::uintptr_t begin = 0;
     std::uint32_t module_class = 0;
-    std::uint32_t classes = 0;  ///< that were known when this was found out
+    std::uint32_t classes = 0;  ///< that were known at that time
     std::string_view method;
     std::string_view name;
     bool is_described = false;  ///< debug information says where `this` is, or that it is not kept
     ring::SelfPlace self;
   };
 
-  /// What a call instruction lies in.
+  /// The functions that contain a call instruction.
   struct Code {
     explicit Code(std::pmr::memory_resource* memory) : inlined(memory) {}
     Known function;
@@ -64,7 +64,7 @@ class RunningModules {
   /// Where a function keeps the module that it runs on.
   struct Place {
     static constexpr std::ptrdiff_t kNowhere = -1;
-    std::ptrdiff_t preserved = kNowhere;  ///< which preserved register
+    std::ptrdiff_t preserved = kNowhere;  ///< which callee-saved register
     std::ptrdiff_t word = kNowhere;       ///< which word, counted from the frame's end
   };
 

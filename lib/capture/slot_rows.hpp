@@ -9,7 +9,7 @@
 
 namespace ulpscope::capture {
 
-/// A slot that says what a tensor is, nothing of its content.
+/// A slot that describes a tensor, without its content.
 [[nodiscard]] ring::SlotRow blank(Thread& thread, const at::Tensor& tensor, Place place);
 
 /// Says which memory it is.
@@ -18,10 +18,10 @@ void identify(Thread& thread, const Storage& storage, Seen& seen);
 /// Says that a region's bytes are recorded, where they are.
 void note_content(const Region& region, ring::SlotRow& row);
 
-/// What is known of content that an op reads.
+/// What is known about content that an op reads.
 enum class Known : std::uint8_t {
   told,     ///< the slot is complete
-  checked,  ///< it has a digest, which has to be taken again
+  checked,  ///< it has a digest, which must be computed again
   unknown,  ///< it has none
 };
 [[nodiscard]] Known tell_read(Thread& thread, const at::Tensor& tensor, const Content& content,
@@ -32,9 +32,9 @@ enum class Known : std::uint8_t {
 [[nodiscard]] bool tell_left(const at::Tensor& tensor, const Content& content, Thread& thread,
                              Seen& seen);
 
-/// Says what is known of the content. Holding the lock of the storages.
+/// Enters what is known about the content. Holding the lock of the storages.
 void tell(Region& region, ring::SlotRow& row);
-/// The same, with a ticket also where its digest has come meanwhile.
+/// The same, with a ticket even if its digest has arrived meanwhile.
 void tell_unsettled(const Region& region, ring::SlotRow& row);
 
 }  // namespace ulpscope::capture

@@ -32,11 +32,11 @@ struct Window {
   std::mutex mutex;
   bool bounded = false;
   bool explicit_steps = false;
-  std::int64_t least = -1;  ///< the step under way is at least this, and at most `most`
+  std::int64_t least = -1;  ///< the current step is at least this, and at most `most`
   std::int64_t most = -1;
   std::uint32_t first_module = 0;
   Numbers known{&process_memory()};    ///< optimizers that have ever stepped
-  Numbers stepped{&process_memory()};  ///< those that have since the step began
+  Numbers stepped{&process_memory()};  ///< those that have stepped since the step began
 };
 
 Window& window() {

@@ -8,7 +8,7 @@
 namespace ulpscope::capture {
 namespace {
 
-// A storage read through many different slices keeps what it knows of the latest ones.
+// A storage read through many different slices keeps what it knows about the latest ones.
 constexpr std::size_t kMostRegions = 32;
 constexpr std::size_t kMostRanges = 4096;
 constexpr std::size_t kSweptPerAddition = 3;

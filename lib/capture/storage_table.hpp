@@ -40,11 +40,11 @@ struct Writer {
   std::uint64_t moment = 0;  ///< of its thread's clock, see Thread::moment
 };
 
-/// What is known of the bytes of a region.
+/// What is known about the bytes of a region.
 struct Region {
   RegionKey key;
   Digest digest{};
-  Digest logical{};           ///< zero where memory order and logical order are the same
+  Digest logical{};           ///< zero if memory order and logical order are the same
   std::uint64_t ticket = 0;   ///< not 0: takes the place of both, which a device is still computing
   std::uint64_t value = 0;    ///< equal numbers: the same bytes by construction
   std::uint64_t checked = 0;  ///< the epoch in which the bytes were last seen to have this digest
@@ -53,8 +53,7 @@ struct Region {
   Writer writer;
 };
 
-/// The regions of a storage that are known; nearly always one or two, which need no memory of their
-/// own.
+/// The regions of a storage that are known; nearly always one or two, which need no extra memory.
 class Regions {
  public:
   explicit Regions(std::pmr::memory_resource* memory) : more_(memory) {}
@@ -87,12 +86,12 @@ struct Storage {
   std::size_t place = 0;  ///< in the table's list
   std::uint32_t writes = 0;
   bool produced = false;         ///< a recorded op made or wrote it
-  bool scratch = false;          ///< an op's working memory: its bytes mean nothing to anybody else
+  bool scratch = false;          ///< an op's working memory: its bytes mean nothing to others
   bool of_backend = false;       ///< made by a collective for its own use
   bool handle = false;           ///< its bytes are a pointer
   std::int8_t dtype = 0;         ///< c10::ScalarType of the tensor that was seen last
   std::uint64_t arrives = 0;     ///< the epoch in which its bytes may still be on their way
-  bool foreign = false;          ///< memory that the allocator did not hand out (from_blob)
+  bool foreign = false;          ///< memory that the allocator did not return (from_blob)
   Writer writer;                 ///< of any part
   std::uint32_t name = 0;        ///< process-wide name id of the parameter, buffer or gradient
   std::uint32_t name_flags = 0;  ///< slot_flag::parameter, buffer or gradient
@@ -114,7 +113,7 @@ struct FreedState {
   Digest digest;
   std::uint64_t storage = 0;
   std::size_t bytes = 0;
-  Digest known;  ///< what recorded ops had left there; zero where that is not known of all of it
+  Digest known;  ///< what recorded ops had left there; zero if that is not known of all of it
   Writer writer;
   std::uint32_t writes = 0;
   std::uint32_t name = 0;
@@ -165,8 +164,8 @@ class StorageTable {
 
  private:
   /// Removes a few entries whose storage is gone; called once per addition, it keeps up with them.
-  /// What is left of a storage, a small piece of the program's heap between large ones, keeps those
-  /// from growing together again: the longer it stays, the larger the program's heap becomes.
+  /// What is left of a storage is a small block of the program's heap between large ones and keeps
+  /// those from merging: the longer it stays, the larger the program's heap becomes.
   void purge_some();
   void remove(const c10::StorageImpl* key);
   void start(Storage& entry, const c10::StorageImpl& storage);

@@ -8,7 +8,7 @@ namespace ulpscope::capture {
 /// Before prctl(2) with these arguments.
 void before_prctl(unsigned long option, unsigned long mode, unsigned long filter) noexcept;
 
-/// What calls of syscall(2) go through, on to `*next`. Its last argument, which only some calls
+/// Calls of syscall(2) go through this, on to `*next`. Its last argument, which only some calls
 /// have, is on the program's stack and is neither read nor written.
 [[nodiscard]] void* system_call_wrapper(void** next) noexcept;
 

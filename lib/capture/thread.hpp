@@ -32,7 +32,7 @@ struct WrittenArgument {
   std::uint16_t element = 0;
 };
 
-/// A value at one moment: the memory, how often it was written, how it is seen.
+/// A value at one time: the memory, how often it was written, how it is viewed.
 struct ValueKey {
   std::uint64_t storage = ring::kNone;
   std::uint32_t writes = 0;
@@ -56,7 +56,7 @@ struct ModuleCall {
 struct Frame {
   std::uint64_t handle = 0;  ///< RecordFunction's, 0 for a frame of Ulpscope's
   const OpInfo* info = nullptr;
-  std::uint64_t position = ring::kNone;  ///< kNone: a frame that is no event
+  std::uint64_t position = ring::kNone;  ///< kNone: a frame that is not an event
   std::uint64_t forward = ring::kNone;
   std::uint64_t object = 0;
   std::uint64_t epoch = 0;
@@ -70,7 +70,7 @@ struct Frame {
   std::uint32_t flags = 0;
   std::uint16_t depth = 0;
   std::uint16_t threads = 0;
-  int rank_in_group = -1;      ///< this process's among those of a collective, where that is known
+  int rank_in_group = -1;      ///< this process's among those of a collective, if known
   bool trusted = false;        ///< library code runs between the ops directly inside: no user code
   bool inside_op = false;      ///< an op encloses it
   bool from_stack = false;     ///< a call of a module that the program defines
@@ -86,14 +86,14 @@ struct Frame {
 /// Belongs to its thread; reached by current().
 class Thread {
  public:
-  /// The calling thread's, opened at its first use. Null where nothing can be recorded: recording
+  /// The calling thread's, opened at its first use. Null if nothing can be recorded: recording
   /// is off, the thread is ending, or a hook of ours is already running on it.
   [[nodiscard]] static Thread* current() noexcept;
 
   /// The calling thread's, if it has one and no hook of ours runs on it. Never opens one.
   [[nodiscard]] static Thread* opened() noexcept;
 
-  /// Closes the calling thread's lane in order: what it does from now on is not recorded. A lane
+  /// Closes the calling thread's lane normally: what it does from now on is not recorded. A lane
   /// that was not closed means to the writer that its thread was killed.
   static void close_current() noexcept;
   /// The same for a recording that ends while the thread continues: it can take part in a later
@@ -109,7 +109,7 @@ class Thread {
   std::pmr::vector<std::byte> arguments;
   std::pmr::vector<WrittenArgument> written;
   std::pmr::vector<std::byte> packed;                ///< scratch for strided content
-  std::array<std::byte, 64 << 10> argument_scratch;  ///< one event's arguments under way
+  std::array<std::byte, 64 << 10> argument_scratch;  ///< arguments of the current event
   std::uint64_t next_position = 0;
   std::uint64_t epoch = 0;         ///< what was checked in it is still so
   std::uint64_t moment = 0;        ///< counts what the program's code calls: inside or outside
@@ -140,7 +140,7 @@ class Thread {
   [[nodiscard]] std::uint32_t name_of_gradient(std::uint32_t parameter);
   [[nodiscard]] std::uint32_t op(const OpInfo& info);
   [[nodiscard]] std::uint32_t geometry(const at::Tensor& tensor);
-  /// Of so many elements in a row, in the host's memory.
+  /// Of so many contiguous elements, in host memory.
   [[nodiscard]] std::uint32_t row_geometry(std::int8_t dtype, std::int64_t elements);
 
   [[nodiscard]] std::uint32_t define_stack(std::span<const ring::StackFrame> frames);
@@ -157,7 +157,7 @@ class Thread {
   void send_resolved(std::uint64_t ticket, const Digest& digest, const Digest& logical, bool failed,
                      bool no_content);
   void send_environment(std::string_view key, std::string_view value);
-  /// How the thread came to be, where that is known.
+  /// How the thread was created, if known.
   void send_creation();
   void send_notice(std::string_view sentence, bool fatal);
 
@@ -177,7 +177,7 @@ class Thread {
  private:
   std::uint32_t define_geometry(ring::GeometryMessage message, std::span<const std::int64_t> sizes,
                                 std::span<const std::int64_t> strides);
-  /// Room for a message; null where it is refused. Recording stops when the ring has ended.
+  /// Space for a message; null if it is rejected. Recording stops when the ring has ended.
   [[nodiscard]] std::byte* room(std::uint32_t size);
   std::uint32_t define_string(std::string_view text);
   /// Whether this ring has lately carried the statistics of that value; from now on it has.

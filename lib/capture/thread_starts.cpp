@@ -59,7 +59,7 @@ int create_thread(CreateThread next, pthread_t* thread, const pthread_attr_t* at
   void* memory = nullptr;
   try {
     memory = process_memory().allocate(sizeof(Start), alignof(Start));
-  } catch (...) {  // the thread is more than where it comes from
+  } catch (...) {  // the thread matters more than its origin
     return next(thread, attributes, function, argument);
   }
   new (memory) Start{function, argument, creation_of_next()};

@@ -94,7 +94,7 @@ class Bytes {
   bool ok_ = true;
 };
 
-/// An entry of .eh_frame behind its length; nothing for one in the 64-bit form.
+/// An entry of .eh_frame after its length; nothing for one in the 64-bit form.
 std::optional<Bytes> entry(const std::byte* at) noexcept {
   std::uint32_t length = 0;
   std::memcpy(&length, at, sizeof length);
@@ -172,7 +172,7 @@ class Machine {
   Machine(const Common& common, std::uintptr_t begin, std::uintptr_t address)
       : common_(common), at_(begin), address_(address) {}
 
-  /// False where an instruction is not supported.
+  /// False if an instruction is not supported.
   bool run(Bytes in, bool initial) noexcept {
     while (!in.done() && in.ok()) {
       const auto code = in.get<std::uint8_t>();
@@ -233,7 +233,7 @@ class Machine {
   };
   static constexpr std::size_t kMostRemembered = 8;
 
-  /// False, and the end of the work, where the next rows belong to addresses behind.
+  /// False, and the end of the work, if the next rows belong to later addresses.
   bool advance(std::uint64_t delta) noexcept {
     at_ += delta * common_.code_factor;
     ended_ = at_ > address_;

@@ -19,7 +19,7 @@ struct Place {
   std::uint16_t element = 0;
 };
 
-/// A slot and what the caller learns of the storage behind it.
+/// A slot and what the caller learns about its storage.
 struct Seen {
   ring::SlotRow row{};
   std::uint32_t module = 0;  ///< owner, if it is a parameter or buffer
@@ -35,7 +35,7 @@ struct Seen {
 [[nodiscard]] Seen see_read_inside(Thread& thread, const at::Tensor& tensor, Place place,
                                    std::uint64_t kernel);
 
-/// Forgets what was known of the bytes: whatever wrote them was not seen, and is no surprise.
+/// Discards what was known about the bytes: whatever wrote them was not seen, and this is expected.
 [[nodiscard]] Seen see_anew(Thread& thread, const at::Tensor& tensor, Place place);
 
 /// A tensor that is passed without being read; what is known is sent, and only sparse tensors,

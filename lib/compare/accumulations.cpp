@@ -10,7 +10,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Of two sums of the same numbers; empty where it is not one number, or not known.
+/// Of two sums of the same numbers; empty if it is not one number, or not known.
 [[nodiscard]] std::optional<double> accumulated_ratio(const Both<const Run*>& runs,
                                                       const Both<std::uint32_t>& ranks,
                                                       const Both<Digest>& digests,
@@ -87,7 +87,7 @@ void Accumulations::end_step(const Both<const Run*>& runs, const Both<std::uint3
     ++measured;
   }
   if (found.parameters == 0) return;
-  // Parameters whose gradient is zero but for rounding have no ratio of their own.
+  // Parameters whose gradient is zero except for rounding have no ratio.
   if (2 * measured > found.parameters && most - least <= kAccumulated * std::abs(most))
     found.ratio = (least + most) / 2;
   other_ = found;

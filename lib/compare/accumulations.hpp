@@ -12,22 +12,22 @@
 
 namespace ulpscope::comparison {
 
-/// How often each parameter's gradient is accumulated in a step, and what it comes to. Keeps the
-/// first step in which the runs do that another number of times.
+/// How often each parameter's gradient is accumulated in a step, and its result. Keeps the
+/// first step in which the runs do that a different number of times.
 class Accumulations {
  public:
   void begin_step(std::int64_t step);
-  /// A gradient was accumulated in the run of `side`: `anew` where there was none before, because
-  /// what was there had been dropped.
+  /// A gradient was accumulated in the run of `side`: `anew` if there was none before, because the
+  /// previous one had been dropped.
   void add(Side side, const Event& gradient, bool anew);
-  /// Gradients were set to zero where they stand: what is accumulated next begins anew.
+  /// Gradients were set to zero in place: the next accumulation starts over.
   void zero(Side side, const Event& event);
   /// Looks at the step that ends. Reads what the gradients came to from both runs.
   void end_step(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks);
 
   [[nodiscard]] const std::optional<OtherAccumulation>& other() const noexcept { return other_; }
-  /// How many backward passes the candidate has more in the step that ended, each with gradients of
-  /// its own: a step goes on where an update is left out. 0 where most parameters do not agree.
+  /// How many more backward passes the candidate has in the step that ended, each with its own
+  /// gradients: a step continues if an update is left out. 0 if most parameters do not agree.
   [[nodiscard]] std::int64_t more_passes() const noexcept { return more_passes_; }
 
  private:

@@ -18,7 +18,7 @@ namespace ulpscope::comparison {
 }
 
 /// Memory of one run that ops without a partner have made, and whether any op has read what was
-/// written there last. Nobody but those ops has looked at it.
+/// written there last. Only those ops have read it.
 class AloneMemory {
  public:
   /// Takes in what an op without a partner wrote.

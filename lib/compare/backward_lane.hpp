@@ -12,12 +12,12 @@
 
 namespace ulpscope::comparison {
 
-/// A run with what its main lane did in backward as a lane of its own, of role autograd, in some of
-/// its ranks. Autograd works through a graph of the CPU in the thread that asks for it, and through
-/// one of a GPU in a thread of the device. Positions stay what they are in the main lane.
+/// A run whose main lane's backward is a separate lane of role autograd, in some of its ranks.
+/// Autograd executes the graph of a CPU program in the calling thread, and that of a GPU program in
+/// a device thread. Positions stay those of the main lane.
 class BackwardLaneRun : public ForwardedRun {
  public:
-  /// Reads all events of one of these ranks when it is first asked for. `run` must outlive it.
+  /// Reads all events of one of these ranks when it is first requested. `run` must outlive it.
   BackwardLaneRun(const Run& run, const std::vector<std::uint32_t>& ranks);
 
   [[nodiscard]] std::vector<Lane> lanes(std::uint32_t rank) const override;
@@ -46,8 +46,8 @@ class BackwardLaneRun : public ForwardedRun {
   mutable std::map<std::uint32_t, std::optional<Parts>> parts_;  ///< by rank; empty: one lane
 };
 
-/// The ranks of each run whose backward has to be taken apart, because the run's partner has it in
-/// threads of its own.
+/// The ranks of each run whose backward must be separated, because the run's partner has it in
+/// separate threads.
 [[nodiscard]] Both<std::vector<std::uint32_t>> ranks_with_backward_inside(
     const Both<const Run*>& runs, const std::vector<Both<std::uint32_t>>& pairs);
 

@@ -50,10 +50,10 @@ void pair_by_name(const Event& reference, const Event& candidate, std::vector<Sl
   });
 }
 
-/// The inputs of a call are numbered as it comes to read them, and a value that is seen in two
-/// shapes is two of them. A rewrite may change both: equal ones are partners first, then those of
-/// one shape in their order, then those of one number, where the other run does not have them in
-/// another shape.
+/// The inputs of a call are numbered in the order in which it reads them, and a value that is seen
+/// in two shapes is two of them. A rewrite may change both: equal ones are partners first, then
+/// those of one shape in their order, then those of one number, unless the other run has them in a
+/// different shape.
 class InputPairs {
  public:
   InputPairs(const Event& reference, const Event& candidate)

@@ -33,7 +33,7 @@ namespace {
 
 using namespace comparison;
 
-/// Findings that the diagnosis rules look at; what follows has mostly the same causes.
+/// Findings that the diagnosis rules examine; later ones mostly have the same causes.
 constexpr std::size_t kDiagnosed = 20;
 
 [[nodiscard]] bool computes(const Run& run, std::uint32_t rank) {
@@ -280,7 +280,7 @@ class Comparison {
     return outlook;
   }
 
-  /// Updates that both runs make in a step, each where the other one does not.
+  /// Updates that both runs make in a step, each at a place where the other one does not.
   void note_moved_updates() {
     using Names = std::set<std::string_view>;
     std::map<std::pair<std::uint32_t, std::optional<std::int64_t>>, Both<Names>> updated;

@@ -71,7 +71,7 @@ void read_arguments(const Event& event, Call& call) {
   }
 }
 
-/// What the call that wrote the slot was given, for one whose result nobody has seen: another
+/// The input of the call that wrote the slot, if its result was never seen because a second
 /// collective was called on it at once.
 [[nodiscard]] const Call* passed_on(const Slot& slot, const Calls& earlier) {
   for (auto call = earlier.rbegin(); call != earlier.rend(); ++call) {
@@ -200,7 +200,7 @@ class Contributions {
     return std::nullopt;
   }
 
-  /// What the rank gave to the collective; empty where it took no part.
+  /// What the rank contributed to the collective; empty if it took no part.
   [[nodiscard]] Given given_by(const Both<std::uint32_t>& rank, Side side, const Own& own,
                                const Record& record) {
     const bool receives = own.call.op.starts_with("c10d::recv");
@@ -227,7 +227,7 @@ class Contributions {
   std::map<std::pair<Side, std::uint32_t>, Calls> known_;
 };
 
-/// Ranks count their steps each for itself: what follows from another rank is not before it.
+/// Each rank counts its own steps: what follows from a different rank does not come before it.
 void order_by_contributors(std::vector<Record>& records, std::size_t ranks) {
   for (std::size_t round = 0; round < ranks; ++round) {
     std::map<std::uint32_t, std::int64_t> first;

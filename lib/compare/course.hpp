@@ -8,8 +8,8 @@
 
 namespace ulpscope::comparison {
 
-/// What a row of ops did, as far as another one can be held against it. Takes memory by the
-/// logarithm of their number.
+/// What a row of ops did, in a form that can be compared with a second row. Its memory grows with
+/// the logarithm of their number.
 class Course {
  public:
   enum class Of : std::uint8_t {

@@ -10,7 +10,7 @@
 namespace ulpscope::comparison {
 
 /// The values that one run has computed with since its last update of parameters while it prepared
-/// the data of a step. A batch that only comes up is not among them.
+/// the data of a step. A batch that is only prepared is not among them.
 class DataReads {
  public:
   void passed(const Event& event) {

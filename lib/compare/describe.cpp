@@ -42,7 +42,7 @@ constexpr std::size_t kTensorsListed = 64;
   return std::string(event.module.empty() ? event.root : event.module);
 }
 
-/// Names of the nearest modules before and after an event; empty where there are none.
+/// Names of the nearest modules before and after an event; empty if there are none.
 [[nodiscard]] Both<std::string> neighbours_by_module(const Window& window, std::uint32_t at) {
   Both<std::string> names;
   for (std::uint32_t index = at; index-- > 0;) {
@@ -58,7 +58,7 @@ constexpr std::size_t kTensorsListed = 64;
   return names;
 }
 
-/// The node around an event that names the forward op it belongs to; kNoIndex where there is none.
+/// The node around an event that names the forward op it belongs to; kNoIndex if there is none.
 [[nodiscard]] std::uint32_t linked_node(const Window& window, std::uint32_t event) {
   const auto is_linked = [](const Event& current) {
     return current.forward != kNone &&
@@ -68,7 +68,7 @@ constexpr std::size_t kTensorsListed = 64;
   return event;
 }
 
-/// The forward op of a backward event, where it stands in the same window.
+/// The forward op of a backward event, if it is in the same window.
 [[nodiscard]] std::uint32_t near_forward(const Scene& scene, Side side, std::uint32_t event) {
   const Window& window = *on(scene.windows, side);
   const std::uint32_t node = linked_node(window, event);
@@ -77,7 +77,7 @@ constexpr std::size_t kTensorsListed = 64;
   return window.find(window.event(node).forward);
 }
 
-/// What the calls around an op, or around the forward op of a backward one, tell beyond `name`.
+/// What the calls around an op, or around the forward op of a backward one, show beyond `name`.
 [[nodiscard]] ModuleName narrowed(const Scene& scene, Side side, std::uint32_t event,
                                   ModuleName name) {
   const Window& window = *on(scene.windows, side);

@@ -15,7 +15,7 @@
 
 namespace ulpscope::comparison {
 
-/// Both runs' windows of one lane and step, and what is needed to look beyond them.
+/// Both runs' windows of one lane and step, and what is needed to search beyond them.
 struct Scene {
   Both<const Run*> runs;
   Both<std::uint32_t> ranks;
@@ -24,7 +24,7 @@ struct Scene {
   std::int64_t step = kSetup;  ///< of the reference
   std::int64_t candidate_step = kSetup;
   /// By the items of the windows: one more than the item in the reference that an item and its
-  /// partner are, 0 without a partner that is more than a name. Empty where that is not known
+  /// partner are, 0 without a partner that is more than a name. Empty if that is not known
   /// beforehand.
   Both<std::span<const std::uint64_t>> partners;
   std::uint64_t generation = 0;  ///< of windows and partners
@@ -36,12 +36,12 @@ struct Scene {
 /// Place of that lane among the lanes of one position: main, autograd, workers, other threads.
 [[nodiscard]] std::uint8_t lane_order(const Lane& lane, const Event& event) noexcept;
 
-/// "train.cpp:41", the innermost call of a stack that is none of LibTorch's or the standard
-/// library's own; of their calls alone the innermost; empty without a stack.
+/// "train.cpp:41", the innermost call of a stack outside LibTorch and the standard library; if
+/// there are only their calls, the innermost; empty without a stack.
 [[nodiscard]] std::string place_in_program(std::string_view stack);
 
-/// Everything that a finding says of where it is. `at` holds kNoIndex for a run without the event;
-/// names come from the reference where it has it.
+/// Everything that a finding says about its location. `at` holds kNoIndex for a run without the
+/// event; names come from the reference where it has it.
 [[nodiscard]] Finding describe(FindingKind kind, const Scene& scene, EventPair at);
 
 /// Names of the ops and autograd nodes that an event runs inside, outermost first.
@@ -50,14 +50,14 @@ struct Scene {
 /// Names of the ops that an event calls directly.
 [[nodiscard]] std::vector<std::string> inner_names(const Window& window, std::uint32_t event);
 
-/// The name a tensor goes by: its own, else the schema's.
+/// The name of a tensor: its own, else the schema's.
 [[nodiscard]] std::string tensor_name(const Event& event, const Slot& slot);
 
 /// What a report says of a tensor.
 [[nodiscard]] ReportedTensor reported(const SlotPair& pair);
 
-/// Lists the tensors of a finding that hold values, the differing ones first to be kept where there
-/// are very many, together with the evidence behind each.
+/// Lists the tensors of a finding that hold values, keeping the differing ones first if there are
+/// very many, together with the evidence for each.
 void add_tensors(Record& record, const std::vector<SlotPair>& slots);
 
 /// The module of an event: its own or that of what it runs inside or, in backward, that of the
@@ -67,16 +67,16 @@ struct ModuleName {
   std::string root;
   std::string path;
   std::string type;
-  /// The calls of modules before and after, where the path is no more than the call around them.
+  /// The calls of modules before and after, if the path is only the call around them.
   std::optional<Both<std::string>> between;
 };
 [[nodiscard]] ModuleName module_of(const Scene& scene, Side side, std::uint32_t event);
 
-/// Where the forward op stands that the backward node around an event belongs to; no position where
-/// there is none.
+/// Position of the forward op that the backward node around an event belongs to; none if there is
+/// no such op.
 [[nodiscard]] EventPlace forward_place(const Window& window, std::uint32_t event);
 
-/// That forward op; an empty event pointer where there is none.
+/// That forward op; an empty event pointer if there is none.
 [[nodiscard]] HeldEvent forward_of(const Scene& scene, Side side, std::uint32_t event);
 
 }  // namespace ulpscope::comparison

@@ -11,7 +11,7 @@ namespace {
 
 enum class Asked : std::uint8_t { distance, repeats };
 
-/// Calls `ask` for every tensor of a finding whose bytes tell something.
+/// Calls `ask` for every tensor of a finding whose bytes matter.
 template <class AnyRecord, class Ask>
 void for_each_asked(AnyRecord& record, const Ask& ask) {
   auto& tensors = record.finding.tensors;

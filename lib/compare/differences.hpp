@@ -11,7 +11,7 @@
 
 namespace ulpscope::comparison {
 
-/// What is asked about the tensors of a finding.
+/// Questions about the tensors of a finding.
 [[nodiscard]] std::vector<ValueQuestion> questions_about(const Record& record,
                                                          const Tolerance& tolerance);
 

@@ -6,7 +6,7 @@
 
 namespace ulpscope::comparison {
 
-/// Adds what each run alone says that may explain a finding. Reads both runs once more.
+/// Adds what each run by itself shows that may explain a finding. Reads both runs once more.
 void add_what_each_run_shows(Record& record, const Both<const Run*>& runs,
                              std::int64_t step_offset);
 

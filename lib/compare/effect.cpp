@@ -22,8 +22,8 @@ namespace {
   return false;
 }
 
-/// It lies in memory that was handed out for data and that no recorded op has written throughout,
-/// in both runs, or in one run while the other one reads the same somewhere: no accident.
+/// It is in memory that was allocated for data and that no recorded op has fully written, in both
+/// runs, or in one run while the other one reads the same content somewhere: not an accident.
 [[nodiscard]] bool filled_by_program(const Scene& scene, EventPair at, const SlotPair& slot) {
   return std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
     const bool left = side == Side::reference;

@@ -13,22 +13,22 @@
 
 namespace ulpscope::comparison {
 
-/// One number of a tensor; a complex element gives two.
+/// One number of a tensor; a complex element has two.
 struct Number {
   double value = 0;
-  /// Place on the dtype's lattice: neighbors are 1 apart and both zeros are 0. For integers the
+  /// Position on the dtype's lattice: neighbors are 1 apart and both zeros are 0. For integers the
   /// number itself.
   std::int64_t place = 0;
 };
 
-/// Steps between two places, as large as it gets.
+/// Steps between two places, saturated at the maximum.
 [[nodiscard]] constexpr std::uint64_t apart(const Number& a, const Number& b) noexcept {
   return a.place > b.place
              ? static_cast<std::uint64_t>(a.place) - static_cast<std::uint64_t>(b.place)
              : static_cast<std::uint64_t>(b.place) - static_cast<std::uint64_t>(a.place);
 }
 
-/// Numbers as they stand in packed bytes.
+/// Numbers in packed bytes.
 template <class Integer>
 struct IntegerNumbers {
   using Bits = Integer;
@@ -54,8 +54,8 @@ template <class Numbers>
   return bits;
 }
 
-/// Calls `use` with an IntegerNumbers or FloatNumbers, as a dtype has them; empty for a dtype
-/// without numbers of its own (quantized, unknown).
+/// Calls `use` with an IntegerNumbers or FloatNumbers, as a dtype has them; empty for a dtype that
+/// has no numbers (quantized, unknown).
 template <class Use>
 auto with_numbers(Dtype dtype, Use&& use)
     -> std::optional<decltype(use(IntegerNumbers<std::uint8_t>{}))> {
@@ -105,7 +105,7 @@ auto with_numbers(Dtype dtype, Use&& use)
   return std::nullopt;
 }
 
-/// Reads packed elements; empty for a dtype without numbers of its own.
+/// Reads packed elements; empty for a dtype that has no numbers.
 [[nodiscard]] std::optional<std::vector<Number>> decode(Dtype dtype,
                                                         std::span<const std::byte> bytes);
 

@@ -15,7 +15,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Keys that can change results; '*' stands for any run of characters.
+/// Keys that can change results; '*' matches any characters.
 constexpr std::array<std::string_view, 23> kChangesBits{"torch.*",         "program.build_id",
                                                         "library.*",       "cpu.model",
                                                         "cpu.capability",  "cpu.onednn_isa",
@@ -48,14 +48,14 @@ template <std::size_t Count>
                      [&](std::string_view pattern) { return glob_match(pattern, key); });
 }
 
-/// Libraries are mapped when something first asks for them, which says nothing of when they are
-/// used; what recording found is told at its end.
+/// Libraries are mapped when they are first requested, which does not show when they are used; what
+/// recording found is reported at its end.
 constexpr std::array<std::string_view, 2> kTimeless{"library.*", "capture.*"};
 
 /// So far that shifting by the largest offset stays in range.
 constexpr std::int64_t kLargestStep = std::int64_t{1} << 61;
 
-/// A setting over a run: what it was set to, one after the other, by step.
+/// A setting over a run: its values in order, by step.
 using Course = std::map<std::int64_t, std::vector<std::string>>;
 using Courses = std::map<std::string, Course>;
 
@@ -104,7 +104,7 @@ using Values = std::vector<std::optional<std::string>>;
   return from;
 }
 
-/// Where two courses part: nothing if they never do.
+/// Where two courses diverge: empty if they never do.
 [[nodiscard]] std::optional<EnvironmentDifference> difference_of(const std::string& key,
                                                                  const Both<Course>& courses,
                                                                  const Both<bool>& late) {
@@ -196,7 +196,7 @@ GoldenConditions golden_conditions(const std::vector<EnvironmentDifference>& dif
     const Setting setting = setting_of(difference.key);
     const bool decides = setting == Setting::isa || setting == Setting::threads ||
                          setting == Setting::library || difference.key.starts_with("device.");
-    // The program itself is what a golden run is there to test.
+    // The program itself is what a golden run tests.
     if (decides && difference.can_change_bits && difference.key != "program.build_id")
       conditions.differ.push_back(difference);
   }

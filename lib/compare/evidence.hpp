@@ -18,11 +18,11 @@ struct TensorEvidence {
   Both<Geometry> geometry;
   Both<std::uint32_t> flags;  ///< slot_flag
   Both<std::uint8_t> alignment;
-  bool compared = false;  ///< digests stood against each other
+  bool compared = false;  ///< digests were compared
   // From the bytes, where both dumps hold them:
-  bool rows_permuted = false;     ///< the same rows of the first dimension in another order
-  bool numbers_permuted = false;  ///< the same numbers in another order
-  std::optional<bool> repeats;    ///< a number stands in it more than once
+  bool rows_permuted = false;     ///< the same rows of the first dimension in a different order
+  bool numbers_permuted = false;  ///< the same numbers in a different order
+  std::optional<bool> repeats;    ///< a number occurs in it more than once
   std::optional<double> ratio;    ///< candidate / reference, where that is one number throughout
   std::optional<Budget> budget;   ///< of a result
 };
@@ -35,7 +35,7 @@ struct Draw {
   std::uint64_t event = kNone;
 };
 
-/// What the diagnosis rules look at beside the finding itself.
+/// What the diagnosis rules use in addition to the finding itself.
 struct Evidence {
   bool seeded = false;
   bool explicit_generator = false;
@@ -54,21 +54,21 @@ struct Evidence {
   BudgetSummary budget;                 ///< origin: of all its occurrences
 
   std::vector<std::string> blamed;  ///< data, parameter, write: inputs that differ for that reason;
-                                    ///< empty where all that differ do
-  bool looks_ahead = false;         ///< arguments: a loader may do the same at another time
-  bool same_tensors = false;        ///< arguments: the op reads the same values, in another order
-  std::string factory;    ///< the op that handed out the memory that nothing wrote, in words
-  bool for_data = false;  ///< it was handed out where programs prepare their data
+                                    ///< empty if all that differ do
+  bool looks_ahead = false;         ///< arguments: a loader may do the same at a different time
+  bool same_tensors = false;        ///< arguments: the op reads the same values, reordered
+  std::string factory;             ///< the op that returned the memory that nothing wrote, in words
+  bool for_data = false;           ///< it was allocated where programs prepare their data
   bool written_otherwise = false;  ///< write: the last recorded write covered other bytes
   bool changed_in_both = false;    ///< `changed` in both runs
   bool uninitialised = false;      ///< reads memory that no recorded op wrote
   bool wrapped_number = false;     ///< the argument travelled as a tensor without dimensions
-  bool same_set_of_data = false;   ///< over the whole run both read the same data, in another order
+  bool same_set_of_data = false;   ///< over the whole run both read the same data, reordered
 
   Both<std::vector<std::string>> alone;          ///< sequence: the ops that one run has
   Both<std::vector<std::string>> alone_names;    ///< sequence: names of the tensors they touch
   Both<std::vector<std::string>> alone_updates;  ///< sequence: names of the parameters they update
-  Both<std::size_t> alone_casts{};  ///< sequence: those that give another floating-point dtype
+  Both<std::size_t> alone_casts{};  ///< sequence: those that change the floating-point dtype
   bool moved = false;               ///< sequence: the other run has these updates later or before
   bool among_updates = false;       ///< sequence: next to an update that both runs make
   bool alone_draws = false;         ///< sequence: one of them draws random numbers
@@ -81,13 +81,13 @@ struct Evidence {
   Both<bool> own_outside{};    ///< a run's result is not what its inputs explain
   Both<std::string> operands;  ///< with operands rounded so they do; "" where none are known
 
-  // Of each run alone, for the first finding (each_run.hpp):
+  // Of each run by itself, for the first finding (each_run.hpp):
   Both<std::vector<std::string>> recomputed;  ///< ops that backward recomputed with other results
-  Both<std::string> epochs;                   ///< how many of how many steps; empty where unknown
+  Both<std::string> epochs;                   ///< how many of how many steps; empty if unknown
   Both<bool> begins_epoch{};                  ///< one begins with the batch of the finding
 };
 
-/// The runs accumulate gradients another number of times in a step.
+/// The runs accumulate gradients a different number of times in a step.
 struct OtherAccumulation {
   std::int64_t step = kSetup;
   std::size_t parameters = 0;   ///< for which that is so
@@ -103,14 +103,14 @@ struct LateBegin {
 
 /// What the runs as a whole show.
 struct RunEvidence {
-  Both<std::uint32_t> threads;  ///< of the program beside the main one: workers that load data
+  Both<std::uint32_t> threads;  ///< of the program besides the main one: workers that load data
   std::optional<OtherAccumulation> accumulation;
-  bool other_batch = false;                       ///< a tensor differs in its first dimension alone
+  bool other_batch = false;                       ///< a tensor differs only in its first dimension
   bool other_start = false;                       ///< a parameter differs in the first forward
   std::map<std::uint32_t, LateBegin> late_begin;  ///< by rank of the reference
 };
 
-/// One tensor of a finding and the evidence behind it.
+/// One tensor of a finding and the evidence about it.
 struct ReportedTensor {
   TensorReport report;
   TensorEvidence evidence;
@@ -121,10 +121,10 @@ struct Effect {
   std::string place;  ///< "aten::mm at event 12 (step 3)"
   ReportedTensor tensor;
   bool of_data = false;  ///< in both runs the program has filled its memory past recorded ops
-  bool drawn = false;    ///< drawn from a generator in another state
+  bool drawn = false;    ///< drawn from a generator in a different state
 };
 
-/// A finding with its evidence while the comparison is under way.
+/// A finding with its evidence during the comparison.
 struct Record {
   Finding finding;
   Evidence evidence;
@@ -133,7 +133,7 @@ struct Record {
   std::optional<std::uint32_t> copy_of;    ///< the finding whose other occurrences were harmless
   bool listed = true;                      ///< false: kept only in case its effect is read
   std::optional<std::int64_t> order_step;  ///< the step of what it follows from, where later
-  std::uint8_t course = 0;                 ///< of its step, where positions do not tell
+  std::uint8_t course = 0;                 ///< of its step, if positions do not show it
   std::uint8_t lane_order = 0;             ///< main, autograd, workers, other threads
   std::uint64_t order_event = 0;           ///< position that it takes in the reference lane
   bool after_order_event = false;          ///< it follows that event rather than being it

@@ -14,10 +14,10 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Of one piece of a step: a program whose ops all come in another order is not searched through.
+/// Of one piece of a step: a program whose ops all come in a different order is not searched.
 constexpr std::size_t kMostSearches = 64;
 
-/// The item whose op wrote what a slot reads; kNoIndex where that is no op of the forward pass that
+/// The item whose op wrote what a slot reads; kNoIndex if that is no op of the forward pass that
 /// has a partner.
 [[nodiscard]] std::uint32_t writing_item(const Scene& scene, Side side, const Slot& slot) {
   const Window& window = *on(scene.windows, side);
@@ -30,7 +30,7 @@ constexpr std::size_t kMostSearches = 64;
                                                                                    : kNoIndex;
 }
 
-/// The op has written a result of its own, rather than handing on what it was given.
+/// The op has written a new result, rather than passing on its input.
 [[nodiscard]] bool leaves_own(const Window& window, std::uint32_t item) {
   const std::uint32_t op = window.items()[item].event;
   const std::uint64_t first = window.event(op).position;
@@ -41,7 +41,7 @@ constexpr std::size_t kMostSearches = 64;
   });
 }
 
-/// The same numbers come of operands in another order.
+/// Operands in a different order give the same numbers.
 [[nodiscard]] bool is_symmetric(const Event& event) {
   static constexpr auto kOps = std::to_array<std::string_view>({"add",
                                                                 "mul",
@@ -118,7 +118,7 @@ bool ExchangedTensorFinder::are_laid_out_alike(const Scene& scene, std::uint64_t
          a->sizes == b->sizes && a->strides == b->strides;
 }
 
-/// Where an op only hands on what it was given in one of the runs, what made that.
+/// If an op only passes on its input in one of the runs, what made that input.
 ExchangedTensorFinder::Origin ExchangedTensorFinder::origin(const Scene& scene, Side side,
                                                             const Slot& slot) const {
   constexpr int kMostCopies = 8;
@@ -163,8 +163,7 @@ bool ExchangedTensorFinder::are_same(const Origin& reference, const Origin& cand
                                : moved->second == candidate.maker;
 }
 
-/// Another op of `side` that is given here what the op of the other run is given there, by the same
-/// arguments.
+/// A different op of `side` whose inputs and arguments here are those of the other run's op there.
 std::optional<std::uint32_t> ExchangedTensorFinder::does_the_same(const Scene& scene, Side side,
                                                                   EventPair at) const {
   const Side other = the_other(side);

@@ -22,7 +22,7 @@ namespace {
          finding.event.candidate == event_of(source.candidate_event);
 }
 
-/// Moves a finding to another of its occurrences.
+/// Moves a finding to a different one of its occurrences.
 void place(Record& record, const Source& source) {
   Finding& finding = record.finding;
   finding.step = source.step == kSetup ? std::nullopt : std::optional(source.step);

@@ -12,7 +12,7 @@
 
 namespace ulpscope::comparison {
 
-/// Adds `step` to closed ranges that ascend; does nothing where it is in them already.
+/// Adds `step` to closed ranges that ascend; does nothing if it is in them already.
 void add_step(std::vector<std::pair<std::int64_t, std::int64_t>>& ranges, std::int64_t step);
 
 /// All findings of a comparison. What returns in a later step with the same signature is kept once,
@@ -31,15 +31,15 @@ class FindingBook {
                const std::function<Record()>& build);
 
   /// Its effect was read as a differing value: what was harmless until now diverges.
-  /// `tell` is given the record if that is so for the first time at this occurrence.
+  /// Calls `tell` with the record if that is so for the first time at this occurrence.
   void make_diverging(const Source& source, const std::function<void(Record&)>& tell = {});
 
-  /// It happened before, in another step, and did no harm there as far as is known.
+  /// It happened before, in a different step, and had no known effect there.
   [[nodiscard]] bool was_harmless_before(const Source& source) const;
 
   /// True if the runs diverge anywhere so far.
   [[nodiscard]] bool diverges() const noexcept;
-  /// True if this finding is of a loader that may only be earlier or later than in the other run.
+  /// True if this finding is from a loader that may only be earlier or later than in the other run.
   [[nodiscard]] bool looks_ahead(const Source& source) const noexcept;
   /// True if this finding diverges, at whichever of its occurrences.
   [[nodiscard]] bool diverges(const Source& source) const noexcept;

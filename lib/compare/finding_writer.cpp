@@ -10,7 +10,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Blocks looked through, going back from a reader, for the op that handed out its memory.
+/// Blocks searched, going back from a reader, for the op that returned its memory.
 constexpr std::size_t kFactoryBlocks = 256;
 
 [[nodiscard]] const Event& named_event(const Scene& scene, EventPair at) {
@@ -29,15 +29,16 @@ constexpr std::size_t kFactoryBlocks = 256;
   return hash.add(distinction.key).value();
 }
 
-/// Positions of one lane say nothing of another's: where backward has one of its own, a step goes
-/// forward, backward, and then updates.
+/// Positions of different lanes are unrelated: if backward has its own lane, a step is forward,
+/// backward, then updates.
 [[nodiscard]] std::uint8_t course_of(const RankState& state, const Event& event) {
   if (!state.backward_apart) return 0;
   if (event.flags & event_flag::in_backward) return 1;
   return event.phase == Phase::optimizer ? 2 : 0;
 }
 
-/// An origin that one run has alone was held against itself: there is nothing else to compare.
+/// An origin that only one run has was compared with its own replay: there is nothing else to
+/// compare.
 void add_common_evidence(Record& record, const Scene& scene, EventPair at) {
   for (const Side side : kSides) {
     const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;

@@ -10,26 +10,26 @@
 
 namespace ulpscope::comparison {
 
-/// What tells one finding from another where the same op shows both.
+/// What distinguishes findings at the same op.
 struct Distinction {
   std::uint64_t key = 0;
-  /// False where further occurrences inside one step are the same finding (one setting that an
+  /// False if further occurrences inside one step are the same finding (one setting that an
   /// optimizer applies to every parameter).
   bool once_per_step = true;
-  /// True where the module it stands in makes no difference either.
+  /// True if the module it is in makes no difference either.
   bool any_place = false;
   /// Does not diverge by itself, only once its effect is read.
   bool harmless = false;
 };
 
-/// Enters a finding at `at`. `outer` is the lined-up item it belongs to, which gives its place in
-/// the order. `fill` adds what is particular to the kind, and runs only for a new finding.
+/// Enters a finding at `at`. `outer` is the aligned item it belongs to, which determines its place
+/// in the order. `fill` adds what is specific to the kind, and runs only for a new finding.
 Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, EventPair at,
                      EventPair outer, const Distinction& distinction,
                      const std::function<void(Record&)>& fill);
 
 /// The same for events that only one run has: `order_event` is the position they take, their own or
-/// that of the partner before them; empty where there was none yet.
+/// that of the partner before them; empty if there was none yet.
 Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, EventPair at,
                    std::optional<std::uint64_t> order_event, const Distinction& distinction,
                    const std::function<void(Record&)>& fill);
@@ -39,19 +39,19 @@ Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, Event
 [[nodiscard]] std::string writer_words(const Scene& scene, Side side, const Slot& slot);
 
 /// What the last recorded write left of exactly the memory that a slot reads, without gaps; empty
-/// where that write covered other bytes. Its digest is comparable, its views are not valid.
+/// if that write covered other bytes. Its digest is comparable, its views are not valid.
 [[nodiscard]] std::optional<Slot> last_write(const Scene& scene, Side side, const Slot& slot);
 
-/// The op that handed out uninitialized memory.
+/// The op that returned uninitialized memory.
 struct Factory {
   std::string words;  ///< "aten::empty at event 7 (step 0)"
   Phase phase = Phase::setup;
   bool in_module = false;
-  /// torch::tensor() fills memory that it has asked for, and ends with aten::to: no op can come
+  /// torch::tensor() fills memory that it has allocated, and ends with aten::to: no op can come
   /// between.
   bool of_tensor = false;
 
-  /// Programs fill their batches through pointers of their own, between the calls of their model.
+  /// Programs fill their batches through raw pointers, between the calls of their model.
   [[nodiscard]] bool for_data() const noexcept {
     const bool between =
         !in_module && (phase == Phase::setup || phase == Phase::data || phase == Phase::eval);

@@ -6,7 +6,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// What stands in this memory was looked at where it was written, in both runs.
+/// The content of this memory was compared where it was written, in both runs.
 [[nodiscard]] bool judged_where_written(RankState& state, const Scene& scene,
                                         const SlotPair& slot) {
   if (slot.role() != Role::input) return false;

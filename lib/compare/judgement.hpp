@@ -13,25 +13,25 @@ namespace ulpscope::comparison {
 enum class Outcome : std::uint8_t {
   equal,
   found,       ///< something parts here
-  propagated,  ///< differs because of what parted before
+  propagated,  ///< differs because of an earlier divergence
 };
 
 struct Judgement {
   Outcome outcome = Outcome::equal;
   bool differs = false;          ///< a value that it read or left is unequal
   bool numbers_differ = false;   ///< a number that it gave back to the program is unequal
-  std::uint64_t compared = 0;    ///< digests that stood against each other
+  std::uint64_t compared = 0;    ///< digests that were compared
   bool follows = false;          ///< what it read, or its generator, differed
-  std::optional<Source> source;  ///< why, as far as it is known
+  std::optional<Source> source;  ///< why, if known
   /// A finding that diverges only if it turns out to change a value.
   std::optional<Source> pending;
 };
 
-/// Adds what comparing the tensors of the events at `at` gave to the totals and to `judgement`.
+/// Adds the result of comparing the tensors of the events at `at` to the totals and to `judgement`.
 void count_values(RankState& state, const Scene& scene, EventPair at,
                   const std::vector<SlotPair>& slots, Judgement& judgement);
 
-/// Asks the tolerance about a tensor of the events at `at` that differs in its bits.
+/// Applies the tolerance to a tensor of the events at `at` that differs in its bits.
 void judge_tolerance(RankState& state, const Scene& scene, EventPair at, const SlotPair& slot);
 
 /// Counts an event pair as aligned and, where it is that, as propagated.

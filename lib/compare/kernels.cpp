@@ -19,7 +19,7 @@ std::vector<std::string> kernels_of(const Run& run, std::uint32_t rank, EventPla
   if (!has_kernels(run, rank)) return names;
   std::optional<std::size_t> index = find_block(run, rank, place);
   if (!index) return names;
-  // What runs inside an event has a parent at its position or behind it, and follows without a gap.
+  // What runs inside an event has a parent at its position or after it, and follows without a gap.
   for (; *index < run.block_count(rank, place.lane); ++*index) {
     const Block block = run.block(rank, place.lane, *index);
     for (const Event& event : block.events) {

@@ -32,7 +32,7 @@ namespace {
   return false;
 }
 
-/// A tensor of floating-point numbers becomes one of another floating-point dtype.
+/// A floating-point tensor is converted to a different floating-point dtype.
 [[nodiscard]] bool casts(const Event& event) {
   if (event.op != "aten::to" && event.op != "aten::_to_copy") return false;
   const Geometry* from = nullptr;
@@ -53,8 +53,8 @@ void add_updated(const Event& event, std::vector<std::string>& names) {
       names.emplace_back(slot.name);
 }
 
-/// What autograd's engine does between nodes: it adds up gradients of a value that several read,
-/// and gives them the value's shape and dtype. Other ops there are of the program's hooks.
+/// What autograd's engine does between nodes: it sums gradients of a value that several read, and
+/// gives them the value's shape and dtype. Other ops there come from the program's hooks.
 [[nodiscard]] bool is_of_engine(const Event& event) {
   static constexpr auto kOps = std::to_array<std::string_view>(
       {"aten::add", "aten::add_", "aten::sum", "aten::sum_to_size", "aten::to", "aten::_to_copy",
@@ -62,7 +62,7 @@ void add_updated(const Event& event, std::vector<std::string>& names) {
   return std::find(kOps.begin(), kOps.end(), event.op) != kOps.end();
 }
 
-/// How AccumulateGrad keeps the first gradient of a parameter: as it is, or copied into the
+/// How AccumulateGrad keeps the first gradient of a parameter: unchanged, or copied into the
 /// parameter's layout.
 [[nodiscard]] bool takes_over(std::string_view op) {
   return op == "aten::detach" || op == "aten::new_empty_strided" || op == "aten::copy_";
@@ -196,8 +196,8 @@ bool LaneComparison::ignored(const Event& event) const {
                      });
 }
 
-/// What neighbors, histories and stretches are made of: ops, or where those are not recorded calls
-/// of modules and what optimizers and backward leave.
+/// What neighbors, histories and stretches consist of: ops, or, if those are not recorded, calls of
+/// modules and what optimizers and backward leave.
 bool LaneComparison::is_unit(const Event& event) const {
   if (event.kind == EventKind::op) return true;
   return state_.only_layers &&
@@ -255,7 +255,7 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
   pass_neighbour(scene, at, judgement.outcome, records);
 }
 
-/// How far apart the first unequal result of an op is, on the way from the first difference.
+/// How far apart the first unequal result of an op is, after the first difference.
 void LaneComparison::note_path(const Scene& scene, EventPair at) {
   const Event& event = scene.windows.reference->event(at.reference);
   if (!state_.judge.follows_path(event.flags & event_flag::in_backward)) return;
@@ -394,7 +394,7 @@ void LaneComparison::leave_alone(const Scene& scene) {
   }
 }
 
-/// Keeps what made the tensor that one run alone detaches: no gradient reaches that.
+/// Keeps what made the tensor that only one run detaches: no gradient reaches that.
 void LaneComparison::note_detached(const Scene& scene, Side side, std::uint32_t event) {
   const Event& detach = on(scene.windows, side)->event(event);
   const auto input = std::find_if(detach.slots.begin(), detach.slots.end(),
@@ -415,7 +415,7 @@ void LaneComparison::note_detached(const Scene& scene, Side side, std::uint32_t 
                   alone_source_});
 }
 
-/// The stretch is what backward does for an op whose result the other run alone detaches.
+/// The stretch is what backward does for an op whose result only the other run detaches.
 std::optional<Source> LaneComparison::cut_by_detach(const Scene& scene) const {
   for (const auto& [side, window, index] : alone(scene)) {
     const Event& event = window.event(index);
@@ -469,7 +469,7 @@ std::optional<Source> LaneComparison::differs_already(const Scene& scene, std::u
   return std::nullopt;
 }
 
-/// The stretch is what backward does for forward ops that one run has alone, and for their
+/// The stretch is what backward does for forward ops that only one run has, and for their
 /// gradients: it follows from those.
 std::optional<Source> LaneComparison::follows_alone(const Scene& scene) {
   std::optional<Source> source;
@@ -498,8 +498,8 @@ std::optional<Source> LaneComparison::follows_alone(const Scene& scene) {
   return source;
 }
 
-/// Forward ops that both runs have and compute through other ops, and for which one run's backward
-/// has ops that the other one's has not.
+/// Forward ops that both runs have and compute through different ops, and for which one run's
+/// backward has ops that the other one's lacks.
 const std::set<std::uint64_t>& LaneComparison::replaced_backwards(const Scene& scene) {
   const std::size_t known = state_.otherwise.reference.size();
   if (replaced_.generation == walk_.generation() && replaced_.known == known)
@@ -519,9 +519,9 @@ const std::set<std::uint64_t>& LaneComparison::replaced_backwards(const Scene& s
   return replaced_.numbers;
 }
 
-/// The stretch is what backward does for forward ops that both runs have and compute through other
-/// ops: another library's, which has a node of its own. It does the same to values that differ
-/// already.
+/// The stretch is what backward does for forward ops that both runs have and compute through
+/// different ops: a different library's, which has its own node. It does the same to values that
+/// differ already.
 std::optional<Source> LaneComparison::of_op_computed_otherwise(const Scene& scene) {
   const std::set<std::uint64_t>& replaced = replaced_backwards(scene);
   if (replaced.empty()) return std::nullopt;
@@ -534,7 +534,7 @@ std::optional<Source> LaneComparison::of_op_computed_otherwise(const Scene& scen
     const EventPlace forward = forward_place(window, index);
     const auto number = on(state_.otherwise, side).find(forward);
     const bool belongs = number && replaced.contains(*number);
-    // What its nodes hand on may be added up otherwise, and taken over, but not added to a gradient
+    // What its nodes pass on may be summed differently, and taken over, but not added to a gradient
     // that the other run has dropped.
     const bool added = event.op.starts_with("aten::add");
     const bool between_nodes = forward.position == kNone && is_of_engine(event);
@@ -551,7 +551,7 @@ std::optional<Source> LaneComparison::of_op_computed_otherwise(const Scene& scen
   return source;
 }
 
-/// Its ops give what they are given, in another layout: what a tensor that lies otherwise needs.
+/// Its ops return their inputs in a different layout, as a tensor with a different layout needs.
 bool LaneComparison::only_copies(const Scene& scene) const {
   const std::vector<Alone> events = alone(scene);
   return std::all_of(events.begin(), events.end(), [&](const Alone& one) {
@@ -581,7 +581,7 @@ bool LaneComparison::stands_among_updates(const Scene& scene) const {
   return false;
 }
 
-/// One finding for all ops that stand alone between two partners.
+/// One finding for all ops without a partner between two partners.
 void LaneComparison::enter_stretch(const Scene& scene) {
   const Stretch ops = stretch(scene);
   const bool in_reference = ops.first.reference != kNoIndex;
@@ -627,7 +627,7 @@ void LaneComparison::enter_stretch(const Scene& scene) {
     alone_source_ = *inherited;
     return;
   }
-  // A step that one run has alone goes on from parameters that it alone has updated.
+  // A step that only one run has continues from parameters that only it has updated.
   if (step_alone_)
     if (const auto update = differs_already(scene, slot_flag::parameter))
       state_.book.make_diverging(*update);
@@ -637,7 +637,7 @@ void LaneComparison::enter_stretch(const Scene& scene) {
       {.key = key.value(), .once_per_step = in_loss, .any_place = updates, .harmless = true},
       [&](Record& record) {
         record.finding.diverges = false;
-        record.listed = !state_.only_layers;  // how much is seen of modules is no difference
+        record.listed = !state_.only_layers;  // how much is seen of modules is not a difference
         for (const Side side : kSides)
           if (!on(ops.ops, side).empty())
             record.finding.notes.push_back(
@@ -653,7 +653,7 @@ void LaneComparison::enter_stretch(const Scene& scene) {
   if (state_.only_layers)
     layers_.alone(alone_source_);
   else if (known && inherited && !state_.book.diverges(alone_source_))
-    alone_source_ = *inherited;  // it changed nothing while that could be told
+    alone_source_ = *inherited;  // it changed nothing while that could be determined
   else
     watch_.add(alone_source_, walk_, alone_until_);
   if (known || state_.options.context == 0) return;

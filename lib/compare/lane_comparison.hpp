@@ -19,15 +19,15 @@
 
 namespace ulpscope::comparison {
 
-/// Asks that everything up to `position` of a lane of `side` is compared first, because something
-/// that is about to be compared reads what was written there.
+/// Requires that everything up to `position` of a lane of `side` is compared first, because
+/// something that is about to be compared reads what was written there.
 using Ensure = std::function<void(Side, std::uint32_t lane, std::uint64_t position)>;
 
 /// Says that the same input of the same op was written at these places.
 using Join = std::function<void(EventPlace reference, EventPlace candidate)>;
 
-/// Compares one lane of both runs, step by step, entry by entry. Either run may lack the lane: what
-/// the other has there stands alone.
+/// Compares one lane of both runs, step by step, entry by entry. Either run may lack the lane: the
+/// other's entries there have no partner.
 class LaneComparison {
  public:
   /// `join` may be empty: no lane shares its work among threads.
@@ -39,7 +39,7 @@ class LaneComparison {
   /// With `only` the other run has no such step.
   void begin_step(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
                   std::optional<Side> only = {});
-  /// The next entry is of an optimizer, or tells what it has left.
+  /// The next entry is of an optimizer, or shows what it has left.
   [[nodiscard]] bool comes_to_update() const;
   /// Compares the next entry; false when the step is done with.
   bool advance(const Ensure& ensure);
@@ -47,8 +47,8 @@ class LaneComparison {
   /// An entry is being compared: calls that lead back here must not enter it again.
   [[nodiscard]] bool busy() const noexcept { return busy_; }
 
-  /// Enters the finding that `side` has steps which the other run lacks, at the first op of the
-  /// first of them. False where the lane has no op there.
+  /// Enters the finding that `side` has steps that the other run lacks, at the first op of the
+  /// first of them. False if the lane has no op there.
   bool report_missing_steps(Side side, std::int64_t step, std::int64_t candidate_step);
 
  private:
@@ -69,22 +69,22 @@ class LaneComparison {
   void note_path(const Scene& scene, EventPair at);
   void add_history(const Event& event, std::uint64_t occurrence, std::size_t new_records);
 
-  /// The ops (or calls of modules) that stand alone between two partners.
+  /// The ops (or calls of modules) without a partner between two partners.
   struct Stretch {
     Both<std::size_t> casts{};
     EventPair first;
     Both<std::vector<std::string>> ops;
     Both<std::vector<std::string>> names;    ///< of tensors that they touch
-    Both<std::vector<std::string>> updated;  ///< parameters, before anything else goes on
+    Both<std::vector<std::string>> updated;  ///< parameters, before anything else continues
     bool draws = false;
   };
-  /// An event that one run has alone.
+  /// An event that only one run has.
   struct Alone {
     Side side;
     const Window& window;
     std::uint32_t index;
   };
-  /// The items of the stretch that stand alone, in order.
+  /// The items of the stretch without a partner, in order.
   [[nodiscard]] std::vector<Alone> alone(const Scene& scene) const;
   [[nodiscard]] Stretch stretch(const Scene& scene) const;
   [[nodiscard]] std::optional<Source> differs_already(const Scene& scene, std::uint32_t flags = 0);
@@ -119,14 +119,14 @@ class LaneComparison {
   Source alone_source_;
   struct Replaced {
     std::uint64_t generation = 0;
-    std::size_t known = 0;  ///< forward ops that are computed otherwise
+    std::size_t known = 0;  ///< forward ops that are computed differently
     std::set<std::uint64_t> numbers;
   };
   Replaced replaced_;
   bool alone_otherwise_ = false;  ///< they compute what ops of the other run compute
-  /// Why the ops of this step that one run has alone do so, by their positions.
+  /// Why the ops of this step that only one run has do so, by their positions.
   Both<std::unordered_map<std::uint64_t, Source>> alone_sources_;
-  /// Positions of an op of this run whose result the other run alone detaches.
+  /// Positions of an op of this run whose result only the other run detaches.
   struct Detached {
     std::uint64_t begin = kNone;
     std::uint64_t end = kNone;

@@ -13,10 +13,10 @@
 namespace ulpscope::comparison {
 
 /// Reads one lane of one run from its first block to its last, one block ahead. Kernels are left
-/// out: they tell how an op was computed, not what (kernels.hpp).
+/// out: they show how an op was computed, not what (kernels.hpp).
 class LaneReader {
  public:
-  /// `only_layers`: leaves out what is not told where only layers are recorded.
+  /// `only_layers`: leaves out what is not recorded with layers only.
   LaneReader(const Run& run, std::uint32_t rank, std::uint32_t lane, bool only_layers);
 
   /// The step of the next unread block; empty at the end of the lane.
@@ -31,7 +31,7 @@ class LaneReader {
   /// Appends the events of unread blocks of `step` until `events` holds `limit` or the step ends.
   void read(std::int64_t step, std::size_t limit, std::vector<HeldEvent>& events);
 
-  /// Passes over what is left of `step` and returns how many events that was.
+  /// Skips the rest of `step` and returns how many events that was.
   std::uint64_t skip(std::int64_t step);
 
  private:
@@ -46,7 +46,7 @@ class LaneReader {
   std::shared_ptr<const Block> ahead_;
 };
 
-/// Position of an event in a run, as far as a slot's writer or a node's forward op names one.
+/// Position of an event in a run, if a slot's writer or a node's forward op names one.
 struct EventPlace {
   std::uint32_t lane = 0;
   std::uint64_t position = kNone;
@@ -56,7 +56,7 @@ struct EventPlace {
 [[nodiscard]] std::optional<std::size_t> find_block(const Run& run, std::uint32_t rank,
                                                     EventPlace place);
 
-/// Looks an event up by bisecting its lane's blocks; empty block pointer where the run has no such
+/// Looks an event up by bisecting its lane's blocks; empty block pointer if the run has no such
 /// event. Meant for the few events that a report names.
 [[nodiscard]] HeldEvent find_event(const Run& run, std::uint32_t rank, EventPlace place);
 

@@ -130,8 +130,8 @@ void LaneWalk::cut() {
     on(waiting_, side) = on(windows_, side)->from_item(on(settled, side));
 }
 
-/// What is not settled goes without partners: of the run that has more here than the other one, or
-/// where that cannot be told, of both.
+/// Entries that are not settled get no partners: those of the run that has more here than the other
+/// one, or, if that cannot be determined, of both.
 void LaneWalk::give_up() {
   const Both<const Window*> windows{windows_.reference.get(), windows_.candidate.get()};
   std::optional<Side> longer;

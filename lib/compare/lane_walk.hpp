@@ -27,11 +27,11 @@ class LaneWalk {
   /// Passes over a step on one side and returns its number of events.
   std::uint64_t skip(Side side, std::int64_t step);
 
-  /// Aligns the lane's events in a step, which each run has under a number of its own.
+  /// Aligns the lane's events in a step, whose number may differ between the runs.
   /// With `only` the other run has no such step: nothing of it is read.
   void begin(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
              std::optional<Side> only = {});
-  /// Shows the next unread events of `side` alone, as entries without a partner. They stay unread.
+  /// Shows the next unread events of only `side`, as entries without a partner. They stay unread.
   void preview(Side side, std::int64_t step, std::int64_t candidate_step);
   [[nodiscard]] bool at_end() const noexcept { return cursor_ >= committed_; }
   void next();
@@ -49,10 +49,10 @@ class LaneWalk {
   [[nodiscard]] Scene scene() const;
   [[nodiscard]] EventPair events_of(const Entry& entry) const;
 
-  /// True once everything of `side` up to `position` is behind the cursor.
+  /// True once the cursor has passed everything of `side` up to `position`.
   [[nodiscard]] bool has_passed(Side side, std::uint64_t position) const;
   /// A number for the partners that the event at `position` belongs to, the same on both sides; 0
-  /// where it has no partner in the present windows.
+  /// if it has no partner in the present windows.
   [[nodiscard]] std::uint64_t partner_number(Side side, std::uint64_t position) const;
 
   [[nodiscard]] const std::optional<LaneReader>& reader(Side side) const {
@@ -85,7 +85,7 @@ class LaneWalk {
   Both<std::unique_ptr<Window>> windows_;
   std::vector<Entry> entries_;
   Both<std::vector<std::uint64_t>> partner_numbers_;   ///< by item
-  Both<std::vector<std::uint64_t>> certain_partners_;  ///< likewise, those by name alone left out
+  Both<std::vector<std::uint64_t>> certain_partners_;  ///< likewise, without pairs by name
   std::size_t cursor_ = 0;
   std::size_t committed_ = 0;
   std::size_t window_events_ = 0;

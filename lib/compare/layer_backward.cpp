@@ -10,7 +10,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// The value of a module_gradient event; null where it has none.
+/// The value of a module_gradient event; null if it has none.
 [[nodiscard]] const Slot* value_of(const Event& event) {
   return event.slots.empty() ? nullptr : &event.slots.front();
 }
@@ -23,7 +23,7 @@ namespace {
 }  // namespace
 
 /// One gradient of backward crosses several boundaries at once: of the calls that made the value
-/// and of those that read it. Gives the events of those that read it.
+/// and of those that read it. Returns the events of those that read it.
 std::vector<EventPair> LayerJudge::crossing() const {
   const Window& reference = *scene_.windows.reference;
   const Window& candidate = *scene_.windows.candidate;
@@ -86,8 +86,8 @@ std::optional<Source> LayerJudge::why_backward(const LayerCall& call) const {
   return flow_.why_parameters(call);
 }
 
-/// All calls that read a value were given equal gradients, and its gradient differs: the innermost
-/// of them part.
+/// All calls that read a value were given equal gradients, and its gradient differs: the runs
+/// diverge at the innermost of them.
 Source LayerJudge::blame_backward(const std::vector<EventPair>& readers, const SlotPair& slot) {
   const auto is_around_another = [&](EventPlace place) {
     return std::any_of(readers.begin(), readers.end(), [&](const EventPair& other) {
@@ -125,7 +125,7 @@ Source LayerJudge::blame_backward(const std::vector<EventPair>& readers, const S
   return source;
 }
 
-/// A call's backward leaves several gradients: one finding tells of all of them.
+/// A call's backward leaves several gradients: one finding covers all of them.
 void LayerJudge::add_to_finding(const Source& source, const SlotPair& slot) {
   if (!is_kept(source.finding)) return;
   Record& record = state_.book.records()[source.finding];

@@ -47,7 +47,7 @@ LayerCall* LayerFlow::call(EventPlace place) {
   return before == calls_before_.end() ? nullptr : &before->second;
 }
 
-/// A damaged dump may call an event its own parent: a call around another begins before it.
+/// A damaged dump may call an event its own parent: an enclosing call begins before it.
 LayerCall* LayerFlow::around(const LayerCall& inner) {
   return inner.parent.position < inner.place.position ? call(inner.parent) : nullptr;
 }

@@ -41,7 +41,7 @@ class LayerFlow {
   /// Forgets the values and calls of steps before the last one.
   void begin_step();
 
-  /// The call at a place of the reference; null where it is not known.
+  /// The call at a place of the reference; null if it is not known.
   [[nodiscard]] LayerCall* call(EventPlace place);
   LayerCall& add_call(EventPlace place, EventPlace parent, const Event& module);
   /// Calls of a module in this step or, where it has none, of the nearest module around it.
@@ -58,16 +58,16 @@ class LayerFlow {
   /// The same of values that others can follow from in this step.
   [[nodiscard]] const std::optional<Source>& latest_value() const noexcept { return latest_value_; }
 
-  /// True the first time that the parameters of a root are told.
+  /// True the first time that the parameters of a root are seen.
   bool see_root(const std::string& root) { return roots_.insert(root).second; }
-  /// A parameter or buffer is told.
+  /// A parameter or buffer is seen.
   void see_parameter(const std::string& root, std::string_view name) {
     known_.emplace(root, std::string(name));
   }
   /// The module of a call, or one inside it, has parameters or buffers.
   [[nodiscard]] bool owns_parameters(const LayerCall& call) const;
   void parameter_differs(const std::string& root, const Slot& parameter, const Source& source);
-  /// Its memory may be told of under other names too: a module is a root until it is registered.
+  /// Its memory may be recorded under other names too: a module is a root until it is registered.
   void parameter_equal(const std::string& root, const Slot& parameter);
   [[nodiscard]] std::optional<Source> why_parameter(const std::string& root,
                                                     const std::string& name) const;
@@ -85,8 +85,8 @@ class LayerFlow {
     return any_gradient_;
   }
 
-  /// Why gradients of a root differed in an earlier step, where its parameters have not been told
-  /// since: the program updates them itself, which nobody sees.
+  /// Why gradients of a root differed in an earlier step, if its parameters have not been seen
+  /// since: the program updates them itself, which is not observed.
   [[nodiscard]] std::optional<Source> why_untold(const std::string& root) const;
   void parameters_told(const std::string& root) {
     untold_.erase(root);

@@ -35,7 +35,7 @@ constexpr std::size_t kDeepestCall = 256;
   return at == slots.end() ? nullptr : &*at;
 }
 
-/// True where a call was seen to be given values, all of them equal.
+/// True if a call was seen to be given values, all of them equal.
 [[nodiscard]] bool has_equal_inputs(const std::vector<SlotPair>& slots) {
   const auto differs = [](const SlotPair& slot) {
     return slot.role() == Role::input && is_difference(slot.match);
@@ -168,8 +168,8 @@ Source LayerJudge::why_input_differs(const SlotPair& slot) {
   return slot.match == Match::differs ? blame_input(slot) : blame_between(slot, flow_.last_module);
 }
 
-/// Nothing recorded explains why this call was given another value. A call around it that was given
-/// another one, the same or not, comes before it.
+/// Nothing recorded explains why this call was given a different value. An enclosing call that was
+/// given a different one, the same or not, comes before it.
 Source LayerJudge::blame_input(const SlotPair& slot) {
   SlotPair first = slot;
   EventPair reader = at_;
@@ -215,7 +215,7 @@ Source LayerJudge::blame_input(const SlotPair& slot) {
   return source;
 }
 
-/// A parameter or buffer that was equal when it was told, and is not where a call reads it.
+/// A parameter or buffer that was equal when it was last seen, and is not where a call reads it.
 Source LayerJudge::blame_parameter(EventPair reader, const SlotPair& parameter) {
   const Source source = enter_finding(
       state_, FindingKind::parameter, scene_, reader, reader,

@@ -14,14 +14,14 @@ namespace ulpscope::comparison {
 /// Decides about events where only layers are recorded. A call of a module is the unit: what it
 /// leaves follows from its inputs and parameters, its gradients from those and from the gradients
 /// with respect to its outputs. What happens between modules is not seen: a value is blamed on it
-/// only where everything recorded before is equal.
+/// only if everything recorded before is equal.
 class LayerJudge {
  public:
   explicit LayerJudge(RankState& state) : state_(state), flow_(state.layers) {}
 
   [[nodiscard]] Judgement judge(const Scene& scene, EventPair at);
 
-  /// A call that only `side` makes is what later differences come from where nothing else is known.
+  /// A call that only `side` makes is the source of later differences if nothing else is known.
   void alone(const Source& source) { flow_.alone(source); }
 
  private:
@@ -58,7 +58,7 @@ class LayerJudge {
   [[nodiscard]] EventPlace place_of(std::uint32_t reference_event) const;
   [[nodiscard]] EventPlace forward_of_event(std::uint32_t reference_event) const;
   LayerCall& ensure_call(std::uint32_t reference_event);
-  /// Where a call's events stand in the windows; this event where they are not in them.
+  /// Where a call's events are in the windows; this event if they are not in them.
   [[nodiscard]] EventPair events_of_call(const LayerCall& call) const;
 
   RankState& state_;

@@ -87,7 +87,7 @@ void LayerJudge::enter_parameters(const std::vector<SlotPair>& slots, const Sour
   found();
 }
 
-/// Buffers that differ after forwards that were given equal inputs: the module has written them so.
+/// Buffers that differ after forwards with equal inputs: the module has written them.
 void LayerJudge::blame_modules(const std::vector<SlotPair>& buffers) {
   std::map<std::string, std::vector<SlotPair>> by_module;
   for (const SlotPair& slot : buffers)

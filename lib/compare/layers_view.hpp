@@ -7,11 +7,11 @@
 
 namespace ulpscope::comparison {
 
-/// True where a rank's recording has ops, false where it has layers only.
+/// True if a rank's recording has ops, false if it has layers only.
 [[nodiscard]] bool holds_ops(const Run& run, std::uint32_t rank);
 
-/// A lane as it looks where only layers are recorded: without ops, autograd nodes and named ranges.
-/// What ran inside one of these runs inside what is around it.
+/// A lane as it would be with only layers recorded: without ops, autograd nodes and named ranges.
+/// What ran inside one of these is inside the event around it.
 class LayersView {
  public:
   /// The lane's next block, filtered. Blocks must come in order.

@@ -9,7 +9,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// True where `path` names a module below `outer`.
+/// True if `path` names a module below `outer`.
 [[nodiscard]] bool is_below(std::string_view path, std::string_view outer) {
   if (outer.empty()) return !path.empty();
   return path.size() > outer.size() && path.starts_with(outer) && path[outer.size()] == '.';
@@ -33,13 +33,13 @@ namespace {
   return path.substr(0, path.find('.'));
 }
 
-/// Children of containers are numbered; a container runs no ops of its own.
+/// Children of containers are numbered; a container itself runs no ops.
 [[nodiscard]] bool is_numbered(std::string_view child) {
   return !child.empty() && std::all_of(child.begin(), child.end(),
                                        [](unsigned char c) { return c >= '0' && c <= '9'; });
 }
 
-/// The calls of modules that stand directly in a call, in order.
+/// The calls of modules that are directly in a call, in order.
 [[nodiscard]] std::vector<std::uint32_t> inner_calls(const Window& window, std::uint32_t call) {
   std::vector<std::uint32_t> calls;
   for (std::uint32_t index = call + 1; index < window.end(call);) {
@@ -50,7 +50,7 @@ namespace {
   return calls;
 }
 
-/// The call that an op stands directly in; kNoIndex where the op has a module of its own.
+/// The call that an op is directly in; kNoIndex if the op has its own module.
 [[nodiscard]] std::uint32_t call_around(const Window& window, std::uint32_t op) {
   std::uint32_t call = window.parent(op);
   while (call != kNoIndex && window.event(call).kind != EventKind::module)
@@ -65,7 +65,7 @@ namespace {
 }
 
 /// Whether a child of `module` that is called after the op was called before it in the same forward
-/// of the module, which begins anew where a child is called again: then the forward may have ended
+/// of the module, which starts over when a child is called again: then the forward may have ended
 /// in between.
 [[nodiscard]] bool began_again(const Window& window, const std::vector<std::uint32_t>& calls,
                                std::size_t after, std::string_view module) {
@@ -83,8 +83,8 @@ namespace {
   return called.contains(child_name(path(after), module));
 }
 
-/// True where a module between the call around it and an inner call shows no call of its own, so
-/// that its forward may reach up to the op.
+/// True if a module between the call around it and an inner call shows no call itself, so that its
+/// forward may extend to the op.
 [[nodiscard]] bool is_inlined_between(std::string_view inner, std::string_view outer) {
   return is_below(path_around(inner), outer);
 }

@@ -27,7 +27,7 @@ bool judged_on_own_inputs(const Finding& finding) {
   const auto other_input = [](const TensorReport& tensor) {
     return tensor.role == Role::input && !tensor.equal;
   };
-  // Where one run computes by another op, its result was held against nothing else.
+  // If one run computes by a different op, its result was compared with nothing else.
   const bool alone = finding.event.reference.has_value() != finding.event.candidate.has_value();
   if (finding.kind != FindingKind::origin || alone) return finding.kind == FindingKind::origin;
   return std::any_of(finding.tensors.begin(), finding.tensors.end(), outside) &&

@@ -53,7 +53,7 @@ void compare_by_id(const Event& reference, const Event& candidate, std::vector<S
                     });
 }
 
-/// Arguments that choose where or in which layout a result lies, not what it is.
+/// Arguments that choose the device or layout of a result, not its content.
 [[nodiscard]] bool is_placement(const Event& reference, const Event& candidate,
                                 std::string_view argument) {
   static constexpr std::array<std::string_view, 4> kPlacement{"device", "memory_format",

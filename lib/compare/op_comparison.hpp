@@ -17,7 +17,7 @@ struct EventPair {
   std::uint32_t candidate = kNoIndex;
 };
 
-/// One tensor of an event pair; null where one run's event has no such tensor.
+/// One tensor of an event pair; null if one run's event has no such tensor.
 struct SlotPair {
   const Slot* reference = nullptr;
   const Slot* candidate = nullptr;
@@ -28,7 +28,7 @@ struct SlotPair {
   [[nodiscard]] Role role() const noexcept { return any().role; }
 };
 
-/// slot_flag of the tensor in one run, 0 where it has none.
+/// slot_flag of the tensor in one run, 0 if it has none.
 [[nodiscard]] inline std::uint32_t flags_of(const Slot* slot) noexcept {
   return slot ? slot->flags : 0;
 }
@@ -42,11 +42,11 @@ struct SlotPair {
 /// Pairs the slots of two events by role and index and compares each pair.
 void compare_slots(const Event& reference, const Event& candidate, std::vector<SlotPair>& slots);
 
-/// Arguments whose recorded values differ, except those that only say where or in which layout a
-/// result lies.
+/// Arguments whose recorded values differ, except those that only choose the device or layout of a
+/// result.
 struct ArgumentDifferences {
   std::vector<ArgumentReport> values;
-  std::vector<ArgumentReport> placement;  ///< device, memory format and the like
+  std::vector<ArgumentReport> placement;  ///< device, memory format and similar arguments
   std::vector<ArgumentReport> results;    ///< numbers that the op returned
 };
 [[nodiscard]] ArgumentDifferences compare_arguments(const Event& reference, const Event& candidate);
@@ -63,7 +63,7 @@ class InsideComparison {
   [[nodiscard]] const std::vector<EventPair>& pairs() const noexcept { return pairs_; }
   /// Events without a partner.
   [[nodiscard]] const Both<std::vector<std::uint32_t>>& alone() const noexcept { return alone_; }
-  /// False where other ops were called, or the same with other shapes.
+  /// False if other ops were called, or the same with other shapes.
   [[nodiscard]] bool same() const noexcept { return same_; }
 
  private:
@@ -75,11 +75,11 @@ class InsideComparison {
   bool same_ = true;
 };
 
-/// True where nothing that two events read differs and both were given the same arguments. Memory
-/// that an inner op is handed before it writes it is no input.
+/// True if nothing that two events read differs and both were given the same arguments. Memory that
+/// an inner op receives in order to write it is not an input.
 [[nodiscard]] bool same_inputs(const Event& reference, const Event& candidate);
 
-/// True where a tensor that both leave differs.
+/// True if a tensor that both leave differs.
 [[nodiscard]] bool different_outputs(const Event& reference, const Event& candidate);
 
 /// The deepest op inside `outer` (or `outer` itself) whose inputs are equal and whose outputs are

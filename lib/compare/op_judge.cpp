@@ -107,7 +107,7 @@ Judgement OpJudge::judge_scope(const Scene& scene, EventPair at) {
     if (const auto source = known_difference(slot))
       propagated(*source);
     else if (slot.role() != Role::input && slot.match != Match::one_sided)
-      // What a scope read may have been written since by the ops inside; what it leaves was not.
+      // The ops inside may since have written what a scope read, but not what it leaves.
       fresh.push_back(&slot);
   }
   enter_each_kind(fresh);
@@ -128,7 +128,7 @@ void OpJudge::judge_told_values() {
 void OpJudge::compare_inside() {
   inside_differing_.clear();
   if (event(Side::reference).kind != EventKind::op) {
-    inside_ = {};  // what runs inside a scope stands for itself
+    inside_ = {};  // what runs inside a scope is judged separately
     return;
   }
   inside_.compare(*scene_.windows.reference, *scene_.windows.candidate, at_);
@@ -157,7 +157,7 @@ void OpJudge::note_computed_otherwise() {
   }
 }
 
-/// Inner ops may write what the outer op was given without its schema saying so (the running
+/// Inner ops may write inputs of the outer op although its schema does not say so (the running
 /// statistics of a batch norm). Such writes count as the outer op's own.
 void OpJudge::add_inside_writes(const std::vector<SlotPair>& inner) {
   for (const SlotPair& slot : inner) {
@@ -183,7 +183,7 @@ void OpJudge::add_inside_writes(const std::vector<SlotPair>& inner) {
   }
 }
 
-/// Why a value differs, where that is known of its memory in either run. Both runs' reasons
+/// Why a value differs, if that is known about its memory in either run. Both runs' reasons
 /// diverge.
 std::optional<Source> OpJudge::known_difference(const SlotPair& slot) {
   std::optional<Source> source;

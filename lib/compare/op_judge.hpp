@@ -20,7 +20,7 @@
 namespace ulpscope::comparison {
 
 /// Decides about one op (or another event that holds values) that both runs have: are they equal,
-/// do they part here and how, or did they part before.
+/// do they diverge here and how, or did they diverge before.
 class OpJudge {
  public:
   explicit OpJudge(RankState& state) : state_(state) {}
@@ -28,11 +28,11 @@ class OpJudge {
   [[nodiscard]] Judgement judge(const Scene& scene, EventPair at);
 
   /// Compares the values of a scope that ops ran inside: they prove equality or a difference, but
-  /// what parted is one of the ops.
+  /// the op that diverged is one of those inside.
   [[nodiscard]] Judgement judge_scope(const Scene& scene, EventPair at);
 
-  /// The program acts on numbers that differ already, because of `source`: the arguments of what
-  /// follows, and the data that it is given, are chosen by them. Empty: no longer.
+  /// The program acts on numbers that differ already, because of `source`: they determine the
+  /// arguments of what follows, and its data. Empty: no longer.
   void follow_numbers(std::optional<Source> source) noexcept { numbers_source_ = source; }
 
   /// An op that only `side` has: what it writes differs from now on, because of `source`.
@@ -40,8 +40,8 @@ class OpJudge {
   /// The views that such an op takes are known to its readers.
   void view_alone(const Scene& scene, Side side, std::uint32_t event, const Source& source);
 
-  /// An op of `side` that computes what other ops do in the other run: with error budgets it is
-  /// held against itself, replayed on its own inputs, or else what it calls is.
+  /// An op of `side` that computes what different ops do in the other run: with error budgets it,
+  /// or else what it calls, is compared with its own replay.
   /// @param after the last partner before it, as a position in the reference.
   void judge_alone(const Scene& scene, Side side, std::uint32_t event,
                    std::optional<std::uint64_t> after, std::size_t depth = 0);
@@ -129,18 +129,18 @@ class OpJudge {
   Scene scene_;
   EventPair at_;
   Judgement judgement_;
-  std::optional<Source> source_;       ///< why what is left here differs
+  std::optional<Source> source_;       ///< why the result here differs
   std::optional<Source> last_source_;  ///< of the last op of the lane that differs
   bool inputs_differ_ = false;
-  bool looked_at_ = false;                            ///< what differs is looked at, not read
+  bool looked_at_ = false;                            ///< what differs is viewed, not read
   std::unordered_map<std::uint64_t, Source> argued_;  ///< other arguments in this step, by position
   std::int64_t argued_step_ = kSetup;
   std::set<Digest> accounted_;  ///< results inside of an op that were judged or counted
   bool rng_differs_ = false;
-  /// By storage: ops that one run alone has in this step, and that see it in another way.
+  /// By storage: ops that only one run has in this step, and that view it differently.
   Both<std::unordered_map<std::uint64_t, Source>> alone_views_;
   std::int64_t alone_views_step_ = kSetup;
-  std::optional<Source> other_model_;  ///< one run calls another model of the same kind
+  std::optional<Source> other_model_;  ///< one run calls a different model of the same kind
   ExchangedTensorFinder exchanged_;
   std::optional<Source> numbers_source_;
   std::vector<const Event*> uneven_draws_;  ///< drew from equal states, but not as much

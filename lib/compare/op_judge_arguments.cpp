@@ -12,13 +12,13 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// A number whose text is short was written by a person; one with all its digits was computed.
+/// A number with a short text was written by a person; one with all its digits was computed.
 [[nodiscard]] bool looks_computed(std::string_view text) {
   constexpr std::size_t kComputedLength = 12;
   return text.size() >= kComputedLength && number_in(text).has_value();
 }
 
-/// "0.001" or "1e-05", but not a whole number, which may count something, nor one with all digits.
+/// "0.001" or "1e-05", but neither a whole number, which may be a count, nor one with all digits.
 [[nodiscard]] bool is_written_fraction(std::string_view text) {
   const auto number = number_in(text);
   return number && *number != std::floor(*number) && !looks_computed(text);
@@ -29,8 +29,8 @@ namespace {
   return argument == "train" || argument == "training" || argument == "is_training";
 }
 
-/// A word (True, None, tanh), or a whole number that counts nothing: nothing that a program
-/// computes can have become another one.
+/// A word (True, None, tanh), or a whole number that is not a count: it cannot have changed by
+/// something that the program computes.
 [[nodiscard]] bool is_setting(const ArgumentReport& argument) {
   static constexpr auto kNumbers = std::to_array<std::string_view>(
       {"dim",          "dim0",        "dim1",       "dims",     "reduction",   "groups",
@@ -66,9 +66,9 @@ bool OpJudge::derived(const ArgumentReport& argument) const {
          (looks_computed(*argument.reference) && looks_computed(*argument.candidate));
 }
 
-/// A number that the program has computed by itself, as a bias correction: by more than rounding
-/// another one, while all numbers that it has read out of tensors and all sizes were equal. A whole
-/// number may count what is stored.
+/// A number that the program has computed itself, such as a bias correction, and that differs by
+/// more than rounding, while all numbers that it has read from tensors and all sizes were equal. A
+/// whole number may count what is stored.
 bool OpJudge::is_computed_apart(const ArgumentReport& argument) const {
   const auto reference = number_in(*argument.reference);
   const auto candidate = number_in(*argument.candidate);
@@ -96,8 +96,8 @@ std::optional<Source> OpJudge::explained_by_sizes(
   return source;
 }
 
-/// What it gives are the elements that it was given, in the same order: only a reader can tell one
-/// shape from another.
+/// It returns the elements of its input in the same order: only a reader can distinguish the
+/// shapes.
 bool OpJudge::only_reshapes() const {
   bool reshaped = false;
   for (const SlotPair& slot : slots_) {
@@ -108,9 +108,9 @@ bool OpJudge::only_reshapes() const {
   return reshaped;
 }
 
-/// The same elements in another shape or order explain another result, and are handed on by an op
-/// that gives them back. Values laid out so differently that they were not compared may explain it
-/// too, where something before them is in question.
+/// The same elements in a different shape or order explain a different result, and are passed on by
+/// an op that returns them. Values laid out so differently that they were not compared may explain
+/// it too, if something before them is in question.
 void OpJudge::judge_reshaped_inputs() {
   std::vector<const SlotPair*> rearranged;
   std::optional<Source> known;
@@ -134,7 +134,7 @@ void OpJudge::judge_reshaped_inputs() {
   }
 }
 
-/// One run alone has an op that sees this memory in another way.
+/// Only one run has an op that views this memory differently.
 std::optional<Source> OpJudge::viewed_alone(const SlotPair& slot) const {
   if (alone_views_step_ != scene_.step) return std::nullopt;
   for (const Side side : kSides) {
@@ -201,7 +201,7 @@ void OpJudge::judge_arguments() {
   enter_arguments(reports, wrapped);
 }
 
-/// What the op reads differs already. A number that a person has written is still another setting;
+/// The op's inputs differ already. A number written in the program is still a different setting;
 /// one that was computed may follow from what the program has read before.
 void OpJudge::judge_settings() {
   const auto differs_by_itself = [&](const ArgumentReport& argument) {
@@ -232,7 +232,7 @@ bool OpJudge::is_update() const {
                      [](const SlotPair& slot) { return slot.role() == Role::mutated; });
 }
 
-/// Backward is given what its forward op was given: why that has other arguments.
+/// Backward gets its forward op's arguments: why those differ.
 std::optional<Source> OpJudge::arguments_of_forward() const {
   if (!(event(Side::reference).flags & event_flag::in_backward) || argued_.empty())
     return std::nullopt;
@@ -252,7 +252,7 @@ void OpJudge::keep_argued(const Source& source) {
 }
 
 void OpJudge::enter_arguments(const std::vector<ArgumentReport>& reports, bool wrapped) {
-  // Which rows a loader looks at, and when, matters once what is read of them differs.
+  // Which rows a loader reads, and when, matters only if their contents differ.
   const bool looks_ahead = in_data_code() && (event(Side::reference).flags & event_flag::view);
   const bool pending = !wrapped && (only_reshapes() || looks_ahead);
   const auto forward = pending ? std::nullopt : arguments_of_forward();

@@ -29,7 +29,7 @@ void OpJudge::judge_rng() {
       if (a.rng.after != b.rng.after) uneven_draws_.push_back(&a);
       return;
     }
-    if (!drew(a) || !drew(b)) return;  // a draw that one run makes alone is no other draw
+    if (!drew(a) || !drew(b)) return;  // a draw that only one run makes is not a different draw
     const bool deepest =
         !draws_inside(reference, pair.reference) && !draws_inside(candidate, pair.candidate);
     if (shifted.reference == kNoIndex && deepest) shifted = pair;
@@ -37,7 +37,7 @@ void OpJudge::judge_rng() {
   look(at_);
   for (const EventPair& pair : inside_.pairs()) look(pair);
   if (shifted.reference == kNoIndex && !inside_.same()) {
-    // The draws inside cannot be told apart: the op as a whole stands for them.
+    // The draws inside cannot be distinguished: the op as a whole represents them.
     const Event& a = event(Side::reference);
     const Event& b = event(Side::candidate);
     if ((a.flags & b.flags & event_flag::seeded) && a.rng.before != b.rng.before && drew(a) &&
@@ -90,7 +90,8 @@ bool OpJudge::shares_generator(const Event& seeded) const {
                        [&](const Lane& lane) { return lane.role == role; }) > 1;
 }
 
-/// An op that differs may also have drawn another amount: then that is why the streams part here.
+/// An op that differs may also have drawn a different amount: then that is why the RNG states
+/// diverge here.
 void OpJudge::shift_streams() {
   for (const Event* seeded : uneven_draws_) {
     RngTracker::Stream& stream = state_.rng.stream(*seeded);

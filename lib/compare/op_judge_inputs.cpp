@@ -24,7 +24,7 @@ namespace {
 
 }  // namespace
 
-/// Digests follow the order in memory; where that is another one, bytes tell.
+/// Digests follow the order in memory; if that differs, the bytes decide.
 void OpJudge::compare_layouts() {
   for (SlotPair& slot : slots_) {
     if (slot.match != Match::layout && slot.match != Match::reordered) continue;
@@ -75,8 +75,8 @@ void OpJudge::judge_inputs() {
   enter_each_kind(fresh);
 }
 
-/// Why a tensor that a view is taken of has another dtype or shape, where that is known. Whether it
-/// matters is told by those who read what is in it.
+/// Why a tensor that a view is taken of has a different dtype or shape, if known. Its readers
+/// decide whether it matters.
 std::optional<Source> OpJudge::differs_for_readers(const SlotPair& slot) {
   const bool views = event(Side::reference).flags & event(Side::candidate).flags & event_flag::view;
   if (!views || slot.match != Match::metadata || !both(slot, slot_flag::metadata_only))
@@ -84,8 +84,8 @@ std::optional<Source> OpJudge::differs_for_readers(const SlotPair& slot) {
   return taint_of(slot);
 }
 
-/// What a kernel has kept aside for its backward, which a kernel of another library or device keeps
-/// in another dtype or shape. The program never gets to see it, so only results can tell.
+/// What a kernel has saved for its backward; a kernel of a different library or device saves it in
+/// a different dtype or shape. The program never sees it, so only results count.
 bool OpJudge::is_kept_otherwise(const SlotPair& slot) const {
   if (slot.match != Match::metadata || slot.role() != Role::input ||
       !(event(Side::reference).flags & event_flag::in_backward))
@@ -118,7 +118,7 @@ std::optional<Source> OpJudge::differed_before(const SlotPair& slot) const {
   return state_.values.explain(slot.reference->digest, slot.candidate->digest);
 }
 
-/// What one run has more in a list moves the tensors behind it.
+/// Extra tensors of one run in a list shift the tensors after them.
 bool OpJudge::is_list_of_other_length(std::uint16_t index) const {
   return std::any_of(slots_.begin(), slots_.end(), [&](const SlotPair& slot) {
     return slot.role() == Role::input && slot.match == Match::one_sided &&
@@ -162,7 +162,7 @@ void OpJudge::enter_each_kind(const std::vector<const SlotPair*>& fresh) {
   }
 }
 
-/// Its results stood against each other, and none differs.
+/// Its results were compared, and none differs.
 bool OpJudge::gives_the_same() const {
   bool compared = false;
   for (const SlotPair& slot : slots_) {
@@ -185,7 +185,7 @@ void OpJudge::enter_others(const std::vector<const SlotPair*>& others,
     std::sort(all.begin(), all.end());
     return all;
   };
-  // Another model that is called is one for all of its layers.
+  // A different model that is called is one finding for all of its layers.
   const bool other_model = event(Side::reference).has_module && event(Side::candidate).has_module &&
                            event(Side::reference).root != event(Side::candidate).root;
   if (other_model && other_model_ && other_model_->step == scene_.step) {
@@ -216,7 +216,7 @@ void OpJudge::enter_others(const std::vector<const SlotPair*>& others,
   found(source);
 }
 
-/// Values that differ already cannot be told from each other, but who wrote them can.
+/// Values that differ already cannot be distinguished, but their writers can.
 void OpJudge::judge_exchanged() {
   constexpr std::uint32_t kUnknown = slot_flag::changed | slot_flag::uninitialised |
                                      slot_flag::unproduced | slot_flag::undefined |
@@ -259,8 +259,8 @@ void OpJudge::judge_exchanged() {
   source_ = source;
 }
 
-/// Whether content is not what the last recorded write left. Memory may be read through another
-/// view than it was written, without the recorder comparing the two.
+/// Whether content is not what the last recorded write left. Memory may be read through a different
+/// view than it was written through, without the recorder comparing the two.
 bool OpJudge::was_changed(Side side, const Slot& slot) const {
   if (slot.flags & slot_flag::changed) return true;
   if (slot.flags & (slot_flag::unproduced | slot_flag::uninitialised)) return false;
@@ -313,8 +313,8 @@ FindingKind OpJudge::kind_of_fresh(const SlotPair& slot) const {
   return FindingKind::data;
 }
 
-/// Where differences may be those of rounding alone: content that they do not explain, while all
-/// numbers that the program has read out of tensors and all sizes were equal.
+/// Where differences may come only from rounding: content that they do not explain, while all
+/// numbers that the program has read from tensors and all sizes were equal.
 bool OpJudge::is_made_apart(const SlotPair& slot) const {
   if (!state_.options.budget || numbers_source_ || state_.numbers.any() || state_.sizes.any())
     return false;
@@ -322,8 +322,8 @@ bool OpJudge::is_made_apart(const SlotPair& slot) const {
   return apart && apart->scaled_max.value_or(1) > kRounding;
 }
 
-/// The runs have parted before, and code that no hook sees has computed this value within a step:
-/// whether from what differs already cannot be told.
+/// The runs have diverged before, and code that no hook sees has computed this value within a step:
+/// whether from what differs already is unknown.
 bool OpJudge::may_follow(const SlotPair& slot) const {
   if (!last_source_ || !state_.book.diverges(*last_source_) || is_made_apart(slot)) return false;
   const auto computed = [](std::optional<Phase> phase) {

@@ -8,7 +8,8 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// A view of other elements than in the other run: what is read through it differs for that reason.
+/// A view of different elements than in the other run: what is read through it differs for that
+/// reason.
 [[nodiscard]] bool is_other_part(const SlotPair& slot) {
   if (!slot.reference || !slot.candidate || !slot.reference->geometry || !slot.candidate->geometry)
     return false;
@@ -138,7 +139,7 @@ void OpJudge::spread_slot(const Slot* reference, const Slot* candidate, Match ma
   }
 }
 
-/// Equal numbers that a view puts into another part of the memory leave both parts different.
+/// Equal numbers that a view puts into a different part of the memory leave both parts different.
 std::optional<Source> OpJudge::written_elsewhere(const SlotPair& slot) {
   if (slot.match != Match::equal || !is_other_part(slot)) return std::nullopt;
   return taint_of(slot);

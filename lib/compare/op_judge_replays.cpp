@@ -17,8 +17,8 @@ namespace {
   });
 }
 
-/// Under autocast an op casts its operands and calls itself again, or calls others that do so: what
-/// it computes on is read by the inner ones.
+/// Under autocast an op casts its operands and calls itself again, or calls others that do so: its
+/// actual inputs are read by the inner ones.
 [[nodiscard]] bool casts_inside(const Window& window, std::uint32_t event) {
   const Event& outer = window.event(event);
   if ((outer.flags & event_flag::autocast) == 0) return false;
@@ -62,8 +62,8 @@ void OpJudge::enter_own(Record& record, const budget::ReplayJudged& replay) {
   if (replay.outside()) record.finding.notes.push_back(own_words(replay.own_outside, alone));
 }
 
-/// What an op read differed before it. What it made of that is its own: it is replayed, the
-/// outermost op that an error model is known for.
+/// An op's inputs differed before it. What it computes from them is its own: the outermost op that
+/// has an error model is replayed.
 void OpJudge::judge_replays() {
   if (!state_.options.budget || state_.options.replayer == nullptr || !inputs_differ_ ||
       event(Side::reference).kind != EventKind::op)
@@ -74,9 +74,9 @@ void OpJudge::judge_replays() {
   judge_replay(pairs, 0);
 }
 
-/// Judges the op at `k` and what it calls, and returns the place behind that. An op that cannot be
+/// Judges the op at `k` and what it calls, and returns the place after that. An op that cannot be
 /// judged itself is left to those that it calls, which may also differ where its results do not:
-/// what it kept aside for backward. Of its results each must be one of theirs, or it is counted as
+/// what it saved for backward. Each of its results must be one of theirs, or it is counted as
 /// unjudged.
 std::size_t OpJudge::judge_replay(const std::vector<EventPair>& pairs, std::size_t k) {
   const Window& window = *scene_.windows.reference;

@@ -15,7 +15,7 @@
 
 namespace ulpscope::comparison {
 
-/// The parameters and buffers that one run has told of, by the model that they belong to.
+/// The parameters and buffers that one run has shown, by the model that they belong to.
 class KnownParameters {
  public:
   void passed(const Event& event) {
@@ -35,9 +35,9 @@ class KnownParameters {
   std::unordered_set<std::uint64_t> known_;
 };
 
-/// Ops that read one parameter in one run and another one in the other, with the same content in
-/// both: two normalizations before the first update. Nothing differs until gradients and updates,
-/// which go to another parameter.
+/// Ops that read different parameters in the two runs, with the same content in both: two
+/// normalizations before the first update. Nothing differs until gradients and updates, which go to
+/// a different parameter.
 class OtherParameters {
  public:
   /// Both runs have a parameter or buffer of that name.
@@ -47,7 +47,7 @@ class OtherParameters {
     if (!at->second.contains(name)) at->second.emplace(name, 0);
   }
 
-  /// Neither name stands for the other's parameter: both runs have both.
+  /// Neither name denotes the other's parameter: both runs have both.
   [[nodiscard]] bool are_two(std::string_view root, std::string_view a, std::string_view b) const {
     if (a == b) return false;
     const auto at = reads_.find(root);
@@ -64,8 +64,8 @@ class OtherParameters {
     if (!first_) first_ = source;
   }
 
-  /// The first such op, where one run reads a parameter more often than the other does. Where names
-  /// were only exchanged, each is read as often, and gradients go where they belong.
+  /// The first such op, if one run reads a parameter more often than the other does. If names were
+  /// only exchanged, each is read equally often, and gradients go to the right place.
   [[nodiscard]] std::optional<Source> first() const {
     if (!first_) return std::nullopt;
     const auto is_uneven = [](const auto& read) { return read.second != 0; };

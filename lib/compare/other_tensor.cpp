@@ -11,14 +11,14 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// No op has made what is read.
+/// No op has produced what is read.
 constexpr std::uint32_t kOfProgram = slot_flag::uninitialised | slot_flag::unproduced;
 
 [[nodiscard]] std::uint32_t reader_of(EventPair at, Side side) {
   return side == Side::reference ? at.reference : at.candidate;
 }
 
-/// Whether a tensor with this content stands in the window before `reader`. With a name, one of
+/// Whether a tensor with this content is in the window before `reader`. With a name, one of
 /// that name.
 [[nodiscard]] bool holds(const Window& window, std::uint32_t reader, const Digest& digest,
                          std::string_view name) {
@@ -32,11 +32,10 @@ constexpr std::uint32_t kOfProgram = slot_flag::uninitialised | slot_flag::unpro
 
 struct Read {
   std::uint32_t event = kNoIndex;
-  const Slot* slot = nullptr;  ///< null where there is none
+  const Slot* slot = nullptr;  ///< null if there is none
 };
 
-/// The first op of the model before `reader` that reads this content: a batch that comes up is not
-/// known so.
+/// The first op of the model before `reader` that reads this content: an upcoming batch has none.
 [[nodiscard]] Read model_read(const Window& window, std::uint32_t reader, const Digest& digest) {
   for (std::uint32_t index = 0; index < reader; ++index) {
     const Event& event = window.event(index);
@@ -60,8 +59,8 @@ struct Read {
   return true;
 }
 
-/// Both runs have both tensors, and one of them has read the one that it gives now before: a batch
-/// in another one's place has not been read yet. A few numbers may agree by accident.
+/// Both runs have both tensors, and one of them has read before what it passes now: an exchanged
+/// batch has not been read yet. A few numbers may agree by accident.
 [[nodiscard]] std::optional<Both<std::string>> read_again(const Scene& scene, EventPair at,
                                                           const SlotPair& input,
                                                           const Both<DataReads>& data) {
@@ -114,7 +113,7 @@ struct Read {
   return phase && *phase != Phase::setup && *phase != Phase::data;
 }
 
-/// One result seen in two ways: what lies between, an op that only one run has, tells more.
+/// One result viewed in two ways: the op in between, which only one run has, is the better finding.
 [[nodiscard]] bool may_be_one(const OpPlace& a, const OpPlace& b, const SlotPair& slot) {
   const Geometry& left = *slot.reference->geometry;
   const Geometry& right = *slot.candidate->geometry;

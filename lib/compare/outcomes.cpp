@@ -29,8 +29,7 @@ constexpr std::string_view kEndOfRun = "end of run";
          slot.geometry != nullptr;
 }
 
-/// Memory that no recorded op has filled: what is in it was left by others, or the program wrote
-/// it.
+/// Memory that no recorded op has filled: its content was left by others, or the program wrote it.
 [[nodiscard]] bool is_unfilled(const Slot& slot) noexcept {
   return slot.flags & slot_flag::uninitialised && !(slot.flags & slot_flag::no_digest) &&
          slot.geometry != nullptr;
@@ -176,7 +175,7 @@ std::optional<Source> OutcomeJudge::reason(Side side, const Outcome& outcome) {
   return on(state_.taint, side).find(*outcome.slot, outcome.event.block->step);
 }
 
-/// What the other run has left in memory of that size, and has no equal.
+/// What the other run has left in memory of that size and that has no equal.
 const OutcomeJudge::Outcome* OutcomeJudge::partner_of(Side side, const Outcome& outcome) {
   for (const Outcome& other : on(left_, the_other(side)))
     if (is_known(*other.slot) && bytes_of(*other.slot) == bytes_of(*outcome.slot) &&
@@ -189,7 +188,8 @@ const OutcomeJudge::Outcome* OutcomeJudge::partner_of(Side side, const Outcome& 
 void OutcomeJudge::judge_rest(Side side) {
   OutcomeTotals& totals = state_.totals.outcomes;
   const AloneMemory& alone = on(state_.alone_memory, side);
-  // What an op of one run alone left may since have been taken for what an earlier one wrote.
+  // The result of an op that only one run has may since have been mistaken for what an earlier op
+  // wrote.
   const bool out_of_order = state_.lanes_run_apart && totals.touched_alone;
   for (const Outcome& outcome : on(left_, side)) {
     const Slot& slot = *outcome.slot;
@@ -218,7 +218,7 @@ void OutcomeJudge::judge_rest(Side side) {
   }
 }
 
-/// What an op of one run alone has made and no op has read.
+/// What an op that only one run has made and no op has read.
 void OutcomeJudge::judge_made_alone(Side side, const Outcome& outcome) {
   const bool known = is_known(*outcome.slot);
   if (known && on(contents_, the_other(side)).contains(content_of(*outcome.slot))) return;
@@ -275,7 +275,7 @@ void OutcomeJudge::blame(const Source& source) {
   if (!state_.book.diverges(source)) ++state_.totals.outcomes.unknown;
 }
 
-/// The default generator ends in another state where one run alone has drawn from it last.
+/// The default generator ends in a different state if only one run has drawn from it last.
 void OutcomeJudge::judge_generators() {
   for (const Source& drawn : state_.rng.drawn_to_the_end()) blame(drawn);
   const Event* const left = ends_.reference.event;
@@ -283,7 +283,7 @@ void OutcomeJudge::judge_generators() {
   if (left == nullptr || right == nullptr || left->rng.before == right->rng.before) return;
   if (state_.book.diverges()) return;
   const RngTracker::Stream& stream = state_.rng.stream(*left);
-  // A generator that nobody seeds begins anywhere, which matters once it is drawn from.
+  // An unseeded generator starts in any state, which matters once it is drawn from.
   if (stream.last_common_draw.empty() && !stream.drawn_alone) return;
   if (const auto& drawn = stream.drawn_alone) {
     blame(*drawn);

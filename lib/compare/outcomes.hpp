@@ -9,15 +9,15 @@
 
 namespace ulpscope::comparison {
 
-/// Compares what both runs of a rank leave: parameters, buffers and other memory that stands when
-/// they end, and the state of the default generator. Independent of how ops were aligned: equal
-/// contents are partners, those under one name first, then parameters and buffers by their names.
-/// Says which finding has changed an outcome, and finds what changed after the last op.
+/// Compares what both runs of a rank leave: parameters, buffers and other live memory when they
+/// end, and the state of the default generator. Independent of how ops were aligned: equal contents
+/// are partners, those under one name first, then parameters and buffers by their names. Says which
+/// finding has changed an outcome, and finds what changed after the last op.
 ///
-/// Everything else has been compared before. Memory that one run alone holds is no difference where
-/// ops that both runs have made it, because it was equal then; or where ops have read it since,
-/// because what they made of it was compared. Else the run leaves something that the other one does
-/// not, if the memory outlived the op that made it; where that was the last op, nobody knows.
+/// Everything else has been compared before. Memory that only one run holds is not a difference if
+/// ops that both runs have made it, because it was equal then; or if ops have read it since,
+/// because their results were compared. Otherwise the run leaves something that the other one does
+/// not, if the memory outlived the op that made it; if that was the last op, this is unknown.
 class OutcomeJudge {
  public:
   explicit OutcomeJudge(RankState& state) : state_(state) {}
@@ -29,7 +29,7 @@ class OutcomeJudge {
     HeldEvent event;
     const Slot* slot = nullptr;
     Lane lane;
-    bool outlived = false;  ///< it stood when a later op ran, or when the run ended
+    bool outlived = false;  ///< it was live when a later op ran, or when the run ended
   };
   using Outcomes = std::vector<Outcome>;
 

@@ -29,7 +29,7 @@ class Bag {
   if (size == 0 || pair.size() <= size) return false;
   Both<Bag> bags;
   Both<DigestStream> open;
-  std::uint64_t filled = 0;  // bytes of the piece under way
+  std::uint64_t filled = 0;  // bytes of the current piece
   pair.for_each_piece([&](Piece reference, Piece candidate) {
     for (std::size_t at = 0; at < reference.size();) {
       const std::size_t taken = std::min<std::uint64_t>(size - filled, reference.size() - at);

@@ -14,8 +14,8 @@
 
 namespace ulpscope::comparison {
 
-/// Two runs as they are compared: the candidate under the reference's names, and backward in lanes
-/// of its own in both where it is in one of them.
+/// Two runs as they are compared: the candidate under the reference's names, and backward in
+/// separate lanes in both if it is so in one of them.
 class PreparedRuns {
  public:
   /// All of them must outlive it. @throws Error as compare() does.

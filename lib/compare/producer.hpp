@@ -7,13 +7,13 @@
 
 namespace ulpscope::comparison {
 
-/// The outermost op around an event, or that event; an empty event pointer where there is none.
+/// The outermost op around an event, or that event; an empty event pointer if there is none.
 [[nodiscard]] HeldEvent outermost_op(const Run& run, std::uint32_t rank, EventPlace place);
 
 /// An op as a reader finds it again.
 struct OpPlace {
-  std::string op;      ///< empty where it is not known
-  std::string module;  ///< that it belongs to, or the root; empty where that is not known
+  std::string op;      ///< empty if it is not known
+  std::string module;  ///< that it belongs to, or the root; empty if that is not known
   std::uint64_t event = kNone;
 };
 

@@ -177,7 +177,7 @@ std::optional<RankComparison::NextStep> RankComparison::next_step() const {
 
 bool RankComparison::is_over(Side side) const { return !next_step(side).has_value(); }
 
-/// The program of `side` has begun `step`, a number of its own run, whether it was recorded or not.
+/// The program of `side` has begun `step`, in its own numbering, whether it was recorded or not.
 bool RankComparison::goes_on_unrecorded(Side side, std::int64_t step) const {
   const std::uint64_t begun = on(state_.runs, side)->info().steps_in_run;
   return step >= 0 && static_cast<std::uint64_t>(step) < begun;
@@ -275,7 +275,7 @@ void RankComparison::compare_steps() {
   }
 }
 
-/// Where one run has steps that the other lacks, they stand alone and the later ones are partners
+/// If one run has steps that the other lacks, these have no partner and the later ones are partners
 /// under shifted numbers. An effect of such a step is what its values leave in memory.
 bool RankComparison::pass_extra_steps(std::int64_t step) {
   const auto main = std::find_if(lanes_.begin(), lanes_.end(), [](const auto& lane) {

@@ -13,8 +13,8 @@
 
 namespace ulpscope::comparison {
 
-/// Compares one rank of one run with one rank of another: all lanes, step by step, in the order in
-/// which data flows between the lanes.
+/// Compares one rank of one run with one rank of the other: all lanes, step by step, in the order
+/// in which data flows between the lanes.
 class RankComparison {
  public:
   RankComparison(const Run& reference, const Run& candidate, const Both<std::uint32_t>& ranks,
@@ -23,7 +23,7 @@ class RankComparison {
 
   void run();
 
-  /// Steps that only one run has, the other being over.
+  /// Steps that only one run has, after the other has ended.
   [[nodiscard]] const Both<std::uint64_t>& extra_steps() const noexcept { return extra_steps_; }
   /// Steps inside the runs that only one of them recorded.
   [[nodiscard]] std::uint64_t skipped_steps() const noexcept { return skipped_steps_; }
@@ -49,10 +49,10 @@ class RankComparison {
   [[nodiscard]] bool pass_extra_steps(std::int64_t step);
   void ensure(Side side, std::uint32_t lane, std::uint64_t position);
 
-  /// A lane that goes through steps of its own.
+  /// A lane that has its own steps.
   struct Trainer {
     LaneComparison* lane = nullptr;
-    std::optional<std::int64_t> step;  ///< that is under way
+    std::optional<std::int64_t> step;  ///< the current one
   };
   [[nodiscard]] std::optional<std::int64_t> next_step(const Trainer& trainer) const;
   [[nodiscard]] bool advance(Trainer& trainer);

@@ -12,7 +12,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Ops whose results are looked at to see which ranks do the same.
+/// Ops whose results show which ranks do the same.
 constexpr std::size_t kOps = 4096;
 
 using Numbers = std::vector<std::uint32_t>;
@@ -73,7 +73,7 @@ class Pairing {
     pairs_.push_back(std::move(pair));
   }
 
-  /// Of those without a partner, in an order of their own.
+  /// Of those without a partner, in a fixed order.
   template <class Wanted, class Place>
   [[nodiscard]] Both<Numbers> some(const Wanted& wanted, const Place& place) const {
     Both<Numbers> numbers;
@@ -101,7 +101,7 @@ class Pairing {
                  RankMatch::declared);
   }
 
-  /// Those that declare nothing and that `creators` created, or nobody that is a rank.
+  /// Those that declare nothing and that `creators` created, or no process that is a rank.
   void pair_children(const std::optional<Both<std::uint32_t>>& creators) {
     pair_group(some(
                    [&](Side side, const RankIdentity& identity) {
@@ -113,7 +113,7 @@ class Pairing {
                RankMatch::creation);
   }
 
-  /// Processes that only their order tells apart.
+  /// Processes that only their order distinguishes.
   void pair_group(const Both<Numbers>& group, RankMatch by) {
     const auto order_counts = [&](Side side) {
       return std::all_of(on(group, side).begin(), on(group, side).end(),

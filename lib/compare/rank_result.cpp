@@ -21,7 +21,7 @@ namespace {
 
 enum class Explained : std::uint8_t { no, unknown, by_rounding };
 
-/// Whether rounding explains an origin, where a budget was asked for.
+/// Whether rounding explains an origin, if a budget was requested.
 [[nodiscard]] Explained explained(const Record& record, bool budget) {
   if (!budget || record.finding.kind != FindingKind::origin) return Explained::no;
   const BudgetSummary& summary = record.evidence.budget;

@@ -12,36 +12,37 @@
 
 namespace ulpscope::comparison {
 
-/// What comparing ranks has found. It refers to nothing outside of itself, so that another process
-/// can have found it.
+/// The results of comparing ranks. It is self-contained, so that a different process can have found
+/// it.
 struct RankResult {
-  /// Listed findings in the report's order, no more than a report shows.
+  /// Listed findings in the report's order, at most as many as a report shows.
   std::vector<Record> records;
-  std::uint64_t found = 0;        ///< those, and what was cut off or not kept
+  std::uint64_t found = 0;        ///< those, and the ones that were left out or not kept
   bool diverges = false;          ///< a finding says so
   bool beyond_tolerance = false;  ///< one that no tolerance covers
-  BudgetSummary budget;           ///< where one was asked for, of all origins
-  bool beyond_budget = false;     ///< a finding that is no origin, or one that was not kept
-  /// That steps are missing, where nothing else in these ranks diverges. It may follow from another
-  /// rank.
+  BudgetSummary budget;           ///< if one was requested, of all origins
+  bool beyond_budget = false;     ///< a finding that is not an origin, or one that was not kept
+  /// That steps are missing, if nothing else in these ranks diverges. It may follow from a
+  /// different rank.
   std::optional<Record> missing_steps;
   Totals totals;
   ValueSums values;
   std::uint64_t uncompared_steps = 0;  ///< steps that only one run has and no finding names
   std::vector<std::string> unseen;     ///< what could not be compared, in words
 
-  /// Adds what a rank after these has found.
+  /// Adds the results of a later rank.
   void add(RankResult&& rank, const CompareOptions& options);
 };
 
-/// Diverging findings first, among them those that rounding does not explain, then those of which
-/// that is not known, each by step, position, lane and rank. What another rank gave to a collective
-/// stands behind the rest of its step: that rank diverges first, whatever its positions are.
+/// Diverging findings first, among them those that rounding does not explain, then those for which
+/// that is unknown, each by step, position, lane and rank. What a different rank contributed to a
+/// collective comes after the rest of its step: that rank diverges first, whatever its positions
+/// are.
 void put_in_order(std::vector<Record>& records, const CompareOptions& options);
 
-/// Compares one rank of one run with one of another. Of the values that differ it looks into those
-/// that fall to `share`; what it finds of them alone is in RankResult::values, complete with what
-/// all processes find only `with_common`.
+/// Compares one rank of one run with one of another. Of the values that differ it measures those in
+/// `share`; their results are in RankResult::values, which includes what all processes find only
+/// `with_common`.
 [[nodiscard]] RankResult compare_rank(const Both<const Run*>& runs,
                                       const Both<std::uint32_t>& ranks,
                                       const CompareOptions& options, ValueJudge& judge,

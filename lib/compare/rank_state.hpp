@@ -36,7 +36,7 @@ class HostNumbers {
   /// Why the last of them differed.
   [[nodiscard]] const Source& source() const noexcept { return source_; }
   [[nodiscard]] bool contains(const std::string& reference, const std::string& candidate) const;
-  /// One of them was no count, so what is computed may be any number.
+  /// One of them was not a count, so a computed number may be anything.
   [[nodiscard]] bool any_fraction() const noexcept { return fraction_; }
 
  private:
@@ -62,8 +62,8 @@ class OtherSizes {
   std::map<std::pair<std::int64_t, std::int64_t>, Source> known_;
 };
 
-/// Values that are known to differ, by what both runs hold. What a program brings back by a way
-/// that no hook sees, such as a checkpoint, differs for the reason that it differed for before.
+/// Values that are known to differ, by the contents of both runs. What a program restores without a
+/// hook seeing it, such as a checkpoint, differs for the same reason as before.
 class OtherValues {
  public:
   void differ(const Digest& reference, const Digest& candidate, const Source& source);
@@ -74,7 +74,7 @@ class OtherValues {
   static constexpr std::size_t kKept = std::size_t{1} << 16;
   using Known = std::unordered_map<std::uint64_t, Source>;
   Known lately_;
-  Known before_;  ///< those told before the last `kKept`
+  Known before_;  ///< those found before the last `kKept`
 };
 
 /// In which steps each op of the program gave identical results until the first time it did not.
@@ -87,7 +87,7 @@ class History {
     bool broken = false;
   };
 
-  /// The op with this key comes up (again) in `step`. Gives its number among those of the step.
+  /// The op with this key occurs (again) in `step`. Returns its number among those of the step.
   std::uint64_t occurrence(std::uint64_t key, std::int64_t step);
   [[nodiscard]] const Past* past(std::uint64_t occurrence) const;
   void equal(std::uint64_t occurrence, std::int64_t step);
@@ -120,11 +120,11 @@ struct Totals {
   Propagated propagated;
   Both<std::uint64_t> ops;          ///< outermost ops of the steps that both runs have
   std::uint64_t aligned_ops = 0;    ///< outermost ops with a partner
-  std::uint64_t values = 0;         ///< digests that stood against each other
+  std::uint64_t values = 0;         ///< digests that were compared
   std::uint64_t given_up = 0;       ///< items in stretches too different to be searched
   std::uint64_t lone_trainers = 0;  ///< lanes that train in one run and have no partner
-  bool work_moved = false;          ///< a trainer did what the partner of another one did
-  std::uint64_t cut_off = 0;        ///< stretches that go on where an incomplete run ended
+  bool work_moved = false;          ///< a trainer did what the partner of a different one did
+  std::uint64_t cut_off = 0;        ///< stretches that continue where an incomplete run ended
   Both<std::uint64_t> reads;        ///< inputs with a digest
   Both<std::uint64_t> verified;     ///< those hashed again at the read
   Both<Digest> data;                ///< order-free sum of the data that differed
@@ -136,7 +136,7 @@ struct Totals {
   RunEvidence evidence;
 };
 
-/// Adds those of another rank.
+/// Adds those of a further rank.
 void add(Totals& to, const Totals& more);
 
 /// Ops of this step, and what they call, that both runs have and that call other ops inside.
@@ -154,7 +154,7 @@ class OtherwiseComputed {
     ++count_;
   }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  /// The number of the op at a place, empty where it is none of these.
+  /// The number of the op at a place, empty if it is not one of these.
   [[nodiscard]] std::optional<std::uint64_t> find(EventPlace place) const {
     const auto lane = ranges_.find(place.lane);
     if (place.position == kNone || lane == ranges_.end()) return std::nullopt;
@@ -213,7 +213,7 @@ struct RankState {
   /// Several trainers, or threads that share work: they are not compared in the order in which they
   /// ran.
   bool lanes_run_apart = false;
-  bool backward_apart = false;  ///< it has a lane of its own
+  bool backward_apart = false;  ///< it has its own lane
 };
 
 }  // namespace ulpscope::comparison

@@ -7,7 +7,7 @@
 
 namespace ulpscope::comparison {
 
-/// How far sums of the same numbers in another order may be apart, relative to the largest.
+/// How far sums of the same numbers in a different order may be apart, relative to the largest.
 inline constexpr double kAccumulated = 1e-4;
 
 /// candidate / reference where that is one number for all elements, and not 1, give or take

@@ -15,8 +15,8 @@ struct RenamedStorage {
   std::vector<std::vector<Slot>> slots;
 };
 
-/// Fits `pattern` to the beginning of `text` and collects what each '*' stands for. Gives what is
-/// left of `text`; the pattern must end at a dot or with the text.
+/// Fits `pattern` to the beginning of `text` and collects what each '*' matches. Returns the rest
+/// of `text`; the pattern must end at a dot or with the text.
 [[nodiscard]] std::optional<std::string_view> fit(std::string_view text, std::string_view pattern,
                                                   std::vector<std::string_view>& captures) {
   const std::size_t star = std::min(pattern.find('*'), pattern.size());

@@ -15,8 +15,7 @@ namespace ulpscope::comparison {
 /// A candidate as it would be with the reference's names of modules.
 class RenamedRun : public ForwardedRun {
  public:
-  /// Both must outlive it. @throws Error with ErrorCode::usage where a rename cannot be carried
-  /// out.
+  /// Both must outlive it. @throws Error with ErrorCode::usage if a rename is not possible.
   RenamedRun(const Run& run, const std::vector<ModuleRename>& renames);
 
   /// Renames that have fitted nothing so far.
@@ -38,8 +37,8 @@ class RenamedRun : public ForwardedRun {
   mutable std::unordered_map<std::string, std::string> names_;
 };
 
-/// `path` with the part that `from` fits, from its beginning up to a dot or its end, as `to` has
-/// it; empty where it does not fit.
+/// `path` with the part that `from` matches, from its beginning up to a dot or its end, replaced by
+/// `to`; empty if it does not match.
 [[nodiscard]] std::optional<std::string> rename(std::string_view path, std::string_view from,
                                                 std::string_view to);
 

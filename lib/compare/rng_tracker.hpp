@@ -14,7 +14,7 @@
 
 namespace ulpscope::comparison {
 
-/// True where a seeded op took numbers from its generator.
+/// True if a seeded op took numbers from its generator.
 [[nodiscard]] inline bool drew(const Event& event) noexcept {
   return (event.flags & event_flag::seeded) && event.rng.before != event.rng.after;
 }

@@ -49,9 +49,9 @@ class Aligner {
   }
 
  private:
-  /// Elements that stand alone on one side just before a pair, or after the last one.
+  /// Elements without a partner just before a pair, or after the last one.
   struct Gap {
-    std::size_t pair = 0;  ///< the first pair behind it
+    std::size_t pair = 0;  ///< the first pair after it
     std::uint32_t a = 0;
     std::uint32_t b = 0;
     std::uint32_t a_size = 0;
@@ -75,9 +75,9 @@ class Aligner {
     return found;
   }
 
-  /// A loop whose rounds agree here and there in a value may come to be aligned with an offset: a
-  /// round is left over on one side before it and on the other one after it. Where values differ
-  /// with the offset and nothing is left over without, there is none.
+  /// A loop whose iterations agree in some values may be aligned with an offset: an iteration is
+  /// left over on one side before it and on the other one after it. If values differ with the
+  /// offset and nothing is left over without it, there is none.
   void settle_offsets() {
     const std::vector<Gap> all = gaps();
     std::vector<Pair> pairs;
@@ -134,7 +134,7 @@ class Aligner {
 
   void pair(std::uint32_t i, std::uint32_t j) { result_.pairs.emplace_back(i, j); }
 
-  /// Pairs what is the same at both ends and returns what is left between.
+  /// Pairs equal elements at both ends and returns the rest in between.
   template <class Same>
   [[nodiscard]] Stretch strip(Stretch s, Same same) {
     while (!s.one_sided() && same(s.a, s.b)) {
@@ -189,7 +189,7 @@ class Aligner {
     solve(inner);
   }
 
-  /// Elements whose key stands exactly once in each range, thinned to a longest chain that ascends
+  /// Elements whose key occurs exactly once in each range, thinned to a longest chain that ascends
   /// on both sides.
   template <class KeyA, class KeyB>
   [[nodiscard]] std::vector<Pair> unique_anchors(const Stretch& s, KeyA key_a, KeyB key_b) {
@@ -251,7 +251,7 @@ class Aligner {
     return weight;
   }
 
-  /// The heaviest alignment of a stretch that is small enough to look at every combination.
+  /// The heaviest alignment of a stretch that is small enough to try every combination.
   bool solve_small(const Stretch& s) {
     if (s.one_sided()) return true;
     const std::size_t rows = s.a_size();
@@ -286,7 +286,7 @@ class Aligner {
     return true;
   }
 
-  /// Myers' shortest edit script in linear space, on structure alone.
+  /// Myers' shortest edit script in linear space, using only structure.
   void search(Stretch s) {
     s = strip(s, [&](auto i, auto j) { return same_structure(i, j); });
     if (s.one_sided() || solve_small(s)) return;
@@ -363,8 +363,8 @@ class Aligner {
     return furthest_split(s, forward, limit);
   }
 
-  /// The point that a search which was given up has come to on the best of its diagonals, where it
-  /// met many more partners than differences on the way there.
+  /// The point that an abandoned search has reached on the best of its diagonals, if it met many
+  /// more partners than differences on the way.
   [[nodiscard]] static std::optional<Middle> furthest_split(
       const Stretch& s, const std::vector<std::int64_t>& forward, std::int64_t edits) {
     constexpr std::int64_t kPartnersPerEdit = 8;
@@ -389,7 +389,8 @@ class Aligner {
   SequenceAlignment result_;
 };
 
-/// What of a sequence can have a partner at all: elements whose structure the other sequence has.
+/// The elements of a sequence that can have a partner: those whose structure the other sequence
+/// has.
 class Shared {
  public:
   Shared(const Elements& of, const Elements& other) {

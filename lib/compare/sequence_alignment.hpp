@@ -7,13 +7,12 @@
 
 namespace ulpscope::comparison {
 
-/// One element of a sequence to align. Elements can be partners only where `structure` agrees;
-/// equal digests of what they read and leave, and equal arguments, tell which of several partners
-/// it is.
+/// One element of a sequence to align. Elements can be partners only if `structure` agrees; equal
+/// digests of what they read and leave, and equal arguments, decide between several partners.
 struct SequenceElement {
   std::uint64_t structure = 0;
-  std::uint64_t inputs = 0;   ///< 0 where nothing is known
-  std::uint64_t outputs = 0;  ///< 0 where nothing is known
+  std::uint64_t inputs = 0;   ///< 0 if nothing is known
+  std::uint64_t outputs = 0;  ///< 0 if nothing is known
   bool marker = false;        ///< the end of a scope: weighs less than an op
   std::uint64_t arguments = 0;
 };

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t kEntriesAhead = 4096;
 
-/// Equal inputs that give another result follow from nothing before. Nor do differences from what
-/// was found later, or was there before where the same ops did no harm without it.
+/// A different result from equal inputs follows from nothing before. Nor do differences follow from
+/// what was found later, or from what was there before if the same ops had no effect without it.
 [[nodiscard]] bool may_follow_from(const Source& alone, const Judgement& judgement,
                                    const FindingBook& book) {
   if (!judgement.follows) return false;

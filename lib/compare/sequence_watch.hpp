@@ -17,10 +17,10 @@ namespace ulpscope::comparison {
 /// without one ahead, the next eight ops count.
 class SequenceWatch {
  public:
-  /// `source` stands just before the entries from `next` on.
+  /// `source` is just before the entries from `next` on.
   void add(const Source& source, const LaneWalk& walk, std::size_t next);
 
-  /// An aligned entry was compared. `tell` is given what turns out to diverge.
+  /// An aligned entry was compared. Calls `tell` for what turns out to diverge.
   void passed(FindingBook& book, bool op, bool anchor, const Judgement& judgement,
               const std::function<void(Record&)>& tell = {});
 

@@ -7,15 +7,15 @@
 namespace ulpscope::comparison {
 
 inline constexpr std::uint32_t kNoFinding = ~std::uint32_t{0};
-/// A finding beyond those that are kept: all that is known of it is whether it has an effect.
+/// A finding beyond those that are kept: only whether it has an effect is known.
 inline constexpr std::uint32_t kLeftOutFinding = kNoFinding - 1;
 
 [[nodiscard]] constexpr bool is_kept(std::uint32_t finding) noexcept {
   return finding < kLeftOutFinding;
 }
 
-/// Where a difference comes from: a finding, and at which of its occurrences. A finding that
-/// returns step after step is kept once; its occurrences differ in step and event.
+/// Where a difference comes from: a finding, and which of its occurrences. A finding that recurs in
+/// later steps is kept once; its occurrences differ in step and event.
 struct Source {
   std::uint32_t finding = kNoFinding;
   std::int64_t step = kSetup;
@@ -24,9 +24,9 @@ struct Source {
   /// The position it takes in the reference lane: its own, or for what only the candidate has that
   /// of the last partner before it.
   std::uint64_t order_event = 0;
-  bool follows = false;  ///< it stands after that event rather than being it
-  /// Memory that differs because of it was last written by an op without a partner, so nobody has
-  /// looked at what stands there now.
+  bool follows = false;  ///< it is after that event rather than being it
+  /// Memory that differs because of it was last written by an op without a partner, so its current
+  /// content was not compared.
   bool written_alone = false;
 };
 

@@ -14,11 +14,11 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Steps looked through on either side.
+/// Steps searched on each side.
 constexpr std::size_t kStepsAhead = 32;
-/// Steps in a row that must agree, as far as there are so many.
+/// Steps in a row that must agree, if there are so many.
 constexpr std::size_t kInRow = 3;
-/// Values kept of a step, of either kind.
+/// Values kept of a step, of each kind.
 constexpr std::size_t kKept = 64;
 /// A smaller value may be the same by chance: a count, a flag, a loss.
 constexpr std::uint64_t kSmallest = 16;
@@ -41,7 +41,7 @@ void keep_smallest(Keys& keys) {
   if (keys.size() > kKept) keys.resize(kKept);
 }
 
-/// Tells which events run inside an op or a node, as they come.
+/// Says which events run inside an op or a node, as they come.
 class Nesting {
  public:
   [[nodiscard]] bool inside_op(const Event& event) {
@@ -62,7 +62,7 @@ class Nesting {
   std::unordered_set<std::uint64_t> known;
   for (const HeldEvent& held : events) {
     const Event& event = *held.event;
-    // What an op finds in memory that it has made itself without an op is no data.
+    // What an op finds in memory that it has itself allocated without an op is not data.
     const bool inside_op = nesting.inside_op(event);
     for (const Slot& slot : event.slots) {
       if (!tells(slot)) continue;
@@ -86,8 +86,7 @@ class Nesting {
   return result;
 }
 
-/// All that the events have made is equal, one by one. What needs no sketches to be told is mostly
-/// so.
+/// All that the events have made is equal, one by one. Steps that need no sketches are mostly so.
 [[nodiscard]] bool made_the_same(const std::vector<HeldEvent>& a, const std::vector<HeldEvent>& b) {
   const auto same_slot = [](const Slot& left, const Slot& right) {
     const bool told = tells(left) && !(left.flags & slot_flag::unproduced);
@@ -129,14 +128,14 @@ void keep_distinctive(Sketches& steps, std::initializer_list<Keys StepSketch::*>
     for (const auto kind : kinds) std::erase_if(step.*kind, stands_twice);
 }
 
-/// Constants tell nothing.
+/// Constants carry no information.
 void leave_out_constants(Sketches& steps) {
   keep_distinctive(steps, {&StepSketch::data, &StepSketch::made});
   keep_distinctive(steps, {&StepSketch::read});
 }
 
-/// The same data met the same parameters. Equal data alone, and what is made of them alone, may be
-/// another order of samples.
+/// The same data was used with the same parameters. Equal data alone, and its results alone, may be
+/// a different order of samples.
 [[nodiscard]] bool same_computation(const StepSketch& a, const StepSketch& b) {
   const bool same_values = mostly_shared(a.made, b.made);
   if (a.parameters.empty() && b.parameters.empty()) return same_values;
@@ -157,7 +156,7 @@ void leave_out_constants(Sketches& steps) {
   return steps >= std::min(kInRow, std::max(from_a, from_b));
 }
 
-/// Where no op prepares data, they are parts of what lies in memory since setup.
+/// If no op prepares data, they are parts of memory filled in setup.
 [[nodiscard]] const Keys& data_of(const StepSketch& step) {
   return step.data.empty() ? step.read : step.data;
 }
@@ -167,7 +166,7 @@ void leave_out_constants(Sketches& steps) {
                                   std::size_t from_b) {
   if (from_a >= a.size() || from_b >= b.size()) return false;
   if (!mostly_shared(data_of(a[from_a]), data_of(b[from_b]))) return false;
-  // What a program does after its last step stands in that one.
+  // What a program does after its last step belongs to that one.
   const std::size_t steps = std::min({kInRow, a.size() - from_a - 1, b.size() - from_b - 1});
   for (std::size_t k = 1; k < steps; ++k) {
     const Keys& left = data_of(a[from_a + k]);

@@ -26,25 +26,24 @@ struct StepSketch {
   std::vector<std::uint64_t> parameters;  ///< as they were read
 };
 
-/// The next steps of a lane, each sketched once however often they are looked at.
+/// The next steps of a lane, each sketched once however often they are used.
 class StepsAhead {
  public:
   /// Those from the step on that `reader` is about to read. Valid until the next call.
   const std::deque<StepSketch>& from(const LaneReader& reader);
 
  private:
-  std::optional<LaneReader> reader_;  ///< behind the last of them
+  std::optional<LaneReader> reader_;  ///< after the last of them
   std::deque<StepSketch> sketches_;
 };
 
-/// Notices where one run has whole steps that the other one lacks (a warm-up, a step that was
-/// skipped): what the model makes of its data is then equal to what it makes in another step.
+/// Detects whole steps of one run that the other one lacks (a warm-up, a step that was
+/// skipped): the model's results from its data then equal those of a different step.
 class StepSync {
  public:
-  /// Looks at the steps that both readers are about to read. Empty where they belong together, or
-  /// where nothing tells that others would. Reads ahead only where their data differ.
-  /// `passed`: steps that one run has gone through within the step before, as a part of it; then
-  /// equal data are enough.
+  /// Examines the steps that both readers are about to read. Empty if they belong together, or if
+  /// nothing shows that others would. Reads ahead only if their data differ. `passed`: steps that
+  /// one run has executed within the previous step, as a part of it; then equal data is enough.
   [[nodiscard]] std::optional<ExtraSteps> look(const LaneReader& reference,
                                                const LaneReader& candidate,
                                                const std::optional<ExtraSteps>& passed = {});
@@ -53,7 +52,7 @@ class StepSync {
   Both<StepsAhead> ahead_;
   std::uint64_t steps_ = 0;
   std::uint64_t next_look_ = 0;
-  std::uint64_t wait_ = 1;  ///< steps until the next look, after one that found nothing
+  std::uint64_t wait_ = 1;  ///< steps until the next check, after one that found nothing
 };
 
 }  // namespace ulpscope::comparison

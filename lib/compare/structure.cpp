@@ -8,7 +8,8 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Its tensors are numbered as the program comes to read them, which a rewrite may change.
+/// Its tensors are numbered in the order in which the program reads them, which a rewrite may
+/// change.
 [[nodiscard]] bool has_numbers_by_reading(const Event& event) noexcept {
   return event.kind == EventKind::module_output || event.kind == EventKind::module_gradient;
 }
@@ -27,8 +28,8 @@ namespace {
   return a.index == b.index && a.element == b.element && same_shape(a, b);
 }
 
-/// Whether the program's own code between backward and the next forward belongs to an update is
-/// told by the update that follows, which one run may leave out.
+/// The update that follows decides whether the program's code between backward and the next forward
+/// belongs to it, and one run may leave it out.
 [[nodiscard]] Phase place_in_step(const Event& event) noexcept {
   const bool told_by_update =
       event.phase == Phase::optimizer && !(event.flags & event_flag::in_optimizer);

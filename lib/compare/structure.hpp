@@ -6,15 +6,15 @@
 
 namespace ulpscope::comparison {
 
-/// Whether an event's place in the program is part of what must agree: for ops that stand in user
-/// code it is; for what runs inside an op it adds nothing.
+/// Whether an event's place in the program is part of what must agree: for ops in user code it is;
+/// for what runs inside an op it adds nothing.
 enum class Place : std::uint8_t { counts, ignored };
 
-/// Gives its tensor other memory and computes nothing: what is in that memory, and how much of it,
-/// was left by others.
+/// Gives its tensor different memory and computes nothing: the content of that memory, and its
+/// size, come from others.
 [[nodiscard]] bool gives_memory(const Event& event) noexcept;
 
-/// True where both events are the same thing done to tensors of the same dtypes and shapes.
+/// True if both events are the same thing done to tensors of the same dtypes and shapes.
 [[nodiscard]] bool same_structure(const Event& a, const Event& b, Place place);
 
 /// Equal for events with the same structure.
@@ -23,11 +23,11 @@ enum class Place : std::uint8_t { counts, ignored };
 /// Equal for events that can still be the same op with other shapes, dtypes or place.
 [[nodiscard]] std::uint64_t name_key(const Event& event);
 
-/// Hash of the digests an event reads, and of those it leaves; 0 where there are none.
+/// Hash of the digests an event reads, and of those it leaves; 0 if there are none.
 [[nodiscard]] std::uint64_t input_key(const Event& event);
 [[nodiscard]] std::uint64_t output_key(const Event& event);
 
-/// Equal for events with the same arguments that are no tensors.
+/// Equal for events with the same non-tensor arguments.
 [[nodiscard]] std::uint64_t argument_key(const Event& event);
 
 }  // namespace ulpscope::comparison

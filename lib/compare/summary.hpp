@@ -6,7 +6,7 @@
 
 namespace ulpscope::comparison {
 
-/// One sentence for a person. `reason` says why the verdict is inconclusive.
+/// One sentence for people. `reason` says why the verdict is inconclusive.
 [[nodiscard]] std::string summary(const Report& report, const std::string& reason);
 
 }  // namespace ulpscope::comparison

@@ -22,7 +22,7 @@ class TaintTable {
   /// `slot`'s memory now differs because of `source`.
   void taint(const Slot& slot, const Source& source, std::int64_t step);
   /// `slot`'s memory is now known to be equal. Memory between the elements of a value with gaps
-  /// keeps what it had.
+  /// keeps its state.
   void clear(const Slot& slot);
   /// Why `slot`'s memory differs; empty if nothing known is in it.
   [[nodiscard]] std::optional<Source> find(const Slot& slot, std::int64_t step);

@@ -35,7 +35,7 @@ namespace {
   return result;
 }
 
-/// Whether elements of one stand against elements of the other.
+/// Whether elements of one correspond to elements of the other.
 [[nodiscard]] bool fit(const Geometry& a, const Geometry& b) {
   return a.dtype == b.dtype && a.sizes == b.sizes && element_size(a.dtype) != 0 &&
          a.strides.size() == a.sizes.size() && b.strides.size() == b.sizes.size() &&

@@ -28,12 +28,12 @@ struct TensorBytes {
 /// The bytes of a tensor once packed; the largest number where they are more than that.
 [[nodiscard]] std::uint64_t packed_bytes(const Geometry& geometry);
 
-/// Whether tensor_bytes() gives something, without reading it.
+/// Whether tensor_bytes() would return something, without reading it.
 [[nodiscard]] bool holds_bytes(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
                                const Both<Digest>& digests, const Both<Geometry>& geometries);
 
 /// The bytes of a tensor in both runs, the candidate's brought into the reference's order; empty
-/// where a dump does not hold them or where they have no element-by-element comparison.
+/// if a dump does not hold them or where they have no element-by-element comparison.
 [[nodiscard]] std::optional<TensorBytes> tensor_bytes(const Both<const Run*>& runs,
                                                       const Both<std::uint32_t>& ranks,
                                                       const Both<Digest>& digests,

@@ -10,7 +10,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// The limits as they hold for one dtype.
+/// The limits for one dtype.
 struct Bounds {
   bool has_ulp = false;
   std::uint64_t ulp = 0;

@@ -16,12 +16,12 @@ namespace ulpscope::comparison {
 /// What a rule can name a value by.
 struct ValueNames {
   std::vector<std::string> ops;       ///< the op that wrote it and those that called it
-  std::optional<std::string> module;  ///< empty where it is in none
+  std::optional<std::string> module;  ///< empty if it is in none
 };
-/// Asked for only where there are rules.
+/// Needed only if there are rules.
 using NamesOf = std::function<ValueNames()>;
 
-/// The tolerance that was asked for: rules, and limits for everything else.
+/// The requested tolerance: rules, and limits for everything else.
 class Tolerance {
  public:
   explicit Tolerance(const CompareOptions& options);
@@ -29,7 +29,7 @@ class Tolerance {
   [[nodiscard]] bool any() const noexcept { return limits_.any() || !rules_.empty(); }
   [[nodiscard]] bool has_rules() const noexcept { return !rules_.empty(); }
 
-  /// The index of the first rule in force that matches; empty where the limits for everything else
+  /// The index of the first rule in force that matches; empty if the limits for everything else
   /// hold.
   [[nodiscard]] std::optional<std::size_t> rule_for(const NamesOf& names) const;
   /// What holds for a value that this rule decides about, or none.

@@ -8,8 +8,8 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Ops that add or write in no fixed order outside of deterministic mode, from the places in ATen
-/// that ask for it (aten/src/ATen/native, LibTorch 2.6 to 2.14).
+/// Ops that add or write in no fixed order outside deterministic mode, from the places in ATen that
+/// check for it (aten/src/ATen/native, LibTorch 2.6 to 2.14).
 constexpr std::array<std::string_view, 3> kOnCpuThreads{"aten::index_put*",
                                                         "aten::_index_put_impl_", "aten::put_"};
 constexpr std::array<std::string_view, 24> kOnGpu{"aten::index_put*",

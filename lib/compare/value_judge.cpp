@@ -90,7 +90,7 @@ void ValueJudge::on_the_way(const Both<const Run*>& runs, const Both<std::uint32
                             const Slot& reference, const Slot& candidate, PathPoint point) {
   const Both<Digest> digests{reference.digest, candidate.digest};
   const Both<Geometry> geometries{*reference.geometry, *candidate.geometry};
-  // The flag first: to look for bytes that were not recorded, every segment would be opened.
+  // The flag first: searching for bytes that were not recorded would open every segment.
   if (!(reference.flags & candidate.flags & slot_flag::has_content) ||
       !is_floating_point(reference.geometry->dtype) ||
       !holds_bytes(runs, ranks, digests, geometries))

@@ -15,8 +15,8 @@
 
 namespace ulpscope::comparison {
 
-/// Looks at every value of a rank that differs: whether it is inside the tolerance asked for, and
-/// how the gradients grow apart.
+/// Judges every value of a rank that differs: whether it is inside the requested tolerance, and how
+/// the gradients grow apart.
 class ValueJudge {
  public:
   /// Of the values, it reads the bytes of those that fall to `share`.
@@ -32,16 +32,17 @@ class ValueJudge {
                const Slot& reference, const Slot& candidate, const NamesOf& names);
   /// Whether the tolerance allows what else would not pass.
   [[nodiscard]] bool allows(const TensorBytes& tensor, const NamesOf& names);
-  /// The value that backward starts from in this step: its number goes beside the step's growth.
+  /// The value that backward starts from in this step: its number is printed with the step's
+  /// growth.
   void loss(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks, const Slot& reference,
             const Slot& candidate);
-  /// Whether an op that gave other values is on the way from the first difference to the loss of
-  /// its step, or to the step's end for a difference in backward.
+  /// Whether an op with differing results is between the first difference and the loss of its step,
+  /// or to the step's end for a difference in backward.
   [[nodiscard]] bool follows_path(bool in_backward) noexcept;
   /// Such an op: how far apart its values are.
   void on_the_way(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
                   const Slot& reference, const Slot& candidate, PathPoint point);
-  /// A difference that no tolerance covers: another dtype or shape, a tensor in one run only.
+  /// A difference that no tolerance covers: a different dtype or shape, a tensor in one run only.
   void differs_beyond_tolerance() noexcept { ++common_.outside; }
 
   /// What the bytes of this process's share show. Where several processes share a rank's values,

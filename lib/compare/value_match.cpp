@@ -57,8 +57,7 @@ namespace {
   return left && right ? Match::differs : Match::layout;
 }
 
-/// The same elements, row by row, whatever the shape. Of views that is known by those who read
-/// them.
+/// The same elements, row by row, whatever the shape. For views, their readers know this.
 [[nodiscard]] bool same_elements(const Slot& reference, const Slot& candidate) {
   constexpr std::uint32_t kWithoutContent = slot_flag::no_digest | slot_flag::opaque |
                                             slot_flag::overwritten | slot_flag::metadata_only |

@@ -7,12 +7,12 @@
 
 namespace ulpscope::comparison {
 
-/// What comparing one tensor of an op in two runs gives.
+/// The result of comparing one tensor of an op in two runs.
 enum class Match : std::uint8_t {
   equal,
   differs,
-  reshaped,       ///< the same elements in the same order, in another shape
-  reordered,      ///< the same content in memory, whose elements are read in another order
+  reshaped,       ///< the same elements in the same order, in a different shape
+  reordered,      ///< the same content in memory, whose elements are read in a different order
   metadata,       ///< dtype or shape differ, so values have no comparison
   one_sided,      ///< a tensor in one run, none in the other
   uninitialised,  ///< an output that nothing has written yet
@@ -26,7 +26,7 @@ enum class Match : std::uint8_t {
   return match == Match::differs || match == Match::metadata || match == Match::one_sided;
 }
 
-/// True where two digests stood against each other.
+/// True if two digests were compared.
 [[nodiscard]] constexpr bool was_compared(Match match) noexcept {
   return match == Match::equal || match == Match::differs;
 }
@@ -34,11 +34,11 @@ enum class Match : std::uint8_t {
 /// Compares two slots of the same role and index.
 [[nodiscard]] Match match(const Slot& reference, const Slot& candidate);
 
-/// True where the dimensions of both are walked in the same order in memory and the same ones are
+/// True if the dimensions of both are walked in the same order in memory and the same ones are
 /// expanded, so that packed bytes and digests in memory order compare.
 [[nodiscard]] bool same_memory_order(const Geometry& a, const Geometry& b);
 
-/// True where memory order is logical order, gaps or not.
+/// True if memory order is logical order, gaps or not.
 [[nodiscard]] bool is_row_major(const Geometry& geometry);
 
 /// Two shapes of which only the first dimension differs.

@@ -5,8 +5,9 @@
 
 namespace ulpscope::comparison {
 
-/// What the rules of a tolerance can name a tensor of the events at `at` by: the outermost op, what
-/// it runs inside, and the ops inside that left the same content in the same memory.
+/// The names by which the rules of a tolerance can refer to a tensor of the events at `at`: the
+/// outermost op, what it runs inside, and the ops inside that left the same content in the same
+/// memory.
 [[nodiscard]] ValueNames names_of(const Scene& scene, EventPair at, const SlotPair& slot);
 
 /// The same for a finding as it is reported.

@@ -19,12 +19,12 @@ class ValuePair {
   static constexpr std::size_t kPiece = std::size_t{1} << 18;
   using Piece = std::span<const std::byte>;
 
-  /// Empty where tensor_bytes() is. What is given must outlive it.
+  /// Empty if tensor_bytes() is. The arguments must outlive it.
   [[nodiscard]] static std::optional<ValuePair> open(const Both<const Run*>& runs,
                                                      const Both<std::uint32_t>& ranks,
                                                      const Both<Digest>& digests,
                                                      const Both<Geometry>& geometries);
-  /// Of what is in memory.
+  /// Of the content in memory.
   explicit ValuePair(TensorBytes tensor);
 
   [[nodiscard]] Dtype dtype() const noexcept { return tensor_.dtype; }
@@ -37,7 +37,7 @@ class ValuePair {
   [[nodiscard]] bool row_major() const noexcept;
 
   /// Goes through all pieces, until `use` returns false.
-  /// @throws Error with ErrorCode::corrupt where the bytes are not those that were recorded.
+  /// @throws Error with ErrorCode::corrupt if the bytes are not those that were recorded.
   void for_each_piece(const std::function<bool(Piece reference, Piece candidate)>& use) const;
 
  private:

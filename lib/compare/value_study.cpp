@@ -8,10 +8,10 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Of rounding alone.
+/// Of rounding only.
 [[nodiscard]] double rounding(Dtype dtype) { return element_size(dtype) >= 4 ? 1e-6 : 1e-2; }
 
-/// A value that is looked through for a number twice lies in memory as a whole.
+/// A value that is searched for repeated numbers is in memory as a whole.
 constexpr std::uint64_t kLargestLookedThrough = std::uint64_t{1} << 28;
 
 /// What one reading answers; it is all that most questions need.

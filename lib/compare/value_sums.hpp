@@ -24,11 +24,11 @@ struct ValueSums {
   std::map<std::int64_t, GrowthPoint> growth;  ///< by step, without losses
   std::map<std::int64_t, Both<double>> losses;
   Path path;                                  ///< without how far apart the runs are at its points
-  std::vector<ValueQuestion> path_questions;  ///< for each point what tells that
+  std::vector<ValueQuestion> path_questions;  ///< for each point what identifies it
 
-  /// Adds what another process found in its share of the same rank's values.
+  /// Adds what a different process found in its share of the same rank's values.
   void add_share(const ValueSums& share);
-  /// Adds another rank. Losses and the path are those of the first rank that has them.
+  /// Adds a further rank. Losses and the path are those of the first rank that has them.
   void add_rank(const ValueSums& rank);
 
   /// By step, how far the gradients are apart where bytes were recorded.

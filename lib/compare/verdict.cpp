@@ -21,7 +21,7 @@ namespace {
   return 2 * totals.aligned_ops >= fewest;
 }
 
-/// What keeps the runs from being known in full; empty where all that they did was compared.
+/// What keeps the runs from being known in full; empty if all that they did was compared.
 [[nodiscard]] std::string unknown_rest(const Outlook& outlook) {
   for (const Side side : kSides)
     if (!on(outlook.complete, side))
@@ -68,7 +68,7 @@ namespace {
   return {Verdict::within, {}};
 }
 
-/// What keeps outcomes from being known to be equal; empty where they are.
+/// What keeps outcomes from being known to be equal; empty if they are.
 [[nodiscard]] std::string unknown_outcome(const OutcomeTotals& outcomes) {
   for (const Side side : kSides) {
     if (on(outcomes.extra, side) > 0)

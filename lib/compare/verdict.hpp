@@ -15,7 +15,7 @@ namespace ulpscope::comparison {
 struct Outlook {
   const Totals& totals;
   const ValueSums& values;
-  bool tolerates = false;         ///< a tolerance was asked for
+  bool tolerates = false;         ///< a tolerance was requested
   bool diverges = false;          ///< a finding says so
   bool beyond_tolerance = false;  ///< one that no tolerance covers: dtype, shape, missing steps
   Both<bool> complete{};

@@ -26,11 +26,11 @@ struct Item {
 /// A stretch of one lane inside one step: its events as a tree, and the items to align in order.
 ///
 /// Ops inside ops are part of the outermost op's item. Scopes, modules, backward nodes, gradients
-/// and optimizers are looked through: each gives one item at its end, after what ran inside it.
+/// and optimizers are transparent: each becomes one item at its end, after what ran inside it.
 class Window {
  public:
   /// `last` says that the lane has no more events in this step: open scopes then end here. Without
-  /// it, scopes that are still open and the last outermost op give no item yet.
+  /// it, scopes that are still open and the last outermost op have no item yet.
   Window(std::vector<HeldEvent> events, bool last);
 
   [[nodiscard]] std::size_t size() const noexcept { return events_.size(); }
@@ -42,7 +42,7 @@ class Window {
   [[nodiscard]] std::uint32_t end(std::uint32_t index) const { return end_[index]; }
   /// The event that `index` ran inside, or kNoIndex.
   [[nodiscard]] std::uint32_t parent(std::uint32_t index) const { return parent_[index]; }
-  /// The item that `index` belongs to, or kNoIndex where that has not ended in this window.
+  /// The item that `index` belongs to, or kNoIndex if that has not ended in this window.
   [[nodiscard]] std::uint32_t item_of(std::uint32_t index) const { return item_of_[index]; }
   /// The event at `position`, or kNoIndex.
   [[nodiscard]] std::uint32_t find(std::uint64_t position) const;
@@ -65,7 +65,7 @@ class Window {
 /// Whether `op` runs directly inside the accumulation of a parameter's gradient.
 [[nodiscard]] bool accumulates(const Window& window, std::uint32_t op);
 
-/// A parameter's gradient is set to zero where it stands, not by backward.
+/// A parameter's gradient is set to zero in place, not by backward.
 [[nodiscard]] bool zeroes_gradient(const Event& event);
 
 /// Updates a parameter: an optimizer's op, or a program's own that writes one.

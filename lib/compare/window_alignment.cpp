@@ -36,7 +36,7 @@ namespace {
                      [](const Item& item) { return item.op; });
 }
 
-/// Entries from partners: what stands between two partners on one side goes alone.
+/// Entries from partners: what is between two partners on one side has no partner.
 [[nodiscard]] std::vector<Entry> entries_from(
     const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs, std::size_t reference_count,
     std::size_t candidate_count) {
@@ -56,9 +56,9 @@ namespace {
   return entries;
 }
 
-/// Gives partners by name inside each stretch that strict alignment left: the same op with other
-/// shapes. A stretch whose names hardly agree, or where one run does much more, is another
-/// computation and keeps none.
+/// Pairs by name inside each stretch that strict alignment left: the same op with different shapes.
+/// A stretch whose names hardly agree, or where one run does much more, is a different computation
+/// and keeps none.
 class RelaxedPass {
  public:
   using ElementOf = std::function<SequenceElement(Side, std::uint32_t)>;
@@ -196,7 +196,7 @@ class WindowAligner {
     return true;
   }
 
-  /// What an optimizer did not do is not found in the next pass: for each item, how many times
+  /// Optimizers' ops are not paired across a skipped update: for each item, how many times
   /// gradients that backward had left were dropped before it.
   void count_dropped_gradients(Side side) {
     auto& dropped = on(dropped_, side);
@@ -249,7 +249,7 @@ class WindowAligner {
     return into_gradient ? KeyHash().add(structure).add("into a gradient").value() : structure;
   }
 
-  /// The same op in another node is the backward of another op.
+  /// The same op in a different node is the backward of a different op.
   [[nodiscard]] std::uint64_t in_its_node(std::uint64_t structure, Side side,
                                           std::uint32_t item) const {
     const std::uint32_t node = linked_around(window(side), window(side).items()[item].event);
@@ -257,8 +257,8 @@ class WindowAligner {
     return KeyHash().add(structure).add(window(side).event(node).op).value();
   }
 
-  /// Ops of setup that both runs have, but in another order: a model's layers may be made in any.
-  /// They are not the same ops with other shapes.
+  /// Ops of setup that both runs have, but in a different order: a model's layers may be created in
+  /// any order. They are not the same ops with different shapes.
   void find_moved(const std::vector<Entry>& entries) {
     for (const Entry& entry : entries) {
       if (entry.aligned()) continue;

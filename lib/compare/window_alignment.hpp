@@ -10,7 +10,7 @@
 
 namespace ulpscope::comparison {
 
-/// One step of walking two lined-up windows: an item of both, or of one alone.
+/// One step of walking two aligned windows: an item of both, or of only one.
 struct Entry {
   std::uint32_t reference = kNoIndex;  ///< index into the reference window's items
   std::uint32_t candidate = kNoIndex;
@@ -22,11 +22,11 @@ struct Entry {
 };
 
 /// Names the forward op that a backward node belongs to, the same number in both runs where those
-/// ops are partners; 0 where it is not known.
+/// ops are partners; 0 if it is not known.
 using ForwardId = std::function<std::uint64_t(Side, std::uint32_t lane, std::uint64_t position)>;
 
 struct WindowAlignment {
-  std::vector<Entry> entries;  ///< in order; where both runs go alone, the reference comes first
+  std::vector<Entry> entries;  ///< in order; without partners, the reference's first
   std::uint64_t given_up = 0;  ///< items in stretches too different to be searched
   std::uint64_t operations = 0;
 };

@@ -12,7 +12,7 @@ namespace {
 
 /// Partners this close to the end of a piece may change when the next piece is known.
 constexpr std::size_t kUnsettledEntries = 256;
-/// Partners in a row that are no coincidence though their values differ.
+/// Partners in a row that are not a coincidence although their values differ.
 constexpr std::size_t kRow = 8;
 
 [[nodiscard]] const Event& event_of(const Window& window, std::uint32_t item) {

@@ -27,10 +27,10 @@ namespace ulpscope::comparison {
 /// "a, b, c and 4 more" of at most `shown` items.
 [[nodiscard]] std::string listed(const std::vector<std::string>& items, std::size_t shown = 6);
 
-/// True where `text` matches `pattern` with '*' for any run of characters and '?' for one.
+/// True if `text` matches `pattern` with '*' for any run of characters and '?' for one.
 [[nodiscard]] bool glob_match(std::string_view pattern, std::string_view text) noexcept;
 
-/// The number that all of a text stands for; empty where it stands for none.
+/// The number that a whole text spells; empty if it spells none.
 [[nodiscard]] std::optional<double> number_in(std::string_view text);
 
 }  // namespace ulpscope::comparison

@@ -11,7 +11,7 @@
 namespace ulpscope::comparison {
 
 /// Who does the part of a comparison that grows with the dumps: this process alone, or several
-/// together. What is found does not depend on that.
+/// together. The results do not depend on that.
 class Workforce {
  public:
   Workforce() = default;
@@ -19,7 +19,7 @@ class Workforce {
   Workforce& operator=(const Workforce&) = delete;
   virtual ~Workforce() = default;
 
-  /// Compares ranks pair by pair and hands over what was found of each, in the order of `pairs`.
+  /// Compares ranks pair by pair and delivers the findings of each, in the order of `pairs`.
   virtual void compare_ranks(const std::vector<Both<std::uint32_t>>& pairs,
                              const std::function<void(RankResult&&)>& take) = 0;
   /// The answers in the order of the questions.

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// How an op's arguments that are not tensors are written beside its event: a sequence of items,
+/// How an op's arguments that are not tensors are written with its event: a sequence of items,
 ///   u16 index (bit 15 set: a returned scalar), u8 ArgumentTag, payload.
 /// Little-endian, unaligned. Lists: u32 count, then the elements. Strings: u32 length, then bytes.
 namespace ulpscope {

@@ -17,9 +17,9 @@ namespace ulpscope {
 
 /// Writes an op's arguments in the form of argument_codec.hpp into a buffer of the caller.
 ///
-/// Never allocates and never throws. An item that does not fit is left out whole, and so is every
-/// one after it; fits() then says so. `index` is the argument's place in the schema, with
-/// kArgumentResult set for a returned scalar.
+/// Never allocates and never throws. An item that does not fit is left out completely, and so is
+/// every one after it; fits() then returns false. `index` is the argument's place in the schema,
+/// with kArgumentResult set for a returned scalar.
 class ArgumentWriter {
  public:
   explicit ArgumentWriter(std::span<std::byte> buffer) noexcept : buffer_(buffer) {}

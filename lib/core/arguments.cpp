@@ -47,7 +47,7 @@ std::string bool_text(std::uint8_t value) { return value != 0 ? "True" : "False"
 
 std::string quoted(const std::string& text) { return '\'' + text + '\''; }
 
-/// "[1, 2]" of the elements that `read_element` gives, each at least `smallest` bytes.
+/// "[1, 2]" from the elements that `read_element` returns, each at least `smallest` bytes.
 template <class ReadElement>
 std::string list_text(FieldReader& reader, std::size_t smallest, ReadElement&& read_element) {
   const auto count = reader.read<std::uint32_t>();
@@ -116,7 +116,7 @@ std::optional<std::string> item_text(ArgumentTag tag, FieldReader& reader) {
   return std::nullopt;
 }
 
-/// The `index`-th of comma-joined names; empty where there are fewer.
+/// The `index`-th of comma-joined names; empty if there are fewer.
 std::string_view nth_name(std::string_view joined, std::size_t index) {
   for (; index > 0; --index) {
     const std::size_t comma = joined.find(',');

@@ -26,7 +26,7 @@ namespace {
 
 bool supported(CpuLevel level) noexcept {
 #if defined(__x86_64__)
-  // Digests may be asked for by constructors that run before the compiler's own.
+  // Digests may be computed by constructors that run before the compiler's own.
   __builtin_cpu_init();
   switch (level) {
     case CpuLevel::baseline:

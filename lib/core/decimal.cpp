@@ -18,7 +18,7 @@ struct Decimal {
   int exponent = 0;
 };
 
-/// Takes apart what std::to_chars writes in scientific notation: "d.ddde-07".
+/// Splits what std::to_chars writes in scientific notation: "d.ddde-07".
 Decimal parse_scientific(std::string_view text) {
   const std::size_t mark = text.find('e');
   Decimal decimal;
@@ -89,8 +89,8 @@ std::optional<Decimal> reads_back(double value, int precision, Precision format)
   Decimal nearest = parse_scientific({buffer.data(), end});
   const std::uint64_t digits = std::strtoull(nearest.digits.c_str(), nullptr, 10);
   const int unit = nearest.exponent - precision + 1;
-  // Just above a power of two the numbers below lie closer: the nearest decimal may read back as
-  // another number where one on the other side does not.
+  // Just above a power of two the numbers below are closer: the nearest decimal may read back as a
+  // different number although one on the other side does not.
   std::optional<std::uint64_t> best;
   double best_error = 0;
   for (const std::uint64_t candidate : {digits, digits + 1, digits - 1}) {

@@ -4,8 +4,7 @@
 
 namespace ulpscope {
 
-/// A function's name as the program has it, of the one that the linker has; any other name as it
-/// is.
+/// A function's source name from its linker name; any other name unchanged.
 [[nodiscard]] std::string demangled(const std::string& name);
 
 }  // namespace ulpscope

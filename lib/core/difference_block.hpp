@@ -259,8 +259,8 @@ class BlockKernel {
   }
 
   struct SpecialCounts {
-    std::uint32_t nan_pairs = 0;         // elements with a NaN on either side
-    std::uint32_t not_finite_pairs = 0;  // elements with a NaN or an infinity on either side
+    std::uint32_t nan_pairs = 0;         // elements with a NaN in either value
+    std::uint32_t not_finite_pairs = 0;  // elements with a NaN or an infinity in either value
     bool infinities = false;
   };
 
@@ -332,7 +332,7 @@ class BlockKernel {
   struct Distances {
     alignas(64) Bits of_element[kBlock];
     Bits largest = 0;
-    Word sum = 0;            // wraps around where `largest` leaves no room
+    Word sum = 0;            // wraps around if `largest` leaves no space
     Bits flipped_zeros = 0;  // not zero if bits differ somewhere without a distance
 
     bool sum_is_exact() const { return largest <= static_cast<Word>(~Word{0}) / kBlock; }

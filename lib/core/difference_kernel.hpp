@@ -45,7 +45,7 @@ struct DifferenceTotals {
 
   Severity worst = Severity::none;
   std::uint64_t worst_size = 0;    // grows with |d| among elements of one severity
-  std::uint64_t worst_packed = 0;  // where it stands
+  std::uint64_t worst_packed = 0;  // where it is
   std::uint64_t worst_logical = 0;
   std::uint8_t worst_part = 0;  // complex: 1 for the imaginary part
 };
@@ -57,7 +57,7 @@ using DifferenceKernel = void (*)(const std::byte* reference, const std::byte* c
                                   DifferenceTotals& totals) noexcept;
 inline constexpr std::size_t kPieceElements = 1024;
 
-/// The kernel for `dtype` among those of one source file; null where it has none.
+/// The kernel for `dtype` among those of one source file; null if it has none.
 #define ULPSCOPE_DECLARE_KERNELS(level)                              \
   DifferenceKernel float_kernel_##level(Dtype dtype) noexcept;       \
   DifferenceKernel small_float_kernel_##level(Dtype dtype) noexcept; \
@@ -70,8 +70,8 @@ ULPSCOPE_DECLARE_KERNELS(Avx512)
 /// The kernel of one level, which must be supported, for a dtype.
 [[nodiscard]] DifferenceKernel difference_kernel(CpuLevel level, Dtype dtype) noexcept;
 
-/// Shape that the bytes are walked by: a dtype without a rule of its own is its bytes, one after
-/// another, where an element is not a whole number of them.
+/// Shape for walking the bytes: a dtype without a rule is compared byte by byte if an element is
+/// not a whole number of bytes.
 ///
 /// @throws Error with ErrorCode::usage if the sizes do not fit shape and dtype.
 [[nodiscard]] IndexMap difference_map(Dtype dtype, std::span<const std::int64_t> shape,

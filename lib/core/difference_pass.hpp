@@ -10,13 +10,13 @@
 #include "core/vectors.hpp"
 #include "ulpscope/ulp.hpp"
 
-/// All that is to be known of a block of floating-point numbers in one pass over it, so that memory
-/// is read steadily while the processor computes. In an unnamed namespace, like all that is
-/// compiled once per instruction set.
+/// Everything about a block of floating-point numbers in one pass over it, so that memory is read
+/// steadily while the processor computes. In an unnamed namespace, like everything that is compiled
+/// once per instruction set.
 namespace ulpscope::core {
 namespace {
 
-/// How two blocks are expected to differ. A pass tells whether that was right.
+/// How two blocks are expected to differ. A pass reports whether that was right.
 enum class Apart : std::uint8_t {
   nowhere,
   near,  ///< numbers of one sign and up to kMostNear steps apart
@@ -64,7 +64,7 @@ class Pass {
   static_assert(kNumbers <= kColumns);
 
  public:
-  /// Reads kPieceElements of either side, and writes as many distances.
+  /// Reads kPieceElements of each value, and writes as many distances.
   static PassResult<Bits> over(const std::byte* reference, const std::byte* candidate,
                                Bits* distances) {
     Pass pass;

@@ -11,12 +11,12 @@ namespace ulpscope::core {
 
 inline constexpr std::size_t kLeafBytes = 4096;
 
-/// Room for a tree under way, as DigestStream keeps it.
+/// Space for an unfinished tree, as DigestStream keeps it.
 inline constexpr std::size_t kTreeBytes = 5120;
 inline constexpr std::size_t kTreeAlignment = 64;
 
 /// `tree` points to kTreeBytes bytes, aligned to kTreeAlignment, begun by `start`. A tree begun by
-/// one level's kernel may be continued by another's.
+/// one level's kernel may be continued by a different level's.
 struct DigestKernel {
   Digest (*whole)(const std::byte* bytes, std::size_t size) noexcept;
   void (*start)(std::byte* tree) noexcept;

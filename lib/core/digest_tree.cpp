@@ -30,11 +30,11 @@ constexpr unsigned levels_needed() {
 }
 constexpr unsigned kLevels = levels_needed();
 
-/// A tree under way. Level 0 hashes the bytes, every level above the digests of the one below. A
+/// An unfinished tree. Level 0 hashes the bytes, every level above the digests of the one below. A
 /// full node is closed when something follows it, so the last node of a level is never empty.
 struct Tree {
   XXH3_state_t node[kLevels];
-  std::size_t filled[kLevels];  // bytes in the node under way
+  std::size_t filled[kLevels];  // bytes in the unfinished node
   unsigned height;              // levels in use
   std::uint64_t size;           // bytes of the value so far
 };
@@ -145,7 +145,7 @@ void update_zeros(std::byte* memory, std::uint64_t size) noexcept {
   update(memory, kZeros, size < room ? size : room);
   if (size <= room) return;
   size -= room;
-  // The leaf under way is full now. Something follows it, and each leaf but the last one.
+  // The unfinished leaf is full now. Something follows it, and each leaf but the last one.
   const std::uint64_t leaves = (size - 1) / kLeafBytes;
   if (leaves > 0) {
     push(tree, 1, XXH3_128bits_digest(&tree.node[0]));

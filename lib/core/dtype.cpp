@@ -41,7 +41,7 @@ constexpr std::array kDtypes{
 
 constexpr std::string_view kNumberedPrefix = "dtype";
 
-/// "dtype0" to "dtype255", so that name() can hand out views of static text.
+/// "dtype0" to "dtype255", so that name() can return views of static text.
 struct NumberedNames {
   std::array<std::array<char, 8>, 256> text{};
   std::array<std::uint8_t, 256> length{};
@@ -85,7 +85,7 @@ std::optional<Dtype> dtype_from_name(std::string_view name) noexcept {
   std::uint8_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   const auto dtype = static_cast<Dtype>(number);
-  // Only what name() spells: no leading zeros, no number that has a name of its own.
+  // Only what name() spells: no leading zeros, no number that has a name.
   if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
   if (ulpscope::name(dtype) != name) return std::nullopt;
   return dtype;

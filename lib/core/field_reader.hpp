@@ -8,7 +8,7 @@
 
 namespace ulpscope {
 
-/// Reads little-endian fields one after another. After the first read past the end every read
+/// Reads consecutive little-endian fields. After the first read past the end every read
 /// fails, and the values it returned in between are zero.
 class FieldReader {
  public:

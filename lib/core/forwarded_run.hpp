@@ -10,8 +10,8 @@
 
 namespace ulpscope {
 
-/// A run that says what another one says. Its layer values are not handed on: who shows the run
-/// under other names would show them under the old ones.
+/// A run that forwards to a different one. Layer values are not forwarded: a run with renamed
+/// modules would show them under the old names.
 class ForwardedRun : public Run {
  public:
   /// `run` must outlive it.

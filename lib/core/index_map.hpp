@@ -6,7 +6,7 @@
 
 namespace ulpscope::core {
 
-/// Where the elements of a packed value stand in its logical order. Expanded dimensions are packed
+/// Where the elements of a packed value are in its logical order. Expanded dimensions are packed
 /// once and have index 0.
 class IndexMap {
  public:

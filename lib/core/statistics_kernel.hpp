@@ -10,9 +10,9 @@
 #include "ulpscope/dtype.hpp"
 #include "ulpscope/statistics.hpp"
 
-/// Counting and summing over a value, compiled once per instruction set. All levels give the same
-/// bits: element i is added to column i modulo kStatisticsColumns of its block, blocks follow each
-/// other, and the columns are added up in order at the end.
+/// Counting and summing over a value, compiled once per instruction set. All levels produce the
+/// same bits: element i is added to column i modulo kStatisticsColumns of its block, blocks follow
+/// each other, and the columns are summed in order at the end.
 namespace ulpscope::core {
 
 inline constexpr std::size_t kStatisticsColumns = 32;  // fewer would not be vectorized

@@ -148,7 +148,7 @@ std::vector<std::int64_t> packed_strides(std::span<const std::int64_t> sizes,
   std::int64_t stride = 1;
   for (auto place = walked.rbegin(); place != walked.rend(); ++place) {
     packed[*place] = stride;
-    // Sizes beyond all memory have no packed form; difference() refuses them.
+    // Sizes beyond all memory have no packed form; difference() rejects them.
     if (__builtin_mul_overflow(stride, sizes[*place], &stride)) return packed;
   }
   return packed;

@@ -113,7 +113,7 @@ Vector smaller_of(Vector a, Vector b) {
   const Words bits = widened(from);
   const Words size = bits & 0x7fffU;
   const Words normal = (size << 13U) + (112U << 23U);
-  // A subnormal's digits, behind those of the smallest normal number, which is then taken away.
+  // A subnormal's digits, after those of the smallest normal number, which is then subtracted.
   const auto subnormal = bits_as<Floats>((size << 13U) + (113U << 23U)) - 0x1p-14F;
   const Words value = size < 0x400U ? bits_as<Words>(subnormal) : normal;
   return bits_as<Floats>(value | (bits & 0x8000U) << 16U);

@@ -22,7 +22,7 @@ std::uint32_t bit_width(std::uint32_t value) {
 #if defined(__AVX512CD__)
   return value == 0 ? 0U : 32U - static_cast<std::uint32_t>(__builtin_clz(value));
 #else
-  // Without the bit below the highest one, rounding cannot carry into another exponent.
+  // Without the bit below the highest one, rounding cannot carry into the next exponent.
   const std::uint32_t unrounded = value & ~(value >> 1);
   const auto half = static_cast<std::int32_t>(unrounded >> 1);
   const std::uint32_t exponent = std::bit_cast<std::uint32_t>(static_cast<float>(half)) >> 23;
@@ -100,7 +100,7 @@ class WidthCounts {
     blocks_[width] += 1;
   }
 
-  /// Its elements with bytes of `bound` or more have `width`, one more than was known of them.
+  /// Its elements with bytes of `bound` or more have `width`, one more than known so far.
   void lift(const std::uint8_t* bytes, std::uint8_t bound, unsigned width) {
     reach(width);
     static_assert(kBlock / sizeof(Bytes) <= 255, "columns of bytes must not overflow");

@@ -39,7 +39,7 @@ struct TreeSize {
   return sizeof(Piece) + (totals ? sizeof(StatisticsTotals) : 0);
 }
 
-/// Arrivals take this part of all memory: a node that others arrive at has two of them at least,
+/// Arrivals take this share of all memory: a node that others arrive at has at least two of them,
 /// which is a number of 4 bytes to 32 bytes of digests.
 constexpr std::size_t kShare = 9;
 

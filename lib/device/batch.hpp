@@ -13,14 +13,14 @@
 #include "ulpscope/dtype.hpp"
 
 /// A batch of values as kernels read it: planned on the host, without an allocation, in memory that
-/// the caller gives.
+/// the caller provides.
 namespace ulpscope::device {
 
 /// A value in the memory of the device (of the host for the CPU twin). Nothing is kept of the
 /// spans.
 struct Value {
   StridedBytes bytes;
-  Dtype dtype = Dtype::undefined;  ///< asked for by statistics alone
+  Dtype dtype = Dtype::undefined;  ///< needed only by statistics
   core::Order order = core::Order::memory;
 };
 
@@ -37,9 +37,9 @@ struct Loop {
 struct Item {
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;       // packed
-  Divisor run;                   // adjacent bytes; all of them where there is no loop
+  Divisor run;                   // adjacent bytes; all of them if there is no loop
   std::uint64_t first_leaf = 0;  // among the leaves of the batch
-  std::uint64_t first_node = 0;  // where digests of its leaves stand; only if it has several
+  std::uint64_t first_node = 0;  // where digests of its leaves are; only if it has several
   std::uint32_t first_counter = 0;
   std::uint32_t first_loop = 0;
   std::uint8_t loops = 0;  // outermost first
@@ -56,8 +56,8 @@ struct Nodes {
   std::uint64_t capacity = 0;  // digests
 
   /// How much scratch memory so many nodes take, and how many fit into it; with totals or without.
-  /// Where arrivals stand depends on the size alone, so that they stay where they were found to be
-  /// 0; digests lie behind them, totals at the end.
+  /// The place of arrivals depends only on the size, so that they stay where they were found to be
+  /// 0; digests come after them, totals at the end.
   [[nodiscard]] static std::size_t bytes_for(std::uint64_t nodes, bool totals) noexcept;
   [[nodiscard]] static Nodes in(std::span<std::byte> scratch, bool totals) noexcept;
 };
@@ -72,8 +72,8 @@ struct Results {
   std::uint32_t mark = 0;
 };
 
-/// What the kernel is given by value. Small batches lie in it as a whole, so that nothing has to be
-/// copied before the launch and nothing has to outlive it.
+/// The kernel's parameter. Small batches fit in it completely, so that nothing needs to be copied
+/// before the launch or to outlive it.
 struct Batch {
   static constexpr std::size_t kItems = 16;
   static constexpr std::size_t kLoops = 32;
@@ -99,7 +99,7 @@ struct Needs {
   [[nodiscard]] bool fits_inside() const noexcept {
     return items <= Batch::kItems && loops <= Batch::kLoops;
   }
-  /// Memory for items and loops, 0 where they fit into a Batch.
+  /// Memory for items and loops, 0 if they fit into a Batch.
   [[nodiscard]] std::size_t staging_bytes() const noexcept {
     return fits_inside() ? 0 : items * sizeof(Item) + loops * sizeof(Loop);
   }
@@ -107,8 +107,8 @@ struct Needs {
   [[nodiscard]] std::size_t scratch_bytes() const noexcept { return Nodes::bytes_for(nodes, true); }
 };
 
-/// Empty where the elements of a value are beyond all memory, sizes and strides do not fit each
-/// other, or there are too many values.
+/// Empty if the elements of a value are beyond all memory, sizes and strides do not match, or there
+/// are too many values.
 [[nodiscard]] std::optional<Needs> needs_of(std::span<const Value> values) noexcept;
 
 /// Writes items and loops of values with these needs.

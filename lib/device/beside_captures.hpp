@@ -4,7 +4,7 @@
 
 namespace ulpscope::device {
 
-/// While it lives, what this thread asks of CUDA does not end a capture that another thread makes.
+/// While it lives, CUDA calls of this thread do not end a capture in another thread.
 class BesideCaptures {
  public:
   BesideCaptures() noexcept { cudaThreadExchangeStreamCaptureMode(&mode_); }

@@ -90,7 +90,7 @@ bool plan(const Value& reference, const Value& candidate, Comparison& comparison
   comparison.bytes = comparison.items[0].bytes;
   comparison.tiles = tiles_of(comparison.bytes);
   const std::size_t size = element_size(reference.dtype);
-  // Without a rule of their own, values are compared byte by byte.
+  // Values of a dtype without a rule are compared byte by byte.
   const bool has_order = size != 0 || reference.bytes.element_size == 1;
   return comparison.items[1].bytes == comparison.bytes && candidate.dtype == reference.dtype &&
          comparison.bytes % std::max<std::size_t>(size, 1) == 0 &&

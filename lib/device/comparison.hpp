@@ -8,10 +8,10 @@
 #include "core/difference_kernel.hpp"
 #include "device/batch.hpp"
 
-/// Two values to compare as kernels read them, and what is found.
+/// Two values to compare as kernels read them, and the results.
 namespace ulpscope::device {
 
-/// Where packed elements stand in logical order: see core::IndexMap.
+/// Where packed elements are in logical order: see core::IndexMap.
 struct LogicalOrder {
   struct Dimension {
     Divisor packed_stride;
@@ -58,7 +58,7 @@ enum Maximum : std::uint8_t { kDistanceMax, kAbsoluteMax, kReferenceMax, kMaxima
 
 inline constexpr unsigned kWidths = 65;  // bit widths of distances; bin 0 is not counted
 
-/// What is found of all elements. Numbers that do not depend on an order of additions are core's.
+/// The results for all elements. Numbers that do not depend on the order of additions equal core's.
 struct DifferenceRecord {
   std::array<std::uint64_t, kCounts> counts;
   std::array<std::uint64_t, kMaxima> maxima;
@@ -70,7 +70,7 @@ struct DifferenceRecord {
 };
 
 inline constexpr unsigned kCompareThreads = 256;
-inline constexpr unsigned kTilePieces = 2048;  // of either side; a tile's squares are summed alone
+inline constexpr unsigned kTilePieces = 2048;  // of each value; one sum of squares per tile
 inline constexpr unsigned kMostBlocks = 1056;
 
 /// Scratch memory of a comparison, all 0 between two of them.
@@ -79,37 +79,37 @@ struct ComparisonScratch {
   DifferenceRecord* record = nullptr;
   Worst* worst = nullptr;        // of each block
   SquareSum* squares = nullptr;  // of each tile
-  std::uint64_t tiles = 0;       // that there is room for
+  std::uint64_t tiles = 0;       // that there is space for
 
   [[nodiscard]] static std::size_t bytes_for(std::uint64_t packed_bytes) noexcept;
   [[nodiscard]] static ComparisonScratch in(std::span<std::byte> scratch) noexcept;
 };
 
-/// What the kernel is given by value.
+/// The kernel's parameter.
 struct Comparison {
   static constexpr std::size_t kLoops = LogicalOrder::kDimensions;
 
   std::array<Item, 2> items;  // reference, candidate
   std::array<std::array<Loop, kLoops>, 2> loops;
   Dtype dtype = Dtype::undefined;
-  std::uint64_t bytes = 0;  // of either side, packed
+  std::uint64_t bytes = 0;  // of each value, packed
   std::uint64_t tiles = 0;
   LogicalOrder order;
   ComparisonScratch scratch;
   DifferenceRecord* result = nullptr;
 };
 
-/// Plans the comparison of two values whose packed elements stand for each other: of the same
-/// layout in memory order, or of any layout in logical order. False where their sizes differ or are
-/// beyond all memory, where bytes are no whole elements, or a value has more than 16 dimensions
-/// that matter.
+/// Plans the comparison of two values whose packed elements correspond: of the same layout in
+/// memory order, or of any layout in logical order. False if their sizes differ or exceed all
+/// memory, if the bytes are not whole elements, or if a value has more than 16 dimensions that
+/// matter.
 [[nodiscard]] bool plan(const Value& reference, const Value& candidate,
                         Comparison& comparison) noexcept;
 
 /// Blocks to share the tiles among; their number changes no result.
 [[nodiscard]] std::uint32_t blocks_for(const Comparison& comparison) noexcept;
 
-/// What a record says of two values of that shape: see ulpscope::difference() for `strides`.
+/// The result of a record for two values of that shape: see ulpscope::difference() for `strides`.
 ///
 /// @throws Error with ErrorCode::usage if the sizes do not fit shape and dtype.
 [[nodiscard]] Difference difference_from(const DifferenceRecord& record, Dtype dtype,

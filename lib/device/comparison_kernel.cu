@@ -6,7 +6,7 @@ namespace {
 
 __global__ void __launch_bounds__(kCompareThreads, 2)
     compare_values(const __grid_constant__ Comparison comparison) {
-  // As bytes, because what is shared cannot be constructed.
+  // As bytes, because shared memory cannot be constructed.
   __shared__ alignas(16) unsigned char memory[sizeof(ComparisonShared)];
   PairSums sums;
   ComparisonPhases phases(comparison, reinterpret_cast<ComparisonShared&>(memory), gridDim.x,

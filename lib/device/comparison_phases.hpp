@@ -4,17 +4,17 @@
 
 #include "device/pair_sums.hpp"
 
-/// The ULP difference of two values, cut into phases that each thread of a block runs between two
-/// barriers. Kernels and the CPU twin run the same phases; threads of a phase may run in any order,
-/// and so may blocks.
+/// The ULP difference of two values, divided into phases that each thread of a block runs between
+/// two barriers. Kernels and the CPU twin run the same phases; threads of a phase may run in any
+/// order, and so may blocks.
 ///
-/// Blocks take tiles of a constant size in turn. Integers are added up as they come; sums of
-/// squares are kept per tile and added up in the order of the tiles by the block that ends last, so
-/// that they depend neither on the number of blocks nor on their order.
+/// Blocks take tiles of a constant size in turn. Integers are added as they come; sums of squares
+/// are kept per tile and added in the order of the tiles by the block that ends last, so that they
+/// depend neither on the number of blocks nor on their order.
 namespace ulpscope::device {
 
 inline constexpr unsigned kWarps = kCompareThreads / 32;
-inline constexpr unsigned kCombiners = 16;  // threads that add up for as many each
+inline constexpr unsigned kCombiners = 16;  // threads that sum for as many each
 
 struct ComparisonShared {
   bool last = false;  // this block ends last
@@ -162,7 +162,7 @@ class ComparisonPhases {
     PairAdder<Numbers, kParts> adder(numbers, comparison_.order, sums_,
                                      shared_.widths[thread_ / 32]);
     const std::uint64_t element = std::uint64_t{numbers.size()} * kParts;
-    constexpr unsigned kLoads = 4;  // of either side, under way at once
+    constexpr unsigned kLoads = 4;  // of each value, in flight at once
     constexpr std::uint64_t kBatchBytes = kLoads * kCompareThreads * sizeof(Piece);
     const bool plain = comparison_.items[0].plain && comparison_.items[1].plain;
     std::uint64_t position = (tile * kTilePieces + thread_) * sizeof(Piece);

@@ -19,7 +19,7 @@ namespace ulpscope::device {
 
 enum class Problem : std::uint8_t {
   none,
-  sizes,    ///< needs_of() or plan() refuses the values
+  sizes,    ///< needs_of() or plan() rejects the values
   staging,  ///< too little staging memory: see Needs::staging_bytes()
   scratch,  ///< too little: see Needs::scratch_bytes(), ComparisonScratch::bytes_for()
   results,  ///< fewer places than values
@@ -42,7 +42,7 @@ struct Memory {
   std::byte* staged = nullptr;
 };
 
-/// What is known of a device, as CUDA tells it.
+/// Properties of a device, as CUDA reports them.
 struct Facts {
   char name[256];
   int capability;  ///< 90: compute capability 9.0
@@ -85,7 +85,7 @@ struct Functions {
   /// Of the device that is current.
   bool (*describe)(Facts* facts) noexcept;
 
-  /// The number that CUDA has given the capture that takes a stream's work, 0 for none.
+  /// CUDA's number of the capture that records a stream's work, 0 for none.
   std::uint64_t (*capture_of)(Stream stream) noexcept;
 
   /// For a DigestQueue of the device that is current.
@@ -95,7 +95,7 @@ struct Functions {
 }  // namespace ulpscope::device
 
 extern "C" {
-/// Null where the library is not of this version.
+/// Null if the library is not of this version.
 __attribute__((visibility("default"))) const ulpscope::device::Functions* ulpscope_device_functions(
     std::uint32_t version);
 }

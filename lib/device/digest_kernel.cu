@@ -9,7 +9,7 @@ __constant__ xxh3::Secret secret_on_device = xxh3::kSecret;
 template <bool kStatistics>
 __global__ void __launch_bounds__(kThreads) digest_batch(const __grid_constant__ Batch batch) {
   using Shared = DigestShared<kStatistics>;
-  // As bytes, because what is shared cannot be constructed.
+  // As bytes, because shared memory cannot be constructed.
   __shared__ alignas(16) unsigned char memory[sizeof(Shared)];
   DigestPhases<kStatistics> phases(batch, &secret_on_device[0], reinterpret_cast<Shared&>(memory),
                                    blockIdx.x, threadIdx.x);

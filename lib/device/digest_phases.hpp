@@ -8,8 +8,8 @@
 #include "device/number_sums.hpp"
 #include "device/xxh3.hpp"
 
-/// The digests (lib/core/DIGEST.md) and statistics of a batch, cut into phases that each thread of
-/// a block runs between two barriers. Kernels and the CPU twin run the same phases; threads of a
+/// The digests (lib/core/DIGEST.md) and statistics of a batch, divided into phases that each thread
+/// of a block runs between two barriers. Kernels and the CPU twin run the same phases; threads of a
 /// phase may run in any order, and so may blocks.
 ///
 /// Sixteen threads share a leaf: one for each pair of lanes in each of its blocks of 1 KiB. The
@@ -46,7 +46,7 @@ struct DigestShared {
   StatisticsTotals totals[kStatistics ? kThreads : 1];
 };
 
-/// Digests of one level of a value's tree, and where they stand.
+/// Digests of one level of a value's tree, and where they are.
 struct Level {
   std::uint64_t nodes = 0;
   std::uint64_t first_node = 0;
@@ -127,7 +127,7 @@ class DigestPhases {
         shared_.totals[thread_].add(shared_.totals[thread_ + block * xxh3::kPairs]);
   }
 
-  /// The node's digest is known: it is the result, or waits for its neighbors. Where values have
+  /// The node's digest is known: it is the result, or waits for its neighbors. If values have
   /// several leaves, a barrier of the block follows.
   ULPSCOPE_HOST_DEVICE void close() {
     if (place_ != 0) return;
@@ -153,8 +153,8 @@ class DigestPhases {
     group_.neighbours = static_cast<std::uint32_t>(rest < kFanOut ? rest : kFanOut);
   }
 
-  /// Tells nodes above of what has arrived: once for all of a block's groups in a row. `next`
-  /// follows without a barrier: it changes nothing that is looked at here.
+  /// Notifies nodes above of what has arrived: once for all consecutive groups of a block. `next`
+  /// follows without a barrier: it changes nothing that is read here.
   ULPSCOPE_HOST_DEVICE void arrive() {
     if (place_ != 0) return;
     group_.last = false;
@@ -171,7 +171,7 @@ class DigestPhases {
     fence();
   }
 
-  /// Takes on the node above, where this group came last. True where there is one. A barrier of the
+  /// Takes on the node above, where this group came last. True if there is one. A barrier of the
   /// block follows, and then `sum` again unless no group of the block has a node.
   ULPSCOPE_HOST_DEVICE bool next() {
     if (place_ != 0) return false;
@@ -220,7 +220,7 @@ class DigestPhases {
     }
   }
 
-  /// So many loads are under way at once.
+  /// So many loads are in flight at once.
   template <unsigned kLoads, class Look>
   ULPSCOPE_HOST_DEVICE void sum_whole_leaf(Look look) {
     constexpr unsigned kStripes = xxh3::kBlockStripes;
@@ -290,11 +290,11 @@ class DigestPhases {
     xxh3::add_stripe(sum, piece, keys.low, keys.high);
   }
 
-  /// Where this thread's piece of a stripe stands in the leaf.
+  /// Where this thread's piece of a stripe is in the leaf.
   ULPSCOPE_HOST_DEVICE unsigned position_in(unsigned stripe) const {
     return stripe * xxh3::kStripeBytes + pair() * static_cast<unsigned>(sizeof(Piece));
   }
-  /// How much of a piece lies in the leaf.
+  /// How much of a piece is in the leaf.
   ULPSCOPE_HOST_DEVICE unsigned piece_bytes(unsigned position) const {
     const unsigned rest = group_.bytes - position;
     return rest < sizeof(Piece) ? rest : static_cast<unsigned>(sizeof(Piece));

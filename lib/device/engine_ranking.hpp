@@ -12,7 +12,7 @@
 /// Which of cuDNN's engines gave the result that a run recorded.
 namespace ulpscope::device {
 
-/// What an engine made of the recorded inputs.
+/// What an engine computed from the recorded inputs.
 struct EngineTrial {
   std::int64_t engine = 0;            ///< cuDNN's index among those for the operation
   bool noted_deterministic = true;    ///< by cuDNN's own notes
@@ -26,8 +26,8 @@ struct EngineTrial {
 /// How an engine was recognized.
 enum class EngineMatch : std::uint8_t {
   none,     ///< no engine ran
-  nearest,  ///< none gives these bits; this one is nearest
-  bits,     ///< a repeat of it gives these bits
+  nearest,  ///< none produces these bits; this one is nearest
+  bits,     ///< a repeat of it produces these bits
 };
 
 struct UsedEngine {
@@ -36,9 +36,9 @@ struct UsedEngine {
   std::vector<std::int64_t> others;  ///< further engines that give these bits
 };
 
-/// The engine that run 0 or 1 used, whose result has this digest: one of which a repeat gives its
-/// bits, those that are deterministic first, then those of lower index. Where none does, the one
-/// from which the fewest elements differ, then by the largest ULP distance, then by index.
+/// The engine that run 0 or 1 used, whose result has this digest: one of which a repeat produces
+/// these bits, deterministic ones first, then those of lower index. If none does, the one from
+/// which the fewest elements differ, then by the largest ULP distance, then by index.
 [[nodiscard]] UsedEngine used_engine(std::span<const EngineTrial> trials, const Digest& result,
                                      std::size_t run);
 

@@ -29,7 +29,7 @@ using Bytes = std::vector<std::byte>;
 /// Memory that a tensor's gaps may take, as a multiple of its elements.
 constexpr std::size_t kMostGaps = 16;
 
-/// Where each of `count` elements lies, in row-major order.
+/// Where each of `count` elements is, in row-major order.
 [[nodiscard]] std::vector<std::size_t> places_of(const RecordedTensor& tensor, std::size_t count) {
   if (tensor.strides.size() != tensor.sizes.size() || count_of(tensor) != count) throw misfit();
   std::vector<std::size_t> places(count);
@@ -52,7 +52,7 @@ constexpr std::size_t kMostGaps = 16;
   return places;
 }
 
-/// Memory of the device, given back at the end.
+/// Memory of the device, released at the end.
 class DeviceMemory {
  public:
   DeviceMemory(const EngineFunctions& functions, std::size_t bytes)
@@ -93,13 +93,13 @@ class PlacedTensor {
                   element_bytes);
   }
 
-  /// Copies it to the device; what is computed is filled with NaNs there.
+  /// Copies it to the device; results are filled with NaNs there.
   [[nodiscard]] bool put() {
     if (tensor_.bytes.empty()) std::ranges::fill(laid_out_, std::byte{0xff});
     return memory_.data() != nullptr && functions_.copy_in(memory_.data(), laid_out_);
   }
 
-  /// What stands on the device, row-major; empty where a kernel has failed.
+  /// The content on the device, row-major; empty if a kernel has failed.
   [[nodiscard]] std::optional<Bytes> get() {
     if (!functions_.copy_out(laid_out_, memory_.data())) return std::nullopt;
     Bytes bytes(places_.size() * element_bytes_);
@@ -135,7 +135,7 @@ template <class Tensor>
                         convolution.response);
 }
 
-/// How many elements a tensor has by its bytes; of what is computed, as many as the results have.
+/// How many elements a tensor has by its bytes; for a result, as many as the recorded results have.
 [[nodiscard]] std::size_t elements(const RecordedConvolution& convolution,
                                    const RecordedTensor& tensor, std::size_t computed) {
   const std::size_t size = element_size(convolution.dtype);
@@ -181,7 +181,7 @@ class OpenConvolution {
     return engines_ == nullptr ? 0 : functions_.count(engines_);
   }
 
-  /// Computes it once by one engine; empty where that did not run.
+  /// Computes it once by one engine; empty if that did not run.
   [[nodiscard]] std::optional<Bytes> compute(std::int64_t engine, std::span<std::byte> workspace,
                                              EngineRun& run) {
     if (!computed_.put()) return std::nullopt;

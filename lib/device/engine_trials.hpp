@@ -55,10 +55,9 @@ struct EngineOptions {
 };
 
 /// Runs every engine on the recorded inputs. `results` are what one or two runs recorded, row-major
-/// and of one size.
-/// What the numbers should be is what an engine makes of them in float64, rounded once; where cuDNN
-/// has none that is not known.
-/// @throws Error with ErrorCode::usage where bytes, sizes and strides do not fit.
+/// and of one size. The correct numbers are an engine's results in float64, rounded once; unknown
+/// if cuDNN has no such engine.
+/// @throws Error with ErrorCode::usage if bytes, sizes and strides do not match.
 [[nodiscard]] EngineOutcomes try_engines(const EngineFunctions& functions,
                                          const RecordedConvolution& convolution,
                                          std::span<const std::span<const std::byte>> results,

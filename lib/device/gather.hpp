@@ -54,7 +54,7 @@ ULPSCOPE_HOST_DEVICE inline std::uint64_t load_unit(const std::byte* from, unsig
   }
 }
 
-/// `count` packed bytes from `position` on, at most 16, with zeros behind them.
+/// `count` packed bytes from `position` on, at most 16, with zeros after them.
 ULPSCOPE_HOST_DEVICE inline Piece gather(const Item& item, const Loop* loops,
                                          std::uint64_t position, unsigned count) {
   const std::uint64_t bits = item.unit | position | count;

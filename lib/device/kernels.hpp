@@ -16,7 +16,7 @@ namespace ulpscope::device {
 
 [[nodiscard]] cudaError_t load_packing_kernel() noexcept;
 
-/// Packs the one value of a batch; `to` has room for whole pieces.
+/// Packs the one value of a batch; `to` has space for whole pieces.
 [[nodiscard]] cudaError_t launch_packing(const Batch& batch, Piece* to,
                                          cudaStream_t stream) noexcept;
 

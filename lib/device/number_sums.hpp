@@ -7,7 +7,8 @@
 
 namespace ulpscope::device {
 
-/// What one thread finds in the numbers of a leaf: at most 256 of them, so that counts fit 16 bits.
+/// The results of one thread for the numbers of a leaf: at most 256 of them, so that counts fit 16
+/// bits.
 class NumberSums {
  public:
   template <class Numbers>

@@ -10,8 +10,8 @@
 #include "ulpscope/ulp.hpp"
 
 /// How the numbers of each dtype are read: elements, or the parts of complex ones. Six kinds cover
-/// all dtypes; float8 formats and integers ask their dtype at run time, so that few kernels have to
-/// be compiled.
+/// all dtypes; float8 formats and integers check their dtype at run time, so that few kernels have
+/// to be compiled.
 namespace ulpscope::device {
 
 template <class Format>
@@ -49,7 +49,8 @@ struct Floats {
   }
 };
 
-/// The four formats of one byte, told apart at run time: FloatFormat would be compiled four times.
+/// The four formats of one byte, distinguished at run time: FloatFormat would be compiled four
+/// times.
 class SmallFloats {
  public:
   using Bits = std::uint8_t;
@@ -122,7 +123,7 @@ class SmallFloats {
   double smallest_ = 0;
 };
 
-/// Integers of any size; bool and types without a rule of their own are their bytes.
+/// Integers of any size; bool and types without a rule are their bytes.
 class Integers {
  public:
   using Bits = std::uint64_t;

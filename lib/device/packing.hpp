@@ -13,7 +13,7 @@ inline constexpr unsigned kPackThreads = 256;
   return (item.bytes + sizeof(Piece) - 1) / sizeof(Piece);
 }
 
-/// Writes one piece of the first value of a batch; the last one has zeros behind it.
+/// Writes one piece of the first value of a batch; the last one has zeros after it.
 ULPSCOPE_HOST_DEVICE inline void pack_piece(const Batch& batch, Piece* to, std::uint64_t piece) {
   const Item& item = *items_of(batch);
   const std::uint64_t position = piece * sizeof(Piece);

@@ -23,7 +23,7 @@ ULPSCOPE_HOST_DEVICE inline std::uint64_t logical_place(const LogicalOrder& orde
   return place;
 }
 
-/// -1, 0, 1: whether `a` is less bad, as bad or worse, wherever they stand.
+/// -1, 0, 1: whether `a` is less bad, as bad or worse, regardless of their positions.
 ULPSCOPE_HOST_DEVICE inline int compare_badness(const Worst& a, const Worst& b) {
   if (a.severity != b.severity) return a.severity < b.severity ? -1 : 1;
   if (a.size != b.size) return a.size < b.size ? -1 : 1;
@@ -56,7 +56,7 @@ ULPSCOPE_HOST_DEVICE inline std::uint64_t bits_of(double value) {
 struct PairSums {
   std::uint64_t counts[kCounts] = {};
   std::uint64_t maxima[kMaxima] = {};
-  SquareSum squares;  // of the tile under way
+  SquareSum squares;  // of the current tile
   Worst worst;
 };
 
@@ -71,8 +71,7 @@ class PairAdder {
                                  std::uint32_t* widths)
       : numbers_(numbers), order_(order), sums_(sums), widths_(widths) {}
 
-  /// The elements in the first `size` bytes of a pair of pieces, of which the first stands at
-  /// `packed`.
+  /// The elements in the first `size` bytes of a pair of pieces, of which the first is at `packed`.
   ULPSCOPE_HOST_DEVICE void add_pieces(const Piece& reference, const Piece& candidate,
                                        unsigned size, std::uint64_t packed) {
     const unsigned count = size / (numbers_.size() * kParts);
@@ -234,7 +233,7 @@ class PairAdder {
       if (compare_badness(of_part, found) > 0) found = of_part;
     }
     const int badness = compare_badness(found, sums_.worst);
-    // Elements come in packed order, where that is the logical one.
+    // Elements come in packed order, if that is the logical one.
     if (badness < 0 || (badness == 0 && order_.count == 0)) return;
     found.packed = packed;
     found.logical = logical_place(order_, packed);

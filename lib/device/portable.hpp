@@ -48,15 +48,15 @@ ULPSCOPE_HOST_DEVICE inline Piece load_written_piece(const Piece* from) {
 #endif
 }
 
-/// What this thread, or a thread that it has met at a barrier, has written comes before what it
-/// writes from here on, for threads of other blocks too.
+/// Writes of this thread, or of a thread that it has met at a barrier, come before its later
+/// writes, for threads of other blocks too.
 ULPSCOPE_HOST_DEVICE inline void fence() {
 #if defined(__CUDA_ARCH__)
   __threadfence();
 #endif
 }
 
-/// Writes a number behind all that this thread has written, for the host to see.
+/// Writes a number after everything that this thread has written, for the host to see.
 ULPSCOPE_HOST_DEVICE inline void publish(std::uint32_t* to, std::uint32_t number) {
 #if defined(__CUDA_ARCH__)
   __threadfence_system();

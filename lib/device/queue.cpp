@@ -9,10 +9,10 @@
 namespace ulpscope::device {
 namespace {
 
-/// How long a thread sleeps that waits for room.
+/// How long a thread sleeps while it waits for space.
 constexpr std::chrono::microseconds kNap{100};
 
-/// Whether a kernel can be given these values, and there is scratch memory for them.
+/// Whether a kernel can take these values, and there is scratch memory for them.
 [[nodiscard]] bool fits(std::span<const Value> values, std::span<std::byte> scratch,
                         bool statistics) noexcept {
   const auto needs = needs_of(values);
@@ -55,7 +55,7 @@ std::span<std::byte> DigestQueue::scratch_of(Stream stream) noexcept {
   return {scratch_ + index * sizes_.scratch, sizes_.scratch};
 }
 
-/// Contents lie one behind the other in a ring; none goes across its end.
+/// Contents are consecutive in a ring; none crosses its end.
 bool DigestQueue::has_room(std::size_t content_bytes, std::size_t& offset) const noexcept {
   if (!entries_.empty() && next_ - entries_.front().number >= sizes_.values) return false;
   offset = 0;

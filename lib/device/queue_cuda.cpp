@@ -9,8 +9,8 @@
 namespace ulpscope::device {
 namespace {
 
-/// Memory of our own that CUDA is told of, not CUDA's: that is gone when the program ends CUDA,
-/// while results may still be looked for.
+/// Our own memory, registered with CUDA: CUDA's memory is gone when the program ends CUDA, while
+/// results may still be read.
 void* allocate_host(std::size_t bytes) noexcept {
   const BesideCaptures beside;
   int device = -1;
@@ -29,7 +29,7 @@ void* allocate_host(std::size_t bytes) noexcept {
   return nullptr;
 }
 
-/// Zeroed on a stream of its own, so that no work of the program is waited for.
+/// Zeroed on a separate stream, so that no work of the program is waited for.
 std::byte* allocate_scratch(std::size_t bytes) noexcept {
   const BesideCaptures beside;
   void* memory = nullptr;
@@ -46,7 +46,7 @@ std::byte* allocate_scratch(std::size_t bytes) noexcept {
 }
 
 bool is_captured(Stream stream) noexcept {
-  if (stream == cudaStreamPerThread) return true;  // it is another one in every thread
+  if (stream == cudaStreamPerThread) return true;  // it is a different one in every thread
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   const bool known =
       cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &status) == cudaSuccess;

@@ -6,7 +6,7 @@
 
 namespace ulpscope::device {
 
-/// The number of a format of IEEE 754's kind that is nearest, of two the one whose last bit is 0
+/// The nearest number of an IEEE 754 format, of two the one whose last bit is 0
 /// (IEEE 754-2019, 4.3.1).
 template <class Format>
 [[nodiscard]] typename Format::Bits rounded(double number) noexcept {

@@ -46,8 +46,8 @@ struct SquareSum {
   [[nodiscard]] double root(double count) const noexcept;
 };
 
-/// What is known of some numbers of a value. Totals of a value are those of its leaves, added up as
-/// the digest's tree is built, so that they depend on its bytes alone.
+/// What is known about some numbers of a value. Totals of a value are those of its leaves, summed
+/// as the digest's tree is built, so that they depend only on its bytes.
 struct StatisticsTotals {
   double sum = 0;        // of the finite numbers below SquareSum::kLarge
   double large_sum = 0;  // of those beyond it, scaled

@@ -14,7 +14,7 @@
 namespace ulpscope::device::twin {
 namespace {
 
-/// The order in which so many take their turn; another one each time where it is shuffled.
+/// The order in which so many take their turn; if shuffled, different each time.
 class Schedule {
  public:
   explicit Schedule(Turns turns) : turns_(turns) {}

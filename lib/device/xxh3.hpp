@@ -5,9 +5,9 @@
 
 #include "device/portable.hpp"
 
-/// XXH3-128 with its default secret, cut up so that many threads share one leaf: the XXH3 algorithm
-/// as specified in xxHash's doc/xxhash_spec.md. Sums over stripes do not depend on the accumulator,
-/// so that only `scramble` has to come in order.
+/// XXH3-128 with its default secret, divided so that many threads share one leaf: the XXH3
+/// algorithm as specified in xxHash's doc/xxhash_spec.md. Sums over stripes do not depend on the
+/// accumulator, so that only `scramble` must be in order.
 namespace ulpscope::device::xxh3 {
 
 inline constexpr std::uint64_t kPrime32_1 = 0x9e3779b1;

@@ -41,8 +41,7 @@ class HeldEvent {
   const std::byte* bytes_;
 };
 
-/// Whether the sizes and ids of an event message are what they can be: everything later relies on
-/// it.
+/// Whether the sizes and ids of an event message are possible: everything later relies on it.
 [[nodiscard]] bool is_sound(const RingNames& names, const HeldEvent& event,
                             std::size_t message_bytes);
 

@@ -64,7 +64,7 @@ class ByteWriter {
   std::vector<std::byte> bytes_;
 };
 
-/// After a read past the end, ok() is false and every further read gives zeros.
+/// After a read past the end, ok() is false and every further read returns zeros.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) noexcept : rest_(bytes) {}

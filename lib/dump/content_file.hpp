@@ -19,9 +19,9 @@ class ContentFile {
   void write(std::uint64_t offset, std::span<const std::byte> bytes);
   /// What was written, flushed or not.
   void read(std::uint64_t offset, std::span<std::byte> bytes);
-  /// Until here written bytes may still stand in the buffer.
+  /// Up to here written bytes may still be in the buffer.
   void flush();
-  /// Writes what is in the buffer and asks whether all has arrived; cuts off what was written from
+  /// Writes the buffer and checks whether everything has arrived; truncates what was written from
   /// `end` on. Nothing may follow.
   void close(std::uint64_t end);
 

@@ -9,8 +9,8 @@
 namespace ulpscope::dump {
 namespace {
 
-// Room that the contents under way may have been promised, all together. It is taken from the file
-// while they come, which costs no disk: what does not come is given back.
+// Total space that may be reserved for incomplete contents. It is reserved in the file while they
+// arrive, which uses no disk blocks; what does not arrive is released.
 constexpr std::uint64_t kMostPromised = 1ULL << 40;
 
 std::string type_key(const ValueShape& shape) {
@@ -102,7 +102,7 @@ void ContentStore::close_lane(std::uint32_t lane) {
   incoming_.erase(found);
 }
 
-/// Contents that lie side by side in memory are written in one piece.
+/// Contents that are adjacent in memory are written in one piece.
 void ContentStore::store(std::span<const RecentContents::Content> contents) {
   std::uint64_t total = 0;
   for (const auto& content : contents) total += content.bytes.size();

@@ -19,17 +19,17 @@
 
 namespace ulpscope::dump {
 
-/// A dataset of the layer tree of the segment under way.
+/// A dataset of the layer tree of the current segment.
 struct LayerDataset {
   std::uint32_t number = 0;  ///< SegmentWriter's
   Digest digest;             ///< of its bytes, which are in row-major order
 };
 
-/// The bytes of a rank's values: takes them in as they come and brings each to its place in the
-/// segment, as a typed dataset where a layer asks for it in time, else packed with others.
+/// The bytes of a rank's values: receives them as they come and moves each to its place in the
+/// segment, as a typed dataset if a layer needs it in time, else packed with others.
 class ContentStore {
  public:
-  /// `buffer_bytes`: how much waits in memory for the events that may ask for it.
+  /// `buffer_bytes`: how much waits in memory for the events that may need it.
   /// `segments_go`: segments are removed while later ones stay.
   ContentStore(std::filesystem::path rank_directory, const RankNames& names,
                std::uint64_t buffer_bytes, bool segments_go);
@@ -38,29 +38,30 @@ class ContentStore {
   void begin_segment(SegmentWriter& writer, std::vector<ContentRow>& table);
   /// Brings what waits in memory into the segment, which is number `segment` of the rank.
   void end_segment(std::uint32_t segment);
-  /// The file of an earlier segment is gone, and with it what only it had.
+  /// The file of an earlier segment was removed, and with it what only it had.
   void forget_segment(std::uint32_t segment);
 
-  /// `message` is a whole ContentMessage of a ring. False where it cannot be right.
+  /// `message` is a whole ContentMessage of a ring. False if it cannot be right.
   [[nodiscard]] bool take(std::uint32_t lane, std::span<const std::byte> message);
-  /// Nothing more comes from the lane: what has come of an unfinished content is dropped.
+  /// Nothing more comes from the lane: the part of an unfinished content is dropped.
   void close_lane(std::uint32_t lane);
   [[nodiscard]] bool is_receiving() const noexcept { return !incoming_.empty(); }
   /// Content bytes of the segment, those that wait included.
   [[nodiscard]] std::uint64_t segment_bytes() const noexcept;
   [[nodiscard]] std::uint64_t received_bytes() const noexcept { return received_bytes_; }
 
-  /// An event of this segment has that content. It stands here or in the segment before, where what
-  /// comes before its event often is; here, if segments go. From elsewhere it is copied.
+  /// An event of this segment has that content. It is here or in the previous segment, because
+  /// contents often come before their event; here, if segments are removed. From elsewhere it is
+  /// copied.
   void require(const Digest& digest);
 
-  /// Whether any value's bytes have come: without them there are no datasets.
+  /// Whether any value's bytes have arrived: without them there are no datasets.
   [[nodiscard]] bool holds_any() const noexcept {
     return any_came_ || !rows_.empty() || !segments_.empty();
   }
 
-  /// The dataset of a value with that geometry (RankNames' id); made of bytes that are still in
-  /// memory, or of any that the dump holds. Empty where there are none or no dataset can show it.
+  /// The dataset of a value with that geometry (RankNames' id); from bytes that are still in
+  /// memory, or from any that the dump holds. Empty if there are none or no dataset can show it.
   [[nodiscard]] std::optional<LayerDataset> recent_dataset(const Digest& digest,
                                                            std::uint32_t geometry);
   [[nodiscard]] std::optional<LayerDataset> dataset(const Digest& digest, std::uint32_t geometry);
@@ -102,7 +103,7 @@ class ContentStore {
   std::vector<ContentRow>* table_ = nullptr;
   std::map<std::uint32_t, Incoming> incoming_;  ///< by lane
   bool any_came_ = false;
-  std::uint64_t promised_bytes_ = 0;  ///< of contents under way
+  std::uint64_t promised_bytes_ = 0;  ///< of incomplete contents
   std::uint64_t received_bytes_ = 0;
   std::unordered_map<Digest, std::size_t, DigestHash> rows_;        ///< of this segment
   std::unordered_map<Digest, std::uint32_t, DigestHash> segments_;  ///< where earlier ones are

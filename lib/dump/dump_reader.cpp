@@ -53,7 +53,7 @@ struct SegmentPlace {
 /// What is kept of a rank besides its segments.
 struct RankIndex {
   std::vector<SegmentPlace> segments;
-  /// The one that something was last found in: what is asked for next is there or nearby.
+  /// The one that something was last found in: the next request is there or nearby.
   mutable std::atomic<std::size_t> recent = 0;
   std::map<std::uint32_t, Lane> lanes;
   std::map<std::uint32_t, std::vector<BlockPlace>> blocks;
@@ -69,7 +69,7 @@ class DumpRun : public Run {
   DumpRun(const std::filesystem::path& directory, std::string_view selector)
       : selector_(dump::parse_selector(selector)) {
     info_.path = directory.string();
-    // First: what it says of segments holds for those that are there afterwards.
+    // First: what it says about segments applies to those that exist afterwards.
     const auto status = dump::read_status(directory);
     read_status(status);
     std::vector<dump::RankMarks> marks;
@@ -167,7 +167,7 @@ class DumpRun : public Run {
   }
 
  private:
-  /// Asks the segments that have such things, from the most recent one outwards.
+  /// Searches the segments that have such entries, from the most recent one outward.
   template <class Ask>
   auto first_found(const RankIndex& rank, bool SegmentPlace::*has, const Ask& ask) const
       -> decltype(ask(std::declval<const dump::Segment&>())) {
@@ -215,7 +215,7 @@ class DumpRun : public Run {
     }
   }
 
-  /// Whether the files belong together, before anything is made of them.
+  /// Whether the files belong together, before they are used.
   void check_whole(const std::filesystem::path& directory, std::span<const dump::RankMarks> marks,
                    std::optional<dump::Status> status) {
     if (status) {
@@ -313,7 +313,7 @@ class DumpRun : public Run {
     }
   }
 
-  /// An event that ended long after events inside it were written stands in a block after theirs.
+  /// An event that ended long after events inside it were written is in a block after theirs.
   static void sort_blocks(const dump::RankFiles& files, RankIndex& rank) {
     for (auto& [lane, blocks] : rank.blocks) {
       std::sort(blocks.begin(), blocks.end(), [](const BlockPlace& a, const BlockPlace& b) {
@@ -339,8 +339,8 @@ class DumpRun : public Run {
     for (auto& [number, rank] : ranks_) rank.identity = std::move(*next++);
   }
 
-  /// In the order in which their threads were created; those of which that is not known follow in
-  /// the order of their first events.
+  /// In the order in which their threads were created; those for which it is unknown follow in the
+  /// order of their first events.
   static void number_lanes(RankIndex& rank) {
     const dump::ThreadCreations creations(rank.environment);
     std::vector<Lane*> lanes;

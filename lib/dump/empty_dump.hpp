@@ -9,8 +9,8 @@
 
 namespace ulpscope::dump {
 
-/// Why nothing was recorded, as status.json has it; empty where something was: where a segment is
-/// there, or a journal with an event in it or with damage.
+/// Why nothing was recorded, according to status.json; empty if something was: there is a segment,
+/// or a journal with an event in it or with damage.
 [[nodiscard]] std::optional<std::string> why_empty(std::span<const RankMarks> ranks,
                                                    const Status& status);
 

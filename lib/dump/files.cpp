@@ -93,7 +93,7 @@ File::Stretch File::stretch_at(std::uint64_t offset, std::uint64_t most) const {
   if (status.st_size - status.st_blocks * kBlockBytes < kLargeHoles) return {most, false};
   const auto from = static_cast<off_t>(offset);
   const off_t data = ::lseek(descriptor_, from, SEEK_DATA);
-  if (data < 0 && errno != ENXIO) return {most, false};  // not every file system can tell
+  if (data < 0 && errno != ENXIO) return {most, false};  // not every file system supports this
   const off_t hole_ends = data < 0 ? status.st_size : data;
   if (hole_ends > from) return {std::min(static_cast<std::uint64_t>(hole_ends - from), most), true};
   const off_t hole = ::lseek(descriptor_, from, SEEK_HOLE);

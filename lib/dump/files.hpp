@@ -12,10 +12,10 @@ namespace ulpscope::dump {
 /// Sole owner of a file descriptor.
 class File {
  public:
-  /// For reading. What is no regular file is refused: a pipe would wait, a device might act.
+  /// For reading. Rejects everything except regular files: a pipe would wait, a device might act.
   [[nodiscard]] static File open(const std::filesystem::path& path);
   [[nodiscard]] static File open_for_update(const std::filesystem::path& path);
-  /// Creates the file. What stood there is removed, not written to: it may be a link to elsewhere.
+  /// Creates the file. An existing file is removed, not written to: it may be a link to elsewhere.
   [[nodiscard]] static File create(const std::filesystem::path& path);
 
   File(File&& other) noexcept;
@@ -26,26 +26,26 @@ class File {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] std::uint64_t size() const;
-  /// Fills `bytes` from `offset`. @throws Error with ErrorCode::corrupt where the file is too
+  /// Fills `bytes` from `offset`. @throws Error with ErrorCode::corrupt if the file is too
   /// short.
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
-  /// Bytes that follow each other and are all in a hole, zeros that nobody wrote, or none of them.
+  /// Consecutive bytes that are all in a hole, zeros that were never written, or none of them.
   struct Stretch {
     std::uint64_t bytes = 0;
     bool is_hole = false;
   };
-  /// The stretch that begins at `offset`, at most `most` bytes of it. Of a file with next to no
-  /// holes, or on a file system that does not tell, everything is said to be written.
+  /// The stretch that begins at `offset`, at most `most` bytes of it. For a file with next to no
+  /// holes, or on a file system without this information, everything counts as written.
   [[nodiscard]] Stretch stretch_at(std::uint64_t offset, std::uint64_t most) const;
-  /// Tells the system that these bytes are about to be read from front to back.
+  /// Advises the system that these bytes are about to be read from front to back.
   void expect_reading(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
-  /// Cuts the file off behind `size` bytes.
+  /// Truncates the file to `size` bytes.
   void truncate(std::uint64_t size);
   /// Appends with as few write(2) calls as the system allows: one, unless it is interrupted.
   void append(std::span<const std::byte> bytes);
-  /// Closes the file, and asks whether all that was written has arrived: network file systems and
-  /// quotas may say only now that it has not. Without it the answer is not looked at.
+  /// Closes the file, and checks whether everything written has arrived: network file systems and
+  /// quotas may report errors only now. Without this call the result is ignored.
   void close();
 
  private:
@@ -55,13 +55,13 @@ class File {
   std::filesystem::path path_;
 };
 
-/// Removes a file, or a link and not what it leads to. That nothing stands there is no failure.
+/// Removes a file, or a link and not what it leads to. A missing file is not a failure.
 void remove_file(const std::filesystem::path& path);
 
-/// Writes `content` under another name, then renames: readers see the old file or the new one.
+/// Writes `content` under a temporary name, then renames: readers see the old file or the new one.
 void replace_file(const std::filesystem::path& path, std::string_view content);
 
-/// Renames, replacing what stood there.
+/// Renames, replacing an existing file.
 void rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace ulpscope::dump

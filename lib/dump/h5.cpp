@@ -129,8 +129,8 @@ Type text_type(std::size_t size) {
   return type;
 }
 
-/// What the system said, which HDF5 hands on among addresses, sizes and the time of day; empty
-/// where there is no such thing.
+/// The system's message, which HDF5 returns among addresses, sizes and the time of day; empty
+/// if there is no such thing.
 std::string said_by_system(const std::string& reason) {
   constexpr std::string_view kBefore = "error message = '";
   const std::size_t found = reason.find(kBefore);

@@ -47,7 +47,7 @@ using Attribute = Handle<H5Aclose>;
 using Properties = Handle<H5Pclose>;
 
 /// Keeps HDF5 from printing its errors while it lives: the library never prints. Nor does HDF5
-/// clean up when the process ends, where this was the first that was asked of it.
+/// clean up when the process ends, if this was its first call.
 class Quiet {
  public:
   Quiet();
@@ -74,13 +74,13 @@ R checked(std::string_view doing, R result) {
 [[nodiscard]] Type row_type(const TableSchema& table);
 
 /// Creates a dataset with the rows that `bytes` hold and its description.
-/// @returns where the rows stand in the file; 0 where there are none.
+/// @returns where the rows are in the file; 0 if there are none.
 std::uint64_t write_table(hid_t file, const TableSchema& table, std::span<const std::byte> bytes);
 
 /// No dimensions: a scalar.
 [[nodiscard]] Space space_of(std::span<const hsize_t> sizes);
 
-/// Where the bytes of a contiguous dataset begin in the file. @throws Error where it has no room.
+/// Where the bytes of a contiguous dataset begin in the file. @throws Error if it has no space.
 [[nodiscard]] std::uint64_t offset_of(const Dataset& dataset);
 
 void write_attribute(hid_t object, const char* name, std::string_view text);

@@ -10,7 +10,7 @@ namespace ulpscope::dump {
 /// neither filling nor emptying it allocates once it has grown.
 class IdMap {
  public:
-  /// The number stored for `id`; `fresh` is stored and returned where there was none.
+  /// The number stored for `id`; `fresh` is stored and returned if there was none.
   std::uint32_t find_or_add(std::uint64_t id, std::uint32_t fresh, bool& added) {
     if ((used_ + 1) * 2 > slots_.size()) grow();
     Entry& entry = place(id);

@@ -15,7 +15,7 @@ Digest digest_of(RecordHeader header, std::span<const std::byte> payload) {
   return stream.finish();
 }
 
-/// The record at `at`; false where it is cut off or damaged.
+/// The record at `at`; false if it is truncated or damaged.
 bool read_record(const File& file, std::uint64_t at, std::uint64_t size, RecordHeader& header,
                  std::vector<std::byte>& payload) {
   if (size - at < sizeof header) return false;

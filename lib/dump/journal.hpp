@@ -11,9 +11,9 @@
 #include "dump/files.hpp"
 #include "ulpscope/digest.hpp"
 
-/// The append-only file that holds what no published segment holds yet. Each segment under way has
-/// its own: journal-000000 for segment 0. It begins with what the writer must know to go on from
-/// there, so it can be replayed without the segments before it.
+/// The append-only file that holds what no published segment holds yet. Each segment in progress
+/// has its own: journal-000000 for segment 0. It starts with what the writer must know to continue
+/// from there, so it can be replayed without the segments before it.
 namespace ulpscope::dump {
 
 inline constexpr std::uint32_t kJournalVersion = 4;
@@ -23,8 +23,8 @@ enum class RecordKind : std::uint32_t {
   open_lane = 2,  ///< a lane and its thread's name
   messages = 3,   ///< ring messages as they came, without contents
   close_lane = 4,
-  state = 5,    ///< where the timeline and the lanes stood
-  ordered = 6,  ///< events put in order whose step was not yet known
+  state = 5,    ///< the state of the timeline and the lanes
+  ordered = 6,  ///< ordered events whose step was not yet known
   placed = 7,   ///< events with step and phase whose block was not yet complete
 };
 
@@ -40,14 +40,13 @@ struct RecordHeader {
 };
 static_assert(sizeof(RecordHeader) == 40);
 
-/// Appends records; each is on its way to the disk, beyond this process's reach, when append()
-/// returns.
+/// Appends records; each has been handed to the kernel when append() returns.
 class JournalWriter {
  public:
   explicit JournalWriter(const std::filesystem::path& path);
 
   void append(RecordKind kind, std::uint32_t lane, std::span<const std::byte> payload);
-  /// Without a copy: `record` has room for the header in front of the payload.
+  /// Without a copy: `record` has space for the header before the payload.
   void append_in_place(RecordKind kind, std::uint32_t lane, std::span<std::byte> record);
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
@@ -62,11 +61,11 @@ struct Record {
   std::span<const std::byte> payload;
 };
 
-/// The first record, which says whose the journal is; empty where it is not whole.
+/// The first record, which says whose the journal is; empty if it is not whole.
 [[nodiscard]] std::optional<std::vector<std::byte>> read_first_record(
     const std::filesystem::path& path);
 
-/// Hands over the records in order, up to the first that is cut off or damaged.
+/// Delivers the records in order, up to the first that is truncated or damaged.
 /// @returns the bytes left unread; 0 if the journal is whole.
 std::uint64_t read_journal(const std::filesystem::path& path,
                            const std::function<void(const Record&)>& visit);

@@ -54,7 +54,7 @@ std::optional<JournalStart> read_journal_start(const std::filesystem::path& jour
   try {
     if (const auto payload = read_first_record(journal)) return decode_journal_start(*payload);
   } catch (const Error&) {
-    // Nobody's.
+    // Belongs to no run.
   }
   return std::nullopt;
 }

@@ -13,11 +13,11 @@
 
 namespace ulpscope::dump {
 
-/// What a journal begins with: whose it is, and what is recorded.
+/// The beginning of a journal: its owner, and what is recorded.
 struct JournalStart {
   RunId run;
   Digest previous;  ///< the seal of the segment before the one that the journal is of, or zeros
-  std::uint32_t rank = 0;  ///< when it was begun: the name of its folder counts
+  std::uint32_t rank = 0;  ///< when it was started: the name of its folder applies
   std::uint32_t pid = 0;
   std::uint32_t segment = 0;
   std::string level;

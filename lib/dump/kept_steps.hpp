@@ -10,12 +10,12 @@
 
 namespace ulpscope::dump {
 
-/// What of a rank belongs to the dump where only its last steps are asked for: whole segments are
-/// removed once nothing in them does, and readers leave out what else is older.
+/// What of a rank belongs to the dump if only its last steps are requested: whole segments are
+/// removed once nothing in them does, and readers leave out other older steps.
 class KeptSteps {
  public:
   /// @param steps how many; 0: all of them
-  /// @param oldest_segment the first one that is there
+  /// @param oldest_segment the first one that exists
   KeptSteps(std::uint32_t steps, std::uint32_t oldest_segment)
       : steps_(steps), oldest_segment_(oldest_segment) {}
 
@@ -36,7 +36,7 @@ class KeptSteps {
   [[nodiscard]] std::int64_t first_step() const noexcept { return first_step_; }
   /// What was counted of steps before it.
   [[nodiscard]] const Counts& let_go() const noexcept { return let_go_; }
-  /// Steps after which a segment is published, so that few more are kept than asked for; 0: any
+  /// Steps after which a segment is published, so that few more are kept than requested; 0: any
   /// number.
   [[nodiscard]] std::uint32_t steps_per_segment() const noexcept {
     return steps_ / kSegments + (steps_ % kSegments == 0 ? 0 : 1);

@@ -11,10 +11,10 @@
 
 namespace ulpscope::dump {
 
-/// The names that values of the segment under way have in its layer tree.
+/// The names of values of the current segment in its layer tree.
 class LayerLinks {
  public:
-  /// What stood under that path before gives way; of a gradient that is accumulated more than once,
+  /// Replaces what was under that path before; of a gradient that is accumulated more than once,
   /// the earlier ones become "path@0", "path@1".
   void add(std::string path, bool is_gradient, std::int64_t step, std::uint32_t geometry,
            const LayerDataset& dataset);
@@ -29,7 +29,7 @@ class LayerLinks {
     std::uint32_t geometry;
     LayerDataset dataset;
   };
-  std::map<std::string, std::vector<Named>> named_;  ///< the last one has the name as it is
+  std::map<std::string, std::vector<Named>> named_;  ///< the last one has the plain name
 };
 
 }  // namespace ulpscope::dump

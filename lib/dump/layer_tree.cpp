@@ -42,7 +42,7 @@ std::string step_text(std::int64_t step) {
   return "steps/" + std::string(6 - std::min<std::size_t>(digits.size(), 6), '0') + digits;
 }
 
-/// Where of an event's phase a call stands.
+/// Where in an event's phase a call is.
 std::string_view direction(const PlacedEvent& placed) {
   return placed.phase == Phase::eval ? "eval" : "forward";
 }

@@ -71,15 +71,15 @@ std::filesystem::path journal_path(const std::filesystem::path& rank_directory,
   return rank_directory / (std::string(kJournalPrefix) + padded(segment, 6));
 }
 
-/// A segment is published by its rename: a journal of a published segment is done with, and one
-/// beyond the next segment was begun by a writer that was killed before that rename.
+/// A segment is published by its rename: a journal of a published segment is obsolete, and one
+/// beyond the next segment was started by a writer that was killed before that rename.
 std::optional<std::uint32_t> RankFiles::live_journal() const {
   const std::uint32_t next = segments.empty() ? 0 : segments.back() + 1;
   if (std::find(journals.begin(), journals.end(), next) == journals.end()) return std::nullopt;
   return next;
 }
 
-/// A journal is begun before the segment that it follows is published, and the journal of that
+/// A journal is started before the segment that it follows is published, and the journal of that
 /// segment is removed after.
 std::optional<std::uint32_t> RankFiles::lost_segment() const {
   const std::uint32_t next = segments.empty() ? 0 : segments.back() + 1;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-/// Where things stand in a dump directory.
+/// Where things are in a dump directory.
 namespace ulpscope::dump {
 
 [[nodiscard]] std::filesystem::path status_path(const std::filesystem::path& directory);
@@ -31,14 +31,14 @@ struct RankFiles {
 
   /// The journal of what was recorded after the last published segment.
   [[nodiscard]] std::optional<std::uint32_t> live_journal() const;
-  /// The first segment that is missing behind all others: a journal that follows it is there.
+  /// The first segment that is missing after all others: a journal that follows it exists.
   [[nodiscard]] std::optional<std::uint32_t> lost_segment() const;
-  /// Numbers that should stand between its segments and do not, one for each gap. `oldest` is what
-  /// the last segment says of the first that belongs to the dump.
+  /// Missing numbers between its segments, one for each gap. `oldest` is the first segment of the
+  /// dump according to the last one.
   [[nodiscard]] std::vector<std::uint32_t> gaps(std::uint32_t oldest) const;
 };
 
-/// Ranks ascending; empty where the directory holds none.
+/// Ranks ascending; empty if the directory holds none.
 /// @throws Error with ErrorCode::not_a_dump if it is no directory.
 [[nodiscard]] std::vector<RankFiles> list_ranks(const std::filesystem::path& directory);
 

@@ -55,10 +55,10 @@ struct GeometryName {
   std::uint8_t has_strides;
 };
 
-/// Where in the program an address of a mapped object is, as text; empty where that is not known.
+/// Where in the program an address of a mapped object is, as text; empty if that is not known.
 using FrameResolver = std::function<std::string(std::string_view object, std::uint64_t offset)>;
 
-/// Texts of return addresses, each asked for once.
+/// Texts of return addresses, each requested once.
 class FrameTexts {
  public:
   explicit FrameTexts(FrameResolver resolve = {}) : resolve_(std::move(resolve)) {}
@@ -71,7 +71,7 @@ class FrameTexts {
   std::map<std::pair<std::string, std::uint64_t>, std::string> texts_;
 };
 
-/// The geometry that a GeometryName and its dimensions stand for.
+/// The geometry that a GeometryName and its dimensions describe.
 [[nodiscard]] Geometry geometry_of(std::string_view bytes);
 
 struct RankNames {
@@ -81,7 +81,7 @@ struct RankNames {
   Pool geometries;  ///< each a GeometryName, then its dimensions (int64)
 };
 
-/// The ids of one ring. Definitions come from another process: a bad one is answered with a reason
+/// The ids of one ring. Definitions come from another process: a bad one is rejected with a reason
 /// and changes nothing.
 class RingNames {
  public:

@@ -1,7 +1,7 @@
 #include "dump/journal_start.hpp"
 #include "dump/rank_writer.hpp"
 
-/// The beginning of a journal, written and read: what a replay must know to go on from there.
+/// The beginning of a journal, written and read: what a replay must know to continue from there.
 namespace ulpscope::dump {
 
 void RankWriter::write_start() {
@@ -19,7 +19,7 @@ void RankWriter::write_start() {
   journal_->append(RecordKind::start, 0, encode(start));
 }
 
-/// What a replay must know to go on from here: names, where the timeline stands, and the events
+/// What a replay must know to continue from here: names, the state of the timeline, and the events
 /// that no segment holds yet.
 void RankWriter::write_checkpoint() {
   for (const auto& [id, lane] : lanes_) {

@@ -24,10 +24,10 @@ struct Declaration {
   return std::nullopt;
 }
 
-/// In the order of creation, who created others first.
+/// In the order of creation, creators first.
 [[nodiscard]] bool was_created_before(const RankOrigin& a, const RankOrigin& b) {
   if (a.path != b.path) return a.path < b.path;
-  return a.session < b.session;  // a process that executed another program
+  return a.session < b.session;  // a process that executed a different program
 }
 
 [[nodiscard]] bool created(const RankOrigin& creator, const RankOrigin& process) {
@@ -86,7 +86,8 @@ class Identification {
   }
 
  private:
-  /// RANK decides: who has SLURM_PROCID and starts processes with RANK is none of these ranks.
+  /// RANK decides: a process that has SLURM_PROCID and starts processes with RANK is not one of
+  /// these ranks.
   void drop_launchers_declarations() {
     const auto before = declarations_;
     for (std::size_t k = 0; k < ranks_.size(); ++k)

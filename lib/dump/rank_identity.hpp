@@ -19,8 +19,8 @@ struct NumberedOrigin {
 [[nodiscard]] std::vector<RankIdentity> identify(std::span<const NumberedOrigin> ranks);
 
 /// The numbers that they should have, in the order of `ranks`: what they declare; those that
-/// declare nothing, or that were a rank again, come behind, in the order of their creation. Empty
-/// where one of them is not known.
+/// declare nothing, or that were a rank again, come after them, in the order of their creation.
+/// Empty if one of them is not known.
 [[nodiscard]] std::vector<std::uint32_t> numbers_of(std::span<const NumberedOrigin> ranks);
 
 }  // namespace ulpscope::dump

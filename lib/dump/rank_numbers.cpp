@@ -18,7 +18,7 @@ class Folders {
     for (const NumberedOrigin& rank : ranks) numbers.push_back(rank.number);
   }
 
-  /// False where the disk refuses.
+  /// False if renaming fails.
   [[nodiscard]] bool move(std::size_t rank, std::uint32_t number) {
     if (numbers[rank] == number) return true;
     const auto there = std::find(numbers.begin(), numbers.end(), number);
@@ -27,7 +27,7 @@ class Folders {
     return rename(rank, number);
   }
 
-  /// A number above all that are in use or wanted.
+  /// A number above all that are in use or requested.
   void keep_free(std::uint32_t number) { free_ = std::max(free_, number + 1); }
 
   std::vector<std::uint32_t> numbers;

@@ -7,8 +7,8 @@
 
 namespace ulpscope::dump {
 
-/// Gives the ranks of a dump that nobody writes any more their numbers (numbers_of) by renaming
-/// their folders; whatever ends it leaves every rank whole, under one number or the other.
+/// Gives the ranks of a dump that is no longer being written their numbers (numbers_of) by renaming
+/// their folders; if it is interrupted, every rank is intact under its old or new number.
 /// @returns the numbers that they have now, in the order of `ranks`
 std::vector<std::uint32_t> renumber(const std::filesystem::path& directory,
                                     const std::vector<NumberedOrigin>& ranks);

@@ -13,7 +13,7 @@ namespace ulpscope::dump {
 class ByteReader;
 class ByteWriter;
 
-/// A process among all that its machine has run since it was started. Processes that one process
+/// A process among all that its machine has run since boot. Processes that one process
 /// creates are in the order of their creation.
 struct ProcessMark {
   std::uint64_t start_time = 0;  ///< clock ticks since the machine was started

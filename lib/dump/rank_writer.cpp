@@ -68,7 +68,7 @@ LaneRole role_of(bool is_main, bool is_trainer, bool runs_backward, std::string_
   if (is_main) return LaneRole::main;
   if (thread_name.starts_with("pt_data")) return LaneRole::worker;
   if (thread_name.starts_with("pt_autograd")) return LaneRole::autograd;
-  // Whoever runs backward itself works on something of its own.
+  // A lane that runs backward itself works independently.
   if (is_trainer || runs_backward) return LaneRole::trainer;
   return LaneRole::thread;
 }
@@ -105,8 +105,8 @@ RankWriter::RankWriter(const RecordingOptions& options, std::uint32_t rank, std:
 
 RankWriter::~RankWriter() = default;
 
-/// Does what alters the segment under way. Once that has failed, what is in the file and what is in
-/// memory need not agree, so the segment is never published: its journal is what remains.
+/// Performs changes of the current segment. Once one has failed, file and memory may disagree, so
+/// the segment is never published: its journal remains.
 template <class Change>
 void RankWriter::change_segment(Change change) {
   segment_is_whole_ = false;
@@ -207,7 +207,7 @@ RecordingCounts RankWriter::counts() const noexcept {
   return counts;
 }
 
-/// Input that cannot be right: what came before it is kept, what comes after is not looked at.
+/// Invalid input: what came before it is kept, what comes after is ignored.
 void RankWriter::stop(std::string_view what) {
   if (done_ || malformed_) return;
   malformed_ = true;
@@ -216,8 +216,8 @@ void RankWriter::stop(std::string_view what) {
   notices_.push_back({true, stopped_});
 }
 
-/// Copies the messages into a batch, contents excepted, which go to the segment at once. Room for
-/// the journal's record header stands in front.
+/// Copies the messages into a batch, contents excepted, which go to the segment at once. Space for
+/// the journal's record header comes first.
 std::shared_ptr<Batch> RankWriter::take_messages(std::uint32_t id, Lane& lane,
                                                  std::span<const std::byte> messages) {
   auto batch = std::make_shared<Batch>();
@@ -328,8 +328,8 @@ bool RankWriter::take_notice(std::span<const std::byte> message) {
   return true;
 }
 
-/// Puts the events of a tree in the order in which they began. A tree that grows too large is cut:
-/// the events around it are entered later, where they left a gap.
+/// Puts the events of a tree in the order in which they began. A tree that grows too large is
+/// split: the events around it are entered later, where they left a gap.
 void RankWriter::order_tree(std::uint32_t id, Lane& lane, bool complete) {
   auto& tree = lane.open_tree;
   std::sort(tree.begin(), tree.end(), [](const HeldEvent& a, const HeldEvent& b) {
@@ -373,8 +373,8 @@ void RankWriter::place(std::uint32_t id, Lane& lane, std::int64_t step, Phase ph
   lane.ordered.pop_front();
   const ring::EventRow& row = next.event.row();
   const std::uint64_t position = row.position;
-  // The main thread may begin a step while another one is in the middle of an op: all of the op is
-  // of the step that it began in.
+  // The main thread may begin a step while another one is in the middle of an op: the whole op
+  // belongs to the step that it began in.
   const bool inside_op = lane.op_depth && row.depth > *lane.op_depth && !next.after_gap;
   if (!inside_op)
     lane.op_depth = row.kind == static_cast<std::uint8_t>(EventKind::op) ? std::optional(row.depth)
@@ -399,7 +399,7 @@ void RankWriter::place(std::uint32_t id, Lane& lane, std::int64_t step, Phase ph
   layers_.note(id, step, lane.names, lane.block.back());
 }
 
-/// Enters events that ended after events inside them were placed, each as a block of its own.
+/// Enters events that ended after events inside them were placed, each as a separate block.
 void RankWriter::place_late(std::uint32_t id, Lane& lane, bool last_chance) {
   std::vector<HeldEvent> waiting;
   for (HeldEvent& event : lane.late) {
@@ -503,8 +503,7 @@ std::uint64_t RankWriter::waiting_bytes() const {
   return bytes;
 }
 
-/// A content whose event comes into a later segment is, where a layer computed it, written once
-/// more.
+/// A content whose event is in a later segment is written once more if a layer computed it.
 bool RankWriter::has_enough_contents() const {
   const std::uint64_t bytes = contents_.segment_bytes();
   return bytes >= options_.segment_bytes && waiting_bytes() <= bytes / kMostWaiting;
@@ -528,7 +527,7 @@ void RankWriter::publish_if_due() {
   }
 }
 
-/// Settings, notices and lanes stand in every segment, so that losing one loses none of them.
+/// Settings, notices and lanes are in every segment, so that losing one segment loses none of them.
 void RankWriter::fill_carried_tables() {
   Tables& tables = builder_->tables();
   const auto string = [&](std::string_view text) {

@@ -25,10 +25,10 @@
 
 namespace ulpscope::dump {
 
-/// Where a recovery goes on.
+/// Where a recovery continues.
 struct ContinuedRank {
   std::uint32_t segment = 0;         ///< the one that it publishes
-  std::uint32_t oldest_segment = 0;  ///< the first that is there
+  std::uint32_t oldest_segment = 0;  ///< the first that exists
   Digest previous;                   ///< the seal of the one before `segment`
 };
 
@@ -54,7 +54,7 @@ class RankWriter {
   [[nodiscard]] RecordingCounts counts() const noexcept;
   [[nodiscard]] const std::optional<LastSegment>& last_segment() const noexcept { return last_; }
   [[nodiscard]] const std::string& stopped() const noexcept { return stopped_; }
-  /// What the program has told of its recording, and that did not end it.
+  /// What the program has reported about its recording without ending it.
   [[nodiscard]] std::vector<std::string> notices() const;
 
  private:
@@ -83,7 +83,7 @@ class RankWriter {
     bool is_main = false;
     bool closed = false;
     bool runs_backward = false;
-    std::uint64_t advanced = 0;            ///< the round in which the timeline last looked at it
+    std::uint64_t advanced = 0;            ///< the round in which the timeline last examined it
     std::vector<HeldEvent> open_tree;      ///< events inside one that has not ended
     std::uint64_t content_bytes = 0;       ///< received
     std::uint64_t tree_content_bytes = 0;  ///< received when `open_tree` began
@@ -170,7 +170,7 @@ class RankWriter {
   bool recovering_;
   bool done_ = false;
   bool malformed_ = false;
-  bool segment_is_whole_ = true;  ///< false once the disk has refused a part of it
+  bool segment_is_whole_ = true;  ///< false once writing a part of it has failed
   std::string stopped_;
   RecordingCounts counts_;
 
@@ -180,7 +180,7 @@ class RankWriter {
   LayerTree layers_;
   LayerLinks links_;
   Timelines timelines_;
-  std::uint64_t round_ = 0;             ///< 0: rounds are not told
+  std::uint64_t round_ = 0;             ///< 0: rounds are not used
   std::vector<std::uint32_t> closing_;  ///< lanes that end with the round
   std::uint32_t root_module_ = 0;       ///< the id of the empty module path
   std::map<std::uint32_t, Lane> lanes_;
@@ -191,7 +191,7 @@ class RankWriter {
   std::unique_ptr<SegmentBuilder> builder_;
   std::unique_ptr<SegmentWriter> writer_;
   std::optional<JournalWriter> journal_;
-  std::int64_t passed_step_ = kSetup;     ///< the last step that a lane has left behind
+  std::int64_t passed_step_ = kSetup;     ///< the last step that a lane has left
   std::int64_t published_step_ = kSetup;  ///< `passed_step_` when the last segment was published
   Clock::time_point published_at_ = Clock::now();
 };

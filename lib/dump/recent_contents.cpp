@@ -36,7 +36,7 @@ std::optional<std::size_t> RecentContents::find_room(std::size_t bytes) {
   return begin >= bytes ? std::optional<std::size_t>(0) : std::nullopt;
 }
 
-/// False where the oldest content is still coming.
+/// False if the oldest content is still coming.
 bool RecentContents::make_room(std::size_t bytes) {
   std::vector<Content> leaving;
   const std::size_t wanted = std::max(bytes, std::min(kLeavingBytes, capacity_ / 4));

@@ -14,8 +14,8 @@
 
 namespace ulpscope::dump {
 
-/// The contents that came last, in a fixed amount of memory: a content comes before the events that
-/// say whether it belongs to a layer. The oldest leave when room is needed.
+/// The most recent contents, in a fixed amount of memory: a content arrives before the events that
+/// say whether it belongs to a layer. The oldest leave when space is needed.
 class RecentContents {
  public:
   struct Content {
@@ -25,10 +25,10 @@ class RecentContents {
   /// Takes contents that leave and are not stored yet, oldest first.
   using Leave = std::function<void(std::span<const Content>)>;
 
-  /// `largest`: what a content may have to be taken, at most half the capacity.
+  /// `largest`: the maximum size of a content, at most half the capacity.
   RecentContents(std::size_t capacity, std::size_t largest, Leave leave);
 
-  /// Room for a content whose bytes are to come, or nothing where it is too large.
+  /// Room for a content whose bytes are to come, or nothing if it is too large.
   /// @returns its number, for fill(), complete() and abandon().
   [[nodiscard]] std::optional<std::uint64_t> reserve(const Digest& digest, std::uint64_t bytes);
   void fill(std::uint64_t number, std::uint64_t offset, std::span<const std::byte> bytes);
@@ -37,7 +37,7 @@ class RecentContents {
 
   /// Bytes of a complete content; valid until the next reserve().
   [[nodiscard]] std::optional<std::span<const std::byte>> find(const Digest& digest) const;
-  /// The content stands in the segment: it need not be stored when it leaves.
+  /// The content is in the segment: it need not be stored when it leaves.
   void mark_stored(const Digest& digest);
   /// All leave.
   void clear();

@@ -17,7 +17,7 @@
 #include "ulpscope/digest.hpp"
 
 /// The writing side of a dump: takes the message streams of recorded processes (ring/message.hpp)
-/// and leaves segments and journals on disk. HDF5 stays behind it.
+/// and writes segments and journals to disk. Its callers do not see HDF5.
 namespace ulpscope::dump {
 
 struct RecordingOptions {
@@ -30,12 +30,12 @@ struct RecordingOptions {
   /// Memory in which contents wait for the layer that they may belong to.
   std::uint64_t content_buffer_bytes = 8ULL << 20;
   std::uint32_t segment_steps = 0;    ///< steps after which one is published; 0: only by size
-  std::uint32_t segment_seconds = 0;  ///< likewise; looked at when events come
+  std::uint32_t segment_seconds = 0;  ///< likewise; checked when events come
   std::uint32_t keep_last = 0;   ///< steps: segments of earlier ones are removed; 0: all are kept
   std::int64_t first_step = -1;  ///< of those that are written; -1 is setup
   std::int64_t last_step = std::numeric_limits<std::int64_t>::max();  ///< inclusive
   /// Says where in the program a return address is ("train.cpp:41 main"): the path of a mapped
-  /// object and the virtual address in it. Where there is none, or it says nothing, the stack has
+  /// object and the virtual address in it. If there is none, or it says nothing, the stack has
   /// "object+0x1234".
   std::function<std::string(std::string_view object, std::uint64_t offset)> resolve_frame = {};
 };
@@ -44,13 +44,13 @@ struct RecordingCounts {
   std::uint64_t events = 0;      ///< written
   std::uint64_t values = 0;      ///< digested values written
   std::uint64_t bytes = 0;       ///< content bytes received
-  std::uint64_t steps = 0;       ///< begun, of those that are written
+  std::uint64_t steps = 0;       ///< started, of those that are written
   std::uint64_t segments = 0;    ///< published
-  std::int64_t first_step = -1;  ///< the first one kept; -1: from setup on, or as asked for
+  std::int64_t first_step = -1;  ///< the first one kept; -1: from setup on, or as requested
 };
 
-/// The last segment that a rank has published. Each says which one it follows, so this one stands
-/// for all.
+/// The last segment that a rank has published. Each says which one it follows, so this one
+/// identifies all.
 struct LastSegment {
   std::uint32_t rank = 0;
   std::uint32_t segment = 0;
@@ -72,28 +72,28 @@ class RankRecording {
   /// Whole messages in the order they were committed to the ring of `lane`. Appended to the
   /// journal before this returns. Malformed input ends the recording of the rank with a reason
   /// (see stopped()), it never throws for it.
-  /// @throws Error with ErrorCode::io when the disk refuses.
+  /// @throws Error with ErrorCode::io if writing fails.
   void consume(std::uint32_t lane, std::span<const std::byte> messages);
 
-  /// All lanes have been asked for what they hold since the last such call. What a lane has told
-  /// before then is placed in its step after it: by then is known what other lanes did meanwhile.
-  /// Without such calls it is placed with the lane's next messages.
+  /// All lanes have been read since the last such call. What a lane has sent before then is placed
+  /// in its step after it: by then it is known what other lanes did meanwhile. Without such calls
+  /// it is placed with the lane's next messages.
   void end_round();
 
   /// The lane's thread has ended or its process is gone: nothing more comes from it.
   void close_lane(std::uint32_t lane);
 
-  /// Publishes what is left and removes the journal; where the disk has refused a part of it
-  /// before, leaves the journal for recover() instead. `reason` says why a recording is incomplete;
-  /// empty when the process ended in order.
+  /// Publishes what is left and removes the journal; if writing a part of it has failed before,
+  /// leaves the journal for recover() instead. `reason` says why a recording is incomplete; empty
+  /// if the process ended normally.
   void finish(std::string_view reason);
 
   [[nodiscard]] RecordingCounts counts() const noexcept;
   /// Empty before the first is published.
   [[nodiscard]] const std::optional<LastSegment>& last_segment() const noexcept;
-  /// Why recording of this rank stopped early; empty while it goes on.
+  /// Why recording of this rank stopped early; empty while it continues.
   [[nodiscard]] const std::string& stopped() const noexcept;
-  /// What the program has told of its recording, and that did not end it: what it cannot see.
+  /// What the program has reported about its recording without ending it: what it cannot see.
   [[nodiscard]] std::vector<std::string> notices() const;
 
  private:

@@ -46,7 +46,7 @@ class Replay {
     }
   }
 
-  /// Publishes what was replayed; false where the journal held nothing at all.
+  /// Publishes what was replayed; false if the journal held nothing at all.
   bool finish() {
     if (!writer_) return false;
     writer_->finish(kReason);
@@ -60,7 +60,7 @@ class Replay {
  private:
   void start(std::span<const std::byte> payload) {
     JournalStart start = decode_journal_start(payload);
-    // Else the rank may have been given another number since.
+    // Else the rank may have been given a new number since.
     const bool is_elsewhere = !start.origin.known() && start.rank != rank_;
     if (is_elsewhere || start.segment != from_.segment) {
       throw Error(ErrorCode::corrupt, "The journal belongs to another rank or segment.");

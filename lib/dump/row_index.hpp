@@ -9,12 +9,12 @@
 
 namespace ulpscope::dump {
 
-/// Finds rows of a table by key. Made when it is asked for the first time: most segments are read
-/// without. May be asked by several threads.
+/// Finds rows of a table by key. Built at the first lookup: most segments are read without it. May
+/// be used by several threads.
 template <class Key>
 class RowIndex {
  public:
-  /// The first row with `key`, of the `rows` that the table has; `key_of` gives the key of one.
+  /// The first row with `key`, of the `rows` that the table has; `key_of` returns the key of one.
   template <class KeyOf>
   [[nodiscard]] std::optional<std::size_t> find(const Key& key, std::size_t rows,
                                                 const KeyOf& key_of) const {

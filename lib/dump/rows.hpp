@@ -5,14 +5,14 @@
 
 #include "ulpscope/digest.hpp"
 
-/// The rows of a segment's tables as they stand on disk. FORMAT.md says what they mean; ids count
+/// The rows of a segment's tables as they are on disk. FORMAT.md says what they mean; ids count
 /// from 1 (0: none) and refer to tables of the same segment.
 namespace ulpscope::dump {
 
 /// Bump on any change an old reader would misread. Those before it were never released.
 inline constexpr std::uint32_t kFormatVersion = 5;
 
-/// In a template: the position or id stands among the block's variables.
+/// In a template: the position or id is among the block's variables.
 inline constexpr std::uint32_t kVariable = 0xffffffff;
 /// Events of one block at most.
 inline constexpr std::uint32_t kBlockEvents = 16384;

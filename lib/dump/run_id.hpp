@@ -4,7 +4,7 @@
 
 namespace ulpscope::dump {
 
-/// Tells a recording from every other one: 128 random bits.
+/// Identifies a recording: 128 random bits.
 using RunId = Digest;
 
 [[nodiscard]] RunId new_run_id();

@@ -64,7 +64,7 @@ extern const TableSchema kNotices;
 extern const TableSchema kStatistics;
 extern const TableSchema kLayers;
 extern const TableSchema kContentIndex;
-extern const TableSchema kAttributes;  ///< behind the others, and not in the root digest
+extern const TableSchema kAttributes;  ///< after the others, and not in the root digest
 
 inline constexpr const char* kContentBytes = "/content/bytes";
 inline constexpr std::array kGroups = {"/strings", "/arguments", "/content", "/content/bytes"};

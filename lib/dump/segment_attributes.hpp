@@ -24,7 +24,7 @@ struct SegmentAttributes {
   Digest previous;  ///< the seal of the rank's segment before this one; of the first: zeros
   std::int64_t first_step = 0;
   std::int64_t last_step = 0;
-  std::uint64_t steps = 0;  ///< begun in the run so far
+  std::uint64_t steps = 0;  ///< started in the run so far
   std::uint64_t events = 0;
   std::uint64_t values = 0;
   std::uint32_t oldest_segment = 0;   ///< the first one that belongs to the dump
@@ -36,7 +36,7 @@ struct SegmentAttributes {
 
 /// The bytes of /attributes.
 [[nodiscard]] std::vector<std::byte> encode(const SegmentAttributes& attributes);
-/// Empty where the bytes are not what encode() makes.
+/// Empty if the bytes are not what encode() makes.
 [[nodiscard]] std::optional<SegmentAttributes> decode_attributes(std::span<const std::byte> bytes);
 
 }  // namespace ulpscope::dump

@@ -22,7 +22,7 @@ bool offsets_add_up(const StringTable& table) {
          table.offsets.size() - 1 < kVariable;
 }
 
-/// Whether a path of the layer tree stays below its root: whoever exports it makes files of it.
+/// Whether a path of the layer tree stays below its root: an export turns it into files.
 bool stays_below(std::string_view path) {
   if (path.starts_with('/')) return false;
   while (!path.empty()) {
@@ -33,8 +33,8 @@ bool stays_below(std::string_view path) {
   return true;
 }
 
-/// Whether ranges of rows lie one behind the other, from the first row on. Ranges that shared rows
-/// could stand for far more than the file holds.
+/// Whether ranges of rows follow each other, from the first row on. Ranges that shared rows could
+/// represent far more than the file holds.
 class InARow {
  public:
   explicit InARow(std::uint64_t size) noexcept : size_(size) {}
@@ -55,7 +55,7 @@ struct BlockStorage {
   std::vector<Slot> slots;
 };
 
-/// Reads a content that stands in one piece in a file, and checks its digest on the way.
+/// Reads a content that is contiguous in a file, and checks its digest.
 class SegmentContentReader : public ContentReader {
  public:
   SegmentContentReader(std::shared_ptr<const Segment> segment, const ContentRow& row)
@@ -95,7 +95,7 @@ class BlockDecoder {
         digests_(std::span(tables_.digests).subspan(row.first_digest, row.digests)),
         variables_(std::span(tables_.variables).subspan(row.first_variable, row.variables)) {}
 
-  /// False where the block does not add up.
+  /// False if the block is inconsistent.
   [[nodiscard]] bool decode(std::vector<Event>& events, std::vector<Slot>& slots) {
     apply_overrides();
     position_ = last_reference_ = row_.first_position;
@@ -273,7 +273,7 @@ void Segment::read_tables(const File& file, const Directory& directory) {
   std::uint64_t left = file_bytes_;
   const auto read = [&](const TableSchema& table, auto& rows) {
     const TablePlace& place = directory.tables.at(next++);
-    // Tables that lay over each other could ask for many times the memory that the file has bytes.
+    // Overlapping tables could require many times as much memory as the file has bytes.
     if (place.rows > left / table.row_size) refuse("its tables are larger than the file.");
     const std::uint64_t bytes = place.rows * table.row_size;
     left -= bytes;
@@ -380,7 +380,7 @@ void Segment::check_tables() const {
                layer.geometry >= 1 && layer.geometry <= t.geometries.size() && layer.step >= kSetup,
            "/layers");
   }
-  std::uint64_t left = file_bytes_;  // contents share no room
+  std::uint64_t left = file_bytes_;  // contents do not overlap
   for (const ContentRow& row : t.contents) {
     expect(row.bytes <= left && fits(row.offset, row.bytes, file_bytes_), "/content/index");
     left -= row.bytes;

@@ -37,20 +37,20 @@ class Segment : public std::enable_shared_from_this<Segment> {
   /// @throws Error with ErrorCode::corrupt.
   [[nodiscard]] Block block(std::size_t index) const;
 
-  /// Empty where the segment has none of that value.
+  /// Empty if the segment has none of that value.
   [[nodiscard]] std::optional<Statistics> statistics(const Digest& digest, Dtype dtype) const;
 
-  /// Empty where the segment does not hold that content. @throws Error with ErrorCode::corrupt.
+  /// Empty if the segment does not hold that content. @throws Error with ErrorCode::corrupt.
   [[nodiscard]] std::optional<std::vector<std::byte>> content(const Digest& digest) const;
-  /// The same, piece by piece; null where the segment does not hold it.
+  /// The same, piece by piece; null if the segment does not hold it.
   [[nodiscard]] std::unique_ptr<ContentReader> open_content(const Digest& digest) const;
   /// Of what content() would read.
   [[nodiscard]] std::optional<std::uint64_t> content_size(const Digest& digest) const;
-  /// Of a row of /content/index: a digest may stand there more than once.
+  /// Of a row of /content/index: a digest may occur there more than once.
   /// @throws Error with ErrorCode::corrupt.
   [[nodiscard]] std::vector<std::byte> content_of(const ContentRow& row) const;
-  /// Checks the bytes of a row without holding them. @throws Error with ErrorCode::corrupt where
-  /// they have another digest.
+  /// Checks the bytes of a row without holding them. @throws Error with ErrorCode::corrupt if their
+  /// digest differs.
   void check_content(const ContentRow& row) const;
 
   /// The segment's bytes.

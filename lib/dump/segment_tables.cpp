@@ -255,7 +255,7 @@ void SegmentBuilder::choose_template(BlockRow& block) {
 }
 
 /// Stores the block as a template and its differences, unless those are too many; or unless blocks
-/// like it have by now cost as much as a template of their own would.
+/// like it have by now cost as much as a separate template would.
 bool SegmentBuilder::add_overrides(BlockRow& block, Candidate& candidate) {
   const TemplateRow& row = tables_.templates[candidate.template_id - 1];
   const std::span events(tables_.template_events.data() + row.first_event, row.events);

@@ -20,7 +20,7 @@ struct DigestHash {
   }
 };
 
-/// What statistics belong to: equal bytes of another dtype are another value.
+/// What statistics belong to: equal bytes of a different dtype are a different value.
 struct ValueKey {
   Digest digest;
   Dtype dtype = Dtype::undefined;
@@ -46,7 +46,7 @@ struct StringTable {
   [[nodiscard]] std::span<const std::byte> at(std::uint32_t id) const noexcept;
 };
 
-/// The tables of one segment as they stand on disk.
+/// The tables of one segment as they are on disk.
 struct Tables {
   StringTable strings;
   StringTable arguments;
@@ -72,7 +72,7 @@ struct Tables {
   [[nodiscard]] std::uint64_t bytes() const noexcept;
 };
 
-/// Digest of all tables in their order: the same whatever the file looks like around them.
+/// Digest of all tables in their order: independent of the rest of the file.
 [[nodiscard]] Digest root_digest(const Tables& tables);
 
 /// One block in template form.
@@ -86,7 +86,7 @@ struct NormalBlock {
   void clear() noexcept;
 };
 
-/// Fills the tables of the segment under way. Names are entered when a block first uses them.
+/// Fills the tables of the current segment. Names are entered when a block first uses them.
 class SegmentBuilder {
  public:
   explicit SegmentBuilder(const RankNames& names) noexcept : names_(names) {}

@@ -16,13 +16,13 @@
 namespace ulpscope::dump {
 namespace {
 
-// Metadata and small values are allocated in pieces of these sizes, so that contents stand together
+// Metadata and small values are allocated in pieces of these sizes, so that contents are together
 // in few extents.
 constexpr hsize_t kMetadataBytes = 64 << 10;
 constexpr hsize_t kSmallDataBytes = 256 << 10;
 constexpr std::uint64_t kCopiedBytes = 1 << 20;  // at once
 
-// Room in a file that nobody needs, at most.
+// Maximum unused space in a file.
 constexpr hssize_t kLargestGaps = 64 << 20;
 
 constexpr const char* kFileDescription =
@@ -52,7 +52,7 @@ h5::File create_file(const std::filesystem::path& path) {
                               H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation.get(), access.get())));
 }
 
-/// Where the rows of the index say that contents stand; neighbors are one extent.
+/// Where the rows of the index say that contents are; neighbors are one extent.
 std::vector<Extent> content_extents(std::vector<ContentRow> contents) {
   std::sort(contents.begin(), contents.end(),
             [](const ContentRow& a, const ContentRow& b) { return a.offset < b.offset; });
@@ -76,7 +76,7 @@ struct SegmentWriter::Hdf5 {
     std::uint64_t bytes;
   };
   h5::File file;
-  /// Room is there as soon as a dataset is, so contents are written without passing through HDF5.
+  /// Space is allocated with the dataset, so contents are written without passing through HDF5.
   h5::Properties allocated_early;
   h5::Properties with_parents;
   h5::ValueTypes types;
@@ -149,11 +149,11 @@ std::uint64_t SegmentWriter::reserve_alone(std::uint64_t bytes) {
 }
 
 void SegmentWriter::drop_alone(std::uint64_t offset) {
-  if (!hdf5_) return;  // no byte was asked for
+  if (!hdf5_) return;  // no byte was requested
   const h5::Quiet quiet;
   const auto alone = hdf5_->alone.find(offset);
   if (alone == hdf5_->alone.end()) return;
-  content_file_->flush();  // before the room is somebody else's
+  content_file_->flush();  // before the space is reused
   content_bytes_ -= alone->second.bytes;
   hdf5_->alone.erase(alone);
 }
@@ -193,9 +193,9 @@ void SegmentWriter::close_gaps(std::span<ContentRow> contents) {
   rename_file(compact.partial_, partial_);
 }
 
-/// HDF5 cannot change the type of a dataset. It gives the room of one that is dropped to the next
-/// that asks for as much, so the bytes stay where they are; should it ever choose another place,
-/// they are copied.
+/// HDF5 cannot change the type of a dataset. It gives the space of a dropped one to the next of the
+/// same size, so the bytes stay where they are; should it ever choose a different place, they are
+/// copied.
 std::optional<SegmentWriter::Value> SegmentWriter::make_value(std::uint64_t offset, Dtype dtype,
                                                               std::span<const std::int64_t> sizes,
                                                               const Digest& digest) {
@@ -250,7 +250,7 @@ void SegmentWriter::read(std::uint64_t offset, std::span<std::byte> bytes) {
   if (!bytes.empty()) content_file_->read(offset, bytes);
 }
 
-/// Gives values their names. One that gets none, or whose name HDF5 refuses, keeps its bytes under
+/// Gives values their names. One that gets none, or whose name HDF5 rejects, keeps its bytes under
 /// a number: the index of contents refers to them.
 void SegmentWriter::link_values(std::span<const Link> links) {
   const hid_t file = hdf5_->file.get();
@@ -327,7 +327,7 @@ Digest SegmentWriter::complete(const Tables& tables, std::span<const Link> links
   content_file_.reset();
   hdf5_->values.clear();
   hdf5_->alone.clear();
-  // Closing can fail late on a full disk: do it before the rename, and look at the answer.
+  // Closing can fail late on a full disk: do it before the rename, and check the result.
   h5::checked("close the segment", H5Fclose(hdf5_->file.release()));
   hdf5_.reset();
   return seal(partial_, directory, content_extents(tables.contents));

@@ -17,8 +17,8 @@
 
 namespace ulpscope::dump {
 
-/// Writes one segment: contents while they come, tables at the end. The file stands under
-/// `<name>.partial` until it is complete.
+/// Writes one segment: contents as they come, tables at the end. The file is `<name>.partial` until
+/// it is complete.
 class SegmentWriter {
  public:
   explicit SegmentWriter(std::filesystem::path path);
@@ -32,11 +32,11 @@ class SegmentWriter {
   /// The same for one content, which may become a value later.
   [[nodiscard]] std::uint64_t reserve_alone(std::uint64_t bytes);
 
-  /// Gives back the room of a content that stands alone there and will not become complete.
+  /// Releases the space of a content that is a separate dataset there and will not become complete.
   void drop_alone(std::uint64_t offset);
 
-  /// Moves all that was written to another file where too much room was given back that other
-  /// contents stand behind: HDF5 would leave it empty. `contents` are the segment's, complete all.
+  /// Moves everything written to a new file if too much space was released before other contents:
+  /// HDF5 would leave it empty. `contents` are the segment's, all complete.
   void close_gaps(std::span<ContentRow> contents);
 
   struct Value {
@@ -44,17 +44,17 @@ class SegmentWriter {
     std::uint64_t offset;  ///< in the file
   };
   /// Room for the elements of one value in row-major order, as a dataset that shows them. Empty
-  /// where HDF5 has no type for the dtype.
+  /// if HDF5 has no type for the dtype.
   [[nodiscard]] std::optional<Value> create_value(Dtype dtype, std::span<const std::int64_t> sizes,
                                                   const Digest& digest);
 
-  /// Makes a value of the content that stands alone at that offset: its bytes, written before, are
-  /// elements in row-major order. Empty where no content stands alone there, or as above.
+  /// Makes a value from the separate content at that offset: its bytes, written before, are
+  /// elements in row-major order. Empty if there is no separate content, or as above.
   [[nodiscard]] std::optional<Value> make_value(std::uint64_t offset, Dtype dtype,
                                                 std::span<const std::int64_t> sizes,
                                                 const Digest& digest);
 
-  /// Writes into reserved room; every reserved byte is written at most once.
+  /// Writes into reserved space; every reserved byte is written at most once.
   void write(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Reads what was written.
   void read(std::uint64_t offset, std::span<std::byte> bytes);

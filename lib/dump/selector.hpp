@@ -8,7 +8,7 @@
 
 namespace ulpscope::dump {
 
-/// The part of a dump that a user asked for: "rank=2", "steps=10-19", "rank=0,rank=4-7,steps=5".
+/// The part of a dump that a user selected: "rank=2", "steps=10-19", "rank=0,rank=4-7,steps=5".
 struct Selector {
   struct Ranks {
     std::uint32_t first = 0;

@@ -11,18 +11,18 @@
 
 namespace ulpscope::dump {
 
-/// Statistics that came through a rank's rings, until a block of the segment under way refers to
-/// them. The latest kMost are kept: a value that comes back after more than that has its statistics
-/// in an earlier segment.
+/// Statistics that came through a rank's rings, until a block of the current segment refers to
+/// them. The latest kMost are kept: a value that recurs after more than that has its statistics in
+/// an earlier segment.
 class StatisticsStore {
  public:
   static constexpr std::size_t kMost = 1U << 18;
 
-  /// `message` is a whole StatisticsMessage. False where it cannot be right.
+  /// `message` is a whole StatisticsMessage. False if it cannot be right.
   [[nodiscard]] bool take(std::span<const std::byte> message);
 
-  /// Enters the value's statistics into the segment's table, unless they stand there or are not
-  /// known.
+  /// Enters the value's statistics into the segment's table, unless they are already there or
+  /// unknown.
   void require(const ValueKey& value, std::vector<StatisticsRow>& table);
 
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
@@ -36,7 +36,7 @@ class StatisticsStore {
  private:
   struct Entry {
     StatisticsRow row{};
-    bool in_segment = false;  ///< the one under way
+    bool in_segment = false;  ///< the current one
     bool published = false;   ///< an earlier one
   };
 

@@ -8,7 +8,7 @@
 
 namespace ulpscope::dump {
 
-/// What `status.json` says; empty where it is missing or damaged.
+/// What `status.json` says; empty if it is missing or damaged.
 [[nodiscard]] std::optional<Status> read_status(const std::filesystem::path& directory);
 /// The same of a status.json that was read already.
 [[nodiscard]] std::optional<Status> parse_status(std::string_view text);

@@ -36,7 +36,7 @@ bool belongs_to_root(const TimelineEvent& event) {
          !event.writes_parameter;
 }
 
-/// The same without grad mode, where nothing trains: there a view of a parameter is no evidence.
+/// The same without grad mode, where nothing trains: there a view of a parameter is not evidence.
 bool runs_in_quiet_forward(const TimelineEvent& event) {
   const bool evident =
       !has(event, event_flag::module_from_parameter) || !has(event, event_flag::view);
@@ -182,7 +182,7 @@ void Timeline::place(const TimelineEvent& event, Entry& entry) {
     return;
   }
   if (event.kind == EventKind::parameters || event.kind == EventKind::outcome) {
-    // How they stand belongs to what changed them; it says nothing about what comes next.
+    // Their state belongs to what changed them; it says nothing about what comes next.
     const bool in_setup = reading_.in_setup && !reading_.optimizer.open;
     entry.phase = in_setup ? Phase::setup : Phase::optimizer;
     return;
@@ -316,8 +316,8 @@ bool Timeline::begins_forward(const TimelineEvent& event) const {
   return reading_.stretch != Stretch::forward || begins_forward_again(event);
 }
 
-/// Without a backward pass or an optimizer between them, one forward is told from the next by its
-/// root module, or by its first module coming round again.
+/// Without a backward pass or an optimizer between them, forwards are separated by their root
+/// module, or by the first module being called again.
 bool Timeline::begins_forward_again(const TimelineEvent& event) const {
   return reading_.known.empty() && comes_round_again(event);
 }
@@ -374,14 +374,14 @@ void Timeline::begin_optimizer(const TimelineEvent& event, std::uint64_t object)
   reading_.optimizer_has_forward = false;
   reading_.without_optimizer = false;
   if (!reading_.in_setup) reading_.stretch = Stretch::after_backward;
-  // A new optimizer: what it writes will tell whether it alternates with the others or replaces
+  // A new optimizer: what it writes will show whether it alternates with the others or replaces
   // one.
   if (contains(reading_.known, object) || reading_.stepped.empty()) {
     resolve_candidates(contains(reading_.stepped, object));
   }
 }
 
-/// A new optimizer that writes what another one has written in this step replaces it.
+/// A new optimizer that writes what a different one has written in this step replaces it.
 void Timeline::note_trained_module(const TimelineEvent& event) {
   if (!event.writes_parameter || event.module == 0) return;
   const std::uint64_t module = (std::uint64_t{event.root} << 32U) | event.module;
@@ -453,7 +453,7 @@ void Timeline::resolve_quiet_forwards() {
 }
 
 /// The leader's end, or too much held: what comes next is not known. A forward whose optimizer has
-/// not stepped began a step if a backward pass followed; else the program only looked at its model.
+/// not stepped began a step if a backward pass followed; else the program only evaluated its model.
 void Timeline::decide_what_is_left() {
   const bool trains = reading_.known.empty() || reading_.backward_seen;
   quiet_runs_.clear();

@@ -39,25 +39,24 @@ struct Placement {
 
 /// Derives step and phase of a rank's events while they arrive.
 ///
-/// One lane leads: the main lane, or where there is none the first. The leader's events are read in
-/// order; what cannot be told yet (does this forward begin a step? are these ops part of the
-/// optimizer's work?) is held until it can, at most kMostHeld events. Events of other lanes follow
+/// One lane leads: the main lane, or, if there is none, the first. The leader's events are read in
+/// order; what is not decided yet (does this forward begin a step? are these ops part of the
+/// optimizer's work?) is held until it is, at most kMostHeld events. Events of other lanes follow
 /// the leader by epoch.
 ///
-/// A leader that runs forwards without grad mode alone makes one step of each, all in phase eval.
+/// A leader that runs only forwards without grad mode has one step for each, all in phase eval.
 class Timeline {
  public:
   static constexpr std::size_t kMostHeld = 131072;
 
   void open(std::uint32_t lane, bool is_main);
 
-  /// Events of a lane in order of position, parents before children. They are looked at by
-  /// advance() or finish(), not before.
+  /// Events of a lane in order of position, parents before children. They are examined by advance()
+  /// or finish(), not before.
   void add(std::uint32_t lane, const TimelineEvent& event);
 
-  /// Looks at what `lane` has added so far. Called before the lane's next events are added: by then
-  /// every other lane was asked for what it had sent, so a backward pass that ran on another lane
-  /// is known.
+  /// Examines what `lane` has added so far. Called before the lane's next events are added: by then
+  /// every other lane has been read, so a backward pass that ran on a different lane is known.
   void advance(std::uint32_t lane);
 
   /// Nothing more comes from `lane`.
@@ -69,11 +68,11 @@ class Timeline {
   /// Decisions since the last call; for each lane in the order of its events.
   [[nodiscard]] std::vector<Placement> take();
 
-  /// The step that held at `epoch`, as far as decided.
+  /// The step at `epoch`, if decided.
   [[nodiscard]] std::int64_t step_at(std::uint64_t epoch) const;
   /// True once nothing can change step_at(epoch).
   [[nodiscard]] bool is_decided(std::uint64_t epoch) const noexcept;
-  /// Steps begun so far.
+  /// Steps started so far.
   [[nodiscard]] std::uint64_t steps() const noexcept {
     return static_cast<std::uint64_t>(settled_step_ + 1);
   }
@@ -96,7 +95,7 @@ class Timeline {
     bool open = false;
   };
 
-  /// What reading the leader's events so far has come to.
+  /// The state after reading the leader's events so far.
   struct Reading {
     Stretch stretch = Stretch::setup;
     bool in_setup = true;
@@ -132,7 +131,7 @@ class Timeline {
     bool begins_step = false;
   };
 
-  /// Events in a forward that ran without grad mode, one after the other.
+  /// Events in consecutive forwards without grad mode.
   struct QuietRun {
     std::uint64_t first_entry = 0;
     std::uint64_t end_entry = 0;
@@ -193,8 +192,8 @@ class Timeline {
   std::vector<std::uint64_t> candidates_;  ///< forwards that may begin a step
   /// Forwards without grad mode before any in it: steps if the program never trains.
   std::vector<std::uint64_t> quiet_forwards_;
-  /// May be evaluation, or the inside of an autograd function of the program's own: the forward if
-  /// something trains on what they made.
+  /// May be evaluation, or the inside of an autograd function that the program defines: the forward
+  /// if something trains on what they made.
   std::vector<QuietRun> quiet_runs_;
   using TrainedBy = std::map<std::uint64_t, std::uint64_t>;
   TrainedBy trained_by_;        ///< modules: the optimizer that wrote last

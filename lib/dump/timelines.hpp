@@ -33,7 +33,7 @@ class Timelines {
   [[nodiscard]] bool is_decided(std::uint64_t epoch) const noexcept {
     return shared_.is_decided(epoch);
   }
-  /// The most that a lane has begun.
+  /// The maximum that a lane has started.
   [[nodiscard]] std::uint64_t steps() const noexcept;
 
   /// The lane is not main and trains.

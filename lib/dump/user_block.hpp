@@ -9,9 +9,9 @@
 #include "dump/files.hpp"
 #include "ulpscope/digest.hpp"
 
-/// The first 4096 bytes of a segment, which HDF5 leaves to us. They say where the tables stand, so
-/// that reading a dump needs no HDF5, which is not safe on files that nobody vouches for; and they
-/// hold a digest of everything in the file but the contents of values, which have their own.
+/// The first 4096 bytes of a segment, which HDF5 leaves to the user. They locate the tables, so
+/// that reading a dump needs no HDF5, which is not safe with untrusted files; and they hold a
+/// digest of everything in the file but the contents of values, which have their own.
 namespace ulpscope::dump {
 
 inline constexpr std::uint64_t kUserBlockBytes = 4096;
@@ -22,9 +22,9 @@ struct Extent {
   std::uint64_t bytes = 0;
 };
 
-/// Where the rows of a table stand in the file.
+/// Where the rows of a table are in the file.
 struct TablePlace {
-  std::uint64_t offset = 0;  ///< 0 where it has no rows
+  std::uint64_t offset = 0;  ///< 0 if it has no rows
   std::uint64_t rows = 0;
 };
 
@@ -41,13 +41,13 @@ struct Directory {
 Digest seal(const std::filesystem::path& segment, const Directory& directory,
             std::vector<Extent> contents);
 
-/// A user block that nobody has touched.
+/// An unmodified user block.
 struct Seal {
   Directory directory;
   Digest digest;  ///< of all that the extents leave: no other segment has it
 };
 
-/// What stands there: the places of tables are not checked, only that nobody has touched them.
+/// Its content: the places of tables are not checked, only that they are unmodified.
 ///
 /// @throws Error: not_a_dump (no user block of ours), version (newer), corrupt (says which file).
 [[nodiscard]] Seal check_seal(const File& segment);

@@ -11,7 +11,7 @@ constexpr std::size_t kMostDatasetDimensions = 32;  // of an HDF5 dataset
 constexpr std::uint64_t kMostBytes = 1ULL << 40;
 constexpr std::uint64_t kMostExpandedBytes = 256ULL << 20;
 
-/// False where the product is more than a content can have.
+/// False if the product is more than a content can have.
 bool multiply(std::uint64_t& product, std::int64_t size) {
   return !__builtin_mul_overflow(product, static_cast<std::uint64_t>(size), &product) &&
          product <= kMostBytes;

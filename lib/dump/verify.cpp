@@ -50,7 +50,7 @@ class Verification {
     tell(done_bytes_);
   }
 
-  /// What only shows when the segments stand side by side, and that `status` counts the same.
+  /// Checks across segments, and that `status` has the same counts.
   void check_together(const std::filesystem::path& directory, const Status& status) {
     attempt([&] {
       const RunInfo info = open_dump(directory)->info();

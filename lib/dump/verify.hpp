@@ -11,17 +11,17 @@ namespace ulpscope::dump {
 struct VerifyResult {
   /// Sentences: damage in the order of ranks and segments, then what is missing or does not belong.
   std::vector<std::string> problems;
-  std::string empty;       ///< why nothing was recorded, where nothing was
-  std::string incomplete;  ///< why the recording is not complete, where all that there is is sound
-  std::uint32_t segments = 0;  ///< looked at
-  std::uint64_t events = 0;    ///< rebuilt from sound segments
+  std::string empty;           ///< why nothing was recorded, where nothing was
+  std::string incomplete;      ///< why the recording is incomplete though valid
+  std::uint32_t segments = 0;  ///< checked
+  std::uint64_t events = 0;    ///< rebuilt from valid segments
   std::uint64_t contents = 0;  ///< whose bytes have their digest
 
-  /// What there is of a recording is as it was written.
+  /// The existing part of a recording is as it was written.
   [[nodiscard]] bool sound() const noexcept { return problems.empty() && empty.empty(); }
 };
 
-/// Told how many of how many bytes have been looked at.
+/// Called with how many of how many bytes have been checked.
 using VerifyProgress = std::function<void(std::uint64_t done, std::uint64_t all)>;
 
 /// Reads every byte of a dump that means something: each segment's seal and root digest, every

@@ -72,11 +72,11 @@ class RankCheck {
     }
   }
 
-  /// @param last what status.json says; null where it says nothing
+  /// @param last what status.json says; null if it says nothing
   void end(const LastSegment* last, bool complete) {
     const auto& files = rank_.files.segments;
     if (last == nullptr || files.back() > last->segment) {
-      // A recovery that was killed has published a segment of which status.json does not know.
+      // A recovery that was killed has published a segment that status.json does not list.
       if (complete)
         foreign("Rank " + std::to_string(number_) +
                 " has segments that status.json does not know of.");
@@ -159,7 +159,7 @@ RankMarks read_marks(const RankFiles& files) {
       const auto segment = Segment::open(segment_path(files.directory, number));
       marks.segments.push_back(mark_of(*segment, number));
     } catch (const Error&) {
-      // Whoever needs it says what is wrong with it.
+      // Its user reports what is wrong with it.
     }
   }
   return marks;
@@ -178,7 +178,7 @@ WholeDump check_whole(std::span<const RankMarks> ranks, const std::optional<Stat
     check.gaps();
     check.segments();
     check.journal();
-    // While a recording goes on status.json names no rank yet.
+    // During a recording status.json names no rank yet.
     if (!is_of_run || !status->recorded || rank.files.segments.empty()) continue;
     if (names(*status, number))
       check.end(last_segment(*status, number), status->complete);

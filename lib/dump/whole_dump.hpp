@@ -28,7 +28,7 @@ struct RankMarks {
   RankFiles files;
   std::vector<SegmentMark> segments;  ///< those that could be read, ascending
 
-  /// The rank's last segment; null where there is none or it could not be read.
+  /// The rank's last segment; null if there is none or it could not be read.
   [[nodiscard]] const SegmentMark* last() const noexcept;
 };
 /// Passes over segments that are damaged.
@@ -37,12 +37,13 @@ struct RankMarks {
 /// What files of a dump say of each other, in sentences.
 struct WholeDump {
   std::vector<std::string> missing;  ///< files that were there
-  std::vector<std::string> foreign;  ///< files of another run, at another place, or changed since
+  std::vector<std::string> foreign;  ///< files of a different run or place, or changed since
 };
 
-/// Compares what segments, journals and status.json say of the run, of the segment before and of
-/// the last one. Of a recording that was killed it is known less: what is there must fit together.
-/// @param status without the ranks that are not among `ranks` because nobody asked for them
+/// Compares what segments, journals and status.json say about the run, the previous segment and the
+/// last one. Less is known about a recording that was killed: the existing files must be
+/// consistent.
+/// @param status without the ranks that are not among `ranks` because they were not selected
 [[nodiscard]] WholeDump check_whole(std::span<const RankMarks> ranks,
                                     const std::optional<Status>& status);
 

@@ -4,7 +4,7 @@
 
 extern "C" {
 
-/// Joins the processes that mpirun has started. Null where MPI cannot be brought up. They part
+/// Joins the processes that mpirun has started. Null if MPI cannot be initialized. They separate
 /// again when the object is deleted.
 __attribute__((visibility("default"))) ulpscope::Team* ulpscope_join_mpi_team();
 }

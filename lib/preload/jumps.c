@@ -33,7 +33,7 @@
 #include "symbols.def"
 #undef ULPSCOPE_SYMBOL
 
-/* Saves what a call may carry in registers, asks for the function behind the slot in r11 and goes on
+/* Saves what a call may carry in registers, looks up the function of the slot in r11 and continues
  * into it, as the dynamic loader's own lazy binding does. */
 __asm__(
     ".text\n"
@@ -118,12 +118,12 @@ static void* next_definition(const char* name) {
   return found;
 }
 
-/* The definition behind a slot that was called before it was filled: LibTorch came by dlopen. */
+/* The definition of a slot that was called before it was filled: LibTorch was loaded by dlopen. */
 __attribute__((used, visibility("hidden"))) void* ulpscope_resolve(void** slot) {
   for (size_t i = 0; i < symbol_count; ++i) {
     if (symbols[i].slot != slot) continue;
     void* next = next_definition(symbols[i].name);
-    if (!next) abort(); /* as the loader does for a symbol that nobody defines */
+    if (!next) abort(); /* as the loader does for an undefined symbol */
     *slot = next;
     return next;
   }

@@ -10,7 +10,7 @@
 #include "preload/seccomp_filters.h"
 #include "ring/shut_out_file.h"
 
-/* What such a filter forbids may end the process, and nobody can ask it before. */
+/* What such a filter forbids may end the process, and it cannot be queried before. */
 static int is_under_filter_of_its_own(void) {
   const char* recorder = getenv("ULPSCOPE_SECCOMP_FILTERS");
   return recorder && ulpscope_seccomp_filters() > strtoul(recorder, NULL, 10);

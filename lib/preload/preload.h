@@ -15,7 +15,7 @@ struct UlpscopeSymbol {
 };
 
 /* The capture library's entry, `ulpscope_capture_start`: records for the writer that listens at
- * `socket_path`. Each slot holds the next definition of its function, or null where this LibTorch has
+ * `socket_path`. Each slot holds the next definition of its function, or null if this LibTorch has
  * none; the library may put a wrapper of the same signature in its place. Returns 0 when recording
  * has begun. */
 typedef int UlpscopeCaptureStart(const char* socket_path, const struct UlpscopeSymbol* symbols,

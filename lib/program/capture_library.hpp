@@ -8,17 +8,17 @@ struct ProgramCalls;
 
 namespace ulpscope::program {
 
-/// The capture library that fits this process's LibTorch, brought in at its first use; the one that
-/// `ulpscope record` has brought in, if it did.
+/// The capture library that matches this process's LibTorch, loaded at its first use; the one that
+/// `ulpscope record` has loaded, if it did.
 class CaptureLibrary {
  public:
-  /// @throws Error with ErrorCode::io where none fits.
+  /// @throws Error with ErrorCode::io if none matches.
   [[nodiscard]] static CaptureLibrary open();
 
   [[nodiscard]] const capture::ProgramCalls& calls() const noexcept { return *calls_; }
 
   /// Begins to record for the writer that listens there.
-  /// @throws Error with ErrorCode::io where it does not answer.
+  /// @throws Error with ErrorCode::io if it does not answer.
   void start(const std::string& socket_path) const;
 
  private:

@@ -5,15 +5,15 @@
 
 namespace ulpscope::program {
 
-/// The folder that this library lies in; empty where the loader does not tell.
+/// The folder of this library; empty if the loader does not report it.
 [[nodiscard]] std::filesystem::path own_folder();
 
 /// The `ulpscope` that writes dumps: ULPSCOPE_BINARY, beside this library, as installed, on PATH.
-/// @throws Error with ErrorCode::io where there is none.
+/// @throws Error with ErrorCode::io if there is none.
 [[nodiscard]] std::filesystem::path find_writer();
 
-/// Folders that may hold capture libraries, best first: ULPSCOPE_CAPTURE_LIBRARY (a folder, or a
-/// file in it) alone, or beside this library and as installed.
+/// Folders that may hold capture libraries, best first: only ULPSCOPE_CAPTURE_LIBRARY (a folder, or
+/// a file in it), or beside this library and as installed.
 [[nodiscard]] std::vector<std::filesystem::path> capture_folders();
 
 }  // namespace ulpscope::program

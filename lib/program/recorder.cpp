@@ -23,7 +23,7 @@ std::vector<std::string> own_command() {
   return arguments;
 }
 
-/// The options of `ulpscope record`; what is left at its default is left to its variables.
+/// The options of `ulpscope record`; options at their defaults follow its variables.
 std::vector<std::string> writer_arguments(const std::filesystem::path& directory,
                                           const RecorderOptions& options) {
   std::vector<std::string> arguments{"write"};

@@ -52,8 +52,8 @@ class Descriptor {
   int number_;
 };
 
-/// What the new process is: its own session, all signals as at a login, /dev/null for what it reads
-/// and complains to, `output` for what it says.
+/// The new process has its own session, default signals, /dev/null as standard input and standard
+/// error, and `output` as standard output.
 class Plan {
  public:
   Plan(const std::filesystem::path& executable, const std::vector<std::string>& arguments,
@@ -104,9 +104,9 @@ class Plan {
   int error_ = 0;
 };
 
-/// The writer is the child of a process that ends at once and that, having no signal to end with,
-/// neither a wait() of the program nor its handler for SIGCHLD sees. It is not forked: handlers of
-/// pthread_atfork do not run, and nothing is copied however large the program is.
+/// The writer is the child of a process that ends at once and that has no exit signal, so neither a
+/// wait() of the program nor its SIGCHLD handler sees it. It is not forked: pthread_atfork handlers
+/// do not run, and nothing is copied however large the program is.
 void spawn_apart(Plan& plan) {
   void* stack = ::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);

@@ -12,11 +12,10 @@ struct WriterProcess {
   std::filesystem::path dump;
 };
 
-/// Starts `executable` with `arguments`. It is no child of this process: no wait() sees it, it ends
-/// by itself, survives this process, and holds none of its descriptors, signals or terminals.
+/// Starts `executable` with `arguments`. It is not a child of this process: no wait() sees it, it
+/// ends by itself, survives this process, and holds none of its descriptors, signals or terminals.
 ///
-/// @throws Error with ErrorCode::io where it cannot be started; with what it says itself where it
-///         refuses.
+/// @throws Error with ErrorCode::io if it cannot be started; with its own message if it refuses.
 [[nodiscard]] WriterProcess start_writer(const std::filesystem::path& executable,
                                          const std::vector<std::string>& arguments);
 

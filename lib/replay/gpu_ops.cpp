@@ -37,8 +37,8 @@ Tensor leaf(const Tensor& value) {
   return value.defined() ? value.detach().clone().requires_grad_() : value;
 }
 
-/// Gradients with respect to leaves, given those with respect to results; undefined where none
-/// reaches a leaf.
+/// Gradients with respect to leaves, given those with respect to results; undefined if none reaches
+/// a leaf.
 Tensors gradients(const Tensors& results, const Tensors& given, const Tensors& leaves) {
   Tensors roots;
   Tensors of_roots;
@@ -217,7 +217,7 @@ std::vector<Tensor> parts_of(const Tensor& workspace, std::int64_t count) {
   return workspace.chunk(count, 1);
 }
 
-/// (grad_hy, grad_cy, cx, cy, workspace, has_bias): the workspace holds the four gates behind their
+/// (grad_hy, grad_cy, cx, cy, workspace, has_bias): the workspace holds the four gates after their
 /// functions (ATen/native/cuda/RNN.cu upstream).
 void lstm_cell_backward(Stack& stack) {
   const Tensor cx = tensor(stack[2]);
@@ -234,7 +234,7 @@ void lstm_cell_backward(Stack& stack) {
   put(stack, {of_gates, of_gates, of_c * f, of_bias, of_bias});
 }
 
-/// (grad_hy, workspace, has_bias): the workspace holds the gates behind their functions, the state
+/// (grad_hy, workspace, has_bias): the workspace holds the gates after their functions, the state
 /// before, and what the state adds to the new one.
 void gru_cell_backward(Stack& stack) {
   const Tensor gradient = tensor(stack[0]);

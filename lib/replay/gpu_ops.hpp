@@ -4,9 +4,8 @@
 
 #include <string_view>
 
-/// Ops that LibTorch has on a GPU only, and such of oneDNN that know no float64, as a CPU computes
-/// them in any precision: from the definition of the forward op, by autograd where they are a
-/// backward.
+/// Ops that LibTorch has only on a GPU, and oneDNN ops without float64, computed on a CPU in any
+/// precision: from the definition of the forward op, by autograd if they are a backward.
 namespace ulpscope::replay {
 
 /// Takes an op's arguments off the stack and puts its results there.

@@ -11,7 +11,7 @@
 #include "replay/messages.hpp"
 #include "replay/op_call.hpp"
 
-/// Executes ops that it is asked for on its standard input, a socket, until that is closed.
+/// Replays the ops that are requested on its standard input, a socket, until that is closed.
 namespace {
 
 bool read_all(char* target, std::size_t size) {

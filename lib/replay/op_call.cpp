@@ -83,7 +83,8 @@ c10::IValue tensor_argument(const c10::Argument& argument, const Elements& eleme
   return elements.begin()->second;
 }
 
-/// A list of floats may have been recorded as whole numbers; of an object what it says was.
+/// A list of floats may have been recorded as whole numbers; of an object, its content was
+/// recorded.
 c10::IValue fitted(const c10::Argument& argument, c10::IValue value) {
   c10::TypePtr type = argument.type();
   if (const auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
@@ -145,8 +146,8 @@ ReplayTensor from_tensor(ReplayTensor place, const at::Tensor& tensor) {
   return place;
 }
 
-/// For an eps that it is not given an op takes the unit of what it computes in, float32 for 16
-/// bits: in float64 it would be another.
+/// Without an eps argument an op uses the epsilon of the dtype it computes in, float32 for 16 bits:
+/// in float64 it would differ.
 void give_unit(const c10::FunctionSchema& schema, const ReplayRequest& request,
                torch::jit::Stack& stack) {
   if (schema.name() != "aten::rms_norm" && schema.name() != "aten::_fused_rms_norm") return;

@@ -18,7 +18,7 @@
 namespace ulpscope::replay {
 namespace {
 
-/// Ops that end their process more often than this are not asked for any more.
+/// Ops that end their process more often than this are not requested any more.
 constexpr int kMostStarts = 16;
 /// How long one op may take, in milliseconds.
 constexpr int kPatience = 300'000;
@@ -33,7 +33,7 @@ pid_t spawn(const std::string& program, int socket) {
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
   posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-  // Its own group: an interrupt at the terminal is for the one who asks.
+  // Its own group: an interrupt at the terminal is for the caller.
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   std::string name = program;
   char* const arguments[] = {name.data(), nullptr};

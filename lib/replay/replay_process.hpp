@@ -10,8 +10,8 @@
 
 namespace ulpscope::replay {
 
-/// Ops executed by a program of its own. It is started at the first one, and again where an op has
-/// ended it: a damaged dump can make an op crash or never end.
+/// Replays ops in a separate process. It is started at the first op, and again if an op has ended
+/// it: a damaged dump can make an op crash or never end.
 class ReplayProcess : public Replayer {
  public:
   explicit ReplayProcess(std::filesystem::path program) : program_(std::move(program)) {}

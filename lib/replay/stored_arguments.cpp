@@ -75,7 +75,7 @@ std::map<std::size_t, c10::IValue> stored_arguments(std::span<const std::byte> b
   while (!reader.at_end()) {
     const auto place = reader.read<std::uint16_t>();
     const auto tag = static_cast<ArgumentTag>(reader.read<std::uint8_t>());
-    if (place & kArgumentResult) break;  // what was returned follows what was given
+    if (place & kArgumentResult) break;  // results follow arguments
     c10::IValue value = value_of(tag, reader, precision);
     if (!reader.good()) throw Error(ErrorCode::corrupt, "the arguments are damaged");
     arguments.insert_or_assign(place, std::move(value));

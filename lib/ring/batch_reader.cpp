@@ -19,7 +19,7 @@ std::size_t message_size(const std::byte* message, std::uint64_t capacity) {
 
 struct Prefix {
   std::size_t bytes = 0;  ///< whole messages at the beginning
-  std::size_t next = 0;  ///< size of the message after them, which is cut off; 0 when there is none
+  std::size_t next = 0;   ///< size of the truncated message after them; 0 if there is none
   bool sound = true;
 };
 
@@ -54,7 +54,7 @@ Batch BatchReader::next(Consumer& consumer) {
     count = consumer.read({buffer_.data(), prefix.next});
     prefix = whole_messages({buffer_.data(), count}, consumer.capacity());
   }
-  // What lies before a bad message is good; the bad one is met again at the next call.
+  // Everything before a bad message is valid; the bad one is found again at the next call.
   if (prefix.bytes == 0) return {{}, consumer.damaged() ? kBadCounters : kBadSize};
   return {{buffer_.data(), prefix.bytes}, {}};
 }

@@ -12,10 +12,10 @@ namespace ulpscope::ring {
 /// What was copied out of a ring: whole messages, or why there will never be any more.
 struct Batch {
   std::span<const std::byte> messages;  ///< empty when the ring is
-  std::string_view damage;              ///< a sentence's part; empty while the ring is sound
+  std::string_view damage;              ///< part of a sentence; empty while the ring is valid
 };
 
-/// Copies whole messages out of rings into memory of its own, which every call reuses.
+/// Copies whole messages out of rings into private memory, which every call reuses.
 class BatchReader {
  public:
   explicit BatchReader(std::size_t batch_bytes) : batch_bytes_(batch_bytes), buffer_(batch_bytes) {}

@@ -30,7 +30,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-/// Memory that the program's allocator does not know of. Null when there is none.
+/// Memory that the program's allocator does not know about. Null if there is none.
 class Pages {
  public:
   explicit Pages(std::size_t bytes) noexcept
@@ -176,7 +176,7 @@ bool receive_packet(int socket, void* packet, std::size_t size, Descriptors& des
 
 constexpr std::string_view kNoDescriptor = "no file descriptor is free for the ring";
 
-/// One request and its reply over a connection of its own, with `wanted` descriptors. The reason is
+/// One request and its reply over a separate connection, with `wanted` descriptors. The reason is
 /// set when it returns false.
 template <class Reply>
 bool exchange(std::string_view path, std::span<iovec> request, Reply& reply,
@@ -189,7 +189,7 @@ bool exchange(std::string_view path, std::span<iovec> request, Reply& reply,
                    : "the process that writes the dump cannot be reached");
     return false;
   }
-  // A refusal may come, and the connection end, before the whole request was sent.
+  // A rejection may come, and the connection end, before the whole request was sent.
   const bool sent = send_packet(socket.get(), request, deadline);
   if (!receive_packet(socket.get(), &reply, sizeof reply, descriptors, deadline) ||
       reply.header.magic != kHandshakeMagic) {
@@ -305,11 +305,11 @@ bool Client::connect(const char* socket_path, std::string_view capture_version) 
   Descriptors descriptors;
   if (!exchange(socket_path_.view(), parts, reply, descriptors, 2, Clock::now() + timeout_,
                 refusal_)) {
-    const bool answered = reply.header.protocol != 0;  // the writer knows whom it has refused
+    const bool answered = reply.header.protocol != 0;  // the writer knows whom it has rejected
     if (!answered || reply.header.granted != 0) tell_parent(refusal_.view());
     return false;
   }
-  // An earlier session's pages stay mapped: a producer in another thread may still look at them.
+  // An earlier session's pages stay mapped: a producer in another thread may still read them.
   writer_ = map_writer_page(descriptors[0].get());
   page_ = map_session_page(descriptors[1].get());
   if (writer_ == nullptr || page_ == nullptr) {
@@ -337,7 +337,7 @@ Producer Client::open_ring(bool is_main, std::string_view thread_name) noexcept 
   iovec part{&request, sizeof request};
   RingReply reply;
   Descriptors descriptors;
-  Text<160> reason;  // of its own: several threads may fail at once
+  Text<160> reason;  // separate: several threads may fail at once
   RingMapping mapping;
   if (exchange(socket_path_.view(), {&part, 1}, reply, descriptors, 1, Clock::now() + timeout_,
                reason)) {

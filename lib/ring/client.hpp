@@ -28,31 +28,31 @@ class Client {
   /// listens at `socket_path`. False: nothing is recorded, see refusal().
   [[nodiscard]] bool connect(const char* socket_path, std::string_view capture_version) noexcept;
 
-  /// A ring for the calling thread, to be used by it alone. A producer that does not record when
+  /// A ring for the calling thread, to be used only by it. A producer that does not record when
   /// there is no session; a ring that cannot be had ends the session, because a lane that is
   /// silently missing would be worse than a recording that stops.
   [[nodiscard]] Producer open_ring(bool is_main, std::string_view thread_name) noexcept;
 
-  /// Has the writer look up an address of the file `object` in its debug information. False where
-  /// it gives no answer; the session goes on.
+  /// Has the writer look up an address of the file `object` in its debug information. False if it
+  /// gives no answer; the session continues.
   [[nodiscard]] bool inlined_calls(std::string_view object, std::uint64_t address,
                                    InlinedCalls& answer) const noexcept;
 
-  /// True between a successful connect() and the end of the session, whoever ended it. False in a
+  /// True between a successful connect() and the end of the session, on either side. False in a
   /// forked child until it connects itself.
   [[nodiscard]] bool recording() const noexcept;
 
-  /// Ends recording in this process for good: every producer of it stops at its next reserve().
-  /// The dump will say `why`, of which the first counts; empty where the rings tell it themselves.
+  /// Ends recording in this process permanently: every producer of it stops at its next reserve().
+  /// The dump will say `why`, the first one counts; empty if the rings report it themselves.
   void end_session(std::string_view why) noexcept;
 
-  /// Ends the session in order, which end_session() does not: what was committed is delivered and
-  /// the dump completed. Returns when that is done, at the latest after `patience`.
+  /// Ends the session normally, unlike end_session(): what was committed is delivered and the dump
+  /// completed. Returns when that is done, at the latest after `patience`.
   void leave(std::chrono::milliseconds patience) noexcept;
 
   /// For pthread_atfork's child handler: forgets the parent's session, so that the child can
-  /// connect() for one of its own; where that fails, the parent's dump says so. Producers inherited
-  /// from the parent never write again; destroy or overwrite them to give their address space back.
+  /// connect() for a new one; if that fails, the parent's dump says so. Producers inherited from
+  /// the parent never write again; destroy or overwrite them to give their address space back.
   /// @param forking_thread the thread of the parent that called fork, as the kernel numbers it
   void after_fork_in_child(std::uint32_t forking_thread) noexcept;
 

@@ -27,7 +27,7 @@ class Descriptor {
   int number_ = -1;
 };
 
-/// Moves a descriptor out of the way of standard input, output and error, for a program that has
+/// Moves a descriptor above standard input, output and error, for a program that has
 /// closed one of them. Empty when that fails.
 [[nodiscard]] Descriptor above_stdio(Descriptor descriptor) noexcept;
 

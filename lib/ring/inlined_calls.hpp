@@ -9,19 +9,19 @@
 
 namespace ulpscope::ring {
 
-/// Where a function finds its `this` at one address of its code: base + offset, or the word that
-/// stands there.
+/// Where a function finds its `this` at one address of its code: base + offset, or the word at that
+/// place.
 struct SelfPlace {
   static constexpr std::uint16_t kNowhere = 0xffff;
-  static constexpr std::uint16_t kFrameEnd = 0xfffe;  ///< the address behind the frame's last word
+  static constexpr std::uint16_t kFrameEnd = 0xfffe;  ///< the address after the frame's last word
 
   std::uint16_t base = kNowhere;  ///< a register as DWARF numbers them, or one of the above
   std::uint16_t in_memory = 0;    ///< 1: it is the word at base + offset; 0: it is base + offset
   std::int32_t offset = 0;        ///< bytes
 };
 
-/// Member functions whose code the compiler has put into another function, at one address: what
-/// the writer reads off the debug information for a recorded program.
+/// Member functions that the compiler has inlined into another function, at one address: what the
+/// writer reads from debug information for a recorded program.
 struct InlinedCalls {
   static constexpr std::size_t kMost = 8;
 
@@ -39,7 +39,7 @@ struct InlinedCalls {
   std::array<Call, kMost> calls{};  ///< outermost first
   std::array<char, 4096> names{};
 
-  /// False where there is no room for it.
+  /// False if there is no space for it.
   bool add(std::uint64_t id, const SelfPlace& self, std::string_view name) noexcept {
     const std::size_t begin =
         count == 0 ? 0 : calls[count - 1].name_begin + std::size_t{calls[count - 1].name_size};

@@ -46,7 +46,7 @@ void InlinedLookups::answer_all() {
     try {
       look_up_(question.object, question.address, answer.calls);
     } catch (const std::exception&) {
-      continue;  // no answer: the process goes on without
+      continue;  // no answer: the process continues without
     }
     reply(question.socket.get(), &answer, sizeof answer, {});
   }

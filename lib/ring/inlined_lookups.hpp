@@ -11,14 +11,14 @@
 
 namespace ulpscope::ring {
 
-/// Answers what is inlined at an address on a thread of its own: reading debug information takes
-/// longer than a thread that begins may wait for its ring.
+/// Answers what is inlined at an address on a separate thread: reading debug information takes
+/// longer than a new thread may wait for its ring.
 class InlinedLookups {
  public:
   explicit InlinedLookups(LookUpInlined look_up);
   InlinedLookups(const InlinedLookups&) = delete;
   InlinedLookups& operator=(const InlinedLookups&) = delete;
-  /// Ends after the question at hand; the connections of the others end.
+  /// Ends after the current lookup; the connections of the others end.
   ~InlinedLookups();
 
   /// Answers over `socket`, in the order of the questions.

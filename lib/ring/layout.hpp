@@ -8,7 +8,7 @@
 
 #include "ring/settings.hpp"
 
-/// What the program being recorded and the writer share. Everything here lies in memory that two
+/// What the program being recorded and the writer share. Everything here is in memory that two
 /// processes see; nothing in it is a pointer.
 namespace ulpscope::ring {
 
@@ -29,7 +29,7 @@ enum class ProducerEnd : std::uint32_t {
   writer_gone,   ///< the writer process ended
   writer_stuck,  ///< the ring was full and the writer did not move for the stated time
   stopped,       ///< the writer closed the ring, or another thread of the process gave up
-  damaged,       ///< the ring's counters do not add up
+  damaged,       ///< the ring's counters are inconsistent
   no_memory,     ///< there was none for what the ring had not yet used
 };
 
@@ -40,7 +40,7 @@ struct RingHeader {
   std::uint32_t protocol;
   std::uint32_t header_bytes;  ///< where the data begins: one page
   std::uint64_t capacity;      ///< a power of two and a multiple of the page size
-  std::uint32_t unfilled;      ///< 1: the producer fetches the data's memory when it comes to it
+  std::uint32_t unfilled;      ///< 1: the producer populates the data's memory when it reaches it
 
   alignas(kLineBytes) std::atomic<std::uint64_t> head;  ///< written by the producer only
   std::atomic<std::uint64_t> stalls;                    ///< times the ring was full
@@ -49,7 +49,7 @@ struct RingHeader {
 
   alignas(kLineBytes) std::atomic<std::uint64_t> tail;  ///< written by the consumer only
 
-  alignas(kLineBytes) std::atomic<std::uint32_t> consumer_closed;  ///< 1: nobody reads any more
+  alignas(kLineBytes) std::atomic<std::uint32_t> consumer_closed;  ///< 1: the reader is gone
 };
 
 /// One page for all rings of a writer; read-only in the programs being recorded.
@@ -60,9 +60,9 @@ struct WriterPage {
 
   alignas(kLineBytes) std::atomic<std::uint64_t> progress;  ///< moves while the writer works
 
-  /// Robust and held by the writer's thread as long as it lives, so that the kernel takes its
-  /// thread id out when the writer ends, however it ends. Works for a killed writer that nobody has
-  /// waited for and across pid namespaces, where asking for the process id does not.
+  /// Robust and held by the writer's thread as long as it lives, so that the kernel removes its
+  /// thread id when the writer ends, for whatever reason. Works for a killed writer that has not
+  /// been waited for and across pid namespaces, where checking the process id does not.
   alignas(kLineBytes) pthread_mutex_t alive;
 };
 
@@ -72,7 +72,7 @@ struct LastWord {
   Text<160> sentence;
 };
 
-/// One page for a process: what it has to say when it cannot have a ring.
+/// One page per process: its messages if it cannot have a ring.
 struct SessionPage {
   std::uint64_t magic;
   std::uint32_t protocol;

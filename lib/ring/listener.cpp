@@ -66,7 +66,7 @@ Descriptor Listener::accept() const {
 }
 
 Received receive(int connection, Packet& packet) {
-  packet.bytes.resize(kMaxPacket + 1);  // one more, to tell a packet that is too long
+  packet.bytes.resize(kMaxPacket + 1);  // one more, to detect a packet that is too long
   ssize_t count = 0;
   do {
     count = ::recv(connection, packet.bytes.data(), packet.bytes.size(), MSG_DONTWAIT);

@@ -14,13 +14,13 @@
 
 namespace ulpscope::ring {
 
-/// A request as it came in, with what the kernel says about who sent it. Nothing else is checked.
+/// A request as received, with the kernel's information about its sender. Nothing else is checked.
 struct Packet {
   std::uint32_t pid = 0;  ///< 0 when the sender is in no pid namespace that is seen from here
   bool same_user = false;
   std::vector<std::byte> bytes;
 
-  /// False when there are too few bytes for such a request; more may follow it.
+  /// False if there are too few bytes for such a request; more may follow it.
   template <class Request>
   [[nodiscard]] bool copy(Request& request) const {
     if (bytes.size() < sizeof request) return false;

@@ -12,7 +12,7 @@ namespace ulpscope::ring {
 class RingMapping {
  public:
   RingMapping() noexcept = default;
-  /// Maps the ring behind `descriptor`, which stays the caller's and may be closed at once. Empty
+  /// Maps the ring of `descriptor`, which stays the caller's and may be closed at once. Empty
   /// when it cannot be mapped or is not a ring of `capacity` bytes.
   static RingMapping map(int descriptor, std::uint64_t capacity) noexcept;
   RingMapping(RingMapping&& other) noexcept;
@@ -32,7 +32,7 @@ class RingMapping {
   std::uint64_t capacity_ = 0;
 };
 
-/// Has the kernel put memory behind whole pages of a mapping before they are touched. False where
+/// Has the kernel populate whole pages of a mapping before they are touched. False if
 /// there is none: touching them would end the process.
 [[nodiscard]] bool fetch_memory(void* pages, std::size_t bytes) noexcept;
 

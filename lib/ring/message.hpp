@@ -76,7 +76,7 @@ struct EventRow {
   std::uint64_t rng_before[2];
   std::uint64_t rng_after[2];
   std::uint32_t op;
-  std::uint32_t module;       ///< string id; 0: no module ("" has an id of its own)
+  std::uint32_t module;       ///< string id; 0: no module ("" has its own id)
   std::uint32_t root;         ///< string id
   std::uint32_t module_type;  ///< string id
   std::uint32_t flags;        ///< event_flag
@@ -93,9 +93,9 @@ struct EventRow {
 /// Of a slot whose digest is not known yet; bits of SlotRow::pending.
 namespace pending_flag {
 inline constexpr std::uint8_t ticket = 1U << 0;           ///< digest[0] is a ticket
-inline constexpr std::uint8_t expects_digest = 1U << 1;   ///< logical is what it was last known as
+inline constexpr std::uint8_t expects_digest = 1U << 1;   ///< logical is the last known digest
 inline constexpr std::uint8_t expects_ticket = 1U << 2;   ///< logical[0] is a ticket of that
-inline constexpr std::uint8_t marks_change = 1U << 3;     ///< another digest is slot_flag::changed
+inline constexpr std::uint8_t marks_change = 1U << 3;     ///< a new digest is slot_flag::changed
 inline constexpr std::uint8_t only_if_changed = 1U << 4;  ///< with the same one there is no slot
 }  // namespace pending_flag
 
@@ -146,7 +146,7 @@ struct StatisticsMessage {
   std::uint8_t reserved[7];
 };
 
-/// The digest of a value that was computed elsewhere, on a device, while its thread went on: what
+/// The digest of a value that was computed elsewhere, on a device, while its thread continued: what
 /// slots with its ticket mean. Comes in any ring of the process, after what is sent under that
 /// digest.
 struct ResolvedMessage {
@@ -181,7 +181,7 @@ struct EnvironmentMessage {
   std::uint32_t length;
 };
 
-/// Something the dump must say about its own completeness: recording stopped, a part was not
+/// Something the dump must say about its completeness: recording stopped, a part was not
 /// observed. Followed by `length` bytes of a sentence.
 struct NoticeMessage {
   MessageHeader header;

@@ -12,14 +12,14 @@ namespace {
 using Nanoseconds = std::chrono::nanoseconds;
 using namespace std::chrono_literals;
 
-/// Little enough for a thread that records little, much enough not to ask often.
+/// Small enough for a thread that records little, large enough not to call often.
 constexpr std::uint64_t kFetchedAtOnce = std::uint64_t{128} << 10;
 
 constexpr Nanoseconds kShortestPause = 50us;
 constexpr Nanoseconds kLongestPause = 1ms;
 
-/// The most that one pause counts as waiting. A pause that took longer means that this program was
-/// stopped itself (Ctrl-Z, a debugger), quite likely together with the writer.
+/// The maximum that one pause counts as waiting. A longer pause means that this program itself was
+/// stopped (Ctrl-Z, a debugger), probably together with the writer.
 constexpr Nanoseconds kLongestCounted = 100ms;
 
 Nanoseconds now() noexcept { return std::chrono::steady_clock::now().time_since_epoch(); }

@@ -28,7 +28,8 @@ constexpr std::uint64_t kSmallRing = std::uint64_t{1} << 20;
 constexpr std::size_t kMaxLanes = 4096;  ///< of one process at a time
 constexpr std::size_t kMaxConnections = 1024;
 constexpr Milliseconds kRequestTimeout = 5s;
-/// How long a thread waits for memory. Shorter than it waits for an answer, so that it is told why.
+/// How long a thread waits for memory. Shorter than it waits for an answer, so that it gets the
+/// reason.
 constexpr Milliseconds kMemoryTimeout = 4s;
 constexpr Milliseconds kMemoryPause = 2ms;
 constexpr Milliseconds kLongestWait = 1s;
@@ -175,7 +176,7 @@ void RequestServer::accept_connections() {
     watch(socket.get(), id);
     connections_.emplace(id, Connection{std::move(socket), Clock::now() + kRequestTimeout, {}});
   }
-  // Out of descriptors: the connection stays in the backlog and would wake us at once, for ever.
+  // Out of descriptors: the connection stays in the backlog and would wake us at once, forever.
   if (errno != EAGAIN && errno != EWOULDBLOCK) std::this_thread::sleep_for(kMemoryPause);
 }
 
@@ -210,7 +211,7 @@ bool RequestServer::take_request(Connection& connection) {
     case Received::packet:
       break;
   }
-  if (connection.waiting) return true;  // asks for more than one thing
+  if (connection.waiting) return true;  // requests more than one thing
   answer(connection, std::move(packet));
   return !connection.waiting;
 }
@@ -276,7 +277,7 @@ void RequestServer::answer_hello(Connection& connection, const Packet& packet) {
   answer.settings = options_.settings;
   {
     const std::lock_guard guard(mutex_);
-    // A process that executes another program introduces itself again.
+    // A process that executes a different program introduces itself again.
     std::erase_if(sessions_, [&](const auto& entry) { return entry.second.pid == packet.pid; });
     sessions_[answer.session] = {.nonce = request.nonce, .pid = packet.pid};
     put(Introduced{answer.session, std::move(*hello), std::move(process), std::move(page)});

@@ -51,9 +51,9 @@ struct Refused {
 /// What a request has led to.
 using Arrival = std::variant<Introduced, RingGiven, Leaving, Refused>;
 
-/// Answers what processes and threads ask for when they begin, on a thread of its own: they wait no
-/// longer because the thread that drains the rings is behind. That thread is told afterwards, in
-/// the order of the answers.
+/// Answers the requests of new processes and threads on a separate thread: they do not wait longer
+/// if the thread that drains the rings is behind. That thread is notified afterwards, in the order
+/// of the answers.
 class RequestServer {
  public:
   /// Listens in a new private directory. `writer_page` goes to every process that introduces
@@ -85,7 +85,7 @@ class RequestServer {
   struct Connection {
     Descriptor socket;
     Clock::time_point deadline;
-    std::optional<Packet> waiting;  ///< asks for a ring when memory for it is free again
+    std::optional<Packet> waiting;  ///< requests a ring when memory for it is free again
   };
   struct Session {
     std::uint64_t nonce = 0;

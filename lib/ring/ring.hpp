@@ -8,7 +8,7 @@
 #include "ring/mapping.hpp"
 
 /// One ring: bytes from one thread of a program being recorded to the writer. The data is mapped
-/// twice back to back, so that every message is contiguous wherever it lies.
+/// twice back to back, so that every message is contiguous at any position.
 namespace ulpscope::ring {
 
 /// Says to every producer of a process whether its session still records. Lies in a page that
@@ -37,9 +37,9 @@ class Producer {
   /// Closes the ring: what was committed is still delivered.
   ~Producer();
 
-  /// Room for `size` bytes (a multiple of 8), contiguous and aligned to 8, or nullptr. Waits while
+  /// Space for `size` bytes (a multiple of 8), contiguous and aligned to 8, or nullptr. Waits while
   /// the ring is full and the writer works. nullptr with recording() still true: this message was
-  /// refused because it is larger than max_message() or not a multiple of 8; nothing else changed.
+  /// rejected because it is larger than max_message() or not a multiple of 8; nothing else changed.
   /// nullptr with recording() false: nothing will be recorded any more in this process.
   [[nodiscard]] void* reserve(std::uint32_t size) noexcept {
     if (!recording()) return note_end();
@@ -49,7 +49,7 @@ class Producer {
   }
 
   /// Hands the first `size` reserved bytes to the writer: they are delivered even if the program is
-  /// killed right after. Several messages reserved as one and written one after another may be
+  /// killed right after. Several messages reserved as one and written consecutively may be
   /// committed as one. 0 takes the reservation back.
   /// @pre `size` is a multiple of 8 and not larger than what was reserved.
   void commit(std::uint32_t size) noexcept {
@@ -71,7 +71,7 @@ class Producer {
  private:
   [[nodiscard]] bool make_room(std::uint32_t size) noexcept;
   [[nodiscard]] bool wait_for_room(std::uint32_t size) noexcept;
-  /// In the first lap: what is handed out next has memory.
+  /// In the first lap: what is returned next has memory.
   [[nodiscard]] bool fetch_room(std::uint32_t size) noexcept;
   /// Looks how far the consumer is. False when nothing can be recorded any more.
   [[nodiscard]] bool look_at_writer() noexcept;
@@ -92,11 +92,11 @@ class Producer {
   RingMapping mapping_;
 };
 
-/// The reading end. Treats everything in the shared memory as written by an enemy: counters are
-/// read once and checked, its own position is kept in private memory.
+/// The reading end. Treats everything in the shared memory as hostile: counters are read once and
+/// checked, its own position is kept in private memory.
 ///
-/// The producer can change bytes after they were handed out. Whoever validates must validate a
-/// copy: use read(). available() is for bytes whose meaning does not matter (counting, forwarding).
+/// The producer can change bytes after they were returned. Validate a copy: use read(). available()
+/// is for bytes whose meaning does not matter (counting, forwarding).
 class Consumer {
  public:
   Consumer() noexcept = default;
@@ -114,10 +114,10 @@ class Consumer {
   /// @pre available() has shown at least that many.
   void release(std::size_t bytes) noexcept;
 
-  /// Tells the producer that nobody reads any more: it stops recording when it next looks.
+  /// Notifies the producer that the reader is gone: it stops recording at its next check.
   void close() noexcept;
 
-  /// The producer's counters do not add up: nothing more can be read.
+  /// The producer's counters are inconsistent: nothing more can be read.
   [[nodiscard]] bool damaged() const noexcept { return damaged_; }
 
   [[nodiscard]] ProducerEnd producer_end() const noexcept;

@@ -28,7 +28,7 @@ constexpr int kBatchesInTurn = 1;
 /// As many rounds in which some lane had more than that count as one in which none had.
 constexpr int kMostPartialRounds = 1024;
 
-/// How often rings are looked at: more often while messages come.
+/// How often rings are polled: more often while messages come.
 constexpr Milliseconds kBusyPause = 1ms;
 constexpr Milliseconds kIdlePause = 2ms;
 constexpr Milliseconds kIdleAfter = 100ms;
@@ -98,7 +98,7 @@ struct Server::State {
   RequestServer requests;
   Descriptor epoll;
   BatchReader reader;
-  std::deque<Arrival> arrived;      ///< and not yet told
+  std::deque<Arrival> arrived;      ///< and not yet reported
   std::vector<Descriptor> leaving;  ///< of processes that wait for the dump to be complete
   std::map<SessionId, Session> sessions;
   std::vector<SessionStats> finished;
@@ -184,7 +184,7 @@ void Server::State::take_arrivals(Handler& handler) {
 }
 
 void Server::State::take(Introduced&& arrival, Handler& handler) {
-  // The process executed another program: what the old one recorded is complete.
+  // The process executed a different program: what the old one recorded is complete.
   for (auto entry = sessions.begin(); entry != sessions.end();) {
     const auto [id, pid] = std::pair(entry->first, entry->second.stats.pid);
     ++entry;

@@ -18,12 +18,12 @@ namespace ulpscope::ring {
 
 enum class ProcessEnd : std::uint8_t {
   exited,    ///< the process has ended
-  replaced,  ///< the process executed another program and introduced itself again
-  left,      ///< the process asked for its recording to end: Client::leave()
+  replaced,  ///< the process executed a different program and introduced itself again
+  left,      ///< the process requested that its recording end: Client::leave()
   stopped,   ///< Server::end_session()
 };
 
-/// What the server tells about. Called from Server::poll() on its thread; an exception leaves
+/// What the server reports. Called from Server::poll() on its thread; an exception leaves
 /// poll(), and messages whose call threw stay in the ring and are delivered again.
 class Handler {
  public:
@@ -37,19 +37,18 @@ class Handler {
 
   /// One or more whole messages in the order of their commit, aligned to 8, valid until the call
   /// returns. Only their sizes were checked. They are a copy that the program cannot change any
-  /// more; the ring's space is given back when the call returns.
+  /// more; the ring's space is released when the call returns.
   virtual void on_messages(SessionId session, std::uint32_t lane,
                            std::span<const std::byte> messages) = 0;
 
-  /// All lanes of a process have been asked for what they hold since the last such call, and nearly
-  /// always have given all of it.
+  /// All lanes of a process have been read since the last such call, nearly always completely.
   virtual void on_round(SessionId /*session*/) {}
 
   /// The ring does not hold what a ring holds. Nothing more is read from it; on_lane_closed
   /// follows.
   virtual void on_damaged(SessionId session, std::uint32_t lane, std::string_view why) = 0;
 
-  /// Everything that the lane committed was delivered. `end` is none where its thread did not close
+  /// Everything that the lane committed was delivered. `end` is none if its thread did not close
   /// it: the process was killed or ended without letting its threads end.
   virtual void on_lane_closed(SessionId session, std::uint32_t lane, ProducerEnd end) = 0;
 
@@ -58,11 +57,11 @@ class Handler {
   virtual void on_gave_up(SessionId session, std::string_view why) = 0;
 
   /// After on_lane_closed of all its lanes. `wait_status` is that of a process that has exited, as
-  /// waitpid() tells its parent; empty where the system did not tell.
+  /// waitpid() reports it to its parent; empty if unknown.
   virtual void on_process_gone(SessionId session, ProcessEnd how,
                                std::optional<int> wait_status) = 0;
 
-  /// A process, or a child that it forked, asked for recording and did not get it.
+  /// A process, or a child that it forked, requested recording and did not get it.
   virtual void on_refused(std::uint32_t pid, std::string_view why) = 0;
 };
 
@@ -83,24 +82,24 @@ struct SessionStats {
   ProducerEnd gave_up = ProducerEnd::none;  ///< none, closed and stopped aside, if any did
 };
 
-/// The writer's end of all rings: takes processes in, gives their threads rings and delivers what
-/// they commit. Processes and threads that begin are answered by threads of its own, at once,
-/// whatever there is to deliver. All else belongs to the thread that constructed it: when that
-/// thread ends, recorded programs take the writer for dead.
+/// The writer's end of all rings: accepts processes, gives their threads rings and delivers what
+/// they commit. Separate threads answer new processes and threads at once, whatever there is to
+/// deliver. Everything else belongs to the thread that constructed it: when that thread ends,
+/// recorded programs consider the writer dead.
 class Server {
  public:
   /// Listens in a new private directory. @throws Error with ErrorCode::io.
   explicit Server(const ServerOptions& options);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
-  /// Programs that still record notice at once and go on without.
+  /// Programs that still record notice at once and continue unrecorded.
   ~Server();
 
   /// Where Client::connect() finds this server.
   [[nodiscard]] const std::filesystem::path& socket_path() const noexcept;
 
-  /// False when the socket is gone from its place: processes and threads that begin from then on
-  /// cannot be recorded, and cannot say so.
+  /// False if the socket was removed: processes and threads that start from then on cannot be
+  /// recorded, and cannot report it.
   [[nodiscard]] bool reachable() const;
 
   /// True when a process could not introduce itself, for a seccomp filter that it was started
@@ -112,19 +111,19 @@ class Server {
   /// throws.
   bool poll(std::chrono::milliseconds timeout, Handler& handler);
 
-  /// Stops recording of a process, which goes on without. What is in its rings is discarded;
+  /// Stops recording of a process, which continues unrecorded. What is in its rings is discarded;
   /// on_lane_closed and on_process_gone follow from the next poll(). May be called by the handler.
   void end_session(SessionId session);
 
-  /// Tells waiting programs that the writer is alive. poll() does; call it between the parts of
+  /// Shows waiting programs that the writer is alive. poll() does; call it between the parts of
   /// anything that may take seconds.
   void keep_alive() noexcept;
 
-  /// Sessions whose on_process_gone has not yet been called, those included that no poll() has told
-  /// about.
+  /// Sessions whose on_process_gone has not yet been called, including those that no poll() has
+  /// reported.
   [[nodiscard]] std::size_t live_sessions() const noexcept;
 
-  /// All sessions there were, in order.
+  /// All sessions so far, in order.
   [[nodiscard]] std::vector<SessionStats> stats() const;
 
  private:

@@ -17,11 +17,11 @@ using LookUpInlined =
 struct ServerOptions {
   Settings settings;
   /// Rings of all processes together. When a quarter of it is used up, further rings get smaller,
-  /// down to 1 MiB; when all of it is, a thread that begins waits until another one's ring was
+  /// down to 1 MiB; when all of it is, a new thread waits until the ring of a finished thread was
   /// read to its end.
   std::uint64_t ring_memory = std::uint64_t{4} << 30;
   std::size_t batch_bytes = std::size_t{1} << 20;  ///< copied out of a ring at once
-  /// Called on a thread of its own, one call at a time. A process waits for the answer.
+  /// Called on a separate thread, one call at a time. A process waits for the answer.
   LookUpInlined look_up_inlined;
 };
 

@@ -22,7 +22,7 @@ enum class CaptureScope : std::uint8_t {
   layers,  ///< module outputs, gradients and parameters
 };
 
-/// Bounded text that travels in a message: what does not fit is cut.
+/// Bounded text in a message: what does not fit is truncated.
 template <std::size_t Size>
 struct Text {
   char bytes[Size] = {};
@@ -49,8 +49,8 @@ inline constexpr std::uint64_t kFullRingBytes = std::uint64_t{64} << 20;
   return level == Level::full ? kFullRingBytes : kDigestRingBytes;
 }
 
-/// What the writer tells every process that it records. Copied byte by byte. Setup is recorded
-/// where the steps begin at 0; an empty range, `first_step` above `last_step`, is setup alone.
+/// What the writer sends to every process that it records. Copied byte by byte. Setup is recorded
+/// if the steps begin at 0; an empty range, `first_step` above `last_step`, is only setup.
 struct Settings {
   std::uint64_t first_step = 0;
   std::uint64_t last_step = ~std::uint64_t{0};  ///< inclusive

@@ -34,7 +34,7 @@ Descriptor create_memory(const char* name, std::uint64_t bytes, std::uint64_t pr
   return memory;
 }
 
-/// Whether a process can fetch memory and is told where there is none (Linux 5.14).
+/// Whether a process can populate memory and gets an error if there is none (Linux 5.14).
 bool can_fetch_memory() noexcept {
   static const bool can = [] {
     void* const page =

@@ -14,7 +14,7 @@ namespace ulpscope::ring {
 /// @throws Error with ErrorCode::io, in particular when there is not enough memory.
 [[nodiscard]] Descriptor create_ring(std::uint64_t capacity);
 
-/// The writer's page, writable here, read-only for everybody who gets its descriptor. Marked as
+/// The writer's page, writable here, read-only for everyone who gets its descriptor. Marked as
 /// alive for as long as the constructing thread lives and this object does.
 class WriterPageOwner {
  public:
@@ -44,9 +44,9 @@ class SessionPageReader {
   /// A new page; its descriptor is for the program. @throws Error with ErrorCode::io.
   [[nodiscard]] static std::pair<SessionPageReader, Descriptor> create();
 
-  /// Why recording of the process ended before the process did; empty where it does not say.
+  /// Why recording of the process ended before the process did; empty if it does not say.
   [[nodiscard]] std::string ended() const;
-  /// Why a child of the process could not be recorded; empty where none failed.
+  /// Why a child of the process could not be recorded; empty if none failed.
   [[nodiscard]] std::string no_child() const;
 
  private:

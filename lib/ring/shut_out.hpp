@@ -9,7 +9,7 @@ namespace ulpscope::ring {
 /// Notices processes that cannot introduce themselves, by their opening a file beside the socket.
 class ShutOut {
  public:
-  /// Makes the file. Where that is not possible nobody is noticed.
+  /// Creates the file. If that is not possible, the writer does not notice.
   explicit ShutOut(const std::filesystem::path& socket);
   ShutOut(const ShutOut&) = delete;
   ShutOut& operator=(const ShutOut&) = delete;
@@ -20,7 +20,7 @@ class ShutOut {
 
  private:
   std::filesystem::path file_;
-  Descriptor watch_;  ///< readable when somebody has
+  Descriptor watch_;  ///< readable when a process has
 };
 
 }  // namespace ulpscope::ring

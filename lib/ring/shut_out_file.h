@@ -1,5 +1,5 @@
 #pragma once
 
-/* A file beside the writer's socket, named as that with this behind it. A process that may not even
- * make a socket opens it to say so: the loader has opened files before, a call that is safe. */
+/* A file beside the writer's socket, with the socket's name and this suffix. A process that may not
+ * even create a socket opens it to say so: opening files is safe, because the loader has done so. */
 #define ULPSCOPE_SHUT_OUT_SUFFIX ".shut-out"

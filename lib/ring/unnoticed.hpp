@@ -6,7 +6,7 @@
 
 namespace ulpscope::ring {
 
-/// For system calls inside somebody else's program: while it lives the thread cannot be canceled
+/// For system calls inside the recorded program: while it lives the thread cannot be canceled
 /// (that would unwind through noexcept functions), and errno is put back at the end.
 class Unnoticed {
  public:

@@ -32,7 +32,7 @@ std::optional<int> status_of_reaped(int process) noexcept {
   return info.exit_code;
 }
 
-/// The last number that /proc tells of a process, while nobody has waited for it.
+/// The last number in a process's /proc entry, while it has not been waited for.
 std::optional<int> status_of_zombie(int process, std::uint32_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   const std::string line(std::istreambuf_iterator<char>(file), {});
@@ -43,7 +43,7 @@ std::optional<int> status_of_zombie(int process, std::uint32_t pid) {
   const auto [end, error] =
       std::from_chars(line.data() + last + 1, line.data() + line.size(), status);
   if (error != std::errc()) return std::nullopt;
-  // The number could be another process's by now, were it not that this one is still there.
+  // The number could belong to a different process by now, were it not that this one still exists.
   if (::syscall(SYS_pidfd_send_signal, process, 0, nullptr, 0) != 0) return std::nullopt;
   return status;
 }

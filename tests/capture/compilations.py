@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Records one program from three compilations and compares, op by op, which module each op is said to
-belong to: not optimized, where every call has a frame; optimized with debug information, where it tells
+belong to: not optimized, where every call has a frame; optimized with debug information, which says
 what was inlined; and the same without it. An optimized program's ops belong to what the other one's
-do, to a module around that, or to nothing that is known; where there is debug information nearly all
-belong to the same: all but the last of a forward, behind the last call of a child, because where a class
+do, to a module around that, or to no known module; with debug information nearly all
+belong to the same: all but the last of a forward, after the last call of a child, because if a class
 has several modules the compiler need not keep which one it was any longer.
 
     compilations.py --bin build/release/bin NAME...
     compilations.py ... --table     prints a Markdown table of all programs
-    compilations.py ... --recorder FOLDER   records with the ulpscope of another build
+    compilations.py ... --recorder FOLDER   records with the ulpscope of a different build
 """
 
 import argparse
@@ -63,7 +63,7 @@ def is_around(outer, inner):
 
 
 def is_at_the_end(ops, index):
-    """Whether the forward that an op belongs to calls no child behind it."""
+    """Whether the forward that an op belongs to calls no child after it."""
     own = place(ops[index])
     for op in ops[index + 1:]:
         if place(op) is None or not (place(op) == own or is_around(own, place(op))):

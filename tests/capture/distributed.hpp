@@ -9,7 +9,7 @@
 /// Programs of several processes that exchange tensors.
 namespace distributed {
 
-/// One process: who it is, whom it exchanges tensors with, and what is to go differently.
+/// One process: its rank, the group it exchanges tensors with, and what should go differently.
 struct Rank {
   int rank = 0;
   int size = 1;
@@ -21,13 +21,13 @@ struct Rank {
   void dawdle() const;
 };
 
-/// Whether that program relies on its collectives being carried out in order.
+/// Whether that program relies on its collectives being executed in order.
 [[nodiscard]] bool needs_order(const std::string& name);
 
 /// Calls one collective in each of a few steps. False if there is none of this name.
 [[nodiscard]] bool run_exchange(const Rank& rank, const std::string& name);
 
-/// Trains a model in one of the ways in which several processes do. False if there is none.
+/// Trains a model in one of the ways used with several processes. False if there is none.
 [[nodiscard]] bool train(const Rank& rank, const std::string& name);
 
 }  // namespace distributed

@@ -19,11 +19,11 @@ COLLECTIVES = ["barrier", "all_reduce", "all_reduce_in_parts", "all_reduce_twice
                "all_gather_coalesced", "all_gather_into_tensors", "gather", "scatter", "reduce_scatter",
                "reduce_scatter_base", "reduce_scatter_tensors", "all_to_all_base", "all_to_all_uneven",
                "send_and_receive", "receive_from_any"]
-# Asked of a process group, which goes through the dispatcher, and of its backend itself.
+# Called on a process group, which goes through the dispatcher, and on its backend directly.
 EXCHANGES = [*COLLECTIVES, *(name + "_raw" for name in COLLECTIVES), "functional"]
 TRAINING = ["data_parallel", "reducer", "sharded", "pipeline", "tensor_parallel"]
 
-# Who gives something that anybody uses, where that is not everybody.
+# Which ranks contribute something that is used, if not all do.
 GIVERS = {"barrier": [], "broadcast": [1], "scatter": [0]}
 
 LAUNCHERS = {
@@ -100,7 +100,7 @@ def wrong_plants(recorder, ranks, step):
 
 
 def wrong_twin(recorder, twin):
-    """A backend that is asked itself does what it does for the group."""
+    """A backend that is called directly does what it does for the group."""
     reference, _ = recorder.record("reference")
     candidate, _ = twin.record("twin")
     report = recorder.compare(reference, candidate)

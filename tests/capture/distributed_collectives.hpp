@@ -6,8 +6,8 @@
 
 #include "distributed.hpp"
 
-/// Collectives, each asked of a ProcessGroup, which goes through the dispatcher, or of the Backend
-/// that carries them out. Each returns what the rank has when it is over.
+/// Collectives, each called on a ProcessGroup, which goes through the dispatcher, or on the Backend
+/// that executes them. Each returns what the rank has at the end.
 namespace distributed {
 
 inline constexpr int kRows = 4096;

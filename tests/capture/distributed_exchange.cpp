@@ -12,7 +12,7 @@ namespace {
 constexpr int kSteps = 3;
 const std::string kGroup = "everybody";
 
-/// What a rank gives, and what it has when the collective is over.
+/// What a rank contributes, and what it has after the collective.
 using Exchange = std::function<at::Tensor(const Rank&, const at::Tensor& given)>;
 
 /// An op of `_c10d_functional`, called as Python calls it, and waited for.
@@ -34,7 +34,7 @@ at::Tensor functional(const Rank& rank, const at::Tensor& given) {
   return share + call(rank, "_c10d_functional::broadcast", {given, 0, kGroup});
 }
 
-/// NAME asks the group, NAME_raw the backend itself.
+/// NAME calls the group, NAME_raw the backend directly.
 template <class Collective>
 void add(std::map<std::string, Exchange>& all, const std::string& name, Collective collective) {
   all[name] = [=](const Rank& rank, const at::Tensor& given) {

@@ -18,7 +18,7 @@ using Step = std::function<at::Tensor(int step)>;
 
 at::Tensor batch() { return torch::rand({16, 8}); }
 
-/// Every rank begins with the same parameters, and goes on to data of its own.
+/// Every rank begins with the same parameters, and trains on different data.
 torch::nn::Sequential make_model(const Rank& rank) {
   torch::manual_seed(7);
   torch::nn::Sequential model(torch::nn::Linear(8, 32), torch::nn::ReLU(),
@@ -36,7 +36,7 @@ void print_losses(const Rank& rank, const Step& step) {
 
 at::Tensor loss_of(const at::Tensor& result) { return result.square().mean(); }
 
-/// Gradients are averaged one after the other, each as soon as the one before has been sent.
+/// Gradients are averaged in turn, each as soon as the one before has been sent.
 void data_parallel(const Rank& rank) {
   torch::nn::Sequential model = make_model(rank);
   torch::optim::SGD optimizer(model->parameters(), kRate);

@@ -1,4 +1,4 @@
-// Runs ops, forks a child that runs ops of its own, and goes on after it: two ranks of a recording.
+// Runs ops, forks a child that runs other ops, and continues after it: two ranks of a recording.
 
 #include <sys/wait.h>
 #include <torch/torch.h>

@@ -36,7 +36,7 @@ CASES = {
     "short-epoch": (["none", "--steps", "6"], {"epochs": "look"}, {"epochs": "the last one is shorter"}),
 }
 
-# Programs that do nothing of the kind, though they evaluate, accumulate, and read the same data.
+# Programs without these habits, although they evaluate, accumulate, and read the same data.
 ORDINARY = ["layernorm_mlp", "transformer_encoder", "gan", "vae", "mid_evaluation", "lbfgs",
             "gradient_accumulation", "custom_functions", "sparse_embeddings", "inference_only"]
 

@@ -23,7 +23,7 @@ DTYPES = {"HalfStorage": "<f2", "BFloat16Storage": "<u2", "FloatStorage": "<f4",
 
 
 class Named:
-    """Stands for a class that only PyTorch has."""
+    """Replaces a class that only PyTorch has."""
 
     def __init__(self, *arguments):
         self.arguments = arguments

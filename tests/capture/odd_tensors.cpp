@@ -1,5 +1,5 @@
-// Tensors and calls off the beaten track, each of which a recording must survive without being
-// noticed. Prints one line per case: its name and a sum over the bytes that it computed.
+// Unusual tensors and calls, each of which a recording must survive without affecting the program.
+// Prints one line per case: its name and a sum over the bytes that it computed.
 
 #include <torch/torch.h>
 
@@ -94,7 +94,7 @@ struct Shapeless : c10::TensorImpl {
   std::int64_t numel_custom() const override { throw std::runtime_error("no elements"); }
 };
 
-/// What LibTorch refuses to describe costs that value and no other.
+/// A tensor that LibTorch cannot describe loses only its own value.
 void shapeless() {
   const at::Tensor nested = at::_nested_tensor_from_tensor_list(
       {torch::ones({2, 3}), torch::arange(4, at::kFloat).reshape({1, 4})});

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-# What happens after the last step: kind and op of the finding, none where the runs leave the same.
+# What happens after the last step: kind and op of the finding, none if the runs leave the same.
 ENDS = {
     "none": None, "unused": None, "one": None, "twice": None, "copied": None,
     "clamp": ("sequence", "aten::clamp_"), "scale": ("sequence", "aten::mul_"),

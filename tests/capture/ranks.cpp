@@ -1,4 +1,4 @@
-// Programs of several processes, each of which trains a model of its own.
+// Programs of several processes, each of which trains its own model.
 //
 //   ranks train [PLANT] [STOP]     one rank: RANK is its seed; prints what it has trained
 //   ranks launch [compute]         forks four processes that execute `ranks train` with RANK set

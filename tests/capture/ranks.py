@@ -28,18 +28,18 @@ class Case:
 
 FOUR = ["declared"] * 4
 CASES = {
-    # RANK decides, and a launcher that has LibTorch too but computes nothing is no rank.
+    # RANK decides, and a launcher that has LibTorch too but computes nothing is not a rank.
     "launcher": Case("{bin}/ranks launch", [0, 1, 2, 3], FOUR, {0: 0, 3: 3}),
     "computing-launcher": Case("{bin}/ranks launch compute", [0, 1, 2, 3, 4], FOUR + ["creation"], {0: 0}),
     "launcher-with-a-rank": Case("SLURM_PROCID=0 {bin}/ranks launch compute", [0, 1, 2, 3, 4],
                                  FOUR + ["creation"], {0: 0}),
     "shell": Case(SHELL, [0, 1, 2, 3], FOUR, {1: 1, 2: 2}),
-    # Nobody says who these are.
+    # These declare no rank.
     "workers": Case("{bin}/ranks workers", [0, 1, 2], ["creation"] * 3, {0: 0, 1: 1, 2: 2}),
     "workers-of-a-rank": Case("RANK=7 {bin}/ranks workers compute", [7, 8, 9, 10],
                               ["declared"] + ["creation"] * 3, {1: 9}),
     "workers-of-threads": Case("{bin}/ranks workers thread", [0, 1, 2], ["content"] * 3, {}),
-    # A rank that is started again is told from what it was before.
+    # A rank that is started again is distinguished from its earlier process.
     "restart": Case("{bin}/ranks restart", [0, 1, 2, 3, 4], ["declared"] * 5, {2: 2}),
 }
 

@@ -214,7 +214,7 @@ CASES.update({
                          TRAINING, {"ConvNet"}, ["--without-optimizer"],
                          prepare=["--steps", "3", "--save", "{folder}/checkpoint.pt"],
                          step=0, phase="optimizer", cause="resume"),
-    # Threads share the requests as it happens, so nothing in them is a step.
+    # Threads share the requests in varying order, so nothing in them is a step.
     "inference_server": Case("inference_server", ["--steps", "4"], 0, set(), {"Classifier"},
                              ["--raw-write"], kind="write", op="aten::batch_norm", module="norm",
                              cause="external-write"),

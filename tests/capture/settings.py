@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What a dump says of the process that it records.
+"""What a dump says about the process that it records.
 
     settings.py --bin build/release/bin --torch build/torch/torch changed    one setting changed: compare lists it
     settings.py ... mid-run    changed while the program runs: compare says in which steps
-    settings.py ... facts      versions, processor and libraries as other tools tell them
-    settings.py ... secrets    variables that are on no list are told by name only
+    settings.py ... facts      versions, processor and libraries as other tools report them
+    settings.py ... secrets    variables that are on no list are recorded by name only
 """
 
 import argparse

@@ -13,8 +13,8 @@ unset ULPSCOPE_LEVEL ULPSCOPE_CAPTURE
 export NO_COLOR=1 ULPSCOPE_WIDTH=200
 failed=0
 
-# Runs a command in the case's own directory: its exit code and a sentence that it prints are given,
-# and `help` where a way out must follow.
+# Runs a command in the case's own directory: its exit code and a sentence that it prints are given, and `help` if a
+# hint must follow.
 expect() {
   local input=$1 code=$2 sentence=$3 help=$4
   shift 4
@@ -165,7 +165,7 @@ wrong_numbers() {
   wrong "a word too many" "compare does not take 'third'" third
   wrong "-o without a format" "--output takes FORMAT=FILE" -o report.json
 }
-# A tolerance file with these lines, and what is said of it.
+# A tolerance file with these lines, and the message about it.
 tolerance() {
   printf '%b' "$2" >tolerance.toml
   expect "$1" 2 "$3" help "$ulpscope" compare reference same --tolerance tolerance.toml
@@ -228,7 +228,7 @@ unwritable_target() {
     "$ulpscope" record -o bad/dump -- true
 }
 full_disk() {
-  # A limit on the size of files stands for the disk; the program writes no files.
+  # A limit on the size of files replaces a full disk; the program writes no files.
   expect "the disk fills up while recording" 0 "incomplete: rank 0: " "" \
     bash -c 'ulimit -f 400; "$0" record -o bad --ring-bytes 64K -- "$@" 100000' "$ulpscope" "${program[@]}"
   expect "the same, the program" 0 "went on without recording" "" \

@@ -1,5 +1,5 @@
 #!/bin/bash
-# completion_test.sh ULPSCOPE COMPLETION CASE: what bash offers where the cursor stands at the end.
+# completion_test.sh ULPSCOPE COMPLETION CASE: what bash offers with the cursor at the end.
 set -u
 ulpscope=$1
 # shellcheck source=/dev/null

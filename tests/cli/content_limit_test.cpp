@@ -18,7 +18,7 @@ using test::TempDir;
 
 namespace {
 
-/// Stands for what the writer has stored.
+/// Represents what the writer has stored.
 void store(const std::filesystem::path& directory, std::size_t bytes, ContentBudget& budget) {
   std::ofstream(directory / "segment", std::ios::app) << std::string(bytes, 'x');
   budget.settle();

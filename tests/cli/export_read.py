@@ -45,6 +45,6 @@ with tempfile.TemporaryDirectory() as folder:
             wanted = np.array([0x3FC0, 0xC000, 0x7F80], np.uint16)
         check_equal(name, actual, wanted)
 
-    # The value of an op in another memory order.
+    # The value of an op in a different memory order.
     export("event:2/output.0", f"{folder}/one.npy")
     check_equal("event:2/output.0", np.load(f"{folder}/one.npy"), fc_output)

@@ -239,8 +239,8 @@ void damage_content(const std::filesystem::path& segment, const std::vector<floa
   }
 }
 
-/// Runs of five ranks each: two equal ones, one whose ranks part in several ways, and one of which
-/// the bytes of a differing value are damaged.
+/// Runs of five ranks each: two equal ones, one whose ranks diverge in several ways, and one with
+/// damaged bytes of a differing value.
 void make_ranks(const std::filesystem::path& directory) {
   const Variation apart{.threads = "2", .weight_gradient_differs = true};
   for (std::uint32_t rank = 0; rank < 5; ++rank) {
@@ -255,7 +255,7 @@ void make_ranks(const std::filesystem::path& directory) {
   damage_content(directory / "ranks_damaged" / "rank0003" / "segment-000000.h5", numbers(201, 5));
 }
 
-/// Tolerance files, sound and not.
+/// Tolerance files, valid and invalid.
 void make_tolerances(const std::filesystem::path& directory) {
   const std::string sound =
       "[[rule]]\nop = \"aten::m?\"\nmodule = \"fc\"\nmax_ulp = 64\n"

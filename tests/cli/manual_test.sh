@@ -1,5 +1,5 @@
 #!/bin/bash
-# manual_test.sh ULPSCOPE: the manual page is sound roff and holds every option of every command.
+# manual_test.sh ULPSCOPE: the manual page is valid roff and has every option of every command.
 set -u
 command -v groff >/dev/null || { echo "no groff"; exit 77; }
 work=$(mktemp -d)

@@ -28,7 +28,7 @@ processes_of_mpirun_are_ranks() {
   grep -q '"complete": true' dump/status.json || fail "it is not complete"
 }
 
-# The one that comes first goes on until the other one has been refused.
+# The one that comes first continues until the other one has been rejected.
 one_dump_is_not_recorded_twice() {
   mkfifo end
   cat >member <<'END'

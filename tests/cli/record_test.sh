@@ -140,7 +140,7 @@ CHILD
 }
 
 interrupt_leaves_the_recorder() {
-  # A process group of its own, as a terminal's foreground job: both get the interrupt.
+  # A separate process group, as a terminal's foreground job: both get the interrupt.
   cat >child.sh <<'CHILD'
 trap 'sleep 0.1; exit 9' INT
 echo >ready
@@ -300,7 +300,7 @@ notices_are_told() {
 }
 
 full_disk() {
-  # A limit on the size of files stands for the disk; the program writes no files.
+  # A limit on the size of files replaces a full disk; the program writes no files.
   out=$(ulimit -f 400; record --ring-bytes 64K -- "${program[@]}" 100000); expect_code $? 0
   expect_text "$out" "went on without recording"
   grep -q 'incomplete: rank 0: ' stderr || fail "no reason"

@@ -14,7 +14,7 @@
 #include "tests/support/dump_builder.hpp"
 #include "ulpscope/digest.hpp"
 
-/// Stands for a program with LibTorch in it: introduces itself as the capture library does, sends a
+/// Replaces a program with LibTorch in it: introduces itself as the capture library does, sends a
 /// few events, and ends the way its arguments say.
 ///
 ///   recorded_program [EVENTS] [--kill] [--daemon] [--garbage] [--settings] [--bytes] [--notice]
@@ -36,7 +36,7 @@ bool send(ring::Producer& producer, std::span<const std::byte> messages) {
   return true;
 }
 
-/// An event that wrote one value; with `bytes` its content too, another for each position.
+/// An event that wrote one value; with `bytes` its content too, different for each position.
 std::vector<std::byte> event(test::MessageWriter& messages, std::uint64_t position, bool bytes) {
   ring::EventRow row{};
   row.position = position;

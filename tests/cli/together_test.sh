@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Asks the same of one process of `ulpscope compare`, of two and of four that mpirun has started. Printed
-# bytes and exit code must be the same; what mpirun itself says of another exit code than 0 is left out.
+# Runs the same comparison with one process of `ulpscope compare`, and with two and four started by mpirun. Printed
+# bytes and exit code must be the same; what mpirun itself prints about an exit code other than 0 is left out.
 #
 #   together_test.sh ULPSCOPE DUMPS CODE ARGUMENTS...
 set -uo pipefail

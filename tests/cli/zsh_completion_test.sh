@@ -1,6 +1,6 @@
 #!/bin/bash
-# zsh_completion_test.sh ULPSCOPE COMPLETION: what zsh makes of words and a TAB, typed at a pseudo
-# terminal. Waits for what is expected; ctest ends a test that waits for ever.
+# zsh_completion_test.sh ULPSCOPE COMPLETION: how zsh completes words and a TAB, typed at a pseudo terminal. Waits for
+# the expected output; ctest ends a test that waits forever.
 command -v zsh >/dev/null || { echo "no zsh"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -11,7 +11,7 @@ shift
 work=$(mktemp -d)
 readonly work
 trap 'rm -rf "$work"' EXIT
-# What is found must be found by where it lies.
+# Files must be found by their location.
 unset ULPSCOPE_BINARY ULPSCOPE_CAPTURE_LIBRARY ULPSCOPE_PRELOAD
 
 fail() {
@@ -51,7 +51,7 @@ expect 1 'eps: 1e-05 and 0.001' build/compare_dumps a wider-eps
 expect 0 'recorded d:' prefix/bin/ulpscope record -o d --level full -- build/train ignored
 expect 0 'identical' build/compare_dumps a d
 
-# A LibTorch that nothing installed fits.
+# A LibTorch that no installed library matches.
 capture=$(find prefix -name 'libulpscope_capture-*.so')
 mv "$capture" "${capture%/*}/libulpscope_capture-9.9.so"
 expect 3 'ran unrecorded: no capture library' prefix/bin/ulpscope record -o e -- build/train ignored

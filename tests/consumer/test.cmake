@@ -1,4 +1,4 @@
-# The folder is a project of its own: it is built by the test, not with this one.
+# The folder is a separate project: it is built by the test, not with this one.
 set(options "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}"
             "-DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}")
 if(ULPSCOPE_WITH_TORCH)

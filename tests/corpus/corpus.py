@@ -25,7 +25,7 @@ import tempfile
 REPOSITORY = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 # Tests whose comparisons say something: pairs of recorded programs.
 PAIRS = r"^(scenario|false_alarms|budget|outcomes|habits|judge|mutations|planted|oracle|ranks|distributed|recorded|settings)\b"
-# What tells two executions of the same comparison apart.
+# What distinguishes two executions of the same comparison.
 OF_THE_EXECUTION = re.compile(r"^(reference|candidate)\.path$|^version$|^command")
 
 
@@ -59,14 +59,14 @@ def store(corpus, path):
         shutil.copytree(path, copy, symlinks=True) if os.path.isdir(path) else shutil.copy2(path, copy)
         try:
             os.rename(copy, kept)
-        except OSError:  # another test has kept the same
+        except OSError:  # a different test has kept the same
             pass
         shutil.rmtree(partial)
     return os.path.basename(kept)
 
 
 def keep(corpus, test, ulpscope, arguments):
-    """Stands in for `ulpscope`: keeps what a comparison reads, then goes on as `ulpscope`."""
+    """Replaces `ulpscope`: keeps what a comparison reads, then runs `ulpscope`."""
     if arguments[:1] == ["compare"]:
         kept = []
         for argument in arguments[1:]:

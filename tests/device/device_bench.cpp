@@ -109,7 +109,7 @@ struct Shape {
     return {{data, element_size, sizes, strides}, dtype, order};
   }
   [[nodiscard]] std::size_t packed() const { return packed_size(at(nullptr).bytes); }
-  /// Bytes from the first to behind the last element.
+  /// Bytes from the first to the end of the last element.
   [[nodiscard]] std::size_t extent() const {
     std::size_t last = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i)
@@ -123,7 +123,7 @@ Shape dense(std::size_t bytes, Dtype dtype = Dtype::float32) {
   return {size, {static_cast<std::int64_t>(bytes / size)}, {1}, dtype, Order::memory};
 }
 
-/// Batches of `count` values, one batch after another in the pool.
+/// Batches of `count` values, consecutive in the pool.
 void measure_digest(const Bench& bench, const std::string& what, const Shape& shape,
                     std::size_t count = 1, bool statistics = false, std::size_t begin = 0) {
   const std::size_t step = (shape.extent() + begin + 255) / 256 * 256;

@@ -103,8 +103,8 @@ void check_result(const QueueResult& found, const Value& value, std::size_t plac
     expect(std::memcmp(found.content, packed.data(), bytes) == 0, "queue: content", place);
 }
 
-/// Has digests, statistics and contents of single values come through a queue's ring, which comes
-/// round several times, from two streams.
+/// Sends digests, statistics and contents of single values through a queue's ring, which wraps
+/// around several times, from two streams.
 void check_queue(std::mt19937& random, const Arena& arena, cudaStream_t stream) {
   cudaStream_t other = nullptr;
   check("cudaStreamCreate", cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));

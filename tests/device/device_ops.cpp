@@ -1,6 +1,5 @@
 // Calls many of LibTorch's ops, forward and backward, on the CPU or on a GPU: each op of a run can
-// be judged by what its own inputs explain. Prints the loss of each kind of ops and a digest of the
-// parameters.
+// be judged on its own inputs. Prints the loss of each kind of ops and a digest of the parameters.
 //
 //   device_ops [--device cuda] [--dtype float32|float64|bfloat16|float16] [--steps N]
 //              [--group KIND] [--threads N] [--ops-of-gpu] [--wrong-op OP]
@@ -504,7 +503,7 @@ struct NetImpl : nn::Module {
 };
 TORCH_MODULE(Net);
 
-/// Whether there is such an op for numbers of this kind, forward and backward.
+/// Whether there is such an op for this dtype, forward and backward.
 bool exists(const std::string& name, const Call& call, const torch::TensorOptions& kind) {
   try {
     const Tensor numbers = device_test::numbers({4, 8, 12, 12}, 3).to(kind);

@@ -1,5 +1,5 @@
-// One op or two of which it is known, or said, when they give other bits on a GPU; for the pairs of
-// runs that tests/device/recorded.py compares.
+// One or two ops of which it is known, or documented, when they produce different bits on a GPU;
+// for the pairs of runs that tests/device/recorded.py compares.
 //
 //   device_scenarios CASE [--device cpu|cuda] [--other]
 //
@@ -35,7 +35,7 @@ void backward_of(const Tensor& leaf, const std::function<Tensor(const Tensor&)>&
   y.backward(torch::ones_like(y) * 0.37);
 }
 
-/// Additions whose order nobody fixes.
+/// Additions without a fixed order.
 void index_add() {
   torch::zeros({8, 64}, device).index_add_(0, rows(20000, 8), numbers({20000, 64}));
 }
@@ -80,7 +80,7 @@ void attention() {
   at::scaled_dot_product_attention(q, numbers({2, 4, 128, 32}), numbers({2, 4, 128, 32}));
 }
 
-/// Memory that was another tensor's a moment ago, read before anything is written to it.
+/// Memory that belonged to a different tensor just before, read before anything is written to it.
 void reused_memory() {
   { const Tensor before = torch::full({1 << 20}, other ? 2.0 : 1.0, device); }
   torch::empty({1 << 20}, device) + 1;

@@ -8,8 +8,8 @@
 //                [--ops-of-gpu] [--wrong-op OP] [--backward-thread] [--clip]
 //
 // With --fused attention is one op and there is an LSTM. --ops-of-gpu has the CPU call the ops that
-// LibTorch calls on a GPU (gpu_ops.hpp), --wrong-op with one of them wrong; --backward-thread has
-// backward run in a thread of its own, as it does there.
+// LibTorch calls on a GPU (gpu_ops.hpp), --wrong-op with one of them wrong; --backward-thread runs
+// backward in a separate thread, as on a GPU.
 #include <ATen/Context.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -204,8 +204,8 @@ void fill_parameters(Net& net) {
   }
 }
 
-/// A thread like autograd's own for a device: it lives as long as the program and runs what it is
-/// given, one after the other.
+/// A thread like autograd's own for a device: it lives as long as the program and runs its tasks in
+/// order.
 class BackwardThread {
  public:
   BackwardThread() : thread_([this] { serve(); }) {}

@@ -1,4 +1,4 @@
-/// Every engine that cuDNN has for small convolutions: what it says of itself, whether three
+/// Every engine that cuDNN has for small convolutions: its notes, whether three
 /// repeats agree, and how far it is from the convolution computed in float64.
 #include <dlfcn.h>
 
@@ -30,7 +30,7 @@ std::size_t place(const Dims& sizes, std::int64_t a, std::int64_t b, std::int64_
 }
 std::size_t count_of(const Dims& sizes) { return place(sizes, sizes[0], 0, 0, 0); }
 
-/// Adds every product of the convolution to the place that the kind of it tells.
+/// Adds every product of the convolution to the place that its kind determines.
 std::vector<double> exact(ConvolutionKind kind, const std::vector<float> (&tensors)[3]) {
   const auto written = static_cast<std::size_t>(kind == ConvolutionKind::forward          ? 2
                                                 : kind == ConvolutionKind::image_gradient ? 0

@@ -13,7 +13,7 @@
 
 #include "device/device.hpp"
 
-/// What the programs that run on a GPU have in common. Whatever goes wrong ends them with 1.
+/// What the programs that run on a GPU have in common. Any error ends them with 1.
 namespace ulpscope::test {
 
 [[noreturn]] inline void fail(const char* what, const char* why) {
@@ -100,7 +100,7 @@ class PreparedBatch {
     check("prepare", functions().prepare(scratch_.bytes(), stream));
     digests_.fill(0xa5);
     totals_.fill(0xa5);
-    check("cudaDeviceSynchronize", cudaDeviceSynchronize());  // filled on another stream
+    check("cudaDeviceSynchronize", cudaDeviceSynchronize());  // filled on a different stream
   }
 
   void enqueue(cudaStream_t stream, std::uint32_t first = 0) const {
@@ -141,7 +141,7 @@ class PreparedComparison {
         result_(1) {
     check("prepare", functions().prepare(scratch_.bytes(), stream));
     result_.fill(0xa5);
-    check("cudaDeviceSynchronize", cudaDeviceSynchronize());  // filled on another stream
+    check("cudaDeviceSynchronize", cudaDeviceSynchronize());  // filled on a different stream
   }
 
   void enqueue(cudaStream_t stream) const {

@@ -238,7 +238,7 @@ std::tuple<Tensor, Tensor, Tensor> choose_lstm(const Tensor& input, at::TensorLi
   return {std::get<0>(found), std::get<1>(found), std::get<2>(found)};
 }
 
-/// A cell's gates are given before their functions; what it keeps for backward has them after.
+/// A cell's gates are inputs before their functions; what it saves for backward has them after.
 std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor& of_input, const Tensor& of_hidden,
                                              const Tensor& cx, const OptionalTensor& input_bias,
                                              const OptionalTensor& hidden_bias) {
@@ -387,13 +387,13 @@ Tensor transposed_convolution(const Tensor& input, const Tensor& weight, at::Int
                    {stride, padding, dilation, output_padding, groups, true});
 }
 
-/// One number stands for all dimensions.
+/// One number applies to all dimensions.
 std::vector<std::int64_t> expanded(at::IntArrayRef given, const Tensor& input) {
   const auto dimensions = static_cast<std::size_t>(input.dim() - 2);
   return given.size() == 1 ? std::vector<std::int64_t>(dimensions, given[0]) : given.vec();
 }
 
-/// Adds the bias by an op of its own.
+/// Adds the bias by a separate op.
 Tensor choose_convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
                           at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                           bool transposed, at::IntArrayRef output_padding, std::int64_t groups,

@@ -1,5 +1,5 @@
-// What lib/capture/interpose.cpp takes for members of at::cuda::CUDAGraph, held against LibTorch's
-// header, which needs CUDA's.
+// The members of at::cuda::CUDAGraph that lib/capture/interpose.cpp assumes, checked against
+// LibTorch's header, which needs CUDA's.
 #include <ATen/cuda/CUDAGraph.h>
 
 #include <type_traits>

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Records training on a GPU: that the program does not notice, what it costs, and what a comparison with the
-CPU says of a sound program and of five planted bugs.
+"""Records training on a GPU: that the program is not affected, what it costs, and what a comparison with the
+CPU says about a correct program and about five planted bugs.
 
     recorded.py --bin build/device/bin               on a machine with a GPU
-    recorded.py --bin build/release/bin --stand-in   the CPU with another instruction set in its place
+    recorded.py --bin build/release/bin --stand-in   the CPU with a different instruction set in its place
 
 The bin folder holds ulpscope and device_train. Prints a line per check; ends with 1 if one fails.
 """
@@ -25,7 +25,7 @@ BUGS = {
     "transposed": ({"sequence", "arguments", "data", "origin"}, None),
     "relu": ({"sequence"}, "block2"),
 }
-# Ops that LibTorch uses on a GPU alone, of which the stand-in can have one wrong: the first finding is that op, or an
+# Ops that LibTorch uses only on a GPU, of which the stand-in can make one wrong: the first finding is that op, or an
 # op that calls it.
 OPS_OF_GPU = {
     "cudnn_batch_norm": ("batch_norm", "_batch_norm_impl_index"),
@@ -46,8 +46,8 @@ OTHER_OPS_OF_GPU = {
     "cudnn_convolution": ("conv2d",),
     "cudnn_convolution_transpose": ("conv_transpose2d",),
 }
-# What two runs of tests/device/device_scenarios.cpp part in first: the op, and a cause among the first three. Additions
-# without an order need not part.
+# Where two runs of tests/device/device_scenarios.cpp diverge first: the op, and a cause among the first three.
+# Additions without an order need not diverge.
 UNORDERED = {
     "index_add": ("aten::index_add_", "atomic"),
     "scatter_add": ("aten::scatter_add_", "atomic"),
@@ -181,7 +181,7 @@ def where(finding):
 
 
 def check_phases(bench, checks):
-    """What follows backward is no forward, however the threads of both are read."""
+    """What follows backward is not a forward, however the threads of both are read."""
     for _ in range(5):
         dump, _ = bench.record("clipped", ["--steps", "4", "--clip"])
         lines = bench.run([os.path.join(bench.bin, "list_events"), dump], {}).stdout.splitlines()
@@ -191,7 +191,7 @@ def check_phases(bench, checks):
 
 
 def check_graphs(bench, checks):
-    """A replay is an event with what the graph reads and writes, and where two graphs part is one of them."""
+    """A replay is an event with what the graph reads and writes, and two graphs diverge at one of them."""
     if bench.stand_in:
         checks.say("graphs", True, "not looked at: a CPU has none (on_device.graphs)")
         return

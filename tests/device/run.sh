@@ -18,7 +18,7 @@ readonly build=build/device
 readonly out=$build/logs
 mkdir -p "$out"
 failures=()
-# Building alone happens on machines that do other things too.
+# Machines that only build do other work too.
 [[ ${1:-} == --build-only ]] && patience=10 || patience=1
 readonly patience
 # Seconds for all of it: a call on a device ends after ten minutes.
@@ -134,10 +134,10 @@ fi
 nvidia-smi >"$out/nvidia-smi.log" 2>&1
 seed=$((RANDOM * 32768 + RANDOM))
 stage check 120 "$build/bin/device_check" 3 "$seed"
-if python3 -c 'import torch, xxhash' 2>/dev/null; then
+if python3 -c 'import torch, xxhash; assert torch.cuda.is_available()' 2>/dev/null; then
   stage with-torch 60 python3 tests/device/with_torch.py "$build/lib/libulpscope_device.so"
 else
-  say "with-torch: not run, python3 has no torch or no xxhash"
+  say "with-torch: not run, python3 has no torch that sees the GPU, or no xxhash"
 fi
 if [[ -x $build/bin/ulpscope && -x $build/bin/device_train ]]; then
   libraries=$(find "$torch/lib" "$torch"/../nvidia -name lib -type d 2>/dev/null | paste -sd :)

@@ -2,7 +2,7 @@
 
     with_torch.py LIBULPSCOPE_DEVICE
 
-The library has a CUDA runtime of its own, so this shows that both share a device's context.
+The library has its own CUDA runtime, so this shows that both share a device's context.
 """
 import ctypes
 import pathlib
@@ -103,7 +103,7 @@ def bytes_of(tensor):
 def main():
     if not torch.cuda.is_available():
         print("skipped: there is no GPU here")
-        return
+        sys.exit(77)
     digester = Digester(ctypes.CDLL(sys.argv[1]))
     base = torch.randn(600, 1000, device="cuda")
     tensors = [base, base.t(), base[:, 3:], base[::2, ::3], base.bfloat16(), base.double(), base[0, :7],

@@ -261,7 +261,7 @@ class Bench:
         return steps, total, marked
 
     def nothing_differs(self, reference, dump):
-        """The recordings agree as far as both go."""
+        """The recordings agree in the part that both have."""
         done = self.run_tool("compare", reference, dump, "--format", "json")
         require(done.returncode in (0, 2), f"compare: {done.returncode} {done.stderr}")
         report = json.loads(done.stdout)

@@ -13,7 +13,7 @@ STEPS = 40
 LEVELS = {"digest": ("--segment-steps", "8"),
           "full": ("--level", "full", "--segment-steps", "8")}
 
-# What fails, with which error (0: a write of half the bytes), and whether it goes on failing.
+# What fails, with which error (0: a write of half the bytes), and whether it keeps failing.
 FAILURES = (("disk full", errno.ENOSPC, True), ("quota used up", errno.EDQUOT, True),
             ("read-only file system", errno.EROFS, True), ("input/output error", errno.EIO, True),
             ("one input/output error", errno.EIO, False), ("one full moment", errno.ENOSPC, False),
@@ -22,7 +22,7 @@ WHOLE = ("short writes",)  # after which nothing is missing
 
 
 class Shim:
-    """Preloads the failing disk into the writer alone."""
+    """Preloads the failing disk only into the writer."""
 
     def __init__(self, bench):
         self.bench = bench
@@ -37,7 +37,7 @@ class Shim:
                 "FAULTS_COUNT": str(self.count)}
 
     def calls(self):
-        """The number of calls since this was asked last."""
+        """The number of calls since the last query."""
         calls = int.from_bytes(self.count.read_bytes(), "little")
         self.count.write_bytes(bytes(8))
         return calls
@@ -68,7 +68,7 @@ def check(bench, reference, recorded, outcome, bare, row, whole=False):
     recovered = bench.run_tool("recover", recorded.dump)
     require(recovered.returncode in (0, 2), f"recover: {recovered.returncode} {recovered.stderr}")
     if list(recorded.dump.glob("rank*/segment-*.h5")):
-        # A disk that is full still has no room for what would come back.
+        # A disk that is full still has no space for what would be recovered.
         bench.verify(recorded.dump, unfinished=recovered.returncode == 2)
         bench.nothing_differs(reference.dump, recorded.dump)
 
@@ -79,7 +79,7 @@ def one_call(bench, shim, references, bare, level, failure, call, row):
                             shim.environment(call, error, lasts))
     outcome = recorded.outcome()
     if outcome.code == 125 and not outcome.printed:
-        # Refused before the command was started: that is the answer where no dump can be begun.
+        # Rejected before the command was started: the expected result if no dump can be created.
         require("ulpscope: error" in outcome.said, f"the refusal is '{outcome.said}'")
     else:
         check(bench, references[level], recorded, outcome, bare, row, name in WHOLE)

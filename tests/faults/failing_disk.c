@@ -3,7 +3,7 @@
  *   FAULTS_PROCESS    only a program of this name (ulpscope)
  *   FAULTS_DIRECTORY  where the disk fails; without it nothing does
  *   FAULTS_CALL       the number of the call that fails, from 1; 0: none, but all are counted
- *   FAULTS_ERRNO      with this error; 0: a write is short, to half of what was asked for
+ *   FAULTS_ERRNO      with this error; 0: a write is short, half of the requested bytes
  *   FAULTS_LASTS      1: every later call fails too
  *   FAULTS_COUNT      a file of eight bytes, for the number of calls so far
  */
@@ -130,8 +130,7 @@ int unlink(const char* path) { WHOLE(unlink, is_below(path), (path)); }
 int remove(const char* path) { WHOLE(remove, is_below(path), (path)); }
 int mkdir(const char* path, mode_t mode) { WHOLE(mkdir, is_below(path), (path, mode)); }
 
-/* Network file systems tell here that earlier writes failed; the descriptor is gone all the same.
- */
+/* Network file systems report failed earlier writes here; the descriptor is closed nevertheless. */
 int close(int descriptor) {
   const int failed = is_file_below(descriptor) && fails() && failure != 0;
   const int result = NEXT(close)(descriptor);
@@ -140,7 +139,7 @@ int close(int descriptor) {
   return -1;
 }
 
-/* Only what creates or writes is counted: reading is no business of a failing disk here. */
+/* Only calls that create or write are counted: reading does not fail here. */
 #define OPEN_LIKE(name)                               \
   mode_t mode = 0;                                    \
   if ((flags & O_CREAT) != 0) {                       \

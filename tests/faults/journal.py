@@ -32,7 +32,7 @@ def events_in_messages(payload):
 
 
 def live_journal(rank):
-    """The journal of what no published segment holds; None where there is none."""
+    """The journal of what no published segment holds; None if there is none."""
     number = max((int(re.search(r"\d+", path.stem).group()) for path in rank.glob("segment-*.h5")),
                  default=-1) + 1
     path = rank / f"journal-{number:06}"

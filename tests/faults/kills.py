@@ -44,7 +44,7 @@ def segments(dump):
 
 
 def lost_of_program(bench, reference, recorded, outcome):
-    """The program alone died: the writer has all that it had done."""
+    """Only the program died: the writer has all that it had done."""
     require(outcome.code in (137, 0), f"record ended with {outcome.code}")
     status = recorded.status()
     if not status["recorded"]:

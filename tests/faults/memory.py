@@ -1,4 +1,4 @@
-"""Resident memory of both processes while one recording goes on and on."""
+"""Resident memory of both processes during one long recording."""
 
 import pathlib
 import re
@@ -8,8 +8,8 @@ from bench import Row, Wrong, require
 
 SAMPLES = 12
 LONGEST_RUN = 1800  # seconds
-TRIAL = 2000  # steps, or ops, that tell how many events one makes
-GROWTH = 8 << 20  # bytes that are no growth: pages of a ring and of code that are touched late
+TRIAL = 2000  # steps, or ops, that show how many events one makes
+GROWTH = 8 << 20  # bytes that are not growth: pages of a ring and of code that are touched late
 RATIO = 1.10
 
 

@@ -20,7 +20,7 @@ class Case:
 
 
 def kernel_tells():
-    """Whether the system tells how a process ended that its parent has waited for."""
+    """Whether the system reports how a process ended that its parent has waited for."""
     major, minor = (int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
     return (major, minor) >= (6, 15)
 
@@ -55,7 +55,7 @@ CASES = [
     Case("train", environment={"LD_PRELOAD": "{libraries}/libfault_own_preload.so"}),
 ]
 
-# Of tests/programs: each brings something of its own that a recorder could disturb.
+# Of tests/programs: each has something that a recorder could disturb.
 PROGRAMS = ["own_callbacks", "profiled", "own_hdf5"]
 
 IN_BRIEF = {"abort", "segfault", "static-destructors", "function-throws", "fork-beside-threads",

@@ -1,4 +1,4 @@
-"""A writer that stands still, dies, or cannot be reached any more: the program goes on unchanged and the
+"""A writer that is stopped, dies, or cannot be reached any more: the program continues unchanged and the
 dump says where it ends."""
 
 import os
@@ -33,8 +33,8 @@ def check(bench, reference, recorded, outcome, bare, row):
 
 
 def stopped(bench, reference, bare, for_good, row):
-    """SIGSTOP of the writer. For a second: nothing is lost. For good: the program gives up waiting and
-    comes to its end."""
+    """SIGSTOP of the writer. For a second: nothing is lost. Permanently: the program gives up waiting and
+    finishes."""
     recorded = bench.record(bench.command("train", STEPS), SMALL_RING)
     pace = Pace(recorded.progress)
     pid = recorded.wait_for_program()

@@ -23,7 +23,7 @@ struct Reference {
 
 }  // namespace
 
-// A sound run and one whose tables say anything: shapes, references, positions, names.
+// A valid run and one with arbitrary tables: shapes, references, positions, names.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const Reference reference;
   static const test::ForgedDump dump;

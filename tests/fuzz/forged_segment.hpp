@@ -15,17 +15,17 @@
 #include "dump/user_block.hpp"
 #include "tests/support/dump_builder.hpp"
 
-/// Segments as somebody makes them who knows the format: any tables, every digest as it should be.
+/// Segments forged by someone who knows the format: any tables, every digest correct.
 namespace ulpscope::test {
 
-/// What a segment holds, as far as a reader looks: contents, then tables, then attributes.
+/// What a reader uses of a segment: contents, then tables, then attributes.
 struct SegmentParts {
-  std::vector<std::byte> contents;  ///< begin in the file behind the user block
+  std::vector<std::byte> contents;  ///< begin in the file after the user block
   dump::Tables tables;
   std::vector<std::byte> attributes;
 };
 
-/// Lengths and rows one after the other, so that a fuzzer's changes stay inside one table.
+/// Lengths and rows in sequence, so that a fuzzer's changes stay inside one table.
 inline std::vector<std::byte> flattened(const SegmentParts& parts) {
   dump::ByteWriter out;
   const auto put = [&out](std::uint64_t rows, std::span<const std::byte> bytes) {
@@ -40,7 +40,8 @@ inline std::vector<std::byte> flattened(const SegmentParts& parts) {
   return {out.bytes().begin(), out.bytes().end()};
 }
 
-/// The inverse for any bytes: a table that is longer than what is left has the rows that are left.
+/// The inverse for any bytes: a table that is longer than the remaining bytes has the remaining
+/// rows.
 inline SegmentParts parts_of(std::span<const std::byte> flat) {
   dump::ByteReader in(flat);
   const auto take = [&in](auto& rows) {
@@ -57,7 +58,7 @@ inline SegmentParts parts_of(std::span<const std::byte> flat) {
   return parts;
 }
 
-/// Writes the parts as a sealed file. It is no HDF5 file: whoever reads a dump must not notice.
+/// Writes the parts as a sealed file. It is not an HDF5 file: readers of a dump must not notice.
 /// @returns its seal
 inline Digest write_segment(const std::filesystem::path& path, const SegmentParts& parts) {
   std::vector<std::byte> file(dump::kUserBlockBytes);

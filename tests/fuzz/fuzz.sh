@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Searches with one fuzzer after another, beginning with data/fuzz.
+# Searches with each fuzzer in turn, starting from data/fuzz.
 #
 #   tests/fuzz/fuzz.sh SECONDS [FUZZER...]
 #
@@ -18,7 +18,7 @@ if ! command -v clang++ >/dev/null; then
 fi
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz
-# Many small files come and go: in memory, where there is such a place.
+# Many small temporary files: in memory, if there is such a place.
 [[ -z ${TMPDIR:-} && -w /dev/shm ]] && export TMPDIR=/dev/shm
 for fuzzer in "${fuzzers[@]}"; do
   mkdir -p "build/fuzz/corpus/$fuzzer" build/fuzz/findings

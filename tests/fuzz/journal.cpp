@@ -13,8 +13,8 @@ namespace {
 
 using namespace ulpscope;
 
-/// Records with any kind, lane and payload, each with its digest; what is left at the end is a
-/// record that was cut off.
+/// Records with any kind, lane and payload, each with its digest; the rest at the end is a
+/// truncated record.
 void write_journal(const std::filesystem::path& path, std::span<const std::byte> input) {
   dump::JournalWriter journal(path);
   dump::ByteReader in(input);

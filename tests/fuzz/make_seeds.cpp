@@ -8,7 +8,7 @@
 #include "tests/fuzz/forged_segment.hpp"
 #include "tests/fuzz/small_run.hpp"
 
-// Makes what the fuzzers begin with: make_seeds data/fuzz. What they found is kept beside it.
+// Makes the fuzzers' seeds: make_seeds data/fuzz. What they found is kept there too.
 
 namespace {
 
@@ -67,7 +67,7 @@ Bytes user_block_of(const test::SegmentParts& parts) {
   return read_file(dump.segment());
 }
 
-/// As tests/fuzz/user_block.cpp reads it: a directory, extents, the file behind the block.
+/// As tests/fuzz/user_block.cpp reads it: a directory, extents, the file after the block.
 Bytes directory_of_nothing() {
   dump::ByteWriter out;
   dump::Directory directory;

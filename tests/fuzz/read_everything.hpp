@@ -3,7 +3,7 @@
 #include "dump/segment_reader.hpp"
 #include "ulpscope/run.hpp"
 
-/// Asks a run for all that it has, as the commands do.
+/// Reads everything that a run has, as the commands do.
 namespace ulpscope::test {
 
 inline void read_everything(const Run& run) {

@@ -14,7 +14,8 @@ namespace {
 
 using namespace ulpscope;
 
-/// Puts the bytes into a ring as its owner can, past the producer, and hands over what comes out.
+/// Puts the bytes into a ring as its owner can, bypassing the producer, and delivers what comes
+/// out.
 void pass_through_ring(dump::RankRecording& recording, std::uint32_t lane,
                        std::span<const std::byte> bytes) {
   ring::test::RingPair pair;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the fuzzers begin with is what make_seeds makes now: seeds of an older format are refused at
-# the first look, and a fuzzer that begins with them finds nothing.
+# The fuzzers' seeds are what make_seeds makes now: seeds of an older format are rejected at once, and a fuzzer that
+# begins with them finds nothing.
 #
 #   seeds_test.sh MAKE_SEEDS KEPT_SEEDS
 set -uo pipefail

@@ -4,7 +4,7 @@
 #include "ulpscope/dump_reader.hpp"
 #include "ulpscope/error.hpp"
 
-// Tables, names, variables and contents of a segment, under digests that are as they should be.
+// Tables, names, variables and contents of a segment, with correct digests.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ulpscope;
   static const test::ForgedDump dump;

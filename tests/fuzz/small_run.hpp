@@ -8,7 +8,7 @@
 #include "tests/support/dump_builder.hpp"
 #include "tests/support/layer_dump.hpp"
 
-/// One training step of one layer, recorded with all bytes: the run that seeds are made of.
+/// One training step of one layer, recorded with all bytes: the run that seeds are generated from.
 namespace ulpscope::test {
 
 inline std::vector<std::byte> addmm_arguments() {

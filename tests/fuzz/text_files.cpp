@@ -16,7 +16,7 @@ void refused_at_most(const Read& read) {
   try {
     static_cast<void>(read());
   } catch (const Error&) {
-    // Not such a file: said in a sentence.
+    // Not such a file: reported in a sentence.
   }
 }
 

@@ -37,7 +37,7 @@ void forge(const std::filesystem::path& path, std::span<const std::byte> input) 
 
 }  // namespace
 
-// The first 4096 bytes of a segment: as they come, or with a digest that fits them.
+// The first 4096 bytes of a segment: unchanged, or with a matching digest.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const test::ForgedDump dump;
   if (size == 0) return 0;

@@ -1,4 +1,4 @@
-"""Damages copies of dumps and asks every command that reads them.
+"""Damages copies of dumps and runs every command that reads them.
 
 damage.py ULPSCOPE DUMPS bits [N]       one bit flipped at N places, spread over levels and files
 damage.py ULPSCOPE DUMPS truncated [N]  segments cut off at multiples of 4 KiB, N of them
@@ -23,7 +23,7 @@ PAGE = 4096
 
 
 class Dumps:
-    """Runs the command in a directory of its own, on copies of the dumps."""
+    """Runs the command in a separate directory, on copies of the dumps."""
 
     def __init__(self, ulpscope, dumps):
         self.ulpscope = os.path.realpath(ulpscope)
@@ -177,7 +177,7 @@ KNOWN = {}
 
 
 def recovered_events(dumps, killed, records):
-    """Events that come back of so many whole records of the undamaged journal."""
+    """Events recovered from so many complete records of the undamaged journal."""
     if records not in KNOWN:
         with tempfile.TemporaryDirectory() as work:
             copy = os.path.join(work, "killed")

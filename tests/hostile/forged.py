@@ -1,4 +1,4 @@
-"""Segments that somebody made who knows the format, with every digest as it should be.
+"""Segments forged by someone who knows the format, with every digest correct.
 
 forged.py ULPSCOPE DUMPS: each command ends, with 512 MiB of memory, either answers or refuses in a
 sentence, and writes nothing outside of where it was told to.

@@ -12,9 +12,8 @@
 #include "tests/fuzz/small_run.hpp"
 
 // What the harnesses of this folder work on:
-//   make_hostile DIRECTORY         runs to be damaged, forged dumps, names that mean harm
-//   make_hostile --reseal SEGMENT  gives the changed last segment of a rank 0 the digest that fits
-//   it
+//   make_hostile DIRECTORY         runs to be damaged, forged dumps, hostile names make_hostile
+//   --reseal SEGMENT  gives the changed last segment of a rank 0 the matching digest
 
 namespace {
 
@@ -45,7 +44,7 @@ void make_killed(const fs::path& directory) {
     test::send_small_step(dump, lane, false, step);
     lane.send();
   }
-  dump::Status status;  // as it stands while a program is recorded
+  dump::Status status;  // as it is while a program is recorded
   status.run = dump::read_marks(dump::list_ranks(directory).at(0)).segments.at(0).run;
   status.level = "digest";
   status.reason = "the recording has not ended";
@@ -73,7 +72,7 @@ struct Forgery {
   std::function<void(test::SegmentParts&)> change;
 };
 
-/// What somebody writes who knows the format and gives every digest as it should be.
+/// What someone writes who knows the format and makes every digest correct.
 const Forgery kForgeries[] = {
     {"sizes_near_2_63",
      [](auto& p) {
@@ -192,7 +191,7 @@ const Forgery kForgeries[] = {
 
 void reseal(const fs::path& segment) {
   auto file = dump::File::open_for_update(segment);
-  // The directory lies behind the head of the user block; its digest is the last part of the head.
+  // The directory comes after the head of the user block; its digest is the last part of the head.
   struct Head {
     std::uint64_t before[5];
     Digest root_digest;
@@ -247,7 +246,7 @@ void make_forged(const fs::path& directory) {
   write_content_in_a_hole(sparse, sound);
 }
 
-/// Bytes that steer a terminal, turn text around, end a script or are no UTF-8.
+/// Bytes that control a terminal, reverse text, end a script or are not UTF-8.
 std::string evil(const std::string& what) {
   return what +
          "\x1b[2J\x1b]0;owned\x07\r\n\t\x7f\xc2\x9b"

@@ -131,7 +131,7 @@ def main():
         with tempfile.TemporaryDirectory() as work:
             dump = os.path.join(work, "dump")
             shutil.copytree(sound, dump)
-            # Outside of the dump, and what whoever follows a reference would read.
+            # Outside the dump, where following a reference would read.
             marker = os.path.join(work, "marker.h5")
             shutil.copy(os.path.join(other, SEGMENT), marker)
             segment = os.path.join(dump, SEGMENT)

@@ -1,7 +1,7 @@
 // An independent observer of LibTorch programs, preloaded into one: LD_PRELOAD=liboracle.so
 // ORACLE_LOG=FILE writes a line for every op, at every depth, with digests of what it read and
 // wrote. It shares no code with Ulpscope; oracle_diff.py reads two logs and says where the runs
-// part.
+// diverge.
 //
 // Fields, separated by tabs: thread, depth, kind (op, view, node, scope), name, grad mode,
 // generator state, inputs, scalar arguments, outputs. A tensor is NAME=DTYPE[SIZES]#DIGEST; a
@@ -162,7 +162,7 @@ std::string generator_state() {
   return hex(hash);
 }
 
-/// A boxed call hands over the whole interpreter stack, of which its values are the last.
+/// A boxed call passes the whole interpreter stack, of which its values are the last.
 template <class Stack>
 c10::ArrayRef<const c10::IValue> last(std::size_t count, const Stack& stack) {
   return c10::ArrayRef<const c10::IValue>(stack.data() + stack.size() - count, count);

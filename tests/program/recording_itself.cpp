@@ -3,7 +3,7 @@
 //   train DUMP       three steps, with everything that ulpscope.hpp offers
 //   twice DUMP DUMP  the same training twice in one process, a dump each
 //   between DUMP DUMP  a tensor that changes between two recordings
-//   threads DUMP DUMP  another thread computes all the while
+//   threads DUMP DUMP  another thread computes the whole time
 //   second DUMP      a second Recorder while the first lives
 //   children DUMP    what the program sees of processes that it did not start
 //   forks DUMP       a child that trains too

@@ -192,7 +192,7 @@ def case_an_optional_recorder_lets_the_program_go_on():
 
 
 def case_link_order():
-    """Calls of built-in modules are seen wherever the target stands; behind LibTorch, without the
+    """Calls of built-in modules are seen in any position of the target; after LibTorch, without the
     target's own option, names come from parameters alone."""
     trained("train", WORK / "first")
     trained("train", WORK / "last", program="recording_itself_linked_last")

@@ -2,7 +2,8 @@
 
 #include "support.hpp"
 
-/// What the smaller training programs share beside support.hpp: three flags, the digits as tensors.
+/// What the smaller training programs share besides support.hpp: three flags, the digits as
+/// tensors.
 namespace programs {
 
 struct Basics {

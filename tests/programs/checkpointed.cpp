@@ -49,7 +49,7 @@ class Checkpoint {
     file.save_to(path);
   }
 
-  /// Gives the number of the step to go on with.
+  /// Returns the number of the step to continue with.
   std::int64_t load(const std::string& path, bool with_optimizer) {
     torch::serialize::InputArchive file, model, optimizer;
     file.load_from(path);

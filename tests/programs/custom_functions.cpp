@@ -1,4 +1,4 @@
-// Trains a perceptron whose activations are autograd functions of its own.
+// Trains a perceptron whose activations are custom autograd functions.
 #include "basics.hpp"
 
 namespace nn = torch::nn;
@@ -44,7 +44,7 @@ struct ClampInPlace : Function<ClampInPlace> {
   }
 };
 
-/// Squares every element with loops of its own instead of LibTorch's ops.
+/// Squares every element with its own loops instead of LibTorch's ops.
 struct Square : Function<Square> {
   static Tensor forward(AutogradContext* context, const Tensor& x) {
     const Tensor input = x.contiguous();

@@ -1,4 +1,4 @@
-// Trains a classifier on digits that ops of its own prepare, registered in every way there is.
+// Trains a classifier on digits that custom ops prepare, registered in every possible way.
 #include <torch/library.h>
 
 #include "basics.hpp"
@@ -16,7 +16,7 @@ std::string planted;
 
 float error_of(const char* op) { return planted == op ? 1.01F : 1.0F; }
 
-/// Loops of its own over every element.
+/// Its own loops over every element.
 template <class Function>
 void fill(const Tensor& from, Tensor& to, Function function) {
   const Tensor input = from.contiguous();
@@ -33,7 +33,7 @@ Tensor swish(const Tensor& x, double slope) {
   return result;
 }
 
-/// Begins with an op of LibTorch and goes on by itself.
+/// Begins with an op of LibTorch and continues with its own loops.
 Tensor gate(const Tensor& x) {
   Tensor result = at::zeros_like(x);
   fill(x, result, [](float v) { return v > 0.1F ? error_of("gate") * v : 0; });
@@ -45,7 +45,7 @@ Tensor& clip_(Tensor& x, double bound) {
   return x;
 }
 
-/// Of LibTorch's ops alone.
+/// Only of LibTorch's ops.
 Tensor blend(const Tensor& a, const Tensor& b) {
   return at::lerp(a, b, planted == "blend" ? 0.303 : 0.3);
 }

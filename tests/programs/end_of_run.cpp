@@ -1,6 +1,6 @@
 // Trains a perceptron with a buffer and keeps a moving average of its weights, then changes what it
-// leaves after the last step. Prints a digest of all that it leaves, read through pointers, not by
-// ops.
+// leaves after the last step. Prints a digest of everything that it leaves, read through pointers,
+// not by ops.
 #include <ATen/CPUGeneratorImpl.h>
 
 #include <cstdlib>
@@ -45,7 +45,7 @@ class ModelImpl : public nn::Module {
 };
 TORCH_MODULE(Model);
 
-/// What stands when the run is over.
+/// What is live when the run is over.
 struct Left {
   Model model;
   std::vector<Tensor> average;

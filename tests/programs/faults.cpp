@@ -1,4 +1,4 @@
-// Trains a network of two branches on the digits, with a fault where a flag asks for one.
+// Trains a network of two branches on the digits, with a fault if a flag requests one.
 #include <cstring>
 #include <set>
 
@@ -18,7 +18,7 @@ struct Faults : programs::Basics {
   bool has(const std::string& fault) const { return chosen.contains(fault); }
 };
 
-/// What the program does at the step that a fault is asked for.
+/// What the program does at the step for which a fault is requested.
 class Now {
  public:
   explicit Now(const Faults& faults) : faults_(faults) {}
@@ -103,7 +103,7 @@ void train(const Faults& faults) {
   auto noise = torch::make_generator<at::CPUGeneratorImpl>(now.always("noise seed") ? 8 : 7);
   torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
   torch::optim::StepLR schedule(optimizer, 1, now.always("schedule") ? 0.9 : 1.0);
-  std::vector<float> loader(32 * 64);  // filled anew for every batch
+  std::vector<float> loader(32 * 64);  // filled again for every batch
   Tensor running = torch::zeros({10});
   if (now.always("transposed")) {
     torch::NoGradGuard no_grad;

@@ -1,4 +1,4 @@
-// Trains a generator of digits against a discriminator, each with an optimizer of its own.
+// Trains a generator of digits against a discriminator, each with its own optimizer.
 #include "basics.hpp"
 
 namespace nn = torch::nn;

@@ -178,7 +178,7 @@ class Batches {
   std::array<at::Generator, 2> generators_;
 };
 
-/// Threads that draw from the default generator, one after the other.
+/// Threads that draw from the default generator, in turn.
 void draw_in_threads() {
   for (int i = 0; i < 2; ++i) std::thread([] { (void)torch::rand({4}); }).join();
 }

@@ -105,7 +105,7 @@ class Server {
   std::vector<std::thread> threads_;
 };
 
-/// Sends `steps` batches of its own and gives the sum of what the server is sure of.
+/// Sends `steps` batches and returns the sum of what the server is sure of.
 double ask(Server& server, const programs::DigitTensors& digits, std::int64_t client,
            const ServerSettings& settings) {
   std::vector<std::future<Tensor>> answers;

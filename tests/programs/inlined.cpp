@@ -1,12 +1,12 @@
-// Evaluates modules whose forwards an optimizing compiler puts into their callers: many of one
-// class in a loop, in one another, with shared children, with forwards of their bases, and children
-// that are called without their module.
+// Evaluates modules whose forwards an optimizing compiler inlines into their callers: many of one
+// class in a loop, nested, with shared children, with forwards of their bases, and children that
+// are called without their module.
 #include "basics.hpp"
 
 namespace nn = torch::nn;
 using torch::Tensor;
 
-// Not optimized, each call has a frame of its own.
+// Not optimized, each call has its own frame.
 #ifdef __OPTIMIZE__
 #define INLINED [[gnu::always_inline]]
 #define NOT_INLINED [[gnu::noinline]]
@@ -52,7 +52,7 @@ struct EnsembleImpl : nn::Module {
 };
 TORCH_MODULE(Ensemble);
 
-/// A tree of its own kind: the inner one's forward runs inside the outer one's.
+/// A tree of one class: the inner one's forward runs inside the outer one's.
 struct NestImpl : nn::Module {
   explicit NestImpl(int depth) {
     register_module("fc", fc);
@@ -71,7 +71,7 @@ struct NestImpl : nn::Module {
 };
 TORCH_MODULE(Nest);
 
-/// Two of them share their only child, which goes by the name of the first.
+/// Two of them share their only child, which has the first one's name.
 struct SharingImpl : nn::Module {
   explicit SharingImpl(nn::Linear shared) : fc(register_module("fc", std::move(shared))) {}
 
@@ -94,7 +94,7 @@ struct PairImpl : nn::Module {
 };
 TORCH_MODULE(Pair);
 
-/// The forward of two classes stands in their base.
+/// The forward of two classes is in their base.
 struct ActivatedImpl : nn::Module {
   ActivatedImpl() { register_module("norm", norm); }
 

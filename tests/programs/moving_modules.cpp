@@ -1,4 +1,4 @@
-// Trains a model whose modules are shared, replaced and moved to another dtype while it runs.
+// Trains a model whose modules are shared, replaced and moved to a different dtype while it runs.
 #include "basics.hpp"
 
 namespace nn = torch::nn;
@@ -44,7 +44,7 @@ class StackedImpl : public nn::Module {
     return head_(x + std::get<0>(memory_(x.unsqueeze(1))).squeeze(1));
   }
 
-  /// The last layer starts anew, for another number of classes.
+  /// The last layer is replaced, for a different number of classes.
   void replace_head(std::int64_t classes) {
     head_ = replace_module("head", nn::Linear(32, classes));
   }

@@ -1,4 +1,4 @@
-// Counts its own ops with record functions of its own while it trains.
+// Counts its ops with its own record functions while it trains.
 #include <ATen/record_function.h>
 
 #include <atomic>

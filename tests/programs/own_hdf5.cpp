@@ -1,4 +1,4 @@
-// Keeps its data and its results in HDF5 files of its own.
+// Keeps its data and its results in its own HDF5 files.
 #include <hdf5.h>
 
 #include <filesystem>

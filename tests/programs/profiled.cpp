@@ -1,4 +1,4 @@
-// Trains under LibTorch's profilers and tells what they saw.
+// Trains under LibTorch's profilers and prints what they saw.
 #include <torch/csrc/autograd/profiler_kineto.h>
 #include <torch/csrc/autograd/profiler_legacy.h>
 

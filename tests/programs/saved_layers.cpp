@@ -13,7 +13,7 @@ struct SavedSettings : programs::Basics {
   std::filesystem::path folder;
 };
 
-/// What was computed, by the name that a recording gives it.
+/// The computed values, by the names that a recording gives them.
 using Saved = std::vector<std::pair<std::string, Tensor>>;
 
 /// A copy whose memory is laid out as the original's.
@@ -21,7 +21,7 @@ Tensor kept(const Tensor& tensor) { return tensor.detach().clone(at::MemoryForma
 
 // Calls that the compiler folds into their caller leave no trace of their module.
 
-/// Hands its input on in another dtype.
+/// Passes its input on in a different dtype.
 template <at::ScalarType kDtype>
 class CastImpl : public nn::Module {
  public:
@@ -57,7 +57,7 @@ class SavingImpl : public nn::Module {
   Tensor forward(const Tensor& images, Saved& saved) {
     Tensor x = conv_(images);
     keep(saved, "conv", x);
-    // Another order in memory than the dimensions say.
+    // A memory order that differs from that of the dimensions.
     x = x.contiguous(at::MemoryFormat::ChannelsLast);
     x = half_(x);
     keep(saved, "half", x);

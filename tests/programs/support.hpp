@@ -24,7 +24,7 @@
 /// between two runs, and the digest of the trained model.
 namespace programs {
 
-/// The step of a flag that was not given.
+/// The step of a flag that was not passed.
 inline constexpr std::int64_t kNever = -1;
 
 /// The flags that all programs have.
@@ -131,7 +131,7 @@ inline std::vector<Digit> read_digits(const std::string& path) {
   return digits;
 }
 
-/// The digits as a data set that makes the tensors of a sample when it is asked for.
+/// The digits as a data set that makes the tensors of a sample when it is requested.
 class Digits : public torch::data::datasets::Dataset<Digits> {
  public:
   explicit Digits(const std::string& path) : digits_(read_digits(path)) {}
@@ -147,7 +147,7 @@ class Digits : public torch::data::datasets::Dataset<Digits> {
   std::vector<Digit> digits_;
 };
 
-/// The digits as a data set that holds two tensors and hands out their rows.
+/// The digits as a data set that holds two tensors and returns their rows.
 class DigitRows : public torch::data::datasets::Dataset<DigitRows> {
  public:
   explicit DigitRows(const std::string& path) {
@@ -172,7 +172,7 @@ class DigitRows : public torch::data::datasets::Dataset<DigitRows> {
   torch::Tensor images_, labels_;
 };
 
-/// Hands out all samples in an order that depends on nothing but its seed.
+/// Returns all samples in an order that depends only on its seed.
 class ShuffledSampler : public torch::data::samplers::Sampler<> {
  public:
   /// In batch number `swapped_batch` the first two samples change places.
@@ -221,7 +221,7 @@ class RandomShift : public torch::data::transforms::TensorTransform<> {
   bool enabled_;
 };
 
-/// Batches of full size, in the order that the settings ask for.
+/// Batches of full size, in the order that the settings request.
 template <class Dataset>
 auto make_loader(const Settings& settings) {
   Dataset digits(settings.data);
@@ -235,7 +235,7 @@ auto make_loader(const Settings& settings) {
           .drop_last(true));
 }
 
-/// The differences that a model and its training loop can be asked for. Each is a thing that
+/// The differences that a model and its training loop can have on request. Each is something that
 /// happens in real programs; without its flag each function does nothing.
 class Differences {
  public:
@@ -280,7 +280,7 @@ class Differences {
   bool head_is_built_first() const { return settings_.order_of_modules; }
 
  private:
-  /// Moves the element of largest magnitude by one ULP, behind LibTorch's back.
+  /// Changes the element of largest magnitude by one ULP, without LibTorch.
   static void change_largest(const torch::Tensor& tensor) {
     float* begin = tensor.data_ptr<float>();
     float* largest = std::max_element(begin, begin + tensor.numel(),
@@ -337,7 +337,7 @@ void print_accuracy(Model& model, const Settings& settings, Prepare prepare) {
               static_cast<double>(right) / static_cast<double>(settings.validate));
 }
 
-/// What main() does: runs `train` with the parsed flags, tells errors in one line.
+/// What main() does: runs `train` with the parsed flags, prints errors in one line.
 template <class Train>
 int run_program(CLI::App& app, int argc, char** argv, Train train) {
   CLI11_PARSE(app, argc, argv);

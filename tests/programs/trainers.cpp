@@ -1,5 +1,5 @@
-// Threads that train: models of their own side by side, or one model by one thread after another.
-// Prints a digest of what every one of them leaves, in their order.
+// Threads that train: separate models at the same time, or one model by each thread in turn. Prints
+// a digest of what each of them leaves, in their order.
 #include <ATen/Parallel.h>
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ Model make_model(std::uint64_t seed) {
   return {};
 }
 
-/// One model and what it takes to train it.
+/// One model and what is needed to train it.
 struct Trainer {
   Trainer(const TrainerSettings& all, const programs::DigitTensors& digits, int number)
       : settings(all),
@@ -84,7 +84,7 @@ struct Trainer {
 
 using Trainers = std::vector<std::unique_ptr<Trainer>>;
 
-/// Each in a thread of its own, which makes its model, too.
+/// Each in a separate thread, which also makes its model.
 void in_parallel(const TrainerSettings& settings, const programs::DigitTensors& data,
                  Trainers& trainers) {
   std::vector<std::thread> threads;

@@ -30,7 +30,7 @@ struct DoubleConvImpl : nn::Module {
 };
 TORCH_MODULE(DoubleConv);
 
-/// Doubles height and width by a transposed convolution and joins what the way down had kept.
+/// Doubles height and width by a transposed convolution and joins what the downward path has kept.
 struct UpImpl : nn::Module {
   UpImpl(std::int64_t in, std::int64_t out, bool swap_skip)
       : swapped(swap_skip),

@@ -1,6 +1,6 @@
-/// What lib/device and device_check.cpp ask of the CUDA runtime, for one device whose kernels are
+/// What lib/device and device_check.cpp need of the CUDA runtime, for one device whose kernels are
 /// executed by the machine beside this file, from the PTX that nvcc has put into the program.
-/// Nothing that is enqueued is done before the host waits for its stream.
+/// Nothing that is enqueued runs before the host waits for its stream.
 #include "tests/ptx/cuda_runtime.hpp"
 
 #include <cuda_runtime_api.h>
@@ -45,7 +45,7 @@ struct LaunchShape {
 struct Runtime {
   Machine machine{20};
   std::deque<Module> modules;
-  std::map<const void*, CUkern_st> kernels;  // by the function of the host that stands for it
+  std::map<const void*, CUkern_st> kernels;  // by the host function that represents it
   std::map<void*, std::unique_ptr<std::byte[]>> allocations;
   std::vector<CUstream_st*> streams;
   LaunchShape next_launch{};
@@ -78,7 +78,7 @@ cudaError_t enqueue(cudaStream_t stream, Work work) {
   return cudaSuccess;
 }
 
-/// The PTX in what nvcc has made of a file, with --no-compress.
+/// The PTX in nvcc's output for a file, with --no-compress.
 std::string_view ptx_in(const void* wrapper) {
   struct Wrapper {
     std::uint32_t magic;

@@ -4,13 +4,14 @@
 
 #include "tests/ptx/machine.hpp"
 
-/// What programs may ask of the runtime beside this file that CUDA's does not offer.
+/// What programs may use of the runtime beside this file that CUDA's does not offer.
 namespace ulpscope::test::ptx {
 
-/// Executes the kernels; the memory that it knows is what cudaMalloc() and the like have given.
+/// Executes the kernels; the memory that it knows is what cudaMalloc() and similar functions have
+/// returned.
 [[nodiscard]] Machine& machine();
 
-/// Of the program, by a part of its name.
+/// From the program, by a part of its name.
 ///
 /// @throws std::out_of_range if there is none.
 [[nodiscard]] const Kernel& find_kernel(std::string_view part_of_name);

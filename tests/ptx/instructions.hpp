@@ -6,8 +6,8 @@
 
 namespace ulpscope::test::ptx {
 
-/// What an instruction with this name does ("add.s64"), without what tells memory and vectors; null
-/// where it is not known.
+/// What an instruction with this name does ("add.s64"), without the suffixes for memory and
+/// vectors; null if it is unknown.
 [[nodiscard]] Next (*find_instruction(const std::string& name))(Thread&, const Instruction&);
 
 }  // namespace ulpscope::test::ptx

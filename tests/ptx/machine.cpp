@@ -33,7 +33,7 @@ class Block {
                                                        : runnable_.size() - 1;
     const std::uint32_t thread = runnable_[place];
     Next next = threads_[thread].run();
-    // Some threads go on where they need not.
+    // Some threads continue although they need not.
     for (unsigned turns = 1U << random() % 5; turns > 1 && next == Next::let_others; --turns)
       next = threads_[thread].run();
     if (next == Next::let_others) return;

@@ -12,8 +12,8 @@
 #include "tests/ptx/memory.hpp"
 #include "tests/ptx/module.hpp"
 
-/// Executes kernels on the CPU, one thread at a time in an order drawn at random: threads change
-/// places at barriers, fences and atomic operations, several blocks are under way at once.
+/// Executes kernels on the CPU, one thread at a time in a random order: threads are
+/// switched at barriers, fences and atomic operations, and several blocks run at once.
 namespace ulpscope::test::ptx {
 
 class Block;
@@ -38,7 +38,7 @@ struct Launch {
   std::uint32_t threads;
   std::span<const std::byte> parameters;
   RegisterFiles& register_files;
-  /// What those rely on who read an atomic's result: what was known where it was written.
+  /// What readers of an atomic's result rely on: what was visible where it was written.
   std::map<std::uint64_t, Known> released;
 };
 

@@ -24,7 +24,7 @@ Module module_of(const std::string& body) {
       body + "ret;\n}\n");
 }
 
-/// What a kernel leaves in 64 numbers, the first 32 of which held something, or what it did wrong.
+/// What a kernel leaves in 64 numbers, the first 32 of which were set, or its violation.
 class Run {
  public:
   Run(const std::string& body, std::uint32_t blocks, std::uint32_t threads, std::uint32_t seed = 1)
@@ -74,7 +74,7 @@ std::uint64_t result_of_32_bits(const std::string& body) {
 }
 
 /// Block 1 gives block 0 or whichever comes last a number, as kernels do: `release` and `acquire`
-/// stand before and after the atomic operation.
+/// are before and after the atomic operation.
 std::string hand_over(const std::string& release, const std::string& acquire) {
   return "mul.wide.u32 %rd1, %r1, 8;\nadd.s64 %rd2, %out, %rd1;\nst.global.u64 [%rd2+8], %rd1;\n" +
          release + "atom.global.add.u32 %r2, [%out], 1;\n" + acquire +

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-/// The memory that a kernel sees, and what it must not do with it: reach beyond it, read what
-/// nobody has written, or look at what another thread writes without a barrier, an atomic operation
-/// or a fence between the two (PTX ISA, "Memory Consistency Model").
+/// The memory that a kernel sees, and what it must not do with it: reach beyond it, read what was
+/// never written, or access what another thread writes without a barrier, an atomic operation or a
+/// fence between the two (PTX ISA, "Memory Consistency Model").
 namespace ulpscope::test::ptx {
 
 inline constexpr unsigned kWarpThreads = 32;
@@ -81,7 +81,7 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  /// @throws Violation where another thread's access is not ordered before this one.
+  /// @throws Violation if another thread's access is not ordered before this one.
   void access(std::size_t offset, std::size_t bytes, Access access, const Moment& now,
               const Known& known);
 
@@ -104,7 +104,7 @@ class Watch {
 /// Memory that was allocated, by address.
 class Memory {
  public:
-  /// `initialised`: all of it may be read from the beginning. Other memory may be read where it has
+  /// `initialised`: all of it may be read from the start. Other memory may be read where it has
   /// been written.
   void add(const void* begin, std::size_t bytes, bool initialised);
   void remove(const void* begin);

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-/// PTX text (PTX ISA 9.0) as something to execute: of it, what the kernels of lib/device are made
-/// of. Anything else is refused.
+/// PTX text (PTX ISA 9.0) in executable form: the part of it that the kernels of lib/device use.
+/// Anything else is rejected.
 namespace ulpscope::test::ptx {
 
 class Thread;
@@ -18,7 +18,7 @@ struct Instruction;
 /// Registers of every kernel, whatever it declares.
 enum FixedRegister : std::uint32_t {
   kZero,        // always 0
-  kParameters,  // where the launch's parameters stand
+  kParameters,  // where the launch's parameters are
   kTidX,
   kNtidX,
   kCtaidX,
@@ -53,7 +53,7 @@ struct Instruction {
   std::uint8_t vector = 1;  // elements
   bool constant_cache = false;
   bool is_volatile = false;
-  std::uint32_t used_bytes = ~0U;  // of a load: a bit for each byte that anyone looks at
+  std::uint32_t used_bytes = ~0U;  // of a load: a bit for each byte that is used
   std::uint32_t target = 0;        // of a branch
   std::uint32_t line = 0;
 };

@@ -240,7 +240,7 @@ class Parser {
       jumps_.emplace_back(kernel_->code.size(), operands);
       return instruction;
     }
-    // The halves of 64 bits: results where they stand first.
+    // The halves of 64 bits: results, if they come first.
     if (name == "mov.b64" && operands.starts_with("{")) instruction.vector = 2;
     std::erase_if(operands, [](char c) { return std::strchr("{}[] \t", c) != nullptr; });
     if (!operands.empty())
@@ -250,7 +250,7 @@ class Parser {
     return instruction;
   }
 
-  /// Which threads take part is not looked at: all must.
+  /// Which threads take part is not checked: all must.
   static void refuse_other_barriers(const std::string& name, const Instruction& instruction) {
     const auto is = [&](std::size_t place, std::uint32_t number) {
       return instruction.operands.at(place).index == kZero &&
@@ -262,7 +262,7 @@ class Parser {
       throw std::runtime_error("a barrier of some threads");
   }
 
-  /// What is left of an opcode without what the instruction itself then tells.
+  /// The rest of an opcode, without what the instruction itself then specifies.
   static std::string parse_opcode(std::string_view opcode, Instruction& instruction) {
     static const std::map<std::string_view, Space> spaces{{"global", Space::global},
                                                           {"shared", Space::shared},
@@ -307,7 +307,7 @@ class Parser {
     throw std::runtime_error("no " + std::string(name));
   }
 
-  /// What nvcc tells of the load that follows, where a structure has gaps.
+  /// What nvcc says about the following load, if a structure has gaps.
   static constexpr std::string_view kUsedBytes = ".pragma \"used_bytes_mask ";
 
   Module module_;

@@ -11,7 +11,7 @@
 #include "core/argument_writer.hpp"
 #include "replay/replay_process.hpp"
 
-/// Calls of ops that the program which executes ops is asked for.
+/// Calls of ops that are requested from the program that replays ops.
 namespace ulpscope::test {
 
 using Vector = std::vector<double>;

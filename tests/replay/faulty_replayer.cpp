@@ -8,7 +8,7 @@
 
 #include "replay/messages.hpp"
 
-/// Answers as the program that executes ops does, but for what an op's name tells it to do wrong.
+/// Answers as the program that replays ops does, except for the fault that an op's name requests.
 namespace {
 
 constexpr int kSocket = STDIN_FILENO;

@@ -178,7 +178,7 @@ TEST_SUITE("replay of ops of a GPU") {
     for (Call* call : {&efficient, &flash, &cudnn}) {
       CAPTURE(call->request_.op);
       call->tensor(0, heads, g).tensor(1, heads, q).tensor(2, heads, k).tensor(3, heads, v);
-      // The CPU's backward is given a result that was rounded to float32.
+      // The CPU's backward gets a result that was rounded to float32.
       for (const std::uint16_t result : {0, 1, 2})
         check_near(call->result(Precision::float64, Role::output, result),
                    expected.result(Precision::float64, Role::output, result), 1e-6);

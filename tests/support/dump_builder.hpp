@@ -222,14 +222,14 @@ struct TensorSpec {
   std::optional<std::uint64_t> value = std::nullopt;
 };
 
-/// The digest that stands for number `n` in TensorSpec::digest.
+/// The digest for number `n` in TensorSpec::digest.
 [[nodiscard]] constexpr Digest digest_number(std::uint64_t n) {
   return {n * 0x9e3779b97f4a7c15ULL, n ^ 0x5bd1e995ULL};
 }
 
 class DumpBuilder;
 
-/// The events of one thread. Events nest: those begun before end() stand inside.
+/// The events of one thread. Events nest: those begun before end() are inside.
 class LaneBuilder {
  public:
   /// An event under construction. It ends, and is sent, when the next one begins, unless it was
@@ -311,16 +311,16 @@ class LaneBuilder {
   EventBuilder& op(std::string_view name, std::string_view overload = {}) {
     return add(EventKind::op, name, overload);
   }
-  /// An event of another kind; grad mode is on unless no_grad() is called.
+  /// An event of a different kind; grad mode is on unless no_grad() is called.
   EventBuilder& add(EventKind kind, std::string_view name, std::string_view overload = {});
-  /// What follows until end() stands inside the event returned.
+  /// What follows until end() is inside the event returned.
   EventBuilder& begin(EventKind kind, std::string_view name) {
     EventBuilder& event = add(kind, name);
     last_is_open_ = true;
     return event;
   }
   void end();
-  /// Ends the last event: its message stands in `messages`.
+  /// Ends the last event: its message is in `messages`.
   void flush() { finish_last(); }
   /// Hands everything so far to the recording.
   void send();
@@ -341,7 +341,7 @@ class LaneBuilder {
   bool last_is_open_ = false;
 };
 
-/// The run that all ranks in a directory are of; in each directory another one.
+/// The run of all ranks in a directory; each directory has a different one.
 [[nodiscard]] inline dump::RunId run_of(const std::filesystem::path& directory) {
   return digest(std::as_bytes(std::span(directory.native())));
 }
@@ -355,7 +355,7 @@ class DumpBuilder {
         rank_(rank),
         recording(options_, rank, 4711) {}
 
-  /// Opens another thread; the first is the main one. References stay valid.
+  /// Opens a further thread; the first is the main one. References stay valid.
   LaneBuilder& lane(std::string_view thread_name = "main") {
     const auto id = static_cast<std::uint32_t>(lanes_.size());
     recording.open_lane(id, id == 0, thread_name);
@@ -391,7 +391,7 @@ class DumpBuilder {
   }
 
  private:
-  /// What another rank's builder has written in this directory.
+  /// What a different rank's builder has written in this directory.
   [[nodiscard]] dump::Status status_so_far() const {
     const auto known = dump::read_status(options_.directory);
     if (known && known->run == options_.run) return *known;

@@ -27,9 +27,9 @@ class EventBuilder {
   EventBuilder& in(const Tensor& tensor, std::string_view name = {}, std::uint32_t flags = 0);
   /// A tensor list as one argument.
   EventBuilder& in_list(const std::vector<Tensor>& tensors, std::string_view name = {});
-  /// An optional tensor that was not given.
+  /// An optional tensor that was not passed.
   EventBuilder& in_none(std::string_view name = {});
-  /// Is given `tensor` only to write it, or only for its shape.
+  /// Takes `tensor` only to write it, or only for its shape.
   EventBuilder& given(const Tensor& tensor, std::uint32_t flag = slot_flag::overwritten);
   /// A number that travels as a tensor without dimensions.
   EventBuilder& in_number(double number);
@@ -55,11 +55,11 @@ class EventBuilder {
   EventBuilder& numbered(std::uint16_t first);
   /// Returns a tensor that shares memory with an argument.
   EventBuilder& returns_view(const Tensor& view);
-  /// Returns a tensor that exists already (an inner op's result, handed on).
+  /// Returns a tensor that exists already (an inner op's result, passed on).
   EventBuilder& returns(const Tensor& tensor, std::uint32_t flags = 0);
   /// Returns a new tensor.
   Tensor out(const Values& values, std::uint32_t flags = 0);
-  /// Returns a new tensor with strides of its own; `values` in memory order.
+  /// Returns a new tensor with the given strides; `values` in memory order.
   Tensor out_strided(const Values& memory, std::vector<std::int64_t> sizes,
                      std::vector<std::int64_t> strides);
   /// Returns memory that nothing has written.

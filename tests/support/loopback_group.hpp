@@ -12,8 +12,8 @@ struct Group {
   c10::intrusive_ptr<c10d::ProcessGroup> group;
 };
 
-/// `file` is where the processes find each other. A backend of one thread carries out what it is
-/// asked for in order.
+/// `file` is where the processes find each other. A backend of one thread executes requests in
+/// order.
 [[nodiscard]] Group make_group(const std::string& file, int rank, int size, int threads = 2);
 
 }  // namespace loopback

@@ -10,7 +10,7 @@
 
 namespace ulpscope::test {
 
-/// One run made of several, each of which is one rank of it.
+/// One run composed of several, each of which is one rank of it.
 class RanksRun : public Run {
  public:
   RanksRun& add(std::uint32_t number, std::unique_ptr<Run> run, RankIdentity identity = {}) {

@@ -16,8 +16,8 @@
 #include "tests/support/values.hpp"
 #include "ulpscope/run.hpp"
 
-/// Runs without a dump: a program is told op by op, and the builder keeps the dataflow (storages,
-/// writes, writers, generator states) as a recorder would.
+/// Runs without a dump: a program is described op by op, and the builder keeps the dataflow
+/// (storages, writes, writers, generator states) as a recorder would.
 namespace ulpscope::test {
 
 namespace detail {
@@ -76,14 +76,15 @@ class RunBuilder {
   [[nodiscard]] Tensor view(const Tensor& of, std::vector<std::int64_t> sizes,
                             std::vector<std::int64_t> strides, std::int64_t offset = 0) const;
   void name_storage(const Tensor& tensor, std::string name, std::uint32_t flags);
-  /// The program writes behind the recorder's back. The next read is flagged as changed unless it
-  /// goes `unnoticed`, as where a recorder never saw that view of the memory before.
+  /// The program writes without the recorder seeing it. The next read is flagged as changed unless
+  /// it is `unnoticed`, as if a recorder never saw that view of the memory before.
   void overwrite(const Tensor& tensor, const Values& values, bool unnoticed = false);
 
   EventBuilder op(std::string_view name);
-  /// An event that is no op.
+  /// An event that is not an op.
   EventBuilder event(EventKind kind, std::string_view name);
-  /// An op that calls others: `body` gets it while it is open and gives the tensor that it returns.
+  /// An op that calls others: `body` gets it while it is open and returns the tensor that the op
+  /// returns.
   Tensor composite(std::string_view name, const std::function<Tensor(EventBuilder&)>& body);
   /// Ops in `body` run inside this scope.
   void scope(EventKind kind, std::string_view name, const std::function<void()>& body);
@@ -92,21 +93,21 @@ class RunBuilder {
   /// A module whose outputs are recorded with its end.
   void module_with_output(std::string_view path, const std::function<Tensor()>& body,
                           std::string_view type = "Linear");
-  /// The call of a module, with what crosses its boundary; gives its position.
+  /// The call of a module, with what crosses its boundary; returns its position.
   std::uint64_t call(std::string_view path, const std::function<void(EventBuilder&)>& body,
                      std::string_view type = "Linear");
-  /// What else is told of a module: an output or a gradient of its call at `forward`.
+  /// What else is recorded of a module: an output or a gradient of its call at `forward`.
   EventBuilder of_module(EventKind kind, std::string_view path, std::uint64_t forward,
                          std::string_view type = "Linear");
   /// A parameter's gradient has been accumulated.
   Tensor gradient(const std::string& name, const Values& values, std::string_view path);
-  /// The root's parameters and buffers as they stand.
+  /// The root's current parameters and buffers.
   void parameters(const std::vector<Tensor>& tensors);
-  /// `forward` is the position of an op of this lane, or of another one.
+  /// `forward` is the position of an op of this lane, or of a different one.
   void node(std::string_view name, std::uint64_t forward, const std::function<void()>& body,
             std::optional<std::uint32_t> lane = {});
 
-  /// Memory that stands when the run ends, with the content that it has then; `freed` was let go of
+  /// Memory that is live when the run ends, with the content that it has then; `freed` was released
   /// after the last op.
   void leaves(const std::vector<Tensor>& tensors, const std::vector<Tensor>& freed = {});
   /// What the run left when it ended was not recorded.
@@ -139,7 +140,7 @@ class RunBuilder {
   std::map<std::uint64_t, detail::Storage> storages_;
   std::uint64_t next_storage_ = 1;
   std::vector<std::pair<std::string, std::string>> modules_;
-  bool records_outcomes_ = true;  ///< at the end of the main lane, as far as none were told
+  bool records_outcomes_ = true;  ///< at the end of the main lane, if none were given
   std::int64_t step_ = kSetup;
   Phase phase_ = Phase::forward;
   std::uint32_t lane_ = 0;

@@ -13,11 +13,11 @@
 
 namespace ulpscope::test {
 
-/// Differences of structure scattered over two runs of one shape, and what they come to.
+/// Differences of structure scattered over two runs of one shape, and their totals.
 struct SyntheticPlan {
   Both<SyntheticDifferences> differences;
   Both<std::uint64_t> extra;       ///< events that only one run has
-  std::set<std::string> findings;  ///< names of ops, each of them once, that stand on one side
+  std::set<std::string> findings;  ///< names of ops, each of them once, that only one run has
 };
 
 /// Scatters `count` insertions, deletions, replacements and changes inside ops, no two of them at

@@ -16,9 +16,9 @@
 
 #include "ulpscope/run.hpp"
 
-/// A training run of any size that exists only as a rule: its events are made when they are asked
-/// for, with nested ops, modules, backward nodes, gradients and an optimizer. What a run has more
-/// than another, and where its values part from another's, is told beforehand.
+/// A training run of any size that exists only as a rule: its events are generated when they are
+/// requested, with nested ops, modules, backward nodes, gradients and an optimizer. The extra ops
+/// of a run, and where its values diverge from the other's, are given beforehand.
 namespace ulpscope::test {
 
 /// One step: `batches` times forward and backward over `layers` blocks, then the optimizer.
@@ -28,21 +28,21 @@ struct SyntheticShape {
   int layers = 27;
 };
 
-/// Something that a run does otherwise at one of the places of a step: its outermost ops.
+/// Something that a run does differently at one of the places of a step: its outermost ops.
 struct Edit {
   enum class Kind : std::uint8_t {
-    extra,     ///< another op before it, whose result nobody reads
-    replaced,  ///< another op in its place, with the same result
+    extra,     ///< an extra op before it, whose result is not read
+    replaced,  ///< a different op in its place, with the same result
     inner,     ///< other ops inside it; only where it is a composite
   };
   Kind kind = Kind::extra;
   std::string op;  ///< the name of the op that is extra or takes the place
 };
 
-/// What sets one run apart from another of the same shape.
+/// What distinguishes a run from others of the same shape.
 struct SyntheticDifferences {
   std::map<std::pair<std::int64_t, std::uint32_t>, Edit> edits;  ///< by step and place
-  /// From this place on every value that follows from the model is another one.
+  /// From this place on every value that follows from the model differs.
   std::optional<std::pair<std::int64_t, std::uint32_t>> origin;
   std::optional<std::int64_t> extra_step;  ///< a step that other runs lack, and without effect
   /// Forwards without grad mode before the optimizer of a step, and their number.
@@ -52,7 +52,7 @@ struct SyntheticDifferences {
 
 class SyntheticTraining {
  public:
-  /// Is given the events of a step in the order of their start. What they refer to is valid until
+  /// Receives the events of a step in the order of their start. What they refer to is valid until
   /// it returns, names as long as the program lives.
   using Sink = std::function<void(const Event&)>;
 
@@ -128,7 +128,7 @@ class SyntheticTraining {
   [[nodiscard]] bool parted() const {
     return differences_.origin && std::pair(content_, place_) >= *differences_.origin;
   }
-  /// True where what is made now follows from the origin: other batches of its step do not.
+  /// True if the current events follow from the origin: other batches of its step do not.
   [[nodiscard]] bool follows() const {
     if (!parted()) return false;
     return content_ > differences_.origin->first || batch_place_ <= differences_.origin->second;
@@ -224,7 +224,7 @@ class SyntheticTraining {
     return Opened(*this);
   }
 
-  /// An outermost op with what the run does otherwise there. Gives its position.
+  /// An outermost op with what the run does differently there. Returns its position.
   std::uint64_t outermost(std::string_view name, const std::vector<Value>& in, const Value& out,
                           bool composite = false, Role left = Role::output) {
     const auto at = differences_.edits.find({content_, place_});

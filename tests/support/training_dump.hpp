@@ -13,7 +13,7 @@ struct TrainingShape {
   int layers = 4;
   bool optimizer_events = true;
   std::uint64_t seed = 1;          ///< other seeds, other values
-  bool varying_arguments = false;  ///< every optimizer op has another scalar in every step
+  bool varying_arguments = false;  ///< every optimizer op has a different scalar in every step
 };
 
 /// Sends steps of forward, backward and optimizer. Each layer has three ops forward (one of them

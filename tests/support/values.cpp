@@ -58,7 +58,7 @@ std::vector<std::byte> bytes_of(const Values& values) {
       put(static_cast<std::int64_t>(number));
     else if (values.dtype == Dtype::bfloat16)
       put(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(number)) >>
-                                     16));  // cut off
+                                     16));  // truncated
     else
       put(static_cast<float>(number));
   }

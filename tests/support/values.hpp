@@ -30,7 +30,7 @@ struct Values {
   Dtype dtype = Dtype::float32;
 };
 
-/// `count` numbers that depend on `label` alone.
+/// `count` numbers that depend only on `label`.
 [[nodiscard]] Values labelled(std::string_view label, std::size_t count = 4);
 
 /// A tensor of the program: a view of a storage.
@@ -44,7 +44,7 @@ namespace detail {
 /// The strides of a row-major tensor.
 [[nodiscard]] std::vector<std::int64_t> row_major(const std::vector<std::int64_t>& sizes);
 
-/// The numbers one after the other, each in the values' dtype.
+/// The numbers in sequence, each in the values' dtype.
 [[nodiscard]] std::vector<std::byte> bytes_of(const Values& values);
 
 }  // namespace detail

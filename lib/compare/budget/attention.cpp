@@ -42,7 +42,7 @@ struct AttentionSizes {
                      op.dtype_name());
 }
 
-/// ULP of what is weighted, relative to its largest size: the weights' and the sums'.
+/// ULP of the weighted values, relative to their largest size: the weights' and the sums'.
 [[nodiscard]] double ulp_of_weighted(const AttentionSizes& sizes) {
   return 2 * sizes.score_error + 2 + ulp_of_sum(sizes.keys);
 }
@@ -63,8 +63,8 @@ struct AttentionSizes {
 Allowance attention(const OpView& op, std::size_t result) {
   const AttentionSizes sizes = attention_sizes(op);
   if (result == 0) return weighted(op, sizes, ulp_of_weighted(sizes), op.largest("value"));
-  // The logarithm of the sum of weights, which kernels for 16 bits add up in float32, but of an
-  // exponential function that gives 14 bits (LibTorch's fexp_u20).
+  // The logarithm of the sum of weights, which kernels for 16 bits sum in float32, but with an
+  // exponential function that has 14 bits (LibTorch's fexp_u20).
   constexpr double kShortExponential = 0x1p-12 / 0x1p-23;
   const double ulp = sizes.score_error + ulp_of_sum(sizes.keys);
   return {4, ulp + (reads_16_bits(op) ? kShortExponential : 0), 1, attention_words(op, sizes)};

@@ -20,13 +20,12 @@ struct Judged {
   std::vector<Result> results;
   BudgetSummary summary;
 
-  /// Puts each budget beside the tensor of the finding that it is for.
+  /// Attaches each budget to the tensor of the finding that it is for.
   void enter(Record& record) const;
 };
 
-/// Judges what the op at `at` left with other bits, given that its inputs are equal; where they
-/// were not compared it has no budget. What is outside of its budget may still be inside of the
-/// tolerance.
+/// Judges the differing results of the op at `at`, given that its inputs are equal; if they were
+/// not compared it has no budget. A result outside its budget may still be inside the tolerance.
 [[nodiscard]] Judged judge(const Scene& scene, EventPair at, const std::vector<SlotPair>& slots,
                            bool inputs_compared, ValueJudge& values);
 

@@ -21,7 +21,7 @@ constexpr double kFunction = 8;    ///< of any vector or GPU library for functio
   return op.has_tensor("input") ? "input" : "self";
 }
 
-/// The largest dimension behind samples and channels.
+/// The largest dimension after samples and channels.
 [[nodiscard]] double longest_row(const std::vector<std::int64_t>& shape) {
   double longest = 1;
   for (std::size_t d = 2; d < shape.size(); ++d)
@@ -109,8 +109,8 @@ Allowance fused_arithmetic(const OpView& op, std::size_t) {
       1);
 }
 
-/// A weighted sum of neighbors, of gradients as many as points came from one. The weights come of
-/// a position, which is rounded as a number of the size of a row.
+/// A weighted sum of neighbors; for gradients, of as many as points came from one. The weights
+/// follow from a position, which is rounded as a number of the size of a row.
 Allowance interpolation(const OpView& op, std::size_t) {
   const double gradient = largest_gradient(op);
   const double terms = gradient > 0 ? 4 * op.elements("grad_output") / op.result_elements() : 1;
@@ -124,8 +124,8 @@ Allowance interpolation(const OpView& op, std::size_t) {
 
 /// As above, at points that are computed: one that moves by its own rounding moves between the
 /// numbers around it, by as many units as there are positions in a row. Gradients of several points
-/// may be added up. Of the points' own gradient nothing is known: it jumps where one lies on a
-/// pixel, as all do of an identity.
+/// may be summed. The points' own gradient has no budget: it jumps at points on a pixel, as all
+/// points of an identity are.
 Allowance sampling(const OpView& op, std::size_t result) {
   if (result != 0) return {};
   const std::string_view image = image_of(op);

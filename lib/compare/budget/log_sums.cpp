@@ -42,7 +42,7 @@ Allowance ctc_loss(const OpView& op, std::size_t) {
   return {ulp, ulp, op.largest("log_probs") * std::sqrt(steps(op)), alignment_words(op)};
 }
 
-/// exp of differences of such sums: an error of theirs is a relative one of their exponential.
+/// exp of differences of such sums: their error is a relative error of the exponential.
 Allowance ctc_loss_backward(const OpView& op, std::size_t) {
   const double loss = std::max(op.largest("neg_log_likelihood"), 1.0);
   return {8, ulp_of_sum(3 * steps(op)), op.largest("grad") * loss, alignment_words(op)};

@@ -14,24 +14,24 @@ namespace ulpscope::comparison::budget {
 /// `result` is the index among the op's returns, or among its arguments for one that it wrote.
 using Model = Allowance (*)(const OpView& op, std::size_t result);
 
-/// The model of an op by its plain name; null where there is none.
+/// The model of an op by its plain name; null if there is none.
 [[nodiscard]] Model model_of(std::string_view op);
 
 /// True for the models of sums of products, whose operands a matrix unit may round.
 [[nodiscard]] bool multiplies(Model model);
 
-/// True for an argument of such an op that is one of the factors, not what is added to them.
+/// True for an argument of such an op that is one of the factors, not the addend.
 [[nodiscard]] bool is_factor(std::string_view op, std::string_view argument);
 
-/// ULP that adding `terms` numbers in any order, on both sides, can move a sum whose terms have
-/// the size that `scale` gives.
+/// ULP by which adding `terms` numbers in any order, in both runs, can change a sum whose terms
+/// have the size `scale`.
 [[nodiscard]] double ulp_of_sum(double terms);
 
-/// Where partial sums or factors of 16 bits are rounded to their dtype before they are added up: so
-/// many of them, each of them as large as `scale`.
+/// Where partial sums or factors of 16 bits are rounded to their dtype before they are summed: so
+/// many of them, each as large as `scale`.
 [[nodiscard]] Allowance kept_sums(Allowance allowance, double sums);
 
-/// All dimensions of an argument but those given; negative ones count from the end.
+/// All dimensions of an argument except those given; negative ones count from the end.
 [[nodiscard]] std::vector<std::size_t> all_but(const std::vector<std::int64_t>& dimensions,
                                                std::size_t rank);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kLayerNormEps = 1e-5;
 
-/// What a normalization works on: its input, the dimensions that tell slices apart, and how many
+/// What a normalization works on: its input, the dimensions that distinguish slices, and how many
 /// numbers a slice has. With groups, dimension 1 counts as two.
 struct Slices {
   std::string_view input;

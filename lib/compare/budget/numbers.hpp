@@ -9,8 +9,8 @@
 
 namespace ulpscope::comparison::budget {
 
-/// The numbers of one recorded tensor; of a complex one the moduli. Expanded dimensions stand for
-/// one element, which counts `copies` times.
+/// The numbers of one recorded tensor; of a complex one the moduli. Expanded dimensions are one
+/// element, which counts `copies` times.
 struct Numbers {
   std::vector<double> values;         ///< in packed memory order
   std::vector<std::int64_t> shape;    ///< expanded dimensions as size 1
@@ -18,12 +18,12 @@ struct Numbers {
   double copies = 1;
 };
 
-/// Empty where the run does not hold the bytes.
+/// Empty if the run does not hold the bytes.
 [[nodiscard]] std::optional<Numbers> numbers_of(const Run& run, std::uint32_t rank,
                                                 const Slot& slot);
 
-/// The same numbers with a dimension as two: `parts` of it, and what is in each; as they are where
-/// that does not go without a rest.
+/// The same numbers with a dimension split in two: `parts` of it, and the elements of each;
+/// unchanged if that leaves a remainder.
 [[nodiscard]] Numbers split(Numbers numbers, std::size_t dimension, std::int64_t parts);
 
 /// max |x| over finite numbers.
@@ -33,8 +33,8 @@ struct Numbers {
 /// {0} of a matrix its rows, with none the tensor as a whole.
 [[nodiscard]] double largest_norm(const Numbers& numbers, const std::vector<std::size_t>& kept);
 
-/// The largest |sum| of numbers that follow each other in one such slice, in row-major order: how
-/// large a partial sum gets where what cancels in the end stands far apart.
+/// The largest |sum| of consecutive numbers in one such slice, in row-major order: how large a
+/// partial sum gets if terms that finally cancel are far apart.
 [[nodiscard]] double largest_run(const Numbers& numbers, const std::vector<std::size_t>& kept);
 
 /// How a normalization sees its input, over all slices as above: with mean m and variance v, the

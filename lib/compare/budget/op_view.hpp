@@ -16,16 +16,16 @@ namespace ulpscope::comparison::budget {
 /// "mkldnn_convolution": without namespace, the underscore of an in-place op, and `_foreach_`.
 [[nodiscard]] std::string_view plain_name(std::string_view op);
 
-/// An op as the error models see it: its arguments by their names in the schema, and what its
-/// results are. Tensors are those of the run given.
+/// An op as the error models see it: its arguments by their names in the schema, and its results.
+/// Tensors are those of the given run.
 class OpView {
  public:
   OpView(const Run& run, std::uint32_t rank, const Event& event);
 
-  /// The same op in another run, perhaps on another device.
+  /// The same op in a different run, perhaps on a different device.
   void add_other(const Event& other) { other_ = &other; }
 
-  /// As plain_name() gives it.
+  /// As plain_name() returns it.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] std::string_view dtype_name() const noexcept { return dtype_name_; }
 
@@ -33,20 +33,20 @@ class OpView {
   [[nodiscard]] std::string_view argument_name(std::size_t index) const noexcept {
     return index < argument_names_.size() ? argument_names_[index] : std::string_view();
   }
-  /// The logical shape of an argument; empty where it is no tensor.
+  /// The logical shape of an argument; empty if it is not a tensor.
   [[nodiscard]] const std::vector<std::int64_t>& shape(std::string_view argument) const;
   /// Of results.
   [[nodiscard]] double result_elements() const noexcept { return result_elements_; }
   [[nodiscard]] double largest_result() const;
 
-  // Of the numbers of an argument; 0 where it was given no tensor.
+  // Of the numbers of an argument; 0 if it has no tensor.
   [[nodiscard]] double elements(std::string_view argument) const;
   [[nodiscard]] double largest(std::string_view argument) const;
   [[nodiscard]] double smallest(std::string_view argument) const;  ///< with its sign
   [[nodiscard]] double largest_norm(std::string_view argument,
                                     const std::vector<std::size_t>& kept) const;
-  /// What partial sums of such slices have the size of, in whatever order. With `groups` dimension
-  /// 1 counts as two: so many groups, and what is in each.
+  /// The size of partial sums of such slices, in any order. With `groups` dimension 1 counts as
+  /// two: so many groups, and the channels of each.
   [[nodiscard]] double size_of_sum(std::string_view argument, const std::vector<std::size_t>& kept,
                                    std::int64_t groups = 0) const;
   [[nodiscard]] Normalised normalised(std::string_view argument,
@@ -66,7 +66,7 @@ class OpView {
   /// "[1, 2]", "2" or nothing.
   [[nodiscard]] std::vector<std::int64_t> list(std::string_view argument) const;
 
-  /// True where a model asked for numbers that the run does not hold.
+  /// True if a model needs numbers that the run does not hold.
   [[nodiscard]] bool lacks_bytes() const noexcept { return lacks_bytes_; }
 
   void look_at(const Slot& result);

@@ -23,7 +23,7 @@ constexpr std::uint32_t kExponent = 0x7f800000;
   return bits & ~((std::uint32_t{1} << (23 - kept)) - 1);
 }
 
-/// As float16 has it: numbers below 2^-14 in steps of 2^-24, infinity from 65520 on.
+/// As in float16: numbers below 2^-14 in steps of 2^-24, infinity from 65520 on.
 [[nodiscard]] std::uint32_t to_float16(std::uint32_t bits) noexcept {
   constexpr float kSmallestNormal = 0x1p-14F;
   constexpr float kStep = 0x1p-24F;

@@ -13,7 +13,7 @@ namespace ulpscope::comparison::budget {
 enum class Operands : std::uint8_t {
   recorded,  ///< nothing
   tf32,      ///< 10 bits of mantissa, to nearest even
-  tf32_cut,  ///< the same, the rest cut off
+  tf32_cut,  ///< the same, truncated
   bfloat16,  ///< 7 bits
   float16,   ///< 10 bits and the smaller range
 };

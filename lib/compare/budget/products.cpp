@@ -109,7 +109,7 @@ struct Factors {
   return maybe_by_transform(op, {ulp, ulp, scale, sum_words(op, terms, "products")});
 }
 
-/// A bias may be added to what is rounded to 16 bits already.
+/// A bias may be added to a sum that is already rounded to 16 bits.
 [[nodiscard]] Allowance added_late(Allowance allowance, double bias) {
   if (bias == 0) return allowance;
   allowance.kept_relative = 0.5;
@@ -117,8 +117,8 @@ struct Factors {
   return allowance;
 }
 
-/// LibTorch's own kernels for the CPU add up so many partial sums that they have rounded to 16
-/// bits: for the image one for each tap, for the weight one for each image of a batch.
+/// The number of partial sums that LibTorch's own kernels for the CPU round to 16 bits before they
+/// add them: for the image one for each tap, for the weight one for each image of a batch.
 [[nodiscard]] Allowance kept_between(const OpView& op, Allowance allowance, double sums) {
   return op.on_cpu() ? kept_sums(std::move(allowance), sums) : allowance;
 }
@@ -175,8 +175,8 @@ Allowance convolution_backward(const OpView& op, std::size_t result) {
       op, maybe_by_transform(op, {ulp, ulp, scale, sum_words(op, terms, "products")}), batch);
 }
 
-/// Sums of products of three numbers, each of which is given some dimensions (`expand1` and so on)
-/// before they are added up over `sumdim`.
+/// Sums of products of three numbers, each of which is expanded (`expand1` and so on) before they
+/// are summed over `sumdim`.
 Allowance trilinear(const OpView& op, std::size_t) {
   struct Factor {
     std::string_view name;

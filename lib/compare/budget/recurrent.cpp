@@ -16,7 +16,7 @@ constexpr auto kWeights = std::to_array<std::string_view>(
 struct CellSizes {
   double steps = 1;     ///< of the sequence, a cell has one
   double products = 1;  ///< that a gate adds up
-  double sum = 0;       ///< the size of what goes into a gate's function
+  double sum = 0;       ///< the size of a gate's input
   double gate = 0;      ///< ULP of 1 that it can move
 };
 
@@ -25,7 +25,7 @@ struct CellSizes {
   const auto& input = op.shape(op.has_tensor("data") ? "data" : "input");
   const auto& hidden = op.shape(op.has_tensor("hx_") ? "hx_" : "hx");
   if (input.empty() || hidden.empty()) return sizes;
-  // oneDNN's backward is told how the forward was called, and is given the sequence first.
+  // oneDNN's backward takes the forward's call arguments, with the sequence first.
   const bool batch_first = op.is_true("batch_first") && op.name() != "mkldnn_rnn_layer_backward";
   if (input.size() == 3)
     sizes.steps = static_cast<double>(input[batch_first ? 1 : 0]);
@@ -42,7 +42,7 @@ struct CellSizes {
   return sizes;
 }
 
-/// Each step adds an error of its own and hands on what came before, multiplied by a gate.
+/// Each step adds its own error and passes on the previous one, multiplied by a gate.
 [[nodiscard]] double ulp_of_steps(const CellSizes& sizes) {
   return ulp_of_sum(sizes.steps) * sizes.gate;
 }

@@ -11,7 +11,7 @@
 
 namespace ulpscope::comparison::budget {
 
-/// An op of both runs, each run's results held against the op replayed on its own inputs.
+/// An op of both runs, each run's results compared with the op replayed on its own inputs.
 struct ReplayJudged {
   Judged judged;
   std::string failure;         ///< why it was not judged, or empty
@@ -20,8 +20,8 @@ struct ReplayJudged {
   [[nodiscard]] bool outside() const noexcept { return judged.summary.outside > 0; }
 };
 
-/// Whether a result differs, or is laid out so differently that this is not known: each run's can
-/// still be held against the op replayed.
+/// Whether a result differs, or is laid out so differently that this is unknown: each run's can
+/// still be compared with the op replayed.
 [[nodiscard]] inline bool may_differ(const SlotPair& slot) {
   return slot.role() != Role::input && (is_difference(slot.match) || slot.match == Match::layout);
 }
@@ -43,7 +43,7 @@ struct ReplayJudged {
 /// Adds to the table of ops what was judged of one.
 void add(std::vector<OpBudget>& to, std::string_view op, const Judged& judged);
 
-/// Adds the table and the counts of another rank.
+/// Adds the table and the counts of a further rank.
 void add(std::vector<OpBudget>& to, const std::vector<OpBudget>& more);
 void add(ReplaySummary& to, const ReplaySummary& more);
 

@@ -16,13 +16,13 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// An op that can draw has not where its generator is known to be as it was.
+/// An op that can draw has not drawn if its generator's state is known to be unchanged.
 [[nodiscard]] bool may_draw(const Event& event) {
   return (event.flags & event_flag::seeded) != 0 &&
          (event.rng.before == Digest{} || event.rng.before != event.rng.after);
 }
 
-/// A result that can be held against one computed anew.
+/// A result that can be compared with a replayed one.
 [[nodiscard]] bool is_told(const Slot& slot) {
   constexpr std::uint32_t kAside = slot_flag::undefined | slot_flag::no_digest | slot_flag::view |
                                    slot_flag::uninitialised | slot_flag::scratch |
@@ -46,7 +46,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
   return place;
 }
 
-/// Steps of the elements in the packed bytes, 0 where expanded.
+/// Steps of the elements in the packed bytes, 0 if expanded.
 [[nodiscard]] std::vector<std::int64_t> strides_in_packed(const Geometry& geometry) {
   const std::vector<std::int64_t> shape = packed_shape(geometry);
   std::vector<std::int64_t> strides = packed_strides(geometry, shape);
@@ -55,7 +55,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
   return strides;
 }
 
-/// What the op is given; its failure in words, or nothing.
+/// The op's inputs; a failure in words, or empty.
 [[nodiscard]] std::string add_input(const Run& run, std::uint32_t rank, const Slot& slot,
                                     Operands operands, ReplayRequest& request, bool& lacks_bytes) {
   constexpr std::uint32_t kUnread = slot_flag::overwritten | slot_flag::metadata_only;
@@ -100,7 +100,7 @@ void each_element(const Geometry& geometry, Visit visit) {
   }
 }
 
-/// The share that one number takes of what it may be off, given its parts' size.
+/// The share that one number takes of its allowance, given its parts' size.
 [[nodiscard]] double share(const Allowance& allowance, Dtype dtype, double truth, double size,
                            double recorded) {
   if (std::isnan(truth) && std::isnan(recorded)) return 0;
@@ -112,7 +112,7 @@ void each_element(const Geometry& geometry, Visit visit) {
   return std::isfinite(distance) ? distance / allowed(allowance, size, dtype) : kInfinity;
 }
 
-/// The largest share of all elements; infinite where one has none, empty where they cannot be read.
+/// The largest share of all elements; infinite where one has none, empty if they cannot be read.
 [[nodiscard]] std::optional<double> largest_share(const Allowance& allowance,
                                                   const Geometry& geometry,
                                                   const ReplayTensor& truth,

@@ -13,7 +13,7 @@
 
 namespace ulpscope::comparison::budget {
 
-/// One run's results of an op beside what the op gives for the inputs that this run had.
+/// One run's results of an op next to the op's replayed results for the inputs that this run had.
 struct Replayed {
   struct Result {
     Role role = Role::output;
@@ -32,10 +32,10 @@ struct Replayed {
   [[nodiscard]] double used() const noexcept;
 };
 
-/// Has the op executed in double precision on its recorded inputs, first rounded to `operands`; one
-/// that rounds nowhere, or each result once, in the precision that was recorded. A recorded result
-/// may be off by what `model` allows. Positions of an op that gives numbers and where they stood
-/// are left out: equal numbers have no order.
+/// Replays the op in double precision on its recorded inputs, first rounded to `operands`; an op
+/// that does not round, or rounds each result once, is replayed in the recorded precision. A
+/// recorded result may be off by what `model` allows. Positions in the result of an op that returns
+/// numbers and their positions are left out: equal numbers have no order.
 [[nodiscard]] Replayed replayed(Replayer& replayer, const Run& run, std::uint32_t rank,
                                 const Event& event, Model model,
                                 Operands operands = Operands::recorded);

@@ -8,10 +8,10 @@ namespace ulpscope::comparison::budget {
 /// False for integers and bool, and for eight-bit floats, which are stored and not computed in.
 [[nodiscard]] bool is_rounded(Dtype dtype) noexcept;
 
-/// False where a model has nothing to say of a result, or its numbers are beyond all measure.
+/// False if a model has nothing to say of a result, or its numbers are beyond all measure.
 [[nodiscard]] bool is_known(const Allowance& allowance) noexcept;
 
-/// True where no bit of a result may differ.
+/// True if no bit of a result may differ.
 [[nodiscard]] inline bool allows_nothing(const Allowance& allowance) noexcept {
   return allowance.relative == 0 && allowance.absolute == 0;
 }

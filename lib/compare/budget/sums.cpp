@@ -130,9 +130,9 @@ Allowance bag_of_rows(const OpView& op, std::size_t) {
   return {ulp, ulp, op.largest("weight") * weight * std::sqrt(rows), sum_words(op, rows, "rows")};
 }
 
-/// A fast transform adds up in log2(n) stages, each of which rounds numbers of the size of the
-/// 2-norm of what is transformed (Higham, Accuracy and Stability of Numerical Algorithms, 24.1).
-/// Normalization is 0: none, 1: by the root of n, 2: by n.
+/// A fast transform sums in log2(n) stages, each of which rounds numbers of the size of the 2-norm
+/// of its input (Higham, Accuracy and Stability of Numerical Algorithms, 24.1). Normalization is 0:
+/// none, 1: by the root of n, 2: by n.
 Allowance fourier(const OpView& op, std::size_t) {
   const auto& shape = op.shape("self");
   const std::vector<std::int64_t> dimensions = op.list("dim");
@@ -177,7 +177,7 @@ Allowance cumulative_product(const OpView& op, std::size_t) {
           fmt::format("product of {:.0f} {} numbers", factors, op.dtype_name())};
 }
 
-/// Rows that are added to the rows of a result by an index; how many meet is not known.
+/// Rows that are added to the rows of a result by an index; how many go to one row is unknown.
 Allowance accumulated_rows(const OpView& op, std::size_t) {
   if (op.text("accumulate") == "False") return exact(op, 0);
   for (const std::string_view rows : {"grad_output", "grad", "source", "src", "values"}) {

@@ -14,7 +14,7 @@ namespace ulpscope::comparison {
 /// Groups of settings that act through one mechanism.
 enum class Setting { threads, isa, library, precision, backend, random, other };
 
-/// One finding with everything a diagnosis rule may look at.
+/// One finding with everything a diagnosis rule may use.
 class Case {
  public:
   Case(const Record& record, std::size_t index, const Report& report, const RunEvidence& runs)
@@ -33,7 +33,7 @@ class Case {
 
   /// Settings of a group that differ where the finding is and can change bits.
   [[nodiscard]] std::vector<const EnvironmentDifference*> settings(Setting group) const;
-  /// True where settings of this group differ and no others that can change bits.
+  /// True if settings of this group differ and no others that can change bits.
   [[nodiscard]] bool only(Setting group) const;
   /// No setting that can change bits differs there.
   [[nodiscard]] bool same_settings() const;
@@ -57,13 +57,13 @@ class Case {
 /// "threads.intra_op is 1 and 2".
 [[nodiscard]] std::string words(const EnvironmentDifference& difference);
 
-/// Ops that one run alone has and that change something, in steps that both have.
+/// Ops that only one run has and that change something, in steps that both have.
 [[nodiscard]] bool diverging_sequence(const Case& of);
 
-/// It stands where data is prepared, outside of modules.
+/// It is where data is prepared, outside modules.
 [[nodiscard]] bool prepares_data(const Finding& finding);
 
-/// What an op does, as far as it tells which causes can reach it.
+/// What an op does that decides which causes can affect it.
 enum class OpClass {
   gemm,
   convolution,
@@ -79,7 +79,7 @@ enum class OpClass {
 /// The same for what a finding names, which may be a module.
 [[nodiscard]] OpClass class_of(const Finding& finding);
 
-/// A rule gives its cause where the evidence supports it.
+/// A rule returns its cause if the evidence supports it.
 using Rule = std::optional<Cause> (*)(const Case&);
 
 }  // namespace ulpscope::comparison

@@ -172,7 +172,7 @@ std::optional<Cause> flush_denormal(const Case& of) {
   return cause;
 }
 
-/// Operands that were rounded as matrix units do it explain a result that they do not otherwise.
+/// A result that is explained only by operands rounded as matrix units do it.
 std::optional<Cause> rounded_operands(const Case& of) {
   for (const Side side : kSides) {
     const std::string& operands = on(of.evidence().operands, side);

@@ -39,7 +39,7 @@ template <class Test>
          of.evidence().alone_draws && of.runs().other_start;
 }
 
-/// The program picks samples: it reads other rows of what it holds.
+/// The program picks samples: it reads different rows of the data it holds.
 [[nodiscard]] bool picks_samples(const Case& of) {
   static constexpr std::array<std::string_view, 7> kPicking{
       "aten::select", "aten::slice", "aten::narrow", "aten::index_select",
@@ -57,7 +57,8 @@ template <class Test>
   return of.is(FindingKind::data) && (!of.evidence().uninitialised || of.evidence().for_data);
 }
 
-/// What the program itself noted otherwise at the finding: its samples, its epoch, its generators.
+/// What the program itself noted differently at the finding: its samples, its epoch, its
+/// generators.
 void add_notes(const Case& of, Cause& cause) {
   for (const EnvironmentDifference& difference : of.report().environment)
     if (glob_match("note.*", difference.key) &&

@@ -65,7 +65,7 @@ std::optional<Cause> mode(const Case& of) {
     const auto counts = std::count_if(names.begin(), names.end(), [](const std::string& tensor) {
       return glob_match("*num_batches_tracked", tensor);
     });
-    // What reads weights too is a piece of the program that one run alone has.
+    // If the ops read weights too, they are a piece of the program that only one run has.
     if (counts != std::ssize(names)) continue;
     const bool counts_batches = counts > 0;
     const bool drops = std::any_of(ops.begin(), ops.end(), [](const std::string& op) {

@@ -24,7 +24,7 @@ namespace {
          evidence.rng.reference.before != evidence.rng.reference.after;
 }
 
-/// Only one run draws, and the next draw that both make is another one.
+/// Only one run draws, and the next draw that both make differs.
 [[nodiscard]] bool shifts_the_stream(const Case& of) {
   const bool weights_too = !of.finding().step && of.runs().other_start;
   return diverging_sequence(of) && !weights_too && of.evidence().alone_draws && of.effect() &&

@@ -5,8 +5,8 @@
 
 #include "compare/causes/case.hpp"
 
-/// The diagnosis rules, one function per cause id. Each gives its cause only where the recorded
-/// evidence supports it, and lists what speaks against it.
+/// The diagnosis rules, one function per cause id. Each returns its cause only if the recorded
+/// evidence supports it, and lists evidence against it.
 namespace ulpscope::comparison::causes {
 
 // start and data
@@ -55,7 +55,7 @@ std::optional<Cause> backward_order(const Case&);
 std::optional<Cause> hash_order(const Case&);
 std::optional<Cause> compiled(const Case&);
 
-// what the program asks for
+// what the program requests
 std::optional<Cause> argument(const Case&);
 std::optional<Cause> mode(const Case&);
 std::optional<Cause> buffer_update(const Case&);

@@ -63,8 +63,8 @@ constexpr auto kRoundOtherwise =
     std::to_array<std::string_view>({"threads", "isa", "library", "backend", "algorithm",
                                      "alignment", "atomic", "layout", "collective"});
 
-/// What only rounds otherwise cannot have made a difference that no rounding explains, and need not
-/// have made one that an input may explain.
+/// A cause that only rounds differently cannot explain a difference beyond rounding, and need not
+/// explain one that an input may explain.
 void doubt_rounding(const Case& of, std::vector<Cause>& causes) {
   if (!of.is(FindingKind::origin)) return;
   const std::string& input = of.evidence().not_compared;

@@ -30,7 +30,7 @@ namespace {
                    "torch::autograd::AccumulateGrad") != finding.parents.end();
 }
 
-/// What stands at the beginning of the runs' parting: it may follow from how steps are cut.
+/// What is at the point where the runs diverge: it may follow from how steps are divided.
 [[nodiscard]] bool may_follow_from_steps(const Case& of, std::int64_t step) {
   return of.finding().step.value_or(kSetup) <= step && !of.is(FindingKind::parameter) &&
          !of.is(FindingKind::rng) && !of.is(FindingKind::write);

@@ -7,7 +7,7 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// Tensors that are no part of a batch, or whose content was not recorded. Memory that no recorded
+/// Tensors that are not part of a batch, or whose content was not recorded. Memory that no recorded
 /// op wrote may be one: programs fill it through a pointer.
 constexpr std::uint32_t kNoData =
     slot_flag::undefined | slot_flag::no_digest | slot_flag::parameter | slot_flag::buffer |
@@ -20,7 +20,8 @@ constexpr std::uint32_t kNoData =
 
 }  // namespace
 
-/// Values that the training itself computed, such as a state carried from step to step, are none.
+/// Values that the training itself computed, such as a state carried from step to step, are not
+/// batches.
 bool BatchCollector::comes_from_outside(const Slot& slot, std::uint32_t lane) const {
   if (slot.writer == kNone || slot.writer_lane != lane) return true;
   const auto& stretches = lanes_.at(lane).stretches;

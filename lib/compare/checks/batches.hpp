@@ -14,12 +14,12 @@ namespace ulpscope::comparison {
 /// What a training step read that no computation of a training made.
 struct Batch {
   std::int64_t step = 0;
-  std::uint64_t content = 0;            ///< equal for equal values; 0 where nothing could be read
+  std::uint64_t content = 0;            ///< equal for equal values; 0 if nothing could be read
   std::optional<std::int64_t> samples;  ///< first dimension of the first value
 };
 
-/// Collects the batches of a rank's training: what forwards in grad mode read, where a backward
-/// pass or an optimizer's step followed. What is only evaluated is none.
+/// Collects the batches of a rank's training: what forwards in grad mode read, if a backward pass
+/// or an optimizer's step followed. Data that is only evaluated is not a batch.
 class BatchCollector {
  public:
   /// Blocks of a lane in their order.
@@ -47,7 +47,7 @@ class BatchCollector {
   void read(const Event& event, std::uint32_t lane, Step& step) const;
 
   std::map<std::uint32_t, LaneState> lanes_;
-  std::map<std::int64_t, Step> open_;  ///< the steps of the block under way in each lane
+  std::map<std::int64_t, Step> open_;  ///< the steps of the current block in each lane
 };
 
 }  // namespace ulpscope::comparison

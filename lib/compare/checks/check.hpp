@@ -9,12 +9,12 @@
 
 namespace ulpscope::comparison {
 
-/// What one run alone says about a habit of programs whose runs differ.
+/// What a single run shows about a habit of programs whose runs differ.
 struct Check {
   enum class Result : std::uint8_t {
     ok,      ///< looked for and not there
-    look,    ///< there: may be meant, and is worth a look
-    unseen,  ///< this recording cannot tell
+    look,    ///< present: may be intended, and is worth checking
+    unseen,  ///< cannot be determined from this recording
   };
   std::string_view name;  ///< "seeds", "order", ...
   Result result = Result::ok;

@@ -13,13 +13,13 @@ namespace ulpscope::comparison {
 /// The seed of a LibTorch generator that was made without one (c10::default_rng_seed_val).
 inline constexpr std::uint64_t kDefaultSeed = 67280421310721ULL;
 
-/// Seeds that people write are small; the default CPU generator that nobody has seeded has one from
-/// the operating system, of 64 random bits.
+/// Seeds that people write are small; an unseeded default CPU generator has a seed from the
+/// operating system, of 64 random bits.
 [[nodiscard]] constexpr bool looks_drawn(std::uint64_t seed) noexcept {
   return seed != kDefaultSeed && seed >= (std::uint64_t{1} << 32);
 }
 
-/// Collects who draws random numbers from what.
+/// Collects which threads draw random numbers from which generators.
 class DrawCollector {
  public:
   void see(const Lane& lane, const Block& block);
@@ -54,8 +54,8 @@ class DrawCollector {
   [[nodiscard]] static std::string words(const LaneName& lane);
 
   std::map<Name, Generator> generators_;
-  std::map<std::uint32_t, std::vector<Open>> open_;  ///< what has begun, by lane
-  std::map<Digest, LaneName> states_;  ///< of generators of their own: who drew from each first
+  std::map<std::uint32_t, std::vector<Open>> open_;  ///< open events, by lane
+  std::map<Digest, LaneName> states_;  ///< of other generators: who drew from each first
   std::vector<std::string> twins_;     ///< threads that drew from one state, in words
 };
 

@@ -53,7 +53,7 @@ constexpr std::size_t kEpochsShown = 8;
                      [](const Batch& batch) { return batch.content != 0; });
 }
 
-/// After how many steps the batches begin again in the same order; nothing where they never do.
+/// After how many steps the batches begin again in the same order; nothing if they never do.
 /// Two batches in a row at least must return.
 [[nodiscard]] std::optional<std::size_t> period_of(const std::vector<Batch>& batches) {
   for (std::size_t period = 2; period + 2 <= batches.size(); ++period) {
@@ -98,7 +98,7 @@ Epochs epochs_of(const std::vector<EnvironmentEntry>& environment,
     epochs.source = Epochs::Source::notes;
     return epochs;
   }
-  // An order of no more samples than a batch has mixes the batch.
+  // An order of at most as many samples as a batch shuffles the batch.
   std::int64_t most = 0;
   for (const Batch& batch : batches) most = std::max(most, batch.samples.value_or(0));
   for (const DrawnOrder& order : orders)
@@ -177,7 +177,7 @@ Check check_batches(const Epochs& epochs, const std::vector<Batch>& batches) {
   auto parts = split(epochs, batches);
   const bool known = !parts.empty();
   if (!known) {
-    // What begins again in the same order is another epoch.
+    // What starts again in the same order is a new epoch.
     const std::size_t length = period_of(batches).value_or(batches.size());
     parts = {Span(batches).first(length)};
   }

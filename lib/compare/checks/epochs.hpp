@@ -9,7 +9,7 @@
 
 namespace ulpscope::comparison {
 
-/// Where epochs begin, as far as that can be seen from outside of the program's loop.
+/// Where epochs start, if that can be determined from outside the program's loop.
 struct Epochs {
   enum class Source : std::uint8_t {
     unknown,
@@ -21,7 +21,7 @@ struct Epochs {
   std::vector<std::int64_t> begins;  ///< first step of each
 };
 
-/// The steps from which on orders of so many samples hold.
+/// The steps from which orders of so many samples apply.
 struct DrawnOrder {
   std::int64_t step = 0;
   std::int64_t samples = 0;

@@ -7,7 +7,7 @@
 
 namespace ulpscope::comparison {
 
-/// Follows a lane's events in their order and tells which run inside an op.
+/// Follows a lane's events in their order and says which run inside an op.
 class Nesting {
  public:
   /// @return whether an op encloses `event`, the lane's next one.

@@ -27,7 +27,7 @@ void add_value(KeyHash& key, const Slot& slot) {
   for (const std::int64_t size : slot.geometry->sizes) key.add(static_cast<std::uint64_t>(size));
 }
 
-/// What an op was asked to do; nothing where that is not all known.
+/// The inputs and arguments of an op; empty if not all are known.
 [[nodiscard]] std::optional<std::uint64_t> request_of(const Event& event) {
   KeyHash key;
   key.add(event.root).add(event.module).add(event.op).add(event.overload);
@@ -44,7 +44,7 @@ void add_value(KeyHash& key, const Slot& slot) {
   return key.value();
 }
 
-/// What it left; nothing where that cannot be compared.
+/// What it left; nothing if that cannot be compared.
 [[nodiscard]] std::optional<std::uint64_t> result_of(const Event& event) {
   KeyHash key;
   bool any = false;

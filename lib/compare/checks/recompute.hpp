@@ -11,18 +11,17 @@
 
 namespace ulpscope::comparison {
 
-/// An op that ran in forward and again in backward, on equal inputs and with another result.
+/// An op that ran in forward and again in backward, on equal inputs and with a different result.
 struct Recomputed {
   std::int64_t step = 0;
   std::string op;
   std::string module;
   std::uint64_t forward_event = kNone;
   std::uint64_t backward_event = kNone;
-  bool other_draws = false;  ///< it drew random numbers from another state
+  bool other_draws = false;  ///< it drew random numbers from a different state
 };
 
-/// Follows a lane and finds recomputed forwards (activation checkpointing) that are not what they
-/// were.
+/// Follows a lane and finds recomputed forwards (activation checkpointing) whose results changed.
 class RecomputeCollector {
  public:
   void see(const Lane& lane, const Block& block);
@@ -52,7 +51,7 @@ class RecomputeCollector {
   std::uint64_t differing_ = 0;
 };
 
-/// In one step alone.
+/// In one step only.
 [[nodiscard]] std::vector<Recomputed> recomputed_in(const Run& run, std::uint32_t rank,
                                                     std::int64_t step);
 

@@ -2,8 +2,8 @@
 
 #include "compare/together/messages.hpp"
 
-/// How what members of a team tell each other is taken apart. Each structured binding names every
-/// field of its type, so one that is added and forgotten here does not compile.
+/// How messages between members of a team are divided into fields. Each structured binding names
+/// every field of its type, so one that is added and forgotten here does not compile.
 namespace ulpscope {
 
 template <class Archive, class T>

@@ -10,12 +10,12 @@
 #include "compare/value_study.hpp"
 #include "ulpscope/error.hpp"
 
-/// What members of a team say to each other. All of them run the same program, so a message is read
-/// as it was written.
+/// Messages between members of a team. All of them run the same program, so a message is read as it
+/// was written.
 namespace ulpscope::comparison {
 
-/// Why a member could not go on. Of several the first in the order of the work counts: it is what
-/// one process alone would have come upon.
+/// Why a member could not continue. Of several the first in the order of the work counts: it is
+/// what a single process would have met.
 struct Trouble {
   std::uint64_t item = 0;      ///< rank or question
   std::uint64_t position = 0;  ///< inside of it
@@ -27,7 +27,7 @@ struct Trouble {
   [[noreturn]] void raise() const;
 };
 
-/// What a member found of the ranks that it has a part in.
+/// What a member found about the ranks that it works on.
 struct RanksMessage {
   struct Part {
     std::uint64_t pair = 0;

@@ -19,7 +19,7 @@ namespace {
 using namespace comparison;
 using Pairs = std::vector<Both<std::uint32_t>>;
 
-/// Runs `task`; what it throws is trouble that it had at `item`, `position()`.
+/// Runs `task`; an exception is trouble at `item`, `position()`.
 template <class Task, class Position>
 [[nodiscard]] std::optional<Trouble> trouble_of(const Task& task, std::uint64_t item,
                                                 const Position& position) {
@@ -39,7 +39,8 @@ template <class Task, class Position>
   return std::tie(b->item, b->position) < std::tie(a->item, a->position) ? b : a;
 }
 
-/// Takes what all members hand in, also where `take` throws at one of them: nobody is left waiting.
+/// Takes what all members deliver, even if `take` throws for one of them: no member is left
+/// waiting.
 template <class Take>
 void gather_all(Team& team, const std::string& own, const Take& take) {
   std::exception_ptr thrown;
@@ -54,7 +55,7 @@ void gather_all(Team& team, const std::string& own, const Take& take) {
   if (thrown) std::rethrow_exception(thrown);
 }
 
-/// Which ranks a member has a part in, and with how many others it shares each.
+/// Which ranks a member works on, and with how many others it shares each.
 struct Part {
   std::size_t first_pair = 0;
   std::size_t pairs = 0;
@@ -181,7 +182,7 @@ class Leader : public Workforce {
   bool gathered_ = false;
 };
 
-/// Any member but the first: does its part until it is let go.
+/// Any member but the first: does its part until it is released.
 void follow(Team& team, PreparedRuns& runs, const CompareOptions& options) {
   Member member(team, runs, options);
   team.gather(pack(member.compare_ranks(numbers_of(runs.pairs()))), {});

@@ -9,17 +9,17 @@
 
 namespace ulpscope {
 
-/// compare() with its work shared out: whole ranks where there are as many as members, else the
-/// values of a rank that differ too. Member 0 gets the report, which is the same as compare()
-/// gives; the others nothing.
+/// compare() with its work divided: whole ranks if there are at least as many as members, else also
+/// the values of a rank that differ. Member 0 gets the report, the same as compare() returns; the
+/// others get nothing.
 ///
-/// @throws Error at member 0, what compare() would throw, whichever member came upon it.
+/// @throws Error at member 0, what compare() would throw, whichever member met it.
 [[nodiscard]] std::optional<Report> compare_together(Team& team, const Run& reference,
                                                      const Run& candidate,
                                                      const CompareOptions& options);
 
-/// Does what all members have to do by themselves, like opening the dumps. False where it went
-/// wrong for any of them, and this is not member 0.
+/// Does what every member must do by itself, such as opening the dumps. False if it failed for any
+/// of them, and this is not member 0.
 ///
 /// @throws Error at member 0, that of the first member with one.
 [[nodiscard]] bool all_manage(Team& team, const std::function<void()>& task);

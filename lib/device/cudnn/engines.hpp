@@ -43,7 +43,7 @@ struct Convolution {
 enum EngineNote : std::uint32_t {
   kNondeterministic = 1U << 0,
   kTensorCores = 1U << 1,
-  kConvertsInputsDown = 1U << 2,  ///< TF32 and the like
+  kConvertsInputsDown = 1U << 2,  ///< TF32 and similar conversions
   kReducedPrecisionSums = 1U << 3,
   kFourier = 1U << 4,
   kWinograd = 1U << 5,
@@ -56,7 +56,7 @@ struct EngineRun {
   std::uint64_t workspace = 0;  ///< bytes that it needs
 };
 
-/// A convolution that cuDNN has been told of.
+/// A convolution that is described to cuDNN.
 class EngineSet;
 
 struct EngineFunctions {
@@ -65,17 +65,17 @@ struct EngineFunctions {
   std::uint32_t version;
   std::uint32_t library;  ///< cuDNN's own version, 91200: 9.12.0
 
-  /// Why nothing can run here, in CUDA's words; null where there is a device.
+  /// Why nothing can run here, in CUDA's words; null if there is a device.
   const char* (*problem)() noexcept;
 
-  /// Memory of the device that is current; null where there is not as much. Copies wait for all
-  /// that is enqueued on the default stream, and tell whether that went well.
+  /// Memory of the current device; null if there is not enough. Copies wait for everything that is
+  /// enqueued on the default stream, and return whether that succeeded.
   void* (*allocate)(std::size_t bytes) noexcept;
   void (*release)(void* memory) noexcept;
   bool (*copy_in)(void* to, std::span<const std::byte> from) noexcept;
   bool (*copy_out)(std::span<std::byte> to, const void* from) noexcept;
 
-  /// Null where cuDNN refuses the convolution; `status` says why. Spans are read before this
+  /// Null if cuDNN rejects the convolution; `status` says why. Spans are read before this
   /// returns, tensors must stay.
   EngineSet* (*open)(const Convolution& convolution, int& status) noexcept;
   void (*close)(EngineSet* engines) noexcept;
@@ -91,7 +91,7 @@ struct EngineFunctions {
 }  // namespace ulpscope::device
 
 extern "C" {
-/// Null where the library is not of this version.
+/// Null if the library is not of this version.
 __attribute__((visibility("default"))) const ulpscope::device::EngineFunctions*
 ulpscope_cudnn_functions(std::uint32_t version);
 }

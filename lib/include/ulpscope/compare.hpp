@@ -14,8 +14,8 @@
 
 namespace ulpscope {
 
-/// Modules that the candidate has under other names. A '*' stands for any characters but dots; the
-/// k-th of one pattern stands for what the k-th of the other one does. A pattern that fits the
+/// Modules that have different names in the candidate. A '*' matches any characters except dots;
+/// the k-th of one pattern corresponds to the k-th of the other. A pattern that matches the
 /// beginning of a path up to a dot renames that part.
 struct ModuleRename {
   std::string reference;  ///< "encoder.*.attn"
@@ -23,32 +23,32 @@ struct ModuleRename {
 };
 
 struct CompareOptions {
-  Limits limits;                     ///< for what no rule covers; empty asks for bit equality
+  Limits limits;                     ///< for what no rule covers; empty requires bit equality
   std::vector<ToleranceRule> rules;  ///< the first that matches a value decides about it
   /// The day by which rules expire; empty: none has expired.
   std::optional<std::chrono::year_month_day> today;
-  /// Asks whether every origin is inside what rounding can explain. `limits` and `rules` then allow
-  /// more for origins; what follows from them is judged where a `replayer` is given.
+  /// Checks whether rounding can explain every origin. `limits` and `rules` then allow more for
+  /// origins; what follows from them is judged if a `replayer` is given.
   bool budget = false;
-  /// replays ops, so that one that reads what differs already is judged on what its own
-  /// inputs explain. Must outlive the comparison.
+  /// replays ops, so that an op whose inputs differ already is judged on its own inputs. Must
+  /// outlive the comparison.
   Replayer* replayer = nullptr;
   bool golden = false;                ///< the reference is kept as golden: see Report::golden
   std::int64_t step_offset = 0;       ///< candidate step = reference step + offset
   std::vector<std::string> ignore;    ///< globs on op and module names left out of the comparison
-  std::vector<ModuleRename> renames;  ///< the first that fits a module of the candidate counts
+  std::vector<ModuleRename> renames;  ///< the first that matches a module of the candidate counts
   bool by_layers = false;             ///< compare modules as units, though ops were recorded
-  std::size_t context = 3;            ///< neighbors kept either side of a finding
+  std::size_t context = 3;            ///< neighbors kept on each side of a finding
   std::size_t max_findings = 100;     ///< findings reported in full
-  /// Told how many bytes of values, of both runs, are about to be read for the findings.
+  /// Called with how many bytes of values, of both runs, are about to be read for the findings.
   std::function<void(std::uint64_t bytes)> before_values;
 };
 
 /// Compares two runs lane by lane, step by step. Digests decide equality; bytes are read only for
 /// the tensors of findings. Reads both runs one block at a time.
 ///
-/// @throws Error with ErrorCode::corrupt where a run does not add up; with ErrorCode::usage where a
-/// rename has not as many '*' on one side as on the other.
+/// @throws Error with ErrorCode::corrupt if a run is inconsistent; with ErrorCode::usage if the two
+/// sides of a rename do not have the same number of '*'.
 [[nodiscard]] Report compare(const Run& reference, const Run& candidate,
                              const CompareOptions& options = {});
 

@@ -37,9 +37,9 @@ struct WorstElement {
   std::size_t bit_width = 0;
 };
 
-/// What the order of additions, fused operations and the choice of a library's functions can move
-/// (lib/compare/BUDGET.md). Judged by |d| against the size of what was added up, not by ULP, which
-/// mean nothing where a sum cancels.
+/// What the order of additions, fused operations and the choice of a library's functions can change
+/// (lib/compare/BUDGET.md). Judged by |d| relative to the size of the sum's terms, not by ULP,
+/// which mean nothing if a sum cancels.
 struct Budget {
   /// One run's result against the op replayed in float64 on the inputs that this run had.
   struct Own {
@@ -47,12 +47,12 @@ struct Budget {
     std::optional<double> used;  ///< as below
   };
 
-  double ulp = 0;  ///< of the size of what was added up; 0: no bit may differ
+  double ulp = 0;  ///< of the size of the sum's terms; 0: no bit may differ
   bool inside = false;
   std::string why;             ///< "sum of 4608 float32 products"
-  std::optional<double> used;  ///< the largest share of it that an element takes; empty where it
+  std::optional<double> used;  ///< the largest share of it that an element takes; empty if it
                                ///< has no share: the budget is 0, or a NaN or infinity differs
-  std::optional<std::array<Own, 2>> own;  ///< reference and candidate, where the op was executed
+  std::optional<std::array<Own, 2>> own;  ///< reference and candidate, if the op was replayed
 };
 
 /// How far two values of one dtype and shape are apart, exactly as shared by every renderer.
@@ -71,22 +71,22 @@ struct Difference {
   double absolute_max = 0;              ///< over elements that are finite in both
   double absolute_rms = 0;
   std::optional<double> scaled_max;
-  std::optional<WorstElement> worst;  ///< empty where no bit differs
+  std::optional<WorstElement> worst;  ///< empty if no bit differs
   ClassCount nan;
   ClassCount inf;
   ClassCount subnormal;
   std::uint64_t signed_zero = 0;  ///< elements that are zero in both with different signs
-  /// The bits of all numbers add up to the same, as they do where one value has the other's numbers
-  /// in another order.
+  /// The bits of all numbers have the same sum, as they do if one value has the other's numbers in
+  /// a different order.
   bool sums_equal = true;
-  std::optional<Budget> budget;  ///< empty where none was asked for or none is known
+  std::optional<Budget> budget;  ///< empty if none was requested or none is known
 };
 
 /// Compares two packed values of `dtype` element by element. `strides` gives for each logical
 /// dimension of `shape` its step in the packed bytes, in elements (so that channels-last values
 /// report logical indices): see packed_strides(); none mean row-major order. Both values use the
-/// same order. Elements of an expanded dimension (stride 0) count once. A dtype without a rule of
-/// its own is compared byte by byte.
+/// same order. Elements of an expanded dimension (stride 0) count once. A dtype without a rule is
+/// compared byte by byte.
 ///
 /// @throws Error with ErrorCode::usage if the sizes do not fit shape and dtype.
 [[nodiscard]] Difference difference(Dtype dtype, std::span<const std::int64_t> shape,
@@ -116,8 +116,8 @@ class DifferenceStream {
 
   /// @throws Error with ErrorCode::usage if the pieces are not of one size or go beyond the shape.
   void update(std::span<const std::byte> reference, std::span<const std::byte> candidate);
-  /// All bytes have been seen. True where they are needed once more, for squares that leave
-  /// float64's range.
+  /// Call after all bytes. True if they are needed once more, for squares that exceed float64's
+  /// range.
   [[nodiscard]] bool again();
   /// @throws Error with ErrorCode::usage if bytes are missing.
   [[nodiscard]] Difference finish() const;

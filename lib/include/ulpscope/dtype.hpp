@@ -37,7 +37,7 @@ enum class Dtype : std::uint8_t {
   undefined = 255,
 };
 
-/// Bytes of one element; 0 where the type has no whole-byte element or is unknown.
+/// Bytes of one element; 0 if the type has no whole-byte element or is unknown.
 [[nodiscard]] std::size_t element_size(Dtype dtype) noexcept;
 
 /// PyTorch's spelling ("float32", "bool", "float8_e4m3fn"); "dtype17" for a number without a name.

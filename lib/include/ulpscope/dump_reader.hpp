@@ -9,7 +9,7 @@
 namespace ulpscope {
 
 /// Opens a dump directory for reading. Nothing in it is trusted: digests are checked, and that
-/// counts, offsets and sizes add up; HDF5 is not called. Blocks are read as they are asked for.
+/// counts, offsets and sizes add up; HDF5 is not called. Blocks are read as they are requested.
 ///
 /// `selector` is the part after '@' ("rank=2", "steps=10-19", "rank=0,steps=5"), empty for all.
 ///

@@ -9,7 +9,7 @@
 namespace ulpscope {
 
 enum class ErrorCode : std::uint8_t {
-  io,          ///< the file system or another system call said no
+  io,          ///< the file system or another system call failed
   not_a_dump,  ///< readable, but not one of ours
   version,     ///< written by a newer format or protocol
   incomplete,  ///< nothing was published before the recording ended
@@ -17,7 +17,7 @@ enum class ErrorCode : std::uint8_t {
   usage,       ///< the caller broke a documented precondition
 };
 
-/// The one exception type that leaves the library. what() is a full sentence for a person, code()
+/// The one exception type that leaves the library. what() is a full sentence for people, code()
 /// is for programs, hint() is what the user can do about it, or empty.
 class Error : public std::runtime_error {
  public:

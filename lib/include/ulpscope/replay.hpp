@@ -8,20 +8,20 @@
 #include "ulpscope/dtype.hpp"
 #include "ulpscope/run.hpp"
 
-/// Executing a recorded op again, from its recorded inputs. Who does it needs LibTorch; who asks
-/// does not.
+/// Replaying a recorded op from its recorded inputs. The replayer needs LibTorch; its caller does
+/// not.
 namespace ulpscope {
 
-/// A tensor that an op is given, or one that it left.
+/// An input of an op, or one of its results.
 struct ReplayTensor {
   Role role = Role::input;
   std::uint16_t index = 0;    ///< argument index (input, mutated) or return index (output)
   std::uint16_t element = 0;  ///< index inside a tensor list, else 0
   bool defined = true;
-  bool wrapped_number = false;  ///< a number that travels as 0-dim tensor
+  bool wrapped_number = false;  ///< a number that is passed as a 0-dim tensor
   Dtype dtype = Dtype::undefined;
   std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> strides;  ///< elements, into `bytes`; 0 where expanded
+  std::vector<std::int64_t> strides;  ///< elements, into `bytes`; 0 if expanded
   std::vector<std::byte> bytes;       ///< packed; none: the op does not read them
 };
 
@@ -41,10 +41,10 @@ struct ReplayRequest {
 
 struct ReplayAnswer {
   std::vector<ReplayTensor> results;  ///< as ReplayRequest::wanted, row-major
-  std::string failure;                ///< why it was not executed; then there are no results
+  std::string failure;                ///< why it was not replayed; then there are no results
 };
 
-/// Executes ops, on the CPU.
+/// Replays ops, on the CPU.
 class Replayer {
  public:
   Replayer() = default;
@@ -52,7 +52,7 @@ class Replayer {
   Replayer& operator=(const Replayer&) = delete;
   virtual ~Replayer() = default;
 
-  /// Never throws for what an op does; what ends the executing process is a failure of this op.
+  /// Never throws because of an op; if the replaying process ends, this op has failed.
   [[nodiscard]] virtual ReplayAnswer replay(const ReplayRequest& request) = 0;
 };
 

@@ -17,9 +17,9 @@ namespace ulpscope {
 
 enum class Verdict : std::uint8_t {
   identical,     ///< every compared bit is equal
-  within,        ///< bits differ, all inside the tolerance asked for
+  within,        ///< bits differ, all inside the requested tolerance
   diverged,      ///< the runs diverge
-  inconclusive,  ///< the runs cannot be aligned, or not enough of them was recorded to tell
+  inconclusive,  ///< the runs cannot be aligned, or not enough of them was recorded
 };
 [[nodiscard]] std::string_view name(Verdict verdict) noexcept;
 
@@ -41,7 +41,7 @@ struct Both {
   T candidate{};
 };
 
-/// Whether a difference is inside the tolerance that was asked for.
+/// Whether a difference is inside the requested tolerance.
 struct ToleranceResult {
   bool inside = false;
   std::optional<std::size_t> rule;  ///< index into Report::rules; empty: the limits for all others
@@ -55,19 +55,19 @@ struct TensorReport {
   Dtype dtype = Dtype::undefined;
   Both<std::vector<std::int64_t>> shape;
   bool equal = true;
-  std::optional<Difference> difference;      ///< empty where the bytes are not in the dumps
-  std::optional<ToleranceResult> tolerance;  ///< empty where none was asked for, or without bytes
+  std::optional<Difference> difference;      ///< empty if the bytes are not in the dumps
+  std::optional<ToleranceResult> tolerance;  ///< empty if none was requested, or without bytes
 };
 
 struct ArgumentReport {
   std::string name;
-  std::optional<std::string> reference;  ///< empty where that run's op has no such argument
+  std::optional<std::string> reference;  ///< empty if that run's op has no such argument
   std::optional<std::string> candidate;
 };
 
-/// An op beside the finding, for the report's list of neighbors.
+/// An op next to the finding, for the report's list of neighbors.
 struct Neighbour {
-  std::uint64_t event = kNone;  ///< position in the reference (candidate where only that has it)
+  std::uint64_t event = kNone;  ///< position in the reference (candidate if only it has it)
   std::string op;
   std::string module;
   bool equal = true;
@@ -90,7 +90,7 @@ struct Finding {
   std::string overload;
   std::vector<std::string> parents;  ///< outermost first
   Both<std::vector<std::string>> children;
-  Both<std::vector<std::string>> kernels;  ///< launched on a GPU, in order, where recorded
+  Both<std::vector<std::string>> kernels;  ///< launched on a GPU, in order, if recorded
   std::string forward_op;
   std::string device;
   std::string where;
@@ -121,8 +121,8 @@ struct NotCompared {
   std::uint64_t opaque = 0;
 };
 
-/// True for an origin that reads what differs already: it was replayed, on each run's own
-/// inputs, and is outside of its error budget.
+/// True for an origin whose inputs differ already: it was replayed, on each run's own inputs, and
+/// is outside its error budget.
 [[nodiscard]] bool judged_on_own_inputs(const Finding& finding);
 
 struct Coverage {
@@ -133,7 +133,7 @@ struct Coverage {
   /// Parameters, buffers and other memory that both runs left when they ended, and that were
   /// compared.
   std::uint64_t outcomes = 0;
-  bool outcomes_recorded = true;    ///< what they left was recorded in both
+  bool outcomes_recorded = true;    ///< recorded in both runs
   std::vector<std::string> unseen;  ///< what the recordings could not observe, in words
 };
 
@@ -156,7 +156,7 @@ struct GrowthPoint {
   std::optional<Both<double>> loss;
 };
 
-/// How far apart an op's first unequal result is, on the way from where the runs diverge.
+/// How far apart an op's first unequal result is, between where the runs diverge and the loss.
 struct PathPoint {
   std::uint64_t event = kNone;  ///< position in the reference
   std::string op;
@@ -165,8 +165,8 @@ struct PathPoint {
   std::uint64_t ulp_max = 0;
 };
 
-/// From the first difference to the loss of its step, or to the step's end where it comes after the
-/// loss. Empty where bytes were not recorded.
+/// From the first difference to the loss of its step, or to the step's end if it comes after the
+/// loss. Empty if bytes were not recorded.
 struct Path {
   std::int64_t step = 0;
   std::vector<PathPoint> points;
@@ -187,7 +187,7 @@ struct Cause {
 struct Propagated {
   std::uint64_t events = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;  ///< closed ranges
-  std::string note;  ///< what cannot be told of them, and what would tell; empty without events
+  std::string note;  ///< what cannot be determined about them, and what would; empty without events
 };
 
 /// A rule of the tolerance, and what it decided.
@@ -195,10 +195,10 @@ struct RuleUse {
   ToleranceRule rule;
   bool expired = false;      ///< it was not applied
   std::uint64_t passed = 0;  ///< differing values that it let pass, a pair of contents counted once
-  std::uint64_t failed = 0;  ///< those that were outside of it
+  std::uint64_t failed = 0;  ///< those that were outside it
 };
 
-/// What the results of one op, wherever it was judged, have taken of their error budgets.
+/// The shares of their error budgets that the results of one op have used, wherever it was judged.
 struct OpBudget {
   std::string op;
   std::uint64_t results = 0;
@@ -207,8 +207,7 @@ struct OpBudget {
   std::string why;  ///< the budget of the result that took most
 };
 
-/// Ops that read what differs already, each held against what its own inputs explain: the op
-/// replayed.
+/// Ops whose inputs differ already, each compared with the op replayed on its own inputs.
 struct ReplaySummary {
   std::uint64_t inside = 0;   ///< ops, counted in pairs
   std::uint64_t outside = 0;  ///< in one run or both
@@ -222,13 +221,14 @@ struct BudgetSummary {
   std::uint64_t inside = 0;
   std::uint64_t allowed = 0;  ///< outside, but the tolerance allows it
   std::uint64_t outside = 0;
-  std::uint64_t without_bytes = 0;  ///< not all bytes that it takes are in the dumps
+  std::uint64_t without_bytes = 0;  ///< not all bytes that it needs are in the dumps
   std::uint64_t without_model = 0;  ///< nothing is known of how the op computes
   std::optional<double> largest_used;
 };
 
-/// Under what a golden run was recorded. Its bits hold for one instruction set, thread count and
-/// library version; where these differ, so may bits, without a fault of the program.
+/// The conditions under which a golden run was recorded. Its bits hold for one instruction set,
+/// thread count and library version; if these differ, bits may differ without a fault of the
+/// program.
 struct GoldenConditions {
   std::vector<EnvironmentDifference> differ;
 };
@@ -252,7 +252,7 @@ struct RankPair {
 struct Report {
   Verdict verdict = Verdict::inconclusive;
   std::string summary;                     ///< one sentence
-  std::optional<GoldenConditions> golden;  ///< to be told first; empty where not asked for
+  std::optional<GoldenConditions> golden;  ///< to be reported first; empty if not requested
   RunSummary reference;
   RunSummary candidate;
   std::vector<RankPair> rank_pairs;  ///< by the reference's number
@@ -264,12 +264,12 @@ struct Report {
   std::vector<EnvironmentDifference> environment;
   std::vector<Cause> causes;
   std::vector<RuleUse> rules;           ///< as CompareOptions::rules
-  std::optional<BudgetSummary> budget;  ///< empty where none was asked for
-  std::vector<OpBudget> op_budgets;     ///< what takes most of its budget first
-  std::optional<ReplaySummary> replay;  ///< empty where nothing could execute ops
+  std::optional<BudgetSummary> budget;  ///< empty if none was requested
+  std::vector<OpBudget> op_budgets;     ///< largest share of its budget first
+  std::optional<ReplaySummary> replay;  ///< empty if ops could not be replayed
 
-  /// The earliest diverging finding, or null; where a budget was asked for, the earliest that
-  /// rounding does not explain comes before those that it does.
+  /// The earliest diverging finding, or null; with a budget, the earliest that rounding does not
+  /// explain comes before those that it does.
   [[nodiscard]] const Finding* first() const noexcept {
     return findings.empty() || !findings.front().diverges ? nullptr : &findings.front();
   }

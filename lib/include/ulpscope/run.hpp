@@ -14,7 +14,7 @@
 #include "ulpscope/statistics.hpp"
 
 /// One recorded run as the comparison sees it: ranks, their lanes, blocks of events. A dump on disk
-/// and a run built by a test both stand behind `Run`.
+/// and a run built by a test both implement `Run`.
 namespace ulpscope {
 
 inline constexpr std::uint64_t kNone = ~std::uint64_t{0};  ///< no event, no storage
@@ -32,29 +32,28 @@ enum class EventKind : std::uint8_t {
   optimizer = 6,  ///< an optimizer's step
   zero_grad = 7,  ///< zero_grad of a module or an optimizer
   step = 8,       ///< the program called step()
-  /// A value that left the forward of the module at `forward` and was read outside of it, where
-  /// that was not known yet when the forward ended. Slots: outputs, by index.
+  /// A value that left the forward of the module at `forward` and was read outside it, if that was
+  /// not known yet when the forward ended. Slots: outputs, by index.
   module_output = 9,
   /// Backward crossed the boundary of the module's call at `forward`. Slots: gradients with respect
   /// to its outputs (Role::input, index of the output) or its inputs (Role::output, index of the
   /// input).
   module_gradient = 10,
-  /// A root's parameters and buffers as they stand: before its first forward and after each
+  /// A root's current parameters and buffers: before its first forward and after each
   /// optimizer step. Slots: Role::input, with names.
   parameters = 11,
   kernel = 12,  ///< a kernel was launched on a GPU, by the op around it
-  /// Memory that a thread has freed after its last op ("end of thread"), or that stands when the
-  /// program or its recording ends ("end of run"): what is left to anybody. Slots: Role::input, a
-  /// storage each, as one row of elements. Of a run, with event_flag::seeded, the default
-  /// generator's state too.
+  /// Memory that a thread has freed after its last op ("end of thread"), or that is live when the
+  /// program or its recording ends ("end of run"). Slots: Role::input, a storage each, as one row
+  /// of elements. Of a run, with event_flag::seeded, the default generator's state too.
   outcome = 13,
 };
 
 enum class Phase : std::uint8_t { setup, data, forward, backward, optimizer, eval };
 [[nodiscard]] std::string_view name(Phase phase) noexcept;
 
-/// Which logical thread a lane is: a trainer runs forward, backward and optimizers of its own
-/// beside the main thread. Backward events are reported under `autograd` whichever thread ran them.
+/// Which logical thread a lane is: a trainer runs its own forward, backward and optimizers next to
+/// the main thread. Backward events are reported under `autograd` whichever thread ran them.
 enum class LaneRole : std::uint8_t { main, autograd, worker, thread, trainer };
 
 /// What an event's state was; bits of Event::flags.
@@ -75,7 +74,7 @@ inline constexpr std::uint32_t unfinished = 1U << 11;  ///< the program ended in
 inline constexpr std::uint32_t view = 1U << 12;        ///< returns views, reads no content
 inline constexpr std::uint32_t factory = 1U << 13;     ///< returns uninitialized memory
 inline constexpr std::uint32_t not_deterministic =
-    1U << 14;  ///< LibTorch itself says that its result may be another every time
+    1U << 14;  ///< LibTorch itself says that its result may differ every time
 }  // namespace event_flag
 
 /// What is known of one tensor of an event; bits of Slot::flags.
@@ -86,7 +85,7 @@ inline constexpr std::uint32_t view = 1U << 2;       ///< an output that aliases
 inline constexpr std::uint32_t uninitialised =
     1U << 3;  ///< memory that no recorded op wrote (all or part)
 inline constexpr std::uint32_t changed =
-    1U << 4;  ///< differs from its last recorded write: written behind the dispatcher
+    1U << 4;  ///< differs from its last recorded write: written outside the dispatcher
 inline constexpr std::uint32_t unproduced = 1U << 5;  ///< no recorded op wrote it before this read
 inline constexpr std::uint32_t verified = 1U << 6;    ///< hashed again at this read
 inline constexpr std::uint32_t parameter = 1U << 7;
@@ -94,7 +93,7 @@ inline constexpr std::uint32_t buffer = 1U << 8;
 inline constexpr std::uint32_t gradient = 1U << 9;  ///< a parameter's gradient
 inline constexpr std::uint32_t requires_grad = 1U << 10;
 inline constexpr std::uint32_t wrapped_number = 1U
-                                                << 11;  ///< a number that travels as 0-dim tensor
+                                                << 11;  ///< a number that is passed as 0-dim tensor
 inline constexpr std::uint32_t handle = 1U << 12;       ///< bytes are a pointer: never compared
 inline constexpr std::uint32_t opaque = 1U << 13;       ///< no storage that can be read
 inline constexpr std::uint32_t overwritten =
@@ -123,7 +122,7 @@ struct Geometry {
   std::uint16_t flags = 0;
   std::int64_t storage_offset = 0;  ///< elements
   std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> strides;  ///< elements; empty where the layout has none
+  std::vector<std::int64_t> strides;  ///< elements; empty if the layout has none
 };
 
 enum class Role : std::uint8_t { input, output, mutated };
@@ -180,7 +179,7 @@ struct Event {
   std::string_view module_type;
   bool has_module = false;
   std::string_view stack;  ///< calls in the program, innermost first: "train.cpp:41 main", a line
-                           ///< each; empty where stacks were not recorded
+                           ///< each; empty if stacks were not recorded
   RngState rng;            ///< with event_flag::seeded
   std::span<const Slot> slots;
   std::span<const std::byte> argument_bytes;  ///< see arguments()
@@ -205,16 +204,16 @@ struct Lane {
   std::uint64_t events = 0;
 };
 
-/// Who a rank is, as far as its recording knows. Numbers are those of Run::ranks().
+/// Who a rank is, according to its recording. Numbers are those of Run::ranks().
 struct RankIdentity {
-  bool known = false;      ///< false: nobody wrote it down; a rank is its number
+  bool known = false;      ///< false: not recorded; a rank is its number
   std::string declared;    ///< the variable that says which rank the process is; empty: none does
   std::uint32_t rank = 0;  ///< what it says
   std::uint32_t restart = 0;             ///< processes that were this rank before
-  std::optional<std::uint32_t> creator;  ///< the rank that created it, where one did
+  std::optional<std::uint32_t> creator;  ///< the rank that created it, if any
   std::uint32_t order = 0;  ///< of its creation, among the undeclared ranks of that creator
-  /// False where that order says nothing: several threads created them side by side, or who did had
-  /// ended before they began to compute.
+  /// False if that order says nothing: several threads created them side by side, or their creator
+  /// had ended before they began to compute.
   bool order_counts = true;
 };
 
@@ -238,7 +237,7 @@ struct RunInfo {
   std::uint64_t values = 0;
 };
 
-/// A value of the layer tree: what a layer took in or gave out, a gradient, a parameter.
+/// A value of the layer tree: an input or output of a layer, a gradient, a parameter.
 struct LayerValue {
   std::int64_t step = kSetup;
   std::string path;   ///< "steps/000003/forward/layer1.conv1/0/output.0"
@@ -257,8 +256,8 @@ class ContentReader {
 
   [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
   /// Fills `piece` with the next bytes.
-  /// @throws Error with ErrorCode::corrupt where there are not as many, and with the last of them
-  /// if all together do not have the value's digest.
+  /// @throws Error with ErrorCode::corrupt if there are fewer, and at the last piece if the bytes
+  /// do not have the value's digest.
   virtual void read(std::span<std::byte> piece) = 0;
 };
 
@@ -278,28 +277,28 @@ class Run {
   [[nodiscard]] virtual std::vector<EnvironmentEntry> environment(std::uint32_t rank) const = 0;
   /// Blocks of a lane in order of position; steps never decrease.
   [[nodiscard]] virtual std::size_t block_count(std::uint32_t rank, std::uint32_t lane) const = 0;
-  /// @throws Error with ErrorCode::corrupt where the dump does not add up.
+  /// @throws Error with ErrorCode::corrupt if the dump is inconsistent.
   [[nodiscard]] virtual Block block(std::uint32_t rank, std::uint32_t lane,
                                     std::size_t index) const = 0;
-  /// The recorded bytes of a value, packed in memory order; empty where they are not in the run.
+  /// The recorded bytes of a value, packed in memory order; empty if they are not in the run.
   /// @throws Error with ErrorCode::corrupt if the bytes do not have that digest.
   [[nodiscard]] virtual std::optional<std::vector<std::byte>> content(
       std::uint32_t rank, const Digest& digest) const = 0;
-  /// The same, piece by piece; null where they are not in the run.
+  /// The same, piece by piece; null if they are not in the run.
   [[nodiscard]] virtual std::unique_ptr<ContentReader> open_content(std::uint32_t rank,
                                                                     const Digest& digest) const;
-  /// How many bytes content() would give, without reading them.
+  /// How many bytes content() would return, without reading them.
   [[nodiscard]] virtual std::optional<std::uint64_t> content_size(std::uint32_t rank,
                                                                   const Digest& digest) const {
     const auto bytes = content(rank, digest);
     return bytes ? std::optional<std::uint64_t>(bytes->size()) : std::nullopt;
   }
-  /// Values of the layer tree, by path; none where bytes were not recorded. A path can come twice
-  /// where a step stands in two segments.
+  /// Values of the layer tree, by path; none if bytes were not recorded. A path can come twice
+  /// if a step is in two segments.
   [[nodiscard]] virtual std::vector<LayerValue> layer_values(std::uint32_t /*rank*/) const {
     return {};
   }
-  /// Of a value with that digest and dtype; empty where the run was recorded without.
+  /// Of a value with that digest and dtype; empty if the run was recorded without.
   [[nodiscard]] virtual std::optional<Statistics> statistics(std::uint32_t /*rank*/,
                                                              const Digest& /*digest*/,
                                                              Dtype /*dtype*/) const {

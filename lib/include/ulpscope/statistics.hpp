@@ -8,11 +8,11 @@
 
 namespace ulpscope {
 
-/// What is worth knowing of a value without its bytes. Complex numbers count as two elements.
+/// A summary of a value without its bytes. Complex numbers count as two elements.
 struct Statistics {
-  double min = 0;   ///< of the elements that are numbers; NaN where there are none
+  double min = 0;   ///< of the elements that are numbers; NaN if there are none
   double max = 0;   ///< likewise
-  double mean = 0;  ///< of the finite elements; NaN where there are none
+  double mean = 0;  ///< of the finite elements; NaN if there are none
   double l2 = 0;    ///< square root of the sum of squares of the finite elements
   std::uint64_t elements = 0;
   std::uint64_t nan = 0;
@@ -22,9 +22,9 @@ struct Statistics {
 };
 
 /// Statistics of packed elements. The same bytes give the same bits on every machine and with every
-/// number of threads: sums are taken in double, in an order that depends on the count alone.
+/// number of threads: sums are in double, in an order that depends only on the count.
 ///
-/// @throws Error with ErrorCode::usage where the size is no multiple of the element's.
+/// @throws Error with ErrorCode::usage if the size is not a multiple of the element's.
 [[nodiscard]] Statistics statistics_of(Dtype dtype, std::span<const std::byte> bytes);
 
 }  // namespace ulpscope

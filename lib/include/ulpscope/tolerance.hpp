@@ -7,10 +7,10 @@
 
 namespace ulpscope {
 
-/// How far two numbers may be apart. A number is inside where it is within `max_ulp`, or where
-/// |candidate - reference| <= atol + rtol * |reference|. Two NaNs are inside, an infinity is close
-/// to itself alone. ULP are those of floating-point dtypes: integers and bool know `rtol` and
-/// `atol` only.
+/// How far apart two numbers may be. A number is inside if it is within `max_ulp`, or if |candidate
+/// - reference| <= atol + rtol * |reference|. Two NaNs are inside, an infinity is close only to
+/// itself. ULP are those of floating-point dtypes: only `rtol` and `atol` apply to integers and
+/// bool.
 struct Limits {
   std::optional<std::uint64_t> max_ulp;
   std::optional<double> rtol;
@@ -19,8 +19,8 @@ struct Limits {
   [[nodiscard]] bool any() const noexcept { return max_ulp || rtol || atol; }
 };
 
-/// What the values of some ops or modules are allowed. A value belongs to the op that wrote it; one
-/// that no recorded op of both runs wrote belongs to the op that reads it.
+/// The tolerance for the values of some ops or modules. A value belongs to the op that wrote it;
+/// one that no recorded op of both runs wrote belongs to the op that reads it.
 struct ToleranceRule {
   std::string op = "*";               ///< glob on the name of the op or of one that called it
   std::optional<std::string> module;  ///< glob on the module's dotted path, "" being the root

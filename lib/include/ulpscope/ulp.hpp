@@ -6,10 +6,10 @@
 
 /// Binary floating-point formats by their bits, and the distance between two numbers on a format's
 /// lattice: adjacent numbers are 1 apart, -0 and +0 are the same point, infinity is one step beyond
-/// the largest finite number. A NaN has no place on it: ask is_nan() first.
+/// the largest finite number. A NaN has no place on it: check is_nan() first.
 namespace ulpscope {
 
-/// What a format does with its highest exponent and with -0.
+/// How a format uses its highest exponent and -0.
 enum class Specials : std::uint8_t {
   ieee,          ///< infinities, and NaNs beyond them
   nan_only,      ///< "fn": no infinity; only all ones is NaN
@@ -58,13 +58,13 @@ struct FloatFormat {
     return ((a ^ b) & kSign) != 0 ? across_zero : apart;
   }
 
-  /// The number that finite bits stand for, exactly.
+  /// The exact number that finite bits represent.
   [[nodiscard]] static constexpr double finite_value(Bits bits) noexcept {
     if constexpr (sizeof(Bits) == 8) {
       return std::bit_cast<double>(bits);
     } else if constexpr (sizeof(Bits) == 4) {
       return std::bit_cast<float>(bits);
-    } else if constexpr (Bias == 127) {  // a float cut short
+    } else if constexpr (Bias == 127) {  // a truncated float
       return std::bit_cast<float>(std::uint32_t{bits} << (23 - MantissaBits));
     } else {
       const auto size = static_cast<std::uint32_t>(bits & static_cast<Bits>(~kSign));
@@ -76,7 +76,7 @@ struct FloatFormat {
       return (bits & kSign) != 0 ? -value : value;
     }
   }
-  /// The number that any bits stand for; NaN payloads are lost.
+  /// The number that any bits represent; NaN payloads are lost.
   [[nodiscard]] static constexpr double to_double(Bits bits) noexcept {
     if (is_nan(bits)) return std::numeric_limits<double>::quiet_NaN();
     if (!is_infinite(bits)) return finite_value(bits);

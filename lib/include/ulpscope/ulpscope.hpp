@@ -46,7 +46,7 @@ enum class Capture : std::uint8_t {
 /// Whether an op's inputs are digested again where the program could have written them.
 enum class Verify : std::uint8_t { full, off };
 
-/// What is left at its default can be set by the variables of `ulpscope record`: ULPSCOPE_LEVEL,
+/// Options at their defaults can be set by the variables of `ulpscope record`: ULPSCOPE_LEVEL,
 /// ULPSCOPE_STEPS, ...
 struct RecorderOptions {
   Level level = Level::digest;
@@ -62,9 +62,9 @@ struct RecorderOptions {
   std::uint64_t max_bytes = 0;  ///< size of the dump at which the bytes of values end; 0: none
   std::uint32_t keep_last = 0;  ///< steps that the dump keeps at least; 0: all
   bool force = false;           ///< replace a dump that is in the directory
-  /// Throw where nothing can be recorded. The default, because a run that was meant to be recorded
-  /// and silently is not is found out when it is over; with false the program goes on, recording()
-  /// is false and trouble() says why.
+  /// Throw if nothing can be recorded. The default, because otherwise you would notice only after
+  /// the run that nothing was recorded; with false the program continues, recording() is false and
+  /// trouble() says why.
   bool required = true;
 };
 
@@ -95,28 +95,28 @@ ULPSCOPE_EXPORTED void note_batch(const capture::ProgramCalls& calls,
 }  // namespace detail
 
 /// Records this process from construction to destruction, on all its threads. One at a time; others
-/// may follow, each with a dump of its own. A process that already is recorded by `ulpscope record`
+/// may follow, each with its own dump. A process that already is recorded by `ulpscope record`
 /// stays with that recording: `directory` and options have no effect, and the dump says so. A
-/// forked child goes on unrecorded.
+/// forked child continues unrecorded.
 class ULPSCOPE_EXPORTED Recorder {
  public:
   /// Starts the process that writes the dump: `ulpscope` as ULPSCOPE_BINARY names it, beside this
-  /// library, where it was installed, or on PATH. It is no child of this process, unless this is
+  /// library, where it was installed, or on PATH. It is not a child of this process, unless this is
   /// one that adopts orphans (process 1, a subreaper).
   /// @param directory of the dump; empty: runs/PROGRAM-N.
-  /// @throws Error with ErrorCode::usage where another Recorder lives; unless `required` is false,
-  ///         Error with ErrorCode::io where nothing can be recorded.
+  /// @throws Error with ErrorCode::usage if another Recorder exists; unless `required` is false,
+  ///         Error with ErrorCode::io if nothing can be recorded.
   explicit Recorder(const std::filesystem::path& directory, const RecorderOptions& options = {});
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// Ends the recording and waits until the dump is complete, at most a minute. Ops that other
-  /// threads are in may be missing from it.
+  /// Ends the recording and waits until the dump is complete, at most a minute. Ops that are
+  /// running in other threads may be missing from it.
   ~Recorder();
 
-  /// False when recording could not begin or has stopped.
+  /// False if recording could not begin or has stopped.
   [[nodiscard]] bool recording() const noexcept;
-  /// Why recording could not begin, as a sentence; empty when it did.
+  /// Why recording could not begin, as a sentence; empty if it did.
   [[nodiscard]] const std::string& trouble() const noexcept;
   /// Where the dump is; empty in a process that `ulpscope record` records.
   [[nodiscard]] const std::filesystem::path& directory() const noexcept;
@@ -126,7 +126,7 @@ class ULPSCOPE_EXPORTED Recorder {
   /// @param name of the root in events; empty: its class name.
   void watch(const torch::nn::Module& root, std::string_view name = {}) noexcept;
 
-  /// Ends a step: what comes next belongs to the following one. Without any call, steps are told by
+  /// Ends a step: what comes next belongs to the following one. Without any call, steps follow from
   /// root modules' forwards and optimizers' steps.
   void step() noexcept;
 
@@ -135,8 +135,8 @@ class ULPSCOPE_EXPORTED Recorder {
   std::unique_ptr<State> state_;
 };
 
-/// Names what runs on this thread while it lives: ops report it among their callers. A name that is
-/// the path of a watched module makes it a call of that module.
+/// Names what runs on this thread while this object lives: ops report it among their callers. A
+/// name that is the path of a watched module makes it a call of that module.
 class Scope {
  public:
   explicit Scope(std::string_view name) noexcept
@@ -164,7 +164,7 @@ inline void note_rng(std::string_view name, std::span<const std::byte> state) no
   if (const auto* calls = detail::active()) detail::note_rng(*calls, name, state);
 }
 
-/// Tells which samples the step's batch has, as setting `note.batch`: the ids, or the digest of
+/// Notes which samples the step's batch has, as setting `note.batch`: the ids, or the digest of
 /// more than 64.
 inline void note_batch(std::span<const std::int64_t> ids) noexcept {
   if (const auto* calls = detail::active()) detail::note_batch(*calls, ids);
@@ -182,7 +182,7 @@ class Recorder {
                     const RecorderOptions& /*options*/ = {}) {}
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
-  ~Recorder() {}  // NOLINT: a Recorder that nobody mentions again is no unused variable
+  ~Recorder() {}  // NOLINT: a Recorder that is not mentioned again is not an unused variable
 
   [[nodiscard]] bool recording() const noexcept { return false; }
   [[nodiscard]] std::string trouble() const { return "built with ULPSCOPE_DISABLED"; }

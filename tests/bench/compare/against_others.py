@@ -5,9 +5,9 @@
     python3 tests/bench/compare/against_others.py --build build/release            # 2 x 2 GB, minutes
     python3 tests/bench/compare/against_others.py --build build/release --megabytes 64 --small 5000
 
-Prints Markdown: seconds are medians over the rounds, a ratio is how much longer another tool takes than
-`ulpscope compare` by one process in the same round, its median over the rounds. h5diff comes as it is and with
-malloc told to keep its buffers, which it maps anew for each strip otherwise.
+Prints Markdown: seconds are medians over the rounds, a ratio is how much longer a different tool takes than
+`ulpscope compare` by one process in the same round, its median over the rounds. h5diff is run unchanged and with
+malloc set to keep its buffers, which it otherwise maps again for each strip.
 Torch is used where this Python, or the wheel in build/torch, has it.
 """
 
@@ -27,7 +27,7 @@ import numpy
 TUNED = {"MALLOC_MMAP_THRESHOLD_": "1073741824", "MALLOC_TRIM_THRESHOLD_": "4294967296",
          "MALLOC_TOP_PAD_": "1073741824"}
 SCENARIOS = ["identical", "sparse", "dense", "unrelated"]
-IN_MEMORY = 64 << 20  # bytes of either value that NumPy and Torch compare; they need many times that
+IN_MEMORY = 64 << 20  # bytes of each value that NumPy and Torch compare; they need many times that
 GOALS = {  # least ratio to h5diff: as it is, tuned, tuned against two processes
     "identical": (5, 1.5, 3), "sparse": (8, 5, 8), "dense": (12, None, None)}
 
@@ -260,7 +260,7 @@ def imported_torch(build):
         try:
             import torch
             return torch
-        except Exception as error:  # of another Python, or without libraries that it needs
+        except Exception as error:  # of a different Python, or without libraries that it needs
             reason = error
     print(f"without torch: {reason}", file=sys.stderr)
     return None

@@ -5,7 +5,7 @@
     python3 tests/bench/compare/compare_bench.py --build build/release [--events 1000000]
 
 A shape is a number of steps and of batches in each; a batch has 384 events and a step 27 more. Beside time and
-memory stands how many of the planted differences of structure were found: those with a name of their own
+memory it prints how many of the planted differences of structure were found: those with their own name
 among the findings, and all of them among the events that only one run has.
 """
 

@@ -15,8 +15,8 @@
 #include "ulpscope/digest.hpp"
 
 // write_values FOLDER SCENARIO VALUES BYTES PER_STEP writes two dumps with all bytes, FOLDER/a and
-// FOLDER/b, and their values one after another, FOLDER/a.f32 and FOLDER/b.f32. Every value is
-// float32 of normal distribution and the result of an op of its own.
+// FOLDER/b, and their concatenated values, FOLDER/a.f32 and FOLDER/b.f32. Every value is float32 of
+// normal distribution and the result of a separate op.
 
 namespace {
 

@@ -77,7 +77,7 @@ constexpr Candidate kProduct[] = {{"product", &product<CpuLevel::baseline>, 4096
                                   {"product", &product<CpuLevel::avx2>, 4096},
                                   {"product", &product<CpuLevel::avx512>, 4096}};
 
-/// Values of one size, taken one after the other from a region of memory.
+/// Values of one size, taken in turn from a region of memory.
 struct Workload {
   const char* name;
   std::size_t value_bytes;

@@ -1,5 +1,5 @@
-// Threads and processes that begin while other threads compute as fast as they can. Prints a line
-// for each beginning: what it is and how long it took in microseconds.
+// Threads and processes that start while other threads compute as fast as they can. Prints a line
+// for each start: what it is and how long it took in microseconds.
 
 #include <sys/mman.h>
 #include <sys/wait.h>

@@ -96,8 +96,8 @@ def look(lines, program, writer):
 def run(command, program, steps, cpus):
     """Runs `command`, in which the executable `program` is to make `steps` steps, on these processors.
 
-    A terminal makes the program print its lines at once. The program is looked at twice, after the
-    warm-up and shortly before its end, while it goes on.
+    A terminal makes the program print its lines at once. The program is sampled twice, after the
+    warm-up and shortly before its end, while it runs.
     """
     name = os.path.basename(program)
     last = max(warm_up(steps) + 2, steps - max(1, steps // 20))

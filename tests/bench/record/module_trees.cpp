@@ -17,7 +17,7 @@ using at::Tensor;
 
 constexpr std::int64_t kWidth = 4;
 
-/// A module as programs write them: a layer of LibTorch's and what it does around it.
+/// A module as programs write them: a LibTorch layer and code around it.
 struct OwnLayerImpl : nn::Module {
   OwnLayerImpl() : linear(register_module("linear", nn::Linear(kWidth, kWidth))) {}
   Tensor forward(const Tensor& x) { return torch::tanh(linear(x)) + x; }
@@ -44,7 +44,7 @@ struct OwnNestedImpl : nn::Module {
     linear = register_module("linear", nn::Linear(kWidth, kWidth));
     if (count > 1) inner = register_module("inner", std::make_shared<OwnNestedImpl>(count - 1));
   }
-  Tensor forward(const Tensor& x) {  // NOLINT(misc-no-recursion): that is what it is for
+  Tensor forward(const Tensor& x) {  // NOLINT(misc-no-recursion): that is its purpose
     const Tensor y = torch::tanh(linear(x)) + x;
     return inner ? inner->forward(y) + x : y;
   }

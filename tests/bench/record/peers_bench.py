@@ -8,7 +8,7 @@ The digits ResNet and the transformer in Python, each tool as a ratio to bare st
 bare steps come first); below them Ulpscope as a ratio to the bare C++ program of the same model. The
 virtual environment is build/peers/venv, of the Python that the wheel in build/torch is for; what is
 missing in it is installed, LibTorch is that of build/torch. A tool that cannot be installed or that ends
-with an error is listed with the reason. Progress is told on standard error.
+with an error is listed with the reason. Progress goes to standard error.
 """
 
 import argparse

@@ -7,7 +7,7 @@
 A round runs every mode once, each next to a bare run; the order of the modes turns from round to round.
 A ratio is taken between neighbors. Every configuration gets its share of the time, and what one leaves goes to
 those after it. Two further tables follow: what full recording reaches of the rate of write(2), and where the time goes
-(`--tables steps,full,where` chooses). Progress is told on standard error.
+(`--tables steps,full,where` chooses). Progress goes to standard error.
 """
 
 import argparse
@@ -44,9 +44,9 @@ MODES = {
     "loaded, outside --steps": ["--level", "digest", "--steps", "1000000-"],
 }
 
-# The C library gives memory at the top of its heap back and fetches it again, or does not, by where that
-# top happens to stand: bare, loaded and recorded runs of one program differ by thousands of page faults a
-# step. Keeping the heap, in both runs of a pair, leaves what recording costs.
+# The C library returns memory at the top of its heap and requests it again, or does not, depending on where that top
+# happens to be: bare, loaded and recorded runs of one program differ by thousands of page faults a step. Keeping the
+# heap, in both runs of a pair, leaves what recording costs.
 STEADY_HEAP = ["env", "MALLOC_TRIM_THRESHOLD_=1000000000000", "MALLOC_MMAP_THRESHOLD_=33554432"]
 
 FEWEST_ROUNDS = 3
@@ -67,7 +67,7 @@ def head(*cells):
 
 
 def told_bytes(pattern, messages):
-    """A size in the line that the recording ends with, 0 where there is none."""
+    """A size in the line that the recording ends with, 0 if there is none."""
     found = re.search(pattern.format(r"([\d.]+) ([kMGT]?B)"), messages)
     return float(found[1]) * BYTES[found[2]] if found else 0
 

@@ -53,7 +53,7 @@ void write_message(std::byte* room, const std::byte* source, std::uint32_t size)
   std::memcpy(room + sizeof header, source, size - sizeof header);
 }
 
-/// Both ends of a ring in one thread, for the cost of writing alone.
+/// Both ends of a ring in one thread, to measure only writing.
 struct Ends {
   explicit Ends(std::uint64_t capacity = kCapacity) {
     const Descriptor memory = create_ring(capacity);
@@ -184,7 +184,7 @@ struct CountingHandler : Handler {
   int gone = 0;
 };
 
-/// One process writes as fast as it can, the server in this one takes it out.
+/// One process writes as fast as it can, the server in this one reads it.
 void print_throughput(const std::vector<std::byte>& source) {
   std::printf("\nprocess to process, server copies into batches, GB/s (stalls)\n");
   std::printf("%10s %20s %20s\n", "bytes", "8 MiB ring", "64 MiB ring");
@@ -225,7 +225,7 @@ void print_throughput(const std::vector<std::byte>& source) {
   }
 }
 
-/// What an idle ring costs the writer, and how long a single message lies in the ring.
+/// The cost of an idle ring for the writer, and how long a single message stays in the ring.
 void print_idle_cost() {
   std::printf("\nidle writer with one live ring: CPU share\n");
   Server server({});

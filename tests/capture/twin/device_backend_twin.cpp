@@ -12,8 +12,8 @@
 #include "capture/device_backend.hpp"
 
 /// A device backend whose device is the CPU: digests are taken at once, as a stream would have
-/// them, and told late, in batches; with ULPSCOPE_TWIN_TELLS=at_once before the program goes on.
-/// Every tensor takes the path of one on a device.
+/// them, and delivered late, in batches; with ULPSCOPE_TWIN_TELLS=at_once before the program
+/// continues. Every tensor takes the path of one on a device.
 namespace ulpscope::capture {
 
 const c10::DeviceType kHostDevice = c10::DeviceType::Meta;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records a program that replays a captured graph, with a stand-in of LibTorch's class: each replay is an
+"""Records a program that replays a captured graph, with a stand-in for LibTorch's class: each replay is an
 event with what the graph reads and writes.
 
     graphs.py --twin FOLDER --bin FOLDER

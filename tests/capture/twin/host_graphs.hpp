@@ -4,8 +4,8 @@
 #include <functional>
 #include <utility>
 
-// Stands in the place of at::cuda::CUDAGraph, under its mangled names: a capture runs what the
-// program does, as ops need tensors to go on with, and a replay runs it again, unseen.
+// Replaces at::cuda::CUDAGraph, under its mangled names: a capture runs what the program does,
+// because ops need tensors to continue with, and a replay runs it again, unseen.
 enum cudaStreamCaptureMode : unsigned { cudaStreamCaptureModeGlobal = 0 };
 
 namespace at::cuda {
@@ -21,6 +21,5 @@ struct __attribute__((visibility("default"))) CUDAGraph {
 
 }  // namespace at::cuda
 
-/// The number of the capture that is under way, 0 for none: what the twin of the device backend
-/// asks for.
+/// The number of the current capture, 0 for none: needed by the twin of the device backend.
 extern "C" __attribute__((visibility("default"))) std::uint64_t host_capture() noexcept;

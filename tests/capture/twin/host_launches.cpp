@@ -1,4 +1,4 @@
-// Stands in the place of CUPTI: a program that has `tell_launches` says itself what it launches.
+// Replaces CUPTI: a program that has `tell_launches` reports itself what it launches.
 #include <dlfcn.h>
 
 #include "device/launches.hpp"

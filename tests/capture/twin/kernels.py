@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records which kernels an op launches, told by a stand-in of CUPTI, and has a comparison name them.
+"""Records which kernels an op launches, reported by a stand-in for CUPTI, and has a comparison name them.
 
     kernels.py --twin FOLDER --bin FOLDER
 """

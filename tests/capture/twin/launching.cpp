@@ -1,5 +1,5 @@
-// Trains a scale through an op of its own, which has two kernels for the same thing and says which
-// one it launches.
+// Trains a scale through a custom op, which has two kernels for the same computation and reports
+// which one it launches.
 #include <torch/library.h>
 
 #include <cstring>

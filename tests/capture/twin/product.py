@@ -16,7 +16,7 @@ class Product:
         self.program = [os.path.join(self.bin, program[0]), *program[1:]]
 
     def record(self, name, *options, flags=()):
-        """A dump that is sound, of a program that did not notice."""
+        """A valid dump, of a program that was not affected."""
         dump = os.path.join(self.folder, name)
         command = [*self.program, *flags]
         printed = recorded.run([self.ulpscope, "record", "-o", dump, *options, "--", *command])

@@ -9,7 +9,7 @@
 namespace faults {
 namespace {
 
-/// A plugin with a module and ops of its own comes and goes between the steps.
+/// A plugin with its own module and ops is loaded and unloaded between the steps.
 void plugin_comes_and_goes() {
   const char* path = std::getenv("FAULTS_PLUGIN");
   if (path == nullptr) std::abort();
@@ -29,7 +29,7 @@ void plugin_comes_and_goes() {
   say("%s", training.digest().c_str());
 }
 
-/// The HDF5 that another package brought along, whose symbols everybody sees.
+/// The HDF5 of a different package, whose symbols are global.
 void other_hdf5() {
   const char* path = std::getenv("FAULTS_HDF5");
   if (path == nullptr) std::abort();

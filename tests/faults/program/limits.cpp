@@ -36,7 +36,7 @@ rlim_t first_free_descriptor() {
   return static_cast<rlim_t>(next);
 }
 
-/// Memory enough for what the program does, not for a ring beside it.
+/// Enough memory for the program, not for a ring as well.
 void little_address_space() {
   Training training;
   training.steps(5);

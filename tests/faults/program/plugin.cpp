@@ -1,4 +1,4 @@
-// A library that a program loads and drops again, with a module of its own.
+// A library with a module, which a program loads and unloads again.
 
 #include <torch/torch.h>
 

@@ -4,8 +4,8 @@
 #include <cstdarg>
 #include <cstdint>
 
-/// What the program tells about itself: in a mapped file, which survives every ending and which no
-/// limit on files or descriptors reaches.
+/// What the program reports about itself: in a mapped file, which survives every ending and is not
+/// subject to limits on files or descriptors.
 namespace faults {
 
 struct Progress {
@@ -13,7 +13,7 @@ struct Progress {
   std::atomic<std::uint64_t> ops;    ///< marked ones that have returned, of all processes
 };
 
-/// The file that the variable FAULTS_PROGRESS names, or memory of our own.
+/// The file that the variable FAULTS_PROGRESS names, or private memory.
 [[nodiscard]] Progress& progress();
 
 /// Prints a line to standard output with one write(2), as printf() would format it.

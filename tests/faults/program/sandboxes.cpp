@@ -128,7 +128,7 @@ void filtered_beside_ops() {
   say("%.9g", static_cast<double>(chain(10)));
 }
 
-/// How the child ends; the parent goes on training.
+/// How the child ends; the parent continues training.
 void outlive(pid_t child, Training& training) {
   int status = 0;
   waitpid(child, &status, 0);
@@ -176,7 +176,7 @@ void launches_under_filter() {
   outlive(child, training);
 }
 
-/// The child has the parent's memory, and a filter of its own.
+/// The child has the parent's memory, and its own filter.
 void filters_after_vfork() {
   Training training;
   training.steps(6);
@@ -210,7 +210,7 @@ void started_under_filter(unsigned refusal) {
 void started_under_deadly_filter() { started_under_filter(kKill); }
 void started_under_refusing_filter() { started_under_filter(kRefuse); }
 
-/// Asks for what it cannot get, as programs do to see what the system has.
+/// Requests what it cannot get, as programs do to see what the system supports.
 void only_asks() {
   Training training;
   training.steps(6);

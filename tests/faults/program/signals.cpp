@@ -56,7 +56,7 @@ void profiling_timer() {
   stop_timer(ITIMER_PROF);
 }
 
-/// A handler on a stack of its own that is as small as the system allows.
+/// A handler on a separate stack that is as small as the system allows.
 void alternate_stack() {
   const auto bytes = static_cast<std::size_t>(sysconf(_SC_MINSIGSTKSZ)) + 4096;
   stack_t stack{};

@@ -31,13 +31,13 @@ class Training {
   std::unique_ptr<State> state_;
 };
 
-/// `count` marked ops one after the other, each on the result of the one before; what is left.
+/// `count` marked ops in sequence, each on the result of the one before; returns the last result.
 float chain(int count, float start = 1.5F);
 
 /// Tiny ops outside of any training, marked ones not among them.
 void tiny_ops(long count);
 
-/// Exceptions of the program's own that pass through what a recording has in their way. Each prints
+/// The program's own exceptions, which pass through a recording's hooks. Each prints
 /// what was caught.
 void throw_from_module();
 void throw_from_custom_function();

@@ -17,7 +17,7 @@ namespace {
   return result;
 }
 
-/// Length of the longest common subsequence, the plain way.
+/// Length of the longest common subsequence, computed directly.
 [[nodiscard]] std::size_t longest_common(const std::string& a, const std::string& b) {
   std::vector<std::vector<std::size_t>> best(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = a.size(); i-- > 0;)
@@ -316,7 +316,7 @@ TEST_SUITE("window") {
     CHECK(window.parent(3) == 2);
     CHECK(window.from_item(3).size() == 1);
 
-    // Cut after "inner": neither the module nor the op around it has ended.
+    // Split after "inner": neither the module nor the op around it has ended.
     const Window cut({events.begin(), events.begin() + 4}, false);
     REQUIRE(cut.items().size() == 1);
     CHECK(cut.from_item(1).size() == 3);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint32_t kMainLane = 0;
 
-/// One step of training. On a device backward runs in a thread of its own; `gradient` names what it
+/// One step of training. On a device backward runs in a separate thread; `gradient` names what it
 /// leaves.
 void train(RunBuilder& run, bool on_device, const char* gradient) {
   run.step(0).phase(Phase::forward);
@@ -25,8 +25,8 @@ void train(RunBuilder& run, bool on_device, const char* gradient) {
   run.op("aten::neg").in(g).out(labelled(std::string("step by ") + gradient));
 }
 
-/// A normalization that each run computes by another library, forward and backward. `extra` is what
-/// a hook of the candidate does to the gradient.
+/// A normalization that each run computes by a different library, forward and backward. `extra` is
+/// what a hook of the candidate does to the gradient.
 void normalise(RunBuilder& run, bool changed, bool backward_too, bool extra) {
   run.step(0).phase(Phase::forward);
   const Tensor x = run.data(labelled("x"));

@@ -5,8 +5,8 @@ using namespace ulpscope::test;
 
 namespace {
 
-/// A training step of one layer with everything that is told at its boundary; the kernel of the
-/// candidate's product gives other bits.
+/// A training step of one layer with everything that is recorded at its boundary; the kernel of the
+/// candidate's product produces different bits.
 void training_step(RunBuilder& run, bool changed) {
   const Tensor w = run.parameter("fc.weight", labelled("w"));
   const Tensor x = run.data(labelled("x"));

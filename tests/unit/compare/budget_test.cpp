@@ -20,7 +20,7 @@ CompareOptions with_budget() {
   return options;
 }
 
-/// Normal numbers as float32 has them.
+/// Normal numbers of float32.
 Vector normal(std::size_t count, unsigned seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> distribution;
@@ -61,7 +61,7 @@ Vector product(const Vector& a, const Vector& b, bool backwards) {
   return result;
 }
 
-/// A matrix product whose result is what is given for the candidate.
+/// A matrix product whose result in the candidate is given.
 std::function<void(RunBuilder&, bool)> matrix_product(const std::string& op, const Vector& other,
                                                       bool content = true) {
   return [=](RunBuilder& run, bool changed) {

@@ -9,7 +9,7 @@ namespace {
   return Values(std::move(numbers)).as(Dtype::int64);
 }
 
-/// `parts` backward passes in a step, whose gradients come to `sum`.
+/// `parts` backward passes in a step, whose gradients add up to `sum`.
 void accumulate(RunBuilder& run, int parts, const Values& sum) {
   const Tensor data = run.data(labelled("batch", 8));
   for (int part = 0; part < parts; ++part) {

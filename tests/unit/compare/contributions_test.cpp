@@ -8,7 +8,7 @@ namespace {
 
 using OfRank = std::function<void(RunBuilder&, std::uint32_t rank, bool changed)>;
 
-/// Compares two runs of so many ranks, of which the program is told which one it is.
+/// Compares two runs of so many ranks; the program gets the rank's number.
 Report report_of_ranks(std::uint32_t ranks, const OfRank& program) {
   RanksRun runs[2];
   for (const bool changed : {false, true})
@@ -21,7 +21,7 @@ Report report_of_ranks(std::uint32_t ranks, const OfRank& program) {
   return compare(runs[0], runs[1]);
 }
 
-/// Multiplies what it gives where it is to differ, and exchanges it.
+/// Multiplies its contribution where it should differ, and exchanges it.
 void reduce(RunBuilder& run, std::uint32_t rank, bool differs, bool sum_differs) {
   const Tensor given = run.data(labelled(rank == 0 ? "a" : "b"));
   const Tensor scaled = run.op("aten::mul").in(given).out(labelled(differs ? "x" : "y"));

@@ -7,7 +7,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// A product that launches kernels from its inner op, which gives `numbers`, and another op behind.
+/// A product that launches kernels from its inner op, which returns `numbers`, and a different op
+/// after it.
 void multiply(RunBuilder& run, const Names& kernels, const std::string& numbers) {
   if (!kernels.empty()) run.environment("capture.kernels", "recorded");
   run.step(0).phase(Phase::forward);

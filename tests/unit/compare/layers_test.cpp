@@ -5,7 +5,7 @@ using namespace ulpscope::test;
 
 namespace {
 
-/// What the candidate computes otherwise: words with a space between.
+/// What the candidate computes differently: words separated by spaces.
 struct Change {
   std::string_view at;
 
@@ -20,8 +20,9 @@ struct Change {
 };
 
 /// Two layers in a block, trained for `steps` steps, as a recording of layers only shows it. Each
-/// part of `change` is something that gives other values from there on: "data", "fc1", "between"
-/// (the ops from fc1 to fc2), "fc2", "loss", "fc2.weight.grad", "fc1.input", "optimizer", "buffer".
+/// part of `change` is something that gives different values from there on: "data", "fc1",
+/// "between" (the ops from fc1 to fc2), "fc2", "loss", "fc2.weight.grad", "fc1.input", "optimizer",
+/// "buffer".
 void train(RunBuilder& run, const Change& change, int steps = 2, int first_change = 0) {
   const Tensor w1 = run.parameter("block.fc1.weight", labelled("w1"));
   const Tensor w2 = run.parameter("block.fc2.weight", labelled("w2"));

@@ -5,8 +5,8 @@ using namespace ulpscope::test;
 
 namespace {
 
-/// The root's forward: calls of modules by path, and "op" for the op in question, which gives other
-/// bits in the candidate.
+/// The root's forward: calls of modules by path, and "op" for the op in question, which produces
+/// different bits in the candidate.
 [[nodiscard]] Finding finding_in(const std::vector<std::string_view>& forward) {
   const Report report = report_of([&](RunBuilder& run, bool changed) {
     run.step(0).phase(Phase::forward);

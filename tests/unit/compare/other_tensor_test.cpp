@@ -10,7 +10,7 @@ using namespace ulpscope::test;
 
 namespace {
 
-/// Two layers and the op that joins what they give.
+/// Two layers and the op that joins their results.
 void two_branches(RunBuilder& run, const std::function<void(const Tensor&, const Tensor&)>& join) {
   run.step(0).phase(Phase::forward);
   const Tensor x = run.data(labelled("x"));
@@ -66,7 +66,7 @@ void noisy_branches(RunBuilder& run, bool changed, const std::vector<std::string
   join(results.at("left"), results.at("right"));
 }
 
-/// Findings that diverge beside the op whose result is the first that differs.
+/// Findings that diverge besides the op whose result is the first that differs.
 [[nodiscard]] std::vector<Finding> beside_noise(const Report& report) {
   std::vector<Finding> others;
   for (const Finding& finding : report.findings)

@@ -131,7 +131,7 @@ class RandomProgram {
       salt += std::to_string(run.drawn());
       event.draws(1);
     }
-    if (kind == 3) {  // uses memory of its own that starts as garbage
+    if (kind == 3) {  // uses its own memory that starts as garbage
       const Tensor scratch =
           run.op("aten::empty")
               .out_uninitialised(labelled("garbage" + std::to_string(run.next_position())));

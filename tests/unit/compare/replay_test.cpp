@@ -15,8 +15,7 @@ namespace {
 
 using Vector = std::vector<double>;
 
-/// Executes element-wise ops and a dot product with its own arithmetic, and keeps what it was
-/// asked.
+/// Executes element-wise ops and a dot product with its own arithmetic, and keeps the requests.
 class Calculator : public Replayer {
  public:
   ReplayAnswer replay(const ReplayRequest& request) override {
@@ -84,7 +83,7 @@ class Calculator : public Replayer {
 
 constexpr double kUlp = 0x1p-23;
 
-/// A first op that rounds otherwise in the candidate; `rest` follows on what it left.
+/// A first op that rounds differently in the candidate; `rest` continues from its result.
 Report report_with(Replayer& replayer,
                    const std::function<void(RunBuilder&, const Tensor&, bool)>& rest) {
   CompareOptions options;

@@ -21,7 +21,7 @@ using Program = std::function<void(RunBuilder&)>;
 [[nodiscard]] Report report_of(const Program& reference, const Program& candidate,
                                const CompareOptions& options = {});
 
-/// The same program twice, told which of the two it is.
+/// The same program twice; it gets which of the two it is.
 [[nodiscard]] Report report_of(const std::function<void(RunBuilder&, bool changed)>& program,
                                const CompareOptions& options = {});
 

@@ -7,9 +7,9 @@ using namespace ulpscope::test;
 
 namespace {
 
-/// How the candidate's program differs before the op that gives another result.
+/// How the candidate's program differs before the op that returns a different result.
 enum class Edit {
-  insertion,        ///< ops that nobody reads
+  insertion,        ///< ops whose results are not read
   deletion,         ///< the same in the reference
   replacement,      ///< an op in two parts
   other_modules,    ///< a module calls one more
@@ -39,7 +39,7 @@ class EditedProgram {
   static constexpr int kSteps = 6;
   static constexpr int kOps = 14;
 
-  std::uint64_t position = kNone;  ///< of the op with another result
+  std::uint64_t position = kNone;  ///< of the op with a different result
   std::string planted_op;
   std::optional<std::string> module;
 
@@ -146,7 +146,7 @@ class EditedProgram {
       run.module("other", [&] { (void)apply(run, "aten::op1", {inputs[1]}, "unread"); });
   }
 
-  /// Before the op with another result: in its step, the op before it at the latest.
+  /// Before the op with a different result: in its step, the op before it at the latest.
   [[nodiscard]] int edit_op() const {
     return planted_.step == planted_.edit_step ? std::max(0, planted_.op - 1) : planted_.op;
   }
@@ -179,7 +179,7 @@ class EditedProgram {
   std::vector<Tensor> parameters_;
 };
 
-/// The origin behind an edit is the only finding that diverges, and it is the planted op.
+/// The origin after an edit is the only finding that diverges, and it is the planted op.
 void check_origin_behind(Edit edit) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     Planted planted{edit, 0, 0, static_cast<int>(1 + seed * 5 % (EditedProgram::kOps - 1))};

@@ -17,7 +17,7 @@ constexpr SyntheticShape kManySteps{.steps = 122, .batches = 1, .layers = 27};
 constexpr SyntheticShape kOneStep{.steps = 1, .batches = 130, .layers = 27};
 constexpr std::size_t kDifferences = 50;
 
-/// What comparing one rank has found, and the work it took.
+/// The results of comparing one rank, and the work it took.
 struct Compared {
   Compared(const SyntheticRun& reference, const SyntheticRun& candidate,
            const WindowLimits& limits = {})
@@ -53,7 +53,7 @@ struct Compared {
 
 void check_sequences(Compared& outcome, const SyntheticPlan& plan) {
   std::set<std::string> found = outcome.sequences();
-  // Extra ops beside the same ones that the program runs anyway.
+  // Extra ops next to the same ones that the program runs anyway.
   std::erase_if(found, [](const std::string& op) { return !op.starts_with("aten::planted_"); });
   CHECK(found == plan.findings);
   CHECK(outcome.totals.coverage.only_reference == plan.extra.reference);
@@ -61,7 +61,7 @@ void check_sequences(Compared& outcome, const SyntheticPlan& plan) {
   CHECK(outcome.totals.given_up == 0);
 }
 
-/// A few looks at each event, and each block of it read about once.
+/// Each event is examined a few times, and each block is read about once.
 void check_work(const Compared& outcome) {
   CHECK(outcome.totals.operations < 20 * outcome.totals.coverage.aligned);
   CHECK(outcome.blocks_read < 3 * outcome.blocks);

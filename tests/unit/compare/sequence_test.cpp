@@ -8,7 +8,7 @@ using namespace ulpscope::test;
 namespace {
 
 /// Threads that take trainings from a queue: which of them each thread trained. An upper-case
-/// training is the one of the lower-case letter with another result in its second op.
+/// training is the one of the lower-case letter with a different result in its second op.
 Report report_of_shares(const std::vector<std::string>& reference,
                         const std::vector<std::string>& candidate) {
   const auto train = [](RunBuilder& run, const std::vector<std::string>& shares) {

@@ -267,7 +267,7 @@ TEST_SUITE("steps") {
   }
 
   TEST_CASE("an update left out makes one step of two: the later ones are partners all the same") {
-    // A program with an optimizer of its own: nothing tells that it drops gradients.
+    // A program with its own optimizer: nothing shows that it drops gradients.
     const auto pass = [](RunBuilder& run, const Tensor& w, int number, bool updates) {
       const std::string n = std::to_string(number);
       run.phase(Phase::forward);

@@ -34,7 +34,7 @@ CompareOptions rules(std::vector<ToleranceRule> list) {
   return options;
 }
 
-/// One op whose result is what is given for either run.
+/// One op whose result is given for each run.
 std::function<void(RunBuilder&, bool)> result(const Values& reference, const Values& candidate) {
   return [=](RunBuilder& run, bool changed) {
     run.keep_content().step(0).phase(Phase::forward);

@@ -12,7 +12,7 @@
 #include "tests/unit/core/lattice.hpp"
 #include "ulpscope/difference.hpp"
 
-/// difference() the slow way: element by element in logical order, in 128-bit integers and long
+/// difference(), computed slowly: element by element in logical order, in 128-bit integers and long
 /// double, from the definitions in the header.
 namespace ulpscope::test {
 

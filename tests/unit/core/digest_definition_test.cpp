@@ -6,7 +6,7 @@
 
 #include "ulpscope/digest.hpp"
 
-// The plain C code of xxHash, as far from the kernels as it gets.
+// The plain C code of xxHash, as independent of the kernels as possible.
 #define XXH_VECTOR 0
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -15,7 +15,7 @@ namespace {
 using ulpscope::Digest;
 using Bytes = std::vector<std::byte>;
 
-/// Bytes that a reader of another language can make: byte i is (i * 167 + i / 251) modulo 256.
+/// Bytes that can be generated in any language: byte i is (i * 167 + i / 251) modulo 256.
 Bytes counted_bytes(std::size_t size) {
   Bytes bytes(size);
   for (std::size_t i = 0; i < size; ++i)

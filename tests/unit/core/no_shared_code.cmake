@@ -1,5 +1,5 @@
 # Fails if an object file defines a weak function or a unique symbol: the linker keeps one copy of
-# those, and a program could run one that was compiled for another processor.
+# those, and a program could run one that was compiled for a different processor.
 string(REPLACE "|" ";" OBJECTS "${OBJECTS}")
 foreach(object IN LISTS OBJECTS)
   execute_process(COMMAND ${NM} --defined-only ${object} OUTPUT_VARIABLE symbols RESULT_VARIABLE code)

@@ -18,7 +18,7 @@ using ulpscope::digest_in_logical_order;
 using ulpscope::digest_in_memory_order;
 using ulpscope::pack_in_memory_order;
 
-/// Packs by counting through all indices of the dimensions in the order given.
+/// Packs by counting through all indices of the dimensions in the given order.
 Bytes pack_in_order(const StridedBytes& value, const std::vector<std::size_t>& order) {
   Bytes packed;
   if (std::ranges::find(value.sizes, 0) != value.sizes.end()) return packed;

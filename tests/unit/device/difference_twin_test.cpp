@@ -26,7 +26,7 @@ using ulpscope::test::bytes_of;
 using ulpscope::test::Dims;
 using ulpscope::test::random_bytes;
 
-/// All but absolute_rms, which is a sum in another order, is equal.
+/// All but absolute_rms, which is a sum in a different order, is equal.
 void check_equal(const Difference& found, const Difference& expected) {
   CHECK(found.elements == expected.elements);
   CHECK(found.differing == expected.differing);
@@ -93,7 +93,7 @@ class Pair {
   Dims sizes_;
 };
 
-/// The bytes with some elements replaced: by a neighbor, by another sign, by anything.
+/// The bytes with some elements replaced: by a neighbor, by the other sign, by anything.
 Bytes altered(std::mt19937& random, const Bytes& bytes, std::size_t element, unsigned one_in) {
   Bytes other = bytes;
   for (std::size_t at = 0; at + element <= other.size(); at += element) {

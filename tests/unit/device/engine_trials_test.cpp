@@ -52,7 +52,7 @@ std::vector<std::byte> result_of(const RecordedConvolution& convolution, std::si
     RecordedTensor tensor;
     std::vector<std::byte> memory;
   };
-  // Row-major layouts: what is computed does not depend on where it lies.
+  // Row-major layouts: results do not depend on their place.
   std::vector<Whole> whole;
   for (const RecordedTensor* tensor :
        {&convolution.image, &convolution.filter, &convolution.response}) {

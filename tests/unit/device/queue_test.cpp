@@ -95,7 +95,7 @@ const QueueCalls kBenchCalls{
 int stream_names[40];
 Stream stream(int number) { return &stream_names[number]; }
 
-/// A queue on a bench of its own.
+/// A queue with a separate bench.
 class Opened {
  public:
   explicit Opened(QueueSizes sizes = {}) {

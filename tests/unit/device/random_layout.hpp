@@ -37,7 +37,7 @@ inline std::vector<Dtype> all_dtypes() {
   return dtypes;
 }
 
-/// A strided value with memory of its own, which begins at any byte.
+/// A strided value with its own memory, which begins at any byte.
 struct Strided {
   Bytes memory;
   std::size_t begin = 0;

@@ -39,7 +39,8 @@ Outcome of_twin(Dtype dtype, std::span<const std::byte> bytes, Turns turns = Tur
 
 bool same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-/// Whether a result with this rounding error per step is as near as sums of so many numbers may be.
+/// Whether a result with this rounding error per step is as near as a sum of so many numbers should
+/// be.
 bool as_near(double found, double expected, double sizes, std::uint64_t elements) {
   if (same_number(found, expected)) return true;
   const double steps = static_cast<double>(elements) + 10;

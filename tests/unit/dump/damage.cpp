@@ -113,11 +113,11 @@ TEST_SUITE("damage") {
     }
   }
 
-  // What a hostile file could say: sealed as it should be, but with tables that make no sense.
+  // What a hostile file could say: sealed correctly, but with tables that make no sense.
   TEST_CASE("tables that do not add up are refused even under a good seal") {
     const SoundDump dump;
     const auto sound = dump::Segment::open(dump.path);
-    std::filesystem::remove(dump::status_path(dump.dir.path()));  // it knows the sound one's seal
+    std::filesystem::remove(dump::status_path(dump.dir.path()));  // it knows the valid one's seal
     std::mt19937_64 random(9);
     int opened = 0;
     int refused = 0;
@@ -147,7 +147,7 @@ TEST_SUITE("damage") {
     CHECK(refused > 0);
   }
 
-  // The directory of a hostile file, under a seal that is as it should be.
+  // The directory of a hostile file, with a correct seal.
   TEST_CASE("places of tables that are not in the file are refused") {
     const SoundDump dump;
     const auto sound = dump::check_seal(dump::File::open(dump.path)).directory;

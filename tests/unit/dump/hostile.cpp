@@ -18,7 +18,7 @@ using test::TempDir;
 
 namespace {
 
-/// Sends one sound event, then `bytes`, then another sound event.
+/// Sends one valid event, then `bytes`, then a second valid event.
 std::string reason_for(const std::vector<std::byte>& bytes, std::uint64_t& events) {
   const TempDir dir;
   DumpBuilder dump(dir.path());
@@ -33,7 +33,7 @@ std::string reason_for(const std::vector<std::byte>& bytes, std::uint64_t& event
   return dump.recording.stopped();
 }
 
-/// What the builder would send for `fill`, after `damage` had its way with it.
+/// What the builder would send for `fill`, damaged by `damage`.
 template <class Fill, class Damage>
 std::vector<std::byte> damaged(const Fill& fill, const Damage& damage) {
   const TempDir dir;

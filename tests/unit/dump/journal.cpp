@@ -220,7 +220,7 @@ TEST_SUITE("journal") {
       const TempDir copy;
       std::filesystem::copy(dir.path(), copy.path(), std::filesystem::copy_options::recursive);
       auto file = dump::File::open_for_update(journal_of(copy.path()));
-      // Without its first record a journal is nobody's.
+      // Without its first record a journal belongs to no run.
       constexpr std::uint64_t kFirstRecord = 256;
       const std::uint64_t at =
           kFirstRecord + random() % (std::filesystem::file_size(journal) - kFirstRecord);

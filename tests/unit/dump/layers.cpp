@@ -325,7 +325,7 @@ TEST_SUITE("the layer tree") {
       values.push_back(floats(std::vector<float>(size, static_cast<float>(i))));
       lane.messages.content(digest(values.back().bytes), values.back().bytes);
       lane.send();
-      if (i % 3 == 0) {  // asked for later than others that came after it
+      if (i % 3 == 0) {  // requested later than others that came after it
         const Tensor& earlier = values[(i * 31) % values.size()];
         add_tensor(lane, module(lane, "fc"), Role::output, 0, earlier);
       }

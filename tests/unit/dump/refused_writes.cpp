@@ -22,7 +22,7 @@ extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
 namespace {
 
-/// Files of this process cannot grow beyond `bytes` while this lives: EFBIG stands for a full disk.
+/// Files of this process cannot grow beyond `bytes` while this lives: EFBIG replaces a full disk.
 class SmallFiles {
  public:
   explicit SmallFiles(rlim_t bytes) {
@@ -47,7 +47,7 @@ std::vector<std::byte> content_of_step(int step) {
   return bytes;
 }
 
-/// Twelve steps, each with a content of its own, in segments of three steps.
+/// Twelve steps, each with its own content, in segments of three steps.
 void record_steps(DumpBuilder& dump) {
   auto& lane = dump.lane();
   TrainingRun run(lane);
@@ -74,7 +74,7 @@ std::string damage(const std::filesystem::path& directory) {
   return lines;
 }
 
-/// Records until the disk refuses, which then has room again. True where it refused anything.
+/// Records until the disk fails, which then has space again. True if anything failed.
 bool record_on_small_disk(const std::filesystem::path& directory, rlim_t bytes) {
   std::optional<DumpBuilder> dump;
   try {

@@ -21,7 +21,7 @@ constexpr std::uint32_t kGrad = event_flag::grad_mode;
 ///   clip, eval: ops without grad mode, eval with a root
 ///   infer, infer2: modules of a root's forward without grad mode; peek: views of its parameters
 ///   zero: zero_grad; opt, opt2: an optimizer's step; step: the program called step()
-///   parameters: a look at a root's parameters, taken without grad mode
+///   parameters: a read of a root's parameters, taken without grad mode
 ///   function: an op without grad mode; trains: an op that trains on what the last of them made
 ///   update, updateG: ops that write a parameter of a root without grad mode; root: the root
 ///   module's event
@@ -354,7 +354,7 @@ TEST_SUITE("timeline of several lanes") {
     };
     place(0, "forward", 1);
     place(0, "loss", 2);
-    place(0, "loss", 5);  // clipping, in grad mode: only the other lane's backward tells
+    place(0, "loss", 5);  // clipping, in grad mode: only the other lane's backward shows it
     place(0, "opt", 6);
     place(1, "backward", 3);
     place(1, "backward", 4);

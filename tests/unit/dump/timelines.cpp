@@ -27,7 +27,8 @@ TimelineEvent event(const std::string& word, std::uint64_t epoch) {
   return event;
 }
 
-/// Tells several lanes' words in turn, a word of each in every round, and gives each lane's steps.
+/// Sends several lanes' words in turn, a word of each in every round, and returns each lane's
+/// steps.
 std::map<std::uint32_t, std::string> steps(
     const std::map<std::uint32_t, std::vector<std::string>>& lanes, std::size_t saved_after = 0) {
   Timelines timelines;

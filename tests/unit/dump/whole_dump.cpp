@@ -54,7 +54,7 @@ class Dump {
     return made;
   }
 
-  /// status.json as it stands while a program is recorded.
+  /// status.json as it is while a program is recorded.
   void begin_status() const {
     dump::Status status;
     status.run = test::run_of(path());
@@ -93,7 +93,7 @@ void exchange(const fs::path& a, const fs::path& b) {
   fs::rename(between, b);
 }
 
-/// What open_dump() refuses the dump for; empty where it does not.
+/// Why open_dump() rejects the dump; empty if it does not.
 std::string refusal(const Dump& dump, std::string_view selector = {}) {
   try {
     static_cast<void>(open_dump(dump.path(), selector));

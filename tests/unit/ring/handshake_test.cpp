@@ -118,7 +118,7 @@ TEST_SUITE("handshake") {
                  : 5;
     });
     serve(*server, diary);
-    server.reset();  // and with it the thread that has asked
+    server.reset();  // and with it the requesting thread
     CHECK(child.wait() == 0);
     CHECK(asked == std::vector<std::string>{"/bin/net 4660"});
   }
@@ -159,7 +159,7 @@ TEST_SUITE("handshake") {
       });
       return send_numbered(main, 0) && send_numbered(worker, 0) ? grandchild.wait() : 2;
     });
-    CHECK(child.wait() == 0);  // nobody has polled the server yet
+    CHECK(child.wait() == 0);  // the server has not been polled yet
     CHECK(server.live_sessions() == 2);
     serve(server, diary, 2);
     CHECK(diary.lanes[{1, 0}].name == "main");

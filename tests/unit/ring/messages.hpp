@@ -10,7 +10,7 @@
 #include "ring/message.hpp"
 #include "ring/ring.hpp"
 
-/// Messages whose every byte follows from their number, so that the receiver can tell whether each
+/// Messages whose every byte follows from their number, so that the receiver can check whether each
 /// came whole, once and in order.
 namespace ulpscope::ring::test {
 

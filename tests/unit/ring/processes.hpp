@@ -93,7 +93,7 @@ inline void wait_until(const std::atomic<bool>& flag) {
   while (!flag) ::usleep(200);
 }
 
-/// Keeps all that a server tells, and the messages of each lane as one string of bytes.
+/// Keeps all that a server reports, and the messages of each lane as one string of bytes.
 struct Diary : Handler {
   struct LaneNotes {
     bool is_main = false;

@@ -72,7 +72,7 @@ void pass_from_another_thread(Producer& producer, Consumer& consumer, WriterPage
   CHECK(reader.count() == kCount);
 }
 
-/// Both ends at the same addresses, where ThreadSanitizer can tell that they share memory.
+/// Both ends at the same addresses, where ThreadSanitizer can see that they share memory.
 struct OneMapping {
   OneMapping() {
     const Descriptor memory = create_ring(kSmallestRing);

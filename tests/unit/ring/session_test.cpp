@@ -127,7 +127,7 @@ TEST_SUITE("session") {
         if (signal != 0) ::raise(signal);
         return 5;
       });
-      serve(server, diary);  // nobody has waited for it yet
+      serve(server, diary);  // it has not been waited for yet
       CHECK(diary.wait_statuses == std::map<SessionId, int>{{1, signal == 0 ? 5 << 8 : signal}});
       CHECK(child.wait() == (signal == 0 ? 5 : 128 + signal));
     }
