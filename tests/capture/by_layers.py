@@ -6,11 +6,9 @@ that recordings of layers alone give.
     by_layers.py ... --list        names of all cases
 """
 
-import argparse
 import os
-import sys
-import tempfile
 
+import cases
 from recorded import Case, Recorder, run
 from scenarios import FORMS, MLP, ONE, RESNET
 
@@ -85,21 +83,5 @@ def problems(pair, bin_folder, folder):
         yield f"op by op: {by_ops['summary']}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bin")
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("name", nargs="?")
-    arguments = parser.parse_args()
-    if arguments.list:
-        print("\n".join(PAIRS))
-        return 0
-    with tempfile.TemporaryDirectory(prefix="ulpscope-layers-") as folder:
-        found = list(problems(PAIRS[arguments.name], arguments.bin, folder))
-    for sentence in found:
-        print(f"WRONG {arguments.name}: {sentence}")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    cases.main(__doc__, PAIRS, problems)

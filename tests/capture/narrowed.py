@@ -6,12 +6,10 @@ the options say of a recording of all of it, and that a fault inside of the part
     narrowed.py ... --list        names of all cases
 """
 
-import argparse
 import fnmatch
 import os
-import sys
-import tempfile
 
+import cases
 from recorded import OP, Case, Recorder, run
 
 STEPS = 6
@@ -110,21 +108,6 @@ def problems(runs):
             yield f"with a fault: {report['verdict']}, {found}: {report['summary']}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bin")
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("name", nargs="?")
-    arguments = parser.parse_args()
-    if arguments.list:
-        print("\n".join(PARTS))
-        return 0
-    with tempfile.TemporaryDirectory(prefix="ulpscope-narrowed-") as folder:
-        found = list(problems(Runs(PARTS[arguments.name], arguments.bin, folder)))
-    for sentence in found:
-        print(f"WRONG {arguments.name}: {sentence}")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    cases.main(__doc__, PARTS,
+               lambda part, binaries, folder: problems(Runs(part, binaries, folder)))

@@ -5,13 +5,11 @@ has there.
     stacks.py --bin build/release/bin where|inspect|none
 """
 
-import argparse
 import os
 import re
 import subprocess
-import sys
-import tempfile
 
+import cases
 from recorded import Case, Recorder, run
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs", "forms.cpp")
@@ -85,18 +83,6 @@ def none(stacks):
         yield f"one finding, which is somewhere: {report['findings']}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("part", choices=["where", "inspect", "none"])
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="ulpscope-stacks-") as folder:
-        part = {"where": where, "inspect": inspect, "none": none}[arguments.part]
-        found = list(part(Stacks(FORMS, arguments.bin, folder)))
-    for sentence in found:
-        print(f"WRONG {sentence}")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    cases.main(__doc__, {"where": where, "inspect": inspect, "none": none},
+               lambda part, binaries, folder: part(Stacks(FORMS, binaries, folder)))

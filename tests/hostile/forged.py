@@ -1,7 +1,7 @@
 """Segments forged by someone who knows the format, with every digest correct.
 
-forged.py ULPSCOPE DUMPS: each command ends, with 512 MiB of memory, either answers or refuses in a
-sentence, and writes nothing outside of where it was told to.
+forged.py ULPSCOPE DUMPS: with 512 MiB of memory, each command ends with an answer or with an error in one
+sentence, and writes only to its own outputs.
 """
 
 import collections
