@@ -14,17 +14,22 @@ namespace {
   return hash.value();
 }
 
-}  // namespace
-
-bool reads_number(const Event& op) {
+/// The op makes no tensor of what it reads, but a number.
+[[nodiscard]] bool reads_number(const Event& op) {
   const bool reads_alone = std::all_of(op.slots.begin(), op.slots.end(),
                                        [](const Slot& slot) { return slot.role == Role::input; });
-  if (op.kind != EventKind::op || op.slots.empty() || !reads_alone) return false;
+  return op.kind == EventKind::op && !op.slots.empty() && reads_alone && gives_number(op);
+}
+
+}  // namespace
+
+bool gives_number(const Event& op) {
   const std::vector<Argument> all = arguments(op);
   return std::any_of(all.begin(), all.end(), [](const Argument& one) { return one.result; });
 }
 
 void NumbersRead::read(Side side, const Event& op) {
+  if (!reads_number(op)) return;
   auto& numbers = on(numbers_, side);
   if (numbers.size() < kKept)
     numbers.insert(number_of(op));
@@ -33,6 +38,7 @@ void NumbersRead::read(Side side, const Event& op) {
 }
 
 void NumbersRead::read_alone(Side side, const Event& op) {
+  if (!reads_number(op)) return;
   auto& alone = on(alone_, side);
   if (alone.size() < kKept)
     alone.push_back(number_of(op));

@@ -11,6 +11,7 @@
 
 #include "compare/finding_writer.hpp"
 #include "compare/hash.hpp"
+#include "compare/numbers_read.hpp"
 #include "compare/sequence_alignment.hpp"
 #include "compare/structure.hpp"
 #include "compare/words.hpp"
@@ -22,12 +23,6 @@ namespace {
 constexpr std::size_t kWaitingOps = 65536;
 /// Events of a thread that are read at a time.
 constexpr std::size_t kPiece = 4096;
-
-/// The op gives a number back to the program.
-[[nodiscard]] bool gives_number(const Event& op) {
-  const std::vector<Argument> all = arguments(op);
-  return std::any_of(all.begin(), all.end(), [](const Argument& one) { return one.result; });
-}
 
 /// Handing out memory and making views leaves nothing that could differ.
 [[nodiscard]] bool leaves_value(const Event& event) {
@@ -290,8 +285,7 @@ bool WorkerPool::cancel(JobId id) {
   return true;
 }
 
-/// Settles the ops of trainings that the other run's trainings have done too, however far those
-/// are.
+/// Settles the ops that the other run's jobs have done too, however far those are.
 void WorkerPool::cancel_equal_ops() {
   std::unordered_multimap<std::uint64_t, EventPlace> candidates;
   for (const auto& [id, job] : waiting_)
@@ -329,8 +323,7 @@ void WorkerPool::cancel_equal_ops() {
 }
 
 void WorkerPool::count_aligned(const JobOp& op) {
-  if (reads_number(op.outer()))
-    for (const Side side : kSides) state_.numbers_read.read(side, op.outer());
+  for (const Side side : kSides) state_.numbers_read.read(side, op.outer());
   Totals& totals = state_.totals;
   totals.coverage.aligned += op.end() - op.event;
   ++totals.ops.reference;
@@ -552,7 +545,6 @@ void WorkerPool::pair_trainings(const std::vector<Whole>& wholes, Course Whole::
 }
 
 void WorkerPool::note_number_alone(Side side, const Event& op) {
-  if (!reads_number(op)) return;
   state_.numbers_read.read(side, op);
   state_.numbers_read.read_alone(side, op);
 }

@@ -15,7 +15,7 @@ namespace judge {
 
 /// What a worker leaves, each kind by itself.
 struct Digests {
-  Left parameters, buffers, gradients, optimizer, copies, numbers, generators;
+  Left parameters, buffers, gradients, optimizer, copies, generators;
   Contents held, elsewhere;  ///< Plain tensors; what is among the others.
 };
 
