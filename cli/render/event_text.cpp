@@ -42,6 +42,7 @@ constexpr FlagName kSlotFlags[] = {
     {slot_flag::parameter, "parameter"},
     {slot_flag::buffer, "buffer"},
     {slot_flag::gradient, "gradient"},
+    {slot_flag::optimizer_state, "optimizer state"},
     {slot_flag::requires_grad, "requires grad"},
     {slot_flag::wrapped_number, "number"},
     {slot_flag::handle, "handle"},

@@ -86,7 +86,6 @@ void enter_user_code(Thread& thread) {
   if (thread.in_engine) thread.look_at_settings = true;
   thread.in_engine = false;
   thread.freed.clear();
-  thread.freed_watched.clear();
   thread.epoch = next_epoch();
 }
 

@@ -215,6 +215,7 @@ using SGDImpl = torch::optim::SGD;
 using ContextImpl = at::Context;
 using ParallelImpl = void;
 using AllocatorImpl = void;
+using TensorMakerImpl = void;
 using ProcessImpl = void;
 using CUDAGraphImpl = void;
 using WorkImpl = c10d::Work;
@@ -512,6 +513,19 @@ using backend_recv = BackendFunction<backend::recv>;
 using backend_recv_any_source = BackendFunction<backend::recv_any_source>;
 using backend_barrier = BackendFunction<backend::barrier>;
 using backend_monitored_barrier = BackendFunction<backend::monitored_barrier>;
+
+struct foreign_memory {
+  template <class>
+  static constexpr bool kFits = requires {
+    static_cast<at::Tensor (at::TensorMaker::*)()>(&at::TensorMaker::make_tensor);
+  };
+  template <std::size_t kIndex>
+  static at::Tensor call(at::TensorMaker* self) {
+    at::Tensor made = next<kIndex, at::Tensor(at::TensorMaker*)>()(self);
+    note_foreign(made);
+    return made;
+  }
+};
 
 struct free_memory {
   template <class>

@@ -51,16 +51,28 @@ ToldRoots& told_roots() {
   return instance;
 }
 
-/// Changes when a recorded op writes one of the root's parameters or buffers.
-std::uint64_t stamp_of(std::uint32_t root) {
-  std::uint64_t stamp = 1;
+/// What recorded ops have done to a root's parameters and buffers.
+struct RootWrites {
+  std::uint64_t stamp = 1;    ///< changes when one of them is written
+  bool since = false;         ///< this thread has written one since a position
+  bool by_others = false;     ///< another thread was the last to write one
+
+  [[nodiscard]] bool only_by_others() const noexcept { return by_others && !since; }
+};
+
+RootWrites writes_of(std::uint32_t root, const Thread& thread, std::uint64_t position) {
+  RootWrites writes;
   for (const NamedTensor& named : state_of(root)) {
     if (!named.tensor.has_storage()) continue;
     const std::lock_guard guard(storages());
     const Storage& storage = storages().at(*named.tensor.storage().unsafeGetStorageImpl());
-    stamp = (stamp ^ (storage.id << 20) ^ storage.writes) * 0x9e3779b97f4a7c15ULL;
+    writes.stamp = (writes.stamp ^ (storage.id << 20) ^ storage.writes) * 0x9e3779b97f4a7c15ULL;
+    if (storage.writer.position == ring::kNone) continue;
+    const bool here = storage.writer.lane == thread.lane();
+    writes.since |= here && storage.writer.position >= position;
+    writes.by_others |= !here;
   }
-  return stamp;
+  return writes;
 }
 
 void tell_parameters(Thread& thread, std::uint32_t root) {
@@ -87,7 +99,7 @@ void announce_root(Thread& thread, std::uint32_t module) {
     if (!told.stamps.try_emplace(root, 0).second) return;
   }
   tell_parameters(thread, root);
-  const std::uint64_t stamp = stamp_of(root);
+  const std::uint64_t stamp = writes_of(root, thread, ring::kNone).stamp;
   const std::lock_guard guard(told_roots().mutex);
   told_roots().stamps[root] = stamp;
 }
@@ -315,15 +327,16 @@ void backward_crosses(Thread& thread, const torch::autograd::Node& node,
   }
 }
 
-void see_parameters(Thread& thread) {
+void see_parameters(Thread& thread, std::uint64_t step) {
   for (const std::uint32_t root : known_roots()) {
-    const std::uint64_t stamp = only_layers() ? 0 : stamp_of(root);
+    const RootWrites writes = writes_of(root, thread, step);
+    if (writes.only_by_others()) continue;
     {
       ToldRoots& told = told_roots();
       const std::lock_guard guard(told.mutex);
       const auto found = told.stamps.find(root);
-      if (found == told.stamps.end() || (!only_layers() && found->second == stamp)) continue;
-      found->second = stamp;
+      if (found == told.stamps.end() || (!only_layers() && found->second == writes.stamp)) continue;
+      found->second = writes.stamp;
     }
     tell_parameters(thread, root);
   }

@@ -43,8 +43,9 @@ void module_call_returns(Thread& thread, std::span<const at::Tensor* const> retu
 void backward_crosses(Thread& thread, const torch::autograd::Node& node,
                       c10::ArrayRef<const c10::IValue> gradients);
 
-/// An optimizer has stepped: parameters and buffers of the roots that changed.
-void see_parameters(Thread& thread);
+/// An optimizer's step that began at a position ends: parameters and buffers of the roots that
+/// changed, but for those that other threads are changing.
+void see_parameters(Thread& thread, std::uint64_t step);
 
 /// Before each root's next forward its parameters and buffers are sent again.
 void tell_roots_again();

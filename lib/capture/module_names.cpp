@@ -22,7 +22,7 @@
 namespace ulpscope::capture {
 namespace {
 
-struct Known {
+struct KnownModule {
   const void* type_table = nullptr;  ///< the object's vtable: distinguishes classes
   std::uint32_t module = 0;
   std::uint64_t walk = 0;
@@ -49,10 +49,10 @@ struct WeakTensor {
   std::uint32_t module = 0;
 };
 
-struct Registry {
+struct ModuleRegistry {
   std::mutex mutex;
   std::uint64_t walks = 0;
-  std::pmr::unordered_map<const void*, Known> by_address{&process_memory()};
+  std::pmr::unordered_map<const void*, KnownModule> by_address{&process_memory()};
   std::pmr::deque<Module> modules{&process_memory()};  ///< by number, from 1
   std::pmr::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> by_name{&process_memory()};
   std::pmr::unordered_map<std::pmr::string, std::uint32_t> roots_of_type{&process_memory()};
@@ -62,8 +62,8 @@ struct Registry {
   std::atomic<std::uint32_t> class_count{0};
 };
 
-Registry& registry() {
-  static Registry& instance = immortal<Registry>();
+ModuleRegistry& module_registry() {
+  static ModuleRegistry& instance = immortal<ModuleRegistry>();
   return instance;
 }
 
@@ -79,7 +79,7 @@ std::string_view class_name(std::string_view full) {
   return full;
 }
 
-std::uint32_t number_of(Registry& all, const ModuleName& name) {
+std::uint32_t number_of(ModuleRegistry& all, const ModuleName& name) {
   const auto [found, added] = all.by_name.try_emplace(
       std::pair(name.root, name.path), static_cast<std::uint32_t>(all.modules.size() + 1));
   if (added) all.modules.emplace_back();
@@ -97,7 +97,7 @@ std::size_t place_of(std::span<const Instance> instances, std::uintptr_t address
 
 /// Removes the module at `address` from its classes.
 /// @param module 0: any module.
-void remove_instance(Registry& all, std::uintptr_t address, std::uint32_t module = 0) {
+void remove_instance(ModuleRegistry& all, std::uintptr_t address, std::uint32_t module = 0) {
   for (Class& each : all.classes) {
     const std::size_t place = place_of(each.instances, address);
     if (place == each.instances.size() || each.instances[place].address != address) continue;
@@ -107,7 +107,7 @@ void remove_instance(Registry& all, std::uintptr_t address, std::uint32_t module
 }
 
 /// The former module at its address, and its own former address, are removed.
-void add_instance(Registry& all, const torch::nn::Module& module, const Instance& instance) {
+void add_instance(ModuleRegistry& all, const torch::nn::Module& module, const Instance& instance) {
   remove_instance(all, instance.address);
   remove_instance(all, all.modules[instance.module - 1].address, instance.module);
   for (const std::string_view type : classes_of(typeid(module))) {
@@ -126,7 +126,7 @@ void add_instance(Registry& all, const torch::nn::Module& module, const Instance
 
 /// One walk of a root.
 struct Walk {
-  Registry& all;
+  ModuleRegistry& all;
   std::uint32_t root_name = 0;
   std::uint32_t root = 0;
   std::pmr::vector<WeakTensor>& state;
@@ -151,7 +151,7 @@ struct Walk {
   }
 
   void visit(const torch::nn::Module& module, const std::string& path, std::uint32_t above) {
-    Known& known = all.by_address[&module];
+    KnownModule& known = all.by_address[&module];
     if (known.walk == all.walks) return;
     const auto address = reinterpret_cast<std::uintptr_t>(&module);
     const ModuleName name{
@@ -204,7 +204,7 @@ struct Walk {
   }
 };
 
-std::uint32_t name_of_root(Registry& all, std::string_view base) {
+std::uint32_t name_of_root(ModuleRegistry& all, std::string_view base) {
   const std::uint32_t count = ++all.roots_of_type[std::pmr::string(base, &process_memory())];
   std::string name(base);
   if (count > 1) name += "#" + std::to_string(count);
@@ -214,7 +214,7 @@ std::uint32_t name_of_root(Registry& all, std::string_view base) {
 }  // namespace
 
 void learn_module(const torch::nn::Module& module, std::string_view name) {
-  Registry& all = registry();
+  ModuleRegistry& all = module_registry();
   const std::lock_guard guard(all.mutex);
   const auto known = all.by_address.find(&module);
   const bool same =
@@ -232,7 +232,7 @@ void learn_module(const torch::nn::Module& module, std::string_view name) {
 }
 
 std::uint32_t learn_script_module(const c10::ivalue::Object& module) {
-  Registry& all = registry();
+  ModuleRegistry& all = module_registry();
   const std::lock_guard guard(all.mutex);
   const auto known = all.by_address.find(&module);
   const bool same =
@@ -250,7 +250,7 @@ std::uint32_t learn_script_module(const c10::ivalue::Object& module) {
 }
 
 std::uint32_t module_at(const void* address) {
-  Registry& all = registry();
+  ModuleRegistry& all = module_registry();
   const std::lock_guard guard(all.mutex);
   const auto known = all.by_address.find(address);
   if (known == all.by_address.end() || known->second.type_table != type_table_of(address)) return 0;
@@ -259,7 +259,7 @@ std::uint32_t module_at(const void* address) {
 
 std::uint32_t module_named(std::string_view path) {
   const std::uint32_t wanted = name_id(path);
-  Registry& all = registry();
+  ModuleRegistry& all = module_registry();
   const std::lock_guard guard(all.mutex);
   for (std::size_t i = all.modules.size(); i > 0; --i)
     if (all.modules[i - 1].name.path == wanted) return static_cast<std::uint32_t>(i);
@@ -267,13 +267,13 @@ std::uint32_t module_named(std::string_view path) {
 }
 
 ModuleName module_name(std::uint32_t module) {
-  Registry& all = registry();
+  ModuleRegistry& all = module_registry();
   const std::lock_guard guard(all.mutex);
   return all.modules.at(module - 1).name;
 }
 
 std::uint32_t root_of(std::uint32_t module) {
-  Registry& all = registry();
+  ModuleRegistry& all = module_registry();
   const std::lock_guard guard(all.mutex);
   return all.modules.at(module - 1).root;
 }
@@ -290,7 +290,7 @@ bool is_below(std::uint32_t inner, std::uint32_t outer) {
 }
 
 ModuleClass class_of_function(std::string_view function) {
-  Registry& all = registry();
+  ModuleRegistry& all = module_registry();
   const std::lock_guard guard(all.mutex);
   for (std::size_t i = 0; i < all.classes.size(); ++i)
     if (all.classes[i].members.contain(function))
@@ -299,12 +299,12 @@ ModuleClass class_of_function(std::string_view function) {
 }
 
 std::uint32_t known_classes() noexcept {
-  return registry().class_count.load(std::memory_order_relaxed);
+  return module_registry().class_count.load(std::memory_order_relaxed);
 }
 
 void visit_instances(std::uint32_t module_class,
                      c10::function_ref<void(std::span<const Instance>)> visit) {
-  Registry& all = registry();
+  ModuleRegistry& all = module_registry();
   const std::lock_guard guard(all.mutex);
   visit(all.classes.at(module_class - 1).instances);
 }
@@ -316,7 +316,7 @@ std::uint32_t instance_at(std::span<const Instance> instances, std::uintptr_t ad
 }
 
 Instance above_of_class(std::uint32_t module, std::uint32_t module_class) {
-  Registry& all = registry();
+  ModuleRegistry& all = module_registry();
   const std::lock_guard guard(all.mutex);
   const auto& instances = all.classes.at(module_class - 1).instances;
   for (std::uint32_t above = all.modules.at(module - 1).above; above != 0;
@@ -329,7 +329,7 @@ Instance above_of_class(std::uint32_t module, std::uint32_t module_class) {
 
 bool is_called_by_its_class(std::uint32_t module, std::uint32_t module_class) {
   static const std::uint32_t sequential = name_id("Sequential");
-  Registry& all = registry();
+  ModuleRegistry& all = module_registry();
   const std::lock_guard guard(all.mutex);
   const auto& instances = all.classes.at(module_class - 1).instances;
   for (std::uint32_t above = all.modules.at(module - 1).above; above != 0;
@@ -342,7 +342,7 @@ bool is_called_by_its_class(std::uint32_t module, std::uint32_t module_class) {
 }
 
 std::pmr::vector<NamedTensor> state_of(std::uint32_t root) {
-  Registry& all = registry();
+  ModuleRegistry& all = module_registry();
   const std::lock_guard guard(all.mutex);
   std::pmr::vector<NamedTensor> state(&process_memory());
   const auto found = all.state.find(root);
@@ -354,14 +354,14 @@ std::pmr::vector<NamedTensor> state_of(std::uint32_t root) {
 }
 
 std::pmr::vector<std::uint32_t> known_roots() {
-  Registry& all = registry();
+  ModuleRegistry& all = module_registry();
   const std::lock_guard guard(all.mutex);
   std::pmr::vector<std::uint32_t> roots(&process_memory());
   for (const auto& [root, state] : all.state) roots.push_back(root);
   return roots;
 }
 
-void lock_module_names() { registry().mutex.lock(); }
-void unlock_module_names() { registry().mutex.unlock(); }
+void lock_module_names() { module_registry().mutex.lock(); }
+void unlock_module_names() { module_registry().mutex.unlock(); }
 
 }  // namespace ulpscope::capture

@@ -126,6 +126,7 @@ void describe(OpInfo& info, const c10::OperatorHandle& handle) {
   info.handle = info.name.starts_with("profiler::");
   if (is_view(schema)) info.flags |= event_flag::view;
   if (is_factory(info.name)) info.flags |= event_flag::factory;
+  info.adopts = info.name == "aten::_has_compatible_shallow_copy_type";
   info.copies = info.name == "aten::copy_";
   info.resizes = info.name.starts_with("aten::resize_") || info.name == "aten::_resize_output_";
   info.rearranges =

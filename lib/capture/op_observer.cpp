@@ -127,7 +127,7 @@ void read_argument(Thread& thread, Frame& frame, std::size_t index, const c10::I
       if (!reads)
         seen.row.flags |=
             access == Access::overwritten ? slot_flag::overwritten : slot_flag::metadata_only;
-      if (access == Access::metadata && (frame.flags & event_flag::view) != 0 && seen.module != 0)
+      if (access == Access::metadata && seen.module != 0)
         owner = owner == 0 || owner == seen.module ? seen.module : ~0U;
     }
     if (writes && tensor.defined())
@@ -232,7 +232,7 @@ c10::ArrayRef<const c10::IValue> results_of(const at::RecordFunction& record) {
 void arrive_from_user_code(Thread& thread, const OpInfo& info,
                            c10::ArrayRef<const c10::IValue> inputs) {
   enter_user_code(thread);
-  if (!thread.freed_state.empty()) send_freed_state(thread);
+  if (thread.freed_watched) send_freed_state(thread);
   thread.read.clear();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const bool reads =
@@ -246,11 +246,28 @@ void arrive_from_user_code(Thread& thread, const OpInfo& info,
   ++thread.moment;
 }
 
-/// An op that is not an event leaves a trace in what is known about the memory it writes.
+/// The module that an op belongs to, if it is known before the op is examined closely.
+std::uint32_t module_of(const Thread& thread, const OpInfo& info,
+                        c10::ArrayRef<const c10::IValue> inputs) {
+  if (info.kind == EventKind::node) {
+    const auto node = torch::autograd::get_current_node();
+    return node ? forward_links().find(node->thread_id(), node->sequence_nr()).module : 0;
+  }
+  std::uint32_t module = thread.frames.empty() ? 0 : thread.frames.back().module;
+  for (const c10::IValue& value : inputs)
+    for_each_tensor(value, [&](const at::Tensor& tensor, std::uint16_t) {
+      if (module == 0) module = owner_of(tensor);
+    });
+  return module;
+}
+
+/// An op that is not an event leaves a trace in what is known about the memory it writes, and in the
+/// node of its backward, which is of the same module.
 void begin_unwanted_op(Thread& thread, std::uint64_t handle, const OpInfo& info,
                        c10::ArrayRef<const c10::IValue> inputs) {
   Frame frame = silent_frame(thread, info);
   frame.handle = handle;
+  if (is_filtered()) frame.module = module_of(thread, info, inputs);
   for (std::size_t i = 0; i < inputs.size() && i < info.arguments.size(); ++i) {
     const Access access = info.arguments[i].access;
     if (access != Access::written && access != Access::overwritten) continue;
@@ -261,6 +278,7 @@ void begin_unwanted_op(Thread& thread, std::uint64_t handle, const OpInfo& info,
     });
   }
   frame.first_storage = storages().next_id();
+  frame.first_node = at::sequence_number::peek();
   thread.frames.push_back(std::move(frame));
 }
 
@@ -284,21 +302,6 @@ void begin_op_between_layers(Thread& thread, const at::RecordFunction& record, c
   begin_unwanted_op(thread, record.handle(), info, inputs);
 }
 
-/// The module that an op belongs to, if it is known before the op is examined closely.
-std::uint32_t module_of(const Thread& thread, const OpInfo& info,
-                        c10::ArrayRef<const c10::IValue> inputs) {
-  if (info.kind == EventKind::node) {
-    const auto node = torch::autograd::get_current_node();
-    return node ? forward_links().find(node->thread_id(), node->sequence_nr()).module : 0;
-  }
-  std::uint32_t module = thread.frames.empty() ? 0 : thread.frames.back().module;
-  for (const c10::IValue& value : inputs)
-    for_each_tensor(value, [&](const at::Tensor& tensor, std::uint16_t) {
-      if (module == 0) module = owner_of(tensor);
-    });
-  return module;
-}
-
 bool is_wanted(Thread& thread, const OpInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
   if (info.kind == EventKind::gradient) return true;  // its module is known when it ends
   return wants_op(thread, info) && wants_module(thread, module_of(thread, info, inputs));
@@ -310,6 +313,16 @@ std::uint32_t script_module_of(const at::RecordFunction& record) {
   const auto inputs = record.inputs();
   if (inputs.empty() || !inputs.front().isModule()) return 0;
   return learn_script_module(inputs.front().toObjectRef());
+}
+
+/// A parameter or buffer is about to refer to another tensor's memory instead of its own.
+void adopt_memory(c10::ArrayRef<const c10::IValue> inputs) {
+  if (inputs.size() != 2 || !inputs[0].isTensor() || !inputs[1].isTensor()) return;
+  const at::Tensor& to = inputs[0].toTensor();
+  const at::Tensor& from = inputs[1].toTensor();
+  if (!can_be_read(to) || !can_be_read(from) || to.is_alias_of(from)) return;
+  const std::lock_guard guard(storages());
+  storages().move_name(*to.storage().unsafeGetStorageImpl(), *from.storage().unsafeGetStorageImpl());
 }
 
 void begin_record(Thread& thread, const at::RecordFunction& record) {
@@ -332,6 +345,7 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
     return begin_delivery(thread, record, info, inputs[0].toTensor());
   const bool from_user_code = info.kind == EventKind::op && in_user_code(thread);
   if (from_user_code) arrive_from_user_code(thread, info, inputs);
+  if (info.adopts) adopt_memory(inputs);
   look_at_settings(thread);
   const bool unwanted = is_filtered() && !is_wanted(thread, info, inputs);
   if (unwanted && is_call) return begin_unwanted_op(thread, record.handle(), info, inputs);
@@ -364,7 +378,25 @@ void watch_optimizer_state(const Thread& thread, const at::Tensor& tensor) {
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
   const std::lock_guard guard(storages());
   Storage& storage = storages().at(impl);
-  if (!storage.watched && storage.id < step->first_storage) storages().watch(storage, impl);
+  if (storage.watched || storage.id >= step->first_storage) return;
+  storage.optimizer_state = true;
+  storages().watch(storage, impl);
+}
+
+/// What an optimizer made in its first step and still holds.
+void watch_first_state(Thread& thread, const Frame& step) {
+  auto& known = thread.optimizers;
+  if (std::find(known.begin(), known.end(), step.object) != known.end()) return;
+  known.push_back(step.object);
+  const std::lock_guard guard(storages());
+  storages().for_each([&](Storage& storage) {
+    if (storage.id < step.first_storage || storage.watched) return;
+    if (storage.writer.lane != thread.lane() || storage.writer.position == ring::kNone) return;
+    const auto alive = storage.alive.lock();
+    if (!alive) return;
+    storage.optimizer_state = true;
+    storages().watch(storage, *alive);
+  });
 }
 
 void write_arguments_back(Thread& thread, const Frame& frame) {
@@ -518,9 +550,12 @@ void note_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::I
   const Writer writer{event == nullptr ? 0 : event->position, thread.lane(), thread.moment};
   for (std::size_t i = frame.written; i < thread.written.size(); ++i)
     if (const auto alive = thread.written[i].tensor.lock()) note_written(at::Tensor(alive), writer);
-  if (frame.info->kind != EventKind::op || (frame.info->flags & event_flag::view) != 0) return;
+  if (frame.info->kind != EventKind::op) return;
+  const bool makes_memory = (frame.info->flags & event_flag::view) == 0;
   for (const c10::IValue& output : outputs)
     for_each_tensor(output, [&](const at::Tensor& tensor, std::uint16_t) {
+      if (is_filtered()) link_node(thread, frame, tensor);
+      if (!makes_memory) return;
       const std::uint64_t storage = storage_id(tensor);
       if (storage != ring::kNone && storage >= frame.first_storage) note_written(tensor, writer);
     });
@@ -639,7 +674,8 @@ void end_event(Thread& thread, std::size_t frames, bool threw) {
   close_frames_above(thread, frames);
   if (threw) thread.frames.back().flags |= event_flag::threw;
   if (thread.frames.back().info->kind == EventKind::optimizer) {
-    if (!idle() && !threw) see_parameters(thread);
+    watch_first_state(thread, thread.frames.back());
+    if (!idle() && !threw) see_parameters(thread, thread.frames.back().position);
     step_window_sees_optimizer(thread.frames.back().object);
   }
   end_innermost(thread);

@@ -14,6 +14,7 @@
 #include "capture/device_values.hpp"
 #include "capture/filter.hpp"
 #include "capture/frames.hpp"
+#include "capture/mapped_memory.hpp"
 #include "capture/memory.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
@@ -27,6 +28,7 @@ namespace {
 constexpr std::uint32_t kStateFlags = slot_flag::parameter | slot_flag::buffer;
 constexpr std::size_t kMostSlots = 1024;  ///< of one event
 constexpr std::size_t kMostFreed = 65536;
+constexpr std::size_t kMostForeign = std::size_t{256} << 20;
 
 /// Memory that is left, and its digest.
 struct Outcome {
@@ -35,16 +37,50 @@ struct Outcome {
   std::optional<Digest> digest;
 };
 
-/// Parameters and buffers that a thread without a lane has freed, and when.
-struct FreedElsewhere {
-  std::mutex mutex;
-  std::pmr::vector<std::pair<std::uint64_t, FreedState>> states{&process_memory()};
+constexpr std::uint32_t kNoLane = ~0U;
+
+/// Watched memory that threads have freed since their last op, by lane: a thread may never end.
+class FreedMemory {
+ public:
+  void add(const Thread* thread, const FreedState& state) {
+    const std::lock_guard guard(mutex_);
+    states_.push_back({current_epoch(), thread == nullptr ? kNoLane : thread->lane(), state});
+  }
+
+  /// Removes what fits, in the order in which it was freed.
+  template <class Fits>
+  std::pmr::vector<FreedState> take(Fits&& fits) {
+    std::pmr::vector<FreedState> taken(&process_memory());
+    const std::lock_guard guard(mutex_);
+    std::erase_if(states_, [&](const Freed& freed) {
+      if (freed.epoch != current_epoch()) return true;
+      if (!fits(freed.lane, freed.state)) return false;
+      taken.push_back(freed.state);
+      return true;
+    });
+    return taken;
+  }
+
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  struct Freed {
+    std::uint64_t epoch = 0;  ///< of the recording
+    std::uint32_t lane = kNoLane;
+    FreedState state;
+  };
+
+  std::mutex mutex_;
+  std::pmr::vector<Freed> states_{&process_memory()};
 };
 
-FreedElsewhere& freed_elsewhere() {
-  static FreedElsewhere& instance = immortal<FreedElsewhere>();
+FreedMemory& freed_memory() {
+  static FreedMemory& instance = immortal<FreedMemory>();
   return instance;
 }
+
+bool is_state(const FreedState& state) { return (state.name_flags & kStateFlags) != 0; }
 
 /// What recorded ops have left in all of it; zero if they are not known to have written all of it
 /// at once, or if it was viewed as anything other than its bytes.
@@ -55,6 +91,7 @@ Digest known_digest(Storage& storage) {
 }
 
 FreedState state_of(Storage& storage) {
+  const std::uint32_t kept = storage.optimizer_state ? slot_flag::optimizer_state : 0;
   return {.digest = {},
           .storage = storage.id,
           .bytes = storage.bytes,
@@ -62,7 +99,7 @@ FreedState state_of(Storage& storage) {
           .writer = storage.writer,
           .writes = storage.writes,
           .name = storage.name,
-          .name_flags = storage.name_flags,
+          .name_flags = storage.name_flags | kept,
           .module = storage.module,
           .dtype = storage.dtype};
 }
@@ -71,7 +108,7 @@ FreedState state_of(Storage& storage) {
 bool is_left(const Storage& storage) {
   const bool is_state = (storage.name_flags & kStateFlags) != 0;
   if (storage.bytes == 0 || storage.scratch || storage.handle) return false;
-  return is_state || (storage.produced && !is_filtered() && !only_layers());
+  return is_state || ((storage.produced || storage.foreign) && !is_filtered() && !only_layers());
 }
 
 Outcome outcome_of(const FreedState& freed) {
@@ -80,9 +117,23 @@ Outcome outcome_of(const FreedState& freed) {
   return outcome;
 }
 
+/// Memory that no recorded op has written.
+Outcome as_found(const FreedState& state) {
+  return {.state = state, .flags = state.name_flags | slot_flag::unproduced, .digest = state.digest};
+}
+
+/// Whether there is memory behind a storage that LibTorch's allocator did not make: its owner may
+/// have freed it. Counts what is read of such memory, and stops where it becomes too much.
+bool can_read_foreign(const c10::StorageImpl& storage, std::size_t& bytes) {
+  if (storage.nbytes() > kMostForeign - bytes) return false;
+  bytes += storage.nbytes();
+  return is_mapped(storage.data(), storage.nbytes());
+}
+
 /// As recorded ops have left it.
 Outcome as_known(Storage& storage) {
-  Outcome outcome{.state = state_of(storage), .flags = storage.name_flags, .digest = {}};
+  Outcome outcome{.state = state_of(storage), .flags = {}, .digest = {}};
+  outcome.flags = outcome.state.name_flags;
   if (!storage.uninitialised.empty())
     outcome.flags |= slot_flag::uninitialised;
   else if (outcome.state.known != Digest{})
@@ -96,13 +147,16 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
   struct Standing {
     c10::weak_intrusive_ptr<c10::StorageImpl> storage;
     Outcome outcome;
+    bool foreign = false;
+    bool produced = false;
   };
   std::pmr::vector<Standing> standing(&process_memory());
+  std::size_t foreign_bytes = 0;
   {
     const std::lock_guard guard(storages());
     storages().for_each([&](Storage& storage) {
       if (storage.alive.expired() || !is_left(storage)) return;
-      standing.push_back({storage.alive, as_known(storage)});
+      standing.push_back({storage.alive, as_known(storage), storage.foreign, storage.produced});
     });
   }
   std::sort(standing.begin(), standing.end(), [](const Standing& a, const Standing& b) {
@@ -114,12 +168,13 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
     Outcome& outcome = one.outcome;
     const bool reads = !is_arriving(*held) && settings().verify == ring::Verify::full &&
                        held->device_type() == at::kCPU && held->data() != nullptr &&
-                       held->nbytes() == outcome.state.bytes;
+                       held->nbytes() == outcome.state.bytes &&
+                       (!one.foreign || can_read_foreign(*held, foreign_bytes));
     if (reads) {
       outcome.state.digest =
           digest({static_cast<const std::byte*>(held->data()), outcome.state.bytes});
       const std::uint32_t unfilled = outcome.flags & slot_flag::uninitialised;
-      outcome = outcome_of(outcome.state);
+      outcome = one.produced ? outcome_of(outcome.state) : as_found(outcome.state);
       outcome.flags |= unfilled;
     }
     outcomes.push_back(outcome);
@@ -147,6 +202,16 @@ void add_freed(const Thread& thread, std::pmr::vector<Outcome>& outcomes) {
 
 void add_states(const std::pmr::vector<FreedState>& freed, std::pmr::vector<Outcome>& outcomes) {
   for (const FreedState& state : freed) outcomes.push_back(outcome_of(state));
+}
+
+/// Which piece of work was a thread's last is a race where threads share it: what recorded ops have
+/// left in gradients and optimizer state is known without this.
+void add_last_of_thread(const std::pmr::vector<FreedState>& freed,
+                        std::pmr::vector<Outcome>& outcomes) {
+  for (const FreedState& state : freed)
+    if (const Outcome one = outcome_of(state);
+        is_state(state) || (one.flags & slot_flag::changed) != 0)
+      outcomes.push_back(one);
 }
 
 ring::SlotRow row_of(Thread& thread, const Outcome& outcome, std::uint16_t index) {
@@ -243,35 +308,32 @@ void note_freed(const void* memory) noexcept {
     const auto state = freed_state(memory);
     if (!state) {
       if (thread != nullptr && thread->freed.size() < kMostFreed) thread->freed.push_back(memory);
-    } else if (thread != nullptr) {
-      const bool is_state = (state->name_flags & kStateFlags) != 0;
-      (is_state ? thread->freed_state : thread->freed_watched).push_back(*state);
     } else {
-      FreedElsewhere& elsewhere = freed_elsewhere();
-      const std::lock_guard guard(elsewhere.mutex);
-      elsewhere.states.emplace_back(current_epoch(), *state);
+      freed_memory().add(thread, *state);
+      if (thread != nullptr) thread->freed_watched = true;
     }
   });
 }
 
 void send_freed_state(Thread& thread) {
+  thread.freed_watched = false;
   std::pmr::vector<Outcome> outcomes(&process_memory());
-  add_states(thread.freed_state, outcomes);
-  thread.freed_state.clear();
+  add_states(freed_memory().take([&](std::uint32_t lane, const FreedState&) {
+    return lane == thread.lane();
+  }), outcomes);
+  // Gradients and optimizer state matter where they are the last.
+  std::erase_if(outcomes, [](const Outcome& one) { return !is_state(one.state); });
+  if (outcomes.empty()) return;
   send(thread, named_info(EventKind::parameters, "parameters"), outcomes, {});
 }
 
 void send_outcomes_of_thread(Thread& thread) {
   if (idle()) return;
   std::pmr::vector<Outcome> outcomes(&process_memory());
-  add_states(thread.freed_state, outcomes);
-  // Which piece of work was its last is a race where threads share it: what recorded ops have left
-  // is known without this.
-  for (const FreedState& state : thread.freed_watched)
-    if (const Outcome one = outcome_of(state); (one.flags & slot_flag::changed) != 0)
-      outcomes.push_back(one);
-  thread.freed_state.clear();
-  thread.freed_watched.clear();
+  add_last_of_thread(freed_memory().take([&](std::uint32_t lane, const FreedState&) {
+    return lane == thread.lane();
+  }), outcomes);
+  thread.freed_watched = false;
   if (outcomes.empty()) return;
   close_frames_above(thread, 0);
   send(thread, outcome("end of thread"), outcomes, {});
@@ -289,17 +351,12 @@ void send_outcomes_of_run(bool at_once) noexcept {
     add_freed(*thread, outcomes);
     if (!outcomes.empty()) send(*thread, outcome("end of thread"), outcomes, {});
     outcomes.clear();
-    add_states(thread->freed_state, outcomes);
-    add_states(thread->freed_watched, outcomes);
-    thread->freed_state.clear();
-    thread->freed_watched.clear();
-    {
-      FreedElsewhere& elsewhere = freed_elsewhere();
-      const std::lock_guard guard(elsewhere.mutex);
-      for (const auto& [epoch, state] : elsewhere.states)
-        if (epoch == current_epoch()) outcomes.push_back(outcome_of(state));
-      elsewhere.states.clear();
-    }
+    add_states(freed_memory().take([&](std::uint32_t lane, const FreedState&) {
+      return lane == thread->lane() || lane == kNoLane;
+    }), outcomes);
+    thread->freed_watched = false;
+    add_last_of_thread(freed_memory().take([](std::uint32_t, const FreedState&) { return true; }),
+                       outcomes);
     add_standing(outcomes);
     give_up_arriving(*thread);
     send(*thread, outcome("end of run"), outcomes,
@@ -314,7 +371,15 @@ void send_outcomes_at_exit() {
   static_cast<void>(registered);
 }
 
-void lock_outcomes() { freed_elsewhere().mutex.lock(); }
-void unlock_outcomes() { freed_elsewhere().mutex.unlock(); }
+void note_foreign(const at::Tensor& tensor) {
+  if (!recording() || idle() || !tensor.has_storage() || !tensor.is_cpu()) return;
+  guarded("memory of the program's own", [&] {
+    const std::lock_guard guard(storages());
+    storages().at(*tensor.storage().unsafeGetStorageImpl());
+  });
+}
+
+void lock_outcomes() { freed_memory().lock(); }
+void unlock_outcomes() { freed_memory().unlock(); }
 
 }  // namespace ulpscope::capture

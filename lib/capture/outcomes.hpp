@@ -11,6 +11,9 @@ namespace ulpscope::capture {
 /// The program frees memory of LibTorch's allocator.
 void note_freed(const void* memory) noexcept;
 
+/// The program makes a tensor of memory of its own (`from_blob`).
+void note_foreign(const at::Tensor& tensor);
+
 /// Sends what the thread has freed since its last op: it ends.
 void send_outcomes_of_thread(Thread& thread);
 

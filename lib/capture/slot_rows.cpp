@@ -1,10 +1,21 @@
 #include "capture/slot_rows.hpp"
 
+#include <torch/csrc/autograd/variable.h>
+
 #include "capture/device_backend.hpp"
 #include "capture/device_values.hpp"
 #include "ulpscope/run.hpp"
 
 namespace ulpscope::capture {
+
+namespace {
+
+/// A tensor that requires gradients and that no op made.
+bool is_leaf(const at::Tensor& tensor) {
+  return torch::autograd::impl::grad_fn_unsafe(tensor) == nullptr;
+}
+
+}  // namespace
 
 ring::SlotRow blank(Thread& thread, const at::Tensor& tensor, Place place) {
   ring::SlotRow row{};
@@ -70,6 +81,8 @@ Known tell_read(Thread& thread, const at::Tensor& tensor, const Content& content
   const std::lock_guard guard(storages());
   Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
   identify(thread, storage, seen);
+  if ((row.flags & slot_flag::requires_grad) != 0 && !storage.watched && is_leaf(tensor))
+    storages().watch(storage, *tensor.storage().unsafeGetStorageImpl());
   const bool unwritten = storage.touches_uninitialised(content.key);
   if (unwritten) row.flags |= slot_flag::uninitialised;
   Region* const region = storage.regions.find(content.key);

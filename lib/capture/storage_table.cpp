@@ -103,10 +103,12 @@ Storage& StorageTable::at(const c10::StorageImpl& storage) {
     const std::uint32_t name_flags = entry.name_flags;
     const std::uint32_t module = entry.module;
     const bool watched = entry.watched;
+    const bool optimizer_state = entry.optimizer_state;
     start(entry, storage);
     entry.name = name;
     entry.name_flags = name_flags;
     entry.module = module;
+    entry.optimizer_state = optimizer_state;
     if (watched) watch(entry, storage);
   }
   return entry;
@@ -130,6 +132,17 @@ void StorageTable::give_name(Storage& entry, const c10::StorageImpl& storage, st
   entry.name_flags = flags;
   entry.module = module;
   watch(entry, storage);
+}
+
+void StorageTable::move_name(const c10::StorageImpl& from, const c10::StorageImpl& to) {
+  Storage& named = at(from);
+  if (named.name == 0) return;
+  const std::uint32_t name = std::exchange(named.name, 0);
+  const std::uint32_t flags = std::exchange(named.name_flags, 0);
+  const std::uint32_t module = std::exchange(named.module, 0);
+  named.watched = false;
+  forget_watched(named.data);
+  give_name(at(to), to, name, flags, module);
 }
 
 void StorageTable::watch(Storage& entry, const c10::StorageImpl& storage) {
@@ -169,6 +182,7 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   entry.name_flags = 0;
   entry.module = 0;
   entry.watched = false;
+  entry.optimizer_state = false;
   entry.uninitialised.clear();
   entry.regions.clear();
   if (!entry.foreign && is_foreign(storage)) foreign_.push_back(&storage);

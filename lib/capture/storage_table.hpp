@@ -97,6 +97,7 @@ struct Storage {
   std::uint32_t name_flags = 0;  ///< slot_flag::parameter, buffer or gradient
   std::uint32_t module = 0;      ///< module that owns it, see module_names.hpp
   bool watched = false;          ///< StorageTable::watch()
+  bool optimizer_state = false;  ///< an optimizer keeps it from step to step
   std::pmr::vector<std::pair<std::size_t, std::size_t>>
       uninitialised;  ///< byte ranges [begin, end)
   Regions regions;
@@ -138,6 +139,8 @@ class StorageTable {
   /// The memory is that of a parameter, a buffer or a gradient.
   void give_name(Storage& entry, const c10::StorageImpl& storage, std::uint32_t name,
                  std::uint32_t flags, std::uint32_t module);
+  /// The name, if any, goes from one storage to another one.
+  void move_name(const c10::StorageImpl& from, const c10::StorageImpl& to);
   /// What is in the memory when the program frees it is an outcome. Named memory is watched, too.
   void watch(Storage& entry, const c10::StorageImpl& storage);
   /// The entry of watched memory that begins at `data`; null for other memory.

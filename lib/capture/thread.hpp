@@ -123,12 +123,12 @@ class Thread {
   CallStack call_stack;                                               ///< scratch
   std::pmr::vector<ring::StackFrame> stack_frames;                    ///< scratch
   std::pmr::unordered_map<std::uint64_t, std::uint32_t> stack_ids;    ///< by hash of the addresses
+  std::pmr::vector<std::uint64_t> optimizers;     ///< objects that have stepped here
   std::pmr::vector<std::uint8_t> wanted_ops;      ///< what the filter said, by OpInfo::index
   std::pmr::vector<std::uint8_t> wanted_modules;  ///< likewise, by module
   std::uint32_t changing_modules = 0;  ///< calls that give modules other tensors, `to()`, under way
   std::pmr::vector<const void*> freed;         ///< by the program, since its last outermost op
-  std::pmr::vector<FreedState> freed_watched;  ///< likewise, gradients and optimizer state
-  std::pmr::vector<FreedState> freed_state;    ///< parameters and buffers
+  bool freed_watched = false;                  ///< likewise, memory that is watched
   bool in_engine = false;  ///< the last outermost thing that ran was the autograd engine's
 
   /// Bytes that all threads have digested again to verify inputs.

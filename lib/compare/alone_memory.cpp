@@ -14,29 +14,54 @@ void AloneMemory::wrote(const Event& op) {
     if (!writes(slot)) continue;
     any_ = true;
     if (slot.storage == kNone) continue;
-    if (const auto known = read_.find(slot.storage); known != read_.end())
-      known->second = false;
+    if (const auto known = readers_.find(slot.storage); known != readers_.end())
+      known->second = Reader::none;
     else if (slot.role != Role::output || is_given(slot.storage))
       continue;
-    else if (read_.size() >= kKept)
+    else if (readers_.size() >= kKept)
       overflowed_ = true;
     else
-      read_.emplace(slot.storage, false);
+      readers_.emplace(slot.storage, Reader::none);
   }
 }
 
-void AloneMemory::read(const Window& window, std::uint32_t item) {
-  if (read_.empty()) return;
-  const bool op = window.event(item).kind == EventKind::op;
-  for (std::uint32_t index = item; index < (op ? window.end(item) : item + 1); ++index)
-    for (const Slot& slot : window.event(index).slots)
-      if (slot.role == Role::input)
-        if (const auto known = read_.find(slot.storage); known != read_.end()) known->second = true;
+void AloneMemory::changed(const Event& op) {
+  for (const Slot& slot : op.slots) {
+    if (slot.role == Role::input || slot.storage == kNone || !writes(slot) || made(slot)) continue;
+    if (changed_.size() >= kKept) {
+      overflowed_ = true;
+      return;
+    }
+    const auto [at, is_first] = changed_.try_emplace(slot.storage);
+    Before& before = at->second;
+    if (is_first)
+      for (const Slot& input : op.slots)
+        if (input.role == Role::input && input.storage == slot.storage)
+          before = {.geometry = input.geometry, .digest = input.digest};
+    before.restored = before.geometry != nullptr && before.geometry == slot.geometry &&
+                      before.digest == slot.digest && !(slot.flags & slot_flag::no_digest);
+  }
 }
 
-bool AloneMemory::is_unread(const Slot& slot) const {
-  const auto known = read_.find(slot.storage);
-  return known != read_.end() && !known->second;
+std::vector<std::uint64_t> AloneMemory::changed() const {
+  std::vector<std::uint64_t> storages;
+  for (const auto& [storage, before] : changed_)
+    if (!before.restored && !readers_.contains(storage)) storages.push_back(storage);
+  return storages;
+}
+
+void AloneMemory::read(const Window& window, std::uint32_t item, bool has_partner) {
+  if (readers_.empty()) return;
+  const Reader reader = has_partner ? Reader::partnered : Reader::alone;
+  const bool op = window.event(item).kind == EventKind::op;
+  for (std::uint32_t index = item; index < (op ? window.end(item) : item + 1); ++index) {
+    const Event& event = window.event(index);
+    if (event.flags & event_flag::view) continue;
+    for (const Slot& slot : event.slots)
+      if (slot.role == Role::input)
+        if (const auto known = readers_.find(slot.storage); known != readers_.end())
+          known->second = std::max(known->second, reader);
+  }
 }
 
 }  // namespace ulpscope::comparison

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
 #include "compare/window.hpp"
 #include "ulpscope/run.hpp"
@@ -17,17 +18,29 @@ namespace ulpscope::comparison {
   return slot.role != Role::input && !(slot.flags & kNothing);
 }
 
-/// Memory of one run that ops without a partner have made, and whether any op has read what was
-/// written there last. Only those ops have read it.
+/// Memory of one run that ops without a partner have made, and which ops have read what was written
+/// there last. A view reads nothing.
 class AloneMemory {
  public:
   /// Takes in what an op without a partner wrote.
   void wrote(const Event& op);
-  /// Takes in what any op reads, and the ops that it calls; before what it writes.
-  void read(const Window& window, std::uint32_t item);
+  /// Takes in what an op without a partner, which no other op calls, wrote to memory that it did not
+  /// make.
+  void changed(const Event& op);
+  /// Takes in what an op reads, and the ops that it calls; before what it writes.
+  /// @param has_partner its results are compared with another op's
+  void read(const Window& window, std::uint32_t item, bool has_partner);
 
-  [[nodiscard]] bool made(const Slot& slot) const { return read_.contains(slot.storage); }
-  [[nodiscard]] bool is_unread(const Slot& slot) const;
+  /// Memory that ops of both runs have made and that no longer holds what it did before `changed`.
+  [[nodiscard]] std::vector<std::uint64_t> changed() const;
+
+  [[nodiscard]] bool made(const Slot& slot) const { return readers_.contains(slot.storage); }
+  /// No op has read it.
+  [[nodiscard]] bool is_unread(const Slot& slot) const { return is(slot, Reader::none); }
+  /// No op has read it whose results were compared.
+  [[nodiscard]] bool is_uncompared(const Slot& slot) const {
+    return is_unread(slot) || is(slot, Reader::alone);
+  }
   /// Ops without a partner wrote something.
   [[nodiscard]] bool any() const noexcept { return any_; }
   /// More was written than is kept.
@@ -36,7 +49,22 @@ class AloneMemory {
  private:
   static constexpr std::size_t kKept = std::size_t{1} << 20;
 
-  std::unordered_map<std::uint64_t, bool> read_;  ///< by storage
+  enum class Reader : std::uint8_t { none, alone, partnered };
+
+  [[nodiscard]] bool is(const Slot& slot, Reader reader) const {
+    const auto known = readers_.find(slot.storage);
+    return known != readers_.end() && known->second == reader;
+  }
+
+  /// What memory held before the first change.
+  struct Before {
+    const Geometry* geometry = nullptr;
+    Digest digest;
+    bool restored = false;
+  };
+
+  std::unordered_map<std::uint64_t, Reader> readers_;  ///< by storage
+  std::unordered_map<std::uint64_t, Before> changed_;
   bool any_ = false;
   bool overflowed_ = false;
 };

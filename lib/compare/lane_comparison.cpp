@@ -141,7 +141,7 @@ bool LaneComparison::advance(const Ensure& ensure) {
   };
   visit([&](Side side, std::uint32_t index) {
     const Window& window = *on(scene.windows, side);
-    on(state_.alone_memory, side).read(window, index);
+    on(state_.alone_memory, side).read(window, index, entry.aligned());
     state_.numbers_read.read(side, window.event(index));
   });
   if (entry.aligned())
@@ -384,9 +384,11 @@ void LaneComparison::leave_alone(const Scene& scene) {
   }
   if (!op) return;
   if (window.event(index).op.starts_with("aten::detach")) note_detached(scene, side, index);
-  state_.rng.drew_alone(side, window, index, scene.step, alone_source_);
+  state_.rng.drew_alone(side, window, index, scene.lanes.reference->id, scene.step,
+                        alone_source_);
   state_.numbers_read.read_alone(side, window.event(index));
   if (alone_otherwise_) judge_.judge_alone(scene, side, index, last_position_);
+  on(state_.alone_memory, side).changed(window.event(index));
   for (std::uint32_t inner = index; inner < window.end(index); ++inner) {
     on(alone_sources_, side).insert_or_assign(window.event(inner).position, alone_source_);
     judge_.write_alone(scene, side, inner, alone_source_);

@@ -25,7 +25,7 @@ void OpJudge::judge_rng() {
     const Event& b = candidate.event(pair.candidate);
     if (!(a.flags & b.flags & event_flag::seeded)) return;
     if (a.rng.before == b.rng.before) {
-      state_.rng.in_step(a, scene_.step);
+      state_.rng.in_step(a, scene_.lanes.reference->id, scene_.step);
       if (a.rng.after != b.rng.after) uneven_draws_.push_back(&a);
       return;
     }

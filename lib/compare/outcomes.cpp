@@ -95,7 +95,10 @@ void OutcomeJudge::judge() {
       [](const Outcome& one) { return std::tuple(one.slot->name, content_of(*one.slot)); });
   pair_named();
   cancel_equal([](const Outcome& one) { return content_of(*one.slot); });
-  for (const Side side : kSides) judge_rest(side);
+  for (const Side side : kSides) {
+    judge_rest(side);
+    judge_changed_alone(side);
+  }
   judge_generators();
   for (const Side side : kSides)
     on(totals.extra_numbers, side) = state_.numbers_read.replaced(side);
@@ -122,11 +125,13 @@ void OutcomeJudge::read(Side side, const Lane& lane) {
     for (const Event& event : block->events) {
       if (event.kind != EventKind::outcome) continue;
       any = true;
+      const bool ends = event.op == kEndOfRun;
       for (const Slot& slot : event.slots) {
-        on(left_, side).push_back({{&event, block}, &slot, lane, event.op == kEndOfRun});
+        on(left_, side).push_back({{&event, block}, &slot, lane, ends, ends});
+        on(storages_, side).insert(slot.storage);
         if (is_known(slot)) on(contents_, side).insert(content_of(slot));
       }
-      if (event.op != kEndOfRun || !(event.flags & event_flag::seeded)) continue;
+      if (!ends || !(event.flags & event_flag::seeded)) continue;
       on(ends_, side) = {&event, block};
       on(end_lanes_, side) = lane;
     }
@@ -195,7 +200,9 @@ void OutcomeJudge::judge_rest(Side side) {
     const Slot& slot = *outcome.slot;
     const std::optional<Source> why = reason(side, outcome);
     if (alone.made(slot)) {
-      if (alone.is_unread(slot)) judge_made_alone(side, outcome);
+      const bool is_kept = slot.flags & slot_flag::optimizer_state;
+      if (is_kept || (outcome.stands ? alone.is_uncompared(slot) : alone.is_unread(slot)))
+        judge_made_alone(side, outcome);
       continue;
     }
     if (is_unfilled(slot)) {
@@ -204,6 +211,10 @@ void OutcomeJudge::judge_rest(Side side) {
     }
     if (!is_known(slot)) {
       if (why && why->written_alone && !(slot.flags & slot_flag::uninitialised)) ++totals.unknown;
+      continue;
+    }
+    if (slot.flags & slot_flag::unproduced) {
+      if (!on(contents_, the_other(side)).contains(content_of(slot))) ++totals.unknown;
       continue;
     }
     const Outcome* const partner = partner_of(side, outcome);
@@ -218,10 +229,11 @@ void OutcomeJudge::judge_rest(Side side) {
   }
 }
 
-/// What an op that only one run has made and no op has read.
+/// What an op that only one run has made and nothing that was compared has read.
 void OutcomeJudge::judge_made_alone(Side side, const Outcome& outcome) {
   const bool known = is_known(*outcome.slot);
-  if (known && on(contents_, the_other(side)).contains(content_of(*outcome.slot))) return;
+  const bool is_copy = !(outcome.slot->flags & slot_flag::optimizer_state);
+  if (known && is_copy && on(contents_, the_other(side)).contains(content_of(*outcome.slot))) return;
   const std::optional<Source> why = reason(side, outcome);
   if (known && why && outcome.outlived)
     blame(*why);
@@ -267,6 +279,14 @@ void OutcomeJudge::enter(FindingKind kind, const Outcome& reference, const Outco
   if (!has_tensor) return;
   state_.judge.differs(state_.runs, state_.ranks, *slot.reference, *slot.candidate,
                        [&] { return names_of(scene, at, slot); });
+}
+
+/// What an op that only one run has changed in memory that both runs have, and that was gone before
+/// anything read it.
+void OutcomeJudge::judge_changed_alone(Side side) {
+  for (const std::uint64_t storage : on(state_.alone_memory, side).changed())
+    if (!on(storages_, side).contains(storage) && on(state_.taint, side).written_alone(storage))
+      ++state_.totals.outcomes.unknown;
 }
 
 /// The finding has changed an outcome. One that was not kept leaves it at that.

@@ -15,9 +15,10 @@ namespace ulpscope::comparison {
 /// finding has changed an outcome, and finds what changed after the last op.
 ///
 /// Everything else has been compared before. Memory that only one run holds is not a difference if
-/// ops that both runs have made it, because it was equal then; or if ops have read it since,
-/// because their results were compared. Otherwise the run leaves something that the other one does
-/// not, if the memory outlived the op that made it; if that was the last op, this is unknown.
+/// ops that both runs have made it, because it was equal then; or if ops that both runs have read
+/// it since, because their results were compared; or if any op has and it was gone when the run
+/// ended. Otherwise the run leaves something that the other one does not, if the memory outlived the
+/// op that made it; if that was the last op, this is unknown.
 class OutcomeJudge {
  public:
   explicit OutcomeJudge(RankState& state) : state_(state) {}
@@ -29,6 +30,7 @@ class OutcomeJudge {
     HeldEvent event;
     const Slot* slot = nullptr;
     Lane lane;
+    bool stands = false;    ///< it was live when the run ended
     bool outlived = false;  ///< it was live when a later op ran, or when the run ended
   };
   using Outcomes = std::vector<Outcome>;
@@ -40,6 +42,7 @@ class OutcomeJudge {
   void pair_named();
   void judge_rest(Side side);
   void judge_made_alone(Side side, const Outcome& outcome);
+  void judge_changed_alone(Side side);
   void judge_generators();
   void blame(const Source& source);
   [[nodiscard]] const Outcome* partner_of(Side side, const Outcome& outcome);
@@ -50,6 +53,7 @@ class OutcomeJudge {
   RankState& state_;
   Both<Outcomes> left_;
   Both<std::set<std::tuple<std::uint64_t, Digest>>> contents_;  ///< by size
+  Both<std::set<std::uint64_t>> storages_;
   std::vector<std::pair<Outcome, Outcome>> unexplained_;
   Both<HeldEvent> ends_;
   Both<Lane> end_lanes_;

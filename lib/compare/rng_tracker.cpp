@@ -16,17 +16,18 @@ std::vector<Source> RngTracker::drawn_to_the_end() const {
   return sources;
 }
 
-void RngTracker::in_step(const Event& reference, std::int64_t step) {
+void RngTracker::in_step(const Event& reference, std::uint32_t lane, std::int64_t step) {
   Stream& current = stream(reference);
   current.shifted = false;
   current.draws.clear();
-  current.drawn_alone.reset();
+  const bool explicit_generator = reference.flags & event_flag::explicit_generator;
+  if (!explicit_generator || current.drawn_in == lane) current.drawn_alone.reset();
   current.more_draws = 0;
   if (drew(reference)) current.last_common_draw = event_words(reference, step);
 }
 
-void RngTracker::drew_alone(Side side, const Window& window, std::uint32_t event, std::int64_t step,
-                            const Source& source) {
+void RngTracker::drew_alone(Side side, const Window& window, std::uint32_t event,
+                            std::uint32_t lane, std::int64_t step, const Source& source) {
   for (std::uint32_t index = event; index < window.end(event); ++index) {
     const Event& current = window.event(index);
     if (!drew(current)) continue;
@@ -36,6 +37,7 @@ void RngTracker::drew_alone(Side side, const Window& window, std::uint32_t event
     if (draws_inside) continue;
     Stream& from = stream(current);
     from.drawn_alone = source;
+    from.drawn_in = lane;
     if (from.draws.size() < kDrawsKept)
       from.draws.push_back({side, std::string(window.event(event).op), step, current.position});
     else

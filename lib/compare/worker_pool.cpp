@@ -497,7 +497,7 @@ void WorkerPool::stand_alone(Side side, const JobOp& op, std::int64_t step,
                        });
   };
   const Source source = explained ? *explained : enter();
-  state_.rng.drew_alone(side, *op.window, op.event, here.step, source);
+  state_.rng.drew_alone(side, *op.window, op.event, RngTracker::kNoLane, here.step, source);
   for (std::uint32_t index = op.event; index < op.end(); ++index)
     judge_.write_alone(here, side, index, source);
 }
@@ -610,7 +610,7 @@ void WorkerPool::count_alone(const WorkerJob& job, bool is_sample) {
   for (const JobOp& op : job.ops) {
     if (!is_sample) {
       note_number_alone(job.side, op.outer());
-      memory.read(*op.window, op.event);
+      memory.read(*op.window, op.event, false);
       for (std::uint32_t event = op.event; event < op.end(); ++event)
         memory.wrote(op.window->event(event));
     }

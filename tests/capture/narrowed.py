@@ -49,6 +49,7 @@ PARTS = {
                                   lambda e: e.op in ("aten::addmm", "aten::gelu"), of_ops=True, fault=3),
     "ignore": Part(["--ignore", "gelu*", "--ignore", "aten::bernoulli_"],
                    lambda e: "gelu" not in e.op and e.op != "aten::bernoulli_", of_ops=True, fault=3),
+    "ignore-module": Part(["--ignore", "head"], lambda e: not inside(e, "head"), of_ops=True, fault=3),
     "ignore-wins": Part(["--modules", "blocks.*", "--ignore", "*.norm", "--ops", "*mm", "--ignore", "mm"],
                         lambda e: inside(e, "blocks.*") and not inside(e, "*.norm") and
                         e.op == "aten::addmm", of_ops=True, fault=3),
@@ -81,9 +82,7 @@ def differences(whole, narrowed, keeps):
     expected = shown(event for event in whole if keeps(event))
     if not expected or len(expected) == len(whole):
         yield f"{len(expected)} of {len(whole)} events are no part of the run"
-    # What asks for nothing but the shape of a module's tensor belongs to no module.
-    given = shown(event for event in narrowed
-                  if keeps(event) or event.module is not None or not event.op.endswith("_like"))
+    given = shown(narrowed)
     if given != expected:
         yield (f"{len(given)} events, expected {len(expected)}; too many: "
                f"{sorted(set(given) - set(expected), key=str)[:5]}, missing: "

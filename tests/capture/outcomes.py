@@ -23,8 +23,11 @@ ENDS = {
     "buffer": ("sequence", "aten::add_"), "gradient": ("sequence", "aten::mul_"),
     "held": ("sequence", "aten::add_"), "rebound": ("sequence", "aten::mul"),
     "draw": ("sequence", "aten::rand"), "raw": ("write", "end of run"),
-    "raw-buffer": ("write", "end of run"),
+    "raw-buffer": ("write", "end of run"), "raw-set_data": ("sequence", "aten::detach"),
+    "raw-state": ("write", "end of run"),
 }
+# Ways of a run, and whether its objects are gone when its process ends.
+WAYS = [([], True), (["--exit"], False), (["--quit"], False), (["--steps", "1"], True)]
 MODES = ["parallel", "step-by-step", "in-turn", "parallel-for", "pool", "launch"]
 
 
@@ -55,7 +58,7 @@ class Session:
 
 
 def ends(session):
-    for way in ([], ["--exit"], ["--quit"]):
+    for way, gone in WAYS:
         plain = session.record("plain", "end_of_run", *way)
         for end, expected in ENDS.items():
             printed = session.record("other", "end_of_run", "--end", end, *way)
@@ -64,7 +67,7 @@ def ends(session):
             first = report["first"]
             found = first and (first["kind"], first["op"])
             verdict = "identical" if expected is None else "diverged"
-            if end == "rebound" and not way:  # made by the last op and gone when the program exits
+            if end == "rebound" and gone:  # made by the last op
                 verdict, found = "inconclusive", expected
             session.check(" ".join([end, *way]), report["verdict"] == verdict and found == expected,
                           report)

@@ -363,7 +363,8 @@ void Runner::run() {
 
 void print_left(const Runner& main) {
   Left generator, total;
-  generator.add(at::detail::getDefaultCPUGenerator());
+  const at::Generator& drawn = at::detail::getDefaultCPUGenerator();
+  if (Left::has_drawn(drawn)) generator.add(drawn);
   const std::string rest =
       "\"generator\": \"" + generator.text() + "\", \"workers\": [" + joined(main.lines) + "]}\n";
   total.add(rest.data(), rest.size());

@@ -50,9 +50,15 @@ struct Left {
   Model model;
   std::vector<Tensor> average;
   Tensor held;
+  torch::optim::SGD* optimizer = nullptr;
 };
 
-float* bytes_of(Tensor& tensor) { return static_cast<float*>(tensor.data_ptr()); }
+float* bytes_of(const Tensor& tensor) { return static_cast<float*>(tensor.data_ptr()); }
+
+const Tensor& momentum_of(const torch::optim::SGD& optimizer, const Tensor& weight) {
+  const auto& state = *optimizer.state().at(weight.unsafeGetTensorImpl());
+  return static_cast<const torch::optim::SGDParamState&>(state).momentum_buffer();
+}
 
 using End = std::function<void(Left&)>;
 
@@ -78,6 +84,16 @@ const std::map<std::string, End>& ends() {
        }},
       {"raw", [](Left& left) { bytes_of(left.model->parameters().front())[3] += 1; }},
       {"raw-buffer", [](Left& left) { bytes_of(left.model->buffers().front())[0] += 1; }},
+      {"raw-set_data",
+       [](Left& left) {
+         Tensor weight = left.model->parameters().front();
+         weight.set_data(weight.detach().clone());
+         bytes_of(weight)[3] += 1;
+       }},
+      {"raw-state",
+       [](Left& left) {
+         bytes_of(momentum_of(*left.optimizer, left.model->parameters().front()))[3] += 1;
+       }},
       {"buffer", [](Left& left) { left.model->buffers().front().add_(1); }},
       {"gradient", [](Left& left) { left.model->parameters().front().mutable_grad().mul_(2); }},
       {"held", [](Left& left) { left.held.add_(1); }},
@@ -105,6 +121,7 @@ void train(const EndSettings& settings) {
   Left left{Model(), {}, torch::zeros({1})};
   torch::optim::SGD optimizer(left.model->parameters(),
                               torch::optim::SGDOptions(0.1).momentum(0.9));
+  left.optimizer = &optimizer;
   for (const Tensor& weight : left.model->parameters())
     left.average.push_back(weight.detach().clone());
   for (std::int64_t step = 0; step < settings.steps; ++step) {
@@ -127,6 +144,7 @@ void train(const EndSettings& settings) {
   for (const Tensor& weight : left.model->parameters()) {
     digest = raw_digest(digest, weight);
     digest = raw_digest(digest, weight.grad());
+    digest = raw_digest(digest, momentum_of(optimizer, weight));
   }
   for (const Tensor& buffer : left.model->buffers()) digest = raw_digest(digest, buffer);
   for (const Tensor& average : left.average) digest = raw_digest(digest, average);

@@ -102,6 +102,8 @@ inline constexpr std::uint32_t scratch = 1U << 15;        ///< an output whose b
 inline constexpr std::uint32_t has_content = 1U << 16;    ///< its bytes were recorded
 inline constexpr std::uint32_t logical = 1U << 17;        ///< `logical_digest` is set
 inline constexpr std::uint32_t metadata_only = 1U << 18;  ///< an argument whose content is not read
+inline constexpr std::uint32_t optimizer_state =
+    1U << 19;  ///< an outcome that an optimizer keeps from step to step
 }  // namespace slot_flag
 
 namespace geometry_flag {
