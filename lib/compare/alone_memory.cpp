@@ -33,21 +33,21 @@ void AloneMemory::changed(const Event& op) {
       return;
     }
     const auto [at, is_first] = changed_.try_emplace(slot.storage);
-    Before& before = at->second;
     if (is_first)
       for (const Slot& input : op.slots)
-        if (input.role == Role::input && input.storage == slot.storage)
-          before = {.geometry = input.geometry, .digest = input.digest};
-    before.restored = before.geometry != nullptr && before.geometry == slot.geometry &&
-                      before.digest == slot.digest && !(slot.flags & slot_flag::no_digest);
+        if (input.role == Role::input && input.storage == slot.storage &&
+            !(input.flags & slot_flag::no_digest))
+          at->second.before = content_of(input);
+    at->second.now = content_of(slot);
   }
 }
 
-std::vector<std::uint64_t> AloneMemory::changed() const {
-  std::vector<std::uint64_t> storages;
-  for (const auto& [storage, before] : changed_)
-    if (!before.restored && !readers_.contains(storage)) storages.push_back(storage);
-  return storages;
+std::vector<AloneMemory::Change> AloneMemory::changes() const {
+  std::vector<Change> changes;
+  for (const auto& [storage, changed] : changed_)
+    if (changed.before != changed.now && !readers_.contains(storage))
+      changes.push_back({storage, changed.now});
+  return changes;
 }
 
 void AloneMemory::read(const Window& window, std::uint32_t item, bool has_partner) {

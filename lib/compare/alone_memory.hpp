@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "compare/content.hpp"
 #include "compare/window.hpp"
 #include "ulpscope/run.hpp"
 
@@ -31,8 +33,13 @@ class AloneMemory {
   /// @param has_partner its results are compared with another op's
   void read(const Window& window, std::uint32_t item, bool has_partner);
 
-  /// Memory that ops of both runs have made and that no longer holds what it did before `changed`.
-  [[nodiscard]] std::vector<std::uint64_t> changed() const;
+  /// Memory that ops of both runs have made, and what was last written there.
+  struct Change {
+    std::uint64_t storage = 0;
+    Content content;
+  };
+  /// Memory that no longer holds what it did before `changed`.
+  [[nodiscard]] std::vector<Change> changes() const;
 
   [[nodiscard]] bool made(const Slot& slot) const { return readers_.contains(slot.storage); }
   /// No op has read it.
@@ -56,15 +63,14 @@ class AloneMemory {
     return known != readers_.end() && known->second == reader;
   }
 
-  /// What memory held before the first change.
-  struct Before {
-    const Geometry* geometry = nullptr;
-    Digest digest;
-    bool restored = false;
+  /// What memory held before the first change, if that is known, and holds since the last one.
+  struct Changed {
+    std::optional<Content> before;
+    Content now;
   };
 
   std::unordered_map<std::uint64_t, Reader> readers_;  ///< by storage
-  std::unordered_map<std::uint64_t, Before> changed_;
+  std::unordered_map<std::uint64_t, Changed> changed_;
   bool any_ = false;
   bool overflowed_ = false;
 };

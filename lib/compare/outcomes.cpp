@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "compare/content.hpp"
 #include "compare/finding_writer.hpp"
 #include "compare/value_names.hpp"
 #include "compare/window.hpp"
@@ -35,22 +36,18 @@ constexpr std::string_view kEndOfRun = "end of run";
          slot.geometry != nullptr;
 }
 
-[[nodiscard]] std::uint64_t bytes_of(const Slot& slot) noexcept {
-  return slot.geometry == nullptr
-             ? 0
-             : element_count(*slot.geometry) * element_size(slot.geometry->dtype);
+[[nodiscard]] bool is_kept_by_optimizer(const Slot& slot) noexcept {
+  return slot.flags & slot_flag::optimizer_state;
 }
 
-[[nodiscard]] auto content_of(const Slot& slot) { return std::tuple(bytes_of(slot), slot.digest); }
-
-/// Position of the last op in a block that no other op calls.
+/// Position of the last op in a block that no other op calls, views aside.
 [[nodiscard]] std::uint64_t last_op(const Block& block) {
   std::set<std::uint64_t> ops;
   std::uint64_t last = kNone;
   for (const Event& event : block.events) {
     if (event.kind != EventKind::op) continue;
     ops.insert(event.position);
-    if (!ops.contains(event.parent)) last = event.position;
+    if (!ops.contains(event.parent) && !(event.flags & event_flag::view)) last = event.position;
   }
   return last;
 }
@@ -89,11 +86,16 @@ void OutcomeJudge::judge() {
     totals.too_many = totals.too_many || on(state_.alone_memory, side).overflowed();
   }
   cancel_equal([](const Outcome& one) {
-    return std::tuple(one.event.event->root, one.slot->name, content_of(*one.slot));
+    return std::tuple(one.event.event->root, one.slot->name, is_kept_by_optimizer(*one.slot),
+                      content_of(*one.slot));
   });
-  cancel_equal(
-      [](const Outcome& one) { return std::tuple(one.slot->name, content_of(*one.slot)); });
+  cancel_equal([](const Outcome& one) {
+    return std::tuple(one.slot->name, is_kept_by_optimizer(*one.slot), content_of(*one.slot));
+  });
   pair_named();
+  cancel_equal([](const Outcome& one) {
+    return std::tuple(is_kept_by_optimizer(*one.slot), content_of(*one.slot));
+  });
   cancel_equal([](const Outcome& one) { return content_of(*one.slot); });
   for (const Side side : kSides) {
     judge_rest(side);
@@ -200,8 +202,8 @@ void OutcomeJudge::judge_rest(Side side) {
     const Slot& slot = *outcome.slot;
     const std::optional<Source> why = reason(side, outcome);
     if (alone.made(slot)) {
-      const bool is_kept = slot.flags & slot_flag::optimizer_state;
-      if (is_kept || (outcome.stands ? alone.is_uncompared(slot) : alone.is_unread(slot)))
+      if (is_kept_by_optimizer(slot) ||
+          (outcome.stands ? alone.is_uncompared(slot) : alone.is_unread(slot)))
         judge_made_alone(side, outcome);
       continue;
     }
@@ -232,8 +234,8 @@ void OutcomeJudge::judge_rest(Side side) {
 /// What an op that only one run has made and nothing that was compared has read.
 void OutcomeJudge::judge_made_alone(Side side, const Outcome& outcome) {
   const bool known = is_known(*outcome.slot);
-  const bool is_copy = !(outcome.slot->flags & slot_flag::optimizer_state);
-  if (known && is_copy && on(contents_, the_other(side)).contains(content_of(*outcome.slot))) return;
+  if (known && !is_kept_by_optimizer(*outcome.slot) &&
+      on(contents_, the_other(side)).contains(content_of(*outcome.slot))) return;
   const std::optional<Source> why = reason(side, outcome);
   if (known && why && outcome.outlived)
     blame(*why);
@@ -282,10 +284,14 @@ void OutcomeJudge::enter(FindingKind kind, const Outcome& reference, const Outco
 }
 
 /// What an op that only one run has changed in memory that both runs have, and that was gone before
-/// anything read it.
+/// anything read it. The other run may have an op of its own that did the same.
 void OutcomeJudge::judge_changed_alone(Side side) {
-  for (const std::uint64_t storage : on(state_.alone_memory, side).changed())
-    if (!on(storages_, side).contains(storage) && on(state_.taint, side).written_alone(storage))
+  std::set<Content> others = on(contents_, the_other(side));
+  for (const auto& change : on(state_.alone_memory, the_other(side)).changes())
+    others.insert(change.content);
+  for (const auto& [storage, content] : on(state_.alone_memory, side).changes())
+    if (!on(storages_, side).contains(storage) && !others.contains(content) &&
+        on(state_.taint, side).written_alone(storage))
       ++state_.totals.outcomes.unknown;
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <set>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "compare/content.hpp"
 #include "compare/rank_state.hpp"
 
 namespace ulpscope::comparison {
@@ -52,7 +52,7 @@ class OutcomeJudge {
 
   RankState& state_;
   Both<Outcomes> left_;
-  Both<std::set<std::tuple<std::uint64_t, Digest>>> contents_;  ///< by size
+  Both<std::set<Content>> contents_;
   Both<std::set<std::uint64_t>> storages_;
   std::vector<std::pair<Outcome, Outcome>> unexplained_;
   Both<HeldEvent> ends_;

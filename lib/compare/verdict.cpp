@@ -72,9 +72,8 @@ namespace {
 [[nodiscard]] std::string unknown_outcome(const OutcomeTotals& outcomes) {
   for (const Side side : kSides) {
     if (on(outcomes.extra, side) > 0)
-      return fmt::format(
-          "the {} leaves {} that no recorded op has read and that the {} does not have", name(side),
-          counted(on(outcomes.extra, side), "tensor"), name(the_other(side)));
+      return fmt::format("the {} leaves {} that the {} does not have", name(side),
+                         counted(on(outcomes.extra, side), "tensor"), name(the_other(side)));
     if (on(outcomes.extra_numbers, side) > 0)
       return fmt::format("the {} reads {} that the {} does not read", name(side),
                          counted(on(outcomes.extra_numbers, side), "number"),

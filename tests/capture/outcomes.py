@@ -3,6 +3,7 @@
 
     outcomes.py --bin build/release/bin ends      what `end_of_run` leaves, by every way to end
     outcomes.py --bin build/release/bin threads   models that threads train, by every way to share work
+    outcomes.py --bin build/release/bin layers    the same of threads by their layers only
     outcomes.py --bin build/release/bin creation  threads that have nothing in common with their partners
 
 That two runs leave the same is known from what they print: a digest that they take through pointers.
@@ -24,7 +25,7 @@ ENDS = {
     "held": ("sequence", "aten::add_"), "rebound": ("sequence", "aten::mul"),
     "draw": ("sequence", "aten::rand"), "raw": ("write", "end of run"),
     "raw-buffer": ("write", "end of run"), "raw-set_data": ("sequence", "aten::detach"),
-    "raw-state": ("write", "end of run"),
+    "raw-state": ("write", "end of run"), "raw-leaf": ("write", "end of run"),
 }
 # Ways of a run, and whether its objects are gone when its process ends.
 WAYS = [([], True), (["--exit"], False), (["--quit"], False), (["--steps", "1"], True)]
@@ -35,12 +36,12 @@ class Session:
     def __init__(self, bin_folder, folder):
         self.bin, self.folder, self.failed = os.path.abspath(bin_folder), folder, 0
 
-    def record(self, name, *command):
+    def record(self, name, *command, options=()):
         """What the program prints, which is what it prints bare."""
         program = [os.path.join(self.bin, command[0]), *command[1:]]
         dump = os.path.join(self.folder, name)
         done = subprocess.run([os.path.join(self.bin, "ulpscope"), "record", "--force", "-o", dump,
-                               "--", *program], capture_output=True, text=True, timeout=120)
+                               *options, "--", *program], capture_output=True, text=True, timeout=120)
         bare = subprocess.run(program, capture_output=True, text=True, timeout=120)
         assert (done.returncode, done.stdout) == (bare.returncode, bare.stdout), done.stderr
         return done.stdout
@@ -94,6 +95,16 @@ def threads(session):
                           (first["kind"], first["op"]) == ("sequence", "aten::mul_"), report)
 
 
+def layers(session):
+    """A thread's step does not list the parameters that other threads are changing."""
+    command = ["trainers", "--mode", "parallel", "--own-seeds", "--steps", "3"]
+    session.record("plain", *command, "--delays", "1", options=["--capture", "layers"])
+    for delays in ("2", "3", "4", "5"):
+        session.record("other", *command, "--delays", delays, options=["--capture", "layers"])
+        report = session.compare("plain", "other")
+        session.check(f"delays {delays}", report["verdict"] == "identical", report)
+
+
 def creation(session):
     """Threads of which nothing is equal are partners by the order in which they were created, whichever
     of them comes first: trainer i has seed 1 + i in one run and 1001 + i in the other."""
@@ -110,11 +121,11 @@ def creation(session):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
-    parser.add_argument("part", choices=["ends", "threads", "creation"])
+    parser.add_argument("part", choices=["ends", "threads", "layers", "creation"])
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ulpscope-outcomes-") as folder:
         session = Session(arguments.bin, folder)
-        {"ends": ends, "threads": threads, "creation": creation}[arguments.part](session)
+        {"ends": ends, "threads": threads, "layers": layers, "creation": creation}[arguments.part](session)
     return 1 if session.failed else 0
 
 

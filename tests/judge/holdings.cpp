@@ -600,7 +600,7 @@ void Holdings::run(const Instruction& instruction) {
   });
   add_held(seen_);
   for (const auto& model : models_)
-    if (model) model->add_held(seen_);
+    if (model) model->add_seen(seen_);
 }
 
 void Holdings::add_held(Contents& contents) const {

@@ -31,10 +31,11 @@ HARMLESS_DIVERGED = "DIVERGED, harmless"
 HARMLESS_INCONCLUSIVE = "inconclusive, harmless"
 INCONCLUSIVE = "inconclusive, differs"
 ABSORBED = "absorbed"
+UNREPEATABLE = "unrepeatable"
 RIGHT = "right"
 FAILURES = (FALSE_IDENTICAL, FALSE_DIVERGED, BROKEN)
 COLUMNS = (RIGHT, FALSE_IDENTICAL, FALSE_DIVERGED, BROKEN, INCONCLUSIVE_EQUAL, INCONCLUSIVE,
-           HARMLESS_DIVERGED, HARMLESS_INCONCLUSIVE, ABSORBED)
+           HARMLESS_DIVERGED, HARMLESS_INCONCLUSIVE, ABSORBED, UNREPEATABLE)
 MEANINGS = {
     FALSE_IDENTICAL: "identical, though the runs leave something else",
     FALSE_DIVERGED: "diverged, though the same program ran twice and left the same",
@@ -43,10 +44,15 @@ MEANINGS = {
     INCONCLUSIVE: "inconclusive where the runs leave something else",
     HARMLESS_DIVERGED: "diverged by a change that is meant to be harmless and left the same",
     HARMLESS_INCONCLUSIVE: "inconclusive after such a change",
+    UNREPEATABLE: "bare, the program does not always leave the same: no judgement",
     ABSORBED: "a change that is not meant to be harmless, but left the same; any verdict",
 }
 
 Run = collections.namedtuple("Run", "code line errors")
+
+
+class Unrepeatable(Exception):
+    """The program itself does not leave the same in every bare run."""
 
 
 class Broken(Exception):
@@ -124,7 +130,7 @@ class Seed:
         if repeats(runs):
             return
         if not repeats([runs[0], *(self.bare(0) for _ in range(5))]):
-            raise AssertionError(f"seed {self.seed}: the judge's own program does not repeat or fails")
+            raise Unrepeatable("the bare program leaves something else or fails now and then")
         raise Broken("recorded it leaves something else: " + difference(runs[0].line, runs[-1].line))
 
     def pairs(self, mutations):
@@ -133,6 +139,10 @@ class Seed:
             first, recorded = self.record(0, "reference")
             bare = [self.bare(0), self.bare(0)]
             self.check_repeats([*bare, recorded])
+        except Unrepeatable as error:
+            for mutation in mutations:
+                yield self.result(mutation, UNREPEATABLE, str(error))
+            return
         except Broken as error:
             for mutation in mutations:
                 yield self.result(mutation, BROKEN, str(error))
@@ -146,6 +156,8 @@ class Seed:
                     raise Broken("the mutated program leaves something else when recorded")
                 report = self.compare(first, second)
                 yield self.judge(mutation, bare[0].line, run, report)
+            except Unrepeatable as error:
+                yield self.result(mutation, UNREPEATABLE, str(error))
             except Broken as error:
                 yield self.result(mutation, BROKEN, str(error))
             if self.keep:

@@ -550,4 +550,10 @@ void Model::add_held(Contents& contents) const {
   for (const at::Tensor& one : {data_set_, input_, target_, output_, loss_}) contents.add(one);
 }
 
+void Model::add_seen(Contents& contents) const {
+  add_held(contents);
+  for (const at::Tensor& one : parameters()) contents.add(one);
+  for (const Weak& handle : buffer_handles_) contents.add(at::Tensor(handle.lock()));
+}
+
 }  // namespace judge

@@ -36,6 +36,9 @@ class Model {
   /// The plain tensors that it holds.
   void add_held(Contents& contents) const;
 
+  /// Those, its parameters and buffers.
+  void add_seen(Contents& contents) const;
+
   [[nodiscard]] std::vector<at::Tensor> parameters() const;
 
   /// Gradients become the mean of all processes'.

@@ -50,6 +50,7 @@ struct Left {
   Model model;
   std::vector<Tensor> average;
   Tensor held;
+  Tensor leaf;  ///< requires gradients and belongs to no module
   torch::optim::SGD* optimizer = nullptr;
 };
 
@@ -94,6 +95,7 @@ const std::map<std::string, End>& ends() {
        [](Left& left) {
          bytes_of(momentum_of(*left.optimizer, left.model->parameters().front()))[3] += 1;
        }},
+      {"raw-leaf", [](Left& left) { bytes_of(left.leaf)[0] += 1; }},
       {"buffer", [](Left& left) { left.model->buffers().front().add_(1); }},
       {"gradient", [](Left& left) { left.model->parameters().front().mutable_grad().mul_(2); }},
       {"held", [](Left& left) { left.held.add_(1); }},
@@ -118,7 +120,7 @@ std::uint64_t raw_digest(std::uint64_t digest, const Tensor& tensor) {
 void train(const EndSettings& settings) {
   programs::apply(settings);
   const programs::DigitTensors digits;
-  Left left{Model(), {}, torch::zeros({1})};
+  Left left{Model(), {}, torch::zeros({1}), torch::ones({4}, torch::requires_grad())};
   torch::optim::SGD optimizer(left.model->parameters(),
                               torch::optim::SGDOptions(0.1).momentum(0.9));
   left.optimizer = &optimizer;
@@ -134,7 +136,7 @@ void train(const EndSettings& settings) {
     const auto weights = left.model->parameters();
     for (std::size_t i = 0; i < weights.size(); ++i)
       left.average[i].mul_(0.9).add_(weights[i], 0.1);
-    left.held = loss.detach();
+    left.held = loss.detach() * left.leaf.sum();
   }
   {
     const torch::NoGradGuard no_grad;
@@ -149,6 +151,7 @@ void train(const EndSettings& settings) {
   for (const Tensor& buffer : left.model->buffers()) digest = raw_digest(digest, buffer);
   for (const Tensor& average : left.average) digest = raw_digest(digest, average);
   digest = raw_digest(digest, left.held);
+  digest = raw_digest(digest, left.leaf);
   auto* generator = at::check_generator<at::CPUGeneratorImpl>(at::detail::getDefaultCPUGenerator());
   digest = (digest ^ generator->engine().data().next_) * std::uint64_t{0x100000001b3};
   std::printf("leaves\nfinal digest %016llx\n", static_cast<unsigned long long>(digest));

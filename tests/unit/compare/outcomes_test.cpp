@@ -185,4 +185,93 @@ TEST_SUITE("outcomes") {
     REQUIRE(report.first() != nullptr);
     CHECK(report.first()->op == "aten::rand");
   }
+
+  TEST_CASE("a tensor more that stands is an outcome, though ops of its own run have read it") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> left{weight};
+      if (changed) {
+        left.push_back(run.op("aten::relu").in(weight).out(labelled("more")));
+        const Tensor sum = run.op("aten::sum").in(left.back()).out(labelled("sum"));
+        run.op("aten::item").in(sum).result(1.0);
+      }
+      run.leaves(left);
+    });
+    CHECK(report.verdict == Verdict::diverged);
+  }
+
+  TEST_CASE("a view of a tensor more does not read it") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> freed;
+      if (changed) {
+        freed.push_back(run.op("aten::relu").in(weight).out(labelled("more")));
+        run.op("aten::t").flag(event_flag::view).in(freed.back()).returns_view(freed.back());
+      }
+      run.leaves({weight}, freed);
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+  }
+
+  TEST_CASE("optimizer state of one run alone is an outcome, though it is a copy that was read") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> left{weight};
+      const Tensor gradient = run.op("aten::relu").in(weight).out(labelled("gradient"));
+      Tensor used = gradient;
+      if (changed) {
+        used = run.op("aten::clone").in(gradient).out(labelled("gradient"));
+        run.name_storage(used, "", slot_flag::optimizer_state);
+        left.push_back(used);
+      }
+      run.op("aten::sub_").in(weight).in(used).writes(weight, labelled("w2"));
+      left.push_back(gradient);
+      run.leaves(left);
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(says(report, "leaves 1 tensor"));
+  }
+
+  TEST_CASE("what became of memory that one run alone changed is not known when it is gone") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      const Tensor gone = run.op("aten::relu").in(weight).out(labelled("gone"));
+      if (changed) run.op("aten::clamp_").in(gone).writes(gone, labelled("clamped"));
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(says(report, "what 1 tensor held"));
+  }
+
+  TEST_CASE("memory that one run alone changed back is as it was") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      const Tensor gone = run.op("aten::relu").in(weight).out(labelled("gone"));
+      if (changed)
+        for (const char* content : {"negated", "gone"})
+          run.op("aten::neg_").in(gone).writes(gone, labelled(content));
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("the program's own memory that differs at the end may matter or not") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      const Tensor foreign = run.data(labelled(changed ? "b" : "a"));
+      run.name_storage(foreign, "", slot_flag::unproduced);
+      run.leaves({weight, foreign});
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+  }
+
+  TEST_CASE("a draw more is an outcome, though another thread's generator has the same seed") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      const auto draw = [&] {
+        run.op("aten::rand").flag(event_flag::explicit_generator).draws(1).out(labelled("drawn"));
+      };
+      run.seed(7);
+      draw();
+      if (changed) draw();
+      run.lane(LaneRole::thread, 0).seed(7);
+      draw();
+      run.lane(LaneRole::main, 0).seed(42);
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+  }
 }
