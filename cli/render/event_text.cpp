@@ -49,6 +49,7 @@ constexpr FlagName kSlotFlags[] = {
     {slot_flag::opaque, "opaque"},
     {slot_flag::overwritten, "overwritten"},
     {slot_flag::scratch, "scratch"},
+    {slot_flag::freed, "freed"},
     {slot_flag::has_content, "bytes recorded"},
 };
 

@@ -53,6 +53,7 @@ ToldRoots& told_roots() {
 
 /// What recorded ops have done to a root's parameters and buffers.
 struct RootWrites {
+  bool any = false;           ///< it has some
   std::uint64_t stamp = 1;    ///< changes when one of them is written
   bool since = false;         ///< this thread has written one since a position
   bool by_others = false;     ///< another thread was the last to write one
@@ -64,6 +65,7 @@ RootWrites writes_of(std::uint32_t root, const Thread& thread, std::uint64_t pos
   RootWrites writes;
   for (const NamedTensor& named : state_of(root)) {
     if (!named.tensor.has_storage()) continue;
+    writes.any = true;
     const std::lock_guard guard(storages());
     const Storage& storage = storages().at(*named.tensor.storage().unsafeGetStorageImpl());
     writes.stamp = (writes.stamp ^ (storage.id << 20) ^ storage.writes) * 0x9e3779b97f4a7c15ULL;
@@ -330,7 +332,7 @@ void backward_crosses(Thread& thread, const torch::autograd::Node& node,
 void see_parameters(Thread& thread, std::uint64_t step) {
   for (const std::uint32_t root : known_roots()) {
     const RootWrites writes = writes_of(root, thread, step);
-    if (writes.only_by_others()) continue;
+    if (!writes.any || writes.only_by_others()) continue;
     {
       ToldRoots& told = told_roots();
       const std::lock_guard guard(told.mutex);

@@ -44,7 +44,7 @@ class FreedMemory {
  public:
   void add(const Thread* thread, const FreedState& state) {
     const std::lock_guard guard(mutex_);
-    states_.push_back({current_epoch(), thread == nullptr ? kNoLane : thread->lane(), state});
+    states_.push_back({generation(), thread == nullptr ? kNoLane : thread->lane(), state});
   }
 
   /// Removes what fits, in the order in which it was freed.
@@ -53,7 +53,7 @@ class FreedMemory {
     std::pmr::vector<FreedState> taken(&process_memory());
     const std::lock_guard guard(mutex_);
     std::erase_if(states_, [&](const Freed& freed) {
-      if (freed.epoch != current_epoch()) return true;
+      if (freed.generation != generation()) return true;
       if (!fits(freed.lane, freed.state)) return false;
       taken.push_back(freed.state);
       return true;
@@ -66,7 +66,7 @@ class FreedMemory {
 
  private:
   struct Freed {
-    std::uint64_t epoch = 0;  ///< of the recording
+    std::uint64_t generation = 0;  ///< of the recording
     std::uint32_t lane = kNoLane;
     FreedState state;
   };
@@ -113,7 +113,8 @@ bool is_left(const Storage& storage) {
 
 Outcome outcome_of(const FreedState& freed) {
   Outcome outcome{.state = freed, .flags = freed.name_flags, .digest = freed.digest};
-  if (freed.known != Digest{} && freed.known != freed.digest) outcome.flags |= slot_flag::changed;
+  if (freed.known != Digest{})
+    outcome.flags |= freed.known == freed.digest ? slot_flag::verified : slot_flag::changed;
   return outcome;
 }
 
@@ -201,17 +202,20 @@ void add_freed(const Thread& thread, std::pmr::vector<Outcome>& outcomes) {
 }
 
 void add_states(const std::pmr::vector<FreedState>& freed, std::pmr::vector<Outcome>& outcomes) {
-  for (const FreedState& state : freed) outcomes.push_back(outcome_of(state));
+  for (const FreedState& state : freed) {
+    outcomes.push_back(outcome_of(state));
+    outcomes.back().flags |= slot_flag::freed;
+  }
 }
 
 /// Which piece of work was a thread's last is a race where threads share it: what recorded ops have
 /// left in gradients and optimizer state is known without this.
 void add_last_of_thread(const std::pmr::vector<FreedState>& freed,
                         std::pmr::vector<Outcome>& outcomes) {
-  for (const FreedState& state : freed)
-    if (const Outcome one = outcome_of(state);
-        is_state(state) || (one.flags & slot_flag::changed) != 0)
-      outcomes.push_back(one);
+  std::pmr::vector<Outcome> last(&process_memory());
+  add_states(freed, last);
+  for (const Outcome& one : last)
+    if (is_state(one.state) || (one.flags & slot_flag::changed) != 0) outcomes.push_back(one);
 }
 
 ring::SlotRow row_of(Thread& thread, const Outcome& outcome, std::uint16_t index) {
@@ -324,7 +328,7 @@ void send_freed_state(Thread& thread) {
   // Gradients and optimizer state matter where they are the last.
   std::erase_if(outcomes, [](const Outcome& one) { return !is_state(one.state); });
   if (outcomes.empty()) return;
-  send(thread, named_info(EventKind::parameters, "parameters"), outcomes, {});
+  send(thread, named_info(EventKind::parameters, kFreedParameters), outcomes, {});
 }
 
 void send_outcomes_of_thread(Thread& thread) {

@@ -54,6 +54,13 @@ constexpr std::string_view kEndOfRun = "end of run";
 
 }  // namespace
 
+/// A parameter keeps its gradient as long as the program does not reset it.
+OutcomeJudge::KeptBy OutcomeJudge::kept_by(const Outcome& outcome) noexcept {
+  if (is_kept_by_optimizer(*outcome.slot)) return KeptBy::optimizer;
+  const bool is_gradient = outcome.slot->flags & slot_flag::gradient;
+  return outcome.stands && is_gradient ? KeptBy::parameter : KeptBy::other;
+}
+
 /// Contents that both runs leave, `key` being what must be equal.
 template <class Key>
 void OutcomeJudge::cancel_equal(Key key) {
@@ -86,16 +93,14 @@ void OutcomeJudge::judge() {
     totals.too_many = totals.too_many || on(state_.alone_memory, side).overflowed();
   }
   cancel_equal([](const Outcome& one) {
-    return std::tuple(one.event.event->root, one.slot->name, is_kept_by_optimizer(*one.slot),
-                      content_of(*one.slot));
+    return std::tuple(one.event.event->root, one.slot->name, kept_by(one), content_of(*one.slot));
   });
   cancel_equal([](const Outcome& one) {
-    return std::tuple(one.slot->name, is_kept_by_optimizer(*one.slot), content_of(*one.slot));
+    return std::tuple(one.slot->name, kept_by(one), content_of(*one.slot));
   });
   pair_named();
-  cancel_equal([](const Outcome& one) {
-    return std::tuple(is_kept_by_optimizer(*one.slot), content_of(*one.slot));
-  });
+  cancel_equal(
+      [](const Outcome& one) { return std::tuple(kept_by(one), content_of(*one.slot)); });
   cancel_equal([](const Outcome& one) { return content_of(*one.slot); });
   for (const Side side : kSides) {
     judge_rest(side);
@@ -111,9 +116,12 @@ void OutcomeJudge::judge() {
             candidate);
 }
 
-/// They are the last events of a lane.
+/// They are the last events of a lane, but for what threads of a pool have freed before.
 void OutcomeJudge::read(Side side) {
   for (const Lane& lane : on(state_.runs, side)->lanes(on(state_.ranks, side))) read(side, lane);
+  for (const FreedInPool& freed : on(state_.freed_in_pool, side))
+    for (const Slot& slot : freed.event.event->slots)
+      on(left_, side).push_back({freed.event, &slot, freed.lane, false, true});
 }
 
 void OutcomeJudge::read(Side side, const Lane& lane) {
@@ -129,7 +137,9 @@ void OutcomeJudge::read(Side side, const Lane& lane) {
       any = true;
       const bool ends = event.op == kEndOfRun;
       for (const Slot& slot : event.slots) {
-        on(left_, side).push_back({{&event, block}, &slot, lane, ends, ends});
+        const bool stands = ends && !(slot.flags & slot_flag::freed);
+        on(left_, side).push_back({{&event, block}, &slot, lane, stands, ends});
+        if (stands && is_state(slot)) on(standing_, side).emplace(slot.name);
         on(storages_, side).insert(slot.storage);
         if (is_known(slot)) on(contents_, side).insert(content_of(slot));
       }
@@ -150,16 +160,19 @@ void OutcomeJudge::read(Side side, const Lane& lane) {
 }
 
 void OutcomeJudge::pair_named() {
-  using Name = std::pair<std::string_view, std::string_view>;
+  using Name = std::tuple<std::string_view, std::string_view, KeptBy>;
+  const auto name_of = [](const Outcome& one) {
+    return Name(one.event.event->root, one.slot->name, kept_by(one));
+  };
   std::multimap<Name, std::size_t> named;
   Outcomes& candidates = left_.candidate;
   for (std::size_t k = 0; k < candidates.size(); ++k)
     if (is_named(*candidates[k].slot))
-      named.emplace(Name(candidates[k].event.event->root, candidates[k].slot->name), k);
+      named.emplace(name_of(candidates[k]), k);
   std::vector<bool> paired(candidates.size(), false);
   std::erase_if(left_.reference, [&](const Outcome& one) {
     if (!is_named(*one.slot)) return false;
-    const auto partner = named.find({one.event.event->root, one.slot->name});
+    const auto partner = named.find(name_of(one));
     if (partner == named.end()) return false;
     const Outcome& other = candidates[partner->second];
     paired[partner->second] = true;
@@ -221,14 +234,26 @@ void OutcomeJudge::judge_rest(Side side) {
     }
     const Outcome* const partner = partner_of(side, outcome);
     const bool changed = slot.flags & slot_flag::changed;
-    if (why)
+    if (is_reset_gradient(side, outcome))
+      ++on(totals.extra, side);
+    else if (why)
       blame(*why);
     else if (changed && partner != nullptr)
       side == Side::reference ? differ(outcome, *partner) : differ(*partner, outcome);
-    else if (changed ||
+    else if (changed || (outcome.stands && !(slot.flags & slot_flag::verified)) ||
              (out_of_order && !on(contents_, the_other(side)).contains(content_of(slot))))
       ++totals.unknown;
   }
+}
+
+/// The gradient of a parameter that both runs have at the end: the other run has reset it.
+bool OutcomeJudge::is_reset_gradient(Side side, const Outcome& outcome) const {
+  constexpr std::string_view kGradient = ".grad";
+  if (kept_by(outcome) != KeptBy::parameter || !outcome.slot->name.ends_with(kGradient))
+    return false;
+  std::string_view parameter = outcome.slot->name;
+  parameter.remove_suffix(kGradient.size());
+  return on(standing_, the_other(side)).contains(parameter);
 }
 
 /// What an op that only one run has made and nothing that was compared has read.

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,7 +36,10 @@ class OutcomeJudge {
     bool outlived = false;  ///< it was live when a later op ran, or when the run ended
   };
   using Outcomes = std::vector<Outcome>;
+  /// What holds memory from step to step, where it is known.
+  enum class KeptBy : std::uint8_t { other, optimizer, parameter };
 
+  [[nodiscard]] static KeptBy kept_by(const Outcome& outcome) noexcept;
   void read(Side side);
   void read(Side side, const Lane& lane);
   template <class Key>
@@ -45,6 +50,7 @@ class OutcomeJudge {
   void judge_changed_alone(Side side);
   void judge_generators();
   void blame(const Source& source);
+  [[nodiscard]] bool is_reset_gradient(Side side, const Outcome& outcome) const;
   [[nodiscard]] const Outcome* partner_of(Side side, const Outcome& outcome);
   [[nodiscard]] std::optional<Source> reason(Side side, const Outcome& outcome);
   void differ(const Outcome& reference, const Outcome& candidate);
@@ -54,6 +60,7 @@ class OutcomeJudge {
   Both<Outcomes> left_;
   Both<std::set<Content>> contents_;
   Both<std::set<std::uint64_t>> storages_;
+  Both<std::set<std::string, std::less<>>> standing_;  ///< names of parameters and buffers
   std::vector<std::pair<Outcome, Outcome>> unexplained_;
   Both<HeldEvent> ends_;
   Both<Lane> end_lanes_;

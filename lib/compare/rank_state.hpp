@@ -172,6 +172,13 @@ class OtherwiseComputed {
   std::size_t count_ = 0;
 };
 
+/// What a thread that shares work freed while the run went on: which piece of its work that belongs
+/// to is known by the content alone.
+struct FreedInPool {
+  HeldEvent event;
+  Lane lane;
+};
+
 /// What the lanes of one rank share while they are compared.
 struct RankState {
   RankState(const Run& reference, const Run& candidate, const Both<std::uint32_t>& rank_numbers,
@@ -193,6 +200,7 @@ struct RankState {
 
   Both<TaintTable> taint;
   Both<AloneMemory> alone_memory;
+  Both<std::vector<FreedInPool>> freed_in_pool;
   RngTracker rng;
   HostNumbers numbers;
   NumbersRead numbers_read;

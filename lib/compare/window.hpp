@@ -51,6 +51,7 @@ class Window {
   void inner_ops(std::uint32_t index, std::vector<std::uint32_t>& ops) const;
 
   /// The events that are left once the items before `item` are done with.
+  [[nodiscard]] const HeldEvent& held(std::uint32_t event) const { return events_[event]; }
   [[nodiscard]] std::vector<HeldEvent> from_item(std::uint32_t item) const;
 
  private:

@@ -85,7 +85,10 @@ void WorkerPool::read_piece(Side side, Thread& thread) {
   const bool step_ends = thread.reader.step() != step;
   const auto window = std::make_shared<const Window>(std::move(events), step_ends);
   for (const Item& item : window->items())
-    if (item.op) add(side, thread, {window, item.event, step, thread.lane.id});
+    if (item.op)
+      add(side, thread, {window, item.event, step, thread.lane.id});
+    else if (window->event(item.event).op == kFreedParameters)
+      on(state_.freed_in_pool, side).push_back({window->held(item.event), thread.lane});
   if (!step_ends)
     thread.open = window->from_item(static_cast<std::uint32_t>(window->items().size()));
 }

@@ -573,6 +573,7 @@ void Holdings::attempt(const Instruction& instruction, const std::function<void(
   try {
     act();
   } catch (const std::exception& error) {
+    ++failures_;
     static const bool says_why = std::getenv("RANDOM_RUN_ERRORS") != nullptr;
     if (says_why)
       std::fprintf(stderr, "%s, %s: %s\n", worker_.name.c_str(), name_of(instruction.act),
@@ -626,6 +627,7 @@ std::string Holdings::leave(bool dies) const {
   field("copies", digests.copies.text());
   field("held", digests.held.text_without(digests.elsewhere));
   out << ", \"holds\": " << digests.held.list() << ", \"seen\": " << seen_.list();
+  out << ", \"failures\": " << failures_;
   out << ", \"reads\": [";
   for (std::size_t k = 0; k < numbers_.size(); ++k) {
     Left number;

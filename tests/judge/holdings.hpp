@@ -64,6 +64,7 @@ class Holdings {
   std::vector<at::Tensor> squares_, views_, held_, temporaries_;
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<double> numbers_;
+  int failures_ = 0;  ///< instructions that threw
   Contents seen_;  ///< what plain tensors have held at any time
   at::Generator generator_;
   std::unique_ptr<Peers> peers_;

@@ -125,11 +125,12 @@ class Seed:
     def check_repeats(self, runs):
         """That repeats leave the same, bare and recorded."""
         def repeats(others):
-            return all(run.code == 0 and not difference(runs[0].line, run.line) for run in others)
+            return all(run.code == 0 and not difference(runs[0].line, run.line) and
+                       failures(runs[0].line) == failures(run.line) for run in others)
 
         if repeats(runs):
             return
-        if not repeats([runs[0], *(self.bare(0) for _ in range(5))]):
+        if not repeats([runs[0], *(self.bare(0) for _ in range(20))]):
             raise Unrepeatable("the bare program leaves something else or fails now and then")
         raise Broken("recorded it leaves something else: " + difference(runs[0].line, runs[-1].line))
 
@@ -207,6 +208,14 @@ def reads_other_numbers(one, other):
     return bool(mine - theirs) and bool(theirs - mine)
 
 
+def failures(line):
+    """How many instructions threw, by worker: LibTorch's thread pool now and then does in a child."""
+    try:
+        return [worker.get("failures") for worker in json.loads(line)["workers"]]
+    except ValueError:
+        return []
+
+
 def difference(left, right):
     """Which of the things that two runs leave differ, by worker; empty where none do."""
     try:
@@ -217,7 +226,7 @@ def difference(left, right):
     if len(one["workers"]) != len(other["workers"]):
         found.append("number of workers")
     for mine, theirs in zip(one["workers"], other["workers"]):
-        fields = [field for field in mine if field not in ("holds", "seen", "held", "reads") and
+        fields = [field for field in mine if field not in ("holds", "seen", "held", "reads", "failures") and
                   mine[field] != theirs.get(field)]
         if reads_other_numbers(mine, theirs):
             fields.append("numbers")

@@ -324,10 +324,10 @@ void Runner::use_result(const Instruction& instruction) {
   }
   Holdings* const other = ended(instruction.i);
   if (!other) return;
-  if (instruction.act == Act::add_result)
-    holdings->add_result(instruction, *other);
-  else
-    holdings->adopt_model(instruction, *other);
+  if (instruction.act == Act::add_result) return holdings->add_result(instruction, *other);
+  holdings->adopt_model(instruction, *other);
+  const auto ended_number = static_cast<std::size_t>(instruction.i);
+  lines[ended_number] = other->leave(dies(program, ended_number));  // no longer with that model
 }
 
 void Runner::run_one(const Instruction& instruction) {

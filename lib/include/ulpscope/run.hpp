@@ -77,6 +77,9 @@ inline constexpr std::uint32_t not_deterministic =
     1U << 14;  ///< LibTorch itself says that its result may differ every time
 }  // namespace event_flag
 
+/// The op of an event of kind `parameters` that lists what the program has freed.
+inline constexpr std::string_view kFreedParameters = "freed parameters";
+
 /// What is known of one tensor of an event; bits of Slot::flags.
 namespace slot_flag {
 inline constexpr std::uint32_t undefined = 1U << 0;  ///< an undefined tensor
@@ -104,6 +107,7 @@ inline constexpr std::uint32_t logical = 1U << 17;        ///< `logical_digest` 
 inline constexpr std::uint32_t metadata_only = 1U << 18;  ///< an argument whose content is not read
 inline constexpr std::uint32_t optimizer_state =
     1U << 19;  ///< an outcome that an optimizer keeps from step to step
+inline constexpr std::uint32_t freed = 1U << 20;  ///< an outcome that was freed before the end
 }  // namespace slot_flag
 
 namespace geometry_flag {
