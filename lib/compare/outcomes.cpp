@@ -101,6 +101,7 @@ void OutcomeJudge::judge() {
   pair_named();
   cancel_equal(
       [](const Outcome& one) { return std::tuple(kept_by(one), content_of(*one.slot)); });
+  for (const Side side : kSides) judge_reset_gradients(side);
   cancel_equal([](const Outcome& one) { return content_of(*one.slot); });
   for (const Side side : kSides) {
     judge_rest(side);
@@ -234,9 +235,7 @@ void OutcomeJudge::judge_rest(Side side) {
     }
     const Outcome* const partner = partner_of(side, outcome);
     const bool changed = slot.flags & slot_flag::changed;
-    if (is_reset_gradient(side, outcome))
-      ++on(totals.extra, side);
-    else if (why)
+    if (why)
       blame(*why);
     else if (changed && partner != nullptr)
       side == Side::reference ? differ(outcome, *partner) : differ(*partner, outcome);
@@ -246,14 +245,15 @@ void OutcomeJudge::judge_rest(Side side) {
   }
 }
 
-/// The gradient of a parameter that both runs have at the end: the other run has reset it.
-bool OutcomeJudge::is_reset_gradient(Side side, const Outcome& outcome) const {
+/// Gradients of parameters that both runs have at the end, but that only this run still has.
+void OutcomeJudge::judge_reset_gradients(Side side) {
   constexpr std::string_view kGradient = ".grad";
-  if (kept_by(outcome) != KeptBy::parameter || !outcome.slot->name.ends_with(kGradient))
-    return false;
-  std::string_view parameter = outcome.slot->name;
-  parameter.remove_suffix(kGradient.size());
-  return on(standing_, the_other(side)).contains(parameter);
+  for (const Outcome& outcome : on(left_, side)) {
+    std::string_view name = outcome.slot->name;
+    if (kept_by(outcome) != KeptBy::parameter || !name.ends_with(kGradient)) continue;
+    name.remove_suffix(kGradient.size());
+    if (on(standing_, the_other(side)).contains(name)) ++on(state_.totals.outcomes.extra, side);
+  }
 }
 
 /// What an op that only one run has made and nothing that was compared has read.

@@ -48,9 +48,9 @@ class OutcomeJudge {
   void judge_rest(Side side);
   void judge_made_alone(Side side, const Outcome& outcome);
   void judge_changed_alone(Side side);
+  void judge_reset_gradients(Side side);
   void judge_generators();
   void blame(const Source& source);
-  [[nodiscard]] bool is_reset_gradient(Side side, const Outcome& outcome) const;
   [[nodiscard]] const Outcome* partner_of(Side side, const Outcome& outcome);
   [[nodiscard]] std::optional<Source> reason(Side side, const Outcome& outcome);
   void differ(const Outcome& reference, const Outcome& candidate);

@@ -274,4 +274,27 @@ TEST_SUITE("outcomes") {
     });
     CHECK(report.verdict == Verdict::diverged);
   }
+
+  TEST_CASE("a gradient that one run alone has reset is an outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      const Tensor gradient = run.op("aten::relu").in(weight).out(labelled("gradient"));
+      run.name_storage(gradient, "fc.weight.grad", slot_flag::gradient);
+      if (changed)
+        run.leaves({weight}, {gradient});
+      else
+        run.leaves({weight, gradient});
+    });
+    INFO(report.summary);
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(says(report, "the reference leaves 1 tensor"));
+  }
+
+  TEST_CASE("bytes at the end that no op is known to have left may be a write past the ops") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      const Tensor held = run.op("aten::relu").in(weight).out(labelled("held"));
+      if (changed) run.overwrite(held, labelled("by hand"), true);
+      run.without_verification().leaves({weight, held});
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+  }
 }

@@ -143,7 +143,8 @@ TEST_SUITE("workers") {
       if (!changed) return;
       run.lane(LaneRole::worker, 0).phase(Phase::data);
       const Tensor shift = run.op("aten::rand").draws(1).out(labelled("shift ahead"));
-      run.leaves({run.op("aten::add").in(shift).out(labelled("ahead"))});
+      const Tensor ahead = run.op("aten::add").in(shift).out(labelled("ahead"));
+      run.leaves({ahead});
     });
     CHECK(report.verdict == Verdict::identical);
   }
@@ -219,6 +220,30 @@ TEST_SUITE("workers") {
         });
     CHECK(report.verdict == Verdict::identical);
     CHECK(report.coverage.aligned == 7);
+  }
+
+  TEST_CASE("what threads of a pool free is compared whichever of them frees it") {
+    const auto tasks = [](RunBuilder& run, const std::vector<std::uint32_t>& threads, bool poked) {
+      run.step(0).phase(Phase::eval);
+      run.op("aten::ones").out(labelled("one"));
+      for (std::size_t k = 0; k < threads.size(); ++k) {
+        run.lane(LaneRole::thread, threads[k]);
+        const std::string n = std::to_string(k);
+        const Tensor weight = run.parameter("fc.weight", labelled("w" + n));
+        run.op("aten::relu_").in(weight).writes(weight, labelled("y" + n));
+        if (poked && k == 1) run.overwrite(weight, labelled("by hand"));
+        run.event(EventKind::parameters, kFreedParameters).in(weight);
+      }
+    };
+    const auto compared = [&](bool poked) {
+      return report_of([&](RunBuilder& run) { tasks(run, {0, 0, 1}, false); },
+                       [&](RunBuilder& run) { tasks(run, {0, 1, 1}, poked); });
+    };
+    CHECK(compared(false).verdict == Verdict::identical);
+    const Report report = compared(true);
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->kind == FindingKind::write);
   }
 
   TEST_CASE("a thread that does as another one is no sample where its partner did more") {
