@@ -170,7 +170,7 @@ void PendingDigests::take(std::uint32_t lane, std::span<const std::byte> message
     }
   });
   if (plain) return consume(lane, messages);
-  Held& last = held_.emplace_back(Held{.lane = lane, .messages = {}});
+  Held& last = held_.emplace_back(Held{.lane = lane, .messages = {}, .done = 0, .round_ended = {}});
   for_each_message(messages, [&](const ring::MessageHeader& header, auto message) {
     if (header.kind != ring::MessageKind::resolved) append(last.messages, message);
   });

@@ -53,10 +53,10 @@ ToldRoots& told_roots() {
 
 /// What recorded ops have done to a root's parameters and buffers.
 struct RootWrites {
-  bool any = false;           ///< it has some
-  std::uint64_t stamp = 1;    ///< changes when one of them is written
-  bool since = false;         ///< this thread has written one since a position
-  bool by_others = false;     ///< another thread was the last to write one
+  bool any = false;         ///< it has some
+  std::uint64_t stamp = 1;  ///< changes when one of them is written
+  bool since = false;       ///< this thread has written one since a position
+  bool by_others = false;   ///< another thread was the last to write one
 
   [[nodiscard]] bool only_by_others() const noexcept { return by_others && !since; }
 };

@@ -47,7 +47,8 @@ struct OpInfo {
   bool wrapper = false;     ///< computes only through the ops it calls
   bool writes = false;      ///< some argument is written
   bool rearranges = false;  ///< changes what a tensor refers to, not its content
-  bool adopts = false;      ///< `set_data` asks whether its first tensor may refer to the second's memory
+  bool adopts =
+      false;  ///< `set_data` asks whether its first tensor may refer to the second's memory
   bool copies = false;      ///< `copy_`, which may end before its bytes have come from a device
   bool resizes = false;     ///< may enlarge a storage without writing it
   bool handle = false;      ///< returns pointers, not numbers

@@ -261,8 +261,8 @@ std::uint32_t module_of(const Thread& thread, const OpInfo& info,
   return module;
 }
 
-/// An op that is not an event leaves a trace in what is known about the memory it writes, and in the
-/// node of its backward, which is of the same module.
+/// An op that is not an event leaves a trace in what is known about the memory it writes, and in
+/// the node of its backward, which is of the same module.
 void begin_unwanted_op(Thread& thread, std::uint64_t handle, const OpInfo& info,
                        c10::ArrayRef<const c10::IValue> inputs) {
   Frame frame = silent_frame(thread, info);
@@ -322,7 +322,8 @@ void adopt_memory(c10::ArrayRef<const c10::IValue> inputs) {
   const at::Tensor& from = inputs[1].toTensor();
   if (!can_be_read(to) || !can_be_read(from) || to.is_alias_of(from)) return;
   const std::lock_guard guard(storages());
-  storages().move_name(*to.storage().unsafeGetStorageImpl(), *from.storage().unsafeGetStorageImpl());
+  storages().move_name(*to.storage().unsafeGetStorageImpl(),
+                       *from.storage().unsafeGetStorageImpl());
 }
 
 void begin_record(Thread& thread, const at::RecordFunction& record) {
@@ -674,8 +675,10 @@ void end_event(Thread& thread, std::size_t frames, bool threw) {
   close_frames_above(thread, frames);
   if (threw) thread.frames.back().flags |= event_flag::threw;
   if (thread.frames.back().info->kind == EventKind::optimizer) {
-    watch_first_state(thread, thread.frames.back());
-    if (!idle() && !threw) see_parameters(thread, thread.frames.back().position);
+    if (!idle() && !threw) {
+      watch_first_state(thread, thread.frames.back());
+      see_parameters(thread, thread.frames.back().position);
+    }
     step_window_sees_optimizer(thread.frames.back().object);
   }
   end_innermost(thread);

@@ -44,21 +44,16 @@ class FreedMemory {
  public:
   void add(const Thread* thread, const FreedState& state) {
     const std::lock_guard guard(mutex_);
+    if (thread == nullptr && states_.size() >= kMostFreed) return;
     states_.push_back({generation(), thread == nullptr ? kNoLane : thread->lane(), state});
   }
 
-  /// Removes what fits, in the order in which it was freed.
-  template <class Fits>
-  std::pmr::vector<FreedState> take(Fits&& fits) {
-    std::pmr::vector<FreedState> taken(&process_memory());
-    const std::lock_guard guard(mutex_);
-    std::erase_if(states_, [&](const Freed& freed) {
-      if (freed.generation != generation()) return true;
-      if (!fits(freed.lane, freed.state)) return false;
-      taken.push_back(freed.state);
-      return true;
-    });
-    return taken;
+  /// Removes what a lane has freed, in that order.
+  std::pmr::vector<FreedState> take_of(std::uint32_t lane) {
+    return take([lane](const Freed& freed) { return freed.lane == lane; });
+  }
+  std::pmr::vector<FreedState> take_all() {
+    return take([](const Freed&) { return true; });
   }
 
   void lock() { mutex_.lock(); }
@@ -70,6 +65,19 @@ class FreedMemory {
     std::uint32_t lane = kNoLane;
     FreedState state;
   };
+
+  template <class Fits>
+  std::pmr::vector<FreedState> take(Fits&& fits) {
+    std::pmr::vector<FreedState> taken(&process_memory());
+    const std::lock_guard guard(mutex_);
+    std::erase_if(states_, [&](const Freed& freed) {
+      if (freed.generation != generation()) return true;
+      if (!fits(freed)) return false;
+      taken.push_back(freed.state);
+      return true;
+    });
+    return taken;
+  }
 
   std::mutex mutex_;
   std::pmr::vector<Freed> states_{&process_memory()};
@@ -120,7 +128,8 @@ Outcome outcome_of(const FreedState& freed) {
 
 /// Memory that no recorded op has written.
 Outcome as_found(const FreedState& state) {
-  return {.state = state, .flags = state.name_flags | slot_flag::unproduced, .digest = state.digest};
+  return {
+      .state = state, .flags = state.name_flags | slot_flag::unproduced, .digest = state.digest};
 }
 
 /// Whether there is memory behind a storage that LibTorch's allocator did not make: its owner may
@@ -149,7 +158,7 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
     c10::weak_intrusive_ptr<c10::StorageImpl> storage;
     Outcome outcome;
     bool foreign = false;
-    bool produced = false;
+    bool found = false;  ///< no recorded op has written it
   };
   std::pmr::vector<Standing> standing(&process_memory());
   std::size_t foreign_bytes = 0;
@@ -157,7 +166,8 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
     const std::lock_guard guard(storages());
     storages().for_each([&](Storage& storage) {
       if (storage.alive.expired() || !is_left(storage)) return;
-      standing.push_back({storage.alive, as_known(storage), storage.foreign, storage.produced});
+      const bool found = !storage.produced && (storage.name_flags & kStateFlags) == 0;
+      standing.push_back({storage.alive, as_known(storage), storage.foreign, found});
     });
   }
   std::sort(standing.begin(), standing.end(), [](const Standing& a, const Standing& b) {
@@ -175,7 +185,7 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
       outcome.state.digest =
           digest({static_cast<const std::byte*>(held->data()), outcome.state.bytes});
       const std::uint32_t unfilled = outcome.flags & slot_flag::uninitialised;
-      outcome = one.produced ? outcome_of(outcome.state) : as_found(outcome.state);
+      outcome = one.found ? as_found(outcome.state) : outcome_of(outcome.state);
       outcome.flags |= unfilled;
     }
     outcomes.push_back(outcome);
@@ -210,12 +220,15 @@ void add_states(const std::pmr::vector<FreedState>& freed, std::pmr::vector<Outc
 
 /// Which piece of work was a thread's last is a race where threads share it: what recorded ops have
 /// left in gradients and optimizer state is known without this.
+bool matters_elsewhere(const FreedState& state) {
+  return is_state(state) || (outcome_of(state).flags & slot_flag::changed) != 0;
+}
+
 void add_last_of_thread(const std::pmr::vector<FreedState>& freed,
                         std::pmr::vector<Outcome>& outcomes) {
-  std::pmr::vector<Outcome> last(&process_memory());
-  add_states(freed, last);
-  for (const Outcome& one : last)
-    if (is_state(one.state) || (one.flags & slot_flag::changed) != 0) outcomes.push_back(one);
+  std::pmr::vector<FreedState> last(freed, &process_memory());
+  std::erase_if(last, [](const FreedState& state) { return !matters_elsewhere(state); });
+  add_states(last, outcomes);
 }
 
 ring::SlotRow row_of(Thread& thread, const Outcome& outcome, std::uint16_t index) {
@@ -312,7 +325,7 @@ void note_freed(const void* memory) noexcept {
     const auto state = freed_state(memory);
     if (!state) {
       if (thread != nullptr && thread->freed.size() < kMostFreed) thread->freed.push_back(memory);
-    } else {
+    } else if (thread != nullptr || matters_elsewhere(*state)) {
       freed_memory().add(thread, *state);
       if (thread != nullptr) thread->freed_watched = true;
     }
@@ -322,9 +335,7 @@ void note_freed(const void* memory) noexcept {
 void send_freed_state(Thread& thread) {
   thread.freed_watched = false;
   std::pmr::vector<Outcome> outcomes(&process_memory());
-  add_states(freed_memory().take([&](std::uint32_t lane, const FreedState&) {
-    return lane == thread.lane();
-  }), outcomes);
+  add_states(freed_memory().take_of(thread.lane()), outcomes);
   // Gradients and optimizer state matter where they are the last.
   std::erase_if(outcomes, [](const Outcome& one) { return !is_state(one.state); });
   if (outcomes.empty()) return;
@@ -334,9 +345,7 @@ void send_freed_state(Thread& thread) {
 void send_outcomes_of_thread(Thread& thread) {
   if (idle()) return;
   std::pmr::vector<Outcome> outcomes(&process_memory());
-  add_last_of_thread(freed_memory().take([&](std::uint32_t lane, const FreedState&) {
-    return lane == thread.lane();
-  }), outcomes);
+  add_last_of_thread(freed_memory().take_of(thread.lane()), outcomes);
   thread.freed_watched = false;
   if (outcomes.empty()) return;
   close_frames_above(thread, 0);
@@ -355,12 +364,9 @@ void send_outcomes_of_run(bool at_once) noexcept {
     add_freed(*thread, outcomes);
     if (!outcomes.empty()) send(*thread, outcome("end of thread"), outcomes, {});
     outcomes.clear();
-    add_states(freed_memory().take([&](std::uint32_t lane, const FreedState&) {
-      return lane == thread->lane() || lane == kNoLane;
-    }), outcomes);
+    add_states(freed_memory().take_of(thread->lane()), outcomes);
     thread->freed_watched = false;
-    add_last_of_thread(freed_memory().take([](std::uint32_t, const FreedState&) { return true; }),
-                       outcomes);
+    add_last_of_thread(freed_memory().take_all(), outcomes);
     add_standing(outcomes);
     give_up_arriving(*thread);
     send(*thread, outcome("end of run"), outcomes,

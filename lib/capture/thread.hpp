@@ -127,8 +127,8 @@ class Thread {
   std::pmr::vector<std::uint8_t> wanted_ops;      ///< what the filter said, by OpInfo::index
   std::pmr::vector<std::uint8_t> wanted_modules;  ///< likewise, by module
   std::uint32_t changing_modules = 0;  ///< calls that give modules other tensors, `to()`, under way
-  std::pmr::vector<const void*> freed;         ///< by the program, since its last outermost op
-  bool freed_watched = false;                  ///< likewise, memory that is watched
+  std::pmr::vector<const void*> freed;  ///< by the program, since its last outermost op
+  bool freed_watched = false;           ///< likewise, memory that is watched
   bool in_engine = false;  ///< the last outermost thing that ran was the autograd engine's
 
   /// Bytes that all threads have digested again to verify inputs.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compare/extent.hpp"
+
 namespace ulpscope::comparison {
 
 void AloneMemory::wrote(const Event& op) {
@@ -33,6 +35,9 @@ void AloneMemory::changed(const Event& op) {
       return;
     }
     const auto [at, is_first] = changed_.try_emplace(slot.storage);
+    const Extent written = extent(slot);
+    at->second.begin = is_first ? written.begin : std::min(at->second.begin, written.begin);
+    at->second.end = is_first ? written.end : std::max(at->second.end, written.end);
     if (is_first)
       for (const Slot& input : op.slots)
         if (input.role == Role::input && input.storage == slot.storage &&
@@ -51,16 +56,22 @@ std::vector<AloneMemory::Change> AloneMemory::changes() const {
 }
 
 void AloneMemory::read(const Window& window, std::uint32_t item, bool has_partner) {
-  if (readers_.empty()) return;
+  if (readers_.empty() && changed_.empty()) return;
   const Reader reader = has_partner ? Reader::partnered : Reader::alone;
   const bool op = window.event(item).kind == EventKind::op;
   for (std::uint32_t index = item; index < (op ? window.end(item) : item + 1); ++index) {
     const Event& event = window.event(index);
     if (event.flags & event_flag::view) continue;
-    for (const Slot& slot : event.slots)
-      if (slot.role == Role::input)
-        if (const auto known = readers_.find(slot.storage); known != readers_.end())
-          known->second = std::max(known->second, reader);
+    for (const Slot& slot : event.slots) {
+      if (slot.role != Role::input) continue;
+      if (const auto known = readers_.find(slot.storage); known != readers_.end())
+        known->second = std::max(known->second, reader);
+      const auto changed = changed_.find(slot.storage);
+      if (!has_partner || changed == changed_.end()) continue;
+      const Extent given = extent(slot);
+      if (given.begin < changed->second.end && changed->second.begin < given.end)
+        changed_.erase(changed);
+    }
   }
 }
 

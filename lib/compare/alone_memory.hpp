@@ -26,8 +26,8 @@ class AloneMemory {
  public:
   /// Takes in what an op without a partner wrote.
   void wrote(const Event& op);
-  /// Takes in what an op without a partner, which no other op calls, wrote to memory that it did not
-  /// make.
+  /// Takes in what an op without a partner, which no other op calls, wrote to memory that it did
+  /// not make.
   void changed(const Event& op);
   /// Takes in what an op reads, and the ops that it calls; before what it writes.
   /// @param has_partner its results are compared with another op's
@@ -38,7 +38,8 @@ class AloneMemory {
     std::uint64_t storage = 0;
     Content content;
   };
-  /// Memory that no longer holds what it did before `changed`.
+  /// Memory that no longer holds what it did before `changed`, and that no op with a partner has
+  /// read since.
   [[nodiscard]] std::vector<Change> changes() const;
 
   [[nodiscard]] bool made(const Slot& slot) const { return readers_.contains(slot.storage); }
@@ -67,6 +68,8 @@ class AloneMemory {
   struct Changed {
     std::optional<Content> before;
     Content now;
+    std::int64_t begin = 0;  ///< of all that was changed, in bytes from the storage's start
+    std::int64_t end = 0;
   };
 
   std::unordered_map<std::uint64_t, Reader> readers_;  ///< by storage

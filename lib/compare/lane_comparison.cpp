@@ -384,8 +384,7 @@ void LaneComparison::leave_alone(const Scene& scene) {
   }
   if (!op) return;
   if (window.event(index).op.starts_with("aten::detach")) note_detached(scene, side, index);
-  state_.rng.drew_alone(side, window, index, scene.lanes.reference->id, scene.step,
-                        alone_source_);
+  state_.rng.drew_alone(side, window, index, scene.lanes.reference->id, scene.step, alone_source_);
   state_.numbers_read.read_alone(side, window.event(index));
   if (alone_otherwise_) judge_.judge_alone(scene, side, index, last_position_);
   on(state_.alone_memory, side).changed(window.event(index));

@@ -99,8 +99,7 @@ void OutcomeJudge::judge() {
     return std::tuple(one.slot->name, kept_by(one), content_of(*one.slot));
   });
   pair_named();
-  cancel_equal(
-      [](const Outcome& one) { return std::tuple(kept_by(one), content_of(*one.slot)); });
+  cancel_equal([](const Outcome& one) { return std::tuple(kept_by(one), content_of(*one.slot)); });
   for (const Side side : kSides) judge_reset_gradients(side);
   cancel_equal([](const Outcome& one) { return content_of(*one.slot); });
   for (const Side side : kSides) {
@@ -168,8 +167,7 @@ void OutcomeJudge::pair_named() {
   std::multimap<Name, std::size_t> named;
   Outcomes& candidates = left_.candidate;
   for (std::size_t k = 0; k < candidates.size(); ++k)
-    if (is_named(*candidates[k].slot))
-      named.emplace(name_of(candidates[k]), k);
+    if (is_named(*candidates[k].slot)) named.emplace(name_of(candidates[k]), k);
   std::vector<bool> paired(candidates.size(), false);
   std::erase_if(left_.reference, [&](const Outcome& one) {
     if (!is_named(*one.slot)) return false;
@@ -260,7 +258,8 @@ void OutcomeJudge::judge_reset_gradients(Side side) {
 void OutcomeJudge::judge_made_alone(Side side, const Outcome& outcome) {
   const bool known = is_known(*outcome.slot);
   if (known && !is_kept_by_optimizer(*outcome.slot) &&
-      on(contents_, the_other(side)).contains(content_of(*outcome.slot))) return;
+      on(contents_, the_other(side)).contains(content_of(*outcome.slot)))
+    return;
   const std::optional<Source> why = reason(side, outcome);
   if (known && why && outcome.outlived)
     blame(*why);

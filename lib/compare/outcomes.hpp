@@ -19,8 +19,8 @@ namespace ulpscope::comparison {
 /// Everything else has been compared before. Memory that only one run holds is not a difference if
 /// ops that both runs have made it, because it was equal then; or if ops that both runs have read
 /// it since, because their results were compared; or if any op has and it was gone when the run
-/// ended. Otherwise the run leaves something that the other one does not, if the memory outlived the
-/// op that made it; if that was the last op, this is unknown.
+/// ended. Otherwise the run leaves something that the other one does not, if the memory outlived
+/// the op that made it; if that was the last op, this is unknown.
 class OutcomeJudge {
  public:
   explicit OutcomeJudge(RankState& state) : state_(state) {}

@@ -106,9 +106,9 @@ class History {
 struct OutcomeTotals {
   Both<bool> known{true, true};  ///< what the run left was recorded when it ended
   std::uint64_t compared = 0;
-  std::uint64_t unknown = 0;   ///< may differ: their content at the end is not known
-  std::uint64_t unfilled = 0;  ///< differ in memory that no recorded op has filled
-  Both<std::uint64_t> extra;   ///< that one run alone leaves
+  std::uint64_t unknown = 0;          ///< may differ: their content at the end is not known
+  std::uint64_t unfilled = 0;         ///< differ in memory that no recorded op has filled
+  Both<std::uint64_t> extra;          ///< that one run alone leaves
   Both<std::uint64_t> extra_numbers;  ///< that one run alone has computed and read
   bool touched_alone = false;         ///< ops that one run has alone wrote something
   bool too_many = false;              ///< more than can be followed

@@ -42,8 +42,8 @@ class RngTracker {
   /// default ones aside.
   [[nodiscard]] std::vector<Source> drawn_to_the_end() const;
 
-  /// Both runs are at the same state before `reference`, an event of a lane. Another lane may have a
-  /// generator of its own with the same seed.
+  /// Both runs are at the same state before `reference`, an event of a lane. Another lane may have
+  /// a generator of its own with the same seed.
   void in_step(const Event& reference, std::uint32_t lane, std::int64_t step);
 
   /// Notes the draws of an item that only `side` has, which belongs to the finding `source`.

@@ -65,7 +65,7 @@ class Holdings {
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<double> numbers_;
   int failures_ = 0;  ///< instructions that threw
-  Contents seen_;  ///< what plain tensors have held at any time
+  Contents seen_;     ///< what plain tensors have held at any time
   at::Generator generator_;
   std::unique_ptr<Peers> peers_;
 };

@@ -239,6 +239,20 @@ TEST_SUITE("outcomes") {
     CHECK(says(report, "what 1 tensor held"));
   }
 
+  TEST_CASE("memory that one run alone changed is as good as what the other run made instead") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      Tensor sum = run.op("aten::mm").in(weight).out(Values({2, 2}, {1, 2, 3, 4}));
+      const Values biased({2, 2}, {2, 3, 4, 5});
+      if (changed)
+        sum = run.op("aten::add").in(sum).out(biased);
+      else
+        run.op("aten::add_").in(sum).writes(sum, biased);
+      run.op("aten::relu").in(run.view(sum, {2}, {2})).out(labelled("column"));
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
   TEST_CASE("memory that one run alone changed back is as it was") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       const Tensor gone = run.op("aten::relu").in(weight).out(labelled("gone"));

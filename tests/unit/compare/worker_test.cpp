@@ -236,8 +236,13 @@ TEST_SUITE("workers") {
       }
     };
     const auto compared = [&](bool poked) {
-      return report_of([&](RunBuilder& run) { tasks(run, {0, 0, 1}, false); },
-                       [&](RunBuilder& run) { tasks(run, {0, 1, 1}, poked); });
+      return report_of(
+          [&](RunBuilder& run) {
+            tasks(run, {0, 0, 1}, false);
+          },
+          [&](RunBuilder& run) {
+            tasks(run, {0, 1, 1}, poked);
+          });
     };
     CHECK(compared(false).verdict == Verdict::identical);
     const Report report = compared(true);
