@@ -15,6 +15,10 @@
 #include "capture/op_tables.hpp"
 
 namespace ulpscope::capture {
+namespace detail {
+std::atomic<bool> collective_known{false};
+}
+
 namespace {
 
 struct Registry {
@@ -134,6 +138,7 @@ void describe(OpInfo& info, const c10::OperatorHandle& handle) {
   info.foreign = !is_of_libtorch(info.name);
   info.exchange = info.name.starts_with("c10d::");
   info.collective = is_collective(info.name);
+  if (info.collective) detail::collective_known.store(true, std::memory_order_relaxed);
   info.waits = waits_for_tensor(info.name);
   info.barrier = is_barrier(info.name);
   info.wrapper = (!info.foreign &&

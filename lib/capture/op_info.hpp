@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory_resource>
 #include <string>
@@ -67,6 +68,14 @@ struct OpInfo {
         arguments(memory),
         scratch_returns(memory) {}
 };
+
+namespace detail {
+extern std::atomic<bool> collective_known;
+}
+/// Whether an op of the kind `collective` has been looked up.
+[[nodiscard]] inline bool any_collective() noexcept {
+  return detail::collective_known.load(std::memory_order_relaxed);
+}
 
 /// The info of a record that RecordFunction reports. Thread-safe; valid for the process's life.
 [[nodiscard]] const OpInfo& op_info(const at::RecordFunction& record);

@@ -150,7 +150,7 @@ void read_arguments(Thread& thread, Frame& frame, c10::ArrayRef<const c10::IValu
   const std::uint64_t kernel = boundary ? ring::kNone : kernel_around(thread);
   std::uint32_t owner = 0;
   ArgumentWriter writer(thread.argument_scratch);
-  static const ArgumentInfo kUnknown;
+  static constexpr ArgumentInfo kUnknown;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const c10::IValue& value = inputs[i];
     const ArgumentInfo& info =
@@ -484,7 +484,7 @@ bool inside_collective(const Thread& thread) {
 
 void see_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::IValue> outputs) {
   ArgumentWriter results(thread.argument_scratch);
-  static const ArgumentInfo kPlain;
+  static constexpr ArgumentInfo kPlain;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto index = static_cast<std::uint16_t>(i);
     if (!holds_tensors(outputs[i])) {
@@ -496,7 +496,7 @@ void see_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::IV
     for_each_tensor(outputs[i], [&](const at::Tensor& tensor, std::uint16_t element) {
       if (frame.info->waits) note_arrived(thread, tensor);
       thread.slots.push_back(see_result(thread, frame, tensor, {Role::output, index, element}));
-      if (inside_collective(thread)) note_of_backend(tensor);
+      if (any_collective() && inside_collective(thread)) note_of_backend(tensor);
       link_node(thread, frame, tensor);
     });
   }

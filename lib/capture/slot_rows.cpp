@@ -10,9 +10,11 @@ namespace ulpscope::capture {
 
 namespace {
 
-/// A tensor that requires gradients and that no op made.
+/// Whether no op made a tensor that requires gradients.
 bool is_leaf(const at::Tensor& tensor) {
-  return torch::autograd::impl::grad_fn_unsafe(tensor) == nullptr;
+  const c10::AutogradMetaInterface* const meta = tensor.unsafeGetTensorImpl()->autograd_meta();
+  return meta != nullptr &&
+         static_cast<const torch::autograd::AutogradMeta*>(meta)->grad_fn_ == nullptr;
 }
 
 }  // namespace
