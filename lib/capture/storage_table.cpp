@@ -240,9 +240,16 @@ void StorageTable::write_through(const Storage& storage, const RegionKey& key) {
     written_behind(*entries_.find(address), storage, key);
 }
 
-StorageTable& storages() {
+namespace detail {
+
+std::atomic<StorageTable*> storage_table{nullptr};
+
+StorageTable& make_storage_table() {
   static StorageTable& instance = immortal<StorageTable>(&process_memory());
+  storage_table.store(&instance, std::memory_order_release);
   return instance;
 }
+
+}  // namespace detail
 
 }  // namespace ulpscope::capture

@@ -199,6 +199,15 @@ class StorageTable {
       : entries_(memory), watched_(memory), sweep_(memory), foreign_(memory) {}
 };
 
-[[nodiscard]] StorageTable& storages();
+namespace detail {
+extern std::atomic<StorageTable*> storage_table;
+StorageTable& make_storage_table();
+}  // namespace detail
+
+/// The process's.
+[[nodiscard]] inline StorageTable& storages() {
+  StorageTable* const table = detail::storage_table.load(std::memory_order_acquire);
+  return table != nullptr ? *table : detail::make_storage_table();
+}
 
 }  // namespace ulpscope::capture
