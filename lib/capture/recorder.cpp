@@ -73,9 +73,17 @@ struct Process {
   std::pmr::string capture_version{&process_memory()};
 };
 
-Process& process() {
+std::atomic<Process*> the_process{nullptr};
+
+Process& make_process() {
   static Process& instance = immortal<Process>();
+  the_process.store(&instance, std::memory_order_release);
   return instance;
+}
+
+inline Process& process() {
+  Process* const known = the_process.load(std::memory_order_acquire);
+  return known != nullptr ? *known : make_process();
 }
 
 /// By the thread that forks, from before it does until after.
