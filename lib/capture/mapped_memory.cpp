@@ -3,22 +3,24 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
+#include <cstdint>
 
 namespace ulpscope::capture {
 
 bool is_mapped(const void* begin, std::size_t bytes) noexcept {
-  std::array<std::byte, 64 << 10> copy;
-  auto* next = static_cast<std::byte*>(const_cast<void*>(begin));
-  while (bytes > 0) {
-    const std::size_t size = std::min(bytes, copy.size());
-    const iovec to{.iov_base = copy.data(), .iov_len = size};
-    const iovec from{.iov_base = next, .iov_len = size};
-    const ssize_t copied = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
-    if (copied <= 0) return false;
-    next += copied;
-    bytes -= static_cast<std::size_t>(copied);
+  constexpr std::size_t kPage = 4096;
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t end = address + bytes;
+  std::array<std::byte, 64> copy;  // one of each page: this may run on a small stack
+  std::array<iovec, copy.size()> from;
+  for (std::uintptr_t next = address; next < end;) {
+    std::size_t count = 0;
+    for (; count < from.size() && next < end; ++count, next = (next / kPage + 1) * kPage)
+      from[count] = {.iov_base = reinterpret_cast<void*>(next), .iov_len = 1};
+    const iovec to{.iov_base = copy.data(), .iov_len = count};
+    if (process_vm_readv(getpid(), &to, 1, from.data(), count, 0) != static_cast<ssize_t>(count))
+      return false;
   }
   return true;
 }

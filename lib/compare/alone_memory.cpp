@@ -50,8 +50,7 @@ void AloneMemory::changed(const Event& op) {
 std::vector<AloneMemory::Change> AloneMemory::changes() const {
   std::vector<Change> changes;
   for (const auto& [storage, changed] : changed_)
-    if (changed.before != changed.now && !readers_.contains(storage))
-      changes.push_back({storage, changed.now});
+    if (changed.before != changed.now) changes.push_back({storage, changed.now});
   return changes;
 }
 

@@ -26,8 +26,8 @@ class AloneMemory {
  public:
   /// Takes in what an op without a partner wrote.
   void wrote(const Event& op);
-  /// Takes in what an op without a partner, which no other op calls, wrote to memory that it did
-  /// not make.
+  /// Takes in what an op without a partner, which no other op calls, wrote to memory that such ops
+  /// did not make; after `wrote`.
   void changed(const Event& op);
   /// Takes in what an op reads, and the ops that it calls; before what it writes.
   /// @param has_partner its results are compared with another op's

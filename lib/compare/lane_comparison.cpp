@@ -387,12 +387,12 @@ void LaneComparison::leave_alone(const Scene& scene) {
   state_.rng.drew_alone(side, window, index, scene.lanes.reference->id, scene.step, alone_source_);
   state_.numbers_read.read_alone(side, window.event(index));
   if (alone_otherwise_) judge_.judge_alone(scene, side, index, last_position_);
-  on(state_.alone_memory, side).changed(window.event(index));
   for (std::uint32_t inner = index; inner < window.end(index); ++inner) {
     on(alone_sources_, side).insert_or_assign(window.event(inner).position, alone_source_);
     judge_.write_alone(scene, side, inner, alone_source_);
     judge_.view_alone(scene, side, inner, alone_source_);
   }
+  on(state_.alone_memory, side).changed(window.event(index));
 }
 
 /// Keeps what made the tensor that only one run detaches: no gradient reaches that.

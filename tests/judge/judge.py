@@ -51,12 +51,18 @@ MEANINGS = {
 Run = collections.namedtuple("Run", "code line errors")
 
 
-class Unrepeatable(Exception):
+class Unjudged(Exception):
+    """There is no verdict to judge; `what` the pair is instead."""
+
+
+class Unrepeatable(Unjudged):
     """The program itself does not leave the same in every bare run."""
+    what = UNREPEATABLE
 
 
-class Broken(Exception):
+class Broken(Unjudged):
     """The recorder or the comparison has failed."""
+    what = BROKEN
 
 
 class Seed:
@@ -140,13 +146,9 @@ class Seed:
             first, recorded = self.record(0, "reference")
             bare = [self.bare(0), self.bare(0)]
             self.check_repeats([*bare, recorded])
-        except Unrepeatable as error:
+        except Unjudged as error:
             for mutation in mutations:
-                yield self.result(mutation, UNREPEATABLE, str(error))
-            return
-        except Broken as error:
-            for mutation in mutations:
-                yield self.result(mutation, BROKEN, str(error))
+                yield self.result(mutation, error.what, str(error))
             return
         for mutation in mutations:
             try:
@@ -157,10 +159,8 @@ class Seed:
                     raise Broken("the mutated program leaves something else when recorded")
                 report = self.compare(first, second)
                 yield self.judge(mutation, bare[0].line, run, report)
-            except Unrepeatable as error:
-                yield self.result(mutation, UNREPEATABLE, str(error))
-            except Broken as error:
-                yield self.result(mutation, BROKEN, str(error))
+            except Unjudged as error:
+                yield self.result(mutation, error.what, str(error))
             if self.keep:
                 kept = os.path.join(self.keep, f"{self.seed}-{mutation}")
                 for name in ("reference", "candidate"):
