@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory_resource>
 #include <mutex>
@@ -46,5 +47,25 @@ template <class T, class... Arguments>
   void* memory = process_memory().allocate(sizeof(T), alignof(T));
   return *new (memory) T(std::forward<Arguments>(arguments)...);
 }
+
+/// The process's only T, made at its first use and never destroyed. Hooks look it up many times for
+/// an event: once it is made, that takes no call.
+template <class T>
+class ProcessWide {
+ public:
+  [[nodiscard]] T& get() {
+    T* const known = made_.load(std::memory_order_acquire);
+    return known != nullptr ? *known : make();
+  }
+
+ private:
+  [[gnu::noinline]] T& make() {
+    static T& instance = immortal<T>();
+    made_.store(&instance, std::memory_order_release);
+    return instance;
+  }
+
+  std::atomic<T*> made_{nullptr};
+};
 
 }  // namespace ulpscope::capture

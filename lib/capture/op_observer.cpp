@@ -264,10 +264,10 @@ std::uint32_t module_of(const Thread& thread, const OpInfo& info,
 /// An op that is not an event leaves a trace in what is known about the memory it writes, and in
 /// the node of its backward, which is of the same module.
 void begin_unwanted_op(Thread& thread, std::uint64_t handle, const OpInfo& info,
-                       c10::ArrayRef<const c10::IValue> inputs) {
+                       c10::ArrayRef<const c10::IValue> inputs, std::uint32_t module) {
   Frame frame = silent_frame(thread, info);
   frame.handle = handle;
-  if (is_filtered()) frame.module = module_of(thread, info, inputs);
+  if (module != 0) frame.module = module;
   for (std::size_t i = 0; i < inputs.size() && i < info.arguments.size(); ++i) {
     const Access access = info.arguments[i].access;
     if (access != Access::written && access != Access::overwritten) continue;
@@ -299,12 +299,12 @@ void begin_op_between_layers(Thread& thread, const at::RecordFunction& record, c
   const auto inputs = arguments_of(record, info);
   if (info.kind == EventKind::op) arrive_from_user_code(thread, info, inputs);
   look_at_settings(thread);
-  begin_unwanted_op(thread, record.handle(), info, inputs);
+  begin_unwanted_op(thread, record.handle(), info, inputs, 0);
 }
 
-bool is_wanted(Thread& thread, const OpInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
+bool is_wanted(Thread& thread, const OpInfo& info, std::uint32_t module) {
   if (info.kind == EventKind::gradient) return true;  // its module is known when it ends
-  return wants_op(thread, info) && wants_module(thread, module_of(thread, info, inputs));
+  return wants_op(thread, info) && wants_module(thread, module);
 }
 
 /// The module that a method of TorchScript is called on, 0 for anything else.
@@ -348,8 +348,9 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
   if (from_user_code) arrive_from_user_code(thread, info, inputs);
   if (info.adopts) adopt_memory(inputs);
   look_at_settings(thread);
-  const bool unwanted = is_filtered() && !is_wanted(thread, info, inputs);
-  if (unwanted && is_call) return begin_unwanted_op(thread, record.handle(), info, inputs);
+  const std::uint32_t module = is_filtered() ? module_of(thread, info, inputs) : 0;
+  const bool unwanted = is_filtered() && !is_wanted(thread, info, module);
+  if (unwanted && is_call) return begin_unwanted_op(thread, record.handle(), info, inputs, module);
   const bool silent = unwanted || (only_layers() && info.kind == EventKind::node);
   Frame frame = silent ? silent_frame(thread, info) : new_event(thread, info);
   frame.handle = record.handle();
@@ -642,8 +643,9 @@ bool begin_backend_call(Thread& thread, const OpInfo& info, const GroupMember& m
   if (only_layers() && !from_user_code) return false;
   if (from_user_code) arrive_from_user_code(thread, info, inputs);
   look_at_settings(thread);
-  if (only_layers() || (is_filtered() && !is_wanted(thread, info, inputs))) {
-    begin_unwanted_op(thread, /*handle=*/0, info, inputs);
+  const std::uint32_t module = is_filtered() ? module_of(thread, info, inputs) : 0;
+  if (only_layers() || (is_filtered() && !is_wanted(thread, info, module))) {
+    begin_unwanted_op(thread, /*handle=*/0, info, inputs, module);
     return true;
   }
   Frame frame = new_event(thread, info);

@@ -73,18 +73,9 @@ struct Process {
   std::pmr::string capture_version{&process_memory()};
 };
 
-std::atomic<Process*> the_process{nullptr};
+constinit ProcessWide<Process> the_process;
 
-Process& make_process() {
-  static Process& instance = immortal<Process>();
-  the_process.store(&instance, std::memory_order_release);
-  return instance;
-}
-
-inline Process& process() {
-  Process* const known = the_process.load(std::memory_order_acquire);
-  return known != nullptr ? *known : make_process();
-}
+inline Process& process() { return the_process.get(); }
 
 /// By the thread that forks, from before it does until after.
 __attribute__((tls_model("initial-exec"))) constinit thread_local bool holds_locks = false;

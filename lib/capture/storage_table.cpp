@@ -241,15 +241,7 @@ void StorageTable::write_through(const Storage& storage, const RegionKey& key) {
 }
 
 namespace detail {
-
-std::atomic<StorageTable*> storage_table{nullptr};
-
-StorageTable& make_storage_table() {
-  static StorageTable& instance = immortal<StorageTable>(&process_memory());
-  storage_table.store(&instance, std::memory_order_release);
-  return instance;
-}
-
+constinit ProcessWide<StorageTable> storage_table;
 }  // namespace detail
 
 }  // namespace ulpscope::capture

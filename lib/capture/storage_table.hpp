@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "capture/memory.hpp"
 #include "capture/pointer_map.hpp"
 #include "ring/message.hpp"
 #include "ulpscope/digest.hpp"
@@ -195,19 +196,15 @@ class StorageTable {
   std::uint64_t next_value_ = 0;
 
  public:
-  explicit StorageTable(std::pmr::memory_resource* memory)
+  explicit StorageTable(std::pmr::memory_resource* memory = &process_memory())
       : entries_(memory), watched_(memory), sweep_(memory), foreign_(memory) {}
 };
 
 namespace detail {
-extern std::atomic<StorageTable*> storage_table;
-StorageTable& make_storage_table();
-}  // namespace detail
+extern ProcessWide<StorageTable> storage_table;
+}
 
 /// The process's.
-[[nodiscard]] inline StorageTable& storages() {
-  StorageTable* const table = detail::storage_table.load(std::memory_order_acquire);
-  return table != nullptr ? *table : detail::make_storage_table();
-}
+[[nodiscard]] inline StorageTable& storages() { return detail::storage_table.get(); }
 
 }  // namespace ulpscope::capture

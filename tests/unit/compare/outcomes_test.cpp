@@ -278,13 +278,13 @@ TEST_SUITE("outcomes") {
       const auto draw = [&] {
         run.op("aten::rand").flag(event_flag::explicit_generator).draws(1).out(labelled("drawn"));
       };
-      run.seed(7);
-      draw();
-      if (changed) draw();
-      run.lane(LaneRole::thread, 0).seed(7);
-      draw();
-      run.lane(LaneRole::main, 0).seed(42);
-      run.leaves({weight});
+      for (const std::uint32_t trainer : {0, 1}) {
+        run.lane(LaneRole::trainer, trainer).step(0).seed(7);
+        run.op("aten::full").out(labelled("trainer " + std::to_string(trainer)));
+        draw();
+        if (changed && trainer == 0) draw();
+      }
+      run.lane(LaneRole::main, 0).seed(42).leaves({weight});
     });
     CHECK(report.verdict == Verdict::diverged);
   }
