@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "cli/record/messages.hpp"
-#include "compare/words.hpp"
+#include "core/glob.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -25,9 +25,8 @@ void append_masked(std::vector<std::byte>& to, ring::EnvironmentMessage row) {
 }  // namespace
 
 bool Redaction::matches(std::string_view text) const {
-  return std::any_of(globs_.begin(), globs_.end(), [text](const std::string& glob) {
-    return comparison::glob_match(glob, text);
-  });
+  return std::any_of(globs_.begin(), globs_.end(),
+                     [text](const std::string& glob) { return core::glob_match(glob, text); });
 }
 
 bool Redaction::masks(std::string_view key, std::string_view value) const {

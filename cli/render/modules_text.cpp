@@ -13,6 +13,7 @@
 #include "cli/term/escape.hpp"
 #include "cli/term/numbers.hpp"
 #include "cli/term/table.hpp"
+#include "core/module_path.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -33,22 +34,17 @@ struct Module {
 /// By root, then by path.
 using Modules = std::map<std::string, std::map<std::string, Module>>;
 
-/// "layer1.conv1" of "layer1.conv1.weight".
-std::string owner_of(std::string_view name) {
-  const std::size_t dot = name.rfind('.');
-  return std::string(dot == std::string_view::npos ? "" : name.substr(0, dot));
-}
-
 void note_slot(const Slot& slot, std::map<std::string, Module>& modules) {
   constexpr std::string_view kGradient = ".grad";
   const bool is_gradient =
       (slot.flags & slot_flag::gradient) != 0 && slot.name.ends_with(kGradient);
   if (is_gradient) {
     const std::string name(slot.name.substr(0, slot.name.size() - kGradient.size()));
-    modules[owner_of(name)].gradients.insert(name);
+    modules[std::string(core::path_around(name))].gradients.insert(name);
   } else if ((slot.flags & slot_flag::parameter) != 0 && !slot.name.empty() &&
              slot.geometry != nullptr) {
-    modules[owner_of(slot.name)].parameters.emplace(slot.name, geometry_text(*slot.geometry));
+    modules[std::string(core::path_around(slot.name))].parameters.emplace(
+        slot.name, geometry_text(*slot.geometry));
   }
 }
 
@@ -74,7 +70,7 @@ Modules modules_of(const Run& run, std::uint32_t rank) {
     std::vector<std::string> paths;
     for (const auto& [path, module] : of_root) paths.push_back(path);
     for (std::string path : paths) {
-      while (!path.empty()) of_root.try_emplace(path = owner_of(path));
+      while (!path.empty()) of_root.try_emplace(path = std::string(core::path_around(path)));
     }
   }
   return modules;

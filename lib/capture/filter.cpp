@@ -1,7 +1,5 @@
 #include "capture/filter.hpp"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <memory_resource>
 #include <string>
@@ -11,6 +9,7 @@
 #include "capture/memory.hpp"
 #include "capture/module_names.hpp"
 #include "capture/recorder.hpp"
+#include "core/glob.hpp"
 
 namespace ulpscope::capture {
 namespace {
@@ -39,30 +38,14 @@ Filter& filter() {
   return instance;
 }
 
-bool match(const Globs& globs, std::string_view text) {
-  if (globs.empty()) return false;
-  const Text terminated(text, &process_memory());
-  return std::any_of(globs.begin(), globs.end(), [&](const Text& glob) {
-    return fnmatch(glob.c_str(), terminated.c_str(), 0) == 0;
-  });
+bool fits_op(const Globs& globs, std::string_view name) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const Text& glob) { return core::glob_match_op(glob, name); });
 }
 
-/// An op goes by its full name or without its namespace.
-bool match_op(const Globs& globs, std::string_view name) {
-  const std::size_t scope = name.find("::");
-  return match(globs, name) ||
-         (scope != std::string_view::npos && match(globs, name.substr(scope + 2)));
-}
-
-bool match_module(const Globs& globs, std::string_view path) {
-  if (globs.empty()) return false;
-  for (;;) {
-    if (match(globs, path.empty() ? "(root)" : path)) return true;
-    if (path.empty()) return false;
-    const std::size_t dot = path.rfind('.');
-    if (dot == std::string_view::npos) return false;
-    path = path.substr(0, dot);
-  }
+bool fits_module(const Globs& globs, std::string_view path) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const Text& glob) { return core::glob_match_module(glob, path); });
 }
 
 enum Answer : std::uint8_t { unknown, wanted, unwanted };
@@ -89,8 +72,8 @@ void begin_filter() {
 bool wants_op(Thread& thread, const OpInfo& info) {
   return remembered(thread.wanted_ops, info.index, [&] {
     const std::string_view name = info.name;
-    return !match_op(filter().ignore, name) &&
-           (filter().ops.empty() || info.kind != EventKind::op || match_op(filter().ops, name));
+    return !fits_op(filter().ignore, name) &&
+           (filter().ops.empty() || info.kind != EventKind::op || fits_op(filter().ops, name));
   });
 }
 
@@ -98,8 +81,8 @@ bool wants_module(Thread& thread, std::uint32_t module) {
   return remembered(thread.wanted_modules, module, [&] {
     if (module == 0) return filter().modules.empty();
     const std::string_view path = name_of(module_name(module).path);
-    return !match_module(filter().ignore, path) &&
-           (filter().modules.empty() || match_module(filter().modules, path));
+    return !fits_module(filter().ignore, path) &&
+           (filter().modules.empty() || fits_module(filter().modules, path));
   });
 }
 

@@ -17,6 +17,7 @@
 #include "capture/module_classes.hpp"
 #include "capture/recorder.hpp"
 #include "capture/storage_table.hpp"
+#include "core/module_path.hpp"
 #include "ulpscope/run.hpp"
 
 namespace ulpscope::capture {
@@ -282,11 +283,7 @@ bool is_below(std::uint32_t inner, std::uint32_t outer) {
   const ModuleName in = module_name(inner);
   const ModuleName out = module_name(outer);
   if (in.root != out.root || in.path == out.path) return false;
-  const std::string_view inner_path = name_of(in.path);
-  const std::string_view outer_path = name_of(out.path);
-  return outer_path.empty() ||
-         (inner_path.starts_with(outer_path) && inner_path.size() > outer_path.size() &&
-          inner_path[outer_path.size()] == '.');
+  return core::is_below(name_of(in.path), name_of(out.path));
 }
 
 ModuleClass class_of_function(std::string_view function) {

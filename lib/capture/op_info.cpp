@@ -12,7 +12,7 @@
 
 #include "capture/collective_table.hpp"
 #include "capture/memory.hpp"
-#include "capture/op_tables.hpp"
+#include "facts/ops.hpp"
 
 namespace ulpscope::capture {
 namespace detail {
@@ -88,26 +88,52 @@ bool has_type(const c10::Argument& argument, c10::TypeKind kind) {
   return type->kind() == kind;
 }
 
+bool is_written(const c10::Argument& argument) {
+  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+}
+
+/// Its schema says that it writes its first argument, but it only changes what that refers to
+/// (`set_data`, `requires_grad_`).
+bool rearranges_first(const c10::FunctionSchema& schema, const facts::Op& op) {
+  return op.has(facts::fact::rearranges) && !schema.arguments().empty() &&
+         is_written(schema.arguments().front());
+}
+
+/// The op uses only the argument's shape, dtype or device.
+bool reads_metadata_only(const facts::Op& op, std::size_t argument) {
+  if (argument == 0) return op.has(facts::fact::self_is_metadata | facts::fact::factory);
+  return argument == 1 && op.has(facts::fact::other_is_metadata);
+}
+
+/// Has its own kernel, but computes only through the ops it calls (`clone`, `zeros`,
+/// `convolution`): its result has been digested when the inner op ended.
+bool computes_through_ops(const facts::Op& op, std::string_view overload) {
+  if (op.is_foreach()) return false;
+  if (overload == "Scalar" && op.has(facts::fact::wraps_number)) return true;
+  return op.has(facts::fact::wrapper) && !op.is_in_place() &&
+         overload.find("out") == std::string_view::npos;
+}
+
 Access access_of(const c10::FunctionSchema& schema, std::size_t index, const OpInfo& info) {
   const c10::Argument& argument = schema.arguments()[index];
   if (!can_hold_tensors(*argument.type())) return Access::none;
   if (info.rearranges) return Access::metadata;
   if (const auto access = collective_access(info.name, index)) return *access;
-  const bool written = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
-  if (written) {
+  const facts::Op op(info.name);
+  if (is_written(argument)) {
     const bool out = argument.kwarg_only() || argument.is_out();
-    return out || only_overwrites(info.name, index) ? Access::overwritten : Access::written;
+    const bool fills = index == 0 && op.is_in_place() && op.has(facts::fact::overwrites_self);
+    return out || fills ? Access::overwritten : Access::written;
   }
-  if (writes_undeclared(info.name, index)) return Access::written;
-  return (info.flags & event_flag::view) != 0 || reads_metadata_only(info.name, index)
-             ? Access::metadata
-             : Access::read;
+  if (info.foreign || op.row().writes_undeclared(index)) return Access::written;
+  return (info.flags & event_flag::view) != 0 || reads_metadata_only(op, index) ? Access::metadata
+                                                                                : Access::read;
 }
 
 /// A view op returns aliases of its input and computes nothing; ops such as `contiguous` return
 /// an alias or a copy, and count as readers.
 bool is_view(const c10::FunctionSchema& schema) {
-  if (schema.returns().empty() || may_copy(schema.name())) return false;
+  if (schema.returns().empty() || facts::Op(schema.name()).has(facts::fact::may_copy)) return false;
   return std::all_of(schema.returns().begin(), schema.returns().end(), [](const auto& returned) {
     return returned.alias_info() != nullptr && !returned.alias_info()->isWrite();
   });
@@ -129,13 +155,14 @@ void describe(OpInfo& info, const c10::OperatorHandle& handle) {
   info.seeded = handle.hasTag(at::Tag::nondeterministic_seeded);
   info.handle = info.name.starts_with("profiler::");
   if (is_view(schema)) info.flags |= event_flag::view;
-  if (is_factory(info.name)) info.flags |= event_flag::factory;
-  info.adopts = info.name == "aten::_has_compatible_shallow_copy_type";
+  const facts::Op op(info.name);
+  if (op.has(facts::fact::factory)) info.flags |= event_flag::factory;
+  info.adopts = op.has(facts::fact::adopts);
   info.copies = info.name == "aten::copy_";
   info.resizes = info.name.starts_with("aten::resize_") || info.name == "aten::_resize_output_";
   info.rearranges =
-      info.resizes || handle.hasTag(at::Tag::inplace_view) || rearranges_in_place(info.name);
-  info.foreign = !is_of_libtorch(info.name);
+      info.resizes || handle.hasTag(at::Tag::inplace_view) || rearranges_first(schema, op);
+  info.foreign = !facts::is_of_libtorch(info.name);
   info.exchange = info.name.starts_with("c10d::");
   info.collective = is_collective(info.name);
   if (info.collective) detail::collective_known.store(true, std::memory_order_relaxed);
@@ -144,20 +171,20 @@ void describe(OpInfo& info, const c10::OperatorHandle& handle) {
   info.wrapper = (!info.foreign &&
                   handle.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
                   !handle.hasKernelForDispatchKey(c10::DispatchKey::CPU)) ||
-                 computes_through_ops(info.name, info.overload) || wraps_collective(info.name);
+                 computes_through_ops(op, info.overload) || wraps_collective(info.name);
   for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
     const c10::Argument& argument = schema.arguments()[i];
     ArgumentInfo& described = info.arguments.emplace_back();
     described.access = access_of(schema, i, info);
-    described.undeclared = !info.collective && described.access == Access::written &&
-                           (argument.alias_info() == nullptr || !argument.alias_info()->isWrite());
+    described.undeclared =
+        !info.collective && described.access == Access::written && !is_written(argument);
     described.dtype = has_type(argument, c10::TypeKind::ScalarTypeType);
     described.layout = has_type(argument, c10::TypeKind::LayoutType);
     described.memory_format = has_type(argument, c10::TypeKind::MemoryFormatType);
     info.writes |= described.access == Access::written || described.access == Access::overwritten;
   }
   for (std::size_t i = 0; i < schema.returns().size(); ++i)
-    info.scratch_returns.push_back(is_scratch(info.name, i));
+    info.scratch_returns.push_back(op.row().is_unspecified(i));
 }
 
 const OpInfo& named_info_locked(Registry& all, EventKind kind, std::string_view name) {

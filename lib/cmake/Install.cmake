@@ -35,7 +35,7 @@ endif()
 install(TARGETS ulpscope_program EXPORT ulpscopeCaptureTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # Opening dumps and comparing them are one for those who use them.
 target_link_libraries(ulpscope_compare INTERFACE $<INSTALL_INTERFACE:ulpscope::dump>)
-install(TARGETS ulpscope_core ulpscope_dump ulpscope_compare EXPORT ulpscopeCompareTargets
+install(TARGETS ulpscope_core ulpscope_facts ulpscope_dump ulpscope_compare EXPORT ulpscopeCompareTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 foreach(component Capture Compare)
   install(EXPORT ulpscope${component}Targets NAMESPACE ulpscope:: DESTINATION ${package})

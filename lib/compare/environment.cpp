@@ -11,6 +11,7 @@
 
 #include "compare/causes/case.hpp"
 #include "compare/words.hpp"
+#include "core/glob.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -45,7 +46,7 @@ template <std::size_t Count>
 [[nodiscard]] bool matches(const std::array<std::string_view, Count>& patterns,
                            std::string_view key) {
   return std::any_of(patterns.begin(), patterns.end(),
-                     [&](std::string_view pattern) { return glob_match(pattern, key); });
+                     [&](std::string_view pattern) { return core::glob_match(pattern, key); });
 }
 
 /// Libraries are mapped when they are first requested, which does not show when they are used; what

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 
-#include "compare/budget/op_view.hpp"
 #include "compare/producer.hpp"
 #include "compare/words.hpp"
+#include "facts/ops.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -43,31 +41,7 @@ constexpr std::size_t kMostSearches = 64;
 
 /// Operands in a different order give the same numbers.
 [[nodiscard]] bool is_symmetric(const Event& event) {
-  static constexpr auto kOps = std::to_array<std::string_view>({"add",
-                                                                "mul",
-                                                                "maximum",
-                                                                "minimum",
-                                                                "fmax",
-                                                                "fmin",
-                                                                "eq",
-                                                                "ne",
-                                                                "logical_and",
-                                                                "logical_or",
-                                                                "logical_xor",
-                                                                "bitwise_and",
-                                                                "bitwise_or",
-                                                                "bitwise_xor",
-                                                                "logaddexp",
-                                                                "logaddexp2",
-                                                                "hypot",
-                                                                "dot",
-                                                                "mse_loss",
-                                                                "l1_loss",
-                                                                "huber_loss",
-                                                                "dist",
-                                                                "smooth_l1_loss",
-                                                                "cosine_similarity"});
-  if (std::find(kOps.begin(), kOps.end(), budget::plain_name(event.op)) == kOps.end()) return false;
+  if (!facts::Op(event.op).has(facts::fact::symmetric)) return false;
   const std::vector<Argument> given = arguments(event);
   return std::none_of(given.begin(), given.end(), [](const Argument& argument) {
     return argument.name == "alpha" && number_in(argument.text) != 1.0;

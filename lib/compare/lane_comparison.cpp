@@ -12,6 +12,8 @@
 #include "compare/hash.hpp"
 #include "compare/structure.hpp"
 #include "compare/words.hpp"
+#include "core/glob.hpp"
+#include "facts/ops.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -34,7 +36,7 @@ namespace {
 
 /// A floating-point tensor is converted to a different floating-point dtype.
 [[nodiscard]] bool casts(const Event& event) {
-  if (event.op != "aten::to" && event.op != "aten::_to_copy") return false;
+  if (!facts::Op(event.op).has(facts::fact::casts)) return false;
   const Geometry* from = nullptr;
   const Geometry* to = nullptr;
   for (const Slot& slot : event.slots) {
@@ -53,19 +55,8 @@ void add_updated(const Event& event, std::vector<std::string>& names) {
       names.emplace_back(slot.name);
 }
 
-/// What autograd's engine does between nodes: it sums gradients of a value that several read, and
-/// gives them the value's shape and dtype. Other ops there come from the program's hooks.
-[[nodiscard]] bool is_of_engine(const Event& event) {
-  static constexpr auto kOps = std::to_array<std::string_view>(
-      {"aten::add", "aten::add_", "aten::sum", "aten::sum_to_size", "aten::to", "aten::_to_copy",
-       "aten::reshape", "aten::view", "aten::expand"});
-  return std::find(kOps.begin(), kOps.end(), event.op) != kOps.end();
-}
-
-/// How AccumulateGrad keeps the first gradient of a parameter: unchanged, or copied into the
-/// parameter's layout.
-[[nodiscard]] bool takes_over(std::string_view op) {
-  return op == "aten::detach" || op == "aten::new_empty_strided" || op == "aten::copy_";
+[[nodiscard]] bool op_has(const Event& event, std::uint32_t any_fact) {
+  return facts::Op(event.op).has(any_fact);
 }
 
 /// Of an op and all that it calls.
@@ -191,8 +182,8 @@ void LaneComparison::count_accumulations(const Scene& scene, EventPair at) {
 bool LaneComparison::ignored(const Event& event) const {
   return std::any_of(state_.options.ignore.begin(), state_.options.ignore.end(),
                      [&](const std::string& pattern) {
-                       return glob_match(pattern, event.op) ||
-                              (event.has_module && glob_match(pattern, event.module));
+                       return core::glob_match_op(pattern, event.op) ||
+                              (event.has_module && core::glob_match_module(pattern, event.module));
                      });
 }
 
@@ -484,7 +475,7 @@ std::optional<Source> LaneComparison::follows_alone(const Scene& scene) {
       const auto& sources = on(alone_sources_, side);
       if (const auto found = sources.find(forward.event->position); found != sources.end())
         why = found->second;
-    } else if (!accumulates(window, index) && is_of_engine(event)) {
+    } else if (!accumulates(window, index) && op_has(event, facts::fact::of_engine)) {
       for (const Slot& slot : event.slots) {
         if (slot.role != Role::input || why) continue;
         why = on(before, side).contains(slot.writer)
@@ -537,8 +528,8 @@ std::optional<Source> LaneComparison::of_op_computed_otherwise(const Scene& scen
     const bool belongs = number && replaced.contains(*number);
     // What its nodes pass on may be summed differently, and taken over, but not added to a gradient
     // that the other run has dropped.
-    const bool added = event.op.starts_with("aten::add");
-    const bool between_nodes = forward.position == kNone && is_of_engine(event);
+    const bool added = facts::Op(event.op).plain_name() == "add";
+    const bool between_nodes = forward.position == kNone && op_has(event, facts::fact::of_engine);
     if (!belongs && !between_nodes && !accumulates(window, index)) return std::nullopt;
     if (accumulates(window, index) && added) return std::nullopt;
     for (const Slot& slot : event.slots) {
@@ -557,9 +548,8 @@ bool LaneComparison::only_copies(const Scene& scene) const {
   const std::vector<Alone> events = alone(scene);
   return std::all_of(events.begin(), events.end(), [&](const Alone& one) {
     const Event& event = one.window.event(one.index);
-    return !is_unit(event) || ignored(event) || event.op == "aten::contiguous" ||
-           event.op == "aten::clone" ||
-           (accumulates(one.window, one.index) && takes_over(event.op));
+    return !is_unit(event) || ignored(event) || op_has(event, facts::fact::relays_out) ||
+           (accumulates(one.window, one.index) && op_has(event, facts::fact::takes_over));
   });
 }
 

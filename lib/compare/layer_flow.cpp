@@ -2,20 +2,10 @@
 
 #include <string_view>
 
+#include "core/module_path.hpp"
+
 namespace ulpscope::comparison {
 namespace {
-
-/// "layer1.0.conv1.weight" belongs to "layer1.0.conv1", to "layer1" and to the root "".
-[[nodiscard]] bool belongs_to(std::string_view name, std::string_view path) {
-  if (path.empty()) return true;
-  return name.size() > path.size() && name.starts_with(path) && name[path.size()] == '.';
-}
-
-/// The path without its last part; "" above a module of the root.
-[[nodiscard]] std::string path_around(const std::string& path) {
-  const std::size_t dot = path.rfind('.');
-  return dot == std::string::npos ? std::string() : path.substr(0, dot);
-}
 
 template <class Table>
 [[nodiscard]] std::optional<Source> look_up(const Table& table,
@@ -71,7 +61,7 @@ std::vector<LayerCall*> LayerFlow::calls_of(const std::string& root, std::string
     const auto [first, last] = calls_by_module_.equal_range({root, path});
     for (auto at = first; at != last; ++at) found.push_back(at->second);
     if (!found.empty() || path.empty()) return found;
-    path = path_around(path);
+    path = std::string(core::path_around(path));
   }
 }
 
@@ -128,7 +118,7 @@ std::optional<Source> LayerFlow::why_parameter(const std::string& root,
 
 std::optional<Source> LayerFlow::why_parameters(const LayerCall& call) const {
   for (const auto& [named, parameter] : parameters_)
-    if (!call.has_path || (named.first == call.root && belongs_to(named.second, call.path)))
+    if (!call.has_path || (named.first == call.root && core::is_below(named.second, call.path)))
       return parameter.source;
   return std::nullopt;
 }

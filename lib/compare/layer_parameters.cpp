@@ -7,15 +7,10 @@
 #include "compare/finding_writer.hpp"
 #include "compare/hash.hpp"
 #include "compare/layer_judge.hpp"
+#include "core/module_path.hpp"
 
 namespace ulpscope::comparison {
 namespace {
-
-/// The module that a parameter or buffer is registered in.
-[[nodiscard]] std::string owner_path(const std::string& name) {
-  const std::size_t dot = name.rfind('.');
-  return dot == std::string::npos ? std::string() : name.substr(0, dot);
-}
 
 /// Lists tensors that a call has written, though they were recorded later.
 void add_written(Record& record, const std::vector<SlotPair>& slots) {
@@ -69,7 +64,7 @@ std::optional<Source> LayerJudge::why_parameter_differs(const SlotPair& slot) {
   const std::string name(slot.reference->name);
   if (const auto source = flow_.why_parameter(root, name)) return source;
   if (slot.reference->flags & slot_flag::buffer) {
-    const auto calls = flow_.calls_of(root, owner_path(name));
+    const auto calls = flow_.calls_of(root, std::string(core::path_around(name)));
     for (const LayerCall* call : calls) {
       if (call->inputs) return call->inputs;
       if (call->inside) return call->inside;
@@ -91,7 +86,7 @@ void LayerJudge::enter_parameters(const std::vector<SlotPair>& slots, const Sour
 void LayerJudge::blame_modules(const std::vector<SlotPair>& buffers) {
   std::map<std::string, std::vector<SlotPair>> by_module;
   for (const SlotPair& slot : buffers)
-    by_module[owner_path(std::string(slot.reference->name))].push_back(slot);
+    by_module[std::string(core::path_around(slot.reference->name))].push_back(slot);
   for (const auto& [path, slots] : by_module) {
     const auto calls = flow_.calls_of(std::string(event(Side::reference).root), path);
     const EventPair at = calls.empty() ? at_ : events_of_call(*calls.back());

@@ -6,24 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "core/module_path.hpp"
+
 namespace ulpscope::comparison {
 namespace {
 
-/// True if `path` names a module below `outer`.
-[[nodiscard]] bool is_below(std::string_view path, std::string_view outer) {
-  if (outer.empty()) return !path.empty();
-  return path.size() > outer.size() && path.starts_with(outer) && path[outer.size()] == '.';
-}
-
-[[nodiscard]] std::string_view path_around(std::string_view path) {
-  const std::size_t dot = path.rfind('.');
-  return dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
-}
-
 /// The deepest module that both are below.
 [[nodiscard]] std::string_view common_ancestor(std::string_view a, std::string_view b) {
-  std::string_view common = path_around(a);
-  while (!common.empty() && !is_below(b, common)) common = path_around(common);
+  std::string_view common = core::path_around(a);
+  while (!common.empty() && !core::is_below(b, common)) common = core::path_around(common);
   return common;
 }
 
@@ -71,7 +62,7 @@ namespace {
                                std::size_t after, std::string_view module) {
   const auto path = [&](std::size_t k) { return window.event(calls[k]).module; };
   std::size_t first = after;
-  while (first > 0 && is_below(path(first - 1), module)) --first;
+  while (first > 0 && core::is_below(path(first - 1), module)) --first;
   std::set<std::string_view> called;
   std::string_view last;
   for (std::size_t k = first; k < after; ++k) {
@@ -86,7 +77,7 @@ namespace {
 /// True if a module between the call around it and an inner call shows no call itself, so that its
 /// forward may extend to the op.
 [[nodiscard]] bool is_inlined_between(std::string_view inner, std::string_view outer) {
-  return is_below(path_around(inner), outer);
+  return core::is_below(core::path_around(inner), outer);
 }
 
 }  // namespace
@@ -102,13 +93,13 @@ std::optional<ModulePlace> place_in_call(const Window& window, std::uint32_t op)
   const Event& before = window.event(*(next - 1));
   const Event& after = window.event(*next);
   const bool all_known = before.has_module && after.has_module && before.root == outer.root &&
-                         after.root == outer.root && is_below(before.module, outer.module) &&
-                         is_below(after.module, outer.module);
+                         after.root == outer.root && core::is_below(before.module, outer.module) &&
+                         core::is_below(after.module, outer.module);
   if (!all_known) return std::nullopt;
 
   const Both<std::string> between{std::string(before.module), std::string(after.module)};
   const std::string_view module = common_ancestor(before.module, after.module);
-  if (!is_below(module, outer.module)) {
+  if (!core::is_below(module, outer.module)) {
     if (is_inlined_between(before.module, outer.module) ||
         is_inlined_between(after.module, outer.module))
       return ModulePlace{std::string(outer.module), between};

@@ -9,6 +9,7 @@
 
 #include "compare/structure.hpp"
 #include "compare/window_alignment.hpp"
+#include "facts/ops.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -60,8 +61,7 @@ void compare_by_id(const Event& reference, const Event& candidate, std::vector<S
                                                               "non_blocking", "pin_memory"};
   if (std::find(kPlacement.begin(), kPlacement.end(), argument) != kPlacement.end()) return true;
   if (argument != "stride") return false;
-  if (reference.op == "aten::empty_strided" || reference.op == "aten::new_empty_strided")
-    return true;
+  if (facts::Op(reference.op).has(facts::fact::factory)) return true;
   return reference.op == "aten::as_strided" && !same_strides(reference, candidate);
 }
 

@@ -6,6 +6,7 @@
 
 #include "compare/elements.hpp"
 #include "compare/words.hpp"
+#include "core/glob.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -29,9 +30,11 @@ struct Bounds {
 }
 
 [[nodiscard]] bool matches(const ToleranceRule& rule, const ValueNames& names) {
-  if (rule.module && !(names.module && glob_match(*rule.module, *names.module))) return false;
-  return rule.op == "*" || std::any_of(names.ops.begin(), names.ops.end(),
-                                       [&](const auto& op) { return glob_match(rule.op, op); });
+  if (rule.module && !(names.module && core::glob_match_module(*rule.module, *names.module)))
+    return false;
+  return rule.op == "*" || std::any_of(names.ops.begin(), names.ops.end(), [&](const auto& op) {
+           return core::glob_match_op(rule.op, op);
+         });
 }
 
 }  // namespace

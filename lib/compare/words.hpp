@@ -27,9 +27,6 @@ namespace ulpscope::comparison {
 /// "a, b, c and 4 more" of at most `shown` items.
 [[nodiscard]] std::string listed(const std::vector<std::string>& items, std::size_t shown = 6);
 
-/// True if `text` matches `pattern` with '*' for any run of characters and '?' for one.
-[[nodiscard]] bool glob_match(std::string_view pattern, std::string_view text) noexcept;
-
 /// The number that a whole text spells; empty if it spells none.
 [[nodiscard]] std::optional<double> number_in(std::string_view text);
 

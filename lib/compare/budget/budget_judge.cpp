@@ -58,7 +58,7 @@ Judged judge(const Scene& scene, EventPair at, const std::vector<SlotPair>& slot
   OpView op(*scene.runs.reference, scene.ranks.reference,
             scene.windows.reference->event(at.reference));
   op.add_other(scene.windows.candidate->event(at.candidate));
-  const Model model = inputs_compared ? model_of(op.name()) : nullptr;
+  const Model model = inputs_compared ? model_of(op.op()) : nullptr;
   for (const SlotPair& slot : slots) {
     if (slot.role() == Role::input || slot.match != Match::differs) continue;
     BudgetSummary& sum = judged.summary;

@@ -14,14 +14,11 @@ namespace ulpscope::comparison::budget {
 /// `result` is the index among the op's returns, or among its arguments for one that it wrote.
 using Model = Allowance (*)(const OpView& op, std::size_t result);
 
-/// The model of an op by its plain name; null if there is none.
-[[nodiscard]] Model model_of(std::string_view op);
+/// Null if there is none.
+[[nodiscard]] Model model_of(const facts::Op& op);
 
-/// True for the models of sums of products, whose operands a matrix unit may round.
-[[nodiscard]] bool multiplies(Model model);
-
-/// True for an argument of such an op that is one of the factors, not the addend.
-[[nodiscard]] bool is_factor(std::string_view op, std::string_view argument);
+/// True for an argument of a sum of products that is one of the factors, not the addend.
+[[nodiscard]] bool is_factor(const facts::Op& op, std::string_view argument);
 
 /// ULP by which adding `terms` numbers in any order, in both runs, can change a sum whose terms
 /// have the size `scale`.

@@ -42,20 +42,11 @@ class Grouped {
 
 }  // namespace
 
-std::string_view plain_name(std::string_view op) {
-  if (const std::size_t colons = op.find("::"); colons != std::string_view::npos)
-    op.remove_prefix(colons + 2);
-  constexpr std::string_view kForeach = "_foreach_";
-  if (op.starts_with(kForeach)) op.remove_prefix(kForeach.size());
-  if (op.ends_with('_') && !op.ends_with("__")) op.remove_suffix(1);
-  return op;
-}
-
 OpView::OpView(const Run& run, std::uint32_t rank, const Event& event)
     : run_(run),
       rank_(rank),
       event_(event),
-      name_(plain_name(event.op)),
+      op_(event.op),
       argument_names_(split_names(event.argument_names)),
       arguments_(arguments(event)) {}
 

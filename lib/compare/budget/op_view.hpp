@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "compare/budget/numbers.hpp"
+#include "facts/ops.hpp"
 #include "ulpscope/run.hpp"
 
 namespace ulpscope::comparison::budget {
-
-/// "mkldnn_convolution": without namespace, the underscore of an in-place op, and `_foreach_`.
-[[nodiscard]] std::string_view plain_name(std::string_view op);
 
 /// An op as the error models see it: its arguments by their names in the schema, and its results.
 /// Tensors are those of the given run.
@@ -25,8 +23,8 @@ class OpView {
   /// The same op in a different run, perhaps on a different device.
   void add_other(const Event& other) { other_ = &other; }
 
-  /// As plain_name() returns it.
-  [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  [[nodiscard]] const facts::Op& op() const noexcept { return op_; }
+  [[nodiscard]] std::string_view name() const noexcept { return op_.plain_name(); }
   [[nodiscard]] std::string_view dtype_name() const noexcept { return dtype_name_; }
 
   /// The schema's name of an argument; empty beyond the last one.
@@ -79,7 +77,7 @@ class OpView {
   std::uint32_t rank_;
   const Event& event_;
   const Event* other_ = nullptr;
-  std::string_view name_;
+  facts::Op op_;
   std::string_view dtype_name_;
   double result_elements_ = 0;
   const Slot* result_ = nullptr;

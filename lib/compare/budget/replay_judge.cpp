@@ -56,7 +56,7 @@ namespace {
                                               EventPair at, Model model) {
   static constexpr std::array kTried{Operands::tf32, Operands::tf32_cut, Operands::bfloat16,
                                      Operands::float16};
-  if (!multiplies(model)) return {};
+  if (!multiplies(facts::Op(event_of(scene, side, at).op).row().error_model())) return {};
   for (const Operands operands : kTried) {
     const Replayed again = replay(replayer, scene, side, at, model, operands);
     if (again.failure.empty() && again.inside()) return std::string(name(operands));
@@ -71,7 +71,7 @@ std::string unknown_model(std::string_view op) {
 }
 
 bool has_model(const Scene& scene, EventPair at) {
-  const auto model = [&](Side side) { return model_of(plain_name(event_of(scene, side, at).op)); };
+  const auto model = [&](Side side) { return model_of(facts::Op(event_of(scene, side, at).op)); };
   return model(Side::reference) != nullptr && model(Side::candidate) != nullptr;
 }
 
@@ -81,7 +81,7 @@ ReplayJudged judge_replayed(Replayer& replayer, const Scene& scene, EventPair at
   Both<Model> models;
   Both<Replayed> results;
   for (const Side side : kSides) {
-    on(models, side) = model_of(plain_name(event_of(scene, side, at).op));
+    on(models, side) = model_of(facts::Op(event_of(scene, side, at).op));
     on(results, side) = replay(replayer, scene, side, at, on(models, side));
     answer.failure = on(results, side).failure;
     if (!answer.failure.empty()) return answer;
@@ -112,7 +112,7 @@ ReplayJudged judge_alone(Replayer& replayer, const Scene& scene, Side side, std:
   const EventPair at =
       side == Side::reference ? EventPair{event, kNoIndex} : EventPair{kNoIndex, event};
   const Event& op = event_of(scene, side, at);
-  const Model model = model_of(plain_name(op.op));
+  const Model model = model_of(facts::Op(op.op));
   if (model == nullptr) {
     answer.failure = unknown_model(op.op);
     return answer;

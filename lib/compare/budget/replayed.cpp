@@ -174,7 +174,7 @@ Replayed replayed(Replayer& replayer, const Run& run, std::uint32_t rank, const 
   for (const Slot& slot : event.slots) {
     if (is_told(slot)) results.push_back(&slot);
     if (slot.role != Role::input) continue;
-    const bool factor = is_factor(op.name(), op.argument_name(slot.index));
+    const bool factor = is_factor(op.op(), op.argument_name(slot.index));
     judged.failure = add_input(run, rank, slot, factor ? operands : Operands::recorded, request,
                                judged.lacks_bytes);
     if (!judged.failure.empty()) return judged;

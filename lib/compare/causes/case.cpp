@@ -10,6 +10,7 @@
 
 #include "compare/environment.hpp"
 #include "compare/words.hpp"
+#include "core/glob.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -18,22 +19,7 @@ using Patterns = std::span<const std::string_view>;
 
 [[nodiscard]] bool any_match(Patterns patterns, std::string_view text) {
   return std::any_of(patterns.begin(), patterns.end(),
-                     [&](std::string_view pattern) { return glob_match(pattern, text); });
-}
-
-[[nodiscard]] bool any_part(Patterns parts, std::string_view text) {
-  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
-    return text.find(part) != std::string_view::npos;
-  });
-}
-
-/// "aten::add_" without namespace and in-place mark: "add".
-[[nodiscard]] std::string_view bare_name(std::string_view op) {
-  if (const auto colons = op.rfind("::"); colons != std::string_view::npos)
-    op.remove_prefix(colons + 2);
-  if (op.ends_with('_')) op.remove_suffix(1);
-  if (op.starts_with('_')) op.remove_prefix(1);
-  return op;
+                     [&](std::string_view pattern) { return core::glob_match(pattern, text); });
 }
 
 }  // namespace
@@ -70,52 +56,16 @@ Setting setting_of(std::string_view key) {
   return Setting::other;
 }
 
-OpClass class_of(std::string_view op) {
-  static constexpr std::array<std::string_view, 10> kRandom{
-      "normal",  "uniform",     "bernoulli",   "random",  "rand",
-      "dropout", "multinomial", "exponential", "poisson", "rrelu"};
-  static constexpr std::array<std::string_view, 2> kConvolution{"conv", "slow_conv"};
-  static constexpr std::array<std::string_view, 9> kGemm{
-      "mm", "matmul", "linear", "baddbmm", "dot", "mv", "einsum", "attention", "lstm"};
-  static constexpr std::array<std::string_view, 4> kNormalisation{"layer_norm", "group_norm",
-                                                                  "batch_norm", "instance_norm"};
-  static constexpr std::array<std::string_view, 11> kReduction{
-      "sum", "mean", "prod", "loss", "norm", "var", "std", "softmax", "logsumexp", "cdist", "cov"};
-  static constexpr std::array<std::string_view, 13> kTranscendental{
-      "exp", "log",     "sin",  "cos",  "tan",      "erf", "sqrt",
-      "pow", "sigmoid", "silu", "gelu", "softplus", "mish"};
-  static constexpr std::array<std::string_view, 15> kPointwise{
-      "add",   "sub",   "mul", "div",        "neg",     "relu",    "threshold_backward",
-      "clamp", "rsqrt", "abs", "reciprocal", "addcmul", "addcdiv", "lerp",
-      "where"};
-  static constexpr std::array<std::string_view, 12> kMoving{
-      "copy", "clone", "cat", "stack", "index_select", "gather",
-      "view", "t",     "to",  "fill",  "zero",         "embedding"};
-  const std::string_view bare = bare_name(op);
-  if (any_part(kRandom, bare)) return OpClass::random;
-  if (any_part(kConvolution, bare)) return OpClass::convolution;
-  if (any_part(kNormalisation, bare)) return OpClass::normalisation;
-  const auto is_one_of = [&](Patterns names) {
-    return std::find(names.begin(), names.end(), bare) != names.end();
-  };
-  if (is_one_of(kPointwise)) return OpClass::pointwise;
-  if (is_one_of(kMoving)) return OpClass::moving;
-  if (any_part(kReduction, bare)) return OpClass::reduction;
-  if (any_part(kGemm, bare)) return OpClass::gemm;
-  if (any_part(kTranscendental, bare)) return OpClass::transcendental;
-  return OpClass::other;
-}
-
 OpClass class_of(const Finding& finding) {
-  if (finding.op.starts_with("aten::") || finding.module_type.empty()) return class_of(finding.op);
-  const OpClass op = class_of(finding.op);
+  const OpClass op = facts::class_of(finding.op);
+  if (finding.op.starts_with("aten::") || finding.module_type.empty()) return op;
   if (op != OpClass::other) return op;
   std::string type = finding.module_type;  // "BatchNorm2d" does what "batch_norm" does
   if (const auto norm = type.find("Norm"); norm != std::string::npos && norm > 0)
     type.insert(norm, "_");
   std::transform(type.begin(), type.end(), type.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return class_of(type);
+  return facts::class_of(type);
 }
 
 std::string words(const EnvironmentDifference& difference) {

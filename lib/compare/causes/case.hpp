@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compare/evidence.hpp"
+#include "facts/ops.hpp"
 #include "ulpscope/report.hpp"
 
 namespace ulpscope::comparison {
@@ -63,20 +64,8 @@ class Case {
 /// It is where data is prepared, outside modules.
 [[nodiscard]] bool prepares_data(const Finding& finding);
 
-/// What an op does that decides which causes can affect it.
-enum class OpClass {
-  gemm,
-  convolution,
-  reduction,
-  normalisation,
-  transcendental,
-  random,
-  pointwise,
-  moving,
-  other
-};
-[[nodiscard]] OpClass class_of(std::string_view op);
-/// The same for what a finding names, which may be a module.
+using facts::OpClass;
+/// Of what a finding names, which may be a module.
 [[nodiscard]] OpClass class_of(const Finding& finding);
 
 /// A rule returns its cause if the evidence supports it.

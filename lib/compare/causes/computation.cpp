@@ -7,6 +7,8 @@
 #include "compare/causes/rules.hpp"
 #include "compare/value_match.hpp"
 #include "compare/words.hpp"
+#include "core/glob.hpp"
+#include "facts/ops.hpp"
 
 namespace ulpscope::comparison::causes {
 namespace {
@@ -38,19 +40,10 @@ void add_kernels(Cause& cause, const Finding& finding) {
                                        listed(finding.kernels.candidate)));
 }
 
-/// The library that an inner op's name says it belongs to; empty for ATen's own.
-[[nodiscard]] std::string_view backend_of(std::string_view op) {
-  static constexpr std::array<std::string_view, 9> kBackends{
-      "mkldnn", "cudnn", "miopen", "slow_conv", "thnn", "flash", "efficient", "fbgemm", "mkl"};
-  for (const std::string_view backend : kBackends)
-    if (op.find(backend) != std::string_view::npos) return backend;
-  return {};
-}
-
 [[nodiscard]] std::vector<std::string_view> backends(const std::vector<std::string>& ops) {
   std::vector<std::string_view> found;
   for (const std::string& op : ops)
-    if (const auto backend = backend_of(op); !backend.empty()) found.push_back(backend);
+    if (const auto backend = facts::backend_of(op); !backend.empty()) found.push_back(backend);
   return found;
 }
 
@@ -72,9 +65,9 @@ std::optional<Cause> threads(const Case& of) {
   if (settings.empty() && used.reference == used.candidate) return std::nullopt;
   const OpClass op = class_of(of.finding());
   const bool reached = op == OpClass::gemm || op == OpClass::convolution ||
-                       op == OpClass::reduction || op == OpClass::normalisation ||
+                       op == OpClass::reduction || op == OpClass::normalization ||
                        of.evidence().inside_differs;
-  const bool untouched = !reached && (op == OpClass::pointwise || op == OpClass::moving);
+  const bool untouched = !reached && op == OpClass::elementwise;
   Cause cause = of.cause("threads", untouched                              ? Confidence::possible
                                     : reached && of.only(Setting::threads) ? Confidence::certain
                                                                            : Confidence::likely);
@@ -95,7 +88,7 @@ std::optional<Cause> isa(const Case& of) {
   const auto settings = of.settings(Setting::isa);
   if (settings.empty()) return std::nullopt;
   const OpClass op = class_of(of.finding());
-  const bool untouched = op == OpClass::pointwise || op == OpClass::moving;
+  const bool untouched = op == OpClass::elementwise;
   Cause cause = of.cause("isa", untouched               ? Confidence::possible
                                 : of.only(Setting::isa) ? Confidence::certain
                                                         : Confidence::likely);
@@ -126,7 +119,7 @@ std::optional<Cause> backend(const Case& of) {
   const auto settings = of.settings(Setting::backend);
   const bool seen = other_backend(of);
   const OpClass op = class_of(of.finding());
-  const bool reached = is_origin(of) && op != OpClass::moving && op != OpClass::pointwise;
+  const bool reached = is_origin(of) && op != OpClass::elementwise;
   if (!seen && (settings.empty() || !reached)) return std::nullopt;
   Cause cause = of.cause("backend", seen                        ? Confidence::certain
                                     : of.only(Setting::backend) ? Confidence::likely
@@ -199,7 +192,7 @@ std::optional<Cause> tf32(const Case& of) {
   if (settings.empty() || (op != OpClass::gemm && op != OpClass::convolution)) return std::nullopt;
   const bool tf32 =
       std::any_of(settings.begin(), settings.end(), [](const EnvironmentDifference* setting) {
-        return glob_match("*tf32*", setting->key) || glob_match("*TF32*", setting->key);
+        return core::glob_match("*tf32*", setting->key) || core::glob_match("*TF32*", setting->key);
       });
   Cause cause = of.cause(tf32 ? "tf32" : "reduced-precision", Confidence::likely);
   add_settings(cause, settings);
@@ -214,7 +207,7 @@ std::optional<Cause> alignment(const Case& of) {
     return tensor.alignment.reference != tensor.alignment.candidate;
   });
   const OpClass op = class_of(of.finding());
-  if (!moved || op == OpClass::pointwise || op == OpClass::moving) return std::nullopt;
+  if (!moved || op == OpClass::elementwise) return std::nullopt;
   Cause cause = of.cause("alignment", Confidence::possible);
   cause.evidence = {"settings are equal, and a tensor lies at another offset from a 64-byte line"};
   cause.attempt = {of.command("MKL_CBWR=COMPATIBLE")};
@@ -222,17 +215,14 @@ std::optional<Cause> alignment(const Case& of) {
 }
 
 std::optional<Cause> atomic(const Case& of) {
-  static constexpr std::array<std::string_view, 9> kUnordered{
-      "index_put",      "put_",  "scatter_add",         "index_add",
-      "bincount",       "histc", "upsample_*_backward", "grid_sampler*_backward",
-      "*_pad*_backward"};
   if (!is_origin(of) || !of.same_settings()) return std::nullopt;
-  const bool known = std::any_of(kUnordered.begin(), kUnordered.end(), [&](std::string_view name) {
-    return glob_match(fmt::format("*{}*", name), of.finding().op);
-  });
   const auto& flags = of.evidence().event_flags;
   const bool told = (flags.reference & flags.candidate) & event_flag::not_deterministic;
-  const bool serial = of.finding().device == "cpu" && of.evidence().threads.reference < 2;
+  const bool on_cpu = of.finding().device == "cpu";
+  const bool serial = on_cpu && of.evidence().threads.reference < 2;
+  const bool known =
+      facts::Op(of.finding().op)
+          .has(on_cpu ? facts::fact::unordered_on_threads : facts::fact::unordered_on_gpu);
   if (!told && (!known || serial)) return std::nullopt;
   Cause cause = of.cause("atomic", Confidence::likely);
   cause.evidence = {

@@ -7,6 +7,8 @@
 #include "compare/causes/rules.hpp"
 #include "compare/environment.hpp"
 #include "compare/words.hpp"
+#include "core/glob.hpp"
+#include "facts/ops.hpp"
 
 namespace ulpscope::comparison::causes {
 namespace {
@@ -41,12 +43,9 @@ template <class Test>
 
 /// The program picks samples: it reads different rows of the data it holds.
 [[nodiscard]] bool picks_samples(const Case& of) {
-  static constexpr std::array<std::string_view, 7> kPicking{
-      "aten::select", "aten::slice", "aten::narrow", "aten::index_select",
-      "aten::index",  "aten::take",  "aten::gather"};
   const Finding& finding = of.finding();
   if (!of.is(FindingKind::arguments) || !prepares_data(finding) ||
-      std::find(kPicking.begin(), kPicking.end(), finding.op) == kPicking.end())
+      !facts::Op(finding.op).has(facts::fact::picks))
     return false;
   return std::all_of(finding.arguments.begin(), finding.arguments.end(), [](const auto& argument) {
     return argument.name == "index" || argument.name == "start" || argument.name == "end";
@@ -61,7 +60,7 @@ template <class Test>
 /// generators.
 void add_notes(const Case& of, Cause& cause) {
   for (const EnvironmentDifference& difference : of.report().environment)
-    if (glob_match("note.*", difference.key) &&
+    if (core::glob_match("note.*", difference.key) &&
         differs_in(difference, of.finding().step.value_or(kSetup)))
       cause.evidence.push_back(words(difference));
 }

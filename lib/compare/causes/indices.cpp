@@ -10,24 +10,18 @@
 #include "compare/causes/rules.hpp"
 #include "compare/value_match.hpp"
 #include "compare/words.hpp"
+#include "facts/ops.hpp"
 
 namespace ulpscope::comparison::causes {
 namespace {
 
 [[nodiscard]] bool is_result(const TensorReport& tensor) { return tensor.role != Role::input; }
 
-[[nodiscard]] bool names_one_of(std::string_view op, std::span<const std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
-    return op.find(part) != std::string_view::npos;
-  });
-}
-
 }  // namespace
 
 std::optional<Cause> ties(const Case& of) {
-  static constexpr std::array<std::string_view, 9> kChoosing{
-      "topk", "sort", "argmax", "argmin", "::max", "::min", "kthvalue", "median", "mode"};
-  if (!of.is(FindingKind::origin) || !names_one_of(of.finding().op, kChoosing)) return std::nullopt;
+  if (!of.is(FindingKind::origin) || !facts::Op(of.finding().op).has(facts::fact::chooses))
+    return std::nullopt;
   bool indices_differ = false;
   bool values_equal = false;
   std::optional<bool> repeated;
@@ -54,9 +48,8 @@ std::optional<Cause> ties(const Case& of) {
 }
 
 std::optional<Cause> duplicate_index(const Case& of) {
-  static constexpr std::array<std::string_view, 5> kWriting{"index_put", "put_", "scatter",
-                                                            "index_copy", "index_fill"};
-  if (!of.is(FindingKind::origin) || !names_one_of(of.finding().op, kWriting)) return std::nullopt;
+  if (!of.is(FindingKind::origin) || !facts::Op(of.finding().op).has(facts::fact::scatters))
+    return std::nullopt;
   std::optional<bool> repeated;
   double apart = 0;
   for (std::size_t k = 0; k < of.finding().tensors.size(); ++k) {
@@ -83,8 +76,7 @@ std::optional<Cause> duplicate_index(const Case& of) {
 
 std::optional<Cause> int_cast(const Case& of) {
   if (!of.is(FindingKind::origin)) return std::nullopt;
-  static constexpr std::array<std::string_view, 3> kCasting{"_to_copy", "copy_", "::to"};
-  if (!names_one_of(of.finding().op, kCasting)) return std::nullopt;
+  if (!facts::Op(of.finding().op).has(facts::fact::casts)) return std::nullopt;
   const auto& tensors = of.finding().tensors;
   const bool from_float = std::any_of(tensors.begin(), tensors.end(), [](const auto& tensor) {
     return tensor.role == Role::input && is_floating_point(tensor.dtype);

@@ -3,6 +3,7 @@
 #include "compare/causes/rules.hpp"
 #include "compare/checks/draws.hpp"
 #include "compare/words.hpp"
+#include "core/glob.hpp"
 
 namespace ulpscope::comparison::causes {
 namespace {
@@ -119,7 +120,7 @@ std::optional<Cause> rng_device(const Case& of) {
   for (const EnvironmentDifference& difference : of.report().environment) {
     const Setting setting = setting_of(difference.key);
     if (of.counts(difference) && (setting == Setting::isa || setting == Setting::library ||
-                                  glob_match("device.*", difference.key)))
+                                  core::glob_match("device.*", difference.key)))
       reasons.push_back(words(difference));
   }
   if (reasons.empty()) return std::nullopt;

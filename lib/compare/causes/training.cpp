@@ -5,6 +5,7 @@
 
 #include "compare/causes/rules.hpp"
 #include "compare/words.hpp"
+#include "facts/ops.hpp"
 
 namespace ulpscope::comparison::causes {
 namespace {
@@ -20,8 +21,8 @@ namespace {
 /// Among the ops is one that ends an update of parameters.
 [[nodiscard]] bool updates(const std::vector<std::string>& ops) {
   return std::any_of(ops.begin(), ops.end(), [](const std::string& op) {
-    return op == "aten::add_" || op == "aten::sub_" || op == "aten::addcdiv_" ||
-           op.starts_with("aten::_fused_") || op.starts_with("aten::_foreach_add");
+    const facts::Op known(op);
+    return known.is_in_place() && known.has(facts::fact::ends_update);
   });
 }
 
@@ -115,17 +116,12 @@ std::optional<Cause> hash_order(const Case& of) {
 
 std::optional<Cause> compiled(const Case& of) {
   if (!of.is(FindingKind::sequence) && !of.is(FindingKind::origin)) return std::nullopt;
-  const auto fused = [](const std::string& op) {
-    return glob_match("prim::*", op) || glob_match("*Compiled*", op) ||
-           glob_match("*TensorExpr*", op) || glob_match("*FusionGroup*", op) ||
-           glob_match("*inductor*", op);
-  };
   std::vector<std::string> found;
   for (const Side side : kSides) {
     for (const std::string& op : on(of.evidence().alone, side))
-      if (fused(op)) found.push_back(op);
+      if (facts::is_compiled(op)) found.push_back(op);
     for (const std::string& op : on(of.finding().children, side))
-      if (fused(op)) found.push_back(op);
+      if (facts::is_compiled(op)) found.push_back(op);
   }
   if (found.empty()) return std::nullopt;
   Cause cause = of.cause("compiled", Confidence::likely);
