@@ -90,19 +90,21 @@ FreedMemory& freed_memory() {
 
 bool is_state(const FreedState& state) { return (state.name_flags & kStateFlags) != 0; }
 
-/// What recorded ops have left in all of it; zero if they are not known to have written all of it
-/// at once, or if it was viewed as anything other than its bytes.
+/// What recorded ops have left in its meaningful bytes; zero if they are not known to have written
+/// all of them at once, or if they were viewed as anything other than bytes.
 Digest known_digest(Storage& storage) {
-  Region* const whole = storage.regions.find({0, storage.bytes, 0});
+  Region* const whole = storage.regions.find(storage.meaningful());
   if (whole != nullptr && whole->ticket != 0) settle(*whole);
   return whole == nullptr || whole->ticket != 0 ? Digest{} : whole->digest;
 }
 
 FreedState state_of(Storage& storage) {
   const std::uint32_t kept = storage.optimizer_state ? slot_flag::optimizer_state : 0;
+  const RegionKey meaningful = storage.meaningful();
   return {.digest = {},
           .storage = storage.id,
-          .bytes = storage.bytes,
+          .offset = meaningful.offset,
+          .bytes = meaningful.bytes,
           .known = known_digest(storage),
           .writer = storage.writer,
           .writes = storage.writes,
@@ -110,6 +112,10 @@ FreedState state_of(Storage& storage) {
           .name_flags = storage.name_flags | kept,
           .module = storage.module,
           .dtype = storage.dtype};
+}
+
+Digest digest_of(const void* memory, const FreedState& state) {
+  return digest({static_cast<const std::byte*>(memory) + state.offset, state.bytes});
 }
 
 /// Its bytes mean the same in every run.
@@ -156,6 +162,7 @@ Outcome as_known(Storage& storage) {
 void add_standing(std::pmr::vector<Outcome>& outcomes) {
   struct Standing {
     c10::weak_intrusive_ptr<c10::StorageImpl> storage;
+    std::size_t bytes = 0;
     Outcome outcome;
     bool foreign = false;
     bool found = false;  ///< no recorded op has written it
@@ -167,7 +174,7 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
     storages().for_each([&](Storage& storage) {
       if (storage.alive.expired() || !is_left(storage)) return;
       const bool found = !storage.produced && (storage.name_flags & kStateFlags) == 0;
-      standing.push_back({storage.alive, as_known(storage), storage.foreign, found});
+      standing.push_back({storage.alive, storage.bytes, as_known(storage), storage.foreign, found});
     });
   }
   std::sort(standing.begin(), standing.end(), [](const Standing& a, const Standing& b) {
@@ -179,11 +186,10 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
     Outcome& outcome = one.outcome;
     const bool reads = !is_arriving(*held) && settings().verify == ring::Verify::full &&
                        held->device_type() == at::kCPU && held->data() != nullptr &&
-                       held->nbytes() == outcome.state.bytes &&
+                       held->nbytes() == one.bytes &&
                        (!one.foreign || can_read_foreign(*held, foreign_bytes));
     if (reads) {
-      outcome.state.digest =
-          digest({static_cast<const std::byte*>(held->data()), outcome.state.bytes});
+      outcome.state.digest = digest_of(held->data(), outcome.state);
       const std::uint32_t unfilled = outcome.flags & slot_flag::uninitialised;
       outcome = one.found ? as_found(outcome.state) : outcome_of(outcome.state);
       outcome.flags |= unfilled;
@@ -300,7 +306,7 @@ std::optional<FreedState> freed_state(const void* memory) {
     state = state_of(*storage);
     storages().forget_watched(memory);
   }
-  state.digest = digest({static_cast<const std::byte*>(memory), state.bytes});
+  state.digest = digest_of(memory, state);
   return state;
 }
 

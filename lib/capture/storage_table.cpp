@@ -66,6 +66,9 @@ void Storage::mark_uninitialised(std::size_t begin, std::size_t end) {
 }
 
 void Storage::mark_written(std::size_t begin, std::size_t end) {
+  written = written.first == written.second
+                ? std::pair(begin, end)
+                : std::pair(std::min(written.first, begin), std::max(written.second, end));
   for (std::size_t i = 0; i < uninitialised.size();) {
     auto& range = uninitialised[i];
     if (range.second <= begin || end <= range.first) {
@@ -83,6 +86,12 @@ void Storage::mark_written(std::size_t begin, std::size_t end) {
       uninitialised.emplace_back(end, old_end);
     ++i;
   }
+}
+
+RegionKey Storage::meaningful() const noexcept {
+  const bool by_ops_alone = name == 0 && !foreign && uninitialised.empty();
+  if (!by_ops_alone || written.first >= written.second) return {0, bytes, 0};
+  return {written.first, written.second - written.first, 0};
 }
 
 Storage& StorageTable::at(const c10::StorageImpl& storage) {
@@ -122,6 +131,7 @@ void StorageTable::forget() {
     entry.arrives = 0;
     entry.writer = {};
     entry.uninitialised.clear();
+    entry.written = {0, 0};
     entry.regions.clear();
   });
 }
@@ -184,6 +194,7 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   entry.watched = false;
   entry.optimizer_state = false;
   entry.uninitialised.clear();
+  entry.written = {0, 0};
   entry.regions.clear();
   if (!entry.foreign && is_foreign(storage)) foreign_.push_back(&storage);
   entry.foreign = is_foreign(storage);

@@ -101,6 +101,9 @@ struct Storage {
   bool optimizer_state = false;  ///< an optimizer keeps it from step to step
   std::pmr::vector<std::pair<std::size_t, std::size_t>>
       uninitialised;  ///< byte ranges [begin, end)
+  /// All that recorded ops have written lies in these bytes; nothing has been written if they are
+  /// none.
+  std::pair<std::size_t, std::size_t> written{0, 0};
   Regions regions;
 
   [[nodiscard]] bool touches_uninitialised(const RegionKey& key) const noexcept;
@@ -108,13 +111,16 @@ struct Storage {
   [[nodiscard]] bool is_uninitialised(const RegionKey& key) const noexcept;
   void mark_uninitialised(std::size_t begin, std::size_t end);
   void mark_written(std::size_t begin, std::size_t end);
+  /// The bytes that mean something: those that ops have written, where others than ops write none.
+  [[nodiscard]] RegionKey meaningful() const noexcept;
 };
 
 /// Memory that the program freed, as it was then.
 struct FreedState {
   Digest digest;
   std::uint64_t storage = 0;
-  std::size_t bytes = 0;
+  std::size_t offset = 0;  ///< of its meaningful bytes from the start of the storage
+  std::size_t bytes = 0;   ///< how many those are
   Digest known;  ///< what recorded ops had left there; zero if that is not known of all of it
   Writer writer;
   std::uint32_t writes = 0;

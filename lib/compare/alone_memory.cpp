@@ -3,8 +3,46 @@
 #include <algorithm>
 
 #include "compare/extent.hpp"
+#include "facts/ops.hpp"
 
 namespace ulpscope::comparison {
+
+/// The contents that an op reads, and those that led to them.
+std::vector<Content> AloneMemory::given_to(const Event& op) const {
+  constexpr std::uint32_t kUnread = slot_flag::undefined | slot_flag::no_digest |
+                                    slot_flag::uninitialised | slot_flag::overwritten |
+                                    slot_flag::metadata_only;
+  std::vector<Content> given;
+  const auto add = [&](const Content& content) {
+    if (given.size() < kContentsKept &&
+        std::find(given.begin(), given.end(), content) == given.end())
+      given.push_back(content);
+  };
+  for (const Slot& slot : op.slots) {
+    if (slot.role != Role::input || (slot.flags & kUnread)) continue;
+    add(content_of(slot));
+    if (const auto known = made_.find(slot.storage); known != made_.end())
+      std::for_each(known->second.from.begin(), known->second.from.end(), add);
+  }
+  return given;
+}
+
+bool AloneMemory::Made::is_copy(const Content& content) const {
+  return std::find(from.begin(), from.end(), content) != from.end();
+}
+
+bool AloneMemory::is_copy(const Slot& slot) const {
+  const auto known = made_.find(slot.storage);
+  return known != made_.end() && known->second.is_copy(content_of(slot));
+}
+
+std::vector<std::uint64_t> AloneMemory::adopted() const {
+  std::vector<std::uint64_t> adopted;
+  for (const auto& [storage, made] : made_)
+    if (made.adopted && made.reader != Reader::partnered && !made.is_copy(made.now))
+      adopted.push_back(storage);
+  return adopted;
+}
 
 void AloneMemory::wrote(const Event& op) {
   const auto is_given = [&](std::uint64_t storage) {
@@ -12,18 +50,27 @@ void AloneMemory::wrote(const Event& op) {
       return slot.role == Role::input && slot.storage == storage;
     });
   };
+  if (facts::Op(op.op).has(facts::fact::adopts))
+    for (const Slot& slot : op.slots)
+      if (const auto known = made_.find(slot.storage); slot.index == 1 && known != made_.end())
+        known->second.adopted = true;
+  std::optional<std::vector<Content>> given;
   for (const Slot& slot : op.slots) {
     if (!writes(slot)) continue;
     any_ = true;
     if (slot.storage == kNone) continue;
-    if (const auto known = readers_.find(slot.storage); known != readers_.end())
-      known->second = Reader::none;
-    else if (slot.role != Role::output || is_given(slot.storage))
-      continue;
-    else if (readers_.size() >= kKept)
+    const bool is_new = !made_.contains(slot.storage);
+    if (is_new && (slot.role != Role::output || is_given(slot.storage))) continue;
+    if (is_new && made_.size() >= kKept) {
       overflowed_ = true;
-    else
-      readers_.emplace(slot.storage, Reader::none);
+      continue;
+    }
+    if (!given) given = given_to(op);
+    Made& made = made_[slot.storage];
+    made.reader = Reader::none;
+    made.now = content_of(slot);
+    for (const Content& content : *given)
+      if (made.from.size() < kContentsKept) made.from.push_back(content);
   }
 }
 
@@ -55,7 +102,7 @@ std::vector<AloneMemory::Change> AloneMemory::changes() const {
 }
 
 void AloneMemory::read(const Window& window, std::uint32_t item, bool has_partner) {
-  if (readers_.empty() && changed_.empty()) return;
+  if (made_.empty() && changed_.empty()) return;
   const Reader reader = has_partner ? Reader::partnered : Reader::alone;
   const bool op = window.event(item).kind == EventKind::op;
   for (std::uint32_t index = item; index < (op ? window.end(item) : item + 1); ++index) {
@@ -63,8 +110,8 @@ void AloneMemory::read(const Window& window, std::uint32_t item, bool has_partne
     if (event.flags & event_flag::view) continue;
     for (const Slot& slot : event.slots) {
       if (slot.role != Role::input) continue;
-      if (const auto known = readers_.find(slot.storage); known != readers_.end())
-        known->second = std::max(known->second, reader);
+      if (const auto known = made_.find(slot.storage); known != made_.end())
+        known->second.reader = std::max(known->second.reader, reader);
       const auto changed = changed_.find(slot.storage);
       if (!has_partner || changed == changed_.end()) continue;
       const Extent given = extent(slot);

@@ -42,13 +42,19 @@ class AloneMemory {
   /// read since.
   [[nodiscard]] std::vector<Change> changes() const;
 
-  [[nodiscard]] bool made(const Slot& slot) const { return readers_.contains(slot.storage); }
+  [[nodiscard]] bool made(const Slot& slot) const { return made_.contains(slot.storage); }
+  /// What the slot holds is what an op that led to it was given, such as a copy or a number negated
+  /// twice.
+  [[nodiscard]] bool is_copy(const Slot& slot) const;
   /// No op has read it.
   [[nodiscard]] bool is_unread(const Slot& slot) const { return is(slot, Reader::none); }
   /// No op has read it whose results were compared.
   [[nodiscard]] bool is_uncompared(const Slot& slot) const {
     return is_unread(slot) || is(slot, Reader::alone);
   }
+  /// Memory that a tensor of the program has taken over by `set_data`, and that no op has read whose
+  /// results were compared; copies aside.
+  [[nodiscard]] std::vector<std::uint64_t> adopted() const;
   /// Ops without a partner wrote something.
   [[nodiscard]] bool any() const noexcept { return any_; }
   /// More was written than is kept.
@@ -57,12 +63,24 @@ class AloneMemory {
  private:
   static constexpr std::size_t kKept = std::size_t{1} << 20;
 
+  static constexpr std::size_t kContentsKept = 16;
+
   enum class Reader : std::uint8_t { none, alone, partnered };
 
+  struct Made {
+    Reader reader = Reader::none;
+    bool adopted = false;
+    Content now;                ///< what was written there last
+    std::vector<Content> from;  ///< what the ops that led to it were given
+
+    [[nodiscard]] bool is_copy(const Content& content) const;
+  };
+
   [[nodiscard]] bool is(const Slot& slot, Reader reader) const {
-    const auto known = readers_.find(slot.storage);
-    return known != readers_.end() && known->second == reader;
+    const auto known = made_.find(slot.storage);
+    return known != made_.end() && known->second.reader == reader;
   }
+  [[nodiscard]] std::vector<Content> given_to(const Event& op) const;
 
   /// What memory held before the first change, if that is known, and holds since the last one.
   struct Changed {
@@ -72,7 +90,7 @@ class AloneMemory {
     std::int64_t end = 0;
   };
 
-  std::unordered_map<std::uint64_t, Reader> readers_;  ///< by storage
+  std::unordered_map<std::uint64_t, Made> made_;  ///< by storage
   std::unordered_map<std::uint64_t, Changed> changed_;
   bool any_ = false;
   bool overflowed_ = false;

@@ -93,10 +93,11 @@ void OutcomeJudge::judge() {
     totals.too_many = totals.too_many || on(state_.alone_memory, side).overflowed();
   }
   cancel_equal([](const Outcome& one) {
-    return std::tuple(one.event.event->root, one.slot->name, kept_by(one), content_of(*one.slot));
+    return std::tuple(one.event.event->root, one.slot->name, kept_by(one), one.alone,
+                      content_of(*one.slot));
   });
   cancel_equal([](const Outcome& one) {
-    return std::tuple(one.slot->name, kept_by(one), content_of(*one.slot));
+    return std::tuple(one.slot->name, kept_by(one), one.alone, content_of(*one.slot));
   });
   pair_named();
   cancel_equal([](const Outcome& one) { return std::tuple(kept_by(one), content_of(*one.slot)); });
@@ -105,6 +106,7 @@ void OutcomeJudge::judge() {
   for (const Side side : kSides) {
     judge_rest(side);
     judge_changed_alone(side);
+    judge_adopted(side);
   }
   judge_generators();
   for (const Side side : kSides)
@@ -121,7 +123,9 @@ void OutcomeJudge::read(Side side) {
   for (const Lane& lane : on(state_.runs, side)->lanes(on(state_.ranks, side))) read(side, lane);
   for (const FreedInPool& freed : on(state_.freed_in_pool, side))
     for (const Slot& slot : freed.event.event->slots)
-      on(left_, side).push_back({freed.event, &slot, freed.lane, false, true});
+      on(left_, side)
+          .push_back({freed.event, &slot, freed.lane, false, true,
+                      on(state_.alone_memory, side).made(slot)});
 }
 
 void OutcomeJudge::read(Side side, const Lane& lane) {
@@ -138,7 +142,8 @@ void OutcomeJudge::read(Side side, const Lane& lane) {
       const bool ends = event.op == kEndOfRun;
       for (const Slot& slot : event.slots) {
         const bool stands = ends && !(slot.flags & slot_flag::freed);
-        on(left_, side).push_back({{&event, block}, &slot, lane, stands, ends});
+        const bool alone = on(state_.alone_memory, side).made(slot);
+        on(left_, side).push_back({{&event, block}, &slot, lane, stands, ends, alone});
         if (stands && is_state(slot)) on(standing_, side).emplace(slot.name);
         on(storages_, side).insert(slot.storage);
         if (is_known(slot)) on(contents_, side).insert(content_of(slot));
@@ -258,6 +263,7 @@ void OutcomeJudge::judge_reset_gradients(Side side) {
 void OutcomeJudge::judge_made_alone(Side side, const Outcome& outcome) {
   const bool known = is_known(*outcome.slot);
   if (known && !is_kept_by_optimizer(*outcome.slot) &&
+      on(state_.alone_memory, side).is_copy(*outcome.slot) &&
       on(contents_, the_other(side)).contains(content_of(*outcome.slot)))
     return;
   const std::optional<Source> why = reason(side, outcome);
@@ -317,6 +323,13 @@ void OutcomeJudge::judge_changed_alone(Side side) {
     if (!on(storages_, side).contains(storage) && !others.contains(content) &&
         on(state_.taint, side).written_alone(storage))
       ++state_.totals.outcomes.unknown;
+}
+
+/// What an op that only one run has made became a tensor of the program, and was gone before the
+/// run ended: a thread of a pool may have left it in a parameter that belongs to no module.
+void OutcomeJudge::judge_adopted(Side side) {
+  for (const std::uint64_t storage : on(state_.alone_memory, side).adopted())
+    if (!on(storages_, side).contains(storage)) ++state_.totals.outcomes.unknown;
 }
 
 /// The finding has changed an outcome. One that was not kept leaves it at that.

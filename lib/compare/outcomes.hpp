@@ -34,6 +34,7 @@ class OutcomeJudge {
     Lane lane;
     bool stands = false;    ///< it was live when the run ended
     bool outlived = false;  ///< it was live when a later op ran, or when the run ended
+    bool alone = false;     ///< ops that only this run has made it
   };
   using Outcomes = std::vector<Outcome>;
   /// What holds memory from step to step, where it is known.
@@ -48,6 +49,7 @@ class OutcomeJudge {
   void judge_rest(Side side);
   void judge_made_alone(Side side, const Outcome& outcome);
   void judge_changed_alone(Side side);
+  void judge_adopted(Side side);
   void judge_reset_gradients(Side side);
   void judge_generators();
   void blame(const Source& source);

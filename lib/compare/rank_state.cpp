@@ -69,6 +69,7 @@ void add(OutcomeTotals& to, const OutcomeTotals& more) {
     on(to.known, side) = on(to.known, side) && on(more.known, side);
     on(to.extra, side) += on(more.extra, side);
     on(to.extra_numbers, side) += on(more.extra_numbers, side);
+    on(to.extra_draws, side) += on(more.extra_draws, side);
   }
   to.compared += more.compared;
   to.unknown += more.unknown;

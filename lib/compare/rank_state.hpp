@@ -110,8 +110,9 @@ struct OutcomeTotals {
   std::uint64_t unfilled = 0;         ///< differ in memory that no recorded op has filled
   Both<std::uint64_t> extra;          ///< that one run alone leaves
   Both<std::uint64_t> extra_numbers;  ///< that one run alone has computed and read
-  bool touched_alone = false;         ///< ops that one run has alone wrote something
-  bool too_many = false;              ///< more than can be followed
+  Both<std::uint64_t> extra_draws;  ///< of one run alone, from generators of the program's threads
+  bool touched_alone = false;       ///< ops that one run has alone wrote something
+  bool too_many = false;            ///< more than can be followed
 };
 
 /// What the whole comparison adds up.

@@ -78,6 +78,9 @@ namespace {
       return fmt::format("the {} reads {} that the {} does not read", name(side),
                          counted(on(outcomes.extra_numbers, side), "number"),
                          name(the_other(side)));
+    if (on(outcomes.extra_draws, side) > 0)
+      return fmt::format("only the {} draws {} from a generator of a thread", name(side),
+                         counted(on(outcomes.extra_draws, side), "time"));
     if (outcomes.touched_alone && !on(outcomes.known, side))
       return fmt::format(
           "one run has ops that the other one does not have, and what the {} left when it ended "

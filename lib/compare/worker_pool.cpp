@@ -614,8 +614,13 @@ void WorkerPool::count_alone(const WorkerJob& job, bool is_sample) {
     if (!is_sample) {
       note_number_alone(job.side, op.outer());
       memory.read(*op.window, op.event, false);
-      for (std::uint32_t event = op.event; event < op.end(); ++event)
-        memory.wrote(op.window->event(event));
+      bool draws = false;
+      for (std::uint32_t index = op.event; index < op.end(); ++index) {
+        const Event& event = op.window->event(index);
+        memory.wrote(event);
+        draws = draws || (drew(event) && (event.flags & event_flag::explicit_generator));
+      }
+      on(state_.totals.outcomes.extra_draws, job.side) += draws ? 1 : 0;
     }
     (job.side == Side::reference ? coverage.only_reference : coverage.only_candidate) +=
         op.end() - op.event;

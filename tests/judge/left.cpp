@@ -58,13 +58,12 @@ std::string Left::text() const {
 
 void Contents::add(const at::Tensor& tensor) {
   if (!tensor.defined()) return;
+  Left value;
+  value.add(tensor);
   Left memory;
+  memory.add(tensor.storage().data(), tensor.storage().nbytes());
   // The storage of a reduced number can be larger than what the reduction has written.
-  if (tensor.dim() == 0)
-    memory.add(tensor);
-  else
-    memory.add(tensor.storage().data(), tensor.storage().nbytes());
-  digests_.insert(memory.text());
+  digests_.insert((tensor.dim() == 0 ? value : memory).text() + ':' + value.text());
   if (tensor.is_leaf()) add(tensor.grad());
 }
 

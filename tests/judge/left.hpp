@@ -32,7 +32,8 @@ class Left {
   std::uint64_t digest_ = 0xcbf29ce484222325;
 };
 
-/// The contents of memory, as a set: which of several handles to it are held does not count.
+/// What tensors hold, as a set: for each the digest of its memory, ':', and that of its numbers.
+/// Which of several handles to memory are held does not count, nor what no handle reaches.
 class Contents {
  public:
   void add(const at::Tensor& tensor);

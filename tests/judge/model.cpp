@@ -524,7 +524,11 @@ void Model::leave(Digests& digests, bool dies) const {
   if (plan_.style != Style::tensors || optimizer_ || !dies) {
     for (const at::Tensor& one : parameters()) {
       add(digests.parameters, one);
-      add(digests.gradients, one.grad());
+      // Gradients that die unread with their parameter may as well have been reset before.
+      if (dies)
+        digests.held.add(one.grad());
+      else
+        add(digests.gradients, one.grad());
     }
   }
   for (const Weak& handle : buffer_handles_) add(digests.buffers, at::Tensor(handle.lock()));

@@ -50,7 +50,8 @@ struct Left {
   Model model;
   std::vector<Tensor> average;
   Tensor held;
-  Tensor leaf;  ///< requires gradients and belongs to no module
+  Tensor leaf;      ///< requires gradients and belongs to no module
+  Tensor distance;  ///< a number in memory that is larger: its op allocates as much as it adds up
   torch::optim::SGD* optimizer = nullptr;
 };
 
@@ -120,7 +121,7 @@ std::uint64_t raw_digest(std::uint64_t digest, const Tensor& tensor) {
 void train(const EndSettings& settings) {
   programs::apply(settings);
   const programs::DigitTensors digits;
-  Left left{Model(), {}, torch::zeros({1}), torch::ones({4}, torch::requires_grad())};
+  Left left{Model(), {}, torch::zeros({1}), torch::ones({4}, torch::requires_grad()), {}};
   torch::optim::SGD optimizer(left.model->parameters(),
                               torch::optim::SGDOptions(0.1).momentum(0.9));
   left.optimizer = &optimizer;
@@ -137,6 +138,7 @@ void train(const EndSettings& settings) {
     for (std::size_t i = 0; i < weights.size(); ++i)
       left.average[i].mul_(0.9).add_(weights[i], 0.1);
     left.held = loss.detach() * left.leaf.sum();
+    left.distance = torch::mse_loss(weights[1], left.average[1]);
   }
   {
     const torch::NoGradGuard no_grad;

@@ -114,6 +114,32 @@ TEST_SUITE("outcomes") {
     CHECK(report.verdict == Verdict::identical);
   }
 
+  TEST_CASE("a number negated twice is a copy of what the other run leaves") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> left{weight};
+      if (changed) {
+        const Tensor negative = run.op("aten::neg").in(weight).out(labelled("-w1"));
+        left.push_back(run.op("aten::neg").in(negative).out(labelled("w1")));
+      }
+      run.leaves(left);
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a tensor more is an outcome, though something else that is left is equal to it") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> left{weight};
+      const Tensor log = run.op("aten::log1p").in(weight).out(labelled("log"));
+      left.push_back(log);
+      run.op("aten::sum").in(log).out(labelled("sum"));
+      if (changed) left.push_back(run.op("aten::log1p").in(weight).out(labelled("log")));
+      run.leaves(left);
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::log1p");
+  }
+
   TEST_CASE("a metric that one run alone computes and reads is no outcome of both") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       if (changed) {

@@ -160,6 +160,17 @@ TEST_SUITE("workers") {
     CHECK(report.verdict == Verdict::inconclusive);
   }
 
+  TEST_CASE("a draw that a thread makes beside its samples leaves its generator elsewhere") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      load(run, {{0, 1, 0, 1}, {0, 1, 2, 3}, 0, {}});
+      run.lane(LaneRole::worker, 0).phase(Phase::data);
+      if (changed)
+        run.op("aten::randn").flag(event_flag::explicit_generator).draws(1).out(labelled("unused"));
+      run.leaves({});
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+  }
+
   TEST_CASE("threads of their own are compared though nothing reads them") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::eval);
