@@ -539,7 +539,9 @@ void see_gradient(Thread& thread) {
     } else {
       const c10::StorageImpl& impl = *gradient.storage().unsafeGetStorageImpl();
       const std::lock_guard guard(storages());
-      storages().watch(storages().at(impl), impl);
+      Storage& storage = storages().at(impl);
+      storage.leaf_gradient = true;
+      storages().watch(storage, impl);
     }
   }
   seen.row.flags |= slot_flag::gradient;

@@ -99,7 +99,8 @@ Digest known_digest(Storage& storage) {
 }
 
 FreedState state_of(Storage& storage) {
-  const std::uint32_t kept = storage.optimizer_state ? slot_flag::optimizer_state : 0;
+  const std::uint32_t kept = (storage.optimizer_state ? slot_flag::optimizer_state : 0) |
+                             (storage.leaf_gradient ? slot_flag::gradient : 0);
   const RegionKey meaningful = storage.meaningful();
   return {.digest = {},
           .storage = storage.id,

@@ -193,6 +193,7 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   entry.module = 0;
   entry.watched = false;
   entry.optimizer_state = false;
+  entry.leaf_gradient = false;
   entry.uninitialised.clear();
   entry.written = {0, 0};
   entry.regions.clear();

@@ -99,6 +99,7 @@ struct Storage {
   std::uint32_t module = 0;      ///< module that owns it, see module_names.hpp
   bool watched = false;          ///< StorageTable::watch()
   bool optimizer_state = false;  ///< an optimizer keeps it from step to step
+  bool leaf_gradient = false;    ///< of a leaf without a name
   std::pmr::vector<std::pair<std::size_t, std::size_t>>
       uninitialised;  ///< byte ranges [begin, end)
   /// All that recorded ops have written lies in these bytes; nothing has been written if they are

@@ -133,7 +133,6 @@ bool LaneComparison::advance(const Ensure& ensure) {
   visit([&](Side side, std::uint32_t index) {
     const Window& window = *on(scene.windows, side);
     on(state_.alone_memory, side).read(window, index, entry.aligned());
-    state_.numbers_read.read(side, window.event(index));
   });
   if (entry.aligned())
     compare_partners(scene, at, scene.windows.reference->items()[entry.reference].op);

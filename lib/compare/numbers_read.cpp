@@ -28,29 +28,20 @@ bool gives_number(const Event& op) {
   return std::any_of(all.begin(), all.end(), [](const Argument& one) { return one.result; });
 }
 
-void NumbersRead::read(Side side, const Event& op) {
-  if (!reads_number(op)) return;
-  auto& numbers = on(numbers_, side);
-  if (numbers.size() < kKept)
-    numbers.insert(number_of(op));
-  else
-    overflowed_ = true;
-}
-
 void NumbersRead::read_alone(Side side, const Event& op) {
   if (!reads_number(op)) return;
-  auto& alone = on(alone_, side);
-  if (alone.size() < kKept)
-    alone.push_back(number_of(op));
-  else
+  if (more_.size() >= kKept) {
     overflowed_ = true;
+    return;
+  }
+  more_[number_of(op)] += side == Side::reference ? 1 : -1;
 }
 
 std::uint64_t NumbersRead::without_equal(Side side) const {
-  const auto& alone = on(alone_, side);
-  const auto& others = on(numbers_, the_other(side));
-  return static_cast<std::uint64_t>(std::count_if(
-      alone.begin(), alone.end(), [&](std::uint64_t number) { return !others.contains(number); }));
+  std::int64_t count = 0;
+  for (const auto& [number, more] : more_)
+    count += std::max<std::int64_t>(side == Side::reference ? more : -more, 0);
+  return static_cast<std::uint64_t>(count);
 }
 
 std::uint64_t NumbersRead::replaced(Side side) const {

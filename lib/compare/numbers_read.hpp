@@ -2,8 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_set>
-#include <vector>
+#include <unordered_map>
 
 #include "compare/side.hpp"
 #include "ulpscope/run.hpp"
@@ -13,19 +12,17 @@ namespace ulpscope::comparison {
 /// The op returns a number to the program.
 [[nodiscard]] bool gives_number(const Event& op);
 
-/// The numbers that the program of each run reads. A number more that one run reads, such as a
+/// The numbers that one run's program reads and the other's does not. A number more, such as a
 /// metric, changes nothing that both have. But if each reads one that the other does not read, one
 /// may have been read in place of the other, and what the programs do with them nobody sees.
 class NumbersRead {
  public:
-  /// Takes in what the op gives to the program if that is a number and nothing else, as `item`
-  /// does.
-  void read(Side side, const Event& op);
-
-  /// The same of an op without a partner, which has been read, too.
+  /// Takes in what an op without a partner gives to the program if that is a number and nothing
+  /// else, as `item` does.
   void read_alone(Side side, const Event& op);
 
-  /// How many of those the other run has not read, if each run has such numbers; else 0.
+  /// How often a run has read a number that the other run has read less often, if that is so of
+  /// both runs; else 0.
   [[nodiscard]] std::uint64_t replaced(Side side) const;
   /// More were read than are kept.
   [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }
@@ -35,8 +32,8 @@ class NumbersRead {
 
   [[nodiscard]] std::uint64_t without_equal(Side side) const;
 
-  Both<std::unordered_set<std::uint64_t>> numbers_;
-  Both<std::vector<std::uint64_t>> alone_;
+  /// How much more often the reference has read a number than the candidate.
+  std::unordered_map<std::uint64_t, std::int64_t> more_;
   bool overflowed_ = false;
 };
 

@@ -248,14 +248,19 @@ void OutcomeJudge::judge_rest(Side side) {
   }
 }
 
-/// Gradients of parameters that both runs have at the end, but that only this run still has.
+/// Gradients of parameters that both runs have at the end, but that only this run still has. Of a
+/// leaf without a name it is not known whether the other run has it.
 void OutcomeJudge::judge_reset_gradients(Side side) {
   constexpr std::string_view kGradient = ".grad";
   for (const Outcome& outcome : on(left_, side)) {
+    if (kept_by(outcome) != KeptBy::parameter) continue;
     std::string_view name = outcome.slot->name;
-    if (kept_by(outcome) != KeptBy::parameter || !name.ends_with(kGradient)) continue;
-    name.remove_suffix(kGradient.size());
-    if (on(standing_, the_other(side)).contains(name)) ++on(state_.totals.outcomes.extra, side);
+    bool reset = name.empty() && is_known(*outcome.slot);
+    if (name.ends_with(kGradient)) {
+      name.remove_suffix(kGradient.size());
+      reset = on(standing_, the_other(side)).contains(name);
+    }
+    if (reset) ++on(state_.totals.outcomes.extra, side);
   }
 }
 

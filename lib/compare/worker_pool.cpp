@@ -326,7 +326,6 @@ void WorkerPool::cancel_equal_ops() {
 }
 
 void WorkerPool::count_aligned(const JobOp& op) {
-  for (const Side side : kSides) state_.numbers_read.read(side, op.outer());
   Totals& totals = state_.totals;
   totals.coverage.aligned += op.end() - op.event;
   ++totals.ops.reference;
@@ -488,7 +487,7 @@ void WorkerPool::stand_alone(Side side, const JobOp& op, std::int64_t step,
   Coverage& coverage = state_.totals.coverage;
   (in_reference ? coverage.only_reference : coverage.only_candidate) += op.end() - op.event;
   ++on(state_.totals.ops, side);
-  note_number_alone(side, op.outer());
+  state_.numbers_read.read_alone(side, op.outer());
   if (!leaves_value(op.outer())) return;
   const auto enter = [&] {
     return enter_alone(state_, FindingKind::sequence, here, at, op.outer().position,
@@ -545,11 +544,6 @@ void WorkerPool::pair_trainings(const std::vector<Whole>& wholes, Course Whole::
       });
       if (partner != wholes.end()) compare(one.id, partner->id);
     }
-}
-
-void WorkerPool::note_number_alone(Side side, const Event& op) {
-  state_.numbers_read.read(side, op);
-  state_.numbers_read.read_alone(side, op);
 }
 
 void WorkerPool::note_taken(const WorkerJob& job) {
@@ -612,7 +606,7 @@ void WorkerPool::count_alone(const WorkerJob& job, bool is_sample) {
   AloneMemory& memory = on(state_.alone_memory, job.side);
   for (const JobOp& op : job.ops) {
     if (!is_sample) {
-      note_number_alone(job.side, op.outer());
+      state_.numbers_read.read_alone(job.side, op.outer());
       memory.read(*op.window, op.event, false);
       bool draws = false;
       for (std::uint32_t index = op.event; index < op.end(); ++index) {

@@ -107,7 +107,6 @@ class WorkerPool {
   void pair_by(const std::vector<std::pair<JobId, std::optional<std::uint64_t>>>& keys);
   void pair_trainings(const std::vector<Whole>& wholes, Course Whole::*course);
   void count_alone(const WorkerJob& job, bool is_sample = false);
-  void note_number_alone(Side side, const Event& op);
   void note_taken(const WorkerJob& job);
   [[nodiscard]] std::set<JobId> samples_made_ahead();
   [[nodiscard]] Scene scene(const Both<const JobOp*>& ops, std::int64_t step,

@@ -163,6 +163,20 @@ TEST_SUITE("outcomes") {
     CHECK(says(report, "reads 1 number"));
   }
 
+  TEST_CASE("a number that one run reads once more in place of another is an outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      const Tensor low = run.op("aten::relu").in(weight).out(labelled("low"));
+      run.op("aten::item").in(low).result(1.0);
+      const Tensor high = run.op("aten::exp").in(low).out(labelled("high"));
+      if (!changed) run.op("aten::item").in(low).result(1.0);
+      run.op("aten::sin").in(high).out(labelled("sin"));
+      if (changed) run.op("aten::item").in(high).result(2.0);
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(says(report, "reads 1 number"));
+  }
+
   TEST_CASE("a generator that ends in another state is an outcome") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       run.op("aten::rand").draws(2).out(labelled("drawn"));
@@ -327,6 +341,18 @@ TEST_SUITE("outcomes") {
     INFO(report.summary);
     CHECK(report.verdict == Verdict::inconclusive);
     CHECK(says(report, "the reference leaves 1 tensor"));
+  }
+
+  TEST_CASE("a gradient of a leaf without a name that one run alone has reset is an outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      const Tensor gradient = run.op("aten::relu").in(weight).out(labelled("gradient"));
+      run.name_storage(gradient, "", slot_flag::gradient);
+      if (changed)
+        run.leaves({weight});
+      else
+        run.leaves({weight, gradient});
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
   }
 
   TEST_CASE("bytes at the end that no op is known to have left may be a write past the ops") {
