@@ -545,13 +545,13 @@ void Model::leave(Digests& digests, bool dies) const {
   }
   if (Left::has_drawn(generator_)) digests.generators.add(generator_);
   if (dies) return;
-  for (const at::Tensor& one : momentum_) add(digests.optimizer, one);
   for (const at::Tensor& one : copies_) add(digests.copies, one);
   add_held(digests.held);
 }
 
 void Model::add_held(Contents& contents) const {
   for (const at::Tensor& one : {data_set_, input_, target_, output_, loss_}) contents.add(one);
+  for (const at::Tensor& one : momentum_) contents.add(one);
 }
 
 void Model::add_seen(Contents& contents) const {
