@@ -89,7 +89,7 @@ const Command kVerifyCommand{
     "Check every byte of a dump against its digests.",
     "DUMP [OPTIONS]",
     "Reads the whole dump and reports each damaged segment, block and value, and each file that is "
-    "missing or of another recording. compare checks only what it reads; this checks all.\n"
+    "missing or from a different recording. compare checks only what it reads; this checks all.\n"
     "Exit codes: 0 sound, 1 damaged, 2 trouble, also where nothing was recorded.",
     "ulpscope verify runs/a\n"
     "ulpscope verify golden && ulpscope compare golden new",

@@ -41,7 +41,7 @@ const EngineFunctions& engine_functions() {
   const EngineFunctions* const functions =
       get == nullptr ? nullptr : get(EngineFunctions::kVersion);
   if (functions == nullptr)
-    throw Error(ErrorCode::usage, fmt::format("{} is of another version", kName),
+    throw Error(ErrorCode::usage, fmt::format("{} has a different version", kName),
                 "install both from one build");
   if (const char* const why = functions->problem())
     throw Error(ErrorCode::usage, fmt::format("no engine of cuDNN can run here: {}", escaped(why)),
@@ -117,7 +117,7 @@ std::vector<EventConvolution> of_the_other(const std::vector<EventConvolution>& 
   if (!std::equal(own.begin(), own.end(), theirs.begin(), theirs.end(), same_inputs))
     throw Error(
         ErrorCode::usage,
-        fmt::format("in '{}' event {} is another convolution, or of other inputs",
+        fmt::format("in '{}' event {} is a different convolution, or has other inputs",
                     escaped(other->run.info().path), other->event.position),
         "engines are identified by their results on equal inputs: name the first finding of "
         "ulpscope compare");

@@ -70,11 +70,11 @@ void make_room(const fs::path& path, bool force) try {
   if (!is_dump) {
     throw Error(ErrorCode::usage,
                 fmt::format("'{}' holds files that belong to no dump", path.string()),
-                "choose another place with -o");
+                "choose a different place with -o");
   }
   if (!force) {
     throw Error(ErrorCode::usage, fmt::format("'{}' holds a dump already", path.string()),
-                "--force replaces it, -o chooses another place");
+                "--force replaces it, -o chooses a different place");
   }
   for (const fs::directory_entry& entry : entries) fs::remove_all(entry);
 } catch (const fs::filesystem_error& error) {

@@ -191,11 +191,11 @@ std::string_view in_words(Obstacle obstacle) {
     case Obstacle::is_static:
       return "it is statically linked";
     case Obstacle::privileged:
-      return "it runs with the rights of another user, group or capability";
+      return "it runs with the rights of a different user, group or capability";
     case Obstacle::sanitizer:
       return "it is built with a sanitizer";
     case Obstacle::foreign_machine:
-      return "it is built for another kind of machine";
+      return "it is built for a different kind of machine";
   }
   return "";
 }

@@ -32,9 +32,9 @@ RecordingLock::RecordingLock(const std::filesystem::path& dump)
     : descriptor_(open_directory(dump)) {
   if (descriptor_ < 0 || flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   close(descriptor_);
-  throw Error(
-      ErrorCode::usage, fmt::format("'{}' is being recorded", dump.string()),
-      "choose another place with -o, or wait until that recording has ended" + one_dump_for_all());
+  throw Error(ErrorCode::usage, fmt::format("'{}' is being recorded", dump.string()),
+              "choose a different place with -o, or wait until that recording has ended" +
+                  one_dump_for_all());
 }
 
 RecordingLock::~RecordingLock() {

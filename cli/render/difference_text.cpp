@@ -119,7 +119,7 @@ void render_difference(const Report& report, const TensorReport& tensor, Page& p
     facts.add_count("subnormal", difference.subnormal);
   }
   if (difference.signed_zero != 0) {
-    facts.add("zero", fmt::format("{} with another sign", grouped(difference.signed_zero)));
+    facts.add("zero", fmt::format("{} with a different sign", grouped(difference.signed_zero)));
   }
 
   const std::string title = slot_title(tensor);

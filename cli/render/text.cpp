@@ -63,7 +63,7 @@ std::string not_compared(const NotCompared& counts) {
   };
   add(counts.uninitialised, "uninitialized");
   add(counts.handle, counts.handle == 1 ? "handle" : "handles");
-  add(counts.layout, "in another layout");
+  add(counts.layout, "in a different layout");
   add(counts.no_bytes, "without bytes");
   add(counts.ignored, "ignored");
   add(counts.opaque, "opaque");

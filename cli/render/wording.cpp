@@ -78,7 +78,7 @@ std::string headline(const Finding& finding) {
       return "identical inputs and arguments, different result: the runs diverge at this op";
     case FindingKind::arguments:
       if (is_given_other_tensors(finding))
-        return "the program gives this op another tensor: the runs diverge here";
+        return "the program gives this op a different tensor: the runs diverge here";
       if (reads_differences(finding)) return "its inputs differ already, and its arguments too";
       return "identical inputs, different arguments: the runs diverge at this op";
     case FindingKind::sequence:

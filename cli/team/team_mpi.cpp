@@ -29,10 +29,10 @@ std::unique_ptr<Team> join(const Launch& launch) {
   const auto join_team =
       reinterpret_cast<decltype(&ulpscope_join_mpi_team)>(dlsym(library, "ulpscope_join_mpi_team"));
   if (join_team == nullptr)
-    refuse(launch, fmt::format("'{}' is of another version", path->string()));
+    refuse(launch, fmt::format("'{}' has a different version", path->string()));
   std::unique_ptr<Team> team(join_team());
   if (team == nullptr) refuse(launch, "MPI could not be brought up");
-  if (team->size() != launch.size) refuse(launch, "mpirun belongs to another MPI");
+  if (team->size() != launch.size) refuse(launch, "mpirun belongs to a different MPI");
   return team;
 }
 

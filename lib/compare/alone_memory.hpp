@@ -52,8 +52,8 @@ class AloneMemory {
   [[nodiscard]] bool is_uncompared(const Slot& slot) const {
     return is_unread(slot) || is(slot, Reader::alone);
   }
-  /// Memory that a tensor of the program has taken over by `set_data`, and that no op has read whose
-  /// results were compared; copies aside.
+  /// Memory that a tensor of the program has taken over by `set_data`, and that no op has read
+  /// whose results were compared; copies aside.
   [[nodiscard]] std::vector<std::uint64_t> adopted() const;
   /// Ops without a partner wrote something.
   [[nodiscard]] bool any() const noexcept { return any_; }

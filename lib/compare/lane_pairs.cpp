@@ -7,6 +7,7 @@
 
 #include "compare/course.hpp"
 #include "compare/hash.hpp"
+#include "compare/rng_tracker.hpp"
 #include "compare/structure.hpp"
 
 namespace ulpscope::comparison {
@@ -28,14 +29,14 @@ void for_each_op(const Run& run, std::uint32_t rank, std::uint32_t lane, Visit v
   }
 }
 
-/// How often a lane did what: an op, which values it read and what it made of them.
+/// How often a lane did what: an op, which values it read or drew and what it made of them.
 using Done = std::unordered_map<std::uint64_t, std::uint64_t>;
 
 void add_done(const Run& run, std::uint32_t rank, std::uint32_t lane, Done& done) {
   for_each_op(run, rank, lane, [&](const Event& op) {
     const std::uint64_t read = input_key(op);
     const std::uint64_t made = output_key(op);
-    if (read != 0 && made != 0)
+    if ((read != 0 || drew(op)) && made != 0)
       ++done[KeyHash().add(structure_key(op, Place::ignored)).add(read).add(made).value()];
   });
 }

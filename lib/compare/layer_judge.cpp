@@ -237,7 +237,7 @@ Source LayerJudge::blame_between(const SlotPair& slot, const std::string& before
         const std::string here = module_words(event(Side::reference));
         add_tensors(record, slots_);
         record.finding.notes.push_back(fmt::format(
-            "every value recorded before is equal: what parts is outside of modules, {}",
+            "every value recorded before is equal: the runs diverge outside of modules, {}",
             before.empty() ? "before " + here : fmt::format("between {} and {}", before, here)));
         record.finding.op.clear();
         record.finding.module.reset();

@@ -96,7 +96,7 @@ void OpJudge::shift_streams() {
   for (const Event* seeded : uneven_draws_) {
     RngTracker::Stream& stream = state_.rng.stream(*seeded);
     stream.last_common_draw =
-        event_words(*seeded, scene_.step) + ", which took another amount in each run";
+        event_words(*seeded, scene_.step) + ", which took a different number of values in each run";
     if (!source_ || source_->finding == kNoFinding) continue;
     stream.shifted = true;
     stream.source = *source_;

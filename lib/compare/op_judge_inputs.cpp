@@ -295,8 +295,8 @@ void OpJudge::note_other_parameters() {
                       record.finding.arguments = given;
                       add_tensors(record, slots_);
                       record.finding.notes.emplace_back(
-                          "both hold the same here: what parts the runs is that gradients and "
-                          "updates go to another parameter");
+                          "both hold the same values here: the runs diverge because gradients and "
+                          "updates go to a different parameter");
                     }));
 }
 
@@ -395,7 +395,7 @@ void OpJudge::describe_fresh(Record& record, FindingKind kind, const SlotPair& s
                                   ulpscope::name(a.dtype), ulpscope::name(b.dtype)));
     if (slot.match == Match::reordered)
       notes.push_back(fmt::format(
-          "{} is the same in memory, and its elements are read in another order", called));
+          "{} is the same in memory, and its elements are read in a different order", called));
     return;
   }
   if (kind == FindingKind::write) {

@@ -83,7 +83,7 @@ namespace {
                          counted(on(outcomes.extra_draws, side), "time"));
     if (outcomes.touched_alone && !on(outcomes.known, side))
       return fmt::format(
-          "one run has ops that the other one does not have, and what the {} left when it ended "
+          "one run has ops that the other does not have, and what the {} left when it ended "
           "was "
           "not recorded",
           name(side));
@@ -93,7 +93,8 @@ namespace {
                        counted(outcomes.unknown, "tensor"));
   if (outcomes.unfilled > 0)
     return fmt::format(
-        "{} that no recorded op has filled end with other bytes: left-over memory, or a write of "
+        "{} that no recorded op has filled end with different bytes: leftover memory, or a write "
+        "by "
         "the program",
         counted(outcomes.unfilled, "tensor"));
   if (outcomes.too_many) return "one run has more ops of its own than can be followed to its end";
@@ -114,7 +115,7 @@ Decision decide(const Outlook& outlook) {
                                     totals.ops.reference, totals.ops.candidate));
   if (totals.work_moved && (outlook.diverges || totals.outcomes.touched_alone))
     return inconclusive(
-        "threads share their work in another way in each run, so that it cannot be aligned");
+        "threads share their work differently in each run, so that it cannot be aligned");
   if (outlook.diverges && outlook.budget) return with_budget(outlook);
   if (outlook.diverges)
     return outlook.tolerates ? with_tolerance(outlook) : Decision{Verdict::diverged, {}};

@@ -593,8 +593,12 @@ std::set<WorkerPool::JobId> WorkerPool::samples_made_ahead() {
   for (const Side side : kSides)
     for (const Sample& sample : on(samples, side)) {
       const WorkerJob& job = waiting_.at(sample.id);
-      const bool feeds = thread_of(side, job.ops.front().lane)->feeds_others;
-      if ((sample.same || !both_differ) && (feeds || !on(others, the_other(side))))
+      const Thread& thread = *thread_of(side, job.ops.front().lane);
+      // What both runs did after it in the same thread was not ahead of it.
+      const bool is_last =
+          thread.ops.empty() || thread.ops.rbegin()->second.last + 1 == thread.added;
+      const bool feeds = thread.feeds_others;
+      if (is_last && (sample.same || !both_differ) && (feeds || !on(others, the_other(side))))
         ahead.insert(sample.id);
     }
   return ahead;

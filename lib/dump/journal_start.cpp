@@ -27,7 +27,7 @@ std::vector<std::byte> encode(const JournalStart& start) {
 JournalStart decode_journal_start(std::span<const std::byte> payload) {
   ByteReader in(payload);
   if (in.get<std::uint32_t>() != kJournalVersion) {
-    throw Error(ErrorCode::version, "The journal was written by another version of ulpscope.",
+    throw Error(ErrorCode::version, "The journal was written by a different version of ulpscope.",
                 "Recover it with the ulpscope that recorded it.");
   }
   JournalStart start;

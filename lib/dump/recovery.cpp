@@ -63,7 +63,7 @@ class Replay {
     // Else the rank may have been given a new number since.
     const bool is_elsewhere = !start.origin.known() && start.rank != rank_;
     if (is_elsewhere || start.segment != from_.segment) {
-      throw Error(ErrorCode::corrupt, "The journal belongs to another rank or segment.");
+      throw Error(ErrorCode::corrupt, "The journal belongs to a different rank or segment.");
     }
     options_.directory = directory_;
     options_.run = start.run;

@@ -94,7 +94,7 @@ class RankCheck {
  private:
   bool stands_where_it_was(const SegmentMark& mark) {
     if (mark.run != run_)
-      foreign(segment_in_words(number_, mark.file) + " is of another run.");
+      foreign(segment_in_words(number_, mark.file) + " is from a different run.");
     else if (mark.number != mark.file)
       foreign("The file of segment " + std::to_string(mark.file) + " of rank " +
               std::to_string(number_) + " holds segment " + std::to_string(mark.number) + ".");
@@ -170,7 +170,7 @@ WholeDump check_whole(std::span<const RankMarks> ranks, const std::optional<Stat
   const std::optional<RunId> run = run_of(ranks, status);
   const bool is_of_run = status && run == status->run;
   if (status && !is_of_run)
-    found.foreign.emplace_back("status.json is of another run than the segments.");
+    found.foreign.emplace_back("status.json is from a different run than the segments.");
   if (is_of_run) check_named_ranks(ranks, *status, found);
   for (const RankMarks& rank : ranks) {
     const std::uint32_t number = rank.files.rank;

@@ -64,7 +64,7 @@ CaptureLibrary CaptureLibrary::open() {
       reinterpret_cast<capture::GetProgramCalls*>(dlsym(handle, "ulpscope_program_calls"));
   const capture::ProgramCalls* calls = get == nullptr ? nullptr : get();
   if (calls == nullptr || calls->version != capture::kProgramCallsVersion) {
-    throw Error(ErrorCode::io, "the capture library is of another version than libulpscope.so",
+    throw Error(ErrorCode::io, "the capture library has a different version than libulpscope.so",
                 "install Ulpscope again");
   }
   return {handle, calls};

@@ -198,7 +198,7 @@ bool exchange(std::string_view path, std::span<iovec> request, Reply& reply,
     return false;
   }
   if (reply.header.protocol != kProtocolVersion) {
-    reason.set("the process that writes the dump speaks another version of the protocol");
+    reason.set("the process that writes the dump speaks a different version of the protocol");
     return false;
   }
   if (reply.header.granted == 0) {

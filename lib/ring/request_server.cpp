@@ -221,7 +221,7 @@ void RequestServer::answer(Connection& connection, Packet packet) {
   if (!packet.same_user || !packet.copy(header) || header.magic != kHandshakeMagic) return;
   if (header.protocol != kProtocolVersion) {
     return refuse(connection, header.kind, packet.pid,
-                  "the capture library in the program is of another version than ulpscope");
+                  "the capture library in the program has a different version than ulpscope");
   }
   switch (header.kind) {
     case RequestKind::hello:

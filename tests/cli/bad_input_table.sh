@@ -103,14 +103,14 @@ renamed_segment() {
 other_segment() {
   cp -r ranks bad
   cp "$(segment rate)" "$(segment bad)"
-  compare "another run's segment" "Segment 0 of rank 0 is of another run"
-  expect "the same, verify" 1 "Segment 0 of rank 0 is of another run" "" "$ulpscope" verify bad
+  compare "another run's segment" "Segment 0 of rank 0 is from a different run"
+  expect "the same, verify" 1 "Segment 0 of rank 0 is from a different run" "" "$ulpscope" verify bad
 }
 other_status() {
   cp -r reference bad
   cp rate/status.json bad
-  compare "another run's status.json" "status.json is of another run than the segments"
-  expect "the same, verify" 1 "status.json is of another run than the segments" "" "$ulpscope" verify bad
+  compare "another run's status.json" "status.json is from a different run than the segments"
+  expect "the same, verify" 1 "status.json is from a different run than the segments" "" "$ulpscope" verify bad
 }
 nothing_recorded() {
   recorded -o bad -- true
@@ -273,7 +273,7 @@ static_program() {
 privileged_program() {
   cp "$(type -P true)" train
   chown 1:1 train 2>/dev/null && chmod 4755 train || { skip "a set-user-id program" "needs root"; return; }
-  expect "a set-user-id program, --require" 125 "it runs with the rights of another user" help \
+  expect "a set-user-id program, --require" 125 "it runs with the rights of a different user" help \
     "$ulpscope" record --require -o d -- ./train
 }
 sanitized_program() {

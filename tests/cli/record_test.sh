@@ -102,7 +102,7 @@ privileged_program() {
   chown 1:1 privileged 2>/dev/null || { echo "needs root"; exit 77; }
   chmod 4755 privileged
   record --require -- ./privileged; expect_code $? 125
-  grep -q 'rights of another user' stderr || fail "no reason"
+  grep -q 'rights of a different user' stderr || fail "no reason"
 }
 
 sanitized_program() {

@@ -205,7 +205,7 @@ Replayed replayed(Replayer& replayer, const Run& run, std::uint32_t rank, const 
   const ReplayAnswer answer = replayer.replay(request);
   judged.failure = answer.failure;
   if (answer.failure.empty() && answer.results.size() != results.size())
-    judged.failure = "the program that executes ops gave other results than were asked for";
+    judged.failure = "the replayer returned different results than were requested";
   if (!judged.failure.empty()) return judged;
 
   for (std::size_t k = 0; k < results.size(); ++k) {
@@ -218,7 +218,7 @@ Replayed replayed(Replayer& replayer, const Run& run, std::uint32_t rank, const 
     if (!used) {
       judged.results.clear();
       judged.lacks_bytes = !recorded;
-      judged.failure = "a result cannot be held against the one computed anew";
+      judged.failure = "a result cannot be compared with the replayed one";
       return judged;
     }
     const bool can_take = is_rounded(slot.geometry->dtype) && !allows_nothing(allowances[k]);

@@ -21,7 +21,7 @@ void add_settings(Cause& cause, const std::vector<const EnvironmentDifference*>&
 
 void add_children(Cause& cause, const Finding& finding) {
   if (finding.children.reference == finding.children.candidate) {
-    cause.evidence.push_back("the ops it calls inside have other dtypes or shapes");
+    cause.evidence.push_back("the ops it calls inside have different dtypes or shapes");
     return;
   }
   cause.evidence.push_back(fmt::format("it calls [{}] and [{}] inside",
@@ -95,7 +95,7 @@ std::optional<Cause> isa(const Case& of) {
   add_settings(cause, settings);
   if (untouched)
     cause.against.push_back(
-        fmt::format("{} is rounded alike on all instruction sets", of.finding().op));
+        fmt::format("{} is rounded the same way on all instruction sets", of.finding().op));
   cause.attempt = {of.command("ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_CBWR=AVX2")};
   return cause;
 }
@@ -127,7 +127,7 @@ std::optional<Cause> backend(const Case& of) {
   if (seen) add_children(cause, of.finding());
   add_settings(cause, settings);
   cause.attempt = {
-      "set at::globalContext().setUserEnabledMkldnn (or CuDNN) alike in both programs"};
+      "set at::globalContext().setUserEnabledMkldnn (or CuDNN) to the same value in both programs"};
   return cause;
 }
 
@@ -209,7 +209,8 @@ std::optional<Cause> alignment(const Case& of) {
   const OpClass op = class_of(of.finding());
   if (!moved || op == OpClass::elementwise) return std::nullopt;
   Cause cause = of.cause("alignment", Confidence::possible);
-  cause.evidence = {"settings are equal, and a tensor lies at another offset from a 64-byte line"};
+  cause.evidence = {
+      "settings are equal, and a tensor lies at a different offset from a 64-byte line"};
   cause.attempt = {of.command("MKL_CBWR=COMPATIBLE")};
   return cause;
 }
@@ -250,11 +251,11 @@ std::optional<Cause> collective(const Case& of) {
     return cause;
   }
   Cause cause = of.cause("collective", Confidence::likely);
-  cause.evidence = {
-      fmt::format("what this rank gave to {} is equal, what came back is not: another rank gave "
-                  "something else, "
-                  "or the ranks were summed in another order",
-                  of.finding().op)};
+  cause.evidence = {fmt::format(
+      "what this rank gave to {} is equal, what came back is not: another rank contributed "
+      "something else, "
+      "or the ranks were summed in a different order",
+      of.finding().op)};
   cause.attempt = {"compare the other ranks up to this op", of.command("NCCL_ALGO=Ring")};
   return cause;
 }
@@ -275,7 +276,7 @@ std::optional<Cause> layout(const Case& of) {
         same_memory_order(geometry.reference, geometry.candidate))
       continue;
     Cause cause = of.cause("layout", of.same_settings() ? Confidence::certain : Confidence::likely);
-    cause.evidence = {fmt::format("{} has equal values and another memory format",
+    cause.evidence = {fmt::format("{} has equal values and a different memory format",
                                   tensor.name.empty() ? "an input" : tensor.name)};
     cause.attempt = {"call contiguous() on the inputs in both programs"};
     return cause;

@@ -100,7 +100,7 @@ std::optional<Cause> weights(const Case& of) {
   if (!permuted && (at_start(of.finding()) || of.late_begin())) return std::nullopt;
   Cause cause = of.cause("weights", permuted ? Confidence::certain : Confidence::likely);
   cause.evidence = {
-      permuted ? fmt::format("{}: the same numbers in another order (transposed or permuted)",
+      permuted ? fmt::format("{}: the same numbers in a different order (transposed or permuted)",
                              listed(differing_inputs(of)))
                : fmt::format("{} differs at its first use in {}, after equal steps",
                              listed(differing_inputs(of)), step_words(*of.finding().step))};
@@ -110,26 +110,27 @@ std::optional<Cause> weights(const Case& of) {
 std::optional<Cause> data_order(const Case& of) {
   if (picks_samples(of)) {
     Cause cause = of.cause("data-order", Confidence::likely);
-    cause.evidence = {fmt::format("{} picks other rows of equal data", of.finding().op)};
-    cause.attempt = {"seed the sampler alike in both programs"};
+    cause.evidence = {fmt::format("{} picks different rows of equal data", of.finding().op)};
+    cause.attempt = {"seed the sampler the same way in both programs"};
     return cause;
   }
   if (!is_content(of)) return std::nullopt;
   Cause cause = of.cause("data-order", Confidence::certain);
   if (in_another_order(of)) {
     cause.evidence = {of.evidence().same_set_of_data
-                          ? "over the whole run both read the same values, in another order"
-                          : "the rows of the batch are the same, in another order"};
+                          ? "over the whole run both read the same values, in a different order"
+                          : "the rows of the batch are the same, in a different order"};
   } else {
     if (measured(of)) return std::nullopt;
     cause.confidence = Confidence::possible;
     cause.evidence = {
-        "no recorded op produced the batch; without its bytes another order looks like another "
+        "no recorded op produced the batch; without its bytes a different order looks like "
+        "different "
         "content"};
     cause.attempt = {"ulpscope record --level full -- " + of.command("")};
   }
   add_notes(of, cause);
-  cause.attempt.emplace_back("seed the sampler alike in both programs");
+  cause.attempt.emplace_back("seed the sampler the same way in both programs");
   return cause;
 }
 
@@ -146,7 +147,7 @@ std::optional<Cause> data_content(const Case& of) {
     cause.evidence.push_back("the program prepares data where the memory was handed out, by " +
                              of.evidence().factory);
   if (measured(of))
-    cause.evidence.emplace_back("its rows are not those of the other run in another order");
+    cause.evidence.emplace_back("its rows are not those of the other run in a different order");
   add_notes(of, cause);
   return cause;
 }

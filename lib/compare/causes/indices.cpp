@@ -40,8 +40,8 @@ std::optional<Cause> ties(const Case& of) {
   if (!indices_differ || repeated == false) return std::nullopt;
   Cause cause = of.cause(
       "ties", values_equal || repeated == true ? Confidence::certain : Confidence::possible);
-  cause.evidence = {values_equal ? "the chosen values are equal, the places they stand at are not"
-                                 : "other places were chosen from equal input"};
+  cause.evidence = {values_equal ? "the chosen values are equal, their indices are not"
+                                 : "different places were chosen from equal input"};
   if (repeated == true) cause.evidence.emplace_back("the input holds equal numbers");
   cause.attempt = {"use a stable sort, or make the numbers distinct"};
   return cause;

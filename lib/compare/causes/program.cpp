@@ -43,10 +43,10 @@ std::optional<Cause> argument(const Case& of) {
   for (const ArgumentReport& report : of.finding().arguments)
     cause.evidence.push_back(
         is_tensor(of.finding(), report)
-            ? fmt::format("{} is given another tensor as {}", of.finding().op, report.name)
+            ? fmt::format("{} is given a different tensor as {}", of.finding().op, report.name)
             : fmt::format("{} of {}", argument_words(report), of.finding().op));
   if (of.evidence().same_tensors)
-    cause.evidence.emplace_back("it reads the same tensors in both runs, in another order");
+    cause.evidence.emplace_back("it reads the same tensors in both runs, in a different order");
   return cause;
 }
 
@@ -56,7 +56,7 @@ std::optional<Cause> mode(const Case& of) {
     if (argument == nullptr) return std::nullopt;
     Cause cause = of.cause("mode", Confidence::certain);
     cause.evidence = {argument_words(*argument)};
-    cause.attempt = {"call train() or eval() alike in both programs"};
+    cause.attempt = {"call train() or eval() the same way in both programs"};
     return cause;
   }
   if (!diverging_sequence(of) || !of.finding().step) return std::nullopt;
@@ -78,7 +78,7 @@ std::optional<Cause> mode(const Case& of) {
         counts_batches
             ? fmt::format("only the {} counts batches for its running statistics", name(side))
             : fmt::format("only the {} drops elements", name(side))};
-    cause.attempt = {"call train() or eval() alike in both programs"};
+    cause.attempt = {"call train() or eval() the same way in both programs"};
     return cause;
   }
   return std::nullopt;
@@ -120,10 +120,10 @@ std::optional<Cause> resume(const Case& of) {
     if (!zeros && !copies) continue;
     Cause cause = of.cause("resume", Confidence::likely);
     cause.evidence = {
-        fmt::format("only the {} makes the optimizer's state anew ({}), the {} has one already",
+        fmt::format("only the {} re-initializes the optimizer's state ({}), the {} has one already",
                     name(side), listed(ops), name(other))};
     if (zeros && ops.size() == 1)
-      cause.against = {"another option of the optimizer may need that state too"};
+      cause.against = {"a different option of the optimizer may need that state, too"};
     cause.attempt = {"save and load the optimizer together with the model"};
     return cause;
   }
@@ -137,7 +137,7 @@ std::optional<Cause> structure(const Case& of) {
     if (const auto& ops = on(of.evidence().alone, side); !ops.empty())
       cause.evidence.push_back(fmt::format("only the {} runs {}", name(side), listed(ops)));
   if (of.evidence().moved)
-    cause.evidence.emplace_back("the other run updates the same parameters at another place");
+    cause.evidence.emplace_back("the other run updates the same parameters at a different place");
   cause.evidence.emplace_back("values that both runs have after it differ");
   return cause;
 }
@@ -155,7 +155,7 @@ std::optional<Cause> dtype(const Case& of) {
   if (of.is(FindingKind::origin) && autocast_differs && of.evidence().inside_differs) {
     Cause cause = of.cause("dtype", Confidence::likely);
     cause.evidence = {"autocast is on in one run only",
-                      "the ops it calls inside are others, or work on other dtypes or shapes"};
+                      "the ops it calls inside differ, or have different dtypes or shapes"};
     return cause;
   }
   const auto told = [&](const TensorReport& tensor,
@@ -182,7 +182,7 @@ std::optional<Cause> reduced_precision(const Case& of) {
     if (casts < 2) continue;
     Cause cause = of.cause("reduced-precision", Confidence::possible);
     cause.evidence = {
-        fmt::format("only the {} converts tensors to another dtype and back ({} conversions)",
+        fmt::format("only the {} converts tensors to a different dtype and back ({} conversions)",
                     name(side), casts)};
     return cause;
   }
@@ -205,7 +205,7 @@ std::optional<Cause> batch_size(const Case& of) {
   }
   if (!prepares_data(of.finding()) || !of.runs().other_batch) return std::nullopt;
   Cause cause = of.cause("batch-size", Confidence::likely);
-  cause.evidence = {"data is prepared here, and batches of another size are read after it"};
+  cause.evidence = {"data is prepared here, and batches of a different size are read after it"};
   return cause;
 }
 

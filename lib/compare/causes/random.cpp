@@ -55,12 +55,12 @@ std::optional<Cause> recompute(const Case& of) {
   const Side side = recomputed.reference.empty() ? Side::candidate : Side::reference;
   Cause cause = of.cause("recompute", Confidence::certain);
   cause.evidence = {fmt::format(
-      "only in the {} backward computes a forward again from equal inputs with another result",
+      "only in the {} backward recomputes a forward from equal inputs with a different result",
       name(side))};
   for (std::size_t k = 0; k < on(recomputed, side).size() && k < 3; ++k)
     cause.evidence.push_back(on(recomputed, side)[k]);
   cause.attempt = {
-      "save the generator's state in forward and restore it before computing again in backward"};
+      "save the generator's state in forward and restore it before recomputing in backward"};
   return cause;
 }
 
@@ -96,7 +96,7 @@ std::optional<Cause> rng_shift(const Case& of) {
   if (evidence.draws.empty())
     cause.evidence.emplace_back(
         "no recorded op drew in one run alone: the generator was moved outside of recorded ops, or "
-        "by an op that took another amount");
+        "by an op that took a different number of values");
   cause.attempt = {
       "seed again right before this op in both programs, or draw the extra numbers "
       "from a generator of their own"};

@@ -102,7 +102,7 @@ std::vector<Cause> diagnose(const Case& of) {
     unknown.evidence = {"no rule fits what was recorded"};
     if (const auto begin = of.late_begin()) {
       unknown.evidence = {
-          fmt::format("the runs have parted before step {}, where the recordings begin", *begin)};
+          fmt::format("the runs diverged before step {}, where the recordings begin", *begin)};
       unknown.attempt = {fmt::format("ulpscope record --steps 0-{} -- {}", *begin, of.command(""))};
     } else if (of.evidence().layers_only) {
       unknown.evidence = {"only layers were recorded: not the ops, arguments and random draws"};

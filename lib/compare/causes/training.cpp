@@ -45,7 +45,7 @@ std::optional<Cause> gradient_accumulation(const Case& of) {
   if (other && may_follow_from_steps(of, other->step) && !other->ratio) {
     Cause cause = of.cause("gradient-accumulation", Confidence::likely);
     cause.evidence = {fmt::format(
-        "in {} a gradient is accumulated {} and {} times: the same sum, in another order",
+        "in {} a gradient is accumulated {} and {} times: the same sum, in a different order",
         step_words(other->step), other->times.reference, other->times.candidate)};
     cause.attempt = {"compare with --rtol, or with the same number of accumulations"};
     return cause;
@@ -96,7 +96,7 @@ std::optional<Cause> backward_order(const Case& of) {
     return std::nullopt;
   Cause cause = of.cause("backward-order", Confidence::likely);
   cause.evidence = {
-      "backward runs the same ops in another order, and sums are rounded differently"};
+      "backward runs the same ops in a different order, and sums are rounded differently"};
   cause.attempt = {"run backward from one thread, one loss after the other"};
   return cause;
 }
@@ -106,7 +106,7 @@ std::optional<Cause> hash_order(const Case& of) {
       !same_ops_in_another_order(of))
     return std::nullopt;
   Cause cause = of.cause("hash-order", Confidence::possible);
-  cause.evidence = {"the same ops run in another order"};
+  cause.evidence = {"the same ops run in a different order"};
   cause.against = {"the program may have been changed to run them so"};
   cause.attempt = {
       "iterate over a sorted container; a hash of addresses or strings differs from "

@@ -92,12 +92,12 @@ Check check_replicas(const Run& run) {
   }
   if (uneven == 0) {
     check.text = samples.empty() ? "the ranks read no data from outside in a training step"
-                                 : "all ranks work on as many samples";
+                                 : "all ranks work on equally many samples";
     return check;
   }
   check.result = Check::Result::look;
   check.text = fmt::format(
-      "in {} the ranks do not work on as many samples: a mean over the ranks weighs samples "
+      "in {} the ranks do not work on equally many samples: a mean over the ranks weighs samples "
       "differently",
       counted(uneven, "step"));
   return check;

@@ -71,9 +71,9 @@ Check DrawCollector::check_seeds() const {
   shorten(check.details);
   if (by_chance > 0) {
     check.result = Check::Result::look;
-    check.text = fmt::format(
-        "{} from a seed that is another one in every run: no torch::manual_seed before it",
-        by_chance == 1 ? "a draw" : "draws");
+    check.text =
+        fmt::format("{} from a seed that differs in every run: no torch::manual_seed before it",
+                    by_chance == 1 ? "a draw" : "draws");
   } else {
     check.text = generators_.empty() ? "no recorded op draws random numbers"
                                      : "every generator that is drawn from was seeded";

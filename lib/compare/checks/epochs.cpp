@@ -199,7 +199,7 @@ Check check_batches(const Epochs& epochs, const std::vector<Batch>& batches) {
     return check;
   }
   check.result = Check::Result::look;
-  check.text = fmt::format("{} again{}: workers that were seeded alike make one content",
+  check.text = fmt::format("{} again{}: workers that were seeded alike make the same content",
                            twins == 1 ? "a batch comes" : fmt::format("{} batches come", twins),
                            known ? " in the same epoch" : ", and not as a new epoch would");
   if (twins > kEpochsShown)

@@ -102,15 +102,15 @@ void RecomputeCollector::see(const Lane& lane, const Block& block) {
 Check RecomputeCollector::check() const {
   Check check{"recompute", Check::Result::ok, {}, {}};
   if (found_.empty()) {
-    check.text = equal_ == 0 ? "no forward is computed again in backward"
-                             : fmt::format("{} computed again in backward as in forward",
-                                           counted(equal_, "op"));
+    check.text =
+        equal_ == 0 ? "no forward is recomputed in backward"
+                    : fmt::format("{} recomputed in backward as in forward", counted(equal_, "op"));
     return check;
   }
   check.result = Check::Result::look;
   check.text = fmt::format(
-      "{} computed again in backward from equal inputs with other results: gradients belong to "
-      "another function than the loss",
+      "{} recomputed in backward from equal inputs with different results: gradients belong to "
+      "a different function than the loss",
       counted(differing_, "op"));
   for (const Recomputed& one : found_) {
     if (check.details.size() == 8) break;
@@ -136,7 +136,7 @@ std::string words(const Recomputed& recomputed) {
   return fmt::format("{} of {} at event {}, in forward at event {}{}", recomputed.op,
                      recomputed.module.empty() ? "the root" : recomputed.module,
                      recomputed.backward_event, recomputed.forward_event,
-                     recomputed.other_draws ? ", from another state of the generator" : "");
+                     recomputed.other_draws ? ", from a different state of the generator" : "");
 }
 
 }  // namespace ulpscope::comparison

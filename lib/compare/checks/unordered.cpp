@@ -22,10 +22,11 @@ void UnorderedCollector::see(const Lane& /*lane*/, const Block& block) {
 
 Check UnorderedCollector::check() const {
   Check check{
-      "ops", Check::Result::ok, "no op is known to give other results from equal inputs", {}};
+      "ops", Check::Result::ok, "no op is known to give different results from equal inputs", {}};
   if (ops_.empty()) return check;
   check.result = Check::Result::look;
-  check.text = "ops that may give other results from equal inputs outside of deterministic mode";
+  check.text =
+      "ops that may give different results from equal inputs outside of deterministic mode";
   for (const auto& [op, calls] : ops_)
     check.details.push_back(fmt::format("{}: {}, the first at {}: {}", op,
                                         counted(calls.count, "call"), calls.first, calls.why));

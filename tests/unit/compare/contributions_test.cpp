@@ -62,7 +62,7 @@ TEST_SUITE("contributions") {
       run.step(0).phase(Phase::backward);
       reduce(run, rank, false, changed);
     });
-    CHECK(has(said_of(report, 0), "another rank gave something else, or"));
+    CHECK(has(said_of(report, 0), "another rank contributed something else, or"));
   }
 
   TEST_CASE("a message is told from those of other senders") {

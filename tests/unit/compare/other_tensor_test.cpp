@@ -98,7 +98,7 @@ TEST_SUITE("exchanged among values that differ already") {
     CHECK(others[0].arguments[0].candidate == "result of aten::relu, event 2");
     const Cause* const cause = find_cause(report, "argument");
     REQUIRE(cause != nullptr);
-    CHECK(has(cause->evidence.back(), "in another order"));
+    CHECK(has(cause->evidence.back(), "in a different order"));
   }
 
   TEST_CASE("what stands at the same place is told by the op that does the same") {
@@ -288,7 +288,7 @@ TEST_SUITE("another tensor") {
     CHECK(report.findings[0].kind == FindingKind::arguments);
     CHECK(report.findings[0].arguments.size() == 2);
     REQUIRE(cause_ids(report) == "argument");
-    CHECK(has(report.causes[0].evidence.back(), "in another order"));
+    CHECK(has(report.causes[0].evidence.back(), "in a different order"));
   }
 
   TEST_CASE("tensors in another order that give the same are no difference") {

@@ -528,6 +528,20 @@ TEST_SUITE("sequence") {
     CHECK(report.coverage.aligned == 4);
   }
 
+  TEST_CASE("a model that a thread draws in place of the one that trains it is no difference") {
+    const auto program = [](bool elsewhere) {
+      return [elsewhere](RunBuilder& run) {
+        run.lane(elsewhere ? LaneRole::thread : LaneRole::trainer, 0);
+        const Tensor weight = run.op("aten::rand").draws(2).out(labelled("w"));
+        run.lane(LaneRole::trainer, 0).step(0).phase(Phase::forward);
+        run.op("aten::mm").in(run.data(labelled("x"))).in(weight).out(labelled("y"));
+      };
+    };
+    const Report report = report_of(program(false), program(true));
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.coverage.aligned == 2);
+  }
+
   TEST_CASE("models that begin alike are known by the threads that train them") {
     const auto program = [](const std::vector<std::string>& roots) {
       return [roots](RunBuilder& run) {

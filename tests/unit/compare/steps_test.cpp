@@ -223,7 +223,7 @@ TEST_SUITE("steps") {
       CHECK(report.verdict == Verdict::diverged);
       CHECK(report.findings.at(0).kind == FindingKind::parameter);
       CHECK(cause_ids(report) == "unknown");
-      CHECK(has(report.causes.at(0).evidence.at(0), "have parted before step 4"));
+      CHECK(has(report.causes.at(0).evidence.at(0), "diverged before step 4"));
     }
     SUBCASE("settings of before are those that the recording begins with") {
       const auto with_setting = [&](int first, std::int64_t set_in) {

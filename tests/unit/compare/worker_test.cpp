@@ -171,6 +171,17 @@ TEST_SUITE("workers") {
     CHECK(report.verdict == Verdict::inconclusive);
   }
 
+  TEST_CASE("what a thread draws before work that both runs have is nothing made ahead") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.lane(LaneRole::worker, 0).phase(Phase::data);
+      if (changed)
+        run.op("aten::rand").flag(event_flag::explicit_generator).draws(1).out(labelled("unused"));
+      load(run, {{0, 0, 0, 0}, {0, 1, 2, 3}, 0, {}});
+      run.leaves({});
+    });
+    CHECK(report.verdict != Verdict::identical);
+  }
+
   TEST_CASE("threads of their own are compared though nothing reads them") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::eval);

@@ -203,7 +203,7 @@ TEST_SUITE("journal") {
     std::memcpy(start.data(), &before, sizeof before);
     dump::JournalWriter(path).append(dump::RecordKind::start, 0, start);
     CHECK_THROWS_WITH_AS(static_cast<void>(dump::recover(dir.path())),
-                         "The journal was written by another version of ulpscope.", Error);
+                         "The journal was written by a different version of ulpscope.", Error);
     CHECK(std::filesystem::exists(path));
   }
 

@@ -125,7 +125,7 @@ TEST_SUITE("a dump as a whole") {
       const Dump dump = make(1);
       const Dump other = make(1);
       take_from(other.segment(1), dump.segment(1));
-      const std::string sentence = "Segment 1 of rank 0 is of another run.";
+      const std::string sentence = "Segment 1 of rank 0 is from a different run.";
       CHECK(refusal(dump) == damaged(dump, sentence));
       CHECK(dump.problems().at(0) == sentence);
     }
@@ -184,8 +184,9 @@ TEST_SUITE("a dump as a whole") {
     for (const bool complete : {true, false}) {
       const Dump dump = complete ? Dump::complete() : Dump::killed();
       take_from(Dump::complete().status(), dump.status());
-      CHECK(dump.problems().at(0) == "status.json is of another run than the segments.");
-      CHECK(refusal(dump) == damaged(dump, "status.json is of another run than the segments."));
+      CHECK(dump.problems().at(0) == "status.json is from a different run than the segments.");
+      CHECK(refusal(dump) ==
+            damaged(dump, "status.json is from a different run than the segments."));
     }
   }
 
@@ -193,7 +194,7 @@ TEST_SUITE("a dump as a whole") {
     const Dump dump = Dump::complete();
     take_from(Dump::complete().segment(2), dump.segment(2));
     fs::remove(dump.status());
-    CHECK(refusal(dump) == damaged(dump, "Segment 2 of rank 0 is of another run."));
+    CHECK(refusal(dump) == damaged(dump, "Segment 2 of rank 0 is from a different run."));
   }
 
   TEST_CASE("a journal of another run is found and not replayed") {

@@ -153,7 +153,7 @@ TEST_SUITE("text") {
     const std::string text = rendered(report);
     CHECK(contains(text, "NaN        0 in the reference, 3 in the candidate"));
     CHECK(contains(text, "infinite   1 in the reference, 0 in the candidate"));
-    CHECK(contains(text, "zero       2 with another sign"));
+    CHECK(contains(text, "zero       2 with a different sign"));
   }
 
   TEST_CASE("growth is told where there is some, losses only where they are known") {
