@@ -174,12 +174,14 @@ TEST_SUITE("workers") {
   TEST_CASE("what a thread draws before work that both runs have is nothing made ahead") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.lane(LaneRole::worker, 0).phase(Phase::data);
+      run.seed(9);
       if (changed)
         run.op("aten::rand").flag(event_flag::explicit_generator).draws(1).out(labelled("unused"));
+      run.seed(1);
       load(run, {{0, 0, 0, 0}, {0, 1, 2, 3}, 0, {}});
       run.leaves({});
     });
-    CHECK(report.verdict != Verdict::identical);
+    CHECK(report.verdict == Verdict::inconclusive);
   }
 
   TEST_CASE("threads of their own are compared though nothing reads them") {
