@@ -14,4 +14,15 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
+std::string ungrouped(std::string_view text) {
+  std::string digits;
+  for (const std::string& group : split(text, ',')) {
+    const bool fits = digits.empty() ? group.size() <= 3 : group.size() == 3;
+    if (!fits || group.find_first_not_of("0123456789") != std::string::npos)
+      return std::string(text);
+    digits += group;
+  }
+  return digits;
+}
+
 }  // namespace ulpscope::cli

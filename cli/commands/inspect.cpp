@@ -22,6 +22,7 @@
 #include "cli/values/stored_value.hpp"
 #include "cli/values/tree_glob.hpp"
 #include "cli/watched_run.hpp"
+#include "cli/words.hpp"
 #include "compare/lane_reader.hpp"
 #include "ulpscope/error.hpp"
 
@@ -56,8 +57,8 @@ Path parse_path(const std::string& text) {
   if (text == "layers") return {Path::Kind::layers};
   if (text == "checks") return {Path::Kind::checks};
   const std::size_t slash = text.find('/');
-  const std::string step = text.substr(0, slash);
-  const std::string event = slash == std::string::npos ? "" : text.substr(slash + 1);
+  const std::string step = ungrouped(text.substr(0, slash));
+  const std::string event = slash == std::string::npos ? "" : ungrouped(text.substr(slash + 1));
   const bool is_step = (step == "setup" || is_number(step)) && (event.empty() || is_number(event));
   if (!is_step) return {Path::Kind::other};
   Path path{Path::Kind::step};

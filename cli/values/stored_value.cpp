@@ -6,6 +6,7 @@
 
 #include "cli/options.hpp"
 #include "cli/values/tree_glob.hpp"
+#include "cli/words.hpp"
 #include "dump/value_shape.hpp"
 #include "ulpscope/error.hpp"
 
@@ -80,7 +81,7 @@ EventName parse_event_name(std::string_view text) {
       event.lane = static_cast<std::uint32_t>(whole_number(source, rest.substr(0, colon)));
     }
     event.position =
-        whole_number(source, colon == std::string::npos ? rest : rest.substr(colon + 1));
+        whole_number(source, ungrouped(colon == std::string::npos ? rest : rest.substr(colon + 1)));
   } catch (const Error&) {
     throw Error(ErrorCode::usage, fmt::format("'{}' names no event", text),
                 "events are event:140913, and event:2:140913 on lane 2");
