@@ -66,6 +66,7 @@ void Storage::mark_uninitialised(std::size_t begin, std::size_t end) {
 }
 
 void Storage::mark_written(std::size_t begin, std::size_t end) {
+  if (begin >= end) return;
   written = written.first == written.second
                 ? std::pair(begin, end)
                 : std::pair(std::min(written.first, begin), std::max(written.second, end));

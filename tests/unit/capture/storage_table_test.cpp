@@ -7,6 +7,8 @@
 #include <vector>
 
 using namespace ulpscope;
+using capture::RegionKey;
+using capture::Storage;
 using capture::StorageTable;
 
 namespace {
@@ -67,6 +69,39 @@ TEST_SUITE("storages that are known") {
     for (int i = 0; i < 5000; ++i) full.table.at(*new_storage());
     for (std::size_t i = 0; i < full.stay.size(); ++i)
       REQUIRE(full.table.at(*full.stay[i]).name == i);
+  }
+}
+
+TEST_SUITE("meaningful bytes") {
+  Storage storage_of(std::size_t bytes) {
+    Storage storage(std::pmr::new_delete_resource());
+    storage.bytes = bytes;
+    return storage;
+  }
+
+  TEST_CASE("of a number in larger memory those that its op wrote") {
+    Storage storage = storage_of(48);
+    storage.mark_written(8, 12);
+    CHECK(storage.meaningful() == RegionKey{8, 4, 0});
+  }
+
+  TEST_CASE("all between the first and the last that was written") {
+    Storage storage = storage_of(48);
+    storage.mark_written(8, 12);
+    storage.mark_written(40, 48);
+    storage.mark_written(20, 20);
+    CHECK(storage.meaningful() == RegionKey{8, 40, 0});
+  }
+
+  TEST_CASE("of memory that others write, or that nothing has filled yet, all") {
+    for (const auto change : {+[](Storage& storage) { storage.name = 1; },
+                              +[](Storage& storage) { storage.foreign = true; },
+                              +[](Storage& storage) { storage.mark_uninitialised(12, 48); }}) {
+      Storage storage = storage_of(48);
+      storage.mark_written(8, 12);
+      change(storage);
+      CHECK(storage.meaningful() == RegionKey{0, 48, 0});
+    }
   }
 }
 
