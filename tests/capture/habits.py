@@ -20,7 +20,7 @@ CASES = {
     "none": (["none"], {}, {"epochs": "2 epochs of 4, 4 steps"}),
     "dropout": (["dropout"], {}, {}),
     "unseeded": (["unseeded"], {"seeds": "look"}, {"seeds": "no torch::manual_seed before it"}),
-    "seeded-by-chance": (["seeded-by-chance"], {"seeds": "look"}, {"seeds": "another one in every"}),
+    "seeded-by-chance": (["seeded-by-chance"], {"seeds": "look"}, {"seeds": "differs in every run"}),
     "same-epochs": (["same-epochs"], {"order": "look"}, {"order": "steps 4 - 7 read what steps 0 - 3"}),
     "twin-workers": (["twin-workers"],
                      {"generators": "look", "epochs": "unseen", "batches": "look"},
