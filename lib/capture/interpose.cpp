@@ -534,7 +534,7 @@ struct free_memory {
   };
   template <std::size_t kIndex>
   static void call(void* memory) {
-    note_freed(memory);
+    if (recording() && !idle()) note_freed(memory);
     next<kIndex, void(void*)>()(memory);
   }
 };

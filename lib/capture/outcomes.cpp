@@ -314,7 +314,7 @@ std::optional<FreedState> freed_state(const void* memory) {
 }  // namespace
 
 void note_freed(const void* memory) noexcept {
-  if (!recording() || idle() || memory == nullptr || detail::InHook::any()) return;
+  if (memory == nullptr || detail::InHook::any()) return;
   Thread* const thread = Thread::opened();
   if (thread != nullptr && !in_user_code(*thread)) {  // an op's own
     if (!storages().may_be_watched(memory)) return;

@@ -8,7 +8,7 @@
 /// that is freed.
 namespace ulpscope::capture {
 
-/// The program frees memory of LibTorch's allocator.
+/// The program frees memory of LibTorch's allocator while values are wanted.
 void note_freed(const void* memory) noexcept;
 
 /// The program makes a tensor of memory of its own (`from_blob`).
