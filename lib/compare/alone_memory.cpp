@@ -70,7 +70,7 @@ void AloneMemory::wrote(const Event& op) {
     made.reader = Reader::none;
     made.now = content_of(slot);
     for (const Content& content : *given)
-      if (made.from.size() < kContentsKept) made.from.push_back(content);
+      if (made.from.size() < kContentsKept && !made.is_copy(content)) made.from.push_back(content);
   }
 }
 

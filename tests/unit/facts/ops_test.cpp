@@ -54,7 +54,7 @@ TEST_SUITE("ops") {
     }
   }
 
-  TEST_CASE("arguments and returns are told apart by number") {
+  TEST_CASE("facts of arguments and returns go by their numbers") {
     const Row& batch_norm = Op("aten::native_batch_norm").row();
     CHECK(batch_norm.writes_undeclared(3));
     CHECK(batch_norm.writes_undeclared(4));
