@@ -15,8 +15,10 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 std::string ungrouped(std::string_view text) {
+  const std::vector<std::string> groups = split(text, ',');
+  if (std::count(text.begin(), text.end(), ',') + 1 != std::ssize(groups)) return std::string(text);
   std::string digits;
-  for (const std::string& group : split(text, ',')) {
+  for (const std::string& group : groups) {
     const bool fits = digits.empty() ? group.size() <= 3 : group.size() == 3;
     if (!fits || group.find_first_not_of("0123456789") != std::string::npos)
       return std::string(text);
