@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/nearest.hpp"
-#include "compare/words.hpp"
+#include "compare/model/words.hpp"
 #include "dump/layout.hpp"
 #include "ulpscope/error.hpp"
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "compare/environment.hpp"
+#include "compare/report/environment.hpp"
 
 namespace ulpscope::cli {
 namespace {

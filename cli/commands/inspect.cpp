@@ -23,7 +23,7 @@
 #include "cli/values/tree_glob.hpp"
 #include "cli/watched_run.hpp"
 #include "cli/words.hpp"
-#include "compare/lane_reader.hpp"
+#include "compare/model/lane_reader.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {

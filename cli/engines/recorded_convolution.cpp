@@ -8,7 +8,7 @@
 
 #include "cli/term/escape.hpp"
 #include "cli/values/stored_value.hpp"
-#include "compare/budget/op_view.hpp"
+#include "compare/measure/budget/op_view.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {

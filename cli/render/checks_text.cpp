@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/term/escape.hpp"
-#include "compare/checks/check.hpp"
+#include "compare/report/checks/check.hpp"
 
 namespace ulpscope::cli {
 namespace {

@@ -15,7 +15,7 @@
 #include "cli/term/escape.hpp"
 #include "cli/term/numbers.hpp"
 #include "cli/term/table.hpp"
-#include "compare/environment.hpp"
+#include "compare/report/environment.hpp"
 
 namespace ulpscope::cli {
 namespace {

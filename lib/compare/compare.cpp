@@ -15,16 +15,16 @@
 #include <utility>
 #include <vector>
 
-#include "compare/causes/rules.hpp"
-#include "compare/contributions.hpp"
-#include "compare/differences.hpp"
-#include "compare/each_run.hpp"
-#include "compare/environment.hpp"
+#include "compare/diff/contributions.hpp"
+#include "compare/measure/tensor_bytes.hpp"
+#include "compare/model/words.hpp"
 #include "compare/prepared_runs.hpp"
-#include "compare/summary.hpp"
-#include "compare/tensor_bytes.hpp"
-#include "compare/verdict.hpp"
-#include "compare/words.hpp"
+#include "compare/report/causes/rules.hpp"
+#include "compare/report/differences.hpp"
+#include "compare/report/each_run.hpp"
+#include "compare/report/environment.hpp"
+#include "compare/report/summary.hpp"
+#include "compare/report/verdict.hpp"
 #include "compare/workforce.hpp"
 #include "ulpscope/error.hpp"
 

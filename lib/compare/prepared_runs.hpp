@@ -4,11 +4,11 @@
 #include <optional>
 #include <vector>
 
-#include "compare/backward_lane.hpp"
-#include "compare/rank_pairs.hpp"
-#include "compare/renamed_run.hpp"
-#include "compare/root_pairs.hpp"
-#include "compare/side.hpp"
+#include "compare/align/rank_pairs.hpp"
+#include "compare/align/root_pairs.hpp"
+#include "compare/model/backward_lane.hpp"
+#include "compare/model/renamed_run.hpp"
+#include "compare/model/side.hpp"
 #include "compare/workforce.hpp"
 #include "ulpscope/compare.hpp"
 

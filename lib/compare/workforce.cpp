@@ -1,6 +1,6 @@
 #include "compare/workforce.hpp"
 
-#include "compare/value_judge.hpp"
+#include "compare/measure/value_judge.hpp"
 
 namespace ulpscope::comparison {
 

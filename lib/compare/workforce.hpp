@@ -4,9 +4,9 @@
 #include <functional>
 #include <vector>
 
-#include "compare/rank_result.hpp"
-#include "compare/side.hpp"
-#include "compare/value_study.hpp"
+#include "compare/diff/rank_result.hpp"
+#include "compare/measure/value_study.hpp"
+#include "compare/model/side.hpp"
 
 namespace ulpscope::comparison {
 

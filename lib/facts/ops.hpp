@@ -9,7 +9,7 @@
 /// native_functions.yaml (aten/src/ATen/native upstream).
 namespace ulpscope::facts {
 
-/// Each rounding error model by its name (lib/compare/BUDGET.md).
+/// Each rounding error model by its name (lib/compare/measure/BUDGET.md).
 #define ULPSCOPE_ERROR_MODELS(X) \
   X(exact)                       \
   X(exact_unless_complex)        \

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Records pairs of runs that differ in rounding alone, and pairs with a fault, holds them against their
-error budgets, and prints how much of it each op takes: the tables of lib/compare/BUDGET.md. Fails where
+error budgets, and prints how much of it each op takes: the tables of lib/compare/measure/BUDGET.md. Fails where
 a pair is not within its budget, or a fault is.
 
     budget.py --bin build/release/bin [NAME...]             origins

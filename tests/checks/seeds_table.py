@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails unless lib/compare/SEEDS.md has all its rows and every test that it names is there.
+"""Fails unless lib/compare/report/SEEDS.md has all its rows and every test that it names is there.
 
     seeds_table.py SEEDS.md BUILD_FOLDER [--only PROGRAM | --without PROGRAM]
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "compare/rank_result.hpp"
-#include "compare/value_study.hpp"
+#include "compare/diff/rank_result.hpp"
+#include "compare/measure/value_study.hpp"
 #include "ulpscope/error.hpp"
 
 /// Messages between members of a team. All of them run the same program, so a message is read as it

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "compare/measure/tensor_bytes.hpp"
+#include "compare/measure/value_share.hpp"
 #include "compare/prepared_runs.hpp"
-#include "compare/tensor_bytes.hpp"
 #include "compare/together/messages.hpp"
-#include "compare/value_share.hpp"
 #include "compare/workforce.hpp"
 
 namespace ulpscope {

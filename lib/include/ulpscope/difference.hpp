@@ -38,8 +38,8 @@ struct WorstElement {
 };
 
 /// What the order of additions, fused operations and the choice of a library's functions can change
-/// (lib/compare/BUDGET.md). Judged by |d| relative to the size of the sum's terms, not by ULP,
-/// which mean nothing if a sum cancels.
+/// (lib/compare/measure/BUDGET.md). Judged by |d| relative to the size of the sum's terms, not by
+/// ULP, which mean nothing if a sum cancels.
 struct Budget {
   /// One run's result against the op replayed in float64 on the inputs that this run had.
   struct Own {

@@ -1,8 +1,8 @@
 #include <random>
 #include <set>
 
-#include "compare/sequence_alignment.hpp"
-#include "compare/window.hpp"
+#include "compare/align/sequence_alignment.hpp"
+#include "compare/model/window.hpp"
 #include "tests/unit/compare/report_of.hpp"
 
 using namespace ulpscope;

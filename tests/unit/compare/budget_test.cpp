@@ -3,7 +3,7 @@
 #include <functional>
 #include <random>
 
-#include "compare/budget/numbers.hpp"
+#include "compare/measure/budget/numbers.hpp"
 #include "tests/unit/compare/report_of.hpp"
 
 using namespace ulpscope;

@@ -1,4 +1,4 @@
-#include "compare/checks/check.hpp"
+#include "compare/report/checks/check.hpp"
 #include "tests/unit/compare/report_of.hpp"
 
 using namespace ulpscope;

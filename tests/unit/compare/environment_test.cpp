@@ -1,4 +1,4 @@
-#include "compare/environment.hpp"
+#include "compare/report/environment.hpp"
 
 #include "tests/unit/compare/report_of.hpp"
 

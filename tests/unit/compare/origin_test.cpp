@@ -1,4 +1,4 @@
-#include "compare/describe.hpp"
+#include "compare/diff/describe.hpp"
 #include "tests/unit/compare/report_of.hpp"
 
 using namespace ulpscope;

@@ -1,4 +1,4 @@
-#include "compare/rank_pairs.hpp"
+#include "compare/align/rank_pairs.hpp"
 
 #include <string>
 #include <tuple>

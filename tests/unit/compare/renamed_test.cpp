@@ -1,4 +1,4 @@
-#include "compare/renamed_run.hpp"
+#include "compare/model/renamed_run.hpp"
 #include "tests/unit/compare/report_of.hpp"
 #include "ulpscope/error.hpp"
 

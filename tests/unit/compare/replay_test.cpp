@@ -5,7 +5,7 @@
 #include <functional>
 #include <map>
 
-#include "compare/budget/operands.hpp"
+#include "compare/measure/budget/operands.hpp"
 #include "tests/unit/compare/report_of.hpp"
 
 using namespace ulpscope;

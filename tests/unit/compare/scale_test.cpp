@@ -1,7 +1,7 @@
 #include <set>
 #include <string>
 
-#include "compare/rank_comparison.hpp"
+#include "compare/diff/rank_comparison.hpp"
 #include "tests/support/synthetic_plan.hpp"
 #include "tests/support/synthetic_run.hpp"
 #include "tests/unit/compare/report_of.hpp"

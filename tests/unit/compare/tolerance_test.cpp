@@ -1,4 +1,4 @@
-#include "compare/tolerance.hpp"
+#include "compare/measure/tolerance.hpp"
 
 #include <limits>
 #include <span>

@@ -1,6 +1,6 @@
-#include "compare/value_match.hpp"
+#include "compare/model/value_match.hpp"
 
-#include "compare/taint.hpp"
+#include "compare/diff/taint.hpp"
 #include "tests/unit/compare/report_of.hpp"
 
 using namespace ulpscope;

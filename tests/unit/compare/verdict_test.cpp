@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compare/elements.hpp"
+#include "compare/measure/elements.hpp"
 #include "tests/unit/compare/report_of.hpp"
 
 using namespace ulpscope;

@@ -1,0 +1,150 @@
+#include "compare/align/lane_pairs.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <unordered_map>
+#include <utility>
+
+#include "compare/align/course.hpp"
+#include "compare/model/draws.hpp"
+#include "compare/model/hash.hpp"
+#include "compare/model/structure.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+struct Candidate {
+  Lane lane;
+  Course values{Course::Of::values};
+  Course structure{Course::Of::structure};
+  bool taken = false;
+};
+
+template <class Visit>
+void for_each_op(const Run& run, std::uint32_t rank, std::uint32_t lane, Visit visit) {
+  for (std::size_t index = 0; index < run.block_count(rank, lane); ++index) {
+    const Block block = run.block(rank, lane, index);
+    for (const Event& event : block.events)
+      if (event.kind == EventKind::op) visit(event);
+  }
+}
+
+/// How often a lane did what: an op, which values it read or drew and what it made of them.
+using Done = std::unordered_map<std::uint64_t, std::uint64_t>;
+
+void add_done(const Run& run, std::uint32_t rank, std::uint32_t lane, Done& done) {
+  for_each_op(run, rank, lane, [&](const Event& op) {
+    const std::uint64_t read = input_key(op);
+    const std::uint64_t made = output_key(op);
+    if ((read != 0 || drew(op)) && made != 0)
+      ++done[KeyHash().add(structure_key(op, Place::ignored)).add(read).add(made).value()];
+  });
+}
+
+[[nodiscard]] std::uint64_t times(const Done& done, std::uint64_t op) {
+  const auto found = done.find(op);
+  return found == done.end() ? 0 : found->second;
+}
+
+[[nodiscard]] std::size_t count_trainers(const std::vector<Lane>& lanes) {
+  return static_cast<std::size_t>(std::count_if(
+      lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.role == LaneRole::trainer; }));
+}
+
+}  // namespace
+
+std::vector<Both<std::optional<Lane>>> pair_lanes(const Both<const Run*>& runs,
+                                                  const Both<std::uint32_t>& ranks,
+                                                  const Both<std::vector<Lane>>& lanes) {
+  const bool side_by_side =
+      std::max(count_trainers(lanes.reference), count_trainers(lanes.candidate)) > 1;
+  const auto described = [&](Side side) {
+    std::vector<Candidate> all;
+    for (const Lane& lane : on(lanes, side)) {
+      Candidate& one = all.emplace_back(Candidate{.lane = lane});
+      if (!side_by_side || lane.role != LaneRole::trainer) continue;
+      for_each_op(*on(runs, side), on(ranks, side), lane.id, [&](const Event& op) {
+        one.values.add(op);
+        one.structure.add(op);
+      });
+    }
+    return all;
+  };
+  const std::vector<Candidate> left = described(Side::reference);
+  std::vector<Candidate> right = described(Side::candidate);
+  std::vector<Both<std::optional<Lane>>> pairs;
+  for (const Candidate& one : left) pairs.push_back({one.lane, std::nullopt});
+  const auto take = [&](auto fits) {
+    for (std::size_t k = 0; k < left.size(); ++k) {
+      if (pairs[k].candidate) continue;
+      const auto partner = std::find_if(right.begin(), right.end(), [&](const Candidate& other) {
+        return !other.taken && other.lane.role == left[k].lane.role && fits(left[k], other);
+      });
+      if (partner == right.end()) continue;
+      partner->taken = true;
+      pairs[k].candidate = partner->lane;
+    }
+  };
+  const auto same_number = [](const Candidate& a, const Candidate& b) {
+    return a.lane.ordinal == b.lane.ordinal;
+  };
+  const auto same_values = [](const Candidate& a, const Candidate& b) {
+    return !a.values.empty() && a.values == b.values;
+  };
+  const auto take_longest = [&](Course Candidate::*course) {
+    std::size_t longest = 0;
+    for (const Candidate& one : left) longest = std::max(longest, common(one.*course, one.*course));
+    for (; longest > 0; --longest) {
+      const auto as_long = [&](const Candidate& a, const Candidate& b) {
+        return common(a.*course, b.*course) >= longest;
+      };
+      take([&](const Candidate& a, const Candidate& b) {
+        return same_number(a, b) && as_long(a, b);
+      });
+      take(as_long);
+    }
+  };
+  take([&](const Candidate& a, const Candidate& b) {
+    return same_values(a, b) && same_number(a, b);
+  });
+  take(same_values);
+  take_longest(&Candidate::values);
+  take_longest(&Candidate::structure);
+  take(same_number);
+  take([](const Candidate& a, const Candidate&) { return a.lane.role == LaneRole::trainer; });
+  for (const Candidate& other : right)
+    if (!other.taken) pairs.push_back({std::nullopt, other.lane});
+  return pairs;
+}
+
+bool has_moved_work(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
+                    const std::vector<Both<std::optional<Lane>>>& pairs,
+                    const Both<std::vector<Lane>>& threads) {
+  std::vector<Both<Done>> done;
+  for (const auto& pair : pairs) {
+    Both<Done> both;
+    bool trains = false;
+    for (const Side side : kSides) {
+      if (!on(pair, side) || on(pair, side)->role != LaneRole::trainer) continue;
+      add_done(*on(runs, side), on(ranks, side), on(pair, side)->id, on(both, side));
+      trains = true;
+    }
+    if (trains) done.push_back(std::move(both));
+  }
+  if (done.empty()) return false;
+  Both<Done>& others = done.emplace_back();
+  for (const Side side : kSides)
+    for (const Lane& lane : on(threads, side))
+      add_done(*on(runs, side), on(ranks, side), lane.id, on(others, side));
+  // By content: pairs of which the reference did it more often, and those of which the candidate
+  // did.
+  std::unordered_map<std::uint64_t, Both<bool>> lone;
+  for (const Both<Done>& pair : done)
+    for (const Side side : kSides)
+      for (const auto& [op, count] : on(pair, side))
+        if (count > times(on(pair, the_other(side)), op)) on(lone[op], side) = true;
+  return std::any_of(lone.begin(), lone.end(),
+                     [](const auto& op) { return op.second.reference && op.second.candidate; });
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "compare/align/window_alignment.hpp"
+#include "compare/align/window_cut.hpp"
+#include "compare/model/lane_reader.hpp"
+#include "compare/model/scene.hpp"
+
+namespace ulpscope::comparison {
+
+/// Walks one lane of both runs through one step after another, aligned entry by entry. A long step
+/// is read and aligned piece by piece. Either run may lack the lane.
+class LaneWalk {
+ public:
+  LaneWalk(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
+           const Both<std::optional<Lane>>& lanes, bool only_layers,
+           const WindowLimits& limits = {});
+
+  /// The step of each side's next unread events.
+  [[nodiscard]] Both<std::optional<std::int64_t>> next_steps() const;
+  /// Passes over a step on one side and returns its number of events.
+  std::uint64_t skip(Side side, std::int64_t step);
+
+  /// Aligns the lane's events in a step, whose number may differ between the runs.
+  /// With `only` the other run has no such step: nothing of it is read.
+  void begin(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
+             std::optional<Side> only = {});
+  /// Shows the next unread events of only `side`, as entries without a partner. They stay unread.
+  void preview(Side side, std::int64_t step, std::int64_t candidate_step);
+  [[nodiscard]] bool at_end() const noexcept { return cursor_ >= committed_; }
+  void next();
+
+  [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
+  [[nodiscard]] std::size_t cursor() const noexcept { return cursor_; }
+  [[nodiscard]] const Entry& current() const { return entries_[cursor_]; }
+  /// One past the last entry that the present windows settle.
+  [[nodiscard]] std::size_t committed() const noexcept { return committed_; }
+  /// Changes whenever windows are read: events and entries of before are gone then.
+  [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+  /// The lane of `side` holds nothing after the present windows, in this step and later ones.
+  [[nodiscard]] bool ends_here(Side side) const;
+
+  [[nodiscard]] Scene scene() const;
+  [[nodiscard]] EventPair events_of(const Entry& entry) const;
+
+  /// True once the cursor has passed everything of `side` up to `position`.
+  [[nodiscard]] bool has_passed(Side side, std::uint64_t position) const;
+  /// A number for the partners that the event at `position` belongs to, the same on both sides; 0
+  /// if it has no partner in the present windows.
+  [[nodiscard]] std::uint64_t partner_number(Side side, std::uint64_t position) const;
+
+  [[nodiscard]] const std::optional<LaneReader>& reader(Side side) const {
+    return on(readers_, side);
+  }
+  [[nodiscard]] const std::optional<Lane>& lane(Side side) const { return on(lanes_, side); }
+  /// Items in stretches too different to be searched, and steps that aligning took, since the last
+  /// call.
+  [[nodiscard]] std::uint64_t take_given_up() noexcept { return std::exchange(given_up_, 0); }
+  [[nodiscard]] std::uint64_t take_operations() noexcept { return std::exchange(operations_, 0); }
+
+ private:
+  void load();
+  void read_windows();
+  void cut();
+  [[nodiscard]] bool is_over(Side side) const;
+  void give_up();
+  void number_partners();
+
+  Both<const Run*> runs_;
+  Both<std::uint32_t> ranks_;
+  Both<std::optional<Lane>> lanes_;
+  WindowLimits limits_;
+  Both<std::optional<LaneReader>> readers_;
+
+  Both<std::int64_t> step_;
+  std::optional<Side> only_;
+  ForwardId forward_;
+  Both<std::vector<HeldEvent>> waiting_;
+  Both<std::unique_ptr<Window>> windows_;
+  std::vector<Entry> entries_;
+  Both<std::vector<std::uint64_t>> partner_numbers_;   ///< by item
+  Both<std::vector<std::uint64_t>> certain_partners_;  ///< likewise, without pairs by name
+  std::size_t cursor_ = 0;
+  std::size_t committed_ = 0;
+  std::size_t window_events_ = 0;
+  std::uint64_t generation_ = 0;
+  std::uint64_t given_up_ = 0;
+  std::uint64_t operations_ = 0;
+  bool more_ = false;
+  bool looked_ahead_ = false;  ///< for nothing, in this step
+};
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,390 @@
+#include "compare/align/window_alignment.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include "compare/model/hash.hpp"
+#include "compare/model/structure.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] bool in_backward(const Event& event) noexcept {
+  return event.flags & event_flag::in_backward;
+}
+
+[[nodiscard]] std::string_view gradient_name(const Event& gradient) noexcept {
+  for (const Slot& slot : gradient.slots)
+    if (slot.flags & slot_flag::gradient) return slot.name;
+  return {};
+}
+
+/// The innermost event around one, itself included, that backward runs for a forward event;
+/// kNoIndex outside of backward.
+[[nodiscard]] std::uint32_t linked_around(const Window& window, std::uint32_t event) {
+  for (; event != kNoIndex; event = window.parent(event)) {
+    const EventKind kind = window.event(event).kind;
+    if (kind == EventKind::node || kind == EventKind::module_gradient) return event;
+  }
+  return kNoIndex;
+}
+
+/// Ends of scopes weigh less than ops, unless there are no ops.
+[[nodiscard]] bool has_ops(const Window& window) {
+  return std::any_of(window.items().begin(), window.items().end(),
+                     [](const Item& item) { return item.op; });
+}
+
+/// Entries from partners: what is between two partners on one side has no partner.
+[[nodiscard]] std::vector<Entry> entries_from(
+    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs, std::size_t reference_count,
+    std::size_t candidate_count) {
+  std::vector<Entry> entries;
+  entries.reserve(std::max(reference_count, candidate_count));
+  std::uint32_t i = 0;
+  std::uint32_t j = 0;
+  const auto alone = [&](std::size_t i_end, std::size_t j_end) {
+    while (i < i_end) entries.push_back({i++, kNoIndex, false});
+    while (j < j_end) entries.push_back({kNoIndex, j++, false});
+  };
+  for (const auto& [a, b] : pairs) {
+    alone(a, b);
+    entries.push_back({i++, j++, false});
+  }
+  alone(reference_count, candidate_count);
+  return entries;
+}
+
+/// Pairs by name inside each stretch that strict alignment left: the same op with different shapes.
+/// A stretch whose names hardly agree, or where one run does much more, is a different computation
+/// and keeps none.
+class RelaxedPass {
+ public:
+  using ElementOf = std::function<SequenceElement(Side, std::uint32_t)>;
+
+  static void run(std::vector<Entry>& entries, const ElementOf& element) {
+    std::vector<Entry> result;
+    result.reserve(entries.size());
+    for (std::size_t begin = 0; begin < entries.size();) {
+      if (entries[begin].aligned()) {
+        result.push_back(entries[begin++]);
+        continue;
+      }
+      std::size_t end = begin;
+      while (end < entries.size() && !entries[end].aligned()) ++end;
+      append_stretch(entries, begin, end, element, result);
+      begin = end;
+    }
+    entries = std::move(result);
+  }
+
+ private:
+  static void append_stretch(const std::vector<Entry>& entries, std::size_t begin, std::size_t end,
+                             const ElementOf& element, std::vector<Entry>& result) {
+    Both<std::vector<std::uint32_t>> items;
+    Both<std::vector<SequenceElement>> elements;
+    Both<std::size_t> ops;
+    for (std::size_t k = begin; k < end; ++k) {
+      const Side side = entries[k].candidate == kNoIndex ? Side::reference : Side::candidate;
+      const std::uint32_t item =
+          side == Side::reference ? entries[k].reference : entries[k].candidate;
+      on(items, side).push_back(item);
+      on(elements, side).push_back(element(side, item));
+      if (!on(elements, side).back().marker) ++on(ops, side);
+    }
+    std::vector<Entry> relaxed;
+    if (!items.reference.empty() && !items.candidate.empty()) {
+      const SequenceAlignment alignment = align(elements.reference, elements.candidate);
+      const auto partners = static_cast<std::size_t>(
+          std::count_if(alignment.pairs.begin(), alignment.pairs.end(),
+                        [&](const auto& pair) { return !elements.reference[pair.first].marker; }));
+      if (2 * partners >= std::max(ops.reference, ops.candidate))
+        relaxed = entries_from(alignment.pairs, items.reference.size(), items.candidate.size());
+    }
+    if (relaxed.empty()) {
+      result.insert(result.end(), entries.begin() + static_cast<std::ptrdiff_t>(begin),
+                    entries.begin() + static_cast<std::ptrdiff_t>(end));
+      return;
+    }
+    for (Entry entry : relaxed) {
+      entry.relaxed = entry.aligned();
+      if (entry.reference != kNoIndex) entry.reference = items.reference[entry.reference];
+      if (entry.candidate != kNoIndex) entry.candidate = items.candidate[entry.candidate];
+      result.push_back(entry);
+    }
+  }
+};
+
+[[nodiscard]] SequenceElement relaxed_element(const Event& event, bool marker) {
+  return {name_key(event), input_key(event), output_key(event), marker, argument_key(event)};
+}
+
+/// Aligns the items of two windows in two rounds: what runs outside of backward first, then
+/// everything, with backward tied to its forward ops.
+class WindowAligner {
+ public:
+  WindowAligner(const Both<const Window*>& windows, const Both<std::uint32_t>& lanes,
+                const ForwardId& forward, const AlignmentLimits& limits)
+      : windows_(windows),
+        lanes_(lanes),
+        outside_(forward),
+        limits_(limits),
+        has_ops_(has_ops(*windows.reference) || has_ops(*windows.candidate)) {}
+
+  [[nodiscard]] WindowAlignment run() {
+    WindowAlignment result;
+    const std::size_t count = window(Side::reference).items().size();
+    if (same_throughout()) {
+      result.operations = count;
+      result.entries.reserve(count);
+      for (std::uint32_t i = 0; i < count; ++i) result.entries.push_back({i, i, false});
+      return result;
+    }
+    for (const Side side : kSides) count_dropped_gradients(side);
+    const SequenceAlignment forward_part = align_forward();
+    const SequenceAlignment whole =
+        align(elements(Side::reference), elements(Side::candidate), limits_);
+    result.operations = forward_part.operations + whole.operations;
+    result.given_up = whole.given_up;
+    result.entries = entries_from(whole.pairs, count, window(Side::candidate).items().size());
+    find_moved(result.entries);
+    RelaxedPass::run(result.entries, [&](Side side, std::uint32_t item) {
+      SequenceElement element =
+          relaxed_element(event_of(side, item), is_marker(event_of(side, item)));
+      element.structure = in_its_node(placed(element.structure, side, item), side, item);
+      if (has_moved(side, item))
+        element.structure = KeyHash()
+                                .add(element.structure)
+                                .add(std::uint64_t{side == Side::reference})
+                                .add(std::uint64_t{item})
+                                .value();
+      return element;
+    });
+    return result;
+  }
+
+ private:
+  [[nodiscard]] const Window& window(Side side) const { return *on(windows_, side); }
+  [[nodiscard]] const Event& event_of(Side side, std::uint32_t item) const {
+    return window(side).event(window(side).items()[item].event);
+  }
+
+  [[nodiscard]] bool is_marker(const Event& event) const {
+    return has_ops_ && event.kind != EventKind::op;
+  }
+
+  /// The item of this window that a node's forward op belongs to, or kNoIndex.
+  [[nodiscard]] std::uint32_t forward_item(Side side, const Event& node) const {
+    if (node.forward == kNone || node.forward_lane != on(lanes_, side)) return kNoIndex;
+    const std::uint32_t index = window(side).find(node.forward);
+    return index == kNoIndex ? kNoIndex : window(side).item_of(index);
+  }
+
+  [[nodiscard]] bool same_throughout() const {
+    const auto reference = window(Side::reference).items();
+    const auto candidate = window(Side::candidate).items();
+    if (reference.size() != candidate.size()) return false;
+    for (std::uint32_t i = 0; i < reference.size(); ++i) {
+      const Event& a = event_of(Side::reference, i);
+      const Event& b = event_of(Side::candidate, i);
+      if (!same_structure(a, b, Place::counts)) return false;
+      if ((a.kind == EventKind::node || a.kind == EventKind::module_gradient) &&
+          forward_item(Side::reference, a) != forward_item(Side::candidate, b))
+        return false;
+    }
+    return true;
+  }
+
+  /// Optimizers' ops are not paired across a skipped update: for each item, how many times
+  /// gradients that backward had left were dropped before it.
+  void count_dropped_gradients(Side side) {
+    auto& dropped = on(dropped_, side);
+    dropped.clear();
+    std::uint32_t times = 0;
+    bool left = false;
+    std::optional<std::size_t> zeroed;           // the item that first set one of them to zero
+    std::unordered_set<std::string_view> taken;  // parameters that have a gradient
+    for (const Item& item : window(side).items()) {
+      const Event& event = window(side).event(item.event);
+      bool drops = false;
+      if (event.kind == EventKind::gradient && takes_over_gradient(window(side), item.event))
+        drops = !gradient_name(event).empty() && !taken.insert(gradient_name(event)).second;
+      if (in_backward(event)) {
+        left = true;
+        if (zeroed) {
+          for (std::size_t k = *zeroed; k < dropped.size(); ++k) ++dropped[k];
+          ++times;
+          zeroed.reset();
+          taken.clear();
+        }
+      } else if (event.kind == EventKind::zero_grad) {
+        drops = left;
+        left = false;
+      } else if (event.kind == EventKind::optimizer || updates_parameter(event)) {
+        left = false;
+        zeroed.reset();
+        taken.clear();
+      } else if (left && !zeroed && zeroes_gradient(event)) {
+        zeroed = dropped.size();
+      }
+      if (drops) {
+        ++times;
+        taken.clear();
+      }
+      dropped.push_back(times);
+    }
+  }
+
+  [[nodiscard]] std::uint64_t after_dropped_gradients(std::uint64_t structure, Side side,
+                                                      std::uint32_t item) const {
+    const std::uint32_t times = on(dropped_, side)[item];
+    return times == 0 ? structure : KeyHash().add(structure).add(std::uint64_t{times}).value();
+  }
+
+  /// What adds to a parameter's gradient is not what backward adds up before.
+  [[nodiscard]] std::uint64_t placed(std::uint64_t structure, Side side, std::uint32_t item) const {
+    structure = after_dropped_gradients(structure, side, item);
+    const bool into_gradient = accumulates(window(side), window(side).items()[item].event);
+    return into_gradient ? KeyHash().add(structure).add("into a gradient").value() : structure;
+  }
+
+  /// The same op in a different node is the backward of a different op.
+  [[nodiscard]] std::uint64_t in_its_node(std::uint64_t structure, Side side,
+                                          std::uint32_t item) const {
+    const std::uint32_t node = linked_around(window(side), window(side).items()[item].event);
+    if (node == kNoIndex) return structure;
+    return KeyHash().add(structure).add(window(side).event(node).op).value();
+  }
+
+  /// Ops of setup that both runs have, but in a different order: a model's layers may be created in
+  /// any order. They are not the same ops with different shapes.
+  void find_moved(const std::vector<Entry>& entries) {
+    for (const Entry& entry : entries) {
+      if (entry.aligned()) continue;
+      const Side side = entry.candidate == kNoIndex ? Side::reference : Side::candidate;
+      const std::uint32_t item = side == Side::reference ? entry.reference : entry.candidate;
+      const Event& event = event_of(side, item);
+      if (event.phase == Phase::setup) on(alone_, side).insert(structure_key(event, Place::counts));
+    }
+  }
+
+  [[nodiscard]] bool has_moved(Side side, std::uint32_t item) const {
+    const Event& event = event_of(side, item);
+    const auto& elsewhere = on(alone_, the_other(side));
+    return event.phase == Phase::setup && elsewhere.contains(structure_key(event, Place::counts));
+  }
+
+  [[nodiscard]] SequenceElement element(Side side, std::uint32_t item,
+                                        std::uint64_t forward) const {
+    const Event& event = event_of(side, item);
+    std::uint64_t structure = structure_key(event, Place::counts);
+    structure = placed(structure, side, item);
+    if (forward != 0) structure = KeyHash().add(structure).add(forward).value();
+    return {structure, input_key(event), output_key(event), is_marker(event), argument_key(event)};
+  }
+
+  /// Numbers the partners outside of backward, so that nodes can name them.
+  [[nodiscard]] SequenceAlignment align_forward() {
+    Both<std::vector<SequenceElement>> sequence;
+    Both<std::vector<std::uint32_t>> items;
+    for (const Side side : kSides) {
+      const auto count = static_cast<std::uint32_t>(window(side).items().size());
+      on(partner_, side).assign(count, 0);
+      for (std::uint32_t item = 0; item < count; ++item) {
+        if (in_backward(event_of(side, item))) continue;
+        on(items, side).push_back(item);
+        on(sequence, side).push_back(element(side, item, 0));
+      }
+    }
+    SequenceAlignment alignment = align(sequence.reference, sequence.candidate, limits_);
+    std::uint64_t number = 0;
+    for (const auto& [a, b] : alignment.pairs) {
+      ++number;
+      partner_.reference[items.reference[a]] = number;
+      partner_.candidate[items.candidate[b]] = number;
+    }
+    return alignment;
+  }
+
+  [[nodiscard]] std::uint64_t forward_number(Side side, std::uint32_t item) const {
+    const std::uint32_t node = linked_around(window(side), window(side).items()[item].event);
+    if (node == kNoIndex) return 0;
+    const Event& event = window(side).event(node);
+    if (event.forward == kNone) return 0;
+    if (const std::uint32_t forward = forward_item(side, event); forward != kNoIndex) {
+      const std::uint64_t number = on(partner_, side)[forward];
+      return number == 0 ? 0 : KeyHash().add(number).value();
+    }
+    return outside_ ? outside_(side, event.forward_lane, event.forward) : 0;
+  }
+
+  [[nodiscard]] std::vector<SequenceElement> elements(Side side) const {
+    std::vector<SequenceElement> result;
+    const auto count = static_cast<std::uint32_t>(window(side).items().size());
+    result.reserve(count);
+    for (std::uint32_t item = 0; item < count; ++item) {
+      const std::uint64_t tie =
+          in_backward(event_of(side, item)) ? forward_number(side, item) : on(partner_, side)[item];
+      result.push_back(element(side, item, tie));
+    }
+    return result;
+  }
+
+  Both<const Window*> windows_;
+  Both<std::uint32_t> lanes_;
+  const ForwardId& outside_;
+  AlignmentLimits limits_;
+  bool has_ops_;
+  Both<std::vector<std::uint32_t>> dropped_;
+  Both<std::unordered_set<std::uint64_t>> alone_;  // what strict alignment left in setup
+  Both<std::vector<std::uint64_t>> partner_;  // per item: number of the pair it is in, 0 for none
+};
+
+}  // namespace
+
+WindowAlignment align(const Window& reference, const Window& candidate,
+                      const Both<std::uint32_t>& lanes, const ForwardId& forward,
+                      const AlignmentLimits& limits) {
+  return WindowAligner({&reference, &candidate}, lanes, forward, limits).run();
+}
+
+std::vector<Entry> align_inner(const Window& reference,
+                               const std::vector<std::uint32_t>& reference_events,
+                               const Window& candidate,
+                               const std::vector<std::uint32_t>& candidate_events) {
+  const auto same = [&](std::uint32_t a, std::uint32_t b) {
+    return same_structure(reference.event(a), candidate.event(b), Place::ignored);
+  };
+  std::vector<Entry> entries;
+  if (std::equal(reference_events.begin(), reference_events.end(), candidate_events.begin(),
+                 candidate_events.end(), same)) {
+    for (std::size_t k = 0; k < reference_events.size(); ++k)
+      entries.push_back({reference_events[k], candidate_events[k], false});
+    return entries;
+  }
+  const auto elements = [](const Window& window, const std::vector<std::uint32_t>& events) {
+    std::vector<SequenceElement> result;
+    for (const std::uint32_t index : events) {
+      const Event& event = window.event(index);
+      result.push_back({structure_key(event, Place::ignored), input_key(event), output_key(event),
+                        event.kind != EventKind::op, argument_key(event)});
+    }
+    return result;
+  };
+  const SequenceAlignment alignment =
+      align(elements(reference, reference_events), elements(candidate, candidate_events));
+  entries = entries_from(alignment.pairs, reference_events.size(), candidate_events.size());
+  RelaxedPass::run(entries, [&](Side side, std::uint32_t k) {
+    const Event& event = side == Side::reference ? reference.event(reference_events[k])
+                                                 : candidate.event(candidate_events[k]);
+    return relaxed_element(event, event.kind != EventKind::op);
+  });
+  for (Entry& entry : entries) {
+    if (entry.reference != kNoIndex) entry.reference = reference_events[entry.reference];
+    if (entry.candidate != kNoIndex) entry.candidate = candidate_events[entry.candidate];
+  }
+  return entries;
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compare/diff/evidence.hpp"
+#include "compare/model/side.hpp"
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::comparison {
+
+/// How often each parameter's gradient is accumulated in a step, and its result. Keeps the
+/// first step in which the runs do that a different number of times.
+class Accumulations {
+ public:
+  void begin_step(std::int64_t step);
+  /// A gradient was accumulated in the run of `side`: `anew` if there was none before, because the
+  /// previous one had been dropped.
+  void add(Side side, const Event& gradient, bool anew);
+  /// Gradients were set to zero in place: the next accumulation starts over.
+  void zero(Side side, const Event& event);
+  /// Looks at the step that ends. Reads what the gradients came to from both runs.
+  void end_step(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks);
+
+  [[nodiscard]] const std::optional<OtherAccumulation>& other() const noexcept { return other_; }
+  /// How many more backward passes the candidate has in the step that ended, each with its own
+  /// gradients: a step continues if an update is left out. 0 if most parameters do not agree.
+  [[nodiscard]] std::int64_t more_passes() const noexcept { return more_passes_; }
+
+ private:
+  struct Last {
+    std::uint32_t times = 0;
+    std::uint32_t begun = 0;  ///< times that there was no gradient before
+    Digest digest;
+    Geometry geometry;
+  };
+  void count_passes();
+
+  std::int64_t step_ = kSetup;
+  std::int64_t more_passes_ = 0;
+  std::unordered_map<std::string, Both<Last>> gradients_;
+  Both<std::unordered_set<std::string>> zeroed_;
+  std::optional<OtherAccumulation> other_;
+};
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,124 @@
+#include "compare/diff/alone_memory.hpp"
+
+#include <algorithm>
+
+#include "compare/model/extent.hpp"
+#include "facts/ops.hpp"
+
+namespace ulpscope::comparison {
+
+/// The contents that an op reads, and those that led to them.
+std::vector<Content> AloneMemory::given_to(const Event& op) const {
+  constexpr std::uint32_t kUnread = slot_flag::undefined | slot_flag::no_digest |
+                                    slot_flag::uninitialised | slot_flag::overwritten |
+                                    slot_flag::metadata_only;
+  std::vector<Content> given;
+  const auto add = [&](const Content& content) {
+    if (given.size() < kContentsKept &&
+        std::find(given.begin(), given.end(), content) == given.end())
+      given.push_back(content);
+  };
+  for (const Slot& slot : op.slots) {
+    if (slot.role != Role::input || (slot.flags & kUnread)) continue;
+    add(content_of(slot));
+    if (const auto known = made_.find(slot.storage); known != made_.end())
+      std::for_each(known->second.from.begin(), known->second.from.end(), add);
+  }
+  return given;
+}
+
+bool AloneMemory::Made::is_copy(const Content& content) const {
+  return std::find(from.begin(), from.end(), content) != from.end();
+}
+
+bool AloneMemory::is_copy(const Slot& slot) const {
+  const auto known = made_.find(slot.storage);
+  return known != made_.end() && known->second.is_copy(content_of(slot));
+}
+
+std::vector<std::uint64_t> AloneMemory::adopted() const {
+  std::vector<std::uint64_t> adopted;
+  for (const auto& [storage, made] : made_)
+    if (made.adopted && made.reader != Reader::partnered && !made.is_copy(made.now))
+      adopted.push_back(storage);
+  return adopted;
+}
+
+void AloneMemory::wrote(const Event& op) {
+  const auto is_given = [&](std::uint64_t storage) {
+    return std::any_of(op.slots.begin(), op.slots.end(), [&](const Slot& slot) {
+      return slot.role == Role::input && slot.storage == storage;
+    });
+  };
+  if (facts::Op(op.op).has(facts::fact::adopts))
+    for (const Slot& slot : op.slots)
+      if (const auto known = made_.find(slot.storage); slot.index == 1 && known != made_.end())
+        known->second.adopted = true;
+  std::optional<std::vector<Content>> given;
+  for (const Slot& slot : op.slots) {
+    if (!writes(slot)) continue;
+    any_ = true;
+    if (slot.storage == kNone) continue;
+    const bool is_new = !made_.contains(slot.storage);
+    if (is_new && (slot.role != Role::output || is_given(slot.storage))) continue;
+    if (is_new && made_.size() >= kKept) {
+      overflowed_ = true;
+      continue;
+    }
+    if (!given) given = given_to(op);
+    Made& made = made_[slot.storage];
+    made.reader = Reader::none;
+    made.now = content_of(slot);
+    for (const Content& content : *given)
+      if (made.from.size() < kContentsKept && !made.is_copy(content)) made.from.push_back(content);
+  }
+}
+
+void AloneMemory::changed(const Event& op) {
+  for (const Slot& slot : op.slots) {
+    if (slot.role == Role::input || slot.storage == kNone || !writes(slot) || made(slot)) continue;
+    if (changed_.size() >= kKept) {
+      overflowed_ = true;
+      return;
+    }
+    const auto [at, is_first] = changed_.try_emplace(slot.storage);
+    const Extent written = extent(slot);
+    at->second.begin = is_first ? written.begin : std::min(at->second.begin, written.begin);
+    at->second.end = is_first ? written.end : std::max(at->second.end, written.end);
+    if (is_first)
+      for (const Slot& input : op.slots)
+        if (input.role == Role::input && input.storage == slot.storage &&
+            !(input.flags & slot_flag::no_digest))
+          at->second.before = content_of(input);
+    at->second.now = content_of(slot);
+  }
+}
+
+std::vector<AloneMemory::Change> AloneMemory::changes() const {
+  std::vector<Change> changes;
+  for (const auto& [storage, changed] : changed_)
+    if (changed.before != changed.now) changes.push_back({storage, changed.now});
+  return changes;
+}
+
+void AloneMemory::read(const Window& window, std::uint32_t item, bool has_partner) {
+  if (made_.empty() && changed_.empty()) return;
+  const Reader reader = has_partner ? Reader::partnered : Reader::alone;
+  const bool op = window.event(item).kind == EventKind::op;
+  for (std::uint32_t index = item; index < (op ? window.end(item) : item + 1); ++index) {
+    const Event& event = window.event(index);
+    if (event.flags & event_flag::view) continue;
+    for (const Slot& slot : event.slots) {
+      if (slot.role != Role::input) continue;
+      if (const auto known = made_.find(slot.storage); known != made_.end())
+        known->second.reader = std::max(known->second.reader, reader);
+      const auto changed = changed_.find(slot.storage);
+      if (!has_partner || changed == changed_.end()) continue;
+      const Extent given = extent(slot);
+      if (given.begin < changed->second.end && changed->second.begin < given.end)
+        changed_.erase(changed);
+    }
+  }
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "compare/model/content.hpp"
+#include "compare/model/window.hpp"
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::comparison {
+
+/// An op leaves something in the memory of this slot.
+[[nodiscard]] constexpr bool writes(const Slot& slot) noexcept {
+  constexpr std::uint32_t kNothing = slot_flag::undefined | slot_flag::view |
+                                     slot_flag::uninitialised | slot_flag::scratch |
+                                     slot_flag::handle;
+  return slot.role != Role::input && !(slot.flags & kNothing);
+}
+
+/// Memory of one run that ops without a partner have made, and which ops have read what was written
+/// there last. A view reads nothing.
+class AloneMemory {
+ public:
+  /// Takes in what an op without a partner wrote.
+  void wrote(const Event& op);
+  /// Takes in what an op without a partner, which no other op calls, wrote to memory that such ops
+  /// did not make; after `wrote`.
+  void changed(const Event& op);
+  /// Takes in what an op reads, and the ops that it calls; before what it writes.
+  /// @param has_partner its results are compared with another op's
+  void read(const Window& window, std::uint32_t item, bool has_partner);
+
+  /// Memory that ops of both runs have made, and what was last written there.
+  struct Change {
+    std::uint64_t storage = 0;
+    Content content;
+  };
+  /// Memory that no longer holds what it did before `changed`, and that no op with a partner has
+  /// read since.
+  [[nodiscard]] std::vector<Change> changes() const;
+
+  [[nodiscard]] bool made(const Slot& slot) const { return made_.contains(slot.storage); }
+  /// What the slot holds is what an op that led to it was given, such as a copy or a number negated
+  /// twice.
+  [[nodiscard]] bool is_copy(const Slot& slot) const;
+  /// No op has read it.
+  [[nodiscard]] bool is_unread(const Slot& slot) const { return is(slot, Reader::none); }
+  /// No op has read it whose results were compared.
+  [[nodiscard]] bool is_uncompared(const Slot& slot) const {
+    return is_unread(slot) || is(slot, Reader::alone);
+  }
+  /// Memory that a tensor of the program has taken over by `set_data`, and that no op has read
+  /// whose results were compared; copies aside.
+  [[nodiscard]] std::vector<std::uint64_t> adopted() const;
+  /// Ops without a partner wrote something.
+  [[nodiscard]] bool any() const noexcept { return any_; }
+  /// More was written than is kept.
+  [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }
+
+ private:
+  static constexpr std::size_t kKept = std::size_t{1} << 20;
+
+  static constexpr std::size_t kContentsKept = 16;
+
+  enum class Reader : std::uint8_t { none, alone, partnered };
+
+  struct Made {
+    Reader reader = Reader::none;
+    bool adopted = false;
+    Content now;                ///< what was written there last
+    std::vector<Content> from;  ///< what the ops that led to it were given
+
+    [[nodiscard]] bool is_copy(const Content& content) const;
+  };
+
+  [[nodiscard]] bool is(const Slot& slot, Reader reader) const {
+    const auto known = made_.find(slot.storage);
+    return known != made_.end() && known->second.reader == reader;
+  }
+  [[nodiscard]] std::vector<Content> given_to(const Event& op) const;
+
+  /// What memory held before the first change, if that is known, and holds since the last one.
+  struct Changed {
+    std::optional<Content> before;
+    Content now;
+    std::int64_t begin = 0;  ///< of all that was changed, in bytes from the storage's start
+    std::int64_t end = 0;
+  };
+
+  std::unordered_map<std::uint64_t, Made> made_;  ///< by storage
+  std::unordered_map<std::uint64_t, Changed> changed_;
+  bool any_ = false;
+  bool overflowed_ = false;
+};
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,198 @@
+#include "compare/diff/boundary_judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "compare/diff/finding_writer.hpp"
+#include "compare/measure/value_names.hpp"
+#include "compare/model/hash.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] bool known_to_be_written_unseen(const SlotPair& slot) {
+  constexpr std::uint32_t kUnseen = slot_flag::unproduced | slot_flag::changed;
+  return ((slot.reference->flags | slot.candidate->flags) & kUnseen) &&
+         !((slot.reference->flags | slot.candidate->flags) & slot_flag::uninitialised);
+}
+
+/// A result of a call or a gradient with respect to one. Its number says only how many of that call
+/// the program came to read before.
+[[nodiscard]] bool tells_of_one_value(const Event& event) {
+  return (event.kind == EventKind::module_output || event.kind == EventKind::module_gradient) &&
+         event.slots.size() == 1;
+}
+
+void pair_by_name(const Event& reference, const Event& candidate, std::vector<SlotPair>& slots) {
+  slots.clear();
+  std::map<std::string_view, const Slot*> named;
+  for (const Slot& slot : candidate.slots) named.try_emplace(slot.name, &slot);
+  for (const Slot& slot : reference.slots)
+    if (const auto partner = named.find(slot.name); partner != named.end())
+      slots.push_back({&slot, partner->second, match(slot, *partner->second), &reference});
+}
+
+[[nodiscard]] std::vector<const Slot*> inputs_of(const Event& call) {
+  std::vector<const Slot*> inputs;
+  for (const Slot& slot : call.slots)
+    if (slot.role == Role::input) inputs.push_back(&slot);
+  return inputs;
+}
+
+[[nodiscard]] bool has_content_of(const std::vector<const Slot*>& inputs, const Slot& wanted) {
+  if (wanted.flags & slot_flag::no_digest) return false;
+  return std::any_of(inputs.begin(), inputs.end(), [&](const Slot* one) {
+    return one->digest == wanted.digest && !(one->flags & slot_flag::no_digest);
+  });
+}
+
+/// The inputs of a call are numbered in the order in which it reads them, and a value that is seen
+/// in two shapes is two of them. A rewrite may change both: equal ones are partners first, then
+/// those of one shape in their order, then those of one number, unless the other run has them in a
+/// different shape.
+class InputPairs {
+ public:
+  InputPairs(const Event& reference, const Event& candidate)
+      : owner_(reference), left_(inputs_of(reference)), right_(inputs_of(candidate)) {}
+
+  void append_to(std::vector<SlotPair>& slots) {
+    const Both<std::vector<const Slot*>> all{left_, right_};
+    pair(slots, [](const Slot& a, const Slot& b) { return match(a, b) == Match::equal; });
+    pair(slots, [](const Slot& a, const Slot& b) { return match(a, b) != Match::metadata; });
+    std::erase_if(left_, [&](const Slot* slot) { return has_content_of(all.candidate, *slot); });
+    std::erase_if(right_, [&](const Slot* slot) { return has_content_of(all.reference, *slot); });
+    pair(slots, [](const Slot& a, const Slot& b) { return a.index == b.index; });
+  }
+
+ private:
+  template <class Partners>
+  void pair(std::vector<SlotPair>& slots, Partners partners) {
+    std::erase_if(left_, [&](const Slot* a) {
+      const auto b = std::find_if(right_.begin(), right_.end(),
+                                  [&](const Slot* other) { return partners(*a, *other); });
+      if (b == right_.end()) return false;
+      slots.push_back({a, *b, match(*a, **b), &owner_});
+      right_.erase(b);
+      return true;
+    });
+  }
+
+  const Event& owner_;
+  std::vector<const Slot*> left_;
+  std::vector<const Slot*> right_;
+};
+
+[[nodiscard]] bool is_different_input(const SlotPair& slot) {
+  return slot.role() == Role::input && is_difference(slot.match);
+}
+
+}  // namespace
+
+void compare_boundary_slots(const Event& reference, const Event& candidate,
+                            std::vector<SlotPair>& slots) {
+  if (reference.kind == EventKind::parameters) {
+    pair_by_name(reference, candidate, slots);
+    return;
+  }
+  if (tells_of_one_value(reference) && tells_of_one_value(candidate)) {
+    const Slot& a = reference.slots.front();
+    const Slot& b = candidate.slots.front();
+    slots.clear();
+    if (a.role == b.role) slots.push_back({&a, &b, match(a, b), &reference});
+    return;
+  }
+  compare_slots(reference, candidate, slots);
+  if (reference.kind == EventKind::module &&
+      std::any_of(slots.begin(), slots.end(), is_different_input)) {
+    std::erase_if(slots, [](const SlotPair& slot) { return slot.role() == Role::input; });
+    const std::vector<SlotPair> results = std::exchange(slots, {});
+    InputPairs(reference, candidate).append_to(slots);
+    std::sort(slots.begin(), slots.end(), [](const SlotPair& a, const SlotPair& b) {
+      return a.reference->index < b.reference->index;
+    });
+    slots.insert(slots.end(), results.begin(), results.end());
+  }
+  std::erase_if(slots, [](const SlotPair& slot) { return slot.match == Match::one_sided; });
+}
+
+Judgement BoundaryJudge::judge(const Scene& scene, EventPair at) {
+  Judgement judgement;
+  compare_boundary_slots(scene.windows.reference->event(at.reference),
+                         scene.windows.candidate->event(at.candidate), slots_);
+  const Event& told = scene.windows.reference->event(at.reference);
+  for (const SlotPair& slot : slots_) {
+    if (told.kind == EventKind::parameters)
+      state_.other_parameters.see(told.root, slot.reference->name);
+    if (was_compared(slot.match)) ++judgement.compared;
+    if (!is_difference(slot.match)) continue;
+    auto source = state_.taint.reference.find(*slot.reference, scene.step);
+    const auto other = state_.taint.candidate.find(*slot.candidate, scene.step);
+    if (!source) source = other;
+    if (source) {
+      judgement.differs = true;
+      judgement.outcome = Outcome::propagated;
+      judgement.follows = true;
+      judgement.source = source;
+      state_.book.make_diverging(*source);
+      if (other) state_.book.make_diverging(*other);
+    } else if (slot.match == Match::differs && known_to_be_written_unseen(slot)) {
+      wait(scene, at, slot);
+    }
+  }
+  state_.totals.values += judgement.compared;
+  ++state_.totals.coverage.aligned;
+  return judgement;
+}
+
+void BoundaryJudge::wait(const Scene& scene, EventPair at, const SlotPair& slot) {
+  const bool named = !slot.reference->name.empty();
+  const bool changed = (slot.reference->flags ^ slot.candidate->flags) & slot_flag::changed;
+  const FindingKind kind = changed ? FindingKind::write
+                           : named ? FindingKind::parameter
+                                   : FindingKind::data;
+  const auto key =
+      KeyHash().add(std::uint64_t{slot.reference->index}).add(slot.reference->name).value();
+  Waiting waiting;
+  waiting.source = enter_finding(
+      state_, kind, scene, at, at, {.key = key, .harmless = true}, [&](Record& record) {
+        record.listed = false;
+        add_tensors(record, {slot});
+        record.finding.notes.emplace_back("no recorded op reads it up to the end of the step");
+      });
+  waiting.reference = *slot.reference;
+  waiting.candidate = *slot.candidate;
+  waiting.geometry = {*slot.reference->geometry, *slot.candidate->geometry};
+  waiting.names = names_of(scene, at, slot);
+  waiting.step = scene.step;
+  waiting_.push_back(std::move(waiting));
+}
+
+bool BoundaryJudge::explained(Waiting& waiting) {
+  waiting.reference.geometry = &waiting.geometry.reference;
+  waiting.candidate.geometry = &waiting.geometry.candidate;
+  return state_.taint.reference.find(waiting.reference, waiting.step) ||
+         state_.taint.candidate.find(waiting.candidate, waiting.step);
+}
+
+void BoundaryJudge::op_passed() {
+  if (waiting_.empty()) return;
+  std::erase_if(waiting_, [&](Waiting& waiting) { return explained(waiting); });
+}
+
+void BoundaryJudge::end_step() {
+  for (Waiting& waiting : waiting_) {
+    if (explained(waiting)) continue;
+    state_.book.make_diverging(waiting.source);
+    state_.judge.differs(state_.runs, state_.ranks, waiting.reference, waiting.candidate,
+                         [&] { return waiting.names; });
+    state_.taint.reference.taint(waiting.reference, waiting.source, waiting.step);
+    state_.taint.candidate.taint(waiting.candidate, waiting.source, waiting.step);
+  }
+  waiting_.clear();
+}
+
+}  // namespace ulpscope::comparison

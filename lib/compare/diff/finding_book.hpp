@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "compare/diff/evidence.hpp"
+#include "compare/diff/source.hpp"
+
+namespace ulpscope::comparison {
+
+/// Adds `step` to closed ranges that ascend; does nothing if it is in them already.
+void add_step(std::vector<std::pair<std::int64_t, std::int64_t>>& ranges, std::int64_t step);
+
+/// All findings of a comparison. What returns in a later step with the same signature is kept once,
+/// with the steps in which it returned.
+class FindingBook {
+ public:
+  /// More findings than `capacity` are counted, not kept. What happens more than `most_in_step`
+  /// times in one step counts as a repeat.
+  explicit FindingBook(std::size_t capacity = 4096, std::uint64_t most_in_step = 64)
+      : capacity_(capacity), most_in_step_(most_in_step) {}
+
+  /// Enters what happened at `where`, or counts it as a repeat of an earlier one with that
+  /// signature. `build` is called only for a new one. With `once_per_step` false a second
+  /// occurrence inside one step is a repeat too. `harmless`: diverges only once its effect is read.
+  Source enter(std::uint64_t signature, Source where, bool once_per_step, bool harmless,
+               const std::function<Record()>& build);
+
+  /// Its effect was read as a differing value: what was harmless until now diverges.
+  /// Calls `tell` with the record if that is so for the first time at this occurrence.
+  void make_diverging(const Source& source, const std::function<void(Record&)>& tell = {});
+
+  /// It happened before, in a different step, and had no known effect there.
+  [[nodiscard]] bool was_harmless_before(const Source& source) const;
+
+  /// True if the runs diverge anywhere so far.
+  [[nodiscard]] bool diverges() const noexcept;
+  /// True if this finding is from a loader that may only be earlier or later than in the other run.
+  [[nodiscard]] bool looks_ahead(const Source& source) const noexcept;
+  /// True if this finding diverges, at whichever of its occurrences.
+  [[nodiscard]] bool diverges(const Source& source) const noexcept;
+
+  [[nodiscard]] std::vector<Record>& records() noexcept { return records_; }
+  [[nodiscard]] const std::vector<Record>& records() const noexcept { return records_; }
+  [[nodiscard]] std::uint64_t left_out() const noexcept { return left_out_; }
+
+ private:
+  std::vector<Record> records_;
+  struct Known {
+    std::uint32_t finding = 0;
+    std::int64_t step = kSetup;  ///< in which it happened last
+    std::uint64_t in_step = 0;   ///< how often it has there
+  };
+  std::unordered_map<std::uint64_t, Known> by_signature_;
+  std::unordered_map<std::uint32_t, std::uint32_t> diverging_copy_;
+  std::size_t capacity_;
+  std::uint64_t most_in_step_;
+  std::uint64_t left_out_ = 0;
+  bool left_out_diverges_ = false;
+};
+
+}  // namespace ulpscope::comparison

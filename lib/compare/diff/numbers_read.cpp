@@ -1,0 +1,51 @@
+#include "compare/diff/numbers_read.hpp"
+
+#include <algorithm>
+
+#include "compare/model/hash.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] std::uint64_t number_of(const Event& op) {
+  KeyHash hash;
+  for (const Argument& argument : arguments(op))
+    if (argument.result) hash.add(argument.text);
+  return hash.value();
+}
+
+/// The op makes no tensor of what it reads, but a number.
+[[nodiscard]] bool reads_number(const Event& op) {
+  const bool reads_alone = std::all_of(op.slots.begin(), op.slots.end(),
+                                       [](const Slot& slot) { return slot.role == Role::input; });
+  return op.kind == EventKind::op && !op.slots.empty() && reads_alone && gives_number(op);
+}
+
+}  // namespace
+
+bool gives_number(const Event& op) {
+  const std::vector<Argument> all = arguments(op);
+  return std::any_of(all.begin(), all.end(), [](const Argument& one) { return one.result; });
+}
+
+void NumbersRead::read_alone(Side side, const Event& op) {
+  if (!reads_number(op)) return;
+  if (more_.size() >= kKept) {
+    overflowed_ = true;
+    return;
+  }
+  more_[number_of(op)] += side == Side::reference ? 1 : -1;
+}
+
+std::uint64_t NumbersRead::without_equal(Side side) const {
+  std::int64_t count = 0;
+  for (const auto& [number, more] : more_)
+    count += std::max<std::int64_t>(side == Side::reference ? more : -more, 0);
+  return static_cast<std::uint64_t>(count);
+}
+
+std::uint64_t NumbersRead::replaced(Side side) const {
+  return without_equal(the_other(side)) == 0 ? 0 : without_equal(side);
+}
+
+}  // namespace ulpscope::comparison

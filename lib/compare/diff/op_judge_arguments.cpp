@@ -1,0 +1,290 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include "compare/diff/op_judge.hpp"
+#include "compare/measure/tensor_bytes.hpp"
+#include "compare/model/hash.hpp"
+#include "compare/model/words.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+/// A number with a short text was written by a person; one with all its digits was computed.
+[[nodiscard]] bool looks_computed(std::string_view text) {
+  constexpr std::size_t kComputedLength = 12;
+  return text.size() >= kComputedLength && number_in(text).has_value();
+}
+
+/// "0.001" or "1e-05", but neither a whole number, which may be a count, nor one with all digits.
+[[nodiscard]] bool is_written_fraction(std::string_view text) {
+  const auto number = number_in(text);
+  return number && *number != std::floor(*number) && !looks_computed(text);
+}
+
+/// Set by train() and eval(), never computed.
+[[nodiscard]] bool is_mode(std::string_view argument) {
+  return argument == "train" || argument == "training" || argument == "is_training";
+}
+
+/// A word (True, None, tanh), or a whole number that is not a count: it cannot have changed by
+/// something that the program computes.
+[[nodiscard]] bool is_setting(const ArgumentReport& argument) {
+  static constexpr auto kNumbers = std::to_array<std::string_view>(
+      {"dim",          "dim0",        "dim1",       "dims",     "reduction",   "groups",
+       "num_groups",   "stride",      "padding",    "dilation", "kernel_size", "output_padding",
+       "ignore_index", "padding_idx", "num_layers", "diagonal", "correction",  "p",
+       "ord",          "exponent",    "norm_type"});
+  if (std::find(kNumbers.begin(), kNumbers.end(), argument.name) != kNumbers.end()) return true;
+  const auto is_word = [](const std::string& text) {
+    return text.find_first_of("0123456789") == std::string::npos;
+  };
+  return is_word(*argument.reference) || is_word(*argument.candidate);
+}
+
+/// Elements are computed with it: it picks none, and says no size.
+[[nodiscard]] bool is_operand(std::string_view argument) {
+  static constexpr auto kOperands =
+      std::to_array<std::string_view>({"other", "alpha", "beta", "value", "min", "max", "threshold",
+                                       "negative_slope", "lambd", "delta", "margin", "scale"});
+  return std::find(kOperands.begin(), kOperands.end(), argument) != kOperands.end();
+}
+
+/// "2" and "2.0": whether it is an integer shows in the dtype of the result.
+[[nodiscard]] bool is_same_number(const ArgumentReport& argument) {
+  const auto reference = number_in(argument.reference.value_or(""));
+  return reference && reference == number_in(argument.candidate.value_or(""));
+}
+
+}  // namespace
+
+bool OpJudge::derived(const ArgumentReport& argument) const {
+  if (!state_.numbers.any() || !argument.reference || !argument.candidate) return false;
+  return state_.numbers.contains(*argument.reference, *argument.candidate) ||
+         (looks_computed(*argument.reference) && looks_computed(*argument.candidate));
+}
+
+/// A number that the program has computed itself, such as a bias correction, and that differs by
+/// more than rounding, while all numbers that it has read from tensors and all sizes were equal. A
+/// whole number may count what is stored.
+bool OpJudge::is_computed_apart(const ArgumentReport& argument) const {
+  const auto reference = number_in(*argument.reference);
+  const auto candidate = number_in(*argument.candidate);
+  if (!reference || !candidate || numbers_source_ || state_.numbers.any_fraction() ||
+      state_.sizes.any())
+    return false;
+  const bool whole = *reference == std::floor(*reference) && *candidate == std::floor(*candidate);
+  if (whole && (state_.numbers.any() || !is_operand(argument.name))) return false;
+  const double size = std::max(std::abs(*reference), std::abs(*candidate));
+  return std::abs(*reference - *candidate) > kRounding * size;
+}
+
+/// Why all of the arguments differ, where they are sizes that differ already.
+std::optional<Source> OpJudge::explained_by_sizes(
+    const std::vector<ArgumentReport>& reports) const {
+  static constexpr std::array<std::string_view, 8> kSizes{
+      "size", "length", "start", "end", "split_size", "split_sizes", "repeats", "output_size"};
+  if (in_data_code()) return std::nullopt;
+  std::optional<Source> source;
+  for (const ArgumentReport& report : reports) {
+    if (std::find(kSizes.begin(), kSizes.end(), report.name) == kSizes.end()) return std::nullopt;
+    source = state_.sizes.explain(report.reference.value_or(""), report.candidate.value_or(""));
+    if (!source) return std::nullopt;
+  }
+  return source;
+}
+
+/// It returns the elements of its input in the same order: only a reader can distinguish the
+/// shapes.
+bool OpJudge::only_reshapes() const {
+  bool reshaped = false;
+  for (const SlotPair& slot : slots_) {
+    if (slot.role() == Role::input) continue;
+    if (is_difference(slot.match)) return false;
+    reshaped = reshaped || slot.match == Match::reshaped;
+  }
+  return reshaped;
+}
+
+/// The same elements in a different shape or order explain a different result, and are passed on by
+/// an op that returns them. Values laid out so differently that they were not compared may explain
+/// it too, if something before them is in question.
+void OpJudge::judge_reshaped_inputs() {
+  std::vector<const SlotPair*> rearranged;
+  std::optional<Source> known;
+  for (const SlotPair& slot : slots_) {
+    const bool is_rearranged = slot.match == Match::reshaped || slot.match == Match::reordered;
+    if (slot.role() != Role::input || (!is_rearranged && slot.match != Match::layout)) continue;
+    if (!known) known = taint_of(slot);
+    if (!known && slot.match == Match::reordered) known = viewed_alone(slot);
+    if (is_rearranged) rearranged.push_back(&slot);
+  }
+  const bool differs = std::any_of(slots_.begin(), slots_.end(), [](const SlotPair& slot) {
+    return slot.role() != Role::input && is_difference(slot.match);
+  });
+  if (!differs) {
+    source_ = known;
+  } else if (known) {
+    judgement_.follows = true;
+    propagated(*known);
+  } else if (!rearranged.empty()) {
+    enter_fresh(FindingKind::metadata, rearranged);
+  }
+}
+
+/// Only one run has an op that views this memory differently.
+std::optional<Source> OpJudge::viewed_alone(const SlotPair& slot) const {
+  if (alone_views_step_ != scene_.step) return std::nullopt;
+  for (const Side side : kSides) {
+    const Slot& one = side == Side::reference ? *slot.reference : *slot.candidate;
+    const auto view = on(alone_views_, side).find(one.storage);
+    if (view != on(alone_views_, side).end()) return view->second;
+  }
+  return std::nullopt;
+}
+
+std::optional<Difference> OpJudge::difference_of(const SlotPair& slot) const {
+  const auto bytes =
+      tensor_bytes(scene_.runs, scene_.ranks, {slot.reference->digest, slot.candidate->digest},
+                   {*slot.reference->geometry, *slot.candidate->geometry});
+  if (!bytes) return std::nullopt;
+  return difference(bytes->dtype, bytes->shape, bytes->strides, bytes->bytes.reference,
+                    bytes->bytes.candidate);
+}
+
+std::optional<Both<std::string>> OpJudge::numbers_of(const SlotPair& slot) const {
+  const auto apart = difference_of(slot);
+  if (!apart || !apart->worst) return std::nullopt;
+  return Both<std::string>{apart->worst->reference, apart->worst->candidate};
+}
+
+/// The number that travelled as a tensor, where its bytes are known.
+std::optional<ArgumentReport> OpJudge::wrapped_number(const SlotPair& slot) const {
+  if (slot.role() != Role::input || slot.match != Match::differs ||
+      !either(slot, slot_flag::wrapped_number))
+    return std::nullopt;
+  const auto numbers = numbers_of(slot);
+  return ArgumentReport{tensor_name(*slot.owner, slot.any()),
+                        numbers ? std::optional(numbers->reference) : std::nullopt,
+                        numbers ? std::optional(numbers->candidate) : std::nullopt};
+}
+
+void OpJudge::judge_arguments() {
+  std::vector<ArgumentReport> reports = arguments_.values;
+  if (gives_the_same()) std::erase_if(reports, is_same_number);
+  bool wrapped = false;
+  bool unknown = false;
+  for (const SlotPair& slot : slots_) {
+    if (slot.role() == Role::input && slot.match == Match::one_sided) {
+      const auto words = [](const Slot* one) {
+        return std::string(one && !(one->flags & slot_flag::undefined) ? "Tensor" : "None");
+      };
+      reports.push_back(
+          {tensor_name(*slot.owner, slot.any()), words(slot.reference), words(slot.candidate)});
+    } else if (auto number = wrapped_number(slot)) {
+      wrapped = true;
+      unknown = unknown || !number->reference;
+      const std::string digests_only = "(a number; only its digest was recorded)";
+      reports.push_back({number->name, number->reference.value_or(digests_only),
+                         number->candidate.value_or(digests_only)});
+    }
+  }
+  if (reports.empty()) return;
+  const bool from_host =
+      numbers_source_ || (unknown && state_.numbers.any()) ||
+      std::all_of(reports.begin(), reports.end(),
+                  [&](const ArgumentReport& argument) { return derived(argument); });
+  if (from_host) return propagated(numbers_source_.value_or(state_.numbers.source()));
+  if (const auto sizes = explained_by_sizes(reports)) return propagated(*sizes);
+  enter_arguments(reports, wrapped);
+}
+
+/// The op's inputs differ already. A number written in the program is still a different setting;
+/// one that was computed may follow from what the program has read before.
+void OpJudge::judge_settings() {
+  const auto differs_by_itself = [&](const ArgumentReport& argument) {
+    return argument.reference && argument.candidate && !derived(argument) &&
+           (is_mode(argument.name) || is_setting(argument) ||
+            (is_written_fraction(*argument.reference) &&
+             is_written_fraction(*argument.candidate)) ||
+            is_computed_apart(argument));
+  };
+  std::vector<ArgumentReport> reports;
+  for (const ArgumentReport& argument : arguments_.values)
+    if (differs_by_itself(argument)) reports.push_back(argument);
+  bool wrapped = false;
+  for (const SlotPair& slot : slots_)
+    if (const auto number = wrapped_number(slot); number && differs_by_itself(*number)) {
+      wrapped = true;
+      reports.push_back(*number);
+    }
+  if (!reports.empty()) enter_arguments(reports, wrapped);
+}
+
+/// Belongs to an update of parameters, or writes in place between the calls of a model.
+bool OpJudge::is_update() const {
+  const Event& here = event(Side::reference);
+  if ((here.flags & event_flag::in_optimizer) || here.phase == Phase::optimizer) return true;
+  if (here.phase != Phase::eval) return false;
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [](const SlotPair& slot) { return slot.role() == Role::mutated; });
+}
+
+/// Backward gets its forward op's arguments: why those differ.
+std::optional<Source> OpJudge::arguments_of_forward() const {
+  if (!(event(Side::reference).flags & event_flag::in_backward) || argued_.empty())
+    return std::nullopt;
+  const HeldEvent forward = forward_of(scene_, Side::reference, at_.reference);
+  if (forward.event == nullptr) return std::nullopt;
+  const auto found = argued_.find(forward.event->position);
+  return found == argued_.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// The ops inside of it too: a node may belong to one of them.
+void OpJudge::keep_argued(const Source& source) {
+  if (argued_step_ != scene_.step) argued_.clear();
+  argued_step_ = scene_.step;
+  const Window& window = *scene_.windows.reference;
+  for (std::uint32_t inner = at_.reference; inner < window.end(at_.reference); ++inner)
+    argued_.insert_or_assign(window.event(inner).position, source);
+}
+
+void OpJudge::enter_arguments(const std::vector<ArgumentReport>& reports, bool wrapped) {
+  // Which rows a loader reads, and when, matters only if their contents differ.
+  const bool looks_ahead = in_data_code() && (event(Side::reference).flags & event_flag::view);
+  const bool pending = !wrapped && (only_reshapes() || looks_ahead);
+  const auto forward = pending ? std::nullopt : arguments_of_forward();
+  if (forward) return propagated(*forward);
+  // One setting of an optimizer is an argument of an op for every parameter; so is that of a
+  // program that updates averages of them.
+  const bool updates = is_update();
+  const bool of_mode = std::all_of(reports.begin(), reports.end(),
+                                   [](const auto& report) { return is_mode(report.name); });
+  // A module that is called again has its setting still; train() and eval() reach all modules.
+  const bool one_setting = updates || between_models() || event(Side::reference).has_module;
+  KeyHash key;
+  for (const ArgumentReport& report : reports) {
+    key.add(report.name);
+    if (!in_data_code()) key.add(report.reference.value_or("")).add(report.candidate.value_or(""));
+  }
+  const budget::Judged judged = judge_budget(at_, slots_);
+  const Source source = enter_finding(
+      state_, FindingKind::arguments, scene_, at_, at_,
+      {.key = key.value(), .once_per_step = !one_setting, .any_place = updates || of_mode},
+      [&](Record& record) {
+        record.finding.diverges = !pending;
+        record.finding.arguments = reports;
+        record.evidence.wrapped_number = wrapped;
+        record.evidence.looks_ahead = pending && looks_ahead;
+        add_tensors(record, slots_);
+        add_budgets(record, judged);
+      });
+  keep_argued(source);
+  if (!pending) return found(source);
+  source_ = source;
+  if (!looks_ahead) judgement_.pending = source;
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,193 @@
+#include "compare/diff/other_tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "compare/diff/finding_writer.hpp"
+#include "compare/diff/producer.hpp"
+#include "compare/model/extent.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+/// No op has produced what is read.
+constexpr std::uint32_t kOfProgram = slot_flag::uninitialised | slot_flag::unproduced;
+
+[[nodiscard]] std::uint32_t reader_of(EventPair at, Side side) {
+  return side == Side::reference ? at.reference : at.candidate;
+}
+
+/// Whether a tensor with this content is in the window before `reader`. With a name, one of
+/// that name.
+[[nodiscard]] bool holds(const Window& window, std::uint32_t reader, const Digest& digest,
+                         std::string_view name) {
+  for (std::uint32_t index = 0; index < reader; ++index)
+    for (const Slot& slot : window.event(index).slots)
+      if (slot.digest == digest && !(slot.flags & slot_flag::no_digest) &&
+          (name.empty() || slot.name == name))
+        return true;
+  return false;
+}
+
+struct Read {
+  std::uint32_t event = kNoIndex;
+  const Slot* slot = nullptr;  ///< null if there is none
+};
+
+/// The first op of the model before `reader` that reads this content: an upcoming batch has none.
+[[nodiscard]] Read model_read(const Window& window, std::uint32_t reader, const Digest& digest) {
+  for (std::uint32_t index = 0; index < reader; ++index) {
+    const Event& event = window.event(index);
+    if (event.kind != EventKind::op ||
+        (event.phase != Phase::forward && event.phase != Phase::eval))
+      continue;
+    for (const Slot& slot : event.slots)
+      if (slot.role == Role::input && slot.digest == digest && !(slot.flags & slot_flag::no_digest))
+        return {index, &slot};
+  }
+  return {};
+}
+
+[[nodiscard]] bool both_were_read(const Scene& scene, EventPair at, const SlotPair& input,
+                                  const Both<DataReads>& data) {
+  for (const Slot* read : {input.reference, input.candidate})
+    for (const Side side : kSides)
+      if (model_read(*on(scene.windows, side), reader_of(at, side), read->digest).slot == nullptr &&
+          !on(data, side).contain(read->digest))
+        return false;
+  return true;
+}
+
+/// Both runs have both tensors, and one of them has read before what it passes now: an exchanged
+/// batch has not been read yet. A few numbers may agree by accident.
+[[nodiscard]] std::optional<Both<std::string>> read_again(const Scene& scene, EventPair at,
+                                                          const SlotPair& input,
+                                                          const Both<DataReads>& data) {
+  constexpr std::uint64_t kFew = 4;
+  if (element_count(*input.reference->geometry) < kFew) return std::nullopt;
+  Both<std::string> given;
+  bool again = false;
+  for (const Side side : kSides) {
+    const Slot& own = side == Side::reference ? *input.reference : *input.candidate;
+    for (const Slot* slot : {input.reference, input.candidate})
+      if (!holds(*on(scene.windows, side), reader_of(at, side), slot->digest, {}) &&
+          !on(data, side).contain_or_made(slot->digest))
+        return std::nullopt;
+    on(given, side) = read_before(scene, side, at, input);
+    again = again || !on(given, side).empty();
+    if (!on(given, side).empty()) continue;
+    const OpPlace maker = producer(scene, side, own);
+    if (maker.op.empty() || (own.flags & kOfProgram)) return std::nullopt;
+    on(given, side) = "result of " + words(maker);
+  }
+  return again ? std::optional(given) : std::nullopt;
+}
+
+/// The digest of all that the last recorded write left around what a slot reads.
+[[nodiscard]] std::optional<Digest> written_around(const Scene& scene, Side side,
+                                                   const Slot& slot) {
+  const HeldEvent writer =
+      find_event(*on(scene.runs, side), on(scene.ranks, side), {slot.writer_lane, slot.writer});
+  if (writer.event == nullptr || slot.storage == kNone) return std::nullopt;
+  const Extent read = extent(slot);
+  for (const Slot& written : writer.event->slots) {
+    const Extent left = extent(written);
+    if (written.role != Role::input && written.storage == slot.storage &&
+        !(written.flags & slot_flag::no_digest) && left.begin <= read.begin && read.end <= left.end)
+      return written.digest;
+  }
+  return std::nullopt;
+}
+
+/// The runs read different parts of memory that was left with the same content.
+[[nodiscard]] bool are_parts_of_one(const Scene& scene, const SlotPair& input) {
+  if (input.reference->geometry->storage_offset == input.candidate->geometry->storage_offset)
+    return false;
+  const auto left = written_around(scene, Side::reference, *input.reference);
+  return left && left == written_around(scene, Side::candidate, *input.candidate);
+}
+
+[[nodiscard]] bool computed_in_a_step(const Scene& scene, Side side, const Slot& slot) {
+  const std::optional<Phase> phase = phase_of_last_write(scene, side, slot);
+  return phase && *phase != Phase::setup && *phase != Phase::data;
+}
+
+/// One result viewed in two ways: the op in between, which only one run has, is the better finding.
+[[nodiscard]] bool may_be_one(const OpPlace& a, const OpPlace& b, const SlotPair& slot) {
+  const Geometry& left = *slot.reference->geometry;
+  const Geometry& right = *slot.candidate->geometry;
+  return a.op == b.op && a.module == b.module &&
+         (left.sizes != right.sizes || left.strides != right.strides);
+}
+
+/// The same for a part of the result.
+[[nodiscard]] std::string part_words(const OpPlace& of, const Geometry& part) {
+  return fmt::format("result of {}, from element {}", words(of), part.storage_offset);
+}
+
+}  // namespace
+
+std::optional<Both<std::string>> other_root(const Scene& scene, EventPair at, const SlotPair& input,
+                                            const Both<KnownParameters>& known) {
+  if (input.reference == nullptr || input.candidate == nullptr) return std::nullopt;
+  const Event& a = scene.windows.reference->event(at.reference);
+  const Event& b = scene.windows.candidate->event(at.candidate);
+  const std::string_view name = input.reference->name;
+  if (name.empty() || name != input.candidate->name || !a.has_module || !b.has_module ||
+      a.root == b.root)
+    return std::nullopt;
+  for (const Side side : kSides)
+    if (!on(known, side).contain(a.root, name) || !on(known, side).contain(b.root, name))
+      return std::nullopt;
+  return Both<std::string>{fmt::format("{} of {}", name, a.root),
+                           fmt::format("{} of {}", name, b.root)};
+}
+
+std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
+                                              const SlotPair& input, const Both<DataReads>& data,
+                                              const Both<KnownParameters>& known,
+                                              const OtherParameters& parameters) {
+  constexpr std::uint32_t kUnknown = slot_flag::changed | slot_flag::no_digest;
+  if (input.match == Match::one_sided || either(input, kUnknown)) return std::nullopt;
+  const Slot& left = *input.reference;
+  const Slot& right = *input.candidate;
+  const bool named = !left.name.empty() && !right.name.empty();
+  if (left.name.empty() && right.name.empty() && either(input, kOfProgram))
+    return read_again(scene, at, input, data);
+  if (either(input, slot_flag::uninitialised)) return std::nullopt;
+  if (named && left.name == right.name) return other_root(scene, at, input, known);
+  if (!named && (!left.name.empty() || !right.name.empty())) return std::nullopt;
+  const bool computed = !either(input, slot_flag::unproduced) &&
+                        computed_in_a_step(scene, Side::reference, left) &&
+                        computed_in_a_step(scene, Side::candidate, right);
+  const bool two = named && parameters.are_two(scene.windows.reference->event(at.reference).root,
+                                               left.name, right.name);
+  const bool have =
+      two || (named || computed
+                  ? holds(*scene.windows.candidate, at.candidate, left.digest, left.name) ||
+                        holds(*scene.windows.reference, at.reference, right.digest, right.name)
+                  : both_were_read(scene, at, input, data));
+  const bool parts = !named && are_parts_of_one(scene, input);
+  if (!have && !parts) return std::nullopt;
+  if (named) return Both<std::string>{std::string(left.name), std::string(right.name)};
+  const OpPlace a = producer(scene, Side::reference, left);
+  const OpPlace b = producer(scene, Side::candidate, right);
+  if (a.op.empty() || b.op.empty() || may_be_one(a, b, input)) return std::nullopt;
+  if (parts || words(a) == words(b))
+    return Both<std::string>{part_words(a, *left.geometry), part_words(b, *right.geometry)};
+  return Both<std::string>{"result of " + words(a), "result of " + words(b)};
+}
+
+std::string read_before(const Scene& scene, Side side, EventPair at, const SlotPair& input) {
+  const Slot& slot = side == Side::reference ? *input.reference : *input.candidate;
+  if (slot.flags & slot_flag::no_digest) return {};
+  const Window& window = *on(scene.windows, side);
+  const Read read = model_read(window, reader_of(at, side), slot.digest);
+  if (read.slot == nullptr) return {};
+  const std::string name = tensor_name(window.event(read.event), *read.slot);
+  return fmt::format("{} of {}", name.empty() ? "an input" : name,
+                     words(outermost_around(scene, side, read.event)));
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,364 @@
+#include "compare/diff/outcomes.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "compare/diff/finding_writer.hpp"
+#include "compare/measure/value_names.hpp"
+#include "compare/model/content.hpp"
+#include "compare/model/window.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+constexpr std::string_view kEndOfRun = "end of run";
+
+[[nodiscard]] bool is_named(const Slot& slot) noexcept {
+  constexpr std::uint32_t kNamed = slot_flag::parameter | slot_flag::buffer | slot_flag::gradient;
+  return !slot.name.empty() && (slot.flags & kNamed);
+}
+
+[[nodiscard]] bool is_state(const Slot& slot) noexcept {
+  return slot.flags & (slot_flag::parameter | slot_flag::buffer);
+}
+
+[[nodiscard]] bool is_known(const Slot& slot) noexcept {
+  return !(slot.flags & (slot_flag::no_digest | slot_flag::uninitialised)) &&
+         slot.geometry != nullptr;
+}
+
+/// Memory that no recorded op has filled: its content was left by others, or the program wrote it.
+[[nodiscard]] bool is_unfilled(const Slot& slot) noexcept {
+  return slot.flags & slot_flag::uninitialised && !(slot.flags & slot_flag::no_digest) &&
+         slot.geometry != nullptr;
+}
+
+[[nodiscard]] bool is_kept_by_optimizer(const Slot& slot) noexcept {
+  return slot.flags & slot_flag::optimizer_state;
+}
+
+/// Position of the last op in a block that no other op calls, views aside.
+[[nodiscard]] std::uint64_t last_op(const Block& block) {
+  std::set<std::uint64_t> ops;
+  std::uint64_t last = kNone;
+  for (const Event& event : block.events) {
+    if (event.kind != EventKind::op) continue;
+    ops.insert(event.position);
+    if (!ops.contains(event.parent) && !(event.flags & event_flag::view)) last = event.position;
+  }
+  return last;
+}
+
+}  // namespace
+
+/// A parameter keeps its gradient as long as the program does not reset it.
+OutcomeJudge::KeptBy OutcomeJudge::kept_by(const Outcome& outcome) noexcept {
+  if (is_kept_by_optimizer(*outcome.slot)) return KeptBy::optimizer;
+  const bool is_gradient = outcome.slot->flags & slot_flag::gradient;
+  return outcome.stands && is_gradient ? KeptBy::parameter : KeptBy::other;
+}
+
+/// Contents that both runs leave, `key` being what must be equal.
+template <class Key>
+void OutcomeJudge::cancel_equal(Key key) {
+  std::multimap<decltype(key(std::declval<const Outcome&>())), std::size_t> by_key;
+  Outcomes& candidates = left_.candidate;
+  for (std::size_t k = 0; k < candidates.size(); ++k)
+    if (is_known(*candidates[k].slot) || is_unfilled(*candidates[k].slot))
+      by_key.emplace(key(candidates[k]), k);
+  std::vector<bool> equal(candidates.size(), false);
+  std::erase_if(left_.reference, [&](const Outcome& one) {
+    if (!is_known(*one.slot) && !is_unfilled(*one.slot)) return false;
+    const auto partner = by_key.find(key(one));
+    if (partner == by_key.end()) return false;
+    if (is_known(*one.slot)) ++state_.totals.outcomes.compared;
+    equal[partner->second] = true;
+    by_key.erase(partner);
+    return true;
+  });
+  std::size_t index = 0;
+  std::erase_if(candidates, [&](const Outcome&) { return equal[index++]; });
+}
+
+void OutcomeJudge::judge() {
+  for (const Side side : kSides) read(side);
+  OutcomeTotals& totals = state_.totals.outcomes;
+  for (const Side side : kSides) {
+    const bool known = on(ends_, side).event != nullptr;
+    on(totals.known, side) = on(totals.known, side) && known;
+    totals.touched_alone = totals.touched_alone || on(state_.alone_memory, side).any();
+    totals.too_many = totals.too_many || on(state_.alone_memory, side).overflowed();
+  }
+  cancel_equal([](const Outcome& one) {
+    return std::tuple(one.event.event->root, one.slot->name, kept_by(one), one.alone,
+                      content_of(*one.slot));
+  });
+  cancel_equal([](const Outcome& one) {
+    return std::tuple(one.slot->name, kept_by(one), one.alone, content_of(*one.slot));
+  });
+  pair_named();
+  cancel_equal([](const Outcome& one) { return std::tuple(kept_by(one), content_of(*one.slot)); });
+  for (const Side side : kSides) judge_reset_gradients(side);
+  cancel_equal([](const Outcome& one) { return content_of(*one.slot); });
+  for (const Side side : kSides) {
+    judge_rest(side);
+    judge_changed_alone(side);
+    judge_adopted(side);
+  }
+  judge_generators();
+  for (const Side side : kSides)
+    on(totals.extra_numbers, side) = state_.numbers_read.replaced(side);
+  totals.too_many = totals.too_many || state_.numbers_read.overflowed();
+  for (const auto& [reference, candidate] : unexplained_)
+    if (!state_.book.diverges())
+      enter(is_state(*reference.slot) ? FindingKind::parameter : FindingKind::data, reference,
+            candidate);
+}
+
+/// They are the last events of a lane, but for what threads of a pool have freed before.
+void OutcomeJudge::read(Side side) {
+  for (const Lane& lane : on(state_.runs, side)->lanes(on(state_.ranks, side))) read(side, lane);
+  for (const FreedInPool& freed : on(state_.freed_in_pool, side))
+    for (const Slot& slot : freed.event.event->slots)
+      on(left_, side)
+          .push_back({freed.event, &slot, freed.lane, false, true,
+                      on(state_.alone_memory, side).made(slot)});
+}
+
+void OutcomeJudge::read(Side side, const Lane& lane) {
+  const Run& run = *on(state_.runs, side);
+  const std::uint32_t rank = on(state_.ranks, side);
+  const std::size_t blocks = run.block_count(rank, lane.id);
+  const std::size_t before = on(left_, side).size();
+  for (std::size_t back = 1; back <= blocks; ++back) {
+    const auto block = std::make_shared<const Block>(run.block(rank, lane.id, blocks - back));
+    bool any = false;
+    for (const Event& event : block->events) {
+      if (event.kind != EventKind::outcome) continue;
+      any = true;
+      const bool ends = event.op == kEndOfRun;
+      for (const Slot& slot : event.slots) {
+        const bool stands = ends && !(slot.flags & slot_flag::freed);
+        const bool alone = on(state_.alone_memory, side).made(slot);
+        on(left_, side).push_back({{&event, block}, &slot, lane, stands, ends, alone});
+        if (stands && is_state(slot)) on(standing_, side).emplace(slot.name);
+        on(storages_, side).insert(slot.storage);
+        if (is_known(slot)) on(contents_, side).insert(content_of(slot));
+      }
+      if (!ends || !(event.flags & event_flag::seeded)) continue;
+      on(ends_, side) = {&event, block};
+      on(end_lanes_, side) = lane;
+    }
+    if (const std::uint64_t last = last_op(*block); last != kNone)
+      for (std::size_t k = before; k < on(left_, side).size(); ++k) {
+        Outcome& outcome = on(left_, side)[k];
+        if (outcome.slot->writer_lane != lane.id || outcome.slot->writer < last)
+          outcome.outlived = true;
+      }
+    else if (any)
+      continue;
+    return;
+  }
+}
+
+void OutcomeJudge::pair_named() {
+  using Name = std::tuple<std::string_view, std::string_view, KeptBy>;
+  const auto name_of = [](const Outcome& one) {
+    return Name(one.event.event->root, one.slot->name, kept_by(one));
+  };
+  std::multimap<Name, std::size_t> named;
+  Outcomes& candidates = left_.candidate;
+  for (std::size_t k = 0; k < candidates.size(); ++k)
+    if (is_named(*candidates[k].slot)) named.emplace(name_of(candidates[k]), k);
+  std::vector<bool> paired(candidates.size(), false);
+  std::erase_if(left_.reference, [&](const Outcome& one) {
+    if (!is_named(*one.slot)) return false;
+    const auto partner = named.find(name_of(one));
+    if (partner == named.end()) return false;
+    const Outcome& other = candidates[partner->second];
+    paired[partner->second] = true;
+    named.erase(partner);
+    if (is_known(*one.slot) && is_known(*other.slot)) {
+      ++state_.totals.outcomes.compared;
+      if (content_of(*one.slot) != content_of(*other.slot)) differ(one, other);
+    } else if (is_unfilled(*one.slot) || is_unfilled(*other.slot)) {
+      ++state_.totals.outcomes.unfilled;
+    } else if (reason(Side::reference, one) || reason(Side::candidate, other)) {
+      ++state_.totals.outcomes.unknown;
+    }
+    return true;
+  });
+  std::size_t index = 0;
+  std::erase_if(candidates, [&](const Outcome&) { return paired[index++]; });
+}
+
+std::optional<Source> OutcomeJudge::reason(Side side, const Outcome& outcome) {
+  return on(state_.taint, side).find(*outcome.slot, outcome.event.block->step);
+}
+
+/// What the other run has left in memory of that size and that has no equal.
+const OutcomeJudge::Outcome* OutcomeJudge::partner_of(Side side, const Outcome& outcome) {
+  for (const Outcome& other : on(left_, the_other(side)))
+    if (is_known(*other.slot) && bytes_of(*other.slot) == bytes_of(*outcome.slot) &&
+        other.slot->geometry->dtype == outcome.slot->geometry->dtype)
+      return &other;
+  return nullptr;
+}
+
+/// What has no equal in the other run.
+void OutcomeJudge::judge_rest(Side side) {
+  OutcomeTotals& totals = state_.totals.outcomes;
+  const AloneMemory& alone = on(state_.alone_memory, side);
+  // The result of an op that only one run has may since have been mistaken for what an earlier op
+  // wrote.
+  const bool out_of_order = state_.lanes_run_apart && totals.touched_alone;
+  for (const Outcome& outcome : on(left_, side)) {
+    const Slot& slot = *outcome.slot;
+    const std::optional<Source> why = reason(side, outcome);
+    if (alone.made(slot)) {
+      if (is_kept_by_optimizer(slot) ||
+          (outcome.stands ? alone.is_uncompared(slot) : alone.is_unread(slot)))
+        judge_made_alone(side, outcome);
+      continue;
+    }
+    if (is_unfilled(slot)) {
+      ++totals.unfilled;
+      continue;
+    }
+    if (!is_known(slot)) {
+      if (why && why->written_alone && !(slot.flags & slot_flag::uninitialised)) ++totals.unknown;
+      continue;
+    }
+    if (slot.flags & slot_flag::unproduced) {
+      if (!on(contents_, the_other(side)).contains(content_of(slot))) ++totals.unknown;
+      continue;
+    }
+    const Outcome* const partner = partner_of(side, outcome);
+    const bool changed = slot.flags & slot_flag::changed;
+    if (why)
+      blame(*why);
+    else if (changed && partner != nullptr)
+      side == Side::reference ? differ(outcome, *partner) : differ(*partner, outcome);
+    else if (changed || (outcome.stands && !(slot.flags & slot_flag::verified)) ||
+             (out_of_order && !on(contents_, the_other(side)).contains(content_of(slot))))
+      ++totals.unknown;
+  }
+}
+
+/// Gradients of parameters that both runs have at the end, but that only this run still has. Of a
+/// leaf without a name it is not known whether the other run has it.
+void OutcomeJudge::judge_reset_gradients(Side side) {
+  constexpr std::string_view kGradient = ".grad";
+  for (const Outcome& outcome : on(left_, side)) {
+    if (kept_by(outcome) != KeptBy::parameter) continue;
+    std::string_view name = outcome.slot->name;
+    bool reset = name.empty() && is_known(*outcome.slot);
+    if (name.ends_with(kGradient)) {
+      name.remove_suffix(kGradient.size());
+      reset = on(standing_, the_other(side)).contains(name);
+    }
+    if (reset) ++on(state_.totals.outcomes.extra, side);
+  }
+}
+
+/// What an op that only one run has made and nothing that was compared has read.
+void OutcomeJudge::judge_made_alone(Side side, const Outcome& outcome) {
+  const bool known = is_known(*outcome.slot);
+  if (known && !is_kept_by_optimizer(*outcome.slot) &&
+      on(state_.alone_memory, side).is_copy(*outcome.slot) &&
+      on(contents_, the_other(side)).contains(content_of(*outcome.slot)))
+    return;
+  const std::optional<Source> why = reason(side, outcome);
+  if (known && why && outcome.outlived)
+    blame(*why);
+  else
+    ++on(state_.totals.outcomes.extra, side);
+}
+
+void OutcomeJudge::differ(const Outcome& reference, const Outcome& candidate) {
+  auto why = reason(Side::reference, reference);
+  const auto other = reason(Side::candidate, candidate);
+  if (other) blame(*other);
+  if (why) blame(*why);
+  const bool changed = (reference.slot->flags ^ candidate.slot->flags) & slot_flag::changed;
+  if (why || other) return;
+  if (changed)
+    enter(FindingKind::write, reference, candidate);
+  else
+    unexplained_.emplace_back(reference, candidate);
+}
+
+void OutcomeJudge::enter(FindingKind kind, const Outcome& reference, const Outcome& candidate) {
+  const Window left({reference.event}, true);
+  const Window right({candidate.event}, true);
+  Scene scene;
+  scene.runs = state_.runs;
+  scene.ranks = state_.ranks;
+  scene.lanes = {&reference.lane, &candidate.lane};
+  scene.windows = {&left, &right};
+  scene.step = reference.event.block->step;
+  scene.candidate_step = candidate.event.block->step;
+  const EventPair at{0, 0};
+  const bool has_tensor = reference.slot != nullptr && candidate.slot != nullptr;
+  SlotPair slot{reference.slot, candidate.slot, Match::aside, reference.event.event};
+  if (has_tensor) slot.match = match(*reference.slot, *candidate.slot);
+  (void)enter_finding(
+      state_, kind, scene, at, at, {.key = has_tensor ? reference.slot->index : std::uint64_t{0}},
+      [&](Record& record) {
+        if (has_tensor) add_tensors(record, {slot});
+        record.finding.notes.emplace_back(kind == FindingKind::write
+                                              ? "it changed after the last op that was recorded"
+                                              : "no recorded op explains it");
+      });
+  if (!has_tensor) return;
+  state_.judge.differs(state_.runs, state_.ranks, *slot.reference, *slot.candidate,
+                       [&] { return names_of(scene, at, slot); });
+}
+
+/// What an op that only one run has changed in memory that both runs have, and that was gone before
+/// anything read it. The other run may have an op of its own that did the same.
+void OutcomeJudge::judge_changed_alone(Side side) {
+  std::set<Content> others = on(contents_, the_other(side));
+  for (const auto& change : on(state_.alone_memory, the_other(side)).changes())
+    others.insert(change.content);
+  for (const auto& [storage, content] : on(state_.alone_memory, side).changes())
+    if (!on(storages_, side).contains(storage) && !others.contains(content) &&
+        on(state_.taint, side).written_alone(storage))
+      ++state_.totals.outcomes.unknown;
+}
+
+/// What an op that only one run has made became a tensor of the program, and was gone before the
+/// run ended: a thread of a pool may have left it in a parameter that belongs to no module.
+void OutcomeJudge::judge_adopted(Side side) {
+  for (const std::uint64_t storage : on(state_.alone_memory, side).adopted())
+    if (!on(storages_, side).contains(storage)) ++state_.totals.outcomes.unknown;
+}
+
+/// The finding has changed an outcome. One that was not kept leaves it at that.
+void OutcomeJudge::blame(const Source& source) {
+  state_.book.make_diverging(source);
+  if (!state_.book.diverges(source)) ++state_.totals.outcomes.unknown;
+}
+
+/// The default generator ends in a different state if only one run has drawn from it last.
+void OutcomeJudge::judge_generators() {
+  for (const Source& drawn : state_.rng.drawn_to_the_end()) blame(drawn);
+  const Event* const left = ends_.reference.event;
+  const Event* const right = ends_.candidate.event;
+  if (left == nullptr || right == nullptr || left->rng.before == right->rng.before) return;
+  if (state_.book.diverges()) return;
+  const RngTracker::Stream& stream = state_.rng.stream(*left);
+  // An unseeded generator starts in any state, which matters once it is drawn from.
+  if (stream.last_common_draw.empty() && !stream.drawn_alone) return;
+  if (const auto& drawn = stream.drawn_alone) {
+    blame(*drawn);
+    return;
+  }
+  enter(FindingKind::rng, {ends_.reference, nullptr, end_lanes_.reference},
+        {ends_.candidate, nullptr, end_lanes_.candidate});
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compare/diff/rank_state.hpp"
+#include "compare/model/content.hpp"
+
+namespace ulpscope::comparison {
+
+/// Compares what both runs of a rank leave: parameters, buffers and other live memory when they
+/// end, and the state of the default generator. Independent of how ops were aligned: equal contents
+/// are partners, those under one name first, then parameters and buffers by their names. Says which
+/// finding has changed an outcome, and finds what changed after the last op.
+///
+/// Everything else has been compared before. Memory that only one run holds is not a difference if
+/// ops that both runs have made it, because it was equal then; or if ops that both runs have read
+/// it since, because their results were compared; or if any op has and it was gone when the run
+/// ended. Otherwise the run leaves something that the other one does not, if the memory outlived
+/// the op that made it; if that was the last op, this is unknown.
+class OutcomeJudge {
+ public:
+  explicit OutcomeJudge(RankState& state) : state_(state) {}
+
+  void judge();
+
+ private:
+  struct Outcome {
+    HeldEvent event;
+    const Slot* slot = nullptr;
+    Lane lane;
+    bool stands = false;    ///< it was live when the run ended
+    bool outlived = false;  ///< it was live when a later op ran, or when the run ended
+    bool alone = false;     ///< ops that only this run has made it
+  };
+  using Outcomes = std::vector<Outcome>;
+  /// What holds memory from step to step, where it is known.
+  enum class KeptBy : std::uint8_t { other, optimizer, parameter };
+
+  [[nodiscard]] static KeptBy kept_by(const Outcome& outcome) noexcept;
+  void read(Side side);
+  void read(Side side, const Lane& lane);
+  template <class Key>
+  void cancel_equal(Key key);
+  void pair_named();
+  void judge_rest(Side side);
+  void judge_made_alone(Side side, const Outcome& outcome);
+  void judge_changed_alone(Side side);
+  void judge_adopted(Side side);
+  void judge_reset_gradients(Side side);
+  void judge_generators();
+  void blame(const Source& source);
+  [[nodiscard]] const Outcome* partner_of(Side side, const Outcome& outcome);
+  [[nodiscard]] std::optional<Source> reason(Side side, const Outcome& outcome);
+  void differ(const Outcome& reference, const Outcome& candidate);
+  void enter(FindingKind kind, const Outcome& reference, const Outcome& candidate);
+
+  RankState& state_;
+  Both<Outcomes> left_;
+  Both<std::set<Content>> contents_;
+  Both<std::set<std::uint64_t>> storages_;
+  Both<std::set<std::string, std::less<>>> standing_;  ///< names of parameters and buffers
+  std::vector<std::pair<Outcome, Outcome>> unexplained_;
+  Both<HeldEvent> ends_;
+  Both<Lane> end_lanes_;
+};
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,228 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "compare/align/window_cut.hpp"
+#include "compare/diff/accumulations.hpp"
+#include "compare/diff/alone_memory.hpp"
+#include "compare/diff/finding_book.hpp"
+#include "compare/diff/layer_flow.hpp"
+#include "compare/diff/numbers_read.hpp"
+#include "compare/diff/other_parameters.hpp"
+#include "compare/diff/rng_tracker.hpp"
+#include "compare/diff/taint.hpp"
+#include "compare/measure/value_judge.hpp"
+#include "compare/model/data_reads.hpp"
+#include "compare/model/lane_reader.hpp"
+#include "compare/model/side.hpp"
+#include "ulpscope/compare.hpp"
+
+namespace ulpscope::comparison {
+
+/// Numbers that the program read out of tensors and that differ between the runs. What is computed
+/// from them reaches later ops as arguments.
+class HostNumbers {
+ public:
+  /// A number is not the same in both runs, because of `source`.
+  void differ(const std::string& reference, const std::string& candidate, const Source& source);
+  [[nodiscard]] bool any() const noexcept { return !known_.empty(); }
+  /// Why the last of them differed.
+  [[nodiscard]] const Source& source() const noexcept { return source_; }
+  [[nodiscard]] bool contains(const std::string& reference, const std::string& candidate) const;
+  /// One of them was not a count, so a computed number may be anything.
+  [[nodiscard]] bool any_fraction() const noexcept { return fraction_; }
+
+ private:
+  static constexpr std::size_t kKept = 64;
+  std::deque<std::pair<std::string, std::string>> known_;
+  bool fraction_ = false;
+  Source source_;
+};
+
+/// Sizes of tensors that differ already. What a program makes of the same sizes differs for that
+/// reason.
+class OtherSizes {
+ public:
+  /// A tensor has other sizes in both runs, because of `source`.
+  void differ(const Geometry& reference, const Geometry& candidate, const Source& source);
+  /// Why a number or a list of numbers differs, where all of it that does is known so.
+  [[nodiscard]] std::optional<Source> explain(const std::string& reference,
+                                              const std::string& candidate) const;
+  [[nodiscard]] bool any() const noexcept { return !known_.empty(); }
+
+ private:
+  static constexpr std::size_t kKept = 4096;
+  std::map<std::pair<std::int64_t, std::int64_t>, Source> known_;
+};
+
+/// Values that are known to differ, by the contents of both runs. What a program restores without a
+/// hook seeing it, such as a checkpoint, differs for the same reason as before.
+class OtherValues {
+ public:
+  void differ(const Digest& reference, const Digest& candidate, const Source& source);
+  [[nodiscard]] std::optional<Source> explain(const Digest& reference,
+                                              const Digest& candidate) const;
+
+ private:
+  static constexpr std::size_t kKept = std::size_t{1} << 16;
+  using Known = std::unordered_map<std::uint64_t, Source>;
+  Known lately_;
+  Known before_;  ///< those found before the last `kKept`
+};
+
+/// In which steps each op of the program gave identical results until the first time it did not.
+class History {
+ public:
+  struct Past {
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+    std::uint64_t steps = 0;
+    bool broken = false;
+  };
+
+  /// The op with this key occurs (again) in `step`. Returns its number among those of the step.
+  std::uint64_t occurrence(std::uint64_t key, std::int64_t step);
+  [[nodiscard]] const Past* past(std::uint64_t occurrence) const;
+  void equal(std::uint64_t occurrence, std::int64_t step);
+  void differs(std::uint64_t occurrence);
+
+ private:
+  struct Count {
+    std::int64_t step = kSetup;
+    std::uint64_t count = 0;
+  };
+  std::unordered_map<std::uint64_t, Count> counts_;
+  std::unordered_map<std::uint64_t, Past> pasts_;
+};
+
+/// What comparing the outcomes of both runs gave, their differences aside: those are findings.
+struct OutcomeTotals {
+  Both<bool> known{true, true};  ///< what the run left was recorded when it ended
+  std::uint64_t compared = 0;
+  std::uint64_t unknown = 0;          ///< may differ: their content at the end is not known
+  std::uint64_t unfilled = 0;         ///< differ in memory that no recorded op has filled
+  Both<std::uint64_t> extra;          ///< that one run alone leaves
+  Both<std::uint64_t> extra_numbers;  ///< that one run alone has computed and read
+  Both<std::uint64_t> extra_draws;  ///< of one run alone, from generators of the program's threads
+  bool touched_alone = false;       ///< ops that one run has alone wrote something
+  bool too_many = false;            ///< more than can be followed
+};
+
+/// What the whole comparison adds up.
+struct Totals {
+  Coverage coverage;
+  Propagated propagated;
+  Both<std::uint64_t> ops;          ///< outermost ops of the steps that both runs have
+  std::uint64_t aligned_ops = 0;    ///< outermost ops with a partner
+  std::uint64_t values = 0;         ///< digests that were compared
+  std::uint64_t given_up = 0;       ///< items in stretches too different to be searched
+  std::uint64_t lone_trainers = 0;  ///< lanes that train in one run and have no partner
+  bool work_moved = false;          ///< a trainer did what the partner of a different one did
+  std::uint64_t cut_off = 0;        ///< stretches that continue where an incomplete run ended
+  Both<std::uint64_t> reads;        ///< inputs with a digest
+  Both<std::uint64_t> verified;     ///< those hashed again at the read
+  Both<Digest> data;                ///< order-free sum of the data that differed
+  std::uint64_t data_values = 0;    ///< how many values are in it
+  std::uint64_t operations = 0;     ///< steps that alignment took
+  std::vector<OpBudget> op_budgets;
+  ReplaySummary replay;
+  OutcomeTotals outcomes;
+  RunEvidence evidence;
+};
+
+/// Adds those of a further rank.
+void add(Totals& to, const Totals& more);
+
+/// Ops of this step, and what they call, that both runs have and that call other ops inside.
+/// Autograd then has other nodes for them, which do the same.
+class OtherwiseComputed {
+ public:
+  void begin_step() {
+    ranges_.clear();
+    count_ = 0;
+  }
+  /// Everything from the first position to the last, in a lane, is one op. `number` is the same for
+  /// the other run's.
+  void add(std::uint32_t lane, std::uint64_t first, std::uint64_t last, std::uint64_t number) {
+    ranges_[lane][last] = {first, number};
+    ++count_;
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  /// The number of the op at a place, empty if it is not one of these.
+  [[nodiscard]] std::optional<std::uint64_t> find(EventPlace place) const {
+    const auto lane = ranges_.find(place.lane);
+    if (place.position == kNone || lane == ranges_.end()) return std::nullopt;
+    const auto range = lane->second.lower_bound(place.position);
+    if (range == lane->second.end() || range->second.first > place.position) return std::nullopt;
+    return range->second.number;
+  }
+
+ private:
+  struct Range {
+    std::uint64_t first = 0;
+    std::uint64_t number = 0;
+  };
+  std::map<std::uint32_t, std::map<std::uint64_t, Range>> ranges_;  ///< of each lane, by last
+  std::size_t count_ = 0;
+};
+
+/// What a thread that shares work freed while the run went on: which piece of its work that belongs
+/// to is known by the content alone.
+struct FreedInPool {
+  HeldEvent event;
+  Lane lane;
+};
+
+/// What the lanes of one rank share while they are compared.
+struct RankState {
+  RankState(const Run& reference, const Run& candidate, const Both<std::uint32_t>& rank_numbers,
+            const CompareOptions& compare_options, FindingBook& findings, Totals& sums,
+            ValueJudge& value_judge)
+      : runs{&reference, &candidate},
+        ranks(rank_numbers),
+        options(compare_options),
+        book(findings),
+        totals(sums),
+        judge(value_judge) {}
+
+  Both<const Run*> runs;
+  Both<std::uint32_t> ranks;
+  const CompareOptions& options;
+  FindingBook& book;
+  Totals& totals;
+  ValueJudge& judge;
+
+  Both<TaintTable> taint;
+  Both<AloneMemory> alone_memory;
+  Both<std::vector<FreedInPool>> freed_in_pool;
+  RngTracker rng;
+  HostNumbers numbers;
+  NumbersRead numbers_read;
+  OtherSizes sizes;
+  OtherValues values;
+  std::optional<Source> drawn_order;  ///< why the program draws other integers: an order of samples
+  History history;
+  Accumulations accumulations;
+  Both<DataReads> data_reads;
+  Both<KnownParameters> known_parameters;
+  OtherParameters other_parameters;
+  Both<OtherwiseComputed> otherwise;
+  WindowLimits windows;
+  bool only_layers = false;  ///< one of the runs has no ops: both are compared by layers
+  LayerFlow layers;
+  std::vector<std::string> layout_noted;  ///< ops whose other layout is already a finding
+  bool device_noted = false;
+  /// Several trainers, or threads that share work: they are not compared in the order in which they
+  /// ran.
+  bool lanes_run_apart = false;
+  bool backward_apart = false;  ///< it has its own lane
+};
+
+}  // namespace ulpscope::comparison

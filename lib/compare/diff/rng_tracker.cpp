@@ -1,0 +1,48 @@
+#include "compare/diff/rng_tracker.hpp"
+
+#include "compare/model/words.hpp"
+
+namespace ulpscope::comparison {
+
+RngTracker::Stream& RngTracker::stream(const Event& event) {
+  const bool explicit_generator = event.flags & event_flag::explicit_generator;
+  return streams_[{explicit_generator, event.rng.seed}];
+}
+
+std::vector<Source> RngTracker::drawn_to_the_end() const {
+  std::vector<Source> sources;
+  for (const auto& [key, stream] : streams_)
+    if (key.first && stream.drawn_alone) sources.push_back(*stream.drawn_alone);
+  return sources;
+}
+
+void RngTracker::in_step(const Event& reference, std::uint32_t lane, std::int64_t step) {
+  Stream& current = stream(reference);
+  current.shifted = false;
+  current.draws.clear();
+  const bool explicit_generator = reference.flags & event_flag::explicit_generator;
+  if (!explicit_generator || current.drawn_in == lane) current.drawn_alone.reset();
+  current.more_draws = 0;
+  if (drew(reference)) current.last_common_draw = event_words(reference, step);
+}
+
+void RngTracker::drew_alone(Side side, const Window& window, std::uint32_t event,
+                            std::uint32_t lane, std::int64_t step, const Source& source) {
+  for (std::uint32_t index = event; index < window.end(event); ++index) {
+    const Event& current = window.event(index);
+    if (!drew(current)) continue;
+    bool draws_inside = false;
+    for (std::uint32_t inner = index + 1; inner < window.end(index); ++inner)
+      draws_inside = draws_inside || drew(window.event(inner));
+    if (draws_inside) continue;
+    Stream& from = stream(current);
+    from.drawn_alone = source;
+    from.drawn_in = lane;
+    if (from.draws.size() < kDrawsKept)
+      from.draws.push_back({side, std::string(window.event(event).op), step, current.position});
+    else
+      ++from.more_draws;
+  }
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compare/diff/evidence.hpp"
+#include "compare/diff/source.hpp"
+#include "compare/model/draws.hpp"
+#include "compare/model/window.hpp"
+
+namespace ulpscope::comparison {
+
+/// Follows both runs' random streams, generator by generator: whether they are in step, and which
+/// draws only one run has made since they last were.
+class RngTracker {
+ public:
+  static constexpr std::uint32_t kNoLane = ~0U;
+
+  struct Stream {
+    bool shifted = false;  ///< a finding has said so
+    Source source;         ///< that finding
+    std::vector<Draw> draws;
+    std::uint64_t more_draws = 0;
+    std::string last_common_draw;
+    std::optional<Source> drawn_alone;  ///< the finding of the latest of those draws
+    std::uint32_t drawn_in = kNoLane;   ///< the lane of those draws, in the reference
+  };
+
+  /// The stream that an event draws from.
+  [[nodiscard]] Stream& stream(const Event& event);
+
+  /// The findings of one run's draws after which both runs have not drawn from that generator; the
+  /// default ones aside.
+  [[nodiscard]] std::vector<Source> drawn_to_the_end() const;
+
+  /// Both runs are at the same state before `reference`, an event of a lane. Another lane may have
+  /// a generator of its own with the same seed.
+  void in_step(const Event& reference, std::uint32_t lane, std::int64_t step);
+
+  /// Notes the draws of an item that only `side` has, which belongs to the finding `source`.
+  void drew_alone(Side side, const Window& window, std::uint32_t event, std::uint32_t lane,
+                  std::int64_t step, const Source& source);
+
+ private:
+  static constexpr std::size_t kDrawsKept = 8;
+
+  std::map<std::pair<bool, std::uint64_t>, Stream> streams_;
+};
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,236 @@
+#include "compare/measure/budget/replayed.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "compare/measure/budget/op_view.hpp"
+#include "compare/measure/budget/rounding.hpp"
+#include "compare/measure/elements.hpp"
+#include "compare/measure/tensor_bytes.hpp"
+#include "compare/model/value_match.hpp"
+
+namespace ulpscope::comparison::budget {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// An op that can draw has not drawn if its generator's state is known to be unchanged.
+[[nodiscard]] bool may_draw(const Event& event) {
+  return (event.flags & event_flag::seeded) != 0 &&
+         (event.rng.before == Digest{} || event.rng.before != event.rng.after);
+}
+
+/// A result that can be compared with a replayed one.
+[[nodiscard]] bool is_told(const Slot& slot) {
+  constexpr std::uint32_t kAside = slot_flag::undefined | slot_flag::no_digest | slot_flag::view |
+                                   slot_flag::uninitialised | slot_flag::scratch |
+                                   slot_flag::handle | slot_flag::opaque | slot_flag::metadata_only;
+  constexpr std::uint16_t kOther = geometry_flag::sparse | geometry_flag::quantised;
+  return slot.role != Role::input && !(slot.flags & kAside) && slot.geometry != nullptr &&
+         slot.geometry->layout == 0 && !(slot.geometry->flags & kOther) &&
+         (slot.flags & slot_flag::has_content);
+}
+
+[[nodiscard]] ReplayTensor place_of(const Slot& slot) {
+  ReplayTensor place;
+  place.role = slot.role;
+  place.index = slot.index;
+  place.element = slot.element;
+  place.defined = !(slot.flags & slot_flag::undefined) && slot.geometry != nullptr;
+  if (place.defined) {
+    place.dtype = slot.geometry->dtype;
+    place.sizes = slot.geometry->sizes;
+  }
+  return place;
+}
+
+/// Steps of the elements in the packed bytes, 0 if expanded.
+[[nodiscard]] std::vector<std::int64_t> strides_in_packed(const Geometry& geometry) {
+  const std::vector<std::int64_t> shape = packed_shape(geometry);
+  std::vector<std::int64_t> strides = packed_strides(geometry, shape);
+  for (std::size_t d = 0; d < strides.size(); ++d)
+    if (shape[d] != geometry.sizes[d]) strides[d] = 0;
+  return strides;
+}
+
+/// The op's inputs; a failure in words, or empty.
+[[nodiscard]] std::string add_input(const Run& run, std::uint32_t rank, const Slot& slot,
+                                    Operands operands, ReplayRequest& request, bool& lacks_bytes) {
+  constexpr std::uint32_t kUnread = slot_flag::overwritten | slot_flag::metadata_only;
+  ReplayTensor tensor = place_of(slot);
+  if (tensor.defined) {
+    const Geometry& geometry = *slot.geometry;
+    if (geometry.layout != 0 || geometry.strides.size() != geometry.sizes.size() ||
+        (geometry.flags & (geometry_flag::sparse | geometry_flag::quantised)))
+      return "an input is no dense tensor";
+    if (!(slot.flags & kUnread) && (slot.flags & slot_flag::no_digest))
+      return "what it reads was not recorded";
+    tensor.wrapped_number = (slot.flags & slot_flag::wrapped_number) != 0;
+    tensor.strides = strides_in_packed(geometry);
+    const std::uint64_t expected = packed_bytes(geometry);
+    if (!(slot.flags & kUnread) && expected > 0) {
+      auto bytes = run.content(rank, slot.digest);
+      lacks_bytes = !bytes || bytes->size() != expected;
+      if (lacks_bytes) return "the bytes of an input are not in the dump";
+      tensor.bytes = std::move(*bytes);
+      round_operands(operands, tensor.dtype, tensor.bytes);
+    }
+  }
+  request.inputs.push_back(std::move(tensor));
+  return {};
+}
+
+/// Calls visit(place in the packed bytes) for every element in row-major order.
+template <class Visit>
+void each_element(const Geometry& geometry, Visit visit) {
+  const std::vector<std::int64_t> strides = strides_in_packed(geometry);
+  std::vector<std::int64_t> index(strides.size(), 0);
+  std::int64_t offset = 0;
+  const std::uint64_t count = element_count(geometry);
+  for (std::uint64_t done = 0; done < count; ++done) {
+    visit(static_cast<std::size_t>(offset));
+    for (std::size_t d = index.size(); d-- > 0;) {
+      offset += strides[d];
+      if (++index[d] < geometry.sizes[d]) break;
+      offset -= strides[d] * geometry.sizes[d];
+      index[d] = 0;
+    }
+  }
+}
+
+/// The share that one number takes of its allowance, given its parts' size.
+[[nodiscard]] double share(const Allowance& allowance, Dtype dtype, double truth, double size,
+                           double recorded) {
+  if (std::isnan(truth) && std::isnan(recorded)) return 0;
+  if (truth == recorded) return 0;
+  const bool overflow = std::isinf(recorded) && std::abs(truth) >= largest_number(dtype) &&
+                        std::signbit(truth) == std::signbit(recorded);
+  if (overflow) return 0;
+  const double distance = std::abs(truth - recorded);
+  return std::isfinite(distance) ? distance / allowed(allowance, size, dtype) : kInfinity;
+}
+
+/// The largest share of all elements; infinite where one has none, empty if they cannot be read.
+[[nodiscard]] std::optional<double> largest_share(const Allowance& allowance,
+                                                  const Geometry& geometry,
+                                                  const ReplayTensor& truth,
+                                                  const std::vector<std::byte>& recorded) {
+  const auto exact = decode(truth.dtype, truth.bytes);
+  const auto found = decode(geometry.dtype, recorded);
+  const std::size_t parts = is_complex(geometry.dtype) ? 2 : 1;
+  if (!exact || !found || is_complex(truth.dtype) != is_complex(geometry.dtype) ||
+      truth.sizes != geometry.sizes ||
+      found->size() * element_size(geometry.dtype) / parts != recorded.size())
+    return std::nullopt;
+  double used = 0;
+  std::size_t at = 0;
+  each_element(geometry, [&](std::size_t place) {
+    double size = std::abs((*exact)[at].value);
+    if (parts == 2) size = std::hypot((*exact)[at].value, (*exact)[at + 1].value);
+    for (std::size_t part = 0; part < parts; ++part, ++at)
+      used = std::max(used, share(allowance, geometry.dtype, (*exact)[at].value, size,
+                                  (*found)[place * parts + part].value));
+  });
+  return used;
+}
+
+/// Equal numbers have no order: which of them an op has picked is not judged.
+[[nodiscard]] bool is_position(const Slot& slot, const std::vector<const Slot*>& results) {
+  return slot.geometry->dtype == Dtype::int64 &&
+         std::any_of(results.begin(), results.end(),
+                     [](const Slot* other) { return other->geometry->dtype != Dtype::int64; });
+}
+
+}  // namespace
+
+bool Replayed::inside() const noexcept {
+  return std::all_of(results.begin(), results.end(),
+                     [](const Result& result) { return result.inside; });
+}
+
+double Replayed::used() const noexcept {
+  double largest = 0;
+  for (const Result& result : results)
+    largest = std::max(largest, result.used.value_or(result.inside ? 0 : kInfinity));
+  return largest;
+}
+
+Replayed replayed(Replayer& replayer, const Run& run, std::uint32_t rank, const Event& event,
+                  Model model, Operands operands) {
+  Replayed judged;
+  if (event.flags & (event_flag::threw | event_flag::unfinished))
+    judged.failure = "it did not end";
+  else if (may_draw(event))
+    judged.failure = "it draws random numbers";
+  if (!judged.failure.empty()) return judged;
+  ReplayRequest request;
+  request.op = event.op;
+  request.overload = event.overload;
+  request.arguments.assign(event.argument_bytes.begin(), event.argument_bytes.end());
+  OpView op(run, rank, event);
+  std::vector<const Slot*> results;
+  for (const Slot& slot : event.slots) {
+    if (is_told(slot)) results.push_back(&slot);
+    if (slot.role != Role::input) continue;
+    const bool factor = is_factor(op.op(), op.argument_name(slot.index));
+    judged.failure = add_input(run, rank, slot, factor ? operands : Operands::recorded, request,
+                               judged.lacks_bytes);
+    if (!judged.failure.empty()) return judged;
+  }
+  const std::vector<const Slot*> all = results;
+  std::erase_if(results, [&](const Slot* slot) { return is_position(*slot, all); });
+
+  bool rounds = false;
+  std::vector<Allowance> allowances;
+  std::erase_if(results, [&](const Slot* slot) {
+    op.look_at(*slot);
+    Allowance allowance = model(op, slot->index);
+    if (!is_known(allowance)) return true;
+    rounds = rounds || !allows_nothing(allowance);
+    request.wanted.push_back(place_of(*slot));
+    allowances.push_back(std::move(allowance));
+    return false;
+  });
+  if (rounds)
+    for (Allowance& allowance : allowances)
+      if (allows_nothing(allowance)) allowance.relative = 1;  // its rounding to the dtype
+  if (results.empty()) judged.failure = "it left nothing that can be judged";
+  judged.lacks_bytes = op.lacks_bytes();
+  if (judged.lacks_bytes) judged.failure = "bytes that its budget takes are not in the dump";
+  if (!judged.failure.empty()) return judged;
+
+  request.precision = rounds ? Precision::float64 : Precision::recorded;
+  const ReplayAnswer answer = replayer.replay(request);
+  judged.failure = answer.failure;
+  if (answer.failure.empty() && answer.results.size() != results.size())
+    judged.failure = "the replayer returned different results than were requested";
+  if (!judged.failure.empty()) return judged;
+
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const Slot& slot = *results[k];
+    const auto recorded = run.content(rank, slot.digest);
+    const auto used =
+        recorded && recorded->size() == packed_bytes(*slot.geometry)
+            ? largest_share(allowances[k], *slot.geometry, answer.results[k], *recorded)
+            : std::nullopt;
+    if (!used) {
+      judged.results.clear();
+      judged.lacks_bytes = !recorded;
+      judged.failure = "a result cannot be compared with the replayed one";
+      return judged;
+    }
+    const bool can_take = is_rounded(slot.geometry->dtype) && !allows_nothing(allowances[k]);
+    Replayed::Result& result = judged.results.emplace_back();
+    result.role = slot.role;
+    result.index = slot.index;
+    result.element = slot.element;
+    result.allowance = allowances[k];
+    result.inside = *used <= 1;
+    if (can_take && std::isfinite(*used)) result.used = *used;
+  }
+  return judged;
+}
+
+}  // namespace ulpscope::comparison::budget

@@ -1,0 +1,38 @@
+#include "compare/measure/value_names.hpp"
+
+#include <algorithm>
+
+#include "compare/model/place.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] bool leaves(const Event& event, const Slot& slot) {
+  return std::any_of(event.slots.begin(), event.slots.end(), [&](const Slot& left) {
+    return left.role != Role::input && left.storage == slot.storage && left.digest == slot.digest;
+  });
+}
+
+}  // namespace
+
+ValueNames names_of(const Scene& scene, EventPair at, const SlotPair& slot) {
+  const Window& window = *scene.windows.reference;
+  ValueNames names;
+  names.ops = callers(window, at.reference);
+  names.ops.emplace_back(window.event(at.reference).op);
+  if (slot.role() != Role::input)
+    for (std::uint32_t inner = at.reference + 1; inner < window.end(at.reference); ++inner)
+      if (leaves(window.event(inner), *slot.reference))
+        names.ops.emplace_back(window.event(inner).op);
+  const ModuleName module = module_of(scene, Side::reference, at.reference);
+  if (module.known) names.module = module.path;
+  return names;
+}
+
+ValueNames names_of(const Finding& finding) {
+  ValueNames names{finding.parents, finding.module};
+  names.ops.push_back(finding.op);
+  return names;
+}
+
+}  // namespace ulpscope::comparison

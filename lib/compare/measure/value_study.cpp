@@ -1,0 +1,56 @@
+#include "compare/measure/value_study.hpp"
+
+#include "compare/measure/permutation.hpp"
+#include "compare/measure/ratio.hpp"
+#include "compare/measure/tolerance.hpp"
+#include "compare/measure/value_pair.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+/// Of rounding only.
+[[nodiscard]] double rounding(Dtype dtype) { return element_size(dtype) >= 4 ? 1e-6 : 1e-2; }
+
+/// A value that is searched for repeated numbers is in memory as a whole.
+constexpr std::uint64_t kLargestLookedThrough = std::uint64_t{1} << 28;
+
+/// What one reading answers; it is all that most questions need.
+void read_once(const ValuePair& pair, const ValueQuestion& question, ValueAnswer& answer) {
+  DifferenceStream distance(pair.dtype(), pair.shape(), pair.strides());
+  const bool measures = question.distance || question.evidence;
+  if (question.limits) answer.inside = true;
+  bool first_pass = true;
+  do {
+    pair.for_each_piece([&](ValuePair::Piece reference, ValuePair::Piece candidate) {
+      if (measures) distance.update(reference, candidate);
+      if (!first_pass) return true;
+      if (question.limits && *answer.inside)
+        answer.inside = all_inside(pair.dtype(), reference, candidate, *question.limits);
+      return measures || *answer.inside;
+    });
+    first_pass = false;
+  } while (measures && distance.again());
+  if (measures) answer.difference = distance.finish();
+}
+
+}  // namespace
+
+ValueAnswer study(const Both<const Run*>& runs, const ValueQuestion& question) {
+  ValueAnswer answer;
+  const auto pair = ValuePair::open(runs, question.ranks, question.digests, question.geometries);
+  answer.known = pair.has_value();
+  if (!pair) return answer;
+  if (question.repeats && pair->size() <= kLargestLookedThrough) {
+    const auto bytes =
+        runs.reference->content(question.ranks.reference, question.digests.reference);
+    if (bytes) answer.repeats = number_repeats(*bytes, element_size(pair->dtype()));
+  }
+  if (question.distance || question.evidence || question.limits) read_once(*pair, question, answer);
+  if (!question.evidence) return answer;
+  answer.numbers_permuted = answer.difference->sums_equal && same_numbers(*pair);
+  answer.rows_permuted = answer.numbers_permuted && same_rows(*pair);
+  answer.ratio = constant_ratio(*pair, *answer.difference, rounding(pair->dtype()));
+  return answer;
+}
+
+}  // namespace ulpscope::comparison

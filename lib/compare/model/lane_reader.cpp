@@ -1,0 +1,100 @@
+#include "compare/model/lane_reader.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ulpscope::comparison {
+
+namespace {
+
+/// Steps are added to and subtracted from: a damaged one must not overflow.
+[[nodiscard]] std::int64_t sane_step(std::int64_t step) noexcept {
+  constexpr std::int64_t kLast = std::int64_t{1} << 60;
+  return std::clamp(step, kSetup, kLast);
+}
+
+}  // namespace
+
+LaneReader::LaneReader(const Run& run, std::uint32_t rank, std::uint32_t lane, bool only_layers)
+    : run_(&run), rank_(rank), lane_(lane), blocks_(run.block_count(rank, lane)) {
+  if (only_layers) layers_.emplace();
+  fetch();
+}
+
+std::optional<std::int64_t> LaneReader::step() const noexcept {
+  if (!ahead_) return std::nullopt;
+  return sane_step(ahead_->step);
+}
+
+void LaneReader::fetch() {
+  ahead_.reset();
+  while (!ahead_ && next_ < blocks_) {
+    auto block = std::make_shared<Block>(run_->block(rank_, lane_, next_++));
+    if (layers_) *block = layers_->of(std::move(*block));
+    std::erase_if(block->events, [](const Event& event) {
+      return event.kind == EventKind::kernel || event.kind == EventKind::outcome;
+    });
+    if (!block->events.empty()) ahead_ = std::move(block);
+  }
+}
+
+std::uint64_t LaneReader::position() const noexcept {
+  return ahead_ && !ahead_->events.empty() ? ahead_->events.front().position : kNone;
+}
+
+std::vector<HeldEvent> LaneReader::peek() const {
+  std::vector<HeldEvent> events;
+  if (ahead_)
+    for (const Event& event : ahead_->events) events.push_back({&event, ahead_});
+  return events;
+}
+
+void LaneReader::read(std::int64_t step, std::size_t limit, std::vector<HeldEvent>& events) {
+  while (ahead_ && sane_step(ahead_->step) <= step && events.size() < limit) {
+    for (const Event& event : ahead_->events) events.push_back({&event, ahead_});
+    fetch();
+  }
+}
+
+std::uint64_t LaneReader::skip(std::int64_t step) {
+  std::uint64_t count = 0;
+  for (; ahead_ && sane_step(ahead_->step) <= step; fetch()) count += ahead_->events.size();
+  return count;
+}
+
+std::optional<std::size_t> find_block(const Run& run, std::uint32_t rank, EventPlace place) {
+  if (place.position == kNone) return std::nullopt;
+  const std::vector<Lane> lanes = run.lanes(rank);
+  if (std::none_of(lanes.begin(), lanes.end(),
+                   [&](const Lane& lane) { return lane.id == place.lane; }))
+    return std::nullopt;
+  std::size_t low = 0;
+  std::size_t high = run.block_count(rank, place.lane);
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    std::size_t next = middle;  // the first block from there on that holds events
+    Block block = run.block(rank, place.lane, next);
+    while (block.events.empty() && ++next < high) block = run.block(rank, place.lane, next);
+    if (block.events.empty() || block.events.front().position > place.position)
+      high = middle;
+    else if (block.events.back().position < place.position)
+      low = next + 1;
+    else
+      return next;
+  }
+  return std::nullopt;
+}
+
+HeldEvent find_event(const Run& run, std::uint32_t rank, EventPlace place) {
+  const std::optional<std::size_t> index = find_block(run, rank, place);
+  if (!index) return {};
+  auto block = std::make_shared<const Block>(run.block(rank, place.lane, *index));
+  const auto at = std::lower_bound(
+      block->events.begin(), block->events.end(), place.position,
+      [](const Event& event, std::uint64_t position) { return event.position < position; });
+  if (at == block->events.end() || at->position != place.position) return {};
+  const Event* const event = &*at;
+  return {event, std::move(block)};
+}
+
+}  // namespace ulpscope::comparison

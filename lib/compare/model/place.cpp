@@ -1,0 +1,182 @@
+#include "compare/model/place.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "compare/model/module_place.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] std::string nth_name(std::string_view joined, std::size_t index) {
+  for (; index > 0; --index) {
+    const std::size_t comma = joined.find(',');
+    if (comma == std::string_view::npos) return {};
+    joined.remove_prefix(comma + 1);
+  }
+  return std::string(joined.substr(0, joined.find(',')));
+}
+
+[[nodiscard]] std::string module_words(const Event& event) {
+  return std::string(event.module.empty() ? event.root : event.module);
+}
+
+/// The node around an event that names the forward op it belongs to; kNoIndex if there is none.
+[[nodiscard]] std::uint32_t linked_node(const Window& window, std::uint32_t event) {
+  const auto is_linked = [](const Event& current) {
+    return current.forward != kNone &&
+           (current.kind == EventKind::node || current.kind == EventKind::module_gradient);
+  };
+  while (event != kNoIndex && !is_linked(window.event(event))) event = window.parent(event);
+  return event;
+}
+
+/// The forward op of a backward event, if it is in the same window.
+[[nodiscard]] std::uint32_t near_forward(const Scene& scene, Side side, std::uint32_t event) {
+  const Window& window = *on(scene.windows, side);
+  const std::uint32_t node = linked_node(window, event);
+  if (node == kNoIndex || window.event(node).forward_lane != on(scene.lanes, side)->id)
+    return kNoIndex;
+  return window.find(window.event(node).forward);
+}
+
+/// What the calls around an op, or around the forward op of a backward one, show beyond `name`.
+[[nodiscard]] ModuleName narrowed(const Scene& scene, Side side, std::uint32_t event,
+                                  ModuleName name) {
+  const Window& window = *on(scene.windows, side);
+  if (window.event(event).kind != EventKind::op) return name;
+  const bool backward = window.event(event).flags & event_flag::in_backward;
+  const std::uint32_t op = backward ? near_forward(scene, side, event) : event;
+  if (op == kNoIndex || window.event(op).module != name.path) return name;
+  const std::optional<ModulePlace> place = place_in_call(window, op);
+  if (!place) return name;
+  name.between = place->between;
+  name.known = place->module.has_value();
+  if (name.known && *place->module == name.path) return name;
+  name.path = place->module.value_or("");
+  name.type.clear();
+  return name;
+}
+
+}  // namespace
+
+std::vector<std::string> callers(const Window& window, std::uint32_t event) {
+  std::vector<std::string> names;
+  for (std::uint32_t up = window.parent(event); up != kNoIndex; up = window.parent(up)) {
+    const EventKind kind = window.event(up).kind;
+    if (kind == EventKind::op || kind == EventKind::node || kind == EventKind::gradient)
+      names.emplace_back(window.event(up).op);
+  }
+  std::reverse(names.begin(), names.end());
+  return names;
+}
+
+std::uint8_t lane_order(const Lane& lane, const Event& event) noexcept {
+  if (event.flags & event_flag::in_backward) return 1;
+  return static_cast<std::uint8_t>(lane.role);
+}
+
+std::string lane_words(const Lane& lane, const Event& event) {
+  if (event.flags & event_flag::in_backward && lane.role != LaneRole::trainer) return "autograd";
+  switch (lane.role) {
+    case LaneRole::main:
+      return "main";
+    case LaneRole::autograd:
+      return "autograd";
+    case LaneRole::worker:
+      return fmt::format("worker {}", lane.ordinal);
+    case LaneRole::thread:
+      return fmt::format("thread {}", lane.ordinal);
+    case LaneRole::trainer:
+      return fmt::format("trainer {}", lane.ordinal);
+  }
+  return {};
+}
+
+EventPlace forward_place(const Window& window, std::uint32_t event) {
+  const std::uint32_t node = linked_node(window, event);
+  if (node == kNoIndex) return {};
+  return {window.event(node).forward_lane, window.event(node).forward};
+}
+
+HeldEvent forward_of(const Scene& scene, Side side, std::uint32_t event) {
+  const Window& window = *on(scene.windows, side);
+  if (const std::uint32_t near = near_forward(scene, side, event); near != kNoIndex)
+    return {&window.event(near), nullptr};
+  return find_event(*on(scene.runs, side), on(scene.ranks, side), forward_place(window, event));
+}
+
+ModuleName module_of(const Scene& scene, Side side, std::uint32_t event) {
+  const auto from = [](const Event& named) {
+    return ModuleName{true, std::string(named.root), std::string(named.module),
+                      std::string(named.module_type), std::nullopt};
+  };
+  const Window& window = *on(scene.windows, side);
+  for (std::uint32_t up = event; up != kNoIndex; up = window.parent(up))
+    if (window.event(up).has_module) return narrowed(scene, side, event, from(window.event(up)));
+  const HeldEvent forward = forward_of(scene, side, event);
+  if (forward.event != nullptr && forward.event->has_module)
+    return narrowed(scene, side, event, from(*forward.event));
+  return {};
+}
+
+std::vector<std::string> inner_names(const Window& window, std::uint32_t event) {
+  std::vector<std::uint32_t> ops;
+  window.inner_ops(event, ops);
+  std::vector<std::string> names;
+  for (const std::uint32_t op : ops) names.emplace_back(window.event(op).op);
+  return names;
+}
+
+std::string place_in_program(std::string_view stack) {
+  constexpr std::array<std::string_view, 4> kLibraries{"torch::", "at::", "c10::", "std::"};
+  std::string_view innermost;
+  while (!stack.empty()) {
+    const std::string_view call = stack.substr(0, stack.find('\n'));
+    stack.remove_prefix(std::min(call.size() + 1, stack.size()));
+    const std::size_t blank = std::min(call.find(' '), call.size());
+    const std::string_view place = call.substr(0, blank);
+    const std::string_view function = call.substr(std::min(blank + 1, call.size()));
+    if (innermost.empty()) innermost = place;
+    const bool of_a_library =
+        std::any_of(kLibraries.begin(), kLibraries.end(),
+                    [function](std::string_view library) { return function.starts_with(library); });
+    if (!of_a_library) return std::string(place);
+  }
+  return std::string(innermost);
+}
+
+std::string tensor_name(const Event& event, const Slot& slot) {
+  if (!slot.name.empty()) return std::string(slot.name);
+  std::string name =
+      nth_name(slot.role == Role::output ? event.return_names : event.argument_names, slot.index);
+  if (slot.element > 0 && !name.empty()) name += fmt::format("[{}]", slot.element);
+  return name;
+}
+
+Both<std::string> neighbours_by_module(const Window& window, std::uint32_t at) {
+  Both<std::string> names;
+  for (std::uint32_t index = at; index-- > 0;) {
+    if (!window.event(index).has_module || window.end(index) > at) continue;
+    names.reference = module_words(window.event(index));
+    break;
+  }
+  for (std::uint32_t index = window.end(at); index < window.size(); ++index) {
+    if (!window.event(index).has_module) continue;
+    names.candidate = module_words(window.event(index));
+    break;
+  }
+  return names;
+}
+
+std::string program_line(const Scene& scene, Side side, std::uint32_t event) {
+  const Window& window = *on(scene.windows, side);
+  for (std::uint32_t up = event; up != kNoIndex; up = window.parent(up))
+    if (!window.event(up).stack.empty()) return place_in_program(window.event(up).stack);
+  const HeldEvent forward = forward_of(scene, side, event);
+  return forward.event == nullptr ? std::string() : place_in_program(forward.event->stack);
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compare/model/lane_reader.hpp"
+#include "compare/model/scene.hpp"
+#include "compare/model/side.hpp"
+#include "compare/model/window.hpp"
+
+namespace ulpscope::comparison {
+
+/// "main", "autograd", "worker 0", "thread 3".
+[[nodiscard]] std::string lane_words(const Lane& lane, const Event& event);
+
+/// Place of that lane among the lanes of one position: main, autograd, workers, other threads.
+[[nodiscard]] std::uint8_t lane_order(const Lane& lane, const Event& event) noexcept;
+
+/// "train.cpp:41", the innermost call of a stack outside LibTorch and the standard library; if
+/// there are only their calls, the innermost; empty without a stack.
+[[nodiscard]] std::string place_in_program(std::string_view stack);
+
+/// Names of the ops and autograd nodes that an event runs inside, outermost first.
+[[nodiscard]] std::vector<std::string> callers(const Window& window, std::uint32_t event);
+
+/// Names of the ops that an event calls directly.
+[[nodiscard]] std::vector<std::string> inner_names(const Window& window, std::uint32_t event);
+
+/// The name of a tensor: its own, else the schema's.
+[[nodiscard]] std::string tensor_name(const Event& event, const Slot& slot);
+
+/// The module of an event: its own or that of what it runs inside or, in backward, that of the
+/// forward op.
+struct ModuleName {
+  bool known = false;
+  std::string root;
+  std::string path;
+  std::string type;
+  /// The calls of modules before and after, if the path is only the call around them.
+  std::optional<Both<std::string>> between;
+};
+[[nodiscard]] ModuleName module_of(const Scene& scene, Side side, std::uint32_t event);
+
+/// Position of the forward op that the backward node around an event belongs to; none if there is
+/// no such op.
+[[nodiscard]] EventPlace forward_place(const Window& window, std::uint32_t event);
+
+/// That forward op; an empty event pointer if there is none.
+[[nodiscard]] HeldEvent forward_of(const Scene& scene, Side side, std::uint32_t event);
+
+/// Names of the nearest modules before and after an event; empty if there are none.
+[[nodiscard]] Both<std::string> neighbours_by_module(const Window& window, std::uint32_t at);
+
+/// "train.cpp:41", from the innermost call of the program that is known around an event.
+[[nodiscard]] std::string program_line(const Scene& scene, Side side, std::uint32_t event);
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,29 @@
+#include "compare/model/unordered_ops.hpp"
+
+#include <algorithm>
+
+#include "facts/ops.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] bool runs_on_gpu(const Event& event) {
+  return std::any_of(event.slots.begin(), event.slots.end(), [](const Slot& slot) {
+    return slot.geometry != nullptr && slot.geometry->device_type == 1;
+  });
+}
+
+}  // namespace
+
+std::string_view why_unordered(const Event& event) {
+  using namespace facts;
+  if (event.flags & event_flag::deterministic) return {};
+  if (event.flags & event_flag::not_deterministic) return "LibTorch says so itself";
+  const Op op(event.op);
+  if (runs_on_gpu(event)) return op.has(fact::unordered_on_gpu) ? "it adds in no fixed order" : "";
+  return event.threads > 1 && op.has(fact::unordered_on_threads)
+             ? "its threads write in no fixed order"
+             : "";
+}
+
+}  // namespace ulpscope::comparison

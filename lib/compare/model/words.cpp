@@ -1,0 +1,48 @@
+#include "compare/model/words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace ulpscope::comparison {
+
+std::string step_words(std::int64_t step) {
+  return step == kSetup ? "setup" : fmt::format("step {}", step);
+}
+
+std::string steps_words(const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges) {
+  std::string text;
+  bool several = ranges.size() > 1;
+  for (const auto& [first, last] : ranges) {
+    if (!text.empty()) text += ", ";
+    text += first == last ? fmt::format("{}", first) : fmt::format("{} - {}", first, last);
+    several = several || first != last;
+  }
+  return (several ? "steps " : "step ") + text;
+}
+
+std::string event_words(const Event& event, std::int64_t step) {
+  return fmt::format("{} at event {} ({})", event.op, event.position, step_words(step));
+}
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string listed(const std::vector<std::string>& items, std::size_t shown) {
+  std::string text;
+  const std::size_t count = std::min(shown, items.size());
+  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + items[i];
+  if (items.size() > count) text += fmt::format(" and {} more", items.size() - count);
+  return text;
+}
+
+std::optional<double> number_in(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,136 @@
+#include "compare/report/causes/case.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <span>
+#include <utility>
+
+#include "compare/model/words.hpp"
+#include "compare/report/environment.hpp"
+#include "core/glob.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+using Patterns = std::span<const std::string_view>;
+
+[[nodiscard]] bool any_match(Patterns patterns, std::string_view text) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](std::string_view pattern) { return core::glob_match(pattern, text); });
+}
+
+}  // namespace
+
+Setting setting_of(std::string_view key) {
+  static constexpr std::array<std::string_view, 5> kThreads{
+      "threads.*", "env*.OMP_*", "env*.*_NUM_THREADS", "env*.MKL_DYNAMIC", "env*.KMP_*"};
+  static constexpr std::array<std::string_view, 9> kIsa{"cpu.capability",
+                                                        "cpu.onednn_isa",
+                                                        "cpu.model",
+                                                        "cpu.flags",
+                                                        "env*.ATEN_CPU_CAPABILITY",
+                                                        "env*.*_MAX_CPU_ISA",
+                                                        "env*.MKL_CBWR",
+                                                        "env*.MKL_ENABLE_INSTRUCTIONS",
+                                                        "env*.OPENBLAS_CORETYPE"};
+  static constexpr std::array<std::string_view, 8> kLibrary{
+      "library.*", "torch.*", "cuda.*",          "cudnn.*",
+      "cublas.*",  "os.libc", "device.*.driver", "program.build_id"};
+  static constexpr std::array<std::string_view, 7> kPrecision{
+      "flag.*accumulation",     "flag.*tf32",
+      "flag.*_precision",       "env*.NVIDIA_TF32_OVERRIDE",
+      "env*.TORCH_ALLOW_TF32*", "env*.*_FPMATH_MODE",
+      "flag.*reduced*"};
+  static constexpr std::array<std::string_view, 4> kBackend{
+      "flag.mkldnn.enabled", "flag.cudnn.enabled", "flag.*sdp*", "env*.TORCH_BLAS_PREFER*"};
+  static constexpr std::array<std::string_view, 1> kRandom{"rng.*"};
+  if (any_match(kThreads, key)) return Setting::threads;
+  if (any_match(kIsa, key)) return Setting::isa;
+  if (any_match(kLibrary, key)) return Setting::library;
+  if (any_match(kPrecision, key)) return Setting::precision;
+  if (any_match(kBackend, key)) return Setting::backend;
+  if (any_match(kRandom, key)) return Setting::random;
+  return Setting::other;
+}
+
+OpClass class_of(const Finding& finding) {
+  const OpClass op = facts::class_of(finding.op);
+  if (finding.op.starts_with("aten::") || finding.module_type.empty()) return op;
+  if (op != OpClass::other) return op;
+  std::string type = finding.module_type;  // "BatchNorm2d" does what "batch_norm" does
+  if (const auto norm = type.find("Norm"); norm != std::string::npos && norm > 0)
+    type.insert(norm, "_");
+  std::transform(type.begin(), type.end(), type.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return facts::class_of(type);
+}
+
+std::string words(const EnvironmentDifference& difference) {
+  const std::string when = when_words(difference);
+  return fmt::format("{} is {} and {}{}{}", difference.key,
+                     difference.reference.value_or("not set"),
+                     difference.candidate.value_or("not set"), when.empty() ? "" : " ", when);
+}
+
+bool diverging_sequence(const Case& of) {
+  return of.is(FindingKind::sequence) && of.finding().diverges && !of.evidence().missing_steps;
+}
+
+bool prepares_data(const Finding& finding) {
+  return !finding.module && (finding.phase == Phase::data || finding.phase == Phase::setup);
+}
+
+std::optional<std::int64_t> Case::late_begin() const {
+  const auto found = runs_.late_begin.find(record_.ranks.reference);
+  const bool from_before =
+      is(FindingKind::parameter) || (is(FindingKind::rng) && evidence().last_common_draw.empty());
+  if (found == runs_.late_begin.end() || !from_before) return std::nullopt;
+  return found->second.step;
+}
+
+std::vector<const EnvironmentDifference*> Case::settings(Setting group) const {
+  std::vector<const EnvironmentDifference*> found;
+  for (const EnvironmentDifference& difference : report_.environment)
+    if (counts(difference) && setting_of(difference.key) == group) found.push_back(&difference);
+  return found;
+}
+
+bool Case::only(Setting group) const {
+  bool any = false;
+  for (const EnvironmentDifference& difference : report_.environment) {
+    if (!counts(difference)) continue;
+    if (setting_of(difference.key) != group) return false;
+    any = true;
+  }
+  return any;
+}
+
+bool Case::same_settings() const {
+  return std::none_of(
+      report_.environment.begin(), report_.environment.end(),
+      [this](const EnvironmentDifference& difference) { return counts(difference); });
+}
+
+bool Case::counts(const EnvironmentDifference& difference) const {
+  return difference.can_change_bits && differs_in(difference, finding().step.value_or(kSetup));
+}
+
+Cause Case::cause(std::string id, Confidence confidence) const {
+  Cause result;
+  result.id = std::move(id);
+  result.confidence = confidence;
+  result.finding = index_;
+  return result;
+}
+
+std::string Case::command(std::string_view variables) const {
+  std::string line(variables);
+  for (const std::string& word : report_.reference.command)
+    line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,233 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "compare/model/words.hpp"
+#include "compare/report/causes/rules.hpp"
+#include "compare/report/environment.hpp"
+#include "core/glob.hpp"
+#include "facts/ops.hpp"
+
+namespace ulpscope::comparison::causes {
+namespace {
+
+[[nodiscard]] std::vector<std::string> differing_inputs(const Case& of) {
+  if (!of.evidence().blamed.empty()) return of.evidence().blamed;
+  std::vector<std::string> names;
+  for (const TensorReport& tensor : of.finding().tensors)
+    if (tensor.role == Role::input && !tensor.equal)
+      names.push_back(tensor.name.empty() ? fmt::format("input {}", tensor.index) : tensor.name);
+  return names;
+}
+
+template <class Test>
+[[nodiscard]] bool any_differing(const Case& of, Test test) {
+  for (std::size_t k = 0; k < of.finding().tensors.size(); ++k)
+    if (!of.finding().tensors[k].equal && test(of.evidence().tensors[k])) return true;
+  return false;
+}
+
+[[nodiscard]] bool measured(const Case& of) {
+  return std::any_of(of.finding().tensors.begin(), of.finding().tensors.end(),
+                     [](const TensorReport& tensor) { return tensor.difference.has_value(); });
+}
+
+[[nodiscard]] bool at_start(const Finding& finding) { return finding.step.value_or(0) == 0; }
+
+[[nodiscard]] bool draws_before_training(const Case& of) {
+  return of.is(FindingKind::sequence) && of.finding().diverges && !of.finding().step &&
+         of.evidence().alone_draws && of.runs().other_start;
+}
+
+/// The program picks samples: it reads different rows of the data it holds.
+[[nodiscard]] bool picks_samples(const Case& of) {
+  const Finding& finding = of.finding();
+  if (!of.is(FindingKind::arguments) || !prepares_data(finding) ||
+      !facts::Op(finding.op).has(facts::fact::picks))
+    return false;
+  return std::all_of(finding.arguments.begin(), finding.arguments.end(), [](const auto& argument) {
+    return argument.name == "index" || argument.name == "start" || argument.name == "end";
+  });
+}
+
+[[nodiscard]] bool is_content(const Case& of) {
+  return of.is(FindingKind::data) && (!of.evidence().uninitialised || of.evidence().for_data);
+}
+
+/// What the program itself noted differently at the finding: its samples, its epoch, its
+/// generators.
+void add_notes(const Case& of, Cause& cause) {
+  for (const EnvironmentDifference& difference : of.report().environment)
+    if (core::glob_match("note.*", difference.key) &&
+        differs_in(difference, of.finding().step.value_or(kSetup)))
+      cause.evidence.push_back(words(difference));
+}
+
+[[nodiscard]] bool in_another_order(const Case& of) {
+  return of.evidence().same_set_of_data ||
+         any_differing(of, [](const TensorEvidence& tensor) { return tensor.rows_permuted; });
+}
+
+}  // namespace
+
+std::optional<Cause> init(const Case& of) {
+  if (draws_before_training(of)) {
+    Cause cause = of.cause("init", Confidence::likely);
+    cause.evidence = {
+        "the ops that only one run has draw random numbers before training begins: "
+        "what is drawn after them, other weights too, is shifted"};
+    cause.attempt = {"construct the same modules in the same order, or load the same weights"};
+    return cause;
+  }
+  if (!of.is(FindingKind::parameter) || !at_start(of.finding()) || of.late_begin())
+    return std::nullopt;
+  if (any_differing(of, [](const TensorEvidence& tensor) { return tensor.numbers_permuted; }))
+    return std::nullopt;
+  Cause cause = of.cause("init", Confidence::certain);
+  cause.evidence = {fmt::format("{} {} at the first use, and no recorded op wrote it before",
+                                listed(differing_inputs(of)),
+                                differing_inputs(of).size() == 1 ? "differs" : "differ")};
+  cause.attempt = {"load the same weights in both programs"};
+  return cause;
+}
+
+std::optional<Cause> weights(const Case& of) {
+  if (!of.is(FindingKind::parameter)) return std::nullopt;
+  const bool permuted =
+      any_differing(of, [](const TensorEvidence& tensor) { return tensor.numbers_permuted; });
+  if (!permuted && (at_start(of.finding()) || of.late_begin())) return std::nullopt;
+  Cause cause = of.cause("weights", permuted ? Confidence::certain : Confidence::likely);
+  cause.evidence = {
+      permuted ? fmt::format("{}: the same numbers in a different order (transposed or permuted)",
+                             listed(differing_inputs(of)))
+               : fmt::format("{} differs at its first use in {}, after equal steps",
+                             listed(differing_inputs(of)), step_words(*of.finding().step))};
+  return cause;
+}
+
+std::optional<Cause> data_order(const Case& of) {
+  if (picks_samples(of)) {
+    Cause cause = of.cause("data-order", Confidence::likely);
+    cause.evidence = {fmt::format("{} picks different rows of equal data", of.finding().op)};
+    cause.attempt = {"seed the sampler the same way in both programs"};
+    return cause;
+  }
+  if (!is_content(of)) return std::nullopt;
+  Cause cause = of.cause("data-order", Confidence::certain);
+  if (in_another_order(of)) {
+    cause.evidence = {of.evidence().same_set_of_data
+                          ? "over the whole run both read the same values, in a different order"
+                          : "the rows of the batch are the same, in a different order"};
+  } else {
+    if (measured(of)) return std::nullopt;
+    cause.confidence = Confidence::possible;
+    cause.evidence = {
+        "no recorded op produced the batch; without its bytes a different order looks like "
+        "different "
+        "content"};
+    cause.attempt = {"ulpscope record --level full -- " + of.command("")};
+  }
+  add_notes(of, cause);
+  cause.attempt.emplace_back("seed the sampler the same way in both programs");
+  return cause;
+}
+
+std::optional<Cause> data_content(const Case& of) {
+  if (!is_content(of) || in_another_order(of)) return std::nullopt;
+  Cause cause = of.cause("data-content", Confidence::likely);
+  cause.evidence = {
+      of.evidence().changed_in_both
+          ? fmt::format("{} was filled outside of recorded ops in both runs",
+                        listed(differing_inputs(of)))
+          : fmt::format("{} comes from outside of recorded ops and has different contents",
+                        listed(differing_inputs(of)))};
+  if (of.evidence().for_data)
+    cause.evidence.push_back("the program prepares data where the memory was handed out, by " +
+                             of.evidence().factory);
+  if (measured(of))
+    cause.evidence.emplace_back("its rows are not those of the other run in a different order");
+  add_notes(of, cause);
+  return cause;
+}
+
+std::optional<Cause> uninitialised(const Case& of) {
+  if (of.effect()) {
+    const auto& flags = of.effect()->tensor.evidence.flags;
+    if (((flags.reference | flags.candidate) & slot_flag::uninitialised) == 0) return std::nullopt;
+    Cause cause =
+        of.cause("uninitialised", of.effect()->of_data ? Confidence::possible : Confidence::likely);
+    cause.evidence = {fmt::format("{} reads memory that no recorded op wrote", of.effect()->place)};
+    if (of.effect()->of_data)
+      cause.against = {
+          "it was handed out where the program prepares data, and memory that the "
+          "program fills itself, past recorded ops, looks the same"};
+    cause.attempt = {of.command("MALLOC_PERTURB_=85"), of.command("MALLOC_PERTURB_=165")};
+    return cause;
+  }
+  if (!of.evidence().uninitialised) return std::nullopt;
+  const bool filled_elsewhere = of.evidence().for_data;
+  Cause cause =
+      of.cause("uninitialised", filled_elsewhere ? Confidence::possible : Confidence::likely);
+  cause.evidence = {fmt::format("{} reads memory that no recorded op wrote", of.finding().op)};
+  if (!of.evidence().factory.empty())
+    cause.evidence.push_back("the memory was handed out by " + of.evidence().factory);
+  cause.against = {"memory that the program fills itself, past recorded ops, looks the same"};
+  cause.attempt = {of.command("MALLOC_PERTURB_=85"), of.command("MALLOC_PERTURB_=165")};
+  return cause;
+}
+
+std::optional<Cause> external_write(const Case& of) {
+  if (!of.is(FindingKind::write)) return std::nullopt;
+  Cause cause = of.cause("external-write", Confidence::certain);
+  cause.evidence = {
+      fmt::format("{} changed between its last recorded write and this read, in one run only",
+                  listed(differing_inputs(of)))};
+  return cause;
+}
+
+std::optional<Cause> alias(const Case& of) {
+  if (!of.is(FindingKind::write) || !of.evidence().written_otherwise) return std::nullopt;
+  Cause cause = of.cause("alias", Confidence::possible);
+  cause.evidence = {"the memory was last written through a view of other bytes than are read"};
+  cause.attempt = {"clone() the tensor before the write and see whether the difference stays"};
+  return cause;
+}
+
+std::optional<Cause> worker(const Case& of) {
+  const auto& threads = of.runs().threads;
+  const std::string& lane = of.finding().lane;
+  const bool of_data = of.is(FindingKind::data) || of.is(FindingKind::rng) ||
+                       of.finding().phase == Phase::data || lane.starts_with("worker") ||
+                       lane.starts_with("thread");
+  if (threads.reference == threads.candidate || !of_data) return std::nullopt;
+  Cause cause = of.cause("worker", Confidence::likely);
+  cause.evidence = {fmt::format("{} and {} threads work beside the main one", threads.reference,
+                                threads.candidate)};
+  cause.attempt = {"use the same number of workers, and a generator of its own for each"};
+  return cause;
+}
+
+std::optional<Cause> epoch(const Case& of) {
+  const Evidence& evidence = of.evidence();
+  const bool both_known = !evidence.epochs.reference.empty() && !evidence.epochs.candidate.empty();
+  const bool one_begins =
+      both_known && evidence.begins_epoch.reference != evidence.begins_epoch.candidate;
+  if (!evidence.missing_steps && !one_begins) return std::nullopt;
+  Cause cause =
+      of.cause("epoch", evidence.missing_steps ? Confidence::certain : Confidence::likely);
+  if (evidence.missing_steps)
+    cause.evidence = {fmt::format("the runs have {} and {} steps; all that both have is equal",
+                                  of.report().reference.steps, of.report().candidate.steps)};
+  else
+    cause.evidence = {
+        fmt::format("only in the {} an epoch begins here",
+                    name(evidence.begins_epoch.reference ? Side::reference : Side::candidate))};
+  for (const Side side : kSides)
+    if (!on(evidence.epochs, side).empty())
+      cause.evidence.push_back(fmt::format("the {}: {}", name(side), on(evidence.epochs, side)));
+  return cause;
+}
+
+}  // namespace ulpscope::comparison::causes

@@ -1,0 +1,248 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "compare/model/value_match.hpp"
+#include "compare/model/words.hpp"
+#include "compare/report/causes/rules.hpp"
+#include "core/glob.hpp"
+
+namespace ulpscope::comparison::causes {
+namespace {
+
+[[nodiscard]] std::string argument_words(const ArgumentReport& argument) {
+  return fmt::format("{} is {} and {}", argument.name, argument.reference.value_or("missing"),
+                     argument.candidate.value_or("missing"));
+}
+
+/// The argument is a tensor that the op reads.
+[[nodiscard]] bool is_tensor(const Finding& finding, const ArgumentReport& argument) {
+  return std::any_of(finding.tensors.begin(), finding.tensors.end(), [&](const auto& tensor) {
+    return tensor.role == Role::input && tensor.name == argument.name;
+  });
+}
+
+[[nodiscard]] bool is_mode(const ArgumentReport& argument) {
+  static constexpr std::array<std::string_view, 4> kNames{"train", "training", "is_training",
+                                                          "use_input_stats"};
+  return std::find(kNames.begin(), kNames.end(), argument.name) != kNames.end();
+}
+
+[[nodiscard]] const ArgumentReport* mode_argument(const Finding& finding) {
+  const auto at = std::find_if(finding.arguments.begin(), finding.arguments.end(), is_mode);
+  return at == finding.arguments.end() ? nullptr : &*at;
+}
+
+}  // namespace
+
+std::optional<Cause> argument(const Case& of) {
+  if (!of.is(FindingKind::arguments)) return std::nullopt;
+  Cause cause = of.cause("argument", Confidence::certain);
+  for (const ArgumentReport& report : of.finding().arguments)
+    cause.evidence.push_back(
+        is_tensor(of.finding(), report)
+            ? fmt::format("{} is given a different tensor as {}", of.finding().op, report.name)
+            : fmt::format("{} of {}", argument_words(report), of.finding().op));
+  if (of.evidence().same_tensors)
+    cause.evidence.emplace_back("it reads the same tensors in both runs, in a different order");
+  return cause;
+}
+
+std::optional<Cause> mode(const Case& of) {
+  if (of.is(FindingKind::arguments)) {
+    const ArgumentReport* const argument = mode_argument(of.finding());
+    if (argument == nullptr) return std::nullopt;
+    Cause cause = of.cause("mode", Confidence::certain);
+    cause.evidence = {argument_words(*argument)};
+    cause.attempt = {"call train() or eval() the same way in both programs"};
+    return cause;
+  }
+  if (!diverging_sequence(of) || !of.finding().step) return std::nullopt;
+  for (const Side side : kSides) {
+    const auto& names = on(of.evidence().alone_names, side);
+    const auto& ops = on(of.evidence().alone, side);
+    const auto counts = std::count_if(names.begin(), names.end(), [](const std::string& tensor) {
+      return core::glob_match("*num_batches_tracked", tensor);
+    });
+    // If the ops read weights too, they are a piece of the program that only one run has.
+    if (counts != std::ssize(names)) continue;
+    const bool counts_batches = counts > 0;
+    const bool drops = std::any_of(ops.begin(), ops.end(), [](const std::string& op) {
+      return op.find("dropout") != std::string::npos || op.find("bernoulli") != std::string::npos;
+    });
+    if (!counts_batches && !drops) continue;
+    Cause cause = of.cause("mode", Confidence::likely);
+    cause.evidence = {
+        counts_batches
+            ? fmt::format("only the {} counts batches for its running statistics", name(side))
+            : fmt::format("only the {} drops elements", name(side))};
+    cause.attempt = {"call train() or eval() the same way in both programs"};
+    return cause;
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> buffer_update(const Case& of) {
+  if (!of.is(FindingKind::arguments) && !of.is(FindingKind::origin)) return std::nullopt;
+  std::vector<std::string> buffers;
+  bool outputs_equal = true;
+  for (std::size_t k = 0; k < of.finding().tensors.size(); ++k) {
+    const TensorReport& tensor = of.finding().tensors[k];
+    if (tensor.equal) continue;
+    if (tensor.role == Role::output) outputs_equal = false;
+    const auto& flags = of.evidence().tensors[k].flags;
+    const bool buffer = (flags.reference | flags.candidate) & slot_flag::buffer;
+    if (tensor.role == Role::mutated && buffer)
+      buffers.push_back(tensor.name.empty() ? "a buffer" : tensor.name);
+  }
+  if (buffers.empty() || !outputs_equal) return std::nullopt;
+  Cause cause = of.cause("buffer-update", Confidence::likely);
+  cause.evidence = {fmt::format("all results are equal, {} differs after the op", listed(buffers))};
+  return cause;
+}
+
+std::optional<Cause> resume(const Case& of) {
+  if (!diverging_sequence(of) || of.finding().phase != Phase::optimizer) return std::nullopt;
+  for (const Side side : kSides) {
+    const Side other = the_other(side);
+    const auto& ops = on(of.evidence().alone, side);
+    const auto& others = on(of.evidence().alone, other);
+    const auto makes = [&](std::string_view op) {
+      return !ops.empty() && std::all_of(ops.begin(), ops.end(), [&](const auto& one) {
+        return one == op || one == "aten::detach";
+      });
+    };
+    // Adam and its kin begin with zeros; a momentum begins as a copy of the gradient.
+    const bool zeros = makes("aten::zeros_like") && others.empty();
+    const bool copies = makes("aten::clone") && !others.empty();
+    if (!zeros && !copies) continue;
+    Cause cause = of.cause("resume", Confidence::likely);
+    cause.evidence = {
+        fmt::format("only the {} re-initializes the optimizer's state ({}), the {} has one already",
+                    name(side), listed(ops), name(other))};
+    if (zeros && ops.size() == 1)
+      cause.against = {"a different option of the optimizer may need that state, too"};
+    cause.attempt = {"save and load the optimizer together with the model"};
+    return cause;
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> structure(const Case& of) {
+  if (!diverging_sequence(of)) return std::nullopt;
+  Cause cause = of.cause("structure", Confidence::likely);
+  for (const Side side : kSides)
+    if (const auto& ops = on(of.evidence().alone, side); !ops.empty())
+      cause.evidence.push_back(fmt::format("only the {} runs {}", name(side), listed(ops)));
+  if (of.evidence().moved)
+    cause.evidence.emplace_back("the other run updates the same parameters at a different place");
+  cause.evidence.emplace_back("values that both runs have after it differ");
+  return cause;
+}
+
+std::optional<Cause> harmless_rewrite(const Case& of) {
+  if (of.report().verdict != Verdict::identical) return std::nullopt;
+  Cause cause = of.cause("harmless-rewrite", Confidence::certain);
+  cause.evidence = {"the op lists differ, and every value that both runs have is equal"};
+  return cause;
+}
+
+std::optional<Cause> dtype(const Case& of) {
+  const auto& flags = of.evidence().event_flags;
+  const bool autocast_differs = (flags.reference ^ flags.candidate) & event_flag::autocast;
+  if (of.is(FindingKind::origin) && autocast_differs && of.evidence().inside_differs) {
+    Cause cause = of.cause("dtype", Confidence::likely);
+    cause.evidence = {"autocast is on in one run only",
+                      "the ops it calls inside differ, or have different dtypes or shapes"};
+    return cause;
+  }
+  const auto told = [&](const TensorReport& tensor,
+                        const Both<Geometry>& geometry) -> std::optional<Cause> {
+    if (tensor.equal || geometry.reference.dtype == geometry.candidate.dtype) return std::nullopt;
+    Cause cause = of.cause("dtype", Confidence::certain);
+    cause.evidence = {fmt::format("{} is {} and {}", tensor.name.empty() ? "a tensor" : tensor.name,
+                                  ulpscope::name(geometry.reference.dtype),
+                                  ulpscope::name(geometry.candidate.dtype))};
+    if (autocast_differs) cause.evidence.emplace_back("autocast is on in one run only");
+    return cause;
+  };
+  if (of.effect()) return told(of.effect()->tensor.report, of.effect()->tensor.evidence.geometry);
+  if (!of.is(FindingKind::metadata)) return std::nullopt;
+  for (std::size_t k = 0; k < of.finding().tensors.size(); ++k)
+    if (auto cause = told(of.finding().tensors[k], of.evidence().tensors[k].geometry)) return cause;
+  return std::nullopt;
+}
+
+std::optional<Cause> reduced_precision(const Case& of) {
+  if (!diverging_sequence(of)) return std::nullopt;
+  for (const Side side : kSides) {
+    const std::size_t casts = on(of.evidence().alone_casts, side);
+    if (casts < 2) continue;
+    Cause cause = of.cause("reduced-precision", Confidence::possible);
+    cause.evidence = {
+        fmt::format("only the {} converts tensors to a different dtype and back ({} conversions)",
+                    name(side), casts)};
+    return cause;
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> batch_size(const Case& of) {
+  for (std::size_t k = 0; of.is(FindingKind::metadata) && k < of.finding().tensors.size(); ++k) {
+    const TensorReport& tensor = of.finding().tensors[k];
+    const auto& flags = of.evidence().tensors[k].flags;
+    constexpr std::uint32_t kOfModel =
+        slot_flag::parameter | slot_flag::buffer | slot_flag::gradient;
+    if (tensor.equal || ((flags.reference | flags.candidate) & kOfModel) ||
+        !is_other_batch(tensor.shape.reference, tensor.shape.candidate))
+      continue;
+    Cause cause = of.cause("batch-size", Confidence::likely);
+    cause.evidence = {fmt::format("only the first dimension differs: {} and {}",
+                                  tensor.shape.reference.front(), tensor.shape.candidate.front())};
+    return cause;
+  }
+  if (!prepares_data(of.finding()) || !of.runs().other_batch) return std::nullopt;
+  Cause cause = of.cause("batch-size", Confidence::likely);
+  cause.evidence = {"data is prepared here, and batches of a different size are read after it"};
+  return cause;
+}
+
+std::optional<Cause> scale(const Case& of) {
+  const auto told = [&](const std::optional<double>& ratio) -> std::optional<Cause> {
+    if (!ratio) return std::nullopt;
+    Cause cause = of.cause("scale", Confidence::likely);
+    cause.evidence = {
+        fmt::format("the candidate is {} times the reference, element by element", *ratio)};
+    return cause;
+  };
+  if (of.effect()) return told(of.effect()->tensor.evidence.ratio);
+  if (!of.is(FindingKind::origin)) return std::nullopt;
+  for (std::size_t k = 0; k < of.finding().tensors.size(); ++k) {
+    if (of.finding().tensors[k].equal) continue;
+    if (auto cause = told(of.evidence().tensors[k].ratio)) return cause;
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> nan(const Case& of) {
+  const auto told = [&](const TensorReport& tensor) -> std::optional<Cause> {
+    if (!tensor.difference) return std::nullopt;
+    const ClassCount& count = tensor.difference->nan;
+    if ((count.reference == 0) == (count.candidate == 0)) return std::nullopt;
+    Cause cause = of.cause("nan", Confidence::likely);
+    cause.evidence = {fmt::format("the result has {} NaN in the reference and {} in the candidate",
+                                  count.reference, count.candidate)};
+    return cause;
+  };
+  if (of.effect()) return told(of.effect()->tensor.report);
+  if (!of.is(FindingKind::origin)) return std::nullopt;
+  for (const TensorReport& tensor : of.finding().tensors) {
+    if (tensor.equal || tensor.role == Role::input) continue;
+    if (auto cause = told(tensor)) return cause;
+  }
+  return std::nullopt;
+}
+
+}  // namespace ulpscope::comparison::causes

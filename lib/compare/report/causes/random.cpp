@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include "compare/model/words.hpp"
+#include "compare/report/causes/rules.hpp"
+#include "compare/report/checks/draws.hpp"
+#include "core/glob.hpp"
+
+namespace ulpscope::comparison::causes {
+namespace {
+
+[[nodiscard]] bool same_seed(const Case& of) {
+  return of.evidence().rng.reference.seed == of.evidence().rng.candidate.seed;
+}
+
+[[nodiscard]] std::string seed_words(const Case& of) {
+  const auto& rng = of.evidence().rng;
+  return same_seed(of)
+             ? fmt::format("the seed is {} in both runs", rng.reference.seed)
+             : fmt::format("the seeds are {} and {}", rng.reference.seed, rng.candidate.seed);
+}
+
+[[nodiscard]] bool drew_from_equal_state(const Case& of) {
+  const Evidence& evidence = of.evidence();
+  return evidence.seeded && evidence.rng.reference.before == evidence.rng.candidate.before &&
+         evidence.rng.reference.before != evidence.rng.reference.after;
+}
+
+/// Only one run draws, and the next draw that both make differs.
+[[nodiscard]] bool shifts_the_stream(const Case& of) {
+  const bool weights_too = !of.finding().step && of.runs().other_start;
+  return diverging_sequence(of) && !weights_too && of.evidence().alone_draws && of.effect() &&
+         of.effect()->drawn;
+}
+
+}  // namespace
+
+std::optional<Cause> rng_seed(const Case& of) {
+  if (!of.is(FindingKind::rng) || same_seed(of)) return std::nullopt;
+  Cause cause = of.cause("rng-seed", Confidence::certain);
+  cause.evidence = {seed_words(of)};
+  const auto& rng = of.evidence().rng;
+  if (looks_drawn(rng.reference.seed) || looks_drawn(rng.candidate.seed))
+    cause.evidence.push_back(fmt::format(
+        "{} looks like one that the operating system drew: nobody has seeded the generator",
+        looks_drawn(rng.reference.seed) && looks_drawn(rng.candidate.seed) ? "each"
+        : looks_drawn(rng.reference.seed)                                  ? "the reference's"
+                                                                           : "the candidate's"));
+  cause.attempt = {"call torch::manual_seed with the same number in both programs"};
+  return cause;
+}
+
+std::optional<Cause> recompute(const Case& of) {
+  const auto& recomputed = of.evidence().recomputed;
+  if (recomputed.reference.empty() == recomputed.candidate.empty()) return std::nullopt;
+  const Side side = recomputed.reference.empty() ? Side::candidate : Side::reference;
+  Cause cause = of.cause("recompute", Confidence::certain);
+  cause.evidence = {fmt::format(
+      "only in the {} backward recomputes a forward from equal inputs with a different result",
+      name(side))};
+  for (std::size_t k = 0; k < on(recomputed, side).size() && k < 3; ++k)
+    cause.evidence.push_back(on(recomputed, side)[k]);
+  cause.attempt = {
+      "save the generator's state in forward and restore it before recomputing in backward"};
+  return cause;
+}
+
+std::optional<Cause> rng_shift(const Case& of) {
+  if (shifts_the_stream(of)) {
+    Cause cause = of.cause("rng-shift", Confidence::likely);
+    cause.evidence = {fmt::format(
+        "among the ops that only one run has some draw random numbers, and {} draws others after "
+        "them",
+        of.effect()->place)};
+    cause.attempt = {"draw the extra numbers from a generator of their own"};
+    return cause;
+  }
+  if (!of.is(FindingKind::rng) || !same_seed(of) || of.late_begin()) return std::nullopt;
+  const Evidence& evidence = of.evidence();
+  Cause cause =
+      of.cause("rng-shift", evidence.draws.empty() ? Confidence::likely : Confidence::certain);
+  cause.evidence = {seed_words(of)};
+  if (!evidence.last_common_draw.empty())
+    cause.evidence.push_back("both streams were last equal at " + evidence.last_common_draw);
+  for (const Side side : kSides) {
+    std::vector<std::string> draws;
+    for (const Draw& draw : evidence.draws)
+      if (draw.side == side)
+        draws.push_back(
+            fmt::format("{} at event {} ({})", draw.op, draw.event, step_words(draw.step)));
+    if (!draws.empty())
+      cause.evidence.push_back(fmt::format("only the {} drew here: {} ({})", name(side),
+                                           listed(draws), counted(draws.size(), "extra draw")));
+  }
+  if (evidence.more_draws > 0)
+    cause.evidence.push_back(counted(evidence.more_draws, "further extra draw"));
+  if (evidence.draws.empty())
+    cause.evidence.emplace_back(
+        "no recorded op drew in one run alone: the generator was moved outside of recorded ops, or "
+        "by an op that took a different number of values");
+  cause.attempt = {
+      "seed again right before this op in both programs, or draw the extra numbers "
+      "from a generator of their own"};
+  return cause;
+}
+
+std::optional<Cause> thread_rng(const Case& of) {
+  if (!of.is(FindingKind::rng) || !of.evidence().seeded_lanes_share || !same_seed(of))
+    return std::nullopt;
+  Cause cause = of.cause("thread-rng", Confidence::likely);
+  cause.evidence = {fmt::format("{} draws in {}, and several threads draw from that generator",
+                                of.finding().op, of.finding().lane),
+                    seed_words(of)};
+  cause.attempt = {"give each worker a generator of its own, seeded from its number"};
+  return cause;
+}
+
+std::optional<Cause> rng_device(const Case& of) {
+  if (!of.is(FindingKind::origin) || !drew_from_equal_state(of)) return std::nullopt;
+  std::vector<std::string> reasons;
+  for (const EnvironmentDifference& difference : of.report().environment) {
+    const Setting setting = setting_of(difference.key);
+    if (of.counts(difference) && (setting == Setting::isa || setting == Setting::library ||
+                                  core::glob_match("device.*", difference.key)))
+      reasons.push_back(words(difference));
+  }
+  if (reasons.empty()) return std::nullopt;
+  Cause cause = of.cause("rng-device", Confidence::likely);
+  cause.evidence = {"the generator's state before the op is equal in both runs"};
+  cause.evidence.insert(cause.evidence.end(), reasons.begin(), reasons.end());
+  cause.attempt = {"read the numbers from a file in both programs instead of drawing them"};
+  return cause;
+}
+
+std::optional<Cause> rng_size(const Case& of) {
+  const bool asked_for = of.is(FindingKind::arguments) || of.is(FindingKind::metadata);
+  if (!asked_for || !drew_from_equal_state(of)) return std::nullopt;
+  for (const TensorReport& tensor : of.finding().tensors) {
+    if (tensor.role == Role::input || tensor.shape.reference == tensor.shape.candidate) continue;
+    Cause cause = of.cause("rng-size", Confidence::likely);
+    cause.evidence = {
+        "the generator's state before the op is equal, the number of elements is not: how numbers "
+        "are drawn depends on it, and all later draws are shifted"};
+    cause.attempt = {"draw the same number of elements in both programs and slice"};
+    return cause;
+  }
+  return std::nullopt;
+}
+
+}  // namespace ulpscope::comparison::causes

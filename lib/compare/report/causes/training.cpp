@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "compare/model/words.hpp"
+#include "compare/report/causes/rules.hpp"
+#include "facts/ops.hpp"
+
+namespace ulpscope::comparison::causes {
+namespace {
+
+[[nodiscard]] bool same_ops_in_another_order(const Case& of) {
+  auto left = of.evidence().alone.reference;
+  auto right = of.evidence().alone.candidate;
+  std::sort(left.begin(), left.end());
+  std::sort(right.begin(), right.end());
+  return left.size() > 1 && left == right;
+}
+
+/// Among the ops is one that ends an update of parameters.
+[[nodiscard]] bool updates(const std::vector<std::string>& ops) {
+  return std::any_of(ops.begin(), ops.end(), [](const std::string& op) {
+    const facts::Op known(op);
+    return known.is_in_place() && known.has(facts::fact::ends_update);
+  });
+}
+
+[[nodiscard]] bool is_accumulation(const Finding& finding) {
+  return std::find(finding.parents.begin(), finding.parents.end(),
+                   "torch::autograd::AccumulateGrad") != finding.parents.end();
+}
+
+/// What is at the point where the runs diverge: it may follow from how steps are divided.
+[[nodiscard]] bool may_follow_from_steps(const Case& of, std::int64_t step) {
+  return of.finding().step.value_or(kSetup) <= step && !of.is(FindingKind::parameter) &&
+         !of.is(FindingKind::rng) && !of.is(FindingKind::write);
+}
+
+}  // namespace
+
+std::optional<Cause> gradient_accumulation(const Case& of) {
+  const auto& other = of.runs().accumulation;
+  if (skipped_step(of)) return std::nullopt;
+  if (other && may_follow_from_steps(of, other->step) && !other->ratio) {
+    Cause cause = of.cause("gradient-accumulation", Confidence::likely);
+    cause.evidence = {fmt::format(
+        "in {} a gradient is accumulated {} and {} times: the same sum, in a different order",
+        step_words(other->step), other->times.reference, other->times.candidate)};
+    cause.attempt = {"compare with --rtol, or with the same number of accumulations"};
+    return cause;
+  }
+  if (!diverging_sequence(of) || !is_accumulation(of.finding())) return std::nullopt;
+  Cause cause = of.cause("gradient-accumulation", Confidence::likely);
+  cause.evidence = {
+      fmt::format("a gradient of {} is added to what was there in one run only: the other began "
+                  "with none",
+                  of.finding().module.value_or("a parameter"))};
+  cause.attempt = {"call optimizer.zero_grad() at the same place in both programs"};
+  return cause;
+}
+
+std::optional<Cause> scale_of_gradients(const Case& of) {
+  const auto& other = of.runs().accumulation;
+  if (!other || !other->ratio || !may_follow_from_steps(of, other->step)) return std::nullopt;
+  Cause cause = of.cause("scale", Confidence::likely);
+  cause.evidence = {fmt::format(
+      "in {} gradients are accumulated {} and {} times, and the candidate's come to {} "
+      "times the reference's",
+      step_words(other->step), other->times.reference, other->times.candidate, *other->ratio)};
+  cause.attempt = {"divide the loss by the number of accumulations"};
+  return cause;
+}
+
+std::optional<Cause> skipped_step(const Case& of) {
+  if (!diverging_sequence(of) || of.finding().phase != Phase::optimizer ||
+      of.evidence().among_updates || of.evidence().moved)
+    return std::nullopt;
+  for (const Side side : kSides) {
+    const Side other = the_other(side);
+    const auto& names = on(of.evidence().alone_updates, side);
+    if (names.empty() || !on(of.evidence().alone_updates, other).empty() ||
+        !updates(on(of.evidence().alone, side)))
+      continue;
+    Cause cause = of.cause("skipped-step", Confidence::likely);
+    cause.evidence = {fmt::format("only the {} updates {} here", name(side), listed(names))};
+    cause.attempt = {"see whether a scaler found an overflow, or a condition skips the update"};
+    return cause;
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> backward_order(const Case& of) {
+  if (!diverging_sequence(of) || of.finding().phase != Phase::backward ||
+      !same_ops_in_another_order(of))
+    return std::nullopt;
+  Cause cause = of.cause("backward-order", Confidence::likely);
+  cause.evidence = {
+      "backward runs the same ops in a different order, and sums are rounded differently"};
+  cause.attempt = {"run backward from one thread, one loss after the other"};
+  return cause;
+}
+
+std::optional<Cause> hash_order(const Case& of) {
+  if (!diverging_sequence(of) || of.finding().phase == Phase::backward ||
+      !same_ops_in_another_order(of))
+    return std::nullopt;
+  Cause cause = of.cause("hash-order", Confidence::possible);
+  cause.evidence = {"the same ops run in a different order"};
+  cause.against = {"the program may have been changed to run them so"};
+  cause.attempt = {
+      "iterate over a sorted container; a hash of addresses or strings differs from "
+      "process to process"};
+  return cause;
+}
+
+std::optional<Cause> compiled(const Case& of) {
+  if (!of.is(FindingKind::sequence) && !of.is(FindingKind::origin)) return std::nullopt;
+  std::vector<std::string> found;
+  for (const Side side : kSides) {
+    for (const std::string& op : on(of.evidence().alone, side))
+      if (facts::is_compiled(op)) found.push_back(op);
+    for (const std::string& op : on(of.finding().children, side))
+      if (facts::is_compiled(op)) found.push_back(op);
+  }
+  if (found.empty()) return std::nullopt;
+  Cause cause = of.cause("compiled", Confidence::likely);
+  cause.evidence = {fmt::format("{} stands for a compiled region", listed(found))};
+  cause.attempt = {"run both programs without compilation"};
+  return cause;
+}
+
+}  // namespace ulpscope::comparison::causes

@@ -1,0 +1,106 @@
+#include "compare/report/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compare/model/words.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] std::string place(const Finding& finding) {
+  if (!finding.step) return "in setup";
+  return fmt::format("at step {} in {}", *finding.step, name(finding.phase));
+}
+
+[[nodiscard]] std::string op_of_module(const Finding& finding) {
+  if (finding.op.empty()) return "what runs outside of modules";
+  if (!finding.module) return finding.op;
+  return fmt::format("{} of {}", finding.op,
+                     finding.module->empty() ? finding.root : *finding.module);
+}
+
+[[nodiscard]] std::string first_difference(const Finding& finding) {
+  for (const TensorReport& tensor : finding.tensors)
+    if (!tensor.equal && !tensor.name.empty()) return tensor.name;
+  return "an input";
+}
+
+[[nodiscard]] std::string what_happened(const Finding& finding) {
+  const std::string op = op_of_module(finding);
+  switch (finding.kind) {
+    case FindingKind::origin:
+      return fmt::format("{} {}", op,
+                         judged_on_own_inputs(finding)
+                             ? "is outside of its error budget"
+                             : "produces different bits from identical inputs");
+    case FindingKind::arguments: {
+      if (finding.arguments.empty()) return op + " has different arguments";
+      const ArgumentReport& argument = finding.arguments.front();
+      return fmt::format("{} has {} {} and {}", op, argument.name,
+                         argument.reference.value_or("missing"),
+                         argument.candidate.value_or("missing"));
+    }
+    case FindingKind::sequence:
+      if (finding.event.reference && finding.event.candidate)
+        return op + " of the reference is replaced by other ops";
+      return fmt::format("{} runs in the {} only", op,
+                         finding.event.reference ? "reference" : "candidate");
+    case FindingKind::rng:
+      return op + " draws from a different RNG state";
+    case FindingKind::data:
+      return fmt::format("{} reads different data ({})", op, first_difference(finding));
+    case FindingKind::parameter:
+      return fmt::format("{} reads {}, which differs at its first use", op,
+                         first_difference(finding));
+    case FindingKind::write:
+      return fmt::format("{} reads {}, which changed outside of recorded ops", op,
+                         first_difference(finding));
+    case FindingKind::metadata:
+      return op + " has different dtypes or shapes";
+  }
+  return op;
+}
+
+[[nodiscard]] std::string totals(const Report& report) {
+  const auto diverging = static_cast<std::uint64_t>(
+      std::count_if(report.findings.begin(), report.findings.end(),
+                    [](const Finding& finding) { return finding.diverges; }));
+  return fmt::format("{}, {} propagated", counted(diverging, "finding"),
+                     counted(report.propagated.events, "event"));
+}
+
+[[nodiscard]] std::string unjudged(const Report& report) {
+  if (!report.replay || report.replay->unjudged == 0) return {};
+  return fmt::format(", {} not judged", counted(report.replay->unjudged, "op"));
+}
+
+}  // namespace
+
+std::string summary(const Report& report, const std::string& reason) {
+  const Finding* const first = report.first();
+  switch (report.verdict) {
+    case Verdict::identical: {
+      const bool rewritten =
+          std::any_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
+            return finding.kind == FindingKind::sequence || finding.kind == FindingKind::arguments;
+          });
+      return fmt::format("identical: {} aligned, every compared value is equal{}",
+                         counted(report.coverage.aligned, "event"),
+                         rewritten ? ", though the op lists differ" : "");
+    }
+    case Verdict::within:
+      return fmt::format("within {}: {}{}", report.budget ? "budget" : "tolerance", totals(report),
+                         unjudged(report));
+    case Verdict::diverged:
+      if (first == nullptr) return "diverged";
+      return fmt::format("diverged {}: {}; {}", place(*first), what_happened(*first),
+                         totals(report));
+    case Verdict::inconclusive:
+      return "inconclusive: " + reason;
+  }
+  return {};
+}
+
+}  // namespace ulpscope::comparison

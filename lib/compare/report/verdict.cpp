@@ -1,0 +1,132 @@
+#include "compare/report/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "compare/model/words.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] Decision inconclusive(std::string reason) {
+  return {Verdict::inconclusive, std::move(reason)};
+}
+
+/// Runs whose ops have mostly no partner are different programs: nothing said about them would be
+/// more than a guess.
+[[nodiscard]] bool lined_up(const Totals& totals) {
+  const std::uint64_t fewest = std::min(totals.ops.reference, totals.ops.candidate);
+  return 2 * totals.aligned_ops >= fewest;
+}
+
+/// What keeps the runs from being known in full; empty if all that they did was compared.
+[[nodiscard]] std::string unknown_rest(const Outlook& outlook) {
+  for (const Side side : kSides)
+    if (!on(outlook.complete, side))
+      return fmt::format("the {}'s recording is incomplete", name(side));
+  if (outlook.uncompared_steps > 0)
+    return fmt::format("{} {} recorded in one run only", counted(outlook.uncompared_steps, "step"),
+                       outlook.uncompared_steps == 1 ? "was" : "were");
+  if (outlook.totals.lone_trainers > 0)
+    return fmt::format("{} in one run only",
+                       outlook.totals.lone_trainers == 1
+                           ? "a thread trains"
+                           : fmt::format("{} threads train", outlook.totals.lone_trainers));
+  if (!outlook.selects.empty()) return outlook.selects;
+  if (outlook.lone_ranks > 0)
+    return fmt::format("one run alone has {}", counted(outlook.lone_ranks, "rank"));
+  return {};
+}
+
+[[nodiscard]] Decision with_tolerance(const Outlook& outlook) {
+  if (outlook.beyond_tolerance || outlook.values.outside > 0) return {Verdict::diverged, {}};
+  if (outlook.values.unknown > 0)
+    return inconclusive(
+        fmt::format("the bytes of {} that differ are not in both dumps, so the "
+                    "tolerance cannot be checked (record with --level full)",
+                    counted(outlook.values.unknown, "value")));
+  if (const std::string rest = unknown_rest(outlook); !rest.empty())
+    return inconclusive(fmt::format("all that both have is inside the tolerance, but {}", rest));
+  return {Verdict::within, {}};
+}
+
+[[nodiscard]] Decision with_budget(const Outlook& outlook) {
+  const BudgetSummary& budget = *outlook.budget;
+  if (outlook.beyond_tolerance || outlook.beyond_budget || budget.outside > 0)
+    return {Verdict::diverged, {}};
+  if (budget.without_bytes > 0)
+    return inconclusive(fmt::format(
+        "the bytes that the budget of {} takes are not in both dumps (record with --level full)",
+        counted(budget.without_bytes, "result")));
+  if (budget.without_model > 0)
+    return inconclusive(fmt::format("no error budget is known for {} of origins",
+                                    counted(budget.without_model, "result")));
+  if (const std::string rest = unknown_rest(outlook); !rest.empty())
+    return inconclusive(fmt::format("every origin is inside its budget, but {}", rest));
+  return {Verdict::within, {}};
+}
+
+/// What keeps outcomes from being known to be equal; empty if they are.
+[[nodiscard]] std::string unknown_outcome(const OutcomeTotals& outcomes) {
+  for (const Side side : kSides) {
+    if (on(outcomes.extra, side) > 0)
+      return fmt::format("the {} leaves {} that the {} does not have", name(side),
+                         counted(on(outcomes.extra, side), "tensor"), name(the_other(side)));
+    if (on(outcomes.extra_numbers, side) > 0)
+      return fmt::format("the {} reads {} that the {} does not read", name(side),
+                         counted(on(outcomes.extra_numbers, side), "number"),
+                         name(the_other(side)));
+    if (on(outcomes.extra_draws, side) > 0)
+      return fmt::format("only the {} draws {} from a generator of a thread", name(side),
+                         counted(on(outcomes.extra_draws, side), "time"));
+    if (outcomes.touched_alone && !on(outcomes.known, side))
+      return fmt::format(
+          "one run has ops that the other does not have, and what the {} left when it ended "
+          "was "
+          "not recorded",
+          name(side));
+  }
+  if (outcomes.unknown > 0)
+    return fmt::format("what {} held when the runs ended is not known",
+                       counted(outcomes.unknown, "tensor"));
+  if (outcomes.unfilled > 0)
+    return fmt::format(
+        "{} that no recorded op has filled end with different bytes: leftover memory, or a write "
+        "by "
+        "the program",
+        counted(outcomes.unfilled, "tensor"));
+  if (outcomes.too_many) return "one run has more ops of its own than can be followed to its end";
+  return {};
+}
+
+}  // namespace
+
+Decision decide(const Outlook& outlook) {
+  const Totals& totals = outlook.totals;
+  for (const Side side : kSides)
+    if (on(outlook.events, side) == 0)
+      return inconclusive(fmt::format("the {} has no events", name(side)));
+  if (totals.coverage.aligned == 0)
+    return inconclusive("the runs have no step in which events can be aligned");
+  if (!lined_up(totals))
+    return inconclusive(fmt::format("only {} of {} and {} ops can be aligned", totals.aligned_ops,
+                                    totals.ops.reference, totals.ops.candidate));
+  if (totals.work_moved && (outlook.diverges || totals.outcomes.touched_alone))
+    return inconclusive(
+        "threads share their work differently in each run, so that it cannot be aligned");
+  if (outlook.diverges && outlook.budget) return with_budget(outlook);
+  if (outlook.diverges)
+    return outlook.tolerates ? with_tolerance(outlook) : Decision{Verdict::diverged, {}};
+  if (totals.values == 0) return inconclusive("no value was compared");
+  if (const std::string rest = unknown_rest(outlook); !rest.empty())
+    return inconclusive(fmt::format("all that both have is equal, but {}", rest));
+  if (const std::string outcome = unknown_outcome(totals.outcomes); !outcome.empty())
+    return inconclusive(fmt::format("all that both have is equal, but {}", outcome));
+  if (totals.given_up > 0)
+    return inconclusive(fmt::format("{} could not be aligned", counted(totals.given_up, "event")));
+  return {Verdict::identical, {}};
+}
+
+}  // namespace ulpscope::comparison
