@@ -72,8 +72,10 @@ void see_parts(Thread& thread, const at::Tensor& tensor, Seen& seen) {
   row.digest[0] = digest.high;
   row.digest[1] = digest.low;
   std::lock_guard guard(storages());
-  identify(thread, storages().at(storage_of_parts(tensor)), seen);
+  Storage& storage = storages().at(storage_of_parts(tensor));
+  identify(thread, storage, seen);
   row.value = storages().next_value();
+  row.writes = storage.writes;
 }
 
 /// A quantized value is its integers and their meaning.
@@ -114,8 +116,10 @@ void note_parts_written(const at::Tensor& tensor, Writer writer) {
 void tell_ticket_of_parts(Thread& thread, const at::Tensor& tensor, std::uint64_t ticket,
                           Seen& seen) {
   const std::lock_guard guard(storages());
-  identify(thread, storages().at(storage_of_parts(tensor)), seen);
+  Storage& storage = storages().at(storage_of_parts(tensor));
+  identify(thread, storage, seen);
   seen.row.value = storages().next_value();
+  seen.row.writes = storage.writes;
   seen.row.digest[0] = ticket;
   seen.row.pending |= ring::pending_flag::ticket;
 }

@@ -85,6 +85,7 @@ void AloneMemory::changed(const Event& op) {
     const Extent written = extent(slot);
     at->second.begin = is_first ? written.begin : std::min(at->second.begin, written.begin);
     at->second.end = is_first ? written.end : std::max(at->second.end, written.end);
+    if (is_first) at->second.writes = slot.writes;
     if (is_first)
       for (const Slot& input : op.slots)
         if (input.role == Role::input && input.storage == slot.storage &&
@@ -113,7 +114,9 @@ void AloneMemory::read(const Window& window, std::uint32_t item, bool has_partne
       if (const auto known = made_.find(slot.storage); known != made_.end())
         known->second.reader = std::max(known->second.reader, reader);
       const auto changed = changed_.find(slot.storage);
-      if (!has_partner || changed == changed_.end()) continue;
+      // Lanes are not visited in the order in which they ran.
+      if (!has_partner || changed == changed_.end() || slot.writes < changed->second.writes)
+        continue;
       const Extent given = extent(slot);
       if (given.begin < changed->second.end && changed->second.begin < given.end)
         changed_.erase(changed);

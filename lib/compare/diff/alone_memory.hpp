@@ -88,6 +88,7 @@ class AloneMemory {
     Content now;
     std::int64_t begin = 0;  ///< of all that was changed, in bytes from the storage's start
     std::int64_t end = 0;
+    std::uint32_t writes = 0;  ///< of the memory, with the first change
   };
 
   std::unordered_map<std::uint64_t, Made> made_;  ///< by storage

@@ -6,6 +6,7 @@
 #include "compare/model/extent.hpp"
 
 namespace ulpscope::comparison {
+
 void TaintTable::taint(const Slot& slot, const Source& source, std::int64_t step) {
   if (slot.storage == kNone) return;
   const Extent extent_of_slot = extent(slot);
@@ -17,7 +18,7 @@ void TaintTable::taint(const Slot& slot, const Source& source, std::int64_t step
   std::erase_if(storage.ranges, [&](const Range& range) {
     return range.begin >= extent_of_slot.begin && range.end <= extent_of_slot.end;
   });
-  storage.ranges.push_back({extent_of_slot.begin, extent_of_slot.end, source});
+  storage.ranges.push_back({extent_of_slot.begin, extent_of_slot.end, source, slot.writes});
 }
 
 void TaintTable::clear(const Slot& slot) {
@@ -27,12 +28,14 @@ void TaintTable::clear(const Slot& slot) {
   if (!equal.without_gaps) return;
   std::vector<Range> rest;
   for (const Range& range : at->second.ranges) {
-    if (range.end <= equal.begin || range.begin >= equal.end) {
+    const bool is_apart = range.end <= equal.begin || range.begin >= equal.end;
+    if (is_apart || range.writes > slot.writes) {
       rest.push_back(range);
       continue;
     }
-    if (range.begin < equal.begin) rest.push_back({range.begin, equal.begin, range.source});
-    if (range.end > equal.end) rest.push_back({equal.end, range.end, range.source});
+    if (range.begin < equal.begin)
+      rest.push_back({range.begin, equal.begin, range.source, range.writes});
+    if (range.end > equal.end) rest.push_back({equal.end, range.end, range.source, range.writes});
   }
   at->second.ranges = std::move(rest);
   if (at->second.ranges.empty()) storages_.erase(at);

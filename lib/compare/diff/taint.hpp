@@ -22,7 +22,8 @@ class TaintTable {
   /// `slot`'s memory now differs because of `source`.
   void taint(const Slot& slot, const Source& source, std::int64_t step);
   /// `slot`'s memory is now known to be equal. Memory between the elements of a value with gaps
-  /// keeps its state.
+  /// keeps its state, and so does what was written later: lanes are not compared in the order in
+  /// which they ran.
   void clear(const Slot& slot);
   /// Why `slot`'s memory differs; empty if nothing known is in it.
   [[nodiscard]] std::optional<Source> find(const Slot& slot, std::int64_t step);
@@ -41,6 +42,7 @@ class TaintTable {
     std::int64_t begin = 0;
     std::int64_t end = 0;
     Source source;
+    std::uint32_t writes = 0;  ///< Slot::writes of the value that differs
   };
   struct Storage {
     std::vector<Range> ranges;
