@@ -190,6 +190,23 @@ TEST_SUITE("taint") {
     CHECK(table.empty());
   }
 
+  TEST_CASE("what was written before does not clear what was written later") {
+    TaintTable table;
+    Value later;
+    fill(later, {1, 2}, {2}, {1}, false);
+    later.slot.storage = 7;
+    later.slot.writes = 3;
+    Value earlier = later;
+    earlier.slot.geometry = &earlier.geometry;
+    earlier.slot.writes = 2;
+
+    table.taint(later.slot, {}, 0);
+    table.clear(earlier.slot);
+    CHECK(table.find(later.slot, 0).has_value());
+    table.clear(later.slot);
+    CHECK(table.empty());
+  }
+
   TEST_CASE("a value with gaps clears nothing") {
     TaintTable table;
     Value whole;
