@@ -279,20 +279,6 @@ TEST_SUITE("outcomes") {
     CHECK(says(report, "what 1 tensor held"));
   }
 
-  TEST_CASE("what one run alone changed in a thread stays changed, though another lane made it") {
-    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
-      const Tensor gone = run.op("aten::relu").in(weight).out(labelled("gone"));
-      run.lane(LaneRole::trainer, 0).step(0).phase(Phase::optimizer);
-      const Tensor own = run.parameter("thread.weight", labelled("w"));
-      run.op("aten::add_").in(own).in(own).writes(own, labelled("w1"));
-      if (changed) run.op("aten::clamp_").in(gone).writes(gone, labelled("clamped"));
-      run.lane(LaneRole::main, 0);
-      run.leaves({weight});
-    });
-    CHECK(report.verdict == Verdict::inconclusive);
-    CHECK(says(report, "what 1 tensor held"));
-  }
-
   TEST_CASE("memory that one run alone changed is as good as what the other run made instead") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       Tensor sum = run.op("aten::mm").in(weight).out(Values({2, 2}, {1, 2, 3, 4}));

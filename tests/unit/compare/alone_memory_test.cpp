@@ -1,0 +1,59 @@
+#include "compare/diff/alone_memory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <vector>
+
+using namespace ulpscope;
+using namespace ulpscope::comparison;
+
+namespace {
+
+const Geometry kFour{.dtype = Dtype::float32, .sizes = {4}, .strides = {1}};
+
+Slot slot_of(Role role, std::uint32_t writes, std::uint64_t content) {
+  Slot slot;
+  slot.role = role;
+  slot.digest = {content, content};
+  slot.storage = 7;
+  slot.writes = writes;
+  slot.geometry = &kFour;
+  return slot;
+}
+
+/// An op that changes memory in place, as its `writes`-th writer.
+struct InPlace {
+  explicit InPlace(std::uint32_t writes)
+      : slots{slot_of(Role::input, writes - 1, writes - 1),
+              slot_of(Role::mutated, writes, writes)} {
+    event.op = "aten::mul_";
+    event.slots = slots;
+  }
+
+  std::vector<Slot> slots;
+  Event event;
+};
+
+void read_by_both(AloneMemory& memory, const InPlace& op) {
+  const Window window({HeldEvent{&op.event, nullptr}}, true);
+  memory.read(window, 0, /*has_partner=*/true);
+}
+
+}  // namespace
+
+TEST_SUITE("alone memory") {
+  TEST_CASE("what both runs read after a change was compared") {
+    AloneMemory memory;
+    memory.changed(InPlace(2).event);
+    read_by_both(memory, InPlace(3));
+    CHECK(memory.changes().empty());
+  }
+
+  TEST_CASE("a lane that is visited later but ran before has not read the change") {
+    AloneMemory memory;
+    memory.changed(InPlace(2).event);
+    read_by_both(memory, InPlace(1));
+    CHECK(memory.changes().size() == 1);
+  }
+}
