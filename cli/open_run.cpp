@@ -4,12 +4,12 @@
 
 #include "cli/dump_argument.hpp"
 #include "cli/dump_path.hpp"
-#include "cli/record/recording_lock.hpp"
-#include "cli/term/numbers.hpp"
+#include "core/counts.hpp"
 #include "dump/layout.hpp"
 #include "dump/selector.hpp"
 #include "ulpscope/dump_reader.hpp"
 #include "ulpscope/error.hpp"
+#include "writer/recording_lock.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -43,7 +43,7 @@ std::unique_ptr<Run> open(const DumpArgument& dump) {
   try {
     return open_dump(dump.directory, dump.selector);
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::incomplete && is_being_recorded(dump.directory)) {
+    if (error.code() == ErrorCode::incomplete && writer::is_being_recorded(dump.directory)) {
       throw Error(ErrorCode::incomplete,
                   fmt::format("'{}' is being recorded, and nothing of it is published yet",
                               dump.directory.string()),
@@ -89,8 +89,9 @@ std::unique_ptr<Run> open_run(const std::string& argument, const std::string& ra
   if (!dump.selector.empty() && run->info().events == 0) {
     const std::uint64_t steps = open_dump(dump.directory)->info().steps;
     throw Error(ErrorCode::usage, fmt::format("'{}' selects nothing", argument),
-                steps == 0 ? "it has no steps"
-                           : fmt::format("it has {}, counted from 0", counted(steps, "step")));
+                steps == 0
+                    ? "it has no steps"
+                    : fmt::format("it has {}, counted from 0", core::counted(steps, "step")));
   }
   return run;
 }
@@ -102,7 +103,7 @@ std::filesystem::path whole_dump(const std::string& argument) {
                 fmt::format("give the whole: {}", dump.directory.string()));
   }
   require_dump(dump.directory);
-  if (is_being_recorded(dump.directory)) {
+  if (writer::is_being_recorded(dump.directory)) {
     throw Error(ErrorCode::incomplete,
                 fmt::format("'{}' is being recorded", dump.directory.string()),
                 "wait until the recording has ended");

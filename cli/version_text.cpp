@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include "cli/record/libraries.hpp"
-#include "cli/record/symboliser.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/version.hpp"
 #include "dump/version.hpp"
 #include "ulpscope/error.hpp"
+#include "writer/symbols/symbolizer.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -33,7 +33,7 @@ void print_version() {
   fmt::print("ulpscope {}\n", kVersion);
   fmt::print("HDF5 {}\n", dump::hdf5_version());
   fmt::print("dump format {}\n", dump::format_version());
-  fmt::print("names of --stacks by {}\n", Symboliser::library());
+  fmt::print("names of --stacks by {}\n", writer::Symbolizer::library());
   print_capture_libraries();
 }
 

@@ -13,8 +13,8 @@
 #include "cli/render/page.hpp"
 #include "cli/render/settings_text.hpp"
 #include "cli/settings_pairs.hpp"
-#include "cli/term/numbers.hpp"
 #include "cli/text_or_json.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -53,9 +53,10 @@ void print_text(const std::vector<RankSettings>& ranks, bool all, const Terminal
     render_differing_settings(rank.pairs, page);
     if (all) render_equal_settings(rank.pairs, page);
   }
-  page.line(different == 0 ? fmt::format("{} equal", counted(total, "setting"))
-                           : fmt::format("{} of {} differ{}", different, counted(total, "setting"),
-                                         different == 1 ? "s" : ""));
+  page.line(different == 0
+                ? fmt::format("{} equal", core::counted(total, "setting"))
+                : fmt::format("{} of {} differ{}", different, core::counted(total, "setting"),
+                              different == 1 ? "s" : ""));
   std::cout << page.text() << std::flush;
 }
 

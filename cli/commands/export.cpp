@@ -8,10 +8,10 @@
 #include "cli/open_run.hpp"
 #include "cli/options.hpp"
 #include "cli/term/escape.hpp"
-#include "cli/term/numbers.hpp"
 #include "cli/term/say.hpp"
 #include "cli/values/npy.hpp"
 #include "cli/values/stored_value.hpp"
+#include "core/counts.hpp"
 #include "dump/value_file.hpp"
 #include "ulpscope/error.hpp"
 
@@ -128,7 +128,7 @@ int run_export(const Command& command, Arguments arguments) {
   if (form == Form::npy && values.size() > 1) {
     throw Error(ErrorCode::usage,
                 fmt::format("{} match '{}', and a .npy file holds one",
-                            counted(values.size(), "value"), glob),
+                            core::counted(values.size(), "value"), glob),
                 "-o FILE.h5 or -o DIRECTORY take them all");
   }
   refuse_to_overwrite(file, force);
@@ -143,7 +143,8 @@ int run_export(const Command& command, Arguments arguments) {
       write_directory(*run, values, file);
       break;
   }
-  std::cout << fmt::format("{} to {}\n", counted(values.size(), "value"), escaped(file.string()))
+  std::cout << fmt::format("{} to {}\n", core::counted(values.size(), "value"),
+                           escaped(file.string()))
             << std::flush;
   return 0;
 }

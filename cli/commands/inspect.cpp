@@ -16,7 +16,6 @@
 #include "cli/render/page.hpp"
 #include "cli/render/value_text.hpp"
 #include "cli/term/escape.hpp"
-#include "cli/term/numbers.hpp"
 #include "cli/term/table.hpp"
 #include "cli/term/working.hpp"
 #include "cli/values/stored_value.hpp"
@@ -24,6 +23,7 @@
 #include "cli/watched_run.hpp"
 #include "cli/words.hpp"
 #include "compare/model/lane_reader.hpp"
+#include "core/counts.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
@@ -110,9 +110,10 @@ void print_ways_on(const std::string& dump, Page& page) {
 void print_summary(const Run& run, Page& page) {
   const RunInfo& info = run.info();
   page.labelled("dump", escaped(info.path), Ink::bold);
-  page.labelled("", fmt::format("{}, {}, {}, {}, level {}", counted(info.ranks, "rank"),
-                                counted(info.steps, "step"), counted(info.events, "event"),
-                                counted(info.values, "value"), escaped(info.level)));
+  page.labelled("",
+                fmt::format("{}, {}, {}, {}, level {}", core::counted(info.ranks, "rank"),
+                            core::counted(info.steps, "step"), core::counted(info.events, "event"),
+                            core::counted(info.values, "value"), escaped(info.level)));
   std::vector<std::string> words;
   for (const std::string& word : info.command) words.push_back(escaped(shell_quoted(word)));
   if (!words.empty()) page.labelled("command", fmt::format("{}", fmt::join(words, " ")));
@@ -128,7 +129,7 @@ void print_summary(const Run& run, Page& page) {
     for (const Lane& lane : run.lanes(rank)) {
       table.row({{fmt::format("{}", rank), Ink::plain, true},
                  {lane_name(lane)},
-                 {grouped(lane.events), Ink::plain, true},
+                 {core::grouped(lane.events), Ink::plain, true},
                  {escaped(lane.thread_name)}});
     }
   }
@@ -161,8 +162,8 @@ void print_steps(const Run& run, Page& page) {
     for (const auto& [step, counts] : steps) {
       table.row({{fmt::format("{}", rank), Ink::plain, true},
                  {step_name(step), Ink::plain, true},
-                 {grouped(counts.events), Ink::plain, true},
-                 {grouped(counts.values), Ink::plain, true}});
+                 {core::grouped(counts.events), Ink::plain, true},
+                 {core::grouped(counts.values), Ink::plain, true}});
     }
   }
   print_table(table, page);
@@ -246,7 +247,7 @@ void print_event(const Run& run, const Path& path, const Detail& detail, Page& p
         found = true;
         page.line(page.paint(Ink::bold,
                              fmt::format("rank {}, {}, step {}, event {}", rank, lane_name(lane),
-                                         step_name(path.step), grouped(event.position))));
+                                         step_name(path.step), core::grouped(event.position))));
         print_whole_event(run, rank, lane, event, detail, page);
       }
     });
@@ -273,7 +274,7 @@ bool print_named_event(const Run& run, const std::string& text, const Detail& de
         found = true;
         page.line(page.paint(Ink::bold,
                              fmt::format("rank {}, {}, step {}, event {}", rank, lane_name(lane),
-                                         step_name(block.step), grouped(event.position))));
+                                         step_name(block.step), core::grouped(event.position))));
         print_whole_event(run, rank, lane, event, detail, page);
       }
     });

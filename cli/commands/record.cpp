@@ -6,9 +6,12 @@
 #include "cli/record/record_settings.hpp"
 #include "cli/record/session.hpp"
 #include "cli/record/write.hpp"
+#include "cli/team/launch.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/say.hpp"
+#include "cli/version.hpp"
 #include "ulpscope/error.hpp"
+#include "writer/recording_lock.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -156,12 +159,22 @@ bool parse(const Command& command, Arguments arguments, RecordOptions& record_op
   if (!options.parse(std::move(arguments))) return false;
   record_options.settings.stacks = stacks ? 1 : 0;
   record_options.settings.kernels = kernels ? 1 : 0;
+  record_options.creator = fmt::format("ulpscope {}", kVersion);
   refuse_contradictions(record_options);
   if (record_options.command.empty()) {
     throw Error(ErrorCode::usage, "record needs a command to run",
                 fmt::format("usage: ulpscope {} {}", command.name, command.synopsis));
   }
   return true;
+}
+
+/// A launcher of MPI may have started one recording for each process: the hint says what is meant.
+[[noreturn]] void refuse(const writer::BeingRecorded& error) {
+  if (launch().alone()) throw error;
+  throw Error(
+      error.code(), error.what(),
+      std::string(error.hint()) +
+          "; `ulpscope record -o DUMP -- mpirun ...` makes its processes ranks of one dump");
 }
 
 int run_record(const Command& command, Arguments arguments) {
@@ -171,6 +184,8 @@ int run_record(const Command& command, Arguments arguments) {
     const RecordResult result = record(options);
     say(fmt::format("ulpscope: {}", escaped(closing_line(result))));
     return result.exit_code;
+  } catch (const writer::BeingRecorded& error) {
+    refuse(error);
   } catch (const CannotRun& error) {
     say_error(error.what(), error.hint());
     return static_cast<int>(error.exit());

@@ -6,8 +6,8 @@
 #include "cli/command.hpp"
 #include "cli/open_run.hpp"
 #include "cli/options.hpp"
-#include "cli/term/numbers.hpp"
 #include "cli/text_or_json.hpp"
+#include "core/counts.hpp"
 #include "dump/recovery.hpp"
 
 namespace ulpscope::cli {
@@ -16,10 +16,11 @@ namespace {
 void print_text(const dump::Recovery& recovery) {
   if (recovery.ranks.empty()) std::cout << "nothing to recover\n";
   for (const dump::RecoveredRank& rank : recovery.ranks) {
-    std::cout << fmt::format("rank {}: {} recovered", rank.rank, counted(rank.events, "event"));
+    std::cout << fmt::format("rank {}: {} recovered", rank.rank,
+                             core::counted(rank.events, "event"));
     if (rank.unread_bytes != 0) {
       std::cout << fmt::format(", the last {} of the journal could not be read",
-                               counted(rank.unread_bytes, "byte"));
+                               core::counted(rank.unread_bytes, "byte"));
     }
     std::cout << '\n';
   }

@@ -11,9 +11,9 @@
 #include "cli/output_options.hpp"
 #include "cli/render/page.hpp"
 #include "cli/term/escape.hpp"
-#include "cli/term/numbers.hpp"
 #include "cli/term/working.hpp"
 #include "cli/text_or_json.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -21,12 +21,13 @@ namespace {
 void print_text(const dump::VerifyResult& result, const Terminal& terminal) {
   Page page(terminal);
   for (const std::string& problem : result.problems) page.line(escaped(problem));
-  const std::string seen = fmt::format(
-      "{}, {}, {}", counted(result.segments, "segment"), counted(result.events, "event"),
-      counted(result.contents, "value with bytes", "values with bytes"));
+  const std::string seen =
+      fmt::format("{}, {}, {}", core::counted(result.segments, "segment"),
+                  core::counted(result.events, "event"),
+                  core::counted(result.contents, "value with bytes", "values with bytes"));
   if (!result.problems.empty()) {
     page.line(fmt::format("{} {}; readable: {}", page.paint(Ink::red, "DAMAGED:"),
-                          counted(result.problems.size(), "problem"), seen));
+                          core::counted(result.problems.size(), "problem"), seen));
   } else if (!result.empty.empty()) {
     page.line(fmt::format("{} nothing was recorded: {}", page.paint(Ink::yellow, "EMPTY:"),
                           escaped(result.empty)));

@@ -14,8 +14,8 @@
 #include "cli/engines/recorded_convolution.hpp"
 #include "cli/library_beside.hpp"
 #include "cli/term/escape.hpp"
-#include "cli/term/numbers.hpp"
 #include "cli/term/table.hpp"
+#include "core/counts.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
@@ -64,8 +64,8 @@ std::string notes_text(std::uint32_t notes) {
 
 std::string distance_text(const Difference& difference) {
   if (difference.differing == 0) return "same bits";
-  return fmt::format("{} differ, {} ULP", grouped(difference.differing),
-                     grouped(difference.ulp_max));
+  return fmt::format("{} differ, {} ULP", core::grouped(difference.differing),
+                     core::grouped(difference.ulp_max));
 }
 
 std::vector<Cell> outcome_row(const EngineOutcome& outcome, bool used, std::size_t runs) {

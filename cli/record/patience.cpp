@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "cli/term/escape.hpp"
-#include "cli/term/numbers.hpp"
 #include "cli/term/say.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -47,8 +47,8 @@ void Patience::command_has_ended(const dump::RecordingCounts& counts) {
 
 void Patience::show(const dump::RecordingCounts& counts) {
   if (counts.events == 0) return;
-  progress_.show(fmt::format("recording: {}, {}", counted(counts.events, "event"),
-                             counted(counts.steps, "step")));
+  progress_.show(fmt::format("recording: {}, {}", core::counted(counts.events, "event"),
+                             core::counted(counts.steps, "step")));
 }
 
 }  // namespace ulpscope::cli

@@ -50,11 +50,6 @@ bool has_terminal() {
 
 }  // namespace
 
-Ending ending_from(int wait_status) noexcept {
-  return WIFSIGNALED(wait_status) ? Ending{0, WTERMSIG(wait_status)}
-                                  : Ending{WEXITSTATUS(wait_status), 0};
-}
-
 ProcessTree::ProcessTree(SignalForwarder& signals) : signals_(signals) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
@@ -118,7 +113,7 @@ void ProcessTree::collect(pid_t pid) {
   if (pid == command_) signals_.set_command(0);  // before the kernel can give its number away
   int status = 0;
   if (waitpid(pid, &status, 0) != pid) return;
-  const Ending ending = ending_from(status);
+  const Ending ending = writer::ending_from(status);
   endings_[pid] = ending;
   if (pid == command_ && !ending_) ending_ = ending;
 }

@@ -9,20 +9,11 @@
 #include <vector>
 
 #include "cli/record/signals.hpp"
+#include "writer/ending.hpp"
 
 namespace ulpscope::cli {
 
-/// How a process ended.
-struct Ending {
-  int exit_code = 0;
-  int signal = 0;  ///< 0: it exited
-
-  /// 128 + signal where one ended it, as shells have it.
-  [[nodiscard]] int shell_code() const noexcept { return signal == 0 ? exit_code : 128 + signal; }
-};
-
-/// Of what waitpid() says about a process that has ended.
-[[nodiscard]] Ending ending_from(int wait_status) noexcept;
+using writer::Ending;
 
 /// The command and every process that it leaves behind: orphans of the tree become children of this
 /// process.

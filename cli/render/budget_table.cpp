@@ -9,9 +9,9 @@
 
 #include "cli/render/tolerance_text.hpp"
 #include "cli/term/escape.hpp"
-#include "cli/term/numbers.hpp"
 #include "cli/term/table.hpp"
 #include "cli/term/width.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -36,8 +36,8 @@ Table table_of(const std::vector<OpBudget>& ops) {
   for (std::size_t i = 0; i < std::min(ops.size(), kMostOps); ++i) {
     const OpBudget& op = ops[i];
     table.row({{escaped(op.op)},
-               cell(grouped(op.results)),
-               {grouped(op.outside), op.outside > 0 ? Ink::red : Ink::plain, true},
+               cell(core::grouped(op.results)),
+               {core::grouped(op.outside), op.outside > 0 ? Ink::red : Ink::plain, true},
                cell(used(op)),
                {escaped(op.why)}});
   }
@@ -50,11 +50,11 @@ void print_reasons(const ReplaySummary& replay, Page& page) {
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string_view label = "unjudged";
   for (std::size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i, label = "")
-    page.labelled(
-        label, fmt::format("{}: {}", counted(reasons[i].second, "op"), escaped(reasons[i].first)));
+    page.labelled(label, fmt::format("{}: {}", core::counted(reasons[i].second, "op"),
+                                     escaped(reasons[i].first)));
   if (reasons.size() > kMostReasons)
     page.labelled("", fmt::format("and for {}: see --format json",
-                                  counted(reasons.size() - kMostReasons, "other reason")));
+                                  core::counted(reasons.size() - kMostReasons, "other reason")));
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ void render_op_budgets(const Report& report, Page& page) {
   }
   if (report.op_budgets.size() > kMostOps)
     page.labelled("", fmt::format("and {}: see --format json",
-                                  counted(report.op_budgets.size() - kMostOps, "other op")));
+                                  core::counted(report.op_budgets.size() - kMostOps, "other op")));
   if (report.replay) print_reasons(*report.replay, page);
 }
 

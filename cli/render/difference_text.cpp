@@ -9,7 +9,7 @@
 #include "cli/render/wording.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/histogram.hpp"
-#include "cli/term/numbers.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -64,8 +64,8 @@ class DifferenceLines {
 
   void add_count(std::string_view label, const ClassCount& count) {
     if (count.reference == 0 && count.candidate == 0) return;
-    add(label, fmt::format("{} in the reference, {} in the candidate", grouped(count.reference),
-                           grouped(count.candidate)));
+    add(label, fmt::format("{} in the reference, {} in the candidate",
+                           core::grouped(count.reference), core::grouped(count.candidate)));
   }
 
   [[nodiscard]] const std::vector<PaintedLine>& lines() const { return lines_; }
@@ -101,13 +101,14 @@ void render_difference(const Report& report, const TensorReport& tensor, Page& p
 
   DifferenceLines facts(terminal);
   if (difference.worst) facts.add_worst(*difference.worst);
-  facts.add("distance", fmt::format("{} ULP at most, {} mean", grouped(difference.ulp_max),
-                                    short_number(difference.ulp_mean)));
-  facts.add("absolute", fmt::format("{} at most, {} rms", short_number(difference.absolute_max),
-                                    short_number(difference.absolute_rms)));
+  facts.add("distance", fmt::format("{} ULP at most, {} mean", core::grouped(difference.ulp_max),
+                                    core::short_number(difference.ulp_mean)));
+  facts.add("absolute",
+            fmt::format("{} at most, {} rms", core::short_number(difference.absolute_max),
+                        core::short_number(difference.absolute_rms)));
   if (difference.scaled_max) {
-    facts.add("scaled",
-              fmt::format("{} of the largest |reference|", short_number(*difference.scaled_max)));
+    facts.add("scaled", fmt::format("{} of the largest |reference|",
+                                    core::short_number(*difference.scaled_max)));
   }
   if (tensor.tolerance) facts.add("tolerance", tolerance_text(*tensor.tolerance, report));
   if (difference.budget) facts.add("budget", budget_text(*difference.budget));
@@ -119,7 +120,8 @@ void render_difference(const Report& report, const TensorReport& tensor, Page& p
     facts.add_count("subnormal", difference.subnormal);
   }
   if (difference.signed_zero != 0) {
-    facts.add("zero", fmt::format("{} with a different sign", grouped(difference.signed_zero)));
+    facts.add("zero",
+              fmt::format("{} with a different sign", core::grouped(difference.signed_zero)));
   }
 
   const std::string title = slot_title(tensor);

@@ -8,7 +8,7 @@
 
 #include "cli/render/value_text.hpp"
 #include "cli/term/escape.hpp"
-#include "cli/term/numbers.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -180,7 +180,7 @@ std::string lane_name(const Lane& lane) {
 std::vector<Cell> event_row(const Event& event) {
   constexpr std::uint16_t kDeepest = 24;  // deeper indentation would not add information
   const std::string indent(2U * std::min(event.depth, kDeepest), ' ');
-  return {{grouped(event.position), Ink::dim, true},
+  return {{core::grouped(event.position), Ink::dim, true},
           {std::string(name(event.phase)), Ink::dim},
           {indent + op_text(event)},
           {event.has_module ? escaped(event.module.empty() ? event.root : event.module) : ""}};
@@ -190,7 +190,7 @@ void render_event(const Event& event, Page& page) {
   page.labelled("op", op_text(event), Ink::bold);
   page.labelled("kind",
                 fmt::format("{}, {}, depth {}, {}", kind_name(event.kind), name(event.phase),
-                            event.depth, counted(event.threads, "thread")));
+                            event.depth, core::counted(event.threads, "thread")));
   if (event.has_module) {
     page.labelled("module",
                   fmt::format("{}{}{}", escaped(event.module.empty() ? "(root)" : event.module),
@@ -198,11 +198,11 @@ void render_event(const Event& event, Page& page) {
   }
   if (!event.root.empty()) page.labelled("root", escaped(event.root));
   if (event.parent != kNone) {
-    page.labelled("called by", fmt::format("event {}", grouped(event.parent)));
+    page.labelled("called by", fmt::format("event {}", core::grouped(event.parent)));
   }
   if (event.forward != kNone) {
-    page.labelled("forward op",
-                  fmt::format("event {} of lane {}", grouped(event.forward), event.forward_lane));
+    page.labelled("forward op", fmt::format("event {} of lane {}", core::grouped(event.forward),
+                                            event.forward_lane));
   }
   const std::string flags = flag_names(event.flags, kEventFlags);
   if (!flags.empty()) page.labelled("state", flags);

@@ -10,8 +10,8 @@
 #include "cli/render/tolerance_text.hpp"
 #include "cli/render/wording.hpp"
 #include "cli/term/escape.hpp"
-#include "cli/term/numbers.hpp"
 #include "cli/term/table.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -204,10 +204,11 @@ void print_slots(const Report& report, const Finding& finding, bool differing_on
     print_slots(rows, page);
   }
   if (left_out_different != 0) {
-    page.framed(fmt::format("  and {} that differ", counted(left_out_different, "more tensor")));
+    page.framed(
+        fmt::format("  and {} that differ", core::counted(left_out_different, "more tensor")));
   }
   if (left_out_equal != 0 && !differing_only) {
-    page.framed(fmt::format("  and {}, identical", counted(left_out_equal, "more tensor")));
+    page.framed(fmt::format("  and {}, identical", core::counted(left_out_equal, "more tensor")));
   }
   print_long_arguments(finding, page);
 }
@@ -248,7 +249,7 @@ Table neighbour_table(const Finding& finding, bool modules) {
     const Ink ink = neighbour.finding ? Ink::bold : Ink::plain;
     std::vector<Cell> row{
         {std::string(neighbour_mark(neighbour)), neighbour.equal ? Ink::green : Ink::red},
-        {neighbour.event == kNone ? "" : grouped(neighbour.event), Ink::dim, true},
+        {neighbour.event == kNone ? "" : core::grouped(neighbour.event), Ink::dim, true},
         {escaped(neighbour.op), ink}};
     if (modules) row.push_back({escaped(neighbour.module), ink});
     row.push_back({remark, neighbour.finding ? Ink::red : Ink::dim});

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "cli/term/escape.hpp"
-#include "cli/term/numbers.hpp"
 #include "cli/term/table.hpp"
 #include "cli/term/width.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -39,8 +39,8 @@ Table growth_table(const std::vector<GrowthPoint>& growth, const Terminal& termi
       return cell(point.loss ? fmt::format("{:.9g}", std::invoke(run, *point.loss)) : "");
     };
     table.row({cell(fmt::format("{}", point.step)),
-               cell(point.ulp_max ? grouped(*point.ulp_max) : ""),
-               cell(point.scaled_max ? short_number(*point.scaled_max) : ""),
+               cell(point.ulp_max ? core::grouped(*point.ulp_max) : ""),
+               cell(point.scaled_max ? core::short_number(*point.scaled_max) : ""),
                loss(&Both<double>::reference), loss(&Both<double>::candidate)});
   }
   return table;
@@ -71,8 +71,8 @@ Table path_table(const Path& path, const Terminal& terminal) {
     const PathPoint& point = *points[i];
     table.row({{escaped(point.op)},
                {escaped(point.module)},
-               cell(grouped(point.ulp_max)),
-               cell(point.scaled_max ? short_number(*point.scaled_max) : "")});
+               cell(core::grouped(point.ulp_max)),
+               cell(point.scaled_max ? core::short_number(*point.scaled_max) : "")});
   }
   return table;
 }

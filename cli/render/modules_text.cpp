@@ -11,8 +11,8 @@
 #include "cli/render/event_text.hpp"
 #include "cli/render/value_text.hpp"
 #include "cli/term/escape.hpp"
-#include "cli/term/numbers.hpp"
 #include "cli/term/table.hpp"
+#include "core/counts.hpp"
 #include "core/module_path.hpp"
 
 namespace ulpscope::cli {
@@ -81,7 +81,7 @@ std::string last_part(const std::string& path) {
 }
 
 Cell count_cell(std::size_t count) {
-  return {count == 0 ? std::string() : grouped(count), Ink::plain, true};
+  return {count == 0 ? std::string() : core::grouped(count), Ink::plain, true};
 }
 
 /// Numbers in names by their value: "layers.10" after "layers.9".
@@ -118,7 +118,7 @@ void render_found(const Run& run, std::uint32_t rank, const std::string& root,
     for (const Call& call : module.calls) {
       table.row({{step_text(call.step), Ink::plain, true},
                  {std::string(name(call.phase))},
-                 {grouped(call.position), Ink::plain, true}});
+                 {core::grouped(call.position), Ink::plain, true}});
     }
     page.line();
     print(table, page);

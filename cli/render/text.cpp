@@ -13,9 +13,9 @@
 #include "cli/render/tolerance_text.hpp"
 #include "cli/render/wording.hpp"
 #include "cli/term/escape.hpp"
-#include "cli/term/numbers.hpp"
 #include "cli/term/table.hpp"
 #include "compare/report/environment.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -30,9 +30,10 @@ std::string command_line(const std::vector<std::string>& command) {
 }
 
 std::string facts(const RunSummary& run, bool several_ranks) {
-  std::vector<std::string> parts{counted(run.steps, "step"), counted(run.events, "event"),
-                                 counted(run.values, "value")};
-  if (several_ranks) parts.insert(parts.begin(), counted(run.ranks, "rank"));
+  std::vector<std::string> parts{core::counted(run.steps, "step"),
+                                 core::counted(run.events, "event"),
+                                 core::counted(run.values, "value")};
+  if (several_ranks) parts.insert(parts.begin(), core::counted(run.ranks, "rank"));
   if (!run.level.empty()) parts.push_back(fmt::format("level {}", escaped(run.level)));
   if (!run.complete) parts.emplace_back("incomplete");
   return fmt::format("{}", fmt::join(parts, ", "));
@@ -59,7 +60,7 @@ void print_ranks(const Report& report, Page& page) {
 std::string not_compared(const NotCompared& counts) {
   std::vector<std::string> parts;
   const auto add = [&parts](std::uint64_t count, std::string_view what) {
-    if (count != 0) parts.push_back(fmt::format("{} {}", grouped(count), what));
+    if (count != 0) parts.push_back(fmt::format("{} {}", core::grouped(count), what));
   };
   add(counts.uninitialised, "uninitialized");
   add(counts.handle, counts.handle == 1 ? "handle" : "handles");
@@ -76,19 +77,21 @@ std::string aside(const Coverage& coverage) {
   if (const std::string left_out = not_compared(coverage.not_compared); !left_out.empty())
     parts.push_back("not compared: " + left_out);
   const std::uint64_t alone = coverage.only_reference + coverage.only_candidate;
-  if (alone != 0) parts.push_back(fmt::format("{} in one run only", counted(alone, "event")));
+  if (alone != 0) parts.push_back(fmt::format("{} in one run only", core::counted(alone, "event")));
   if (!coverage.outcomes_recorded)
     parts.emplace_back("what the runs left when they ended was not recorded");
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 void print_coverage(const Coverage& coverage, Page& page) {
-  std::vector<std::string> parts{counted(coverage.aligned, "event")};
+  std::vector<std::string> parts{core::counted(coverage.aligned, "event")};
   if (coverage.only_reference != 0) {
-    parts.push_back(fmt::format("{} only in the reference", grouped(coverage.only_reference)));
+    parts.push_back(
+        fmt::format("{} only in the reference", core::grouped(coverage.only_reference)));
   }
   if (coverage.only_candidate != 0) {
-    parts.push_back(fmt::format("{} only in the candidate", grouped(coverage.only_candidate)));
+    parts.push_back(
+        fmt::format("{} only in the candidate", core::grouped(coverage.only_candidate)));
   }
   page.labelled("aligned", fmt::format("{}", fmt::join(parts, ", ")));
   const std::string left_out = not_compared(coverage.not_compared);
@@ -152,7 +155,7 @@ void print_settings(const Report& report, Page& page) {
   }
   if (harmless != 0) {
     page.labelled(label,
-                  fmt::format("{} {}that cannot (ulpscope env {} {})", grouped(harmless),
+                  fmt::format("{} {}that cannot (ulpscope env {} {})", core::grouped(harmless),
                               any ? "more " : "", escaped(shell_quoted(report.reference.path)),
                               escaped(shell_quoted(report.candidate.path))));
   }
@@ -160,7 +163,7 @@ void print_settings(const Report& report, Page& page) {
 
 void print_propagated(const Propagated& propagated, Page& page) {
   if (propagated.note.empty()) return;
-  page.labelled("propagated", fmt::format("{}: {}", counted(propagated.events, "event"),
+  page.labelled("propagated", fmt::format("{}: {}", core::counted(propagated.events, "event"),
                                           escaped(propagated.note)));
   page.line();
 }
@@ -186,7 +189,7 @@ std::string_view after_verdict(const Report& report) {
 /// Steps are counted from 0; those of a selection need not be.
 std::string step_of(std::int64_t step, std::uint64_t steps) {
   if (static_cast<std::uint64_t>(step) >= steps) return fmt::format("at step {}", step);
-  return fmt::format("at step {} of {}", step, grouped(steps));
+  return fmt::format("at step {} of {}", step, core::grouped(steps));
 }
 
 void print_verdict(const Report& report, Page& page) {
@@ -202,8 +205,8 @@ void print_verdict(const Report& report, Page& page) {
   switch (report.verdict) {
     case Verdict::identical: {
       const std::string apart = aside(report.coverage);
-      std::string text = fmt::format("{}, {}, {}", counted(report.coverage.aligned, "event"),
-                                     counted(report.reference.steps, "step"),
+      std::string text = fmt::format("{}, {}, {}", core::counted(report.coverage.aligned, "event"),
+                                     core::counted(report.reference.steps, "step"),
                                      apart.empty() ? "every bit" : "every value that was compared");
       if (!apart.empty()) text += fmt::format(" ({})", apart);
       print(Ink::green, "IDENTICAL:", text);
@@ -221,7 +224,7 @@ void print_verdict(const Report& report, Page& page) {
                              : fmt::format("in setup: {}", findings_in_words(report));
       if (first == nullptr) text = summary;
       if (report.propagated.events != 0) {
-        text += fmt::format("; {} propagated", counted(report.propagated.events, "event"));
+        text += fmt::format("; {} propagated", core::counted(report.propagated.events, "event"));
       }
       if (!report.propagated.steps.empty()) {
         text +=
@@ -256,7 +259,7 @@ void print_findings(const Report& report, Page& page) {
   if (further > kMostFurtherFindings) {
     page.line();
     page.line(fmt::format("and {}: see --format json",
-                          counted(further - kMostFurtherFindings, "further finding")));
+                          core::counted(further - kMostFurtherFindings, "further finding")));
   }
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/term/escape.hpp"
-#include "cli/term/numbers.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -27,8 +27,9 @@ std::string use_text(const RuleUse& use) {
     return fmt::format("{} expired after {} and was not applied", rule_text(use.rule),
                        date_text(*use.rule.expires));
   std::vector<std::string> parts;
-  if (use.passed != 0) parts.push_back(fmt::format("let {} pass", counted(use.passed, "value")));
-  if (use.failed != 0) parts.push_back(fmt::format("{} outside", grouped(use.failed)));
+  if (use.passed != 0)
+    parts.push_back(fmt::format("let {} pass", core::counted(use.passed, "value")));
+  if (use.failed != 0) parts.push_back(fmt::format("{} outside", core::grouped(use.failed)));
   std::string text = fmt::format("{}: {}", rule_text(use.rule), fmt::join(parts, ", "));
   if (!use.rule.reason.empty()) text += fmt::format(" ({})", escaped(use.rule.reason));
   return text;
@@ -49,13 +50,14 @@ std::string tolerance_text(const ToleranceResult& result, const Report& report) 
 
 std::string share_text(double used) {
   constexpr double kTimes = 10;
-  return used < kTimes ? short_number(100 * used) + " %" : short_number(used) + " times";
+  return used < kTimes ? core::short_number(100 * used) + " %"
+                       : core::short_number(used) + " times";
 }
 
 std::string budget_text(const Budget& budget) {
   const std::string side = budget.inside ? "inside" : "outside";
   if (budget.ulp == 0) return fmt::format("{}: {}", side, escaped(budget.why));
-  const std::string ulp = short_number(budget.ulp);
+  const std::string ulp = core::short_number(budget.ulp);
   const std::string why = escaped(budget.why);
   if (!budget.used) return fmt::format("{} of {} ULP: {}", side, ulp, why);
   return fmt::format("{}, takes {}{} {} ULP: {}", side, share_text(*budget.used),
@@ -91,7 +93,8 @@ void render_rules(const Report& report, Page& page) {
     page.labelled(label, use_text(use));
     label = "";
   }
-  if (unused != 0) page.labelled(label, fmt::format("{} not needed", counted(unused, "rule")));
+  if (unused != 0)
+    page.labelled(label, fmt::format("{} not needed", core::counted(unused, "rule")));
 }
 
 }  // namespace ulpscope::cli

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "cli/term/escape.hpp"
-#include "cli/term/numbers.hpp"
+#include "core/counts.hpp"
 #include "core/decimal.hpp"
 #include "core/number_text.hpp"
 
@@ -41,7 +41,7 @@ void render_statistics(const Statistics& statistics, Page& page) {
     table.row({{std::string(name), Ink::dim},
                {core::shortest(value), Ink::plain, true},
                {std::string(counted_name), Ink::dim},
-               {grouped(count), Ink::plain, true}});
+               {core::grouped(count), Ink::plain, true}});
   };
   row("min", statistics.min, "NaN", statistics.nan);
   row("max", statistics.max, "infinite", statistics.inf);
@@ -101,7 +101,7 @@ void render_value(const StoredValue& value, const std::optional<Statistics>& rec
   page.labelled("elements",
                 fmt::format("{}{}", fmt::join(shown, ", "),
                             count > kElementsShown
-                                ? fmt::format(", ... ({} in row-major order)", grouped(count))
+                                ? fmt::format(", ... ({} in row-major order)", core::grouped(count))
                                 : std::string()));
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/term/escape.hpp"
-#include "cli/term/numbers.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -117,7 +117,7 @@ std::string rank_matches(const Report& report) {
   if (count(RankMatch::creation) + count(RankMatch::content) == 0) return {};
   std::vector<std::string> parts;
   const auto add = [&](RankMatch match, std::string_view how) {
-    if (count(match) != 0) parts.push_back(fmt::format("{} {}", grouped(count(match)), how));
+    if (count(match) != 0) parts.push_back(fmt::format("{} {}", core::grouped(count(match)), how));
   };
   add(RankMatch::declared, "by the rank they declare");
   add(RankMatch::creation, "by creator and order of creation");
@@ -142,10 +142,11 @@ std::string place(const Finding& finding, const Report& report) {
 std::string event_numbers(const Finding& finding) {
   const auto& [reference, candidate] = finding.event;
   if (reference && candidate && *reference != *candidate) {
-    return fmt::format("event {} (candidate {})", grouped(*reference), grouped(*candidate));
+    return fmt::format("event {} (candidate {})", core::grouped(*reference),
+                       core::grouped(*candidate));
   }
-  if (reference) return fmt::format("event {}", grouped(*reference));
-  if (candidate) return fmt::format("candidate event {}", grouped(*candidate));
+  if (reference) return fmt::format("event {}", core::grouped(*reference));
+  if (candidate) return fmt::format("candidate event {}", core::grouped(*candidate));
   return {};
 }
 
@@ -189,16 +190,16 @@ std::string outcome(const TensorReport& tensor) {
   if (tensor.shape.reference != tensor.shape.candidate) return "shape differs";
   if (!tensor.difference.has_value()) return "differs";
   const Difference& difference = *tensor.difference;
-  return fmt::format("{} of {} differ ({})", grouped(difference.differing),
-                     grouped(difference.elements),
-                     percentage(difference.differing, difference.elements));
+  return fmt::format("{} of {} differ ({})", core::grouped(difference.differing),
+                     core::grouped(difference.elements),
+                     core::percentage(difference.differing, difference.elements));
 }
 
 std::string distance(const Difference& difference) {
-  std::string result = fmt::format("{} ULP, {} absolute", grouped(difference.ulp_max),
-                                   short_number(difference.absolute_max));
+  std::string result = fmt::format("{} ULP, {} absolute", core::grouped(difference.ulp_max),
+                                   core::short_number(difference.absolute_max));
   if (difference.scaled_max) {
-    result += fmt::format(", {} scaled", short_number(*difference.scaled_max));
+    result += fmt::format(", {} scaled", core::short_number(*difference.scaled_max));
   }
   return result;
 }
@@ -218,7 +219,7 @@ std::string findings_in_words(const Report& report) {
     const bool says_nothing_new = counts[i] == 1 || counts[i] == total;
     parts.push_back(says_nothing_new ? std::string(kind) : fmt::format("{} {}", counts[i], kind));
   }
-  return fmt::format("{} ({})", counted(total, "finding"), fmt::join(parts, ", "));
+  return fmt::format("{} ({})", core::counted(total, "finding"), fmt::join(parts, ", "));
 }
 
 }  // namespace ulpscope::cli

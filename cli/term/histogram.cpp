@@ -7,8 +7,8 @@
 #include <bit>
 #include <cstdint>
 
-#include "cli/term/numbers.hpp"
 #include "cli/term/table.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -45,9 +45,9 @@ std::vector<Range> merged(const std::vector<HistogramBin>& bins, unsigned expone
 }
 
 std::string label(const Range& range) {
-  if (range.low == range.high) return grouped(range.low);
-  if (range.high == ~std::uint64_t{0}) return fmt::format("{}+", grouped(range.low));
-  return fmt::format("{} - {}", grouped(range.low), grouped(range.high));
+  if (range.low == range.high) return core::grouped(range.low);
+  if (range.high == ~std::uint64_t{0}) return fmt::format("{}+", core::grouped(range.low));
+  return fmt::format("{} - {}", core::grouped(range.low), core::grouped(range.high));
 }
 
 /// A bar of `part / whole` times `width` columns, drawn to an eighth of a column; a nonzero part is
@@ -79,7 +79,7 @@ std::vector<std::string> histogram_lines(const std::vector<HistogramBin>& bins, 
   table.row({{"ULP distance", Ink::dim, true}, {"elements", Ink::dim, true}});
   std::uint64_t most = 0;
   for (const Range& range : ranges) {
-    table.row({{label(range), Ink::plain, true}, {grouped(range.count), Ink::plain, true}});
+    table.row({{label(range), Ink::plain, true}, {core::grouped(range.count), Ink::plain, true}});
     if (range.low != 0) most = std::max(most, range.count);
   }
   std::vector<std::string> lines = table.lines(terminal);

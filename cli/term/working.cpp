@@ -7,16 +7,16 @@
 #include <cmath>
 #include <utility>
 
-#include "cli/term/numbers.hpp"
 #include "cli/term/progress.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
 std::string rate_words(WorkUnit unit, double per_second) {
   const auto rate = static_cast<std::uint64_t>(per_second);
-  return unit == WorkUnit::bytes ? byte_size(rate) + "/s"
-                                 : fmt::format("{} events/s", grouped(rate));
+  return unit == WorkUnit::bytes ? core::byte_size(rate) + "/s"
+                                 : fmt::format("{} events/s", core::grouped(rate));
 }
 
 std::string duration_words(double seconds) {
@@ -34,7 +34,7 @@ std::string words(const WorkState& state) {
   const std::uint64_t done = std::min(state.done, state.all);
   if (done == 0 || state.in_stage.count() <= 0) return words;
   const double rate = static_cast<double>(done) / state.in_stage.count();
-  return words + fmt::format(", {}, {}, {} left", percentage(done, state.all),
+  return words + fmt::format(", {}, {}, {} left", core::percentage(done, state.all),
                              rate_words(state.unit, rate),
                              duration_words(static_cast<double>(state.all - done) / rate));
 }

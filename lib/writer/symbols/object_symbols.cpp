@@ -1,0 +1,153 @@
+#include "writer/symbols/object_symbols.hpp"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+
+#include <algorithm>
+#include <span>
+
+#include "core/demangled.hpp"
+#include "writer/symbols/debug_file.hpp"
+
+namespace ulpscope::writer {
+namespace {
+
+constexpr std::size_t kLongestName = 300;
+
+/// Empty if there is none.
+std::string readable(const char* linkage_name) {
+  std::string name = linkage_name == nullptr ? std::string() : demangled(linkage_name);
+  if (name.size() > kLongestName) name = name.substr(0, kLongestName) + "...";
+  return name;
+}
+
+std::string base_name(const char* path) {
+  const std::string text = path == nullptr ? "" : path;
+  return text.substr(text.rfind('/') + 1);
+}
+
+/// Qualified and with parameter types where the compiler noted its linkage name.
+std::string function_name(Dwarf_Die& die) {
+  Dwarf_Attribute attribute;
+  for (const unsigned code : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
+    if (const char* name = dwarf_formstring(dwarf_attr_integrate(&die, code, &attribute))) {
+      return readable(name);
+    }
+  }
+  const char* name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_name, &attribute));
+  return name == nullptr ? "" : name;
+}
+
+/// Where an inlined function was called.
+ObjectSymbols::Call call_site(Dwarf_Die& unit, Dwarf_Die& inlined) {
+  ObjectSymbols::Call call;
+  Dwarf_Attribute attribute;
+  Dwarf_Word number = 0;
+  Dwarf_Files* files = nullptr;
+  std::size_t count = 0;
+  if (dwarf_formudata(dwarf_attr(&inlined, DW_AT_call_line, &attribute), &number) == 0) {
+    call.line = static_cast<int>(number);
+  }
+  if (dwarf_formudata(dwarf_attr(&inlined, DW_AT_call_file, &attribute), &number) == 0 &&
+      dwarf_getsrcfiles(&unit, &files, &count) == 0 && number < count) {
+    call.file = base_name(dwarf_filesrc(files, number, nullptr, nullptr));
+  }
+  return call;
+}
+
+struct Symbol {
+  std::uint64_t begin;
+  std::uint64_t end;
+  std::string_view name;
+};
+
+}  // namespace
+
+struct ObjectSymbols::State {
+  explicit State(const std::string& path) : file(path), module(file.module()) {}
+
+  DebugFile file;
+  Dwfl_Module* module;
+  bool symbols_read = false;
+  std::vector<Symbol> symbols;  ///< functions, by address
+
+  void read_symbols();
+  [[nodiscard]] std::string symbol_at(std::uint64_t address);
+  [[nodiscard]] std::vector<Call> calls_from_debug_information(std::uint64_t address) const;
+};
+
+ObjectSymbols::ObjectSymbols(const std::string& path) : state_(new State(path)) {}
+
+ObjectSymbols::~ObjectSymbols() = default;
+
+void ObjectSymbols::State::read_symbols() {
+  if (symbols_read) return;
+  symbols_read = true;
+  const int count = dwfl_module_getsymtab(module);
+  for (int i = 0; i < count; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr address = 0;
+    const char* name =
+        dwfl_module_getsym_info(module, i, &symbol, &address, nullptr, nullptr, nullptr);
+    if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_size == 0) {
+      continue;
+    }
+    symbols.push_back({address, address + symbol.st_size, name});
+  }
+  std::sort(symbols.begin(), symbols.end(),
+            [](const Symbol& a, const Symbol& b) { return a.begin < b.begin; });
+}
+
+std::string ObjectSymbols::State::symbol_at(std::uint64_t address) {
+  read_symbols();
+  const auto after = std::upper_bound(
+      symbols.begin(), symbols.end(), address,
+      [](std::uint64_t wanted, const Symbol& symbol) { return wanted < symbol.begin; });
+  if (after == symbols.begin()) return {};
+  const Symbol& symbol = *std::prev(after);
+  return address < symbol.end ? readable(symbol.name.data()) : std::string();
+}
+
+std::vector<ObjectSymbols::Call> ObjectSymbols::State::calls_from_debug_information(
+    std::uint64_t address) const {
+  Dwarf_Addr unit_bias = 0;
+  Dwarf_Die* unit = dwfl_module_addrdie(module, address, &unit_bias);
+  if (unit == nullptr) return {};
+  Dwarf_Die* scopes = nullptr;
+  const int inner = dwarf_getscopes(unit, address - unit_bias, &scopes);
+  if (inner <= 0) return {};
+  Dwarf_Die innermost = scopes[0];
+  std::free(scopes);
+  const int count = dwarf_getscopes_die(&innermost, &scopes);  // through inlined calls outwards
+  if (count <= 0) return {};
+
+  Call call;
+  if (Dwfl_Line* line = dwfl_module_getsrc(module, address)) {
+    call.file = base_name(dwfl_lineinfo(line, nullptr, &call.line, nullptr, nullptr, nullptr));
+  }
+  std::vector<Call> calls;
+  for (Dwarf_Die& scope : std::span(scopes, static_cast<std::size_t>(count))) {
+    const int tag = dwarf_tag(&scope);
+    if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
+    call.function = function_name(scope);
+    calls.push_back(call);
+    if (tag == DW_TAG_subprogram) break;
+    call = call_site(*unit, scope);
+  }
+  std::free(scopes);
+  return calls;
+}
+
+std::vector<ObjectSymbols::Call> ObjectSymbols::calls(std::uint64_t address) {
+  if (state_->module == nullptr) return {};
+  address += state_->file.bias();
+  std::vector<Call> calls = state_->calls_from_debug_information(address);
+  if (calls.empty()) {
+    std::string function = state_->symbol_at(address);
+    if (!function.empty()) calls.push_back({{}, 0, std::move(function)});
+  }
+  return calls;
+}
+
+}  // namespace ulpscope::writer

@@ -1,0 +1,57 @@
+#include "writer/symbols/symbolizer.hpp"
+
+#include <elfutils/libdwfl.h>
+#include <fmt/format.h>
+
+#include <map>
+#include <unordered_map>
+
+#include "writer/symbols/object_symbols.hpp"
+
+namespace ulpscope::writer {
+
+struct Symbolizer::State {
+  struct Object {
+    explicit Object(const std::string& path) : symbols(path) {}
+    ObjectSymbols symbols;
+    std::unordered_map<std::uint64_t, std::string> known;
+  };
+  std::map<std::string, Object, std::less<>> objects;
+};
+
+namespace {
+
+std::string describe(ObjectSymbols& symbols, std::string_view object, std::uint64_t offset) {
+  const std::string place = fmt::format("{}+{:#x}", object.substr(object.rfind('/') + 1), offset);
+  // A return address comes after the call; the call may be the last of its line or function.
+  const auto calls = symbols.calls(offset == 0 ? 0 : offset - 1);
+  std::string text;
+  for (const ObjectSymbols::Call& call : calls) {
+    if (!text.empty()) text += '\n';
+    text += call.file.empty() ? place : fmt::format("{}:{}", call.file, call.line);
+    if (!call.function.empty()) text += " " + call.function;
+  }
+  return text.empty() ? place : text;
+}
+
+}  // namespace
+
+Symbolizer::Symbolizer() : state_(new State) {}
+Symbolizer::Symbolizer(Symbolizer&&) noexcept = default;
+Symbolizer& Symbolizer::operator=(Symbolizer&&) noexcept = default;
+Symbolizer::~Symbolizer() = default;
+
+std::string Symbolizer::operator()(std::string_view object, std::uint64_t offset) {
+  auto found = state_->objects.find(object);
+  if (found == state_->objects.end()) {
+    const std::string path(object);
+    found = state_->objects.try_emplace(path, path).first;
+  }
+  const auto [place, is_new] = found->second.known.try_emplace(offset);
+  if (is_new) place->second = describe(found->second.symbols, object, offset);
+  return place->second;
+}
+
+std::string Symbolizer::library() { return fmt::format("libdw {}", dwfl_version(nullptr)); }
+
+}  // namespace ulpscope::writer

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace ulpscope::writer {
+
+/// Names return addresses of the recorded program: from its debug information ("train.cpp:41
+/// train(Model&)", a line for each inlined call, innermost first), from its symbol table alone
+/// ("train+0x1a2b train(Model&)"), or as bare offsets ("train+0x1a2b"). Caches its answers. Reads
+/// local files only. Never throws because of a file's content.
+class Symbolizer {
+ public:
+  Symbolizer();
+  Symbolizer(Symbolizer&&) noexcept;
+  Symbolizer& operator=(Symbolizer&&) noexcept;
+  ~Symbolizer();
+
+  /// `offset`: a return address as the symbol table of the file `object` counts.
+  [[nodiscard]] std::string operator()(std::string_view object, std::uint64_t offset);
+
+  /// What reads debug information: "libdw 0.188", or "no library (addresses only)".
+  [[nodiscard]] static std::string library();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ulpscope::writer

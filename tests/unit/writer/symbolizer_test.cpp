@@ -1,0 +1,107 @@
+#include "writer/symbols/symbolizer.hpp"
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "tests/support/dump_builder.hpp"
+
+// Built with debug information, whatever the rest is built with. The lines count.
+
+using ulpscope::test::TempDir;
+using ulpscope::writer::Symbolizer;
+
+namespace places {
+
+struct Address {
+  std::string object;
+  std::uint64_t offset;
+};
+
+__attribute__((noinline)) Address here() {
+  const void* address = __builtin_return_address(0);
+  Dl_info info{};
+  dladdr(address, &info);
+  return {
+      std::filesystem::canonical("/proc/self/exe").string(),
+      reinterpret_cast<std::uint64_t>(address) - reinterpret_cast<std::uint64_t>(info.dli_fbase)};
+}
+
+__attribute__((always_inline)) inline Address inlined(int& count) {
+  Address address = here();
+  ++count;
+  return address;
+}
+
+__attribute__((noinline)) Address outer(int& count) {
+  Address address = inlined(count);
+  ++count;
+  return address;
+}
+
+}  // namespace places
+
+namespace {
+
+std::string hexadecimal(std::uint64_t number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "+0x%llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
+/// This program without what `strip` takes away with `options`.
+std::string stripped(const TempDir& directory, const std::string& options) {
+  const std::string path = (directory.path() / "stripped").string();
+  const std::string of_this = std::filesystem::canonical("/proc/self/exe").string();
+  REQUIRE(std::system(("strip " + options + " -o " + path + " " + of_this).c_str()) == 0);
+  return path;
+}
+
+}  // namespace
+
+TEST_SUITE("symbolizer") {
+  TEST_CASE("debug information gives file, line and function of every inlined call") {
+    int count = 0;
+    const places::Address address = places::outer(count);
+    Symbolizer names;
+    CHECK(names(address.object, address.offset) ==
+          "symbolizer_test.cpp:35 places::inlined(int&)\n"
+          "symbolizer_test.cpp:41 places::outer(int&)");
+  }
+
+  TEST_CASE("a symbol table alone gives the function") {
+    int count = 0;
+    const places::Address address = places::outer(count);
+    const TempDir directory;
+    Symbolizer names;
+    CHECK(names(stripped(directory, "--strip-debug"), address.offset) ==
+          "stripped" + hexadecimal(address.offset) + " places::outer(int&)");
+  }
+
+  TEST_CASE("where nothing is known the address stands for itself") {
+    Symbolizer names;
+    CHECK(names("/nowhere/libgone.so", 0x1234) == "libgone.so+0x1234");
+    CHECK(names("/etc/passwd", 0x10) == "passwd+0x10");
+    CHECK(names("", 0) == "+0x0");
+  }
+
+  TEST_CASE("an address outside of every function stands for itself") {
+    int count = 0;
+    const places::Address address = places::outer(count);
+    Symbolizer names;
+    const std::string text = names(address.object, ~std::uint64_t{0} / 2);
+    CHECK(text.ends_with("+0x7fffffffffffffff"));
+  }
+
+  TEST_CASE("asked again it says the same") {
+    int count = 0;
+    const places::Address address = places::outer(count);
+    Symbolizer names;
+    const std::string first = names(address.object, address.offset);
+    CHECK(names(address.object, address.offset) == first);
+  }
+}
