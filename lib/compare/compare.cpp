@@ -26,6 +26,7 @@
 #include "compare/report/summary.hpp"
 #include "compare/report/verdict.hpp"
 #include "compare/workforce.hpp"
+#include "core/counts.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope {
@@ -131,7 +132,7 @@ class Comparison {
     std::vector<Record>& records = result_.records;
     if (result_.found > records.size())
       result_.unseen.push_back(fmt::format(
-          "{} are not listed", counted(result_.found - records.size(), "further finding")));
+          "{} are not listed", core::counted(result_.found - records.size(), "further finding")));
 
     measure();
     const Totals& totals = result_.totals;
@@ -141,8 +142,8 @@ class Comparison {
           same_set && record.finding.kind == FindingKind::data &&
           (!record.evidence.uninitialised || record.evidence.for_data);
       if (record.more_in_step > 0)
-        record.finding.notes.push_back(
-            fmt::format("the same at {} in this step", counted(record.more_in_step, "more op")));
+        record.finding.notes.push_back(fmt::format("the same at {} in this step",
+                                                   core::counted(record.more_in_step, "more op")));
       if (!record.repeats.empty())
         record.finding.notes.push_back("again in " + steps_words(record.repeats));
       report.findings.push_back(record.finding);
@@ -240,11 +241,11 @@ class Comparison {
     }
     if (totals.given_up > 0)
       words.push_back(fmt::format("{} stand in stretches too different to be aligned",
-                                  counted(totals.given_up, "event")));
+                                  core::counted(totals.given_up, "event")));
     if (options_.budget && options_.replayer == nullptr && totals.propagated.events > 0)
       words.push_back(
           fmt::format("the budget judges origins only, not the {} that follow from them",
-                      counted(totals.propagated.events, "event")));
+                      core::counted(totals.propagated.events, "event")));
     return words;
   }
 

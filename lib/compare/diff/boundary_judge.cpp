@@ -129,8 +129,8 @@ Judgement BoundaryJudge::judge(const Scene& scene, EventPair at) {
       state_.other_parameters.see(told.root, slot.reference->name);
     if (was_compared(slot.match)) ++judgement.compared;
     if (!is_difference(slot.match)) continue;
-    auto source = state_.taint.reference.find(*slot.reference, scene.step);
-    const auto other = state_.taint.candidate.find(*slot.candidate, scene.step);
+    auto source = state_.ledger.memory.reference.find(*slot.reference, scene.step);
+    const auto other = state_.ledger.memory.candidate.find(*slot.candidate, scene.step);
     if (!source) source = other;
     if (source) {
       judgement.differs = true;
@@ -174,8 +174,8 @@ void BoundaryJudge::wait(const Scene& scene, EventPair at, const SlotPair& slot)
 bool BoundaryJudge::explained(Waiting& waiting) {
   waiting.reference.geometry = &waiting.geometry.reference;
   waiting.candidate.geometry = &waiting.geometry.candidate;
-  return state_.taint.reference.find(waiting.reference, waiting.step) ||
-         state_.taint.candidate.find(waiting.candidate, waiting.step);
+  return state_.ledger.memory.reference.find(waiting.reference, waiting.step) ||
+         state_.ledger.memory.candidate.find(waiting.candidate, waiting.step);
 }
 
 void BoundaryJudge::op_passed() {
@@ -189,8 +189,8 @@ void BoundaryJudge::end_step() {
     state_.book.make_diverging(waiting.source);
     state_.judge.differs(state_.runs, state_.ranks, waiting.reference, waiting.candidate,
                          [&] { return waiting.names; });
-    state_.taint.reference.taint(waiting.reference, waiting.source, waiting.step);
-    state_.taint.candidate.taint(waiting.candidate, waiting.source, waiting.step);
+    state_.ledger.memory.reference.taint(waiting.reference, waiting.source, waiting.step);
+    state_.ledger.memory.candidate.taint(waiting.candidate, waiting.source, waiting.step);
   }
   waiting_.clear();
 }

@@ -10,8 +10,8 @@ namespace {
 [[nodiscard]] bool judged_where_written(RankState& state, const Scene& scene,
                                         const SlotPair& slot) {
   if (slot.role() != Role::input) return false;
-  const auto left = state.taint.reference.find(*slot.reference, scene.step);
-  const auto right = state.taint.candidate.find(*slot.candidate, scene.step);
+  const auto left = state.ledger.memory.reference.find(*slot.reference, scene.step);
+  const auto right = state.ledger.memory.candidate.find(*slot.candidate, scene.step);
   return left && right && !left->written_alone && !right->written_alone;
 }
 

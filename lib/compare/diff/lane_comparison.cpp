@@ -95,8 +95,6 @@ void LaneComparison::end_step() {
   state_.totals.operations += walk_.take_operations();
   boundaries_.end_step();
   watch_.end_step();
-  alone_sources_ = {};
-  detached_ = {};
   passed_.clear();
   wanted_.clear();
 }
@@ -378,7 +376,9 @@ void LaneComparison::leave_alone(const Scene& scene) {
   state_.numbers_read.read_alone(side, window.event(index));
   if (alone_otherwise_) judge_.judge_alone(scene, side, index, last_position_);
   for (std::uint32_t inner = index; inner < window.end(index); ++inner) {
-    on(alone_sources_, side).insert_or_assign(window.event(inner).position, alone_source_);
+    state_.ledger.enter(
+        differing::alone(side, {on(scene.lanes, side)->id, window.event(inner).position}),
+        alone_source_);
     judge_.write_alone(scene, side, inner, alone_source_);
     judge_.view_alone(scene, side, inner, alone_source_);
   }
@@ -401,9 +401,10 @@ void LaneComparison::note_detached(const Scene& scene, Side side, std::uint32_t 
   const Window& window = *on(scene.windows, other);
   const std::uint32_t made =
       window.items()[static_cast<std::size_t>(maker - partners.begin())].event;
-  on(detached_, other)
-      .push_back({window.event(made).position, window.event(window.end(made) - 1).position + 1,
-                  alone_source_});
+  for (std::uint32_t inner = made; inner < window.end(made); ++inner)
+    state_.ledger.enter(
+        differing::detached(other, {on(scene.lanes, other)->id, window.event(inner).position}),
+        alone_source_);
 }
 
 /// The stretch is what backward does for an op whose result only the other run detaches.
@@ -412,9 +413,8 @@ std::optional<Source> LaneComparison::cut_by_detach(const Scene& scene) const {
     const Event& event = window.event(index);
     if (!is_unit(event) || ignored(event)) continue;
     if (!(event.flags & event_flag::in_backward)) return std::nullopt;
-    const std::uint64_t forward = forward_place(window, index).position;
-    for (const Detached& detached : on(detached_, side))
-      if (forward >= detached.begin && forward < detached.end) return detached.source;
+    if (auto source = state_.ledger.find(differing::detached(side, forward_place(window, index))))
+      return source;
   }
   return std::nullopt;
 }
@@ -456,7 +456,8 @@ std::optional<Source> LaneComparison::differs_already(const Scene& scene, std::u
   for (const auto& [side, window, index] : alone(scene))
     for (const Slot& slot : window.event(index).slots)
       if (slot.role == Role::input && (flags == 0 || (slot.flags & flags)))
-        if (const auto source = on(state_.taint, side).find(slot, scene.step)) return source;
+        if (const auto source = on(state_.ledger.memory, side).find(slot, scene.step))
+          return source;
   return std::nullopt;
 }
 
@@ -470,16 +471,14 @@ std::optional<Source> LaneComparison::follows_alone(const Scene& scene) {
     if (!is_unit(event) || ignored(event)) continue;
     if (!(event.flags & event_flag::in_backward)) return std::nullopt;
     std::optional<Source> why;
-    if (const HeldEvent forward = forward_of(scene, side, index); forward.event != nullptr) {
-      const auto& sources = on(alone_sources_, side);
-      if (const auto found = sources.find(forward.event->position); found != sources.end())
-        why = found->second;
-    } else if (!accumulates(window, index) && op_has(event, facts::fact::of_engine)) {
+    if (const EventPlace forward = forward_place(window, index); forward.position != kNone)
+      why = state_.ledger.find(differing::alone(side, forward));
+    else if (!accumulates(window, index) && op_has(event, facts::fact::of_engine)) {
       for (const Slot& slot : event.slots) {
         if (slot.role != Role::input || why) continue;
         why = on(before, side).contains(slot.writer)
                   ? source
-                  : on(state_.taint, side).find(slot, scene.step);
+                  : on(state_.ledger.memory, side).find(slot, scene.step);
       }
     }
     if (!why) return std::nullopt;
@@ -533,7 +532,7 @@ std::optional<Source> LaneComparison::of_op_computed_otherwise(const Scene& scen
     if (accumulates(window, index) && added) return std::nullopt;
     for (const Slot& slot : event.slots) {
       if (slot.role != Role::input) continue;
-      const auto why = on(state_.taint, side).find(slot, scene.step);
+      const auto why = on(state_.ledger.memory, side).find(slot, scene.step);
       if (!belongs && !why && !on(before, side).contains(slot.writer)) return std::nullopt;
       if (!source) source = why;
     }

@@ -7,7 +7,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "compare/align/lane_walk.hpp"
@@ -123,16 +122,7 @@ class LaneComparison {
     std::set<std::uint64_t> numbers;
   };
   Replaced replaced_;
-  bool alone_otherwise_ = false;  ///< they compute what ops of the other run compute
-  /// Why the ops of this step that only one run has do so, by their positions.
-  Both<std::unordered_map<std::uint64_t, Source>> alone_sources_;
-  /// Positions of an op of this run whose result only the other run detaches.
-  struct Detached {
-    std::uint64_t begin = kNone;
-    std::uint64_t end = kNone;
-    Source source;
-  };
-  Both<std::vector<Detached>> detached_;
+  bool alone_otherwise_ = false;                ///< they compute what ops of the other run compute
   std::optional<std::uint64_t> last_position_;  ///< of the last partner in the reference lane
   std::uint64_t generation_ = 0;
   std::deque<Passed> passed_;

@@ -79,11 +79,11 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
   if (!source_) note_other_parameters();
   judge_replays();
   for (const ArgumentReport& result : arguments_.results)
-    state_.numbers.differ(result.reference.value_or(""), result.candidate.value_or(""),
-                          source_.value_or(Source{}));
+    state_.ledger.enter_number(result.reference.value_or(""), result.candidate.value_or(""),
+                               source_.value_or(Source{}));
   for (const SlotPair& slot : slots_)
     if (source_ && slot.match == Match::metadata && !is_kept_otherwise(slot))
-      state_.sizes.differ(*slot.reference->geometry, *slot.candidate->geometry, *source_);
+      state_.ledger.enter_sizes(*slot.reference->geometry, *slot.candidate->geometry, *source_);
   judgement_.numbers_differ = !arguments_.results.empty();
   judgement_.follows = judgement_.follows || inputs_differ_ || rng_differs_;
   if (looked_at_ && judgement_.outcome == Outcome::equal) judgement_.differs = false;
@@ -187,9 +187,9 @@ void OpJudge::add_inside_writes(const std::vector<SlotPair>& inner) {
 /// diverge.
 std::optional<Source> OpJudge::known_difference(const SlotPair& slot) {
   std::optional<Source> source;
-  if (slot.reference) source = state_.taint.reference.find(*slot.reference, scene_.step);
+  if (slot.reference) source = state_.ledger.memory.reference.find(*slot.reference, scene_.step);
   if (!slot.candidate) return source;
-  const auto other = state_.taint.candidate.find(*slot.candidate, scene_.step);
+  const auto other = state_.ledger.memory.candidate.find(*slot.candidate, scene_.step);
   if (other && source) make_diverging(*other);
   return source ? source : other;
 }
@@ -197,8 +197,9 @@ std::optional<Source> OpJudge::known_difference(const SlotPair& slot) {
 /// The same, without a claim that anything diverges for that reason.
 std::optional<Source> OpJudge::taint_of(const SlotPair& slot) {
   std::optional<Source> source;
-  if (slot.reference) source = state_.taint.reference.find(*slot.reference, scene_.step);
-  if (!source && slot.candidate) source = state_.taint.candidate.find(*slot.candidate, scene_.step);
+  if (slot.reference) source = state_.ledger.memory.reference.find(*slot.reference, scene_.step);
+  if (!source && slot.candidate)
+    source = state_.ledger.memory.candidate.find(*slot.candidate, scene_.step);
   return source;
 }
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "compare/align/op_comparison.hpp"
@@ -132,14 +131,9 @@ class OpJudge {
   std::optional<Source> source_;       ///< why the result here differs
   std::optional<Source> last_source_;  ///< of the last op of the lane that differs
   bool inputs_differ_ = false;
-  bool looked_at_ = false;                            ///< what differs is viewed, not read
-  std::unordered_map<std::uint64_t, Source> argued_;  ///< other arguments in this step, by position
-  std::int64_t argued_step_ = kSetup;
+  bool looked_at_ = false;      ///< what differs is viewed, not read
   std::set<Digest> accounted_;  ///< results inside of an op that were judged or counted
   bool rng_differs_ = false;
-  /// By storage: ops that only one run has in this step, and that view it differently.
-  Both<std::unordered_map<std::uint64_t, Source>> alone_views_;
-  std::int64_t alone_views_step_ = kSetup;
   std::optional<Source> other_model_;  ///< one run calls a different model of the same kind
   ExchangedTensorFinder exchanged_;
   std::optional<Source> numbers_source_;

@@ -61,8 +61,9 @@ namespace {
 }  // namespace
 
 bool OpJudge::derived(const ArgumentReport& argument) const {
-  if (!state_.numbers.any() || !argument.reference || !argument.candidate) return false;
-  return state_.numbers.contains(*argument.reference, *argument.candidate) ||
+  if (!state_.ledger.any(Differing::number) || !argument.reference || !argument.candidate)
+    return false;
+  return state_.ledger.find(differing::number(*argument.reference, *argument.candidate)) ||
          (looks_computed(*argument.reference) && looks_computed(*argument.candidate));
 }
 
@@ -72,11 +73,11 @@ bool OpJudge::derived(const ArgumentReport& argument) const {
 bool OpJudge::is_computed_apart(const ArgumentReport& argument) const {
   const auto reference = number_in(*argument.reference);
   const auto candidate = number_in(*argument.candidate);
-  if (!reference || !candidate || numbers_source_ || state_.numbers.any_fraction() ||
-      state_.sizes.any())
+  if (!reference || !candidate || numbers_source_ || state_.ledger.any(Differing::fraction) ||
+      state_.ledger.any(Differing::size))
     return false;
   const bool whole = *reference == std::floor(*reference) && *candidate == std::floor(*candidate);
-  if (whole && (state_.numbers.any() || !is_operand(argument.name))) return false;
+  if (whole && (state_.ledger.any(Differing::number) || !is_operand(argument.name))) return false;
   const double size = std::max(std::abs(*reference), std::abs(*candidate));
   return std::abs(*reference - *candidate) > kRounding * size;
 }
@@ -90,7 +91,8 @@ std::optional<Source> OpJudge::explained_by_sizes(
   std::optional<Source> source;
   for (const ArgumentReport& report : reports) {
     if (std::find(kSizes.begin(), kSizes.end(), report.name) == kSizes.end()) return std::nullopt;
-    source = state_.sizes.explain(report.reference.value_or(""), report.candidate.value_or(""));
+    source =
+        state_.ledger.explain_sizes(report.reference.value_or(""), report.candidate.value_or(""));
     if (!source) return std::nullopt;
   }
   return source;
@@ -136,11 +138,10 @@ void OpJudge::judge_reshaped_inputs() {
 
 /// Only one run has an op that views this memory differently.
 std::optional<Source> OpJudge::viewed_alone(const SlotPair& slot) const {
-  if (alone_views_step_ != scene_.step) return std::nullopt;
   for (const Side side : kSides) {
     const Slot& one = side == Side::reference ? *slot.reference : *slot.candidate;
-    const auto view = on(alone_views_, side).find(one.storage);
-    if (view != on(alone_views_, side).end()) return view->second;
+    if (auto source = state_.ledger.find(differing::view(side, one.storage, scene_.step)))
+      return source;
   }
   return std::nullopt;
 }
@@ -193,10 +194,11 @@ void OpJudge::judge_arguments() {
   }
   if (reports.empty()) return;
   const bool from_host =
-      numbers_source_ || (unknown && state_.numbers.any()) ||
+      numbers_source_ || (unknown && state_.ledger.any(Differing::number)) ||
       std::all_of(reports.begin(), reports.end(),
                   [&](const ArgumentReport& argument) { return derived(argument); });
-  if (from_host) return propagated(numbers_source_.value_or(state_.numbers.source()));
+  if (from_host)
+    return propagated(numbers_source_.value_or(*state_.ledger.last(Differing::number)));
   if (const auto sizes = explained_by_sizes(reports)) return propagated(*sizes);
   enter_arguments(reports, wrapped);
 }
@@ -234,21 +236,17 @@ bool OpJudge::is_update() const {
 
 /// Backward gets its forward op's arguments: why those differ.
 std::optional<Source> OpJudge::arguments_of_forward() const {
-  if (!(event(Side::reference).flags & event_flag::in_backward) || argued_.empty())
-    return std::nullopt;
-  const HeldEvent forward = forward_of(scene_, Side::reference, at_.reference);
-  if (forward.event == nullptr) return std::nullopt;
-  const auto found = argued_.find(forward.event->position);
-  return found == argued_.end() ? std::nullopt : std::optional(found->second);
+  if (!(event(Side::reference).flags & event_flag::in_backward)) return std::nullopt;
+  return state_.ledger.find(
+      differing::arguments(forward_place(*scene_.windows.reference, at_.reference)));
 }
 
 /// The ops inside of it too: a node may belong to one of them.
 void OpJudge::keep_argued(const Source& source) {
-  if (argued_step_ != scene_.step) argued_.clear();
-  argued_step_ = scene_.step;
   const Window& window = *scene_.windows.reference;
   for (std::uint32_t inner = at_.reference; inner < window.end(at_.reference); ++inner)
-    argued_.insert_or_assign(window.event(inner).position, source);
+    state_.ledger.enter(
+        differing::arguments({scene_.lanes.reference->id, window.event(inner).position}), source);
 }
 
 void OpJudge::enter_arguments(const std::vector<ArgumentReport>& reports, bool wrapped) {

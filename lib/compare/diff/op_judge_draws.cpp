@@ -69,7 +69,7 @@ void OpJudge::judge_rng() {
                                          stream.last_common_draw);
       });
   stream.shifted = true;
-  if (draws_integers(a)) state_.drawn_order = stream.source;
+  if (draws_integers(a)) state_.ledger.enter({Differing::drawn_order}, stream.source);
   found(stream.source);
 }
 

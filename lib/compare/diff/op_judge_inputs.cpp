@@ -115,7 +115,7 @@ std::optional<Source> OpJudge::differed_before(const SlotPair& slot) const {
   const bool named = either(slot, slot_flag::parameter | slot_flag::buffer | slot_flag::gradient);
   if (slot.match != Match::differs || (!named && element_count(*slot.reference->geometry) < kFew))
     return std::nullopt;
-  return state_.values.explain(slot.reference->digest, slot.candidate->digest);
+  return state_.ledger.find(differing::contents(slot.reference->digest, slot.candidate->digest));
 }
 
 /// Extra tensors of one run in a list shift the tensors after them.
@@ -316,7 +316,8 @@ FindingKind OpJudge::kind_of_fresh(const SlotPair& slot) const {
 /// Where differences may come only from rounding: content that they do not explain, while all
 /// numbers that the program has read from tensors and all sizes were equal.
 bool OpJudge::is_made_apart(const SlotPair& slot) const {
-  if (!state_.options.budget || numbers_source_ || state_.numbers.any() || state_.sizes.any())
+  if (!state_.options.budget || numbers_source_ || state_.ledger.any(Differing::number) ||
+      state_.ledger.any(Differing::size))
     return false;
   const auto apart = difference_of(slot);
   return apart && apart->scaled_max.value_or(1) > kRounding;

@@ -120,8 +120,8 @@ void OpJudge::judge_inside() {
 }
 
 void OpJudge::taint(const Slot* reference, const Slot* candidate, const Source& source) {
-  if (reference) state_.taint.reference.taint(*reference, source, scene_.step);
-  if (candidate) state_.taint.candidate.taint(*candidate, source, scene_.step);
+  if (reference) state_.ledger.memory.reference.taint(*reference, source, scene_.step);
+  if (candidate) state_.ledger.memory.candidate.taint(*candidate, source, scene_.step);
 }
 
 void OpJudge::spread_slot(const Slot* reference, const Slot* candidate, Match match) {
@@ -130,12 +130,12 @@ void OpJudge::spread_slot(const Slot* reference, const Slot* candidate, Match ma
     source.written_alone = false;
     taint(reference, candidate, source);
     if (source_ && match == Match::differs)
-      state_.values.differ(reference->digest, candidate->digest, source);
+      state_.ledger.enter(differing::contents(reference->digest, candidate->digest), source);
   } else if (match == Match::reshaped) {
     if (source_) taint(reference, candidate, *source_);
   } else if (match == Match::equal) {
-    if (!state_.taint.reference.empty()) state_.taint.reference.clear(*reference);
-    if (!state_.taint.candidate.empty()) state_.taint.candidate.clear(*candidate);
+    if (!state_.ledger.memory.reference.empty()) state_.ledger.memory.reference.clear(*reference);
+    if (!state_.ledger.memory.candidate.empty()) state_.ledger.memory.candidate.clear(*candidate);
   }
 }
 
@@ -148,7 +148,8 @@ std::optional<Source> OpJudge::written_elsewhere(const SlotPair& slot) {
 void OpJudge::spread() {
   const Window& reference = *scene_.windows.reference;
   const Window& candidate = *scene_.windows.candidate;
-  const bool clean = state_.taint.reference.empty() && state_.taint.candidate.empty();
+  const bool clean =
+      state_.ledger.memory.reference.empty() && state_.ledger.memory.candidate.empty();
   if (!clean)
     for (const SlotPair& slot : slots_)
       if (slot.role() == Role::input && slot.match == Match::equal)
@@ -180,16 +181,14 @@ void OpJudge::write_alone(const Scene& scene, Side side, std::uint32_t index,
   alone.written_alone = true;
   const Event& op = on(scene.windows, side)->event(index);
   for (const Slot& slot : op.slots)
-    if (writes(slot)) on(state_.taint, side).taint(slot, alone, scene.step);
+    if (writes(slot)) on(state_.ledger.memory, side).taint(slot, alone, scene.step);
   on(state_.alone_memory, side).wrote(op);
 }
 
 void OpJudge::view_alone(const Scene& scene, Side side, std::uint32_t index, const Source& source) {
-  if (alone_views_step_ != scene.step) alone_views_ = {};
-  alone_views_step_ = scene.step;
   for (const Slot& slot : on(scene.windows, side)->event(index).slots)
     if (slot.role != Role::input && (slot.flags & slot_flag::view))
-      on(alone_views_, side).insert_or_assign(slot.storage, source);
+      state_.ledger.enter(differing::view(side, slot.storage, scene.step), source);
 }
 
 }  // namespace ulpscope::comparison

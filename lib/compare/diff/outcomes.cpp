@@ -196,7 +196,7 @@ void OutcomeJudge::pair_named() {
 }
 
 std::optional<Source> OutcomeJudge::reason(Side side, const Outcome& outcome) {
-  return on(state_.taint, side).find(*outcome.slot, outcome.event.block->step);
+  return on(state_.ledger.memory, side).find(*outcome.slot, outcome.event.block->step);
 }
 
 /// What the other run has left in memory of that size and that has no equal.
@@ -326,7 +326,7 @@ void OutcomeJudge::judge_changed_alone(Side side) {
     others.insert(change.content);
   for (const auto& [storage, content] : on(state_.alone_memory, side).changes())
     if (!on(storages_, side).contains(storage) && !others.contains(content) &&
-        on(state_.taint, side).written_alone(storage))
+        on(state_.ledger.memory, side).written_alone(storage))
       ++state_.totals.outcomes.unknown;
 }
 

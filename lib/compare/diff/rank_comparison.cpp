@@ -11,6 +11,7 @@
 #include "compare/model/hash.hpp"
 #include "compare/model/layers_view.hpp"
 #include "compare/model/words.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::comparison {
 
@@ -81,7 +82,7 @@ void RankComparison::pair_lanes() {
       unseen_.push_back(fmt::format("only the {} has the {} lane (thread {}, {})",
                                     name(pair.reference ? Side::reference : Side::candidate),
                                     lane_words(lane, Event{}), lane.thread_name,
-                                    counted(lane.events, "event")));
+                                    core::counted(lane.events, "event")));
   };
   for (const Both<std::optional<Lane>>& pair : pairs) add(pair);
   const auto order = [](const std::unique_ptr<LaneComparison>& comparison) {
@@ -344,8 +345,8 @@ void RankComparison::compare_step(std::int64_t step, std::int64_t candidate_step
            advance(trainer)) {
     }
   state_.accumulations.end_step(state_.runs, state_.ranks);
-  state_.taint.reference.purge(step);
-  state_.taint.candidate.purge(step);
+  state_.ledger.memory.reference.purge(step);
+  state_.ledger.memory.candidate.purge(step);
 }
 
 void RankComparison::ensure(Side side, std::uint32_t id, std::uint64_t position) {
@@ -399,8 +400,8 @@ void RankComparison::end_with_extra_steps(Side side) {
     pass_over(side, next->step);
   }
   unseen_.push_back(fmt::format("the {} goes on for {} after {}, where the {}{} ends", name(side),
-                                counted(steps, "step"), step_words(first->step - 1), name(ended),
-                                unrecorded ? "'s recording" : ""));
+                                core::counted(steps, "step"), step_words(first->step - 1),
+                                name(ended), unrecorded ? "'s recording" : ""));
 }
 
 }  // namespace ulpscope::comparison

@@ -1,16 +1,12 @@
 #include "compare/diff/rank_state.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <iterator>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "compare/measure/budget/replay_judge.hpp"
 #include "compare/model/hash.hpp"
-#include "compare/model/words.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -42,24 +38,6 @@ void add(Ranges& to, const Ranges& more) {
     else
       to.back().second = std::max(to.back().second, range.second);
   }
-}
-
-/// Those of "5" or "[1, 2]"; empty for any other text.
-[[nodiscard]] std::vector<std::int64_t> integers_in(std::string_view text) {
-  std::vector<std::int64_t> numbers;
-  const char* const end = text.data() + text.size();
-  for (const char* at = text.data(); at != end;) {
-    if (*at == '[' || *at == ']' || *at == ',' || *at == ' ') {
-      ++at;
-      continue;
-    }
-    std::int64_t number = 0;
-    const auto [behind, error] = std::from_chars(at, end, number);
-    if (error != std::errc{}) return {};
-    numbers.push_back(number);
-    at = behind;
-  }
-  return numbers;
 }
 
 }  // namespace
@@ -108,58 +86,6 @@ void add(Totals& to, const Totals& more) {
   to.evidence.other_batch = to.evidence.other_batch || more.evidence.other_batch;
   to.evidence.other_start = to.evidence.other_start || more.evidence.other_start;
   to.evidence.late_begin.insert(more.evidence.late_begin.begin(), more.evidence.late_begin.end());
-}
-
-void HostNumbers::differ(const std::string& reference, const std::string& candidate,
-                         const Source& source) {
-  source_ = source;
-  const auto is_count = [](const std::string& text) {
-    const auto number = number_in(text);
-    return !number || *number == std::floor(*number);
-  };
-  fraction_ = fraction_ || !is_count(reference) || !is_count(candidate);
-  if (contains(reference, candidate)) return;
-  known_.emplace_back(reference, candidate);
-  if (known_.size() > kKept) known_.pop_front();
-}
-
-bool HostNumbers::contains(const std::string& reference, const std::string& candidate) const {
-  return std::find(known_.begin(), known_.end(), std::pair(reference, candidate)) != known_.end();
-}
-
-void OtherSizes::differ(const Geometry& reference, const Geometry& candidate,
-                        const Source& source) {
-  const auto& a = reference.sizes;
-  const auto& b = candidate.sizes;
-  for (std::size_t d = 0; d < std::min(a.size(), b.size()); ++d)
-    if (a[d] != b[d] && known_.size() < kKept) known_.try_emplace({a[d], b[d]}, source);
-}
-
-std::optional<Source> OtherSizes::explain(const std::string& reference,
-                                          const std::string& candidate) const {
-  const std::vector<std::int64_t> a = integers_in(reference);
-  const std::vector<std::int64_t> b = integers_in(candidate);
-  if (a.size() != b.size()) return std::nullopt;
-  std::optional<Source> source;
-  for (std::size_t k = 0; k < a.size(); ++k) {
-    if (a[k] == b[k]) continue;
-    const auto at = known_.find({a[k], b[k]});
-    if (at == known_.end()) return std::nullopt;
-    source = at->second;
-  }
-  return source;
-}
-
-void OtherValues::differ(const Digest& reference, const Digest& candidate, const Source& source) {
-  if (lately_.size() == kKept) before_ = std::exchange(lately_, {});
-  lately_.insert_or_assign(KeyHash().add(reference).add(candidate).value(), source);
-}
-
-std::optional<Source> OtherValues::explain(const Digest& reference, const Digest& candidate) const {
-  const std::uint64_t key = KeyHash().add(reference).add(candidate).value();
-  for (const Known* known : {&lately_, &before_})
-    if (const auto at = known->find(key); at != known->end()) return at->second;
-  return std::nullopt;
 }
 
 std::uint64_t History::occurrence(std::uint64_t key, std::int64_t step) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,10 +13,10 @@
 #include "compare/diff/alone_memory.hpp"
 #include "compare/diff/finding_book.hpp"
 #include "compare/diff/layer_flow.hpp"
+#include "compare/diff/ledger.hpp"
 #include "compare/diff/numbers_read.hpp"
 #include "compare/diff/other_parameters.hpp"
 #include "compare/diff/rng_tracker.hpp"
-#include "compare/diff/taint.hpp"
 #include "compare/measure/value_judge.hpp"
 #include "compare/model/data_reads.hpp"
 #include "compare/model/lane_reader.hpp"
@@ -25,57 +24,6 @@
 #include "ulpscope/compare.hpp"
 
 namespace ulpscope::comparison {
-
-/// Numbers that the program read out of tensors and that differ between the runs. What is computed
-/// from them reaches later ops as arguments.
-class HostNumbers {
- public:
-  /// A number is not the same in both runs, because of `source`.
-  void differ(const std::string& reference, const std::string& candidate, const Source& source);
-  [[nodiscard]] bool any() const noexcept { return !known_.empty(); }
-  /// Why the last of them differed.
-  [[nodiscard]] const Source& source() const noexcept { return source_; }
-  [[nodiscard]] bool contains(const std::string& reference, const std::string& candidate) const;
-  /// One of them was not a count, so a computed number may be anything.
-  [[nodiscard]] bool any_fraction() const noexcept { return fraction_; }
-
- private:
-  static constexpr std::size_t kKept = 64;
-  std::deque<std::pair<std::string, std::string>> known_;
-  bool fraction_ = false;
-  Source source_;
-};
-
-/// Sizes of tensors that differ already. What a program makes of the same sizes differs for that
-/// reason.
-class OtherSizes {
- public:
-  /// A tensor has other sizes in both runs, because of `source`.
-  void differ(const Geometry& reference, const Geometry& candidate, const Source& source);
-  /// Why a number or a list of numbers differs, where all of it that does is known so.
-  [[nodiscard]] std::optional<Source> explain(const std::string& reference,
-                                              const std::string& candidate) const;
-  [[nodiscard]] bool any() const noexcept { return !known_.empty(); }
-
- private:
-  static constexpr std::size_t kKept = 4096;
-  std::map<std::pair<std::int64_t, std::int64_t>, Source> known_;
-};
-
-/// Values that are known to differ, by the contents of both runs. What a program restores without a
-/// hook seeing it, such as a checkpoint, differs for the same reason as before.
-class OtherValues {
- public:
-  void differ(const Digest& reference, const Digest& candidate, const Source& source);
-  [[nodiscard]] std::optional<Source> explain(const Digest& reference,
-                                              const Digest& candidate) const;
-
- private:
-  static constexpr std::size_t kKept = std::size_t{1} << 16;
-  using Known = std::unordered_map<std::uint64_t, Source>;
-  Known lately_;
-  Known before_;  ///< those found before the last `kKept`
-};
 
 /// In which steps each op of the program gave identical results until the first time it did not.
 class History {
@@ -199,15 +147,11 @@ struct RankState {
   Totals& totals;
   ValueJudge& judge;
 
-  Both<TaintTable> taint;
+  Ledger ledger;
   Both<AloneMemory> alone_memory;
   Both<std::vector<FreedInPool>> freed_in_pool;
   RngTracker rng;
-  HostNumbers numbers;
   NumbersRead numbers_read;
-  OtherSizes sizes;
-  OtherValues values;
-  std::optional<Source> drawn_order;  ///< why the program draws other integers: an order of samples
   History history;
   Accumulations accumulations;
   Both<DataReads> data_reads;

@@ -15,6 +15,7 @@
 #include "compare/model/hash.hpp"
 #include "compare/model/structure.hpp"
 #include "compare/model/words.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -452,7 +453,8 @@ void WorkerPool::compare(JobId reference, JobId candidate) {
   };
   std::size_t i = 0;
   std::size_t j = 0;
-  std::optional<Source> numbers = state_.drawn_order;  // why what the threads act on differs
+  std::optional<Source> numbers =
+      state_.ledger.last(Differing::drawn_order);  // why what the threads act on differs
   const auto alone = [&](std::size_t i_end, std::size_t j_end) {
     const Source* const explained = numbers ? &*numbers : nullptr;
     for (; i < i_end; ++i) stand_alone(Side::reference, *a[i].op, a[i].step, explained);
@@ -468,7 +470,7 @@ void WorkerPool::compare(JobId reference, JobId candidate) {
     judge_.follow_numbers(numbers);
     const Scene here = scene({one.op, other.op}, one.step, other.step);
     if (judge_.judge(here, {one.op->event, other.op->event}).numbers_differ)
-      numbers = state_.numbers.source();
+      numbers = state_.ledger.last(Differing::number);
   }
   judge_.follow_numbers({});
   alone(a.size(), b.size());
@@ -678,7 +680,7 @@ void WorkerPool::finish() {
     unseen_.push_back(fmt::format(
         "{} of worker threads have no equal in the other run, and nothing that both have reads "
         "what they made",
-        counted(left_over_, "op")));
+        core::counted(left_over_, "op")));
 }
 
 }  // namespace ulpscope::comparison

@@ -26,10 +26,6 @@ std::string event_words(const Event& event, std::int64_t step) {
   return fmt::format("{} at event {} ({})", event.op, event.position, step_words(step));
 }
 
-std::string counted(std::uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string listed(const std::vector<std::string>& items, std::size_t shown) {
   std::string text;
   const std::size_t count = std::min(shown, items.size());

@@ -21,9 +21,6 @@ namespace ulpscope::comparison {
 /// "aten::rand at event 12 (step 3)".
 [[nodiscard]] std::string event_words(const Event& event, std::int64_t step);
 
-/// "1 op", "3 ops".
-[[nodiscard]] std::string counted(std::uint64_t count, std::string_view noun);
-
 /// "a, b, c and 4 more" of at most `shown` items.
 [[nodiscard]] std::string listed(const std::vector<std::string>& items, std::size_t shown = 6);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compare/model/words.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -67,13 +68,13 @@ namespace {
   const auto diverging = static_cast<std::uint64_t>(
       std::count_if(report.findings.begin(), report.findings.end(),
                     [](const Finding& finding) { return finding.diverges; }));
-  return fmt::format("{}, {} propagated", counted(diverging, "finding"),
-                     counted(report.propagated.events, "event"));
+  return fmt::format("{}, {} propagated", core::counted(diverging, "finding"),
+                     core::counted(report.propagated.events, "event"));
 }
 
 [[nodiscard]] std::string unjudged(const Report& report) {
   if (!report.replay || report.replay->unjudged == 0) return {};
-  return fmt::format(", {} not judged", counted(report.replay->unjudged, "op"));
+  return fmt::format(", {} not judged", core::counted(report.replay->unjudged, "op"));
 }
 
 }  // namespace
@@ -87,7 +88,7 @@ std::string summary(const Report& report, const std::string& reason) {
             return finding.kind == FindingKind::sequence || finding.kind == FindingKind::arguments;
           });
       return fmt::format("identical: {} aligned, every compared value is equal{}",
-                         counted(report.coverage.aligned, "event"),
+                         core::counted(report.coverage.aligned, "event"),
                          rewritten ? ", though the op lists differ" : "");
     }
     case Verdict::within:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compare/model/words.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -27,7 +28,8 @@ namespace {
     if (!on(outlook.complete, side))
       return fmt::format("the {}'s recording is incomplete", name(side));
   if (outlook.uncompared_steps > 0)
-    return fmt::format("{} {} recorded in one run only", counted(outlook.uncompared_steps, "step"),
+    return fmt::format("{} {} recorded in one run only",
+                       core::counted(outlook.uncompared_steps, "step"),
                        outlook.uncompared_steps == 1 ? "was" : "were");
   if (outlook.totals.lone_trainers > 0)
     return fmt::format("{} in one run only",
@@ -36,7 +38,7 @@ namespace {
                            : fmt::format("{} threads train", outlook.totals.lone_trainers));
   if (!outlook.selects.empty()) return outlook.selects;
   if (outlook.lone_ranks > 0)
-    return fmt::format("one run alone has {}", counted(outlook.lone_ranks, "rank"));
+    return fmt::format("one run alone has {}", core::counted(outlook.lone_ranks, "rank"));
   return {};
 }
 
@@ -46,7 +48,7 @@ namespace {
     return inconclusive(
         fmt::format("the bytes of {} that differ are not in both dumps, so the "
                     "tolerance cannot be checked (record with --level full)",
-                    counted(outlook.values.unknown, "value")));
+                    core::counted(outlook.values.unknown, "value")));
   if (const std::string rest = unknown_rest(outlook); !rest.empty())
     return inconclusive(fmt::format("all that both have is inside the tolerance, but {}", rest));
   return {Verdict::within, {}};
@@ -59,10 +61,10 @@ namespace {
   if (budget.without_bytes > 0)
     return inconclusive(fmt::format(
         "the bytes that the budget of {} takes are not in both dumps (record with --level full)",
-        counted(budget.without_bytes, "result")));
+        core::counted(budget.without_bytes, "result")));
   if (budget.without_model > 0)
     return inconclusive(fmt::format("no error budget is known for {} of origins",
-                                    counted(budget.without_model, "result")));
+                                    core::counted(budget.without_model, "result")));
   if (const std::string rest = unknown_rest(outlook); !rest.empty())
     return inconclusive(fmt::format("every origin is inside its budget, but {}", rest));
   return {Verdict::within, {}};
@@ -73,14 +75,14 @@ namespace {
   for (const Side side : kSides) {
     if (on(outcomes.extra, side) > 0)
       return fmt::format("the {} leaves {} that the {} does not have", name(side),
-                         counted(on(outcomes.extra, side), "tensor"), name(the_other(side)));
+                         core::counted(on(outcomes.extra, side), "tensor"), name(the_other(side)));
     if (on(outcomes.extra_numbers, side) > 0)
       return fmt::format("the {} reads {} that the {} does not read", name(side),
-                         counted(on(outcomes.extra_numbers, side), "number"),
+                         core::counted(on(outcomes.extra_numbers, side), "number"),
                          name(the_other(side)));
     if (on(outcomes.extra_draws, side) > 0)
       return fmt::format("only the {} draws {} from a generator of a thread", name(side),
-                         counted(on(outcomes.extra_draws, side), "time"));
+                         core::counted(on(outcomes.extra_draws, side), "time"));
     if (outcomes.touched_alone && !on(outcomes.known, side))
       return fmt::format(
           "one run has ops that the other does not have, and what the {} left when it ended "
@@ -90,13 +92,13 @@ namespace {
   }
   if (outcomes.unknown > 0)
     return fmt::format("what {} held when the runs ended is not known",
-                       counted(outcomes.unknown, "tensor"));
+                       core::counted(outcomes.unknown, "tensor"));
   if (outcomes.unfilled > 0)
     return fmt::format(
         "{} that no recorded op has filled end with different bytes: leftover memory, or a write "
         "by "
         "the program",
-        counted(outcomes.unfilled, "tensor"));
+        core::counted(outcomes.unfilled, "tensor"));
   if (outcomes.too_many) return "one run has more ops of its own than can be followed to its end";
   return {};
 }
@@ -125,7 +127,8 @@ Decision decide(const Outlook& outlook) {
   if (const std::string outcome = unknown_outcome(totals.outcomes); !outcome.empty())
     return inconclusive(fmt::format("all that both have is equal, but {}", outcome));
   if (totals.given_up > 0)
-    return inconclusive(fmt::format("{} could not be aligned", counted(totals.given_up, "event")));
+    return inconclusive(
+        fmt::format("{} could not be aligned", core::counted(totals.given_up, "event")));
   return {Verdict::identical, {}};
 }
 

@@ -3,6 +3,7 @@
 #include "compare/model/words.hpp"
 #include "compare/report/causes/rules.hpp"
 #include "compare/report/checks/draws.hpp"
+#include "core/counts.hpp"
 #include "core/glob.hpp"
 
 namespace ulpscope::comparison::causes {
@@ -89,10 +90,11 @@ std::optional<Cause> rng_shift(const Case& of) {
             fmt::format("{} at event {} ({})", draw.op, draw.event, step_words(draw.step)));
     if (!draws.empty())
       cause.evidence.push_back(fmt::format("only the {} drew here: {} ({})", name(side),
-                                           listed(draws), counted(draws.size(), "extra draw")));
+                                           listed(draws),
+                                           core::counted(draws.size(), "extra draw")));
   }
   if (evidence.more_draws > 0)
-    cause.evidence.push_back(counted(evidence.more_draws, "further extra draw"));
+    cause.evidence.push_back(core::counted(evidence.more_draws, "further extra draw"));
   if (evidence.draws.empty())
     cause.evidence.emplace_back(
         "no recorded op drew in one run alone: the generator was moved outside of recorded ops, or "

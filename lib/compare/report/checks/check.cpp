@@ -11,6 +11,7 @@
 #include "compare/report/checks/epochs.hpp"
 #include "compare/report/checks/recompute.hpp"
 #include "compare/report/checks/unordered.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -88,7 +89,7 @@ Check check_replicas(const Run& run) {
     std::vector<std::string> words;
     for (const std::int64_t size : sizes) words.push_back(std::to_string(size));
     check.details.push_back(fmt::format("step {}: {} samples in {}", step, listed(words, 16),
-                                        counted(sizes.size(), "rank")));
+                                        core::counted(sizes.size(), "rank")));
   }
   if (uneven == 0) {
     check.text = samples.empty() ? "the ranks read no data from outside in a training step"
@@ -99,7 +100,7 @@ Check check_replicas(const Run& run) {
   check.text = fmt::format(
       "in {} the ranks do not work on equally many samples: a mean over the ranks weighs samples "
       "differently",
-      counted(uneven, "step"));
+      core::counted(uneven, "step"));
   return check;
 }
 

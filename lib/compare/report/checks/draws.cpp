@@ -7,6 +7,7 @@
 #include "compare/diff/describe.hpp"
 #include "compare/diff/rng_tracker.hpp"
 #include "compare/model/words.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -63,10 +64,10 @@ Check DrawCollector::check_seeds() const {
   std::uint64_t by_chance = 0;
   for (const auto& [name, generator] : generators_) {
     if (looks_drawn(name.seed)) by_chance += generator.draws;
-    check.details.push_back(
-        fmt::format("{}, seed {}: {}, the first by {}",
-                    name.is_own ? "a generator of its own" : "the default generator",
-                    seed_words(name.seed), counted(generator.draws, "draw"), generator.first));
+    check.details.push_back(fmt::format(
+        "{}, seed {}: {}, the first by {}",
+        name.is_own ? "a generator of its own" : "the default generator", seed_words(name.seed),
+        core::counted(generator.draws, "draw"), generator.first));
   }
   shorten(check.details);
   if (by_chance > 0) {
@@ -90,7 +91,7 @@ Check DrawCollector::check_generators() const {
         "threads share the default generator: which of them gets which numbers depends on who "
         "comes first";
     for (const auto& [lane, draws] : generator.by_lane)
-      check.details.push_back(fmt::format("{}: {}", words(lane), counted(draws, "draw")));
+      check.details.push_back(fmt::format("{}: {}", words(lane), core::counted(draws, "draw")));
   }
   if (!twins_.empty()) {
     check.result = Check::Result::look;

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "compare/model/words.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -118,7 +119,7 @@ Check check_epochs(const Epochs& epochs, const std::vector<Batch>& batches) {
   std::vector<std::string> lengths;
   for (const Span& part : parts) lengths.push_back(std::to_string(part.size()));
   check.text = fmt::format(
-      "{} of {} {} ({})", counted(parts.size(), "epoch"), listed(lengths, kEpochsShown),
+      "{} of {} {} ({})", core::counted(parts.size(), "epoch"), listed(lengths, kEpochsShown),
       parts.size() == 1 && parts.front().size() == 1 ? "step" : "steps", how_known(epochs));
   const bool even = std::all_of(parts.begin(), parts.end(), [&](const Span& part) {
     return part.size() == parts.front().size();

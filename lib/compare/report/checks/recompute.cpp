@@ -8,6 +8,7 @@
 #include "compare/diff/rng_tracker.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/words.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -102,16 +103,16 @@ void RecomputeCollector::see(const Lane& lane, const Block& block) {
 Check RecomputeCollector::check() const {
   Check check{"recompute", Check::Result::ok, {}, {}};
   if (found_.empty()) {
-    check.text =
-        equal_ == 0 ? "no forward is recomputed in backward"
-                    : fmt::format("{} recomputed in backward as in forward", counted(equal_, "op"));
+    check.text = equal_ == 0 ? "no forward is recomputed in backward"
+                             : fmt::format("{} recomputed in backward as in forward",
+                                           core::counted(equal_, "op"));
     return check;
   }
   check.result = Check::Result::look;
   check.text = fmt::format(
       "{} recomputed in backward from equal inputs with different results: gradients belong to "
       "a different function than the loss",
-      counted(differing_, "op"));
+      core::counted(differing_, "op"));
   for (const Recomputed& one : found_) {
     if (check.details.size() == 8) break;
     check.details.push_back(fmt::format("step {}: {}", one.step, words(one)));

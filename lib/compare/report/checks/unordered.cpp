@@ -4,6 +4,7 @@
 
 #include "compare/model/unordered_ops.hpp"
 #include "compare/model/words.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::comparison {
 
@@ -29,7 +30,8 @@ Check UnorderedCollector::check() const {
       "ops that may give different results from equal inputs outside of deterministic mode";
   for (const auto& [op, calls] : ops_)
     check.details.push_back(fmt::format("{}: {}, the first at {}: {}", op,
-                                        counted(calls.count, "call"), calls.first, calls.why));
+                                        core::counted(calls.count, "call"), calls.first,
+                                        calls.why));
   return check;
 }
 

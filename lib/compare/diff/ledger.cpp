@@ -1,0 +1,132 @@
+#include "compare/diff/ledger.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "compare/model/hash.hpp"
+#include "compare/model/words.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+/// How many of a kind are kept at least. Numbers are few and small, so that an old one would agree
+/// with others by accident.
+[[nodiscard]] constexpr std::size_t kept(Differing what) noexcept {
+  return what == Differing::number ? 64 : std::size_t{1} << 16;
+}
+
+[[nodiscard]] DifferingKey of_op(Differing what, Side side, EventPlace op) {
+  return {what, KeyHash()
+                    .add(static_cast<std::uint64_t>(side))
+                    .add(std::uint64_t{op.lane})
+                    .add(op.position)
+                    .value()};
+}
+
+/// A text that is no number may be anything.
+[[nodiscard]] bool is_fraction(std::string_view text) {
+  const auto number = number_in(text);
+  return number && *number != std::floor(*number);
+}
+
+/// Those of "5" or "[1, 2]"; empty for any other text.
+[[nodiscard]] std::vector<std::int64_t> integers_in(std::string_view text) {
+  std::vector<std::int64_t> numbers;
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data(); at != end;) {
+    if (*at == '[' || *at == ']' || *at == ',' || *at == ' ') {
+      ++at;
+      continue;
+    }
+    std::int64_t number = 0;
+    const auto [behind, error] = std::from_chars(at, end, number);
+    if (error != std::errc{}) return {};
+    numbers.push_back(number);
+    at = behind;
+  }
+  return numbers;
+}
+
+}  // namespace
+
+namespace differing {
+
+DifferingKey contents(const Digest& reference, const Digest& candidate) {
+  return {Differing::contents, KeyHash().add(reference).add(candidate).value()};
+}
+
+DifferingKey size(std::int64_t reference, std::int64_t candidate) {
+  return {Differing::size, KeyHash()
+                               .add(static_cast<std::uint64_t>(reference))
+                               .add(static_cast<std::uint64_t>(candidate))
+                               .value()};
+}
+
+DifferingKey number(std::string_view reference, std::string_view candidate) {
+  return {Differing::number, KeyHash().add(reference).add(candidate).value()};
+}
+
+DifferingKey arguments(EventPlace op) { return of_op(Differing::arguments, Side::reference, op); }
+DifferingKey alone(Side side, EventPlace op) { return of_op(Differing::alone, side, op); }
+DifferingKey detached(Side side, EventPlace op) { return of_op(Differing::detached, side, op); }
+
+DifferingKey view(Side side, std::uint64_t storage, std::int64_t step) {
+  return {Differing::view, KeyHash()
+                               .add(static_cast<std::uint64_t>(side))
+                               .add(storage)
+                               .add(static_cast<std::uint64_t>(step))
+                               .value()};
+}
+
+}  // namespace differing
+
+void Ledger::enter(DifferingKey key, const Source& source) {
+  Kind& kind = kinds_[static_cast<std::size_t>(key.what)];
+  kind.last = source;
+  if (kind.lately.contains(key.identity)) return;
+  const auto known = kind.before.find(key.identity);
+  const Source first = known == kind.before.end() ? source : known->second;
+  if (kind.lately.size() == kept(key.what)) kind.before = std::exchange(kind.lately, {});
+  kind.lately.emplace(key.identity, first);
+}
+
+std::optional<Source> Ledger::find(DifferingKey key) const {
+  const Kind& kind = kinds_[static_cast<std::size_t>(key.what)];
+  for (const Entries* entries : {&kind.lately, &kind.before})
+    if (const auto at = entries->find(key.identity); at != entries->end()) return at->second;
+  return std::nullopt;
+}
+
+void Ledger::enter_number(const std::string& reference, const std::string& candidate,
+                          const Source& source) {
+  enter(differing::number(reference, candidate), source);
+  if (is_fraction(reference) || is_fraction(candidate)) enter({Differing::fraction}, source);
+}
+
+void Ledger::enter_sizes(const Geometry& reference, const Geometry& candidate,
+                         const Source& source) {
+  const auto& a = reference.sizes;
+  const auto& b = candidate.sizes;
+  for (std::size_t d = 0; d < std::min(a.size(), b.size()); ++d)
+    if (a[d] != b[d]) enter(differing::size(a[d], b[d]), source);
+}
+
+std::optional<Source> Ledger::explain_sizes(std::string_view reference,
+                                            std::string_view candidate) const {
+  const std::vector<std::int64_t> a = integers_in(reference);
+  const std::vector<std::int64_t> b = integers_in(candidate);
+  if (a.size() != b.size()) return std::nullopt;
+  std::optional<Source> source;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    if (a[k] == b[k]) continue;
+    source = find(differing::size(a[k], b[k]));
+    if (!source) return std::nullopt;
+  }
+  return source;
+}
+
+}  // namespace ulpscope::comparison
