@@ -37,6 +37,21 @@ std::string bits_text(const WorstElement& worst, std::size_t run) {
   return fmt::format("0x{:0{}x}", worst.bits.at(run), (worst.bit_width + 3) / 4);
 }
 
+/// "1 of 64 in dimension 1 (17)", for each dimension of which some indices do not differ; empty if
+/// there is none, or if the largest difference is the only one.
+std::string place_text(const Difference& difference) {
+  if (difference.differing < 2) return {};
+  std::vector<std::string> places;
+  for (std::size_t dimension = 0; dimension < difference.axes.size(); ++dimension) {
+    const AxisDifference& axis = difference.axes[dimension];
+    if (axis.differing == axis.size) continue;
+    places.push_back(fmt::format("{} of {} in dimension {} ({}{})", core::grouped(axis.differing),
+                                 core::grouped(axis.size), dimension, fmt::join(axis.indices, ", "),
+                                 axis.differing > axis.indices.size() ? ", ..." : ""));
+  }
+  return fmt::format("{}", fmt::join(places, ", "));
+}
+
 class DifferenceLines {
  public:
   explicit DifferenceLines(const Terminal& terminal) : terminal_(terminal) {}
@@ -110,10 +125,11 @@ void render_difference(const Report& report, const TensorReport& tensor, Page& p
     facts.add("scaled", fmt::format("{} of the largest |reference|",
                                     core::short_number(*difference.scaled_max)));
   }
+  if (const std::string place = place_text(difference); !place.empty()) facts.add("where", place);
   if (tensor.tolerance) facts.add("tolerance", tolerance_text(*tensor.tolerance, report));
   if (difference.budget) facts.add("budget", budget_text(*difference.budget));
   if (difference.budget && difference.budget->own)
-    facts.add("executed", own_text(*difference.budget->own));
+    facts.add("replayed", own_text(*difference.budget->own));
   facts.add_count("NaN", difference.nan);
   facts.add_count("infinite", difference.inf);
   if (difference.subnormal.reference != difference.subnormal.candidate) {

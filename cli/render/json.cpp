@@ -100,6 +100,15 @@ Json budget_json(const Budget& budget) {
           {"own", optional(budget.own, own_json)}};
 }
 
+Json axes_json(const std::vector<AxisDifference>& axes) {
+  Json array = Json::array();
+  for (const AxisDifference& axis : axes)
+    array.push_back({{"size", integer(axis.size)},
+                     {"differing", integer(axis.differing)},
+                     {"indices", axis.indices}});
+  return array;
+}
+
 Json difference_json(const Difference& difference) {
   Json histogram = Json::array();
   for (const HistogramBin& bin : difference.histogram) {
@@ -120,6 +129,7 @@ Json difference_json(const Difference& difference) {
             {"inf", count_json(difference.inf)},
             {"signed_zero", integer(difference.signed_zero)},
             {"subnormal", count_json(difference.subnormal)}}},
+          {"axes", axes_json(difference.axes)},
           {"budget", optional(difference.budget, budget_json)}};
 }
 

@@ -2,7 +2,7 @@
 """Answers of two versions of `ulpscope compare`, on all pairs of dumps that the tests compare.
 
     corpus.py collect --build build/release --out CORPUS [--tests REGEX]
-    corpus.py answers CORPUS REFERENCE CANDIDATE [--budget] [--jobs 2] [--json FILE]
+    corpus.py answers CORPUS REFERENCE CANDIDATE [--budget] [--leaving-out REGEX] [--jobs 2] [--json FILE]
 
 `collect` runs tests with an `ulpscope` that keeps the dumps and the command line of each comparison.
 `answers` takes two versions, each a commit, which it builds without LibTorch, or an `ulpscope` binary;
@@ -228,7 +228,9 @@ def answers(arguments):
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
             for name, before, after in pool.map(both, variants(corpus, arguments)):
                 count += 1
-                differ = list(changes(before, after))
+                differ = [change for change in changes(before, after)
+                          if not arguments.leaving_out
+                          or not re.search(arguments.leaving_out, change[0])]
                 if not differ:
                     continue
                 changed[name] = differ
@@ -266,6 +268,7 @@ def main():
     answering.add_argument("reference")
     answering.add_argument("candidate")
     answering.add_argument("--budget", action="store_true", help="with --budget as well")
+    answering.add_argument("--leaving-out", help="fields that may change, such as a new one")
     answering.add_argument("--jobs", type=int, default=2)
     answering.add_argument("--fields", type=int, default=6, help="of each report that changed")
     answering.add_argument("--json", help="all that changed, into a file")

@@ -1,5 +1,6 @@
 #include "compare/measure/value_study.hpp"
 
+#include "compare/measure/axes.hpp"
 #include "compare/measure/permutation.hpp"
 #include "compare/measure/ratio.hpp"
 #include "compare/measure/tolerance.hpp"
@@ -49,6 +50,7 @@ ValueAnswer study(const Both<const Run*>& runs, const ValueQuestion& question) {
   if (!question.evidence) return answer;
   answer.numbers_permuted = answer.difference->sums_equal && same_numbers(*pair);
   answer.rows_permuted = answer.numbers_permuted && same_rows(*pair);
+  answer.difference->axes = differing_axes(*pair);
   answer.ratio = constant_ratio(*pair, *answer.difference, rounding(pair->dtype()));
   return answer;
 }

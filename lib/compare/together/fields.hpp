@@ -29,9 +29,10 @@ ULPSCOPE_FIELDS(HistogramBin, lower_bound, count)
 ULPSCOPE_FIELDS(WorstElement, index, reference, candidate, bits, bit_width)
 ULPSCOPE_FIELDS(Budget::Own, inside, used)
 ULPSCOPE_FIELDS(Budget, ulp, inside, why, used, own)
+ULPSCOPE_FIELDS(AxisDifference, size, differing, indices)
 ULPSCOPE_FIELDS(Difference, elements, differing, ulp_max, ulp_mean, histogram, absolute_max,
                 absolute_rms, scaled_max, worst, nan, inf, subnormal, signed_zero, sums_equal,
-                budget)
+                budget, axes)
 ULPSCOPE_FIELDS(ToleranceResult, inside, rule)
 ULPSCOPE_FIELDS(TensorReport, role, index, element, name, dtype, shape, equal, difference,
                 tolerance)

@@ -55,6 +55,13 @@ struct Budget {
   std::optional<std::array<Own, 2>> own;  ///< reference and candidate, if the op was replayed
 };
 
+/// On which indices of one dimension elements differ in their bits: of samples, channels, rows.
+struct AxisDifference {
+  std::uint64_t size = 0;              ///< of the dimension; 1 of an expanded one
+  std::uint64_t differing = 0;         ///< indices with at least one element that differs
+  std::vector<std::uint64_t> indices;  ///< the first 8 of them
+};
+
 /// How far two values of one dtype and shape are apart, exactly as shared by every renderer.
 ///
 /// ULP distance counts steps on the dtype's lattice with -0 and +0 the same point; a NaN has no
@@ -80,6 +87,8 @@ struct Difference {
   /// a different order.
   bool sums_equal = true;
   std::optional<Budget> budget;  ///< empty if none was requested or none is known
+  /// A dimension each; empty if that was not asked for, or for more than 256 MiB.
+  std::vector<AxisDifference> axes;
 };
 
 /// Compares two packed values of `dtype` element by element. `strides` gives for each logical

@@ -156,6 +156,21 @@ TEST_SUITE("text") {
     CHECK(contains(text, "zero       2 with a different sign"));
   }
 
+  TEST_CASE("where elements differ is told of dimensions in which some are equal") {
+    Report report = test::origin_report();
+    Difference& difference = *report.findings.front().tensors.back().difference;
+    difference.axes = {{128, 128, {0, 1, 2, 3, 4, 5, 6, 7}},
+                       {64, 1, {17}},
+                       {3, 3, {0, 1, 2}},
+                       {1200, 1100, {0, 1, 2, 3, 4, 5, 6, 9}}};
+    CHECK(
+        contains(rendered(report),
+                 "where      1 of 64 in dimension 1 (17), 1,100 of 1,200 in dimension 3 (0, 1, 2"));
+    difference.axes[1] = {64, 64, {0, 1, 2, 3, 4, 5, 6, 7}};
+    difference.axes[3] = {1, 1, {0}};
+    CHECK_FALSE(contains(rendered(report), "where "));
+  }
+
   TEST_CASE("growth is told where there is some, losses only where they are known") {
     Report report = test::origin_report();
     CHECK(contains(rendered(report), "loss, reference"));
