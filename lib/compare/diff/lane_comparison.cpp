@@ -9,6 +9,9 @@
 #include <utility>
 
 #include "compare/diff/effect.hpp"
+#include "compare/diff/explain/replays.hpp"
+#include "compare/diff/explain/spread.hpp"
+#include "compare/diff/finding_writer.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/structure.hpp"
 #include "compare/model/words.hpp"
@@ -374,13 +377,13 @@ void LaneComparison::leave_alone(const Scene& scene) {
   if (window.event(index).op.starts_with("aten::detach")) note_detached(scene, side, index);
   state_.rng.drew_alone(side, window, index, scene.lanes.reference->id, scene.step, alone_source_);
   state_.numbers_read.read_alone(side, window.event(index));
-  if (alone_otherwise_) judge_.judge_alone(scene, side, index, last_position_);
+  if (alone_otherwise_) judge_alone(state_, scene, side, index, last_position_);
   for (std::uint32_t inner = index; inner < window.end(index); ++inner) {
     state_.ledger.enter(
         differing::alone(side, {on(scene.lanes, side)->id, window.event(inner).position}),
         alone_source_);
-    judge_.write_alone(scene, side, inner, alone_source_);
-    judge_.view_alone(scene, side, inner, alone_source_);
+    write_alone(state_, scene, side, inner, alone_source_);
+    view_alone(state_, scene, side, inner, alone_source_);
   }
   on(state_.alone_memory, side).changed(window.event(index));
 }

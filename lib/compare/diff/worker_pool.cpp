@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "compare/align/sequence_alignment.hpp"
+#include "compare/diff/explain/spread.hpp"
 #include "compare/diff/finding_writer.hpp"
 #include "compare/diff/numbers_read.hpp"
 #include "compare/model/hash.hpp"
@@ -503,7 +504,7 @@ void WorkerPool::stand_alone(Side side, const JobOp& op, std::int64_t step,
   const Source source = explained ? *explained : enter();
   state_.rng.drew_alone(side, *op.window, op.event, RngTracker::kNoLane, here.step, source);
   for (std::uint32_t index = op.event; index < op.end(); ++index)
-    judge_.write_alone(here, side, index, source);
+    write_alone(state_, here, side, index, source);
 }
 
 std::vector<WorkerPool::Whole> WorkerPool::describe_waiting() const {

@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compare/diff/explain/explainers.hpp"
+#include "compare/diff/finding_writer.hpp"
+#include "compare/model/words.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] bool draws_inside(const Window& window, std::uint32_t index) {
+  for (std::uint32_t inner = index + 1; inner < window.end(index); ++inner)
+    if (drew(window.event(inner))) return true;
+  return false;
+}
+
+/// Such as the order of samples.
+[[nodiscard]] bool draws_integers(const Event& seeded) {
+  return std::any_of(seeded.slots.begin(), seeded.slots.end(), [](const Slot& slot) {
+    return slot.role != Role::input && slot.geometry && slot.geometry->dtype == Dtype::int64;
+  });
+}
+
+/// Several threads of the role draw from the default generator.
+[[nodiscard]] bool shares_generator(const OpPair& ops, const Event& seeded) {
+  const LaneRole role = ops.scene.lanes.reference->role;
+  if (seeded.flags & event_flag::explicit_generator) return false;
+  if (role != LaneRole::worker && role != LaneRole::thread) return false;
+  const auto lanes = ops.scene.runs.reference->lanes(ops.scene.ranks.reference);
+  return std::count_if(lanes.begin(), lanes.end(),
+                       [&](const Lane& lane) { return lane.role == role; }) > 1;
+}
+
+}  // namespace
+
+void explain_draws(OpPair& ops) {
+  const Window& reference = *ops.scene.windows.reference;
+  const Window& candidate = *ops.scene.windows.candidate;
+  EventPair shifted;
+  const auto look = [&](EventPair pair) {
+    const Event& a = reference.event(pair.reference);
+    const Event& b = candidate.event(pair.candidate);
+    if (!(a.flags & b.flags & event_flag::seeded)) return;
+    if (a.rng.before == b.rng.before) {
+      ops.state.rng.in_step(a, ops.scene.lanes.reference->id, ops.scene.step);
+      if (a.rng.after != b.rng.after) ops.uneven_draws.push_back(&a);
+      return;
+    }
+    if (!drew(a) || !drew(b)) return;  // a draw that only one run makes is not a different draw
+    const bool deepest =
+        !draws_inside(reference, pair.reference) && !draws_inside(candidate, pair.candidate);
+    if (shifted.reference == kNoIndex && deepest) shifted = pair;
+  };
+  look(ops.at);
+  for (const EventPair& pair : ops.inside.pairs()) look(pair);
+  if (shifted.reference == kNoIndex && !ops.inside.same()) {
+    // The draws inside cannot be distinguished: the op as a whole represents them.
+    const Event& a = ops.event(Side::reference);
+    const Event& b = ops.event(Side::candidate);
+    if ((a.flags & b.flags & event_flag::seeded) && a.rng.before != b.rng.before && drew(a) &&
+        drew(b))
+      shifted = ops.at;
+  }
+  if (shifted.reference == kNoIndex) return;
+
+  ops.generator_differs = true;
+  const Event& a = reference.event(shifted.reference);
+  RngTracker::Stream& stream = ops.state.rng.stream(a);
+  if (stream.shifted) return ops.propagated(stream.source);
+  stream.source = enter_finding(
+      ops.state, FindingKind::rng, ops.scene, shifted, ops.at, {}, [&](Record& record) {
+        record.evidence.seeded_lanes_share = shares_generator(ops, a);
+        record.evidence.draws = stream.draws;
+        record.evidence.more_draws = stream.more_draws;
+        record.evidence.last_common_draw = stream.last_common_draw;
+        compare_slots(a, candidate.event(shifted.candidate), ops.inner_slots);
+        add_tensors(record, ops.inner_slots);
+        const Event& b = candidate.event(shifted.candidate);
+        record.finding.notes.push_back(
+            a.rng.seed == b.rng.seed
+                ? fmt::format("the generator's seed is {} in both runs, its state is not the same",
+                              a.rng.seed)
+                : fmt::format("the generator's seed is {} and {}", a.rng.seed, b.rng.seed));
+        if (!stream.last_common_draw.empty())
+          record.finding.notes.push_back("the last draw from equal states was " +
+                                         stream.last_common_draw);
+      });
+  stream.shifted = true;
+  if (draws_integers(a)) ops.state.ledger.enter({Differing::drawn_order}, stream.source);
+  ops.found(stream.source);
+}
+
+/// An op that differs may also have drawn a different amount: then that is why the RNG states
+/// diverge here.
+void shift_streams(OpPair& ops) {
+  for (const Event* seeded : ops.uneven_draws) {
+    RngTracker::Stream& stream = ops.state.rng.stream(*seeded);
+    stream.last_common_draw = event_words(*seeded, ops.scene.step) +
+                              ", which took a different number of values in each run";
+    if (!ops.why || ops.why->finding == kNoFinding) continue;
+    stream.shifted = true;
+    stream.source = *ops.why;
+  }
+}
+
+}  // namespace ulpscope::comparison

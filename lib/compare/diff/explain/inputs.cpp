@@ -1,0 +1,113 @@
+#include <algorithm>
+#include <set>
+
+#include "compare/diff/explain/explainers.hpp"
+#include "compare/diff/explain/fresh.hpp"
+#include "compare/diff/explain/kept_otherwise.hpp"
+#include "compare/diff/other_tensor.hpp"
+#include "compare/diff/producer.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+/// Why a tensor that a view is taken of has a different dtype or shape, if known. Its readers
+/// decide whether it matters.
+[[nodiscard]] std::optional<Source> differs_for_readers(OpPair& ops, const SlotPair& slot) {
+  const bool views =
+      ops.event(Side::reference).flags & ops.event(Side::candidate).flags & event_flag::view;
+  if (!views || slot.match != Match::metadata || !both(slot, slot_flag::metadata_only))
+    return std::nullopt;
+  return ops.reason_of(slot);
+}
+
+/// No update has been made yet.
+[[nodiscard]] bool in_first_forward(const OpPair& ops) {
+  return ops.scene.step <= 0 && ops.event(Side::reference).phase == Phase::forward;
+}
+
+/// Why both runs had these very contents where they differed before. A few numbers may agree by
+/// accident.
+[[nodiscard]] std::optional<Source> differed_before(const OpPair& ops, const SlotPair& slot) {
+  constexpr std::uint64_t kFew = 4;
+  const bool named = either(slot, slot_flag::parameter | slot_flag::buffer | slot_flag::gradient);
+  if (slot.match != Match::differs || (!named && element_count(*slot.reference->geometry) < kFew))
+    return std::nullopt;
+  return ops.state.ledger.find(differing::contents(slot.reference->digest, slot.candidate->digest));
+}
+
+/// Extra tensors of one run in a list shift the tensors after them.
+[[nodiscard]] bool is_list_of_other_length(const OpPair& ops, std::uint16_t index) {
+  return std::any_of(ops.slots.begin(), ops.slots.end(), [&](const SlotPair& slot) {
+    return slot.role() == Role::input && slot.match == Match::one_sided &&
+           slot.any().index == index && slot.any().element > 0;
+  });
+}
+
+}  // namespace
+
+/// Values that crossed a module's boundary were made by ops before, where ops are recorded.
+void explain_boundary(OpPair& ops) {
+  for (const SlotPair& slot : ops.slots) {
+    if (slot.role() == Role::input || !is_difference(slot.match)) continue;
+    if (const auto source = ops.known_difference(slot)) ops.propagated(*source);
+  }
+}
+
+void explain_inputs(OpPair& ops) {
+  std::vector<const SlotPair*> fresh;
+  std::set<std::uint16_t> known;
+  for (const SlotPair& slot : ops.slots) {
+    if (slot.role() != Role::input || !is_difference(slot.match)) continue;
+    if (is_kept_otherwise(ops, slot)) {
+      const auto source = ops.reason_of(slot);
+      if (!source || !ops.state.book.diverges(*source)) continue;  // its kernel's results are equal
+    }
+    if (other_root(ops.scene, ops.at, slot, ops.state.known_parameters)) {
+      ops.inputs_differ = true;
+      fresh.push_back(&slot);
+    } else if (const auto read = differs_for_readers(ops, slot)) {
+      ops.inputs_differ = true;
+      ops.looked_at = true;
+      ops.why = read;
+    } else if (const auto source = ops.known_difference(slot)) {
+      ops.inputs_differ = true;
+      if (either(slot, slot_flag::parameter) && in_first_forward(ops))
+        ops.state.totals.evidence.other_start = true;
+      known.insert(slot.any().index);
+      ops.propagated(*source);
+    } else if (slot.match != Match::one_sided && !either(slot, slot_flag::wrapped_number)) {
+      ops.inputs_differ = true;
+      if (const auto before = differed_before(ops, slot)) {
+        ops.propagated(*before);
+        ops.differ(slot.reference, slot.candidate, *before);
+      } else {
+        fresh.push_back(&slot);
+      }
+    }
+  }
+  std::erase_if(fresh, [&](const SlotPair* slot) {
+    return known.contains(slot->any().index) && is_list_of_other_length(ops, slot->any().index);
+  });
+  enter_each_kind(ops, fresh);
+}
+
+/// What a kernel has saved for its backward; a kernel of a different library or device saves it in
+/// a different dtype or shape. The program never sees it, so only results count.
+bool is_kept_otherwise(const OpPair& ops, const SlotPair& slot) {
+  if (slot.match != Match::metadata || slot.role() != Role::input ||
+      !(ops.event(Side::reference).flags & event_flag::in_backward))
+    return false;
+  return std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
+    const Slot& one = side == Side::reference ? *slot.reference : *slot.candidate;
+    const HeldEvent op = outermost_op(*on(ops.scene.runs, side), on(ops.scene.ranks, side),
+                                      {one.writer_lane, one.writer});
+    if (op.event == nullptr || op.event->position == one.writer ||
+        (op.event->flags & event_flag::in_backward))
+      return false;
+    return std::none_of(op.event->slots.begin(), op.event->slots.end(), [&](const Slot& given) {
+      return given.role != Role::input && given.storage == one.storage;
+    });
+  });
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,173 @@
+#include "compare/diff/explain/op_pair.hpp"
+
+#include <algorithm>
+
+#include "compare/diff/effect.hpp"
+#include "compare/measure/tensor_bytes.hpp"
+
+namespace ulpscope::comparison {
+const Event& OpPair::event(Side side) const {
+  return on(scene.windows, side)->event(side == Side::reference ? at.reference : at.candidate);
+}
+
+void OpPair::found(const Source& source) {
+  judgement.outcome = Outcome::found;
+  lane.last_source = source;
+  if (!why) why = source;
+}
+
+void OpPair::propagated(const Source& source) {
+  make_diverging(source);
+  lane.last_source = source;
+  if (judgement.outcome == Outcome::equal) judgement.outcome = Outcome::propagated;
+  if (!why) why = source;
+}
+
+void OpPair::make_diverging(const Source& source) {
+  if (state.book.looks_ahead(source) && reads_only_indices()) return;
+  state.book.make_diverging(source, [&](Record& record) { keep_effect(record, scene, at); });
+}
+
+/// The code around a loader, at numbers that say which samples come next.
+bool OpPair::reads_only_indices() const {
+  return in_data_code() && std::none_of(slots.begin(), slots.end(), [](const SlotPair& slot) {
+           return is_difference(slot.match) &&
+                  (slot.any().geometry == nullptr || slot.any().geometry->dtype != Dtype::int64);
+         });
+}
+
+void OpPair::begin(const Scene& new_scene, EventPair new_at) {
+  scene = new_scene;
+  at = new_at;
+  judgement = {};
+  why.reset();
+  inputs_differ = false;
+  looked_at = false;
+  generator_differs = false;
+  uneven_draws.clear();
+  compare_slots(event(Side::reference), event(Side::candidate), slots);
+  compare_layouts();
+  arguments = compare_arguments(event(Side::reference), event(Side::candidate));
+  count_values(state, scene, at, slots, judgement);
+  judgement.differs = judgement.differs || !arguments.results.empty();
+}
+
+void OpPair::compare_inside() {
+  inside_differing.clear();
+  if (event(Side::reference).kind != EventKind::op) {
+    inside = {};  // what runs inside a scope is judged separately
+    return;
+  }
+  inside.compare(*scene.windows.reference, *scene.windows.candidate, at);
+  if (!inside.same()) note_computed_otherwise();
+  for (const EventPair& pair : inside.pairs()) {
+    compare_slots(scene.windows.reference->event(pair.reference),
+                  scene.windows.candidate->event(pair.candidate), inner_slots);
+    bool differs = false;
+    bool writes = false;
+    for (const SlotPair& slot : inner_slots) {
+      differs = differs || (slot.role() != Role::input && is_difference(slot.match));
+      writes = writes || slot.role() == Role::mutated;
+    }
+    if (differs) inside_differing.push_back(pair);
+    if (writes) add_inside_writes(inner_slots);
+  }
+}
+
+void OpPair::note_computed_otherwise() {
+  for (const Side side : kSides) {
+    const Window& window = *on(scene.windows, side);
+    const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+    on(state.otherwise, side)
+        .add(on(scene.lanes, side)->id, window.event(index).position,
+             window.event(window.end(index) - 1).position, event(Side::reference).position);
+  }
+}
+
+/// Inner ops may write inputs of the outer op although its schema does not say so (the running
+/// statistics of a batch norm). Such writes count as the outer op's own.
+void OpPair::add_inside_writes(const std::vector<SlotPair>& inner) {
+  for (const SlotPair& slot : inner) {
+    if (slot.role() != Role::mutated || !was_compared(slot.match)) continue;
+    const auto same_memory = [&](const SlotPair& outer) {
+      return outer.reference && outer.reference->storage == slot.reference->storage;
+    };
+    const bool given = std::any_of(slots.begin(), slots.end(), [&](const SlotPair& outer) {
+      return outer.role() == Role::input && same_memory(outer);
+    });
+    if (!given) continue;
+    // The last write inside is what the op leaves.
+    const auto known = std::find_if(slots.begin(), slots.end(), [&](const SlotPair& outer) {
+      return outer.role() != Role::input && same_memory(outer);
+    });
+    if (known == slots.end())
+      slots.push_back(slot);
+    else if (known->owner != &event(Side::reference))
+      *known = slot;
+    if (slot.match != Match::differs) continue;
+    judgement.differs = true;
+    judge_tolerance(state, scene, at, slot);
+  }
+}
+
+/// Why a value differs, if that is known about its memory in either run. Both runs' reasons
+/// diverge.
+std::optional<Source> OpPair::known_difference(const SlotPair& slot) {
+  std::optional<Source> source;
+  if (slot.reference) source = state.ledger.memory.reference.find(*slot.reference, scene.step);
+  if (!slot.candidate) return source;
+  const auto other = state.ledger.memory.candidate.find(*slot.candidate, scene.step);
+  if (other && source) make_diverging(*other);
+  return source ? source : other;
+}
+
+/// The same, without a claim that anything diverges for that reason.
+std::optional<Source> OpPair::reason_of(const SlotPair& slot) {
+  std::optional<Source> source;
+  if (slot.reference) source = state.ledger.memory.reference.find(*slot.reference, scene.step);
+  if (!source && slot.candidate)
+    source = state.ledger.memory.candidate.find(*slot.candidate, scene.step);
+  return source;
+}
+
+/// Code that prepares data or the program itself: it does the same to many things in a row.
+bool OpPair::in_data_code() const {
+  const Event& here = event(Side::reference);
+  return !here.has_module && (here.phase == Phase::data || here.phase == Phase::setup);
+}
+
+/// The program's own code, which does the same to many things in a row: batches, metrics, averages
+/// of parameters, steps of an environment.
+bool OpPair::between_models() const {
+  const Event& here = event(Side::reference);
+  return !here.has_module && here.phase != Phase::forward && here.phase != Phase::backward;
+}
+
+/// Digests follow the order in memory; if that differs, the bytes decide.
+void OpPair::compare_layouts() {
+  for (SlotPair& slot : slots) {
+    if (slot.match != Match::layout && slot.match != Match::reordered) continue;
+    const auto apart = difference_of(slot);
+    if (!apart) continue;
+    if (apart->differing == 0)
+      slot.match = Match::equal;  // a symmetric matrix
+    else if (slot.match == Match::layout)
+      slot.match = Match::differs;
+  }
+}
+
+std::optional<Difference> OpPair::difference_of(const SlotPair& slot) const {
+  const auto bytes =
+      tensor_bytes(scene.runs, scene.ranks, {slot.reference->digest, slot.candidate->digest},
+                   {*slot.reference->geometry, *slot.candidate->geometry});
+  if (!bytes) return std::nullopt;
+  return difference(bytes->dtype, bytes->shape, bytes->strides, bytes->bytes.reference,
+                    bytes->bytes.candidate);
+}
+
+void OpPair::differ(const Slot* reference, const Slot* candidate, const Source& source) {
+  if (reference) state.ledger.memory.reference.taint(*reference, source, scene.step);
+  if (candidate) state.ledger.memory.candidate.taint(*candidate, source, scene.step);
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,91 @@
+#include "compare/diff/explain/spread.hpp"
+
+#include "compare/diff/alone_memory.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+/// A view of different elements than in the other run: what is read through it differs for that
+/// reason.
+[[nodiscard]] bool is_other_part(const SlotPair& slot) {
+  if (!slot.reference || !slot.candidate || !slot.reference->geometry || !slot.candidate->geometry)
+    return false;
+  const Geometry& a = *slot.reference->geometry;
+  const Geometry& b = *slot.candidate->geometry;
+  return a.storage_offset != b.storage_offset || a.sizes != b.sizes || a.strides != b.strides;
+}
+
+void spread_slot(OpPair& ops, const Slot* reference, const Slot* candidate, Match match) {
+  if (is_difference(match)) {
+    Source source = ops.why.value_or(Source{});
+    source.written_alone = false;
+    ops.differ(reference, candidate, source);
+    if (ops.why && match == Match::differs)
+      ops.state.ledger.enter(differing::contents(reference->digest, candidate->digest), source);
+  } else if (match == Match::reshaped) {
+    if (ops.why) ops.differ(reference, candidate, *ops.why);
+  } else if (match == Match::equal) {
+    if (!ops.state.ledger.memory.reference.empty())
+      ops.state.ledger.memory.reference.clear(*reference);
+    if (!ops.state.ledger.memory.candidate.empty())
+      ops.state.ledger.memory.candidate.clear(*candidate);
+  }
+}
+
+/// Equal numbers that a view puts into a different part of the memory leave both parts different.
+[[nodiscard]] std::optional<Source> written_elsewhere(OpPair& ops, const SlotPair& slot) {
+  if (slot.match != Match::equal || !is_other_part(slot)) return std::nullopt;
+  return ops.reason_of(slot);
+}
+
+}  // namespace
+
+void spread(OpPair& ops) {
+  const Window& reference = *ops.scene.windows.reference;
+  const Window& candidate = *ops.scene.windows.candidate;
+  const bool clean =
+      ops.state.ledger.memory.reference.empty() && ops.state.ledger.memory.candidate.empty();
+  if (!clean)
+    for (const SlotPair& slot : ops.slots)
+      if (slot.role() == Role::input && slot.match == Match::equal)
+        spread_slot(ops, slot.reference, slot.candidate, slot.match);
+  for (const EventPair& pair : clean ? ops.inside_differing : ops.inside.pairs()) {
+    compare_slots(reference.event(pair.reference), candidate.event(pair.candidate),
+                  ops.inner_slots);
+    for (const SlotPair& slot : ops.inner_slots)
+      if (slot.role() != Role::input) spread_slot(ops, slot.reference, slot.candidate, slot.match);
+  }
+  const Source source = ops.why.value_or(Source{});
+  for (const std::uint32_t index : ops.inside.alone().reference)
+    write_alone(ops.state, ops.scene, Side::reference, index, source);
+  for (const std::uint32_t index : ops.inside.alone().candidate)
+    write_alone(ops.state, ops.scene, Side::candidate, index, source);
+  for (const SlotPair& slot : ops.slots) {
+    if (slot.role() == Role::input) continue;
+    if (ops.why && both(slot, slot_flag::view) && is_other_part(slot))
+      ops.differ(slot.reference, slot.candidate, source);
+    if (const auto elsewhere = written_elsewhere(ops, slot))
+      ops.differ(slot.reference, slot.candidate, *elsewhere);
+    else
+      spread_slot(ops, slot.reference, slot.candidate, slot.match);
+  }
+}
+
+void write_alone(RankState& state, const Scene& scene, Side side, std::uint32_t index,
+                 const Source& source) {
+  Source alone = source;
+  alone.written_alone = true;
+  const Event& op = on(scene.windows, side)->event(index);
+  for (const Slot& slot : op.slots)
+    if (writes(slot)) on(state.ledger.memory, side).taint(slot, alone, scene.step);
+  on(state.alone_memory, side).wrote(op);
+}
+
+void view_alone(RankState& state, const Scene& scene, Side side, std::uint32_t index,
+                const Source& source) {
+  for (const Slot& slot : on(scene.windows, side)->event(index).slots)
+    if (slot.role != Role::input && (slot.flags & slot_flag::view))
+      state.ledger.enter(differing::view(side, slot.storage, scene.step), source);
+}
+
+}  // namespace ulpscope::comparison
