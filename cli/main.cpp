@@ -9,11 +9,11 @@
 #include <exception>
 #include <new>
 
-#include "cli/command.hpp"
-#include "cli/help.hpp"
-#include "cli/nearest.hpp"
+#include "cli/base/nearest.hpp"
+#include "cli/commands/version_text.hpp"
+#include "cli/options/command.hpp"
+#include "cli/options/help.hpp"
 #include "cli/term/say.hpp"
-#include "cli/version_text.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {

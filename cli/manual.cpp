@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "cli/help.hpp"
+#include "cli/options/help.hpp"
 #include "cli/version.hpp"
 
 namespace ulpscope::cli {

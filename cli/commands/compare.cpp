@@ -10,24 +10,24 @@
 #include <sstream>
 #include <system_error>
 
-#include "cli/command.hpp"
-#include "cli/module_map.hpp"
-#include "cli/open_run.hpp"
-#include "cli/options.hpp"
-#include "cli/output_options.hpp"
+#include "cli/inputs/module_map.hpp"
+#include "cli/inputs/open_run.hpp"
+#include "cli/inputs/tolerance_file.hpp"
+#include "cli/inputs/watched_run.hpp"
+#include "cli/options/command.hpp"
+#include "cli/options/options.hpp"
+#include "cli/options/output_options.hpp"
+#include "cli/options/selected_steps.hpp"
+#include "cli/options/text_or_json.hpp"
 #include "cli/render/json.hpp"
 #include "cli/render/text.hpp"
 #include "cli/replay/find_replayer.hpp"
-#include "cli/selected_steps.hpp"
 #include "cli/team/compare_in_team.hpp"
 #include "cli/team/launch.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/say.hpp"
 #include "cli/term/width.hpp"
 #include "cli/term/working.hpp"
-#include "cli/text_or_json.hpp"
-#include "cli/tolerance_file.hpp"
-#include "cli/watched_run.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.hpp"
-#include "cli/open_run.hpp"
-#include "cli/options.hpp"
-#include "cli/output_options.hpp"
+#include "cli/inputs/open_run.hpp"
+#include "cli/options/command.hpp"
+#include "cli/options/options.hpp"
+#include "cli/options/output_options.hpp"
+#include "cli/options/text_or_json.hpp"
 #include "cli/render/page.hpp"
+#include "cli/render/settings_pairs.hpp"
 #include "cli/render/settings_text.hpp"
-#include "cli/settings_pairs.hpp"
-#include "cli/text_or_json.hpp"
 #include "core/counts.hpp"
 
 namespace ulpscope::cli {

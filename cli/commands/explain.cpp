@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.hpp"
+#include "cli/base/nearest.hpp"
 #include "cli/explain/cause_pages.hpp"
 #include "cli/explain/render_page.hpp"
-#include "cli/nearest.hpp"
-#include "cli/options.hpp"
-#include "cli/output_options.hpp"
+#include "cli/options/command.hpp"
+#include "cli/options/options.hpp"
+#include "cli/options/output_options.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {

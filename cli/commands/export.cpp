@@ -4,9 +4,9 @@
 #include <iostream>
 #include <system_error>
 
-#include "cli/command.hpp"
-#include "cli/open_run.hpp"
-#include "cli/options.hpp"
+#include "cli/inputs/open_run.hpp"
+#include "cli/options/command.hpp"
+#include "cli/options/options.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/say.hpp"
 #include "cli/values/npy.hpp"

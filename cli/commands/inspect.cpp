@@ -5,11 +5,13 @@
 #include <map>
 #include <optional>
 
-#include "cli/command.hpp"
+#include "cli/base/words.hpp"
 #include "cli/engines/engines_text.hpp"
-#include "cli/open_run.hpp"
-#include "cli/options.hpp"
-#include "cli/output_options.hpp"
+#include "cli/inputs/open_run.hpp"
+#include "cli/inputs/watched_run.hpp"
+#include "cli/options/command.hpp"
+#include "cli/options/options.hpp"
+#include "cli/options/output_options.hpp"
 #include "cli/render/checks_text.hpp"
 #include "cli/render/event_text.hpp"
 #include "cli/render/modules_text.hpp"
@@ -20,8 +22,6 @@
 #include "cli/term/working.hpp"
 #include "cli/values/stored_value.hpp"
 #include "cli/values/tree_glob.hpp"
-#include "cli/watched_run.hpp"
-#include "cli/words.hpp"
 #include "compare/model/lane_reader.hpp"
 #include "core/counts.hpp"
 #include "ulpscope/error.hpp"

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "cli/command.hpp"
-#include "cli/options.hpp"
+#include "cli/options/command.hpp"
+#include "cli/options/options.hpp"
 #include "cli/record/cannot_run.hpp"
 #include "cli/record/record_settings.hpp"
 #include "cli/record/session.hpp"

@@ -3,10 +3,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cli/command.hpp"
-#include "cli/open_run.hpp"
-#include "cli/options.hpp"
-#include "cli/text_or_json.hpp"
+#include "cli/inputs/open_run.hpp"
+#include "cli/options/command.hpp"
+#include "cli/options/options.hpp"
+#include "cli/options/text_or_json.hpp"
 #include "core/counts.hpp"
 #include "dump/recovery.hpp"
 

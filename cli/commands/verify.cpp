@@ -5,14 +5,14 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cli/command.hpp"
-#include "cli/open_run.hpp"
-#include "cli/options.hpp"
-#include "cli/output_options.hpp"
+#include "cli/inputs/open_run.hpp"
+#include "cli/options/command.hpp"
+#include "cli/options/options.hpp"
+#include "cli/options/output_options.hpp"
+#include "cli/options/text_or_json.hpp"
 #include "cli/render/page.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/working.hpp"
-#include "cli/text_or_json.hpp"
 #include "core/counts.hpp"
 
 namespace ulpscope::cli {

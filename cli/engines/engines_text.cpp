@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/base/library_beside.hpp"
 #include "cli/engines/recorded_convolution.hpp"
-#include "cli/library_beside.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/table.hpp"
 #include "core/counts.hpp"

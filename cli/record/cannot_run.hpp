@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cli/exit.hpp"
+#include "cli/base/exit.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <vector>
 
-#include "cli/library_beside.hpp"
+#include "cli/base/library_beside.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "cli/option_values.hpp"
+#include "cli/options/option_values.hpp"
 #include "ring/layout.hpp"
 #include "ulpscope/error.hpp"
 

@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-#include "cli/exit.hpp"
+#include "cli/base/exit.hpp"
 #include "cli/record/cannot_run.hpp"
 #include "cli/record/executable.hpp"
 #include "cli/record/libraries.hpp"

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/base/words.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/table.hpp"
-#include "cli/words.hpp"
 
 namespace ulpscope::cli {
 namespace {

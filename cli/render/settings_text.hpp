@@ -3,7 +3,7 @@
 #include <span>
 
 #include "cli/render/page.hpp"
-#include "cli/settings_pairs.hpp"
+#include "cli/render/settings_pairs.hpp"
 
 namespace ulpscope::cli {
 

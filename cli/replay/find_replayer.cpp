@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "cli/library_beside.hpp"
+#include "cli/base/library_beside.hpp"
 #include "replay/replay_process.hpp"
 
 namespace ulpscope::cli {

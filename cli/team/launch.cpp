@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "cli/exit.hpp"
+#include "cli/base/exit.hpp"
 
 namespace ulpscope::cli {
 namespace {

@@ -1,7 +1,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include "cli/library_beside.hpp"
+#include "cli/base/library_beside.hpp"
 #include "cli/team/compare_in_team.hpp"
 #include "cli/term/say.hpp"
 #include "compare/together/together.hpp"

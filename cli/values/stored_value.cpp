@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "cli/options.hpp"
+#include "cli/base/words.hpp"
+#include "cli/options/options.hpp"
 #include "cli/values/tree_glob.hpp"
-#include "cli/words.hpp"
 #include "dump/value_shape.hpp"
 #include "ulpscope/error.hpp"
 

@@ -1,7 +1,7 @@
 #include <string>
 
-#include "cli/module_map.hpp"
-#include "cli/tolerance_file.hpp"
+#include "cli/inputs/module_map.hpp"
+#include "cli/inputs/tolerance_file.hpp"
 #include "dump/status.hpp"
 #include "tests/fuzz/fuzzer.hpp"
 #include "tests/support/dump_builder.hpp"

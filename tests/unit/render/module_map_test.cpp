@@ -1,4 +1,4 @@
-#include "cli/module_map.hpp"
+#include "cli/inputs/module_map.hpp"
 
 #include <doctest/doctest.h>
 

@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/inputs/tolerance_file.hpp"
 #include "cli/render/json.hpp"
 #include "cli/render/text.hpp"
 #include "cli/render/tolerance_text.hpp"
-#include "cli/tolerance_file.hpp"
 #include "tests/unit/render/sample_reports.hpp"
 #include "ulpscope/error.hpp"
 

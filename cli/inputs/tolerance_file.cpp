@@ -1,4 +1,4 @@
-#include "cli/tolerance_file.hpp"
+#include "cli/inputs/tolerance_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,9 +11,9 @@
 #include <sstream>
 #include <system_error>
 
-#include "cli/nearest.hpp"
+#include "cli/base/nearest.hpp"
+#include "cli/inputs/toml.hpp"
 #include "cli/term/escape.hpp"
-#include "cli/toml.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {

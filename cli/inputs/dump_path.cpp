@@ -1,4 +1,4 @@
-#include "cli/dump_path.hpp"
+#include "cli/inputs/dump_path.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/nearest.hpp"
+#include "cli/base/nearest.hpp"
 #include "compare/model/words.hpp"
 #include "dump/layout.hpp"
 #include "ulpscope/error.hpp"

@@ -1,11 +1,11 @@
-#include "cli/options.hpp"
+#include "cli/options/options.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "cli/nearest.hpp"
+#include "cli/base/nearest.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {

@@ -1,4 +1,4 @@
-#include "cli/settings_pairs.hpp"
+#include "cli/render/settings_pairs.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/output_options.hpp"
+#include "cli/options/output_options.hpp"
 
 #include <unistd.h>
 

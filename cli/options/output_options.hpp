@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "cli/options.hpp"
+#include "cli/options/options.hpp"
 #include "cli/term/color.hpp"
 #include "cli/term/terminal.hpp"
 

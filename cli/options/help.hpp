@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/command.hpp"
-#include "cli/words.hpp"
+#include "cli/base/words.hpp"
+#include "cli/options/command.hpp"
 
 namespace ulpscope::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/library_beside.hpp"
+#include "cli/base/library_beside.hpp"
 
 #include <system_error>
 

@@ -1,10 +1,10 @@
-#include "cli/selected_steps.hpp"
+#include "cli/options/selected_steps.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <optional>
 
-#include "cli/dump_argument.hpp"
+#include "cli/options/dump_argument.hpp"
 
 namespace ulpscope::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/version_text.hpp"
+#include "cli/commands/version_text.hpp"
 
 #include <fmt/format.h>
 

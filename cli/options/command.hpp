@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/exit.hpp"
+#include "cli/base/exit.hpp"
 
 namespace ulpscope::cli {
 

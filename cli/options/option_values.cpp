@@ -1,4 +1,4 @@
-#include "cli/option_values.hpp"
+#include "cli/options/option_values.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "cli/nearest.hpp"
+#include "cli/base/nearest.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {

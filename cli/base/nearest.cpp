@@ -1,4 +1,4 @@
-#include "cli/nearest.hpp"
+#include "cli/base/nearest.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "cli/dump_argument.hpp"
+#include "cli/options/dump_argument.hpp"
 
 #include <system_error>
 

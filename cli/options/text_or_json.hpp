@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "cli/options.hpp"
+#include "cli/options/options.hpp"
 
 namespace ulpscope::cli {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/command.hpp"
-#include "cli/help.hpp"
-#include "cli/option_values.hpp"
+#include "cli/options/command.hpp"
+#include "cli/options/help.hpp"
+#include "cli/options/option_values.hpp"
 
 namespace ulpscope::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/words.hpp"
+#include "cli/base/words.hpp"
 
 #include <algorithm>
 

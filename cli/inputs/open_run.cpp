@@ -1,9 +1,9 @@
-#include "cli/open_run.hpp"
+#include "cli/inputs/open_run.hpp"
 
 #include <fmt/format.h>
 
-#include "cli/dump_argument.hpp"
-#include "cli/dump_path.hpp"
+#include "cli/inputs/dump_path.hpp"
+#include "cli/options/dump_argument.hpp"
 #include "core/counts.hpp"
 #include "dump/layout.hpp"
 #include "dump/selector.hpp"

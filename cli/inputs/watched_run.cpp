@@ -1,4 +1,4 @@
-#include "cli/watched_run.hpp"
+#include "cli/inputs/watched_run.hpp"
 
 namespace ulpscope::cli {
 namespace {
