@@ -2,16 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
-#include <set>
-#include <string>
-#include <vector>
 
 #include "compare/align/lane_walk.hpp"
 #include "compare/diff/boundary_judge.hpp"
+#include "compare/diff/explain/stretch.hpp"
 #include "compare/diff/layer_judge.hpp"
+#include "compare/diff/neighbours.hpp"
 #include "compare/diff/op_judge.hpp"
 #include "compare/diff/rank_state.hpp"
 #include "compare/diff/sequence_watch.hpp"
@@ -54,61 +52,25 @@ class LaneComparison {
   void ensure_inputs(const Entry& entry, const Ensure& ensure) const;
   void compare_partners(const Scene& scene, EventPair at, bool op);
   void leave_alone(const Scene& scene);
-  void enter_stretch(const Scene& scene);
+  void take_stretch(const Scene& scene);
+  void enter_stretch(const Stretch& stretch);
+  [[nodiscard]] bool stands_among_updates(const Scene& scene) const;
   [[nodiscard]] Judgement judge(const Scene& scene, EventPair at, bool op);
-  [[nodiscard]] bool is_unit(const Event& event) const;
   [[nodiscard]] std::size_t end_of_stretch() const;
   [[nodiscard]] bool cut_off(std::size_t end) const;
-  [[nodiscard]] bool ignored(const Event& event) const;
   void count_accumulations(const Scene& scene, EventPair at);
   void count_alone(const Scene& scene, EventPair at, bool op);
 
-  void pass_neighbour(const Scene& scene, EventPair at, Outcome outcome, std::size_t new_records);
   void note_loss(const Scene& scene, EventPair node);
   void note_path(const Scene& scene, EventPair at);
   void add_history(const Event& event, std::uint64_t occurrence, std::size_t new_records);
-
-  /// The ops (or calls of modules) without a partner between two partners.
-  struct Stretch {
-    Both<std::size_t> casts{};
-    EventPair first;
-    Both<std::vector<std::string>> ops;
-    Both<std::vector<std::string>> names;    ///< of tensors that they touch
-    Both<std::vector<std::string>> updated;  ///< parameters, before anything else continues
-    bool draws = false;
-  };
-  /// An event that only one run has.
-  struct Alone {
-    Side side;
-    const Window& window;
-    std::uint32_t index;
-  };
-  /// The items of the stretch without a partner, in order.
-  [[nodiscard]] std::vector<Alone> alone(const Scene& scene) const;
-  [[nodiscard]] Stretch stretch(const Scene& scene) const;
-  [[nodiscard]] std::optional<Source> differs_already(const Scene& scene, std::uint32_t flags = 0);
-  [[nodiscard]] bool only_copies(const Scene& scene) const;
-  [[nodiscard]] bool stands_among_updates(const Scene& scene) const;
-  void note_detached(const Scene& scene, Side side, std::uint32_t event);
-  [[nodiscard]] std::optional<Source> cut_by_detach(const Scene& scene) const;
-  [[nodiscard]] std::optional<Source> follows_alone(const Scene& scene);
-  [[nodiscard]] std::optional<Source> of_op_computed_otherwise(const Scene& scene);
-  [[nodiscard]] const std::set<std::uint64_t>& replaced_backwards(const Scene& scene);
-
-  struct NeighbourWanted {
-    std::size_t record = 0;
-    std::size_t left = 0;
-  };
-  struct Passed {
-    EventPair at;
-    Outcome outcome = Outcome::equal;
-  };
 
   RankState& state_;
   LaneWalk walk_;
   OpJudge judge_;
   BoundaryJudge boundaries_;
   LayerJudge layers_;
+  Neighbours neighbours_;
   SequenceWatch watch_;
   Join join_;
   bool busy_ = false;
@@ -116,17 +78,10 @@ class LaneComparison {
   bool loss_noted_ = false;      ///< the step's first backward node has passed
   std::size_t alone_until_ = 0;  ///< entries up to here belong to a finding already
   Source alone_source_;
-  struct Replaced {
-    std::uint64_t generation = 0;
-    std::size_t known = 0;  ///< forward ops that are computed differently
-    std::set<std::uint64_t> numbers;
-  };
-  Replaced replaced_;
+  ReplacedBackwards replaced_;
   bool alone_otherwise_ = false;                ///< they compute what ops of the other run compute
   std::optional<std::uint64_t> last_position_;  ///< of the last partner in the reference lane
   std::uint64_t generation_ = 0;
-  std::deque<Passed> passed_;
-  std::vector<NeighbourWanted> wanted_;
 };
 
 }  // namespace ulpscope::comparison

@@ -102,8 +102,7 @@ bool account_for(OpPair& ops, EventPair at) {
 /// judged itself is left to those that it calls, which may also differ where its results do not:
 /// what it saved for backward. Each of its results must be one of theirs, or it is counted as
 /// unjudged.
-std::size_t judge_replay(OpPair& ops, const std::vector<EventPair>& pairs,
-                                       std::size_t k) {
+std::size_t judge_replay(OpPair& ops, const std::vector<EventPair>& pairs, std::size_t k) {
   const Window& window = *ops.scene.windows.reference;
   const EventPair at = pairs[k];
   const Event& reference = window.event(at.reference);

@@ -1,0 +1,269 @@
+#include "compare/diff/explain/stretch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_set>
+
+#include "compare/diff/finding_writer.hpp"
+#include "compare/diff/units.hpp"
+#include "compare/model/draws.hpp"
+#include "compare/model/place.hpp"
+#include "facts/ops.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+/// A floating-point tensor is converted to a different floating-point dtype.
+[[nodiscard]] bool casts(const Event& event) {
+  if (!facts::Op(event.op).has(facts::fact::casts)) return false;
+  const Geometry* from = nullptr;
+  const Geometry* to = nullptr;
+  for (const Slot& slot : event.slots) {
+    if (slot.role == Role::input && from == nullptr) from = slot.geometry;
+    if (slot.role == Role::output && to == nullptr) to = slot.geometry;
+  }
+  return from != nullptr && to != nullptr && from->dtype != to->dtype &&
+         is_floating_point(from->dtype) && is_floating_point(to->dtype);
+}
+
+/// Adds the names of the parameters that an op updates, each once.
+void add_updated(const Event& event, std::vector<std::string>& names) {
+  for (const Slot& slot : event.slots)
+    if (slot.role == Role::mutated && (slot.flags & slot_flag::parameter) && !slot.name.empty() &&
+        std::find(names.begin(), names.end(), slot.name) == names.end())
+      names.emplace_back(slot.name);
+}
+
+[[nodiscard]] bool op_has(const Event& event, std::uint32_t any_fact) {
+  return facts::Op(event.op).has(any_fact);
+}
+
+/// Of an op and all that it calls.
+void add_positions(const Window& window, std::uint32_t op,
+                   std::unordered_set<std::uint64_t>& positions) {
+  for (std::uint32_t inner = op; inner < window.end(op); ++inner)
+    positions.insert(window.event(inner).position);
+}
+
+/// The stretch is what backward does for an op whose result only the other run detaches.
+[[nodiscard]] std::optional<Source> cut_by_detach(const Stretch& stretch) {
+  for (const auto& [side, window, index] : stretch.units) {
+    const Event& event = window.event(index);
+    if (!(event.flags & event_flag::in_backward)) return std::nullopt;
+    if (auto source =
+            stretch.state.ledger.find(differing::detached(side, forward_place(window, index))))
+      return source;
+  }
+  return std::nullopt;
+}
+
+/// The stretch is what backward does for forward ops that only one run has, and for their
+/// gradients: it follows from those.
+[[nodiscard]] std::optional<Source> follows_alone(const Stretch& stretch) {
+  std::optional<Source> source;
+  Both<std::unordered_set<std::uint64_t>> before;  // positions of the stretch's own ops
+  for (const auto& [side, window, index] : stretch.units) {
+    const Event& event = window.event(index);
+    if (!(event.flags & event_flag::in_backward)) return std::nullopt;
+    std::optional<Source> why;
+    if (const EventPlace forward = forward_place(window, index); forward.position != kNone)
+      why = stretch.state.ledger.find(differing::alone(side, forward));
+    else if (!accumulates(window, index) && op_has(event, facts::fact::of_engine)) {
+      for (const Slot& slot : event.slots) {
+        if (slot.role != Role::input || why) continue;
+        why = on(before, side).contains(slot.writer)
+                  ? source
+                  : on(stretch.state.ledger.memory, side).find(slot, stretch.scene.step);
+      }
+    }
+    if (!why) return std::nullopt;
+    if (!source) source = why;
+    add_positions(window, index, on(before, side));
+  }
+  return source;
+}
+
+/// The stretch is what backward does for forward ops that both runs have and compute through
+/// different ops: a different library's, which has its own node. It does the same to values that
+/// differ already.
+[[nodiscard]] std::optional<Source> computed_otherwise(const Stretch& stretch) {
+  const std::set<std::uint64_t>& replaced =
+      stretch.replaced.numbers(stretch.state, stretch.walk, stretch.scene);
+  if (replaced.empty()) return std::nullopt;
+  std::optional<Source> source;
+  Both<std::unordered_set<std::uint64_t>> before;  // positions of the stretch's own ops
+  for (const auto& [side, window, index] : stretch.units) {
+    const Event& event = window.event(index);
+    if (!(event.flags & event_flag::in_backward)) return std::nullopt;
+    const EventPlace forward = forward_place(window, index);
+    const auto number = on(stretch.state.otherwise, side).find(forward);
+    const bool belongs = number && replaced.contains(*number);
+    // What its nodes pass on may be summed differently, and taken over, but not added to a gradient
+    // that the other run has dropped.
+    const bool added = facts::Op(event.op).plain_name() == "add";
+    const bool between_nodes = forward.position == kNone && op_has(event, facts::fact::of_engine);
+    if (!belongs && !between_nodes && !accumulates(window, index)) return std::nullopt;
+    if (accumulates(window, index) && added) return std::nullopt;
+    for (const Slot& slot : event.slots) {
+      if (slot.role != Role::input) continue;
+      const auto why = on(stretch.state.ledger.memory, side).find(slot, stretch.scene.step);
+      if (!belongs && !why && !on(before, side).contains(slot.writer)) return std::nullopt;
+      if (!source) source = why;
+    }
+    add_positions(window, index, on(before, side));
+  }
+  return source;
+}
+
+/// Its ops return their inputs in a different layout, as a tensor with a different layout needs.
+[[nodiscard]] bool only_copies(const Stretch& stretch) {
+  return std::all_of(stretch.units.begin(), stretch.units.end(), [](const Stretch::Alone& one) {
+    const Event& event = one.window.event(one.index);
+    return op_has(event, facts::fact::relays_out) ||
+           (accumulates(one.window, one.index) && op_has(event, facts::fact::takes_over));
+  });
+}
+
+/// An op was given a different parameter with the same content, and only one run has gradients and
+/// updates that follow from it.
+[[nodiscard]] std::optional<Source> follows_other_parameter(const Stretch& stretch) {
+  if (stretch.units.empty()) return std::nullopt;
+  const auto first =
+      std::find_if(stretch.units.begin(), stretch.units.end(),
+                   [](const Stretch::Alone& one) { return one.side == Side::reference; });
+  const Stretch::Alone& one = first == stretch.units.end() ? stretch.units.front() : *first;
+  const Event& event = one.window.event(one.index);
+  const bool follows_gradients =
+      (event.flags & (event_flag::in_backward | event_flag::in_optimizer)) != 0 ||
+      event.phase == Phase::optimizer;
+  return follows_gradients ? stretch.state.other_parameters.first() : std::nullopt;
+}
+
+/// It copies values that differ already.
+[[nodiscard]] std::optional<Source> copies_differing(const Stretch& stretch) {
+  auto source = differs_already(stretch);
+  return source && only_copies(stretch) ? source : std::nullopt;
+}
+
+struct Explainer {
+  std::string_view name;
+  std::optional<Source> (*explain)(const Stretch& stretch);
+  bool of_ops = true;  ///< not where only layers are recorded
+  bool computed_otherwise = false;
+  bool has_effect = false;
+};
+
+/// In this order: the first that knows a reason.
+constexpr std::array kExplainers{
+    Explainer{"computed by other ops", computed_otherwise, true, true, false},
+    Explainer{"other parameter", follows_other_parameter, false, false, true},
+    Explainer{"detached", cut_by_detach, true, false, true},
+    Explainer{"backward of what one run has", follows_alone, true, false, true},
+    Explainer{"copies", copies_differing, true, false, false},
+};
+
+}  // namespace
+
+Stretch::Stretch(RankState& rank_state, const LaneWalk& lane_walk, const Scene& lane_scene,
+                 std::size_t end_entry, ReplacedBackwards& replaced_backwards)
+    : state(rank_state),
+      walk(lane_walk),
+      scene(lane_scene),
+      end(end_entry),
+      replaced(replaced_backwards) {
+  for (std::size_t k = walk.cursor(); k < end; ++k) {
+    const EventPair at = walk.events_of(walk.entries()[k]);
+    const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
+    const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+    const Window& window = *on(scene.windows, side);
+    all.push_back({side, window, index});
+    if (is_unit(state, window.event(index)) && !is_ignored(state, window.event(index)))
+      units.push_back({side, window, index});
+  }
+}
+
+StretchContents contents_of(const Stretch& stretch) {
+  StretchContents result;
+  Both<bool> goes_on{};  // beyond the update that it may begin with
+  for (const auto& [side, window, index] : stretch.units) {
+    const Event& event = window.event(index);
+    std::uint32_t& first =
+        side == Side::reference ? result.first.reference : result.first.candidate;
+    if (first == kNoIndex) first = index;
+    on(result.ops, side).emplace_back(event.op);
+    if (casts(event)) ++on(result.casts, side);
+    for (const Slot& slot : event.slots)
+      if (!slot.name.empty()) on(result.names, side).emplace_back(slot.name);
+    if (!updates_parameter(event) && event.phase != Phase::optimizer) on(goes_on, side) = true;
+    if (!on(goes_on, side)) add_updated(event, on(result.updated, side));
+    for (std::uint32_t inner = index; inner < window.end(index); ++inner)
+      result.draws = result.draws || drew(window.event(inner));
+  }
+  return result;
+}
+
+std::optional<StretchReason> explain_stretch(const Stretch& stretch) {
+  for (const Explainer& explainer : kExplainers) {
+    if (explainer.of_ops && stretch.state.only_layers) continue;
+    if (auto source = explainer.explain(stretch))
+      return StretchReason{*source, explainer.computed_otherwise, explainer.has_effect};
+  }
+  return std::nullopt;
+}
+
+std::optional<Source> differs_already(const Stretch& stretch, std::uint32_t flags) {
+  for (const auto& [side, window, index] : stretch.all)
+    for (const Slot& slot : window.event(index).slots)
+      if (slot.role == Role::input && (flags == 0 || (slot.flags & flags)))
+        if (const auto source =
+                on(stretch.state.ledger.memory, side).find(slot, stretch.scene.step))
+          return source;
+  return std::nullopt;
+}
+
+const std::set<std::uint64_t>& ReplacedBackwards::numbers(const RankState& state,
+                                                          const LaneWalk& walk,
+                                                          const Scene& scene) {
+  const std::size_t known = state.otherwise.reference.size();
+  if (generation_ == walk.generation() && known_ == known) return numbers_;
+  generation_ = walk.generation();
+  known_ = known;
+  numbers_.clear();
+  if (known == 0) return numbers_;
+  for (const Entry& entry : walk.entries()) {
+    if (entry.aligned()) continue;
+    const EventPair at = walk.events_of(entry);
+    const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
+    const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+    const Window& window = *on(scene.windows, side);
+    if (!is_unit(state, window.event(index))) continue;
+    if (const auto number = on(state.otherwise, side).find(forward_place(window, index)))
+      numbers_.insert(*number);
+  }
+  return numbers_;
+}
+
+void note_detached(RankState& state, const LaneWalk& walk, const Scene& scene, Side side,
+                   std::uint32_t event, const Source& source) {
+  const Event& detach = on(scene.windows, side)->event(event);
+  const auto input = std::find_if(detach.slots.begin(), detach.slots.end(),
+                                  [](const Slot& slot) { return slot.role == Role::input; });
+  if ((detach.flags & event_flag::in_backward) || input == detach.slots.end() ||
+      input->writer_lane != on(scene.lanes, side)->id)
+    return;
+  const std::uint64_t number = walk.partner_number(side, input->writer);
+  const Side other = the_other(side);
+  const auto& partners = on(scene.partners, other);
+  const auto maker = std::find(partners.begin(), partners.end(), number);
+  if (number == 0 || maker == partners.end()) return;
+  const Window& window = *on(scene.windows, other);
+  const std::uint32_t made =
+      window.items()[static_cast<std::size_t>(maker - partners.begin())].event;
+  for (std::uint32_t inner = made; inner < window.end(made); ++inner)
+    state.ledger.enter(
+        differing::detached(other, {on(scene.lanes, other)->id, window.event(inner).position}),
+        source);
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compare/align/lane_walk.hpp"
+#include "compare/diff/rank_state.hpp"
+#include "compare/model/scene.hpp"
+
+namespace ulpscope::comparison {
+
+/// Forward ops that both runs have and compute through different ops, and for which one run's
+/// backward has ops that the other one's lacks, by their numbers. The same for a whole window.
+class ReplacedBackwards {
+ public:
+  [[nodiscard]] const std::set<std::uint64_t>& numbers(const RankState& state, const LaneWalk& walk,
+                                                       const Scene& scene);
+
+ private:
+  std::uint64_t generation_ = 0;
+  std::size_t known_ = 0;  ///< forward ops that are computed differently
+  std::set<std::uint64_t> numbers_;
+};
+
+/// The events without a partner between two partners, in order.
+struct Stretch {
+  /// From the walk's current entry up to `end_entry`.
+  Stretch(RankState& rank_state, const LaneWalk& lane_walk, const Scene& lane_scene,
+          std::size_t end_entry, ReplacedBackwards& replaced_backwards);
+
+  struct Alone {
+    Side side;
+    const Window& window;
+    std::uint32_t index;
+  };
+
+  RankState& state;
+  const LaneWalk& walk;
+  const Scene& scene;
+  std::size_t end;
+  ReplacedBackwards& replaced;
+  std::vector<Alone> all;
+  std::vector<Alone> units;  ///< ops, or calls of modules; but those that are ignored
+};
+
+/// What a finding says of a stretch.
+struct StretchContents {
+  EventPair first;
+  Both<std::size_t> casts{};
+  Both<std::vector<std::string>> ops;
+  Both<std::vector<std::string>> names;    ///< of tensors that they touch
+  Both<std::vector<std::string>> updated;  ///< parameters, before anything else continues
+  bool draws = false;
+};
+[[nodiscard]] StretchContents contents_of(const Stretch& stretch);
+
+/// Why one run alone has the ops of a stretch.
+struct StretchReason {
+  Source source;
+  bool computed_otherwise = false;  ///< they compute what ops of the other run compute
+  bool has_effect = false;          ///< what reads their results will show whether it has one
+};
+/// Empty if they follow from nothing that is known: then they are a finding.
+[[nodiscard]] std::optional<StretchReason> explain_stretch(const Stretch& stretch);
+
+/// Why what a stretch reads differs, where that is known; with `flags`, of values that have one.
+[[nodiscard]] std::optional<Source> differs_already(const Stretch& stretch,
+                                                    std::uint32_t flags = 0);
+
+/// Keeps what made the tensor that an op of one run alone detaches: no gradient reaches that.
+void note_detached(RankState& state, const LaneWalk& walk, const Scene& scene, Side side,
+                   std::uint32_t event, const Source& source);
+
+}  // namespace ulpscope::comparison
