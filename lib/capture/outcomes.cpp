@@ -115,6 +115,14 @@ FreedState state_of(Storage& storage) {
           .dtype = storage.dtype};
 }
 
+/// An op has read all of memory that no op has written, such as that of a loaded tensor: a change
+/// since then shows.
+bool was_read(Storage& storage) {
+  return storage.bytes != 0 && !storage.scratch && !storage.handle && !storage.produced &&
+         !storage.foreign && storage.uninitialised.empty() && !is_filtered() && !only_layers() &&
+         known_digest(storage) != Digest{};
+}
+
 Digest digest_of(const void* memory, const FreedState& state) {
   return digest({static_cast<const std::byte*>(memory) + state.offset, state.bytes});
 }
@@ -173,8 +181,10 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
   {
     const std::lock_guard guard(storages());
     storages().for_each([&](Storage& storage) {
-      if (storage.alive.expired() || !is_left(storage)) return;
-      const bool found = !storage.produced && (storage.name_flags & kStateFlags) == 0;
+      if (storage.alive.expired()) return;
+      const bool read = was_read(storage);
+      if (!read && !is_left(storage)) return;
+      const bool found = !read && !storage.produced && (storage.name_flags & kStateFlags) == 0;
       standing.push_back({storage.alive, storage.bytes, as_known(storage), storage.foreign, found});
     });
   }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,7 @@ struct Left {
   std::vector<Tensor> average;
   Tensor held;
   Tensor leaf;      ///< requires gradients and belongs to no module
+  Tensor loaded;    ///< its memory was filled from an archive
   Tensor distance;  ///< a number in memory that is larger: its op allocates as much as it adds up
   torch::optim::SGD* optimizer = nullptr;
 };
@@ -60,6 +62,14 @@ float* bytes_of(const Tensor& tensor) { return static_cast<float*>(tensor.data_p
 const Tensor& momentum_of(const torch::optim::SGD& optimizer, const Tensor& weight) {
   const auto& state = *optimizer.state().at(weight.unsafeGetTensorImpl());
   return static_cast<const torch::optim::SGDParamState&>(state).momentum_buffer();
+}
+
+Tensor through_archive(const Tensor& tensor) {
+  std::stringstream archive;
+  torch::save(tensor, archive);
+  Tensor loaded;
+  torch::load(loaded, archive);
+  return loaded;
 }
 
 using End = std::function<void(Left&)>;
@@ -97,6 +107,7 @@ const std::map<std::string, End>& ends() {
          bytes_of(momentum_of(*left.optimizer, left.model->parameters().front()))[3] += 1;
        }},
       {"raw-leaf", [](Left& left) { bytes_of(left.leaf)[0] += 1; }},
+      {"raw-loaded", [](Left& left) { bytes_of(left.loaded)[2] += 1; }},
       {"buffer", [](Left& left) { left.model->buffers().front().add_(1); }},
       {"gradient", [](Left& left) { left.model->parameters().front().mutable_grad().mul_(2); }},
       {"held", [](Left& left) { left.held.add_(1); }},
@@ -121,7 +132,12 @@ std::uint64_t raw_digest(std::uint64_t digest, const Tensor& tensor) {
 void train(const EndSettings& settings) {
   programs::apply(settings);
   const programs::DigitTensors digits;
-  Left left{Model(), {}, torch::zeros({1}), torch::ones({4}, torch::requires_grad()), {}};
+  Left left{Model(),
+            {},
+            torch::zeros({1}),
+            torch::ones({4}, torch::requires_grad()),
+            through_archive(torch::ones({16})),
+            {}};
   torch::optim::SGD optimizer(left.model->parameters(),
                               torch::optim::SGDOptions(0.1).momentum(0.9));
   left.optimizer = &optimizer;
@@ -137,7 +153,7 @@ void train(const EndSettings& settings) {
     const auto weights = left.model->parameters();
     for (std::size_t i = 0; i < weights.size(); ++i)
       left.average[i].mul_(0.9).add_(weights[i], 0.1);
-    left.held = loss.detach() * left.leaf.sum();
+    left.held = loss.detach() * left.leaf.sum() + left.loaded.sum();
     left.distance = torch::mse_loss(weights[1], left.average[1]);
   }
   {
@@ -154,6 +170,7 @@ void train(const EndSettings& settings) {
   for (const Tensor& average : left.average) digest = raw_digest(digest, average);
   digest = raw_digest(digest, left.held);
   digest = raw_digest(digest, left.leaf);
+  digest = raw_digest(digest, left.loaded);
   auto* generator = at::check_generator<at::CPUGeneratorImpl>(at::detail::getDefaultCPUGenerator());
   digest = (digest ^ generator->engine().data().next_) * std::uint64_t{0x100000001b3};
   std::printf("leaves\nfinal digest %016llx\n", static_cast<unsigned long long>(digest));
