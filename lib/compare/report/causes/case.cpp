@@ -3,58 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <span>
 #include <utility>
 
 #include "compare/model/words.hpp"
 #include "compare/report/environment.hpp"
-#include "core/glob.hpp"
 
 namespace ulpscope::comparison {
-namespace {
-
-using Patterns = std::span<const std::string_view>;
-
-[[nodiscard]] bool any_match(Patterns patterns, std::string_view text) {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [&](std::string_view pattern) { return core::glob_match(pattern, text); });
-}
-
-}  // namespace
-
-Setting setting_of(std::string_view key) {
-  static constexpr std::array<std::string_view, 5> kThreads{
-      "threads.*", "env*.OMP_*", "env*.*_NUM_THREADS", "env*.MKL_DYNAMIC", "env*.KMP_*"};
-  static constexpr std::array<std::string_view, 9> kIsa{"cpu.capability",
-                                                        "cpu.onednn_isa",
-                                                        "cpu.model",
-                                                        "cpu.flags",
-                                                        "env*.ATEN_CPU_CAPABILITY",
-                                                        "env*.*_MAX_CPU_ISA",
-                                                        "env*.MKL_CBWR",
-                                                        "env*.MKL_ENABLE_INSTRUCTIONS",
-                                                        "env*.OPENBLAS_CORETYPE"};
-  static constexpr std::array<std::string_view, 8> kLibrary{
-      "library.*", "torch.*", "cuda.*",          "cudnn.*",
-      "cublas.*",  "os.libc", "device.*.driver", "program.build_id"};
-  static constexpr std::array<std::string_view, 7> kPrecision{
-      "flag.*accumulation",     "flag.*tf32",
-      "flag.*_precision",       "env*.NVIDIA_TF32_OVERRIDE",
-      "env*.TORCH_ALLOW_TF32*", "env*.*_FPMATH_MODE",
-      "flag.*reduced*"};
-  static constexpr std::array<std::string_view, 4> kBackend{
-      "flag.mkldnn.enabled", "flag.cudnn.enabled", "flag.*sdp*", "env*.TORCH_BLAS_PREFER*"};
-  static constexpr std::array<std::string_view, 1> kRandom{"rng.*"};
-  if (any_match(kThreads, key)) return Setting::threads;
-  if (any_match(kIsa, key)) return Setting::isa;
-  if (any_match(kLibrary, key)) return Setting::library;
-  if (any_match(kPrecision, key)) return Setting::precision;
-  if (any_match(kBackend, key)) return Setting::backend;
-  if (any_match(kRandom, key)) return Setting::random;
-  return Setting::other;
-}
 
 OpClass class_of(const Finding& finding) {
   const OpClass op = facts::class_of(finding.op);

@@ -7,13 +7,11 @@
 #include <vector>
 
 #include "compare/diff/evidence.hpp"
+#include "compare/report/causes/settings.hpp"
 #include "facts/ops.hpp"
 #include "ulpscope/report.hpp"
 
 namespace ulpscope::comparison {
-
-/// Groups of settings that act through one mechanism.
-enum class Setting { threads, isa, library, precision, backend, random, other };
 
 /// One finding with everything a diagnosis rule may use.
 class Case {
@@ -52,8 +50,6 @@ class Case {
   const Report& report_;
   const RunEvidence& runs_;
 };
-
-[[nodiscard]] Setting setting_of(std::string_view key);
 
 /// "threads.intra_op is 1 and 2".
 [[nodiscard]] std::string words(const EnvironmentDifference& difference);
