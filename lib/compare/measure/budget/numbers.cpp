@@ -21,9 +21,9 @@ namespace {
   return values;
 }
 
-/// Calls `visit(slice, value)` for every number, slices numbered by their indices in `kept`. Written
-/// as xtensor expressions over a row for each slice, the sums below took 4 to 10 times as long
-/// (4 million numbers: 12 and 60 ms for the rows of a matrix, 10 and 105 ms for its columns).
+/// Calls `visit(slice, value)` for every number, slices numbered by their indices in `kept`.
+/// Written as xtensor expressions over a row for each slice, the sums below took 4 to 10 times as
+/// long (4 million numbers: 12 and 60 ms for the rows of a matrix, 10 and 105 ms for its columns).
 template <class Visit>
 void each(const Numbers& numbers, const std::vector<std::size_t>& kept, Visit visit) {
   const auto& shape = numbers.shape;
