@@ -23,6 +23,7 @@
 #include "cli/values/stored_value.hpp"
 #include "cli/values/tree_glob.hpp"
 #include "compare/model/lane_reader.hpp"
+#include "compare/model/place.hpp"
 #include "core/counts.hpp"
 #include "ulpscope/error.hpp"
 
@@ -128,7 +129,7 @@ void print_summary(const Run& run, Page& page) {
   for (const std::uint32_t rank : run.ranks()) {
     for (const Lane& lane : run.lanes(rank)) {
       table.row({{fmt::format("{}", rank), Ink::plain, true},
-                 {lane_name(lane)},
+                 {comparison::lane_name(lane)},
                  {core::grouped(lane.events), Ink::plain, true},
                  {escaped(lane.thread_name)}});
     }
@@ -205,8 +206,8 @@ void print_step(const Run& run, std::int64_t step, Page& page) {
       if (table.empty()) continue;
       if (found) page.line();
       found = true;
-      page.line(page.paint(
-          Ink::bold, fmt::format("rank {}, {}, step {}", rank, lane_name(lane), step_name(step))));
+      page.line(page.paint(Ink::bold, fmt::format("rank {}, {}, step {}", rank,
+                                                  comparison::lane_name(lane), step_name(step))));
       print_table(table, page);
     }
   }
@@ -245,9 +246,10 @@ void print_event(const Run& run, const Path& path, const Detail& detail, Page& p
         if (event.position != path.event) continue;
         if (found) page.line();
         found = true;
-        page.line(page.paint(Ink::bold,
-                             fmt::format("rank {}, {}, step {}, event {}", rank, lane_name(lane),
-                                         step_name(path.step), core::grouped(event.position))));
+        page.line(page.paint(
+            Ink::bold,
+            fmt::format("rank {}, {}, step {}, event {}", rank, comparison::lane_name(lane),
+                        step_name(path.step), core::grouped(event.position))));
         print_whole_event(run, rank, lane, event, detail, page);
       }
     });
@@ -272,9 +274,10 @@ bool print_named_event(const Run& run, const std::string& text, const Detail& de
         if (event.position != wanted.position) continue;
         if (found) page.line();
         found = true;
-        page.line(page.paint(Ink::bold,
-                             fmt::format("rank {}, {}, step {}, event {}", rank, lane_name(lane),
-                                         step_name(block.step), core::grouped(event.position))));
+        page.line(page.paint(
+            Ink::bold,
+            fmt::format("rank {}, {}, step {}, event {}", rank, comparison::lane_name(lane),
+                        step_name(block.step), core::grouped(event.position))));
         print_whole_event(run, rank, lane, event, detail, page);
       }
     });

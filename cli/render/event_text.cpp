@@ -161,22 +161,6 @@ void print_arguments(const Event& event, Page& page) {
 
 }  // namespace
 
-std::string lane_name(const Lane& lane) {
-  switch (lane.role) {
-    case LaneRole::main:
-      return "main";
-    case LaneRole::autograd:
-      return lane.ordinal == 0 ? "autograd" : fmt::format("autograd {}", lane.ordinal);
-    case LaneRole::worker:
-      return fmt::format("worker {}", lane.ordinal);
-    case LaneRole::thread:
-      return fmt::format("thread {}", lane.ordinal);
-    case LaneRole::trainer:
-      return fmt::format("trainer {}", lane.ordinal);
-  }
-  return "thread";
-}
-
 std::vector<Cell> event_row(const Event& event) {
   constexpr std::uint16_t kDeepest = 24;  // deeper indentation would not add information
   const std::string indent(2U * std::min(event.depth, kDeepest), ' ');

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "cli/render/page.hpp"
@@ -8,9 +7,6 @@
 #include "ulpscope/run.hpp"
 
 namespace ulpscope::cli {
-
-/// "main", "autograd", "worker 0", "thread 3"
-[[nodiscard]] std::string lane_name(const Lane& lane);
 
 /// One event in a list: position, phase, op under its callers, module.
 [[nodiscard]] std::vector<Cell> event_row(const Event& event);

@@ -84,7 +84,7 @@ class Session {
   dump::Status status_;
   ContentBudget budget_;
   RankRecorder ranks_;
-  std::vector<ring::SessionStats> stats_;  ///< when it was disconnected or finished
+  std::vector<ring::SessionStats> stats_;  ///< when it was finished
   std::string failure_;
 };
 

@@ -85,13 +85,13 @@ void AloneMemory::changed(const Event& op) {
     const Extent written = extent(slot);
     at->second.begin = is_first ? written.begin : std::min(at->second.begin, written.begin);
     at->second.end = is_first ? written.end : std::max(at->second.end, written.end);
-    if (is_first) at->second.writes = slot.writes;
-    if (is_first)
-      for (const Slot& input : op.slots)
-        if (input.role == Role::input && input.storage == slot.storage &&
-            !(input.flags & slot_flag::no_digest))
-          at->second.before = content_of(input);
     at->second.now = content_of(slot);
+    if (!is_first) continue;
+    at->second.writes = slot.writes;
+    for (const Slot& input : op.slots)
+      if (input.role == Role::input && input.storage == slot.storage &&
+          !(input.flags & slot_flag::no_digest))
+        at->second.before = content_of(input);
   }
 }
 

@@ -375,11 +375,14 @@ void LaneComparison::enter_stretch(const Stretch& stretch) {
         record.evidence.among_updates = stands_among_updates(scene);
       });
   const bool known = records == state_.book.records().size();
-  const std::optional<Source> inherited = differs_already(stretch);
+  // It may have changed nothing while that could be determined.
+  const bool asks_what_it_read =
+      known && !state_.only_layers && !state_.book.diverges(alone_source_);
+  const auto inherited = asks_what_it_read ? differs_already(stretch) : std::nullopt;
   if (state_.only_layers)
     layers_.alone(alone_source_);
-  else if (known && inherited && !state_.book.diverges(alone_source_))
-    alone_source_ = *inherited;  // it changed nothing while that could be determined
+  else if (inherited)
+    alone_source_ = *inherited;
   else
     watch_.add(alone_source_, walk_, alone_until_);
   if (!known) neighbours_.stand_alone(scene, event, side);

@@ -19,12 +19,15 @@ constexpr std::uint64_t kLargestLookedThrough = std::uint64_t{1} << 28;
 void read_once(const ValuePair& pair, const ValueQuestion& question, ValueAnswer& answer) {
   DifferenceStream distance(pair.dtype(), pair.shape(), pair.strides());
   const bool measures = question.distance || question.evidence;
+  std::optional<DifferingElements> elements;
+  if (question.evidence) elements.emplace(pair);
   if (question.limits) answer.inside = true;
   bool first_pass = true;
   do {
     pair.for_each_piece([&](ValuePair::Piece reference, ValuePair::Piece candidate) {
       if (measures) distance.update(reference, candidate);
       if (!first_pass) return true;
+      if (elements) elements->update(reference, candidate);
       if (question.limits && *answer.inside)
         answer.inside = all_inside(pair.dtype(), reference, candidate, *question.limits);
       return measures || *answer.inside;
@@ -32,6 +35,7 @@ void read_once(const ValuePair& pair, const ValueQuestion& question, ValueAnswer
     first_pass = false;
   } while (measures && distance.again());
   if (measures) answer.difference = distance.finish();
+  if (elements) answer.difference->axes = elements->axes();
 }
 
 }  // namespace
@@ -50,7 +54,6 @@ ValueAnswer study(const Both<const Run*>& runs, const ValueQuestion& question) {
   if (!question.evidence) return answer;
   answer.numbers_permuted = answer.difference->sums_equal && same_numbers(*pair);
   answer.rows_permuted = answer.numbers_permuted && same_rows(*pair);
-  answer.difference->axes = differing_axes(*pair);
   answer.ratio = constant_ratio(*pair, *answer.difference, rounding(pair->dtype()));
   return answer;
 }

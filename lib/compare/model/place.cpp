@@ -78,13 +78,12 @@ std::uint8_t lane_order(const Lane& lane, const Event& event) noexcept {
   return static_cast<std::uint8_t>(lane.role);
 }
 
-std::string lane_words(const Lane& lane, const Event& event) {
-  if (event.flags & event_flag::in_backward && lane.role != LaneRole::trainer) return "autograd";
+std::string lane_name(const Lane& lane) {
   switch (lane.role) {
     case LaneRole::main:
       return "main";
     case LaneRole::autograd:
-      return "autograd";
+      return lane.ordinal == 0 ? "autograd" : fmt::format("autograd {}", lane.ordinal);
     case LaneRole::worker:
       return fmt::format("worker {}", lane.ordinal);
     case LaneRole::thread:
@@ -92,7 +91,14 @@ std::string lane_words(const Lane& lane, const Event& event) {
     case LaneRole::trainer:
       return fmt::format("trainer {}", lane.ordinal);
   }
-  return {};
+  return "thread";
+}
+
+std::string lane_words(const Lane& lane, const Event& event) {
+  const bool is_backward = (event.flags & event_flag::in_backward) != 0;
+  const bool is_engines = lane.role == LaneRole::autograd;
+  return is_engines || (is_backward && lane.role != LaneRole::trainer) ? "autograd"
+                                                                       : lane_name(lane);
 }
 
 EventPlace forward_place(const Window& window, std::uint32_t event) {

@@ -14,6 +14,9 @@
 namespace ulpscope::comparison {
 
 /// "main", "autograd", "worker 0", "thread 3".
+[[nodiscard]] std::string lane_name(const Lane& lane);
+
+/// The same as reports say it of an event: backward is "autograd", whichever thread ran it.
 [[nodiscard]] std::string lane_words(const Lane& lane, const Event& event);
 
 /// Place of that lane among the lanes of one position: main, autograd, workers, other threads.

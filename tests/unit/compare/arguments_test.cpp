@@ -142,7 +142,7 @@ TEST_SUITE("arguments") {
     CHECK(report.findings[0].arguments[0].candidate == "0.5");
   }
 
-  TEST_CASE("another setting is told also where what the op reads differs already") {
+  TEST_CASE("a different setting is a finding even where the op's inputs differ already") {
     const auto program = [](std::string_view name, double one, double other) {
       return [=](RunBuilder& run, bool changed) {
         run.step(0).phase(Phase::forward);

@@ -26,6 +26,15 @@ ValuePair pair_of(const Sizes& shape, const Sizes& strides, const std::set<std::
   return ValuePair(std::move(tensor));
 }
 
+std::vector<AxisDifference> differing_axes(const ValuePair& pair) {
+  DifferingElements elements(pair);
+  pair.for_each_piece([&](ValuePair::Piece reference, ValuePair::Piece candidate) {
+    elements.update(reference, candidate);
+    return true;
+  });
+  return elements.axes();
+}
+
 /// The indices of one dimension on which an element differs, found element by element.
 std::set<std::uint64_t> indices_of(const Sizes& shape, const Sizes& strides,
                                    const std::set<std::size_t>& places, std::size_t dimension) {

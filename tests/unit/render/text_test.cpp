@@ -156,7 +156,7 @@ TEST_SUITE("text") {
     CHECK(contains(text, "zero       2 with a different sign"));
   }
 
-  TEST_CASE("where elements differ is told of dimensions in which some are equal") {
+  TEST_CASE("only dimensions with equal indices say where elements differ") {
     Report report = test::origin_report();
     Difference& difference = *report.findings.front().tensors.back().difference;
     difference.axes = {{128, 128, {0, 1, 2, 3, 4, 5, 6, 7}},

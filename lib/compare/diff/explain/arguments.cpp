@@ -204,9 +204,6 @@ void enter_arguments(OpPair& ops, const std::vector<ArgumentReport>& reports, bo
 
 }  // namespace
 
-/// The same elements in a different shape or order explain a different result, and are passed on by
-/// an op that returns them. Values laid out so differently that they were not compared may explain
-/// it too, if something before them is in question.
 void explain_rearranged(OpPair& ops) {
   std::vector<const SlotPair*> rearranged;
   std::optional<Source> known;
@@ -256,13 +253,12 @@ void explain_arguments(OpPair& ops) {
       std::all_of(reports.begin(), reports.end(),
                   [&](const ArgumentReport& argument) { return derived(ops, argument); });
   if (from_host)
-    return ops.propagated(ops.lane.numbers.value_or(*ops.state.ledger.last(Differing::number)));
+    return ops.propagated(ops.lane.numbers ? *ops.lane.numbers
+                                           : *ops.state.ledger.last(Differing::number));
   if (const auto sizes = explained_by_sizes(ops, reports)) return ops.propagated(*sizes);
   enter_arguments(ops, reports, wrapped);
 }
 
-/// The op's inputs differ already. A number written in the program is still a different setting;
-/// one that was computed may follow from what the program has read before.
 void explain_settings(OpPair& ops) {
   const auto differs_by_itself = [&](const ArgumentReport& argument) {
     return argument.reference && argument.candidate && !derived(ops, argument) &&

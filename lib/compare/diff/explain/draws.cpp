@@ -91,8 +91,6 @@ void explain_draws(OpPair& ops) {
   ops.found(stream.source);
 }
 
-/// An op that differs may also have drawn a different amount: then that is why the RNG states
-/// diverge here.
 void shift_streams(OpPair& ops) {
   for (const Event* seeded : ops.uneven_draws) {
     RngTracker::Stream& stream = ops.state.rng.stream(*seeded);

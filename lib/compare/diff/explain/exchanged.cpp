@@ -5,7 +5,6 @@
 #include "compare/diff/finding_writer.hpp"
 
 namespace ulpscope::comparison {
-/// Values that differ already cannot be distinguished, but their writers can.
 void explain_exchanged(OpPair& ops) {
   constexpr std::uint32_t kUnknown = slot_flag::changed | slot_flag::uninitialised |
                                      slot_flag::unproduced | slot_flag::undefined |
@@ -48,7 +47,6 @@ void explain_exchanged(OpPair& ops) {
   ops.why = source;
 }
 
-/// Parameters of other names hold the same, so that nothing differs yet.
 void explain_other_parameters(OpPair& ops) {
   if (ops.event(Side::reference).phase != Phase::forward) return;
   std::vector<ArgumentReport> given;

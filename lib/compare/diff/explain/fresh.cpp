@@ -115,7 +115,6 @@ void enter_others(OpPair& ops, const std::vector<const SlotPair*>& others,
 
 }  // namespace
 
-/// Inputs that differ, as a key: which arguments they are.
 std::uint64_t inputs_key(const std::vector<const SlotPair*>& slots) {
   KeyHash hash;
   for (const SlotPair* slot : slots)
@@ -160,7 +159,6 @@ void enter_each_kind(OpPair& ops, const std::vector<const SlotPair*>& fresh) {
   }
 }
 
-/// Its results were compared, and none differs.
 bool gives_the_same(const OpPair& ops) {
   bool compared = false;
   for (const SlotPair& slot : ops.slots) {

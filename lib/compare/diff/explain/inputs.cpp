@@ -45,7 +45,6 @@ namespace {
 
 }  // namespace
 
-/// Values that crossed a module's boundary were made by ops before, where ops are recorded.
 void explain_boundary(OpPair& ops) {
   for (const SlotPair& slot : ops.slots) {
     if (slot.role() == Role::input || !is_difference(slot.match)) continue;
@@ -91,8 +90,6 @@ void explain_inputs(OpPair& ops) {
   enter_each_kind(ops, fresh);
 }
 
-/// What a kernel has saved for its backward; a kernel of a different library or device saves it in
-/// a different dtype or shape. The program never sees it, so only results count.
 bool is_kept_otherwise(const OpPair& ops, const SlotPair& slot) {
   if (slot.match != Match::metadata || slot.role() != Role::input ||
       !(ops.event(Side::reference).flags & event_flag::in_backward))

@@ -110,8 +110,6 @@ void OpPair::add_inside_writes(const std::vector<SlotPair>& inner) {
   }
 }
 
-/// Why a value differs, if that is known about its memory in either run. Both runs' reasons
-/// diverge.
 std::optional<Source> OpPair::known_difference(const SlotPair& slot) {
   std::optional<Source> source;
   if (slot.reference) source = state.ledger.memory.reference.find(*slot.reference, scene.step);
@@ -121,7 +119,6 @@ std::optional<Source> OpPair::known_difference(const SlotPair& slot) {
   return source ? source : other;
 }
 
-/// The same, without a claim that anything diverges for that reason.
 std::optional<Source> OpPair::reason_of(const SlotPair& slot) {
   std::optional<Source> source;
   if (slot.reference) source = state.ledger.memory.reference.find(*slot.reference, scene.step);
@@ -130,14 +127,11 @@ std::optional<Source> OpPair::reason_of(const SlotPair& slot) {
   return source;
 }
 
-/// Code that prepares data or the program itself: it does the same to many things in a row.
 bool OpPair::in_data_code() const {
   const Event& here = event(Side::reference);
   return !here.has_module && (here.phase == Phase::data || here.phase == Phase::setup);
 }
 
-/// The program's own code, which does the same to many things in a row: batches, metrics, averages
-/// of parameters, steps of an environment.
 bool OpPair::between_models() const {
   const Event& here = event(Side::reference);
   return !here.has_module && here.phase != Phase::forward && here.phase != Phase::backward;

@@ -15,8 +15,7 @@
 
 namespace ulpscope::comparison {
 
-/// What rounding makes, at most, of a number that code computes from others: a float32 sum of a
-/// million terms keeps three digits.
+/// What differences by rounding make, at most, of a number that code computes from them.
 inline constexpr double kRounding = 1e-3;
 
 /// What explainers remember of the ops of one lane.

@@ -140,8 +140,6 @@ void enter_own(Record& record, const budget::ReplayJudged& replay) {
   if (replay.outside()) record.finding.notes.push_back(own_words(replay.own_outside, alone));
 }
 
-/// An op's inputs differed before it. What it computes from them is its own: the outermost op that
-/// has an error model is replayed.
 void explain_replays(OpPair& ops) {
   if (!ops.state.options.budget || ops.state.options.replayer == nullptr || !ops.inputs_differ ||
       ops.event(Side::reference).kind != EventKind::op)
@@ -189,7 +187,6 @@ void judge_alone(RankState& state, const Scene& scene, Side side, std::uint32_t 
   add_budget(state, source, replay.judged);
 }
 
-/// Which run an origin outside of its budget is wrong in: the op replayed.
 budget::ReplayJudged judge_own(const OpPair& ops, EventPair at, const std::vector<SlotPair>& slots,
                                budget::Judged& judged) {
   if (judged.summary.outside == 0 || ops.state.options.replayer == nullptr ||

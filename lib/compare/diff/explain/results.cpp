@@ -83,7 +83,6 @@ void add_budget(RankState& state, const Source& source, const budget::Judged& ju
   budget::add(state.totals.op_budgets, record.finding.op, judged);
 }
 
-/// What differs only inside is kept back until its effect is read: the op's own results are equal.
 void explain_inside(OpPair& ops) {
   if (ops.inside_differing.empty() && ops.inside.same()) return;
   const Window& reference = *ops.scene.windows.reference;
