@@ -109,6 +109,7 @@ void AloneMemory::read(const Window& window, std::uint32_t item, bool has_partne
   for (std::uint32_t index = item; index < (op ? window.end(item) : item + 1); ++index) {
     const Event& event = window.event(index);
     if (event.flags & event_flag::view) continue;
+    if (!has_partner && facts::Op(event.op).has(facts::fact::adopts)) continue;
     for (const Slot& slot : event.slots) {
       if (slot.role != Role::input) continue;
       if (const auto known = made_.find(slot.storage); known != made_.end())

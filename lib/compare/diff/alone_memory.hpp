@@ -21,7 +21,8 @@ namespace ulpscope::comparison {
 }
 
 /// Memory of one run that ops without a partner have made, and which ops have read what was written
-/// there last. A view reads nothing.
+/// there last. A view reads nothing, nor does an op of one run alone that only asks whether a
+/// tensor can take the memory over.
 class AloneMemory {
  public:
   /// Takes in what an op without a partner wrote.

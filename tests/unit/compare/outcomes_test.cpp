@@ -105,6 +105,21 @@ TEST_SUITE("outcomes") {
     CHECK(says(report, "leaves 1 tensor"));
   }
 
+  TEST_CASE("data that a tensor was given last counts, though the check before it has read it") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> freed;
+      if (changed) {
+        freed.push_back(run.op("aten::mul").in(weight).out(labelled("more")));
+        run.op("aten::_has_compatible_shallow_copy_type").in(weight).in(freed.back());
+      }
+      run.leaves({weight}, freed);
+    });
+    CHECK(report.verdict ==
+          Verdict::diverged);  // an op came after it: it was not let go of at once
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::mul");
+  }
+
   TEST_CASE("a copy of what the other run leaves is no other outcome") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       std::vector<Tensor> left{weight};
