@@ -119,8 +119,9 @@ void ProcessTree::collect(pid_t pid) {
 }
 
 void ProcessTree::follow_stop(pid_t pid, int signal) {
-  int status = 0;
-  waitpid(pid, &status, WUNTRACED);
+  siginfo_t stop{};  // taken, so that it is not reported again; it is gone if the child went on
+  waitid(P_PID, static_cast<id_t>(pid), &stop, WSTOPPED | WNOHANG);
+  if (stop.si_pid == 0) return;
   const bool from_terminal = signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
   if (pid != command_ || !from_terminal || !has_terminal()) return;
   raise(SIGSTOP);

@@ -15,8 +15,15 @@ fail() {
 }
 expect_code() { [ "$1" -eq "$2" ] || fail "exit code $1, not $2"; }
 expect_text() { [ "$1" = "$2" ] || fail "'$1' is not '$2'"; }
-# Waits until the command that follows succeeds; ctest ends a test that waits for ever.
-wait_until() { until "$@"; do sleep 0.01; done; }
+# Waits until the command that follows succeeds, for half a minute at most.
+wait_until() {
+  local give_up=$((SECONDS + 30))
+  until "$@"; do
+    [ $SECONDS -lt $give_up ] || fail "still not: $*"$'\n'"$(ps -ef --forest)"
+    sleep 0.01
+  done
+}
+has_ended() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.*Z' "/proc/$1/status"; }
 record() { "$ulpscope" record -o dump "$@" 2>stderr; }
 
 exit_codes() {
@@ -144,14 +151,16 @@ interrupt_leaves_the_recorder() {
   cat >child.sh <<'CHILD'
 trap 'sleep 0.1; exit 9' INT
 echo >ready
-while :; do sleep 0.01; done
+read -r <>never
 CHILD
+  mkfifo never
   set -m
-  "$ulpscope" record -o dump -- bash child.sh 2>stderr &
+  "$ulpscope" record -o dump -- env --default-signal=INT bash child.sh 2>stderr &
   recorder=$!
   set +m
   wait_until test -s ready
   kill -INT -- -$recorder
+  wait_until has_ended $recorder
   wait $recorder; expect_code $? 9
   grep -q '"exit_code": 9' dump/status.json || fail "the recorder did not publish"
 }
