@@ -442,6 +442,7 @@ ring::SlotRow see_result(Thread& thread, const Frame& frame, const at::Tensor& t
   const bool given_memory = info.rearranges && !info.resizes;
   if (!made_inside || given_memory) {
     ring::SlotRow row = see_mention(thread, tensor, place).row;
+    if (given_memory) mark_given(tensor);
     if (!info.writes) row.flags |= slot_flag::view;
     return row;
   }

@@ -102,11 +102,14 @@ FreedState state_of(Storage& storage) {
   const std::uint32_t kept = (storage.optimizer_state ? slot_flag::optimizer_state : 0) |
                              (storage.leaf_gradient ? slot_flag::gradient : 0);
   const RegionKey meaningful = storage.meaningful();
+  const Digest known = known_digest(storage);
+  const bool filled_by_others = !storage.produced && (storage.name_flags & kStateFlags) == 0;
   return {.digest = {},
           .storage = storage.id,
           .offset = meaningful.offset,
           .bytes = meaningful.bytes,
-          .known = known_digest(storage),
+          .unproduced = filled_by_others && (storage.foreign || known == Digest{}),
+          .known = known,
           .writer = storage.writer,
           .writes = storage.writes,
           .name = storage.name,
@@ -131,20 +134,17 @@ Digest digest_of(const void* memory, const FreedState& state) {
 bool is_left(const Storage& storage) {
   const bool is_state = (storage.name_flags & kStateFlags) != 0;
   if (storage.bytes == 0 || storage.scratch || storage.handle) return false;
-  return is_state || ((storage.produced || storage.foreign) && !is_filtered() && !only_layers());
+  return is_state || ((storage.produced || storage.foreign || storage.given) && !is_filtered() &&
+                      !only_layers());
 }
 
 Outcome outcome_of(const FreedState& freed) {
   Outcome outcome{.state = freed, .flags = freed.name_flags, .digest = freed.digest};
-  if (freed.known != Digest{})
+  if (freed.unproduced)
+    outcome.flags |= slot_flag::unproduced;
+  else if (freed.known != Digest{})
     outcome.flags |= freed.known == freed.digest ? slot_flag::verified : slot_flag::changed;
   return outcome;
-}
-
-/// Memory that no recorded op has written.
-Outcome as_found(const FreedState& state) {
-  return {
-      .state = state, .flags = state.name_flags | slot_flag::unproduced, .digest = state.digest};
 }
 
 /// Whether there is memory behind a storage that LibTorch's allocator did not make: its owner may
@@ -174,7 +174,6 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
     std::size_t bytes = 0;
     Outcome outcome;
     bool foreign = false;
-    bool found = false;  ///< no recorded op has written it
   };
   std::pmr::vector<Standing> standing(&process_memory());
   std::size_t foreign_bytes = 0;
@@ -182,10 +181,8 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
     const std::lock_guard guard(storages());
     storages().for_each([&](Storage& storage) {
       if (storage.alive.expired()) return;
-      const bool read = was_read(storage);
-      if (!read && !is_left(storage)) return;
-      const bool found = !read && !storage.produced && (storage.name_flags & kStateFlags) == 0;
-      standing.push_back({storage.alive, storage.bytes, as_known(storage), storage.foreign, found});
+      if (was_read(storage) || is_left(storage))
+        standing.push_back({storage.alive, storage.bytes, as_known(storage), storage.foreign});
     });
   }
   std::sort(standing.begin(), standing.end(), [](const Standing& a, const Standing& b) {
@@ -202,7 +199,7 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
     if (reads) {
       outcome.state.digest = digest_of(held->data(), outcome.state);
       const std::uint32_t unfilled = outcome.flags & slot_flag::uninitialised;
-      outcome = one.found ? as_found(outcome.state) : outcome_of(outcome.state);
+      outcome = outcome_of(outcome.state);
       outcome.flags |= unfilled;
     }
     outcomes.push_back(outcome);

@@ -90,7 +90,7 @@ void Storage::mark_written(std::size_t begin, std::size_t end) {
 }
 
 RegionKey Storage::meaningful() const noexcept {
-  const bool by_ops_alone = name == 0 && !foreign && uninitialised.empty();
+  const bool by_ops_alone = name == 0 && !foreign && !given && uninitialised.empty();
   if (!by_ops_alone || written.first >= written.second) return {0, bytes, 0};
   return {written.first, written.second - written.first, 0};
 }
@@ -185,6 +185,7 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   entry.writes = 0;
   entry.produced = false;
   entry.scratch = false;
+  entry.given = false;
   entry.of_backend = false;
   entry.handle = false;
   entry.arrives = 0;

@@ -93,6 +93,7 @@ struct Storage {
   std::int8_t dtype = 0;         ///< c10::ScalarType of the tensor that was seen last
   std::uint64_t arrives = 0;     ///< the epoch in which its bytes may still be on their way
   bool foreign = false;          ///< memory that the allocator did not return (from_blob)
+  bool given = false;            ///< code that is no op filled it and gave it to a tensor (`set_`)
   Writer writer;                 ///< of any part
   std::uint32_t name = 0;        ///< process-wide name id of the parameter, buffer or gradient
   std::uint32_t name_flags = 0;  ///< slot_flag::parameter, buffer or gradient
@@ -120,8 +121,9 @@ struct Storage {
 struct FreedState {
   Digest digest;
   std::uint64_t storage = 0;
-  std::size_t offset = 0;  ///< of its meaningful bytes from the start of the storage
-  std::size_t bytes = 0;   ///< how many those are
+  std::size_t offset = 0;   ///< of its meaningful bytes from the start of the storage
+  std::size_t bytes = 0;    ///< how many those are
+  bool unproduced = false;  ///< code that is no op filled it, and no op is known to have read it
   Digest known;  ///< what recorded ops had left there; zero if that is not known of all of it
   Writer writer;
   std::uint32_t writes = 0;

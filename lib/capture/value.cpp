@@ -340,6 +340,16 @@ void mark_handle(const at::Tensor& tensor) {
   storages().at(*tensor.storage().unsafeGetStorageImpl()).handle = true;
 }
 
+void mark_given(const at::Tensor& tensor) {
+  if (!can_be_read(tensor)) return;
+  const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
+  const std::lock_guard guard(storages());
+  Storage& storage = storages().at(impl);
+  if (storage.produced || storage.given || !storage.uninitialised.empty()) return;
+  storage.given = true;
+  storages().watch(storage, impl);
+}
+
 void mark_scratch(const at::Tensor& tensor) {
   if (!tensor.defined() || !has_known_memory(tensor)) return;
   const std::lock_guard guard(storages());

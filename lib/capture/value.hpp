@@ -93,6 +93,9 @@ void note_arrives_later(Thread& thread, const at::Tensor& tensor, Writer writer)
 /// Its bytes are a pointer, which differs in every run.
 void mark_handle(const at::Tensor& tensor);
 
+/// Code that is no op has filled this tensor's memory, if no op has: what it holds is an outcome.
+void mark_given(const at::Tensor& tensor);
+
 /// From now on a read of this tensor's memory reads an op's working memory.
 void mark_scratch(const at::Tensor& tensor);
 

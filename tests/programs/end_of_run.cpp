@@ -53,6 +53,7 @@ struct Left {
   Tensor held;
   Tensor leaf;      ///< requires gradients and belongs to no module
   Tensor loaded;    ///< its memory was filled from an archive
+  Tensor unread;    ///< likewise, and no op reads it
   Tensor distance;  ///< a number in memory that is larger: its op allocates as much as it adds up
   torch::optim::SGD* optimizer = nullptr;
 };
@@ -108,6 +109,7 @@ const std::map<std::string, End>& ends() {
        }},
       {"raw-leaf", [](Left& left) { bytes_of(left.leaf)[0] += 1; }},
       {"raw-loaded", [](Left& left) { bytes_of(left.loaded)[2] += 1; }},
+      {"raw-unread", [](Left& left) { bytes_of(left.unread)[2] += 1; }},
       {"buffer", [](Left& left) { left.model->buffers().front().add_(1); }},
       {"gradient", [](Left& left) { left.model->parameters().front().mutable_grad().mul_(2); }},
       {"held", [](Left& left) { left.held.add_(1); }},
@@ -136,6 +138,7 @@ void train(const EndSettings& settings) {
             {},
             torch::zeros({1}),
             torch::ones({4}, torch::requires_grad()),
+            through_archive(torch::ones({16})),
             through_archive(torch::ones({16})),
             {}};
   torch::optim::SGD optimizer(left.model->parameters(),
@@ -171,6 +174,7 @@ void train(const EndSettings& settings) {
   digest = raw_digest(digest, left.held);
   digest = raw_digest(digest, left.leaf);
   digest = raw_digest(digest, left.loaded);
+  digest = raw_digest(digest, left.unread);
   auto* generator = at::check_generator<at::CPUGeneratorImpl>(at::detail::getDefaultCPUGenerator());
   digest = (digest ^ generator->engine().data().next_) * std::uint64_t{0x100000001b3};
   std::printf("leaves\nfinal digest %016llx\n", static_cast<unsigned long long>(digest));

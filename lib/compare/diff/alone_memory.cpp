@@ -102,6 +102,19 @@ std::vector<AloneMemory::Change> AloneMemory::changes() const {
   return changes;
 }
 
+void AloneMemory::settle(const Slot& slot) {
+  const auto at = changed_.find(slot.storage);
+  if (at == changed_.end()) return;
+  const Changed& changed = at->second;
+  const Extent given = extent(slot);
+  // Lanes are not visited in the order in which they ran.
+  const bool reads = slot.role == Role::input && slot.writes >= changed.writes &&
+                     given.begin < changed.end && changed.begin < given.end;
+  const bool replaces = writes(slot) && slot.writes > changed.writes && given.without_gaps &&
+                        given.begin <= changed.begin && changed.end <= given.end;
+  if (reads || replaces) changed_.erase(at);
+}
+
 void AloneMemory::read(const Window& window, std::uint32_t item, bool has_partner) {
   if (made_.empty() && changed_.empty()) return;
   const Reader reader = has_partner ? Reader::partnered : Reader::alone;
@@ -111,16 +124,10 @@ void AloneMemory::read(const Window& window, std::uint32_t item, bool has_partne
     if (event.flags & event_flag::view) continue;
     if (!has_partner && facts::Op(event.op).has(facts::fact::adopts)) continue;
     for (const Slot& slot : event.slots) {
-      if (slot.role != Role::input) continue;
-      if (const auto known = made_.find(slot.storage); known != made_.end())
-        known->second.reader = std::max(known->second.reader, reader);
-      const auto changed = changed_.find(slot.storage);
-      // Lanes are not visited in the order in which they ran.
-      if (!has_partner || changed == changed_.end() || slot.writes < changed->second.writes)
-        continue;
-      const Extent given = extent(slot);
-      if (given.begin < changed->second.end && changed->second.begin < given.end)
-        changed_.erase(changed);
+      if (slot.role == Role::input)
+        if (const auto known = made_.find(slot.storage); known != made_.end())
+          known->second.reader = std::max(known->second.reader, reader);
+      if (has_partner) settle(slot);
     }
   }
 }

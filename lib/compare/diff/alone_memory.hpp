@@ -40,7 +40,7 @@ class AloneMemory {
     Content content;
   };
   /// Memory that no longer holds what it did before `changed`, and that no op with a partner has
-  /// read since.
+  /// read since, or written as a whole.
   [[nodiscard]] std::vector<Change> changes() const;
 
   [[nodiscard]] bool made(const Slot& slot) const { return made_.contains(slot.storage); }
@@ -82,6 +82,9 @@ class AloneMemory {
     return known != made_.end() && known->second.reader == reader;
   }
   [[nodiscard]] std::vector<Content> given_to(const Event& op) const;
+
+  /// An op with a partner reads or writes the slot: what it reads was compared.
+  void settle(const Slot& slot);
 
   /// What memory held before the first change, if that is known, and holds since the last one.
   struct Changed {

@@ -122,10 +122,17 @@ void OutcomeJudge::judge() {
 void OutcomeJudge::read(Side side) {
   for (const Lane& lane : on(state_.runs, side)->lanes(on(state_.ranks, side))) read(side, lane);
   for (const FreedInPool& freed : on(state_.freed_in_pool, side))
-    for (const Slot& slot : freed.event.event->slots)
+    for (const Slot& slot : freed.event.event->slots) {
       on(left_, side)
           .push_back({freed.event, &slot, freed.lane, false, true,
                       on(state_.alone_memory, side).made(slot)});
+      keep(side, slot);
+    }
+}
+
+void OutcomeJudge::keep(Side side, const Slot& slot) {
+  on(storages_, side).insert(slot.storage);
+  if (is_known(slot)) on(contents_, side).insert(content_of(slot));
 }
 
 void OutcomeJudge::read(Side side, const Lane& lane) {
@@ -145,8 +152,7 @@ void OutcomeJudge::read(Side side, const Lane& lane) {
         const bool alone = on(state_.alone_memory, side).made(slot);
         on(left_, side).push_back({{&event, block}, &slot, lane, stands, ends, alone});
         if (stands && is_state(slot)) on(standing_, side).emplace(slot.name);
-        on(storages_, side).insert(slot.storage);
-        if (is_known(slot)) on(contents_, side).insert(content_of(slot));
+        keep(side, slot);
       }
       if (!ends || !(event.flags & event_flag::seeded)) continue;
       on(ends_, side) = {&event, block};
@@ -325,8 +331,7 @@ void OutcomeJudge::judge_changed_alone(Side side) {
   for (const auto& change : on(state_.alone_memory, the_other(side)).changes())
     others.insert(change.content);
   for (const auto& [storage, content] : on(state_.alone_memory, side).changes())
-    if (!on(storages_, side).contains(storage) && !others.contains(content) &&
-        on(state_.ledger.memory, side).written_alone(storage))
+    if (!on(storages_, side).contains(storage) && !others.contains(content))
       ++state_.totals.outcomes.unknown;
 }
 

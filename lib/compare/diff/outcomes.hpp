@@ -43,6 +43,7 @@ class OutcomeJudge {
   [[nodiscard]] static KeptBy kept_by(const Outcome& outcome) noexcept;
   void read(Side side);
   void read(Side side, const Lane& lane);
+  void keep(Side side, const Slot& slot);
   template <class Key>
   void cancel_equal(Key key);
   void pair_named();

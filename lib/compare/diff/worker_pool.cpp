@@ -491,6 +491,8 @@ void WorkerPool::stand_alone(Side side, const JobOp& op, std::int64_t step,
   (in_reference ? coverage.only_reference : coverage.only_candidate) += op.end() - op.event;
   ++on(state_.totals.ops, side);
   state_.numbers_read.read_alone(side, op.outer());
+  AloneMemory& memory = on(state_.alone_memory, side);
+  memory.read(*op.window, op.event, false);
   if (!leaves_value(op.outer())) return;
   const auto enter = [&] {
     return enter_alone(state_, FindingKind::sequence, here, at, op.outer().position,
@@ -505,6 +507,7 @@ void WorkerPool::stand_alone(Side side, const JobOp& op, std::int64_t step,
   state_.rng.drew_alone(side, *op.window, op.event, RngTracker::kNoLane, here.step, source);
   for (std::uint32_t index = op.event; index < op.end(); ++index)
     write_alone(state_, here, side, index, source);
+  memory.changed(op.outer());
 }
 
 std::vector<WorkerPool::Whole> WorkerPool::describe_waiting() const {
@@ -621,6 +624,7 @@ void WorkerPool::count_alone(const WorkerJob& job, bool is_sample) {
         memory.wrote(event);
         draws = draws || (drew(event) && (event.flags & event_flag::explicit_generator));
       }
+      memory.changed(op.outer());
       on(state_.totals.outcomes.extra_draws, job.side) += draws ? 1 : 0;
     }
     (job.side == Side::reference ? coverage.only_reference : coverage.only_candidate) +=

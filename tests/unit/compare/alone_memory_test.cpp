@@ -35,8 +35,8 @@ struct InPlace {
   Event event;
 };
 
-void read_by_both(AloneMemory& memory, const InPlace& op) {
-  const Window window({HeldEvent{&op.event, nullptr}}, true);
+void done_by_both(AloneMemory& memory, const Event& op) {
+  const Window window({HeldEvent{&op, nullptr}}, true);
   memory.read(window, 0, /*has_partner=*/true);
 }
 
@@ -46,14 +46,25 @@ TEST_SUITE("alone memory") {
   TEST_CASE("what both runs read after a change was compared") {
     AloneMemory memory;
     memory.changed(InPlace(2).event);
-    read_by_both(memory, InPlace(3));
+    done_by_both(memory, InPlace(3).event);
     CHECK(memory.changes().empty());
   }
 
   TEST_CASE("a lane that is visited later but ran before has not read the change") {
     AloneMemory memory;
     memory.changed(InPlace(2).event);
-    read_by_both(memory, InPlace(1));
+    done_by_both(memory, InPlace(1).event);
     CHECK(memory.changes().size() == 1);
+  }
+
+  TEST_CASE("a change that both runs replace as a whole is gone") {
+    AloneMemory memory;
+    memory.changed(InPlace(2).event);
+    const std::vector<Slot> slots{slot_of(Role::mutated, 3, 0)};
+    Event zeros;
+    zeros.op = "aten::zero_";
+    zeros.slots = slots;
+    done_by_both(memory, zeros);
+    CHECK(memory.changes().empty());
   }
 }

@@ -246,6 +246,25 @@ TEST_SUITE("workers") {
     CHECK(report.coverage.aligned == 7);
   }
 
+  TEST_CASE("what became of memory that a thread of one run alone changed is not known") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::eval);
+      const Tensor one = run.op("aten::ones").out(labelled("one"));
+      for (std::uint32_t k = 0; k < 2; ++k) {
+        run.lane(LaneRole::thread, changed ? 1 - k : k);
+        const std::string n = std::to_string(k);
+        const Tensor y = run.op("aten::relu").in(run.data(labelled("x" + n))).out(labelled(n));
+        if (!changed || k == 0) continue;
+        run.op("aten::add_").in(y).writes(y, labelled("more"));
+        const Tensor sum = run.op("aten::sum").in(y).out(labelled("sum"));
+        run.op("aten::item").in(sum).result(1.0);
+      }
+      run.lane(LaneRole::main, 0);
+      run.leaves({one});
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+  }
+
   TEST_CASE("what threads of a pool free is compared whichever of them frees it") {
     const auto tasks = [](RunBuilder& run, const std::vector<std::uint32_t>& threads, bool poked) {
       run.step(0).phase(Phase::eval);
