@@ -105,7 +105,7 @@ void Timeline::close(std::uint32_t lane) {
   lanes_[lane].closed = true;
   if (lane == leader_) {
     leave_ranges(0);
-    decide_what_is_left();
+    decide_what_is_left(/*more_comes=*/false);
   }
   place_followers();
 }
@@ -160,7 +160,7 @@ void Timeline::read(const TimelineEvent& event) {
   }
   if (entries_.size() >= kMostHeld) {
     if (reading_.known.empty() && !reading_.in_setup) reading_.without_optimizer = true;
-    decide_what_is_left();
+    decide_what_is_left(/*more_comes=*/true);
   }
 }
 
@@ -453,9 +453,10 @@ void Timeline::resolve_quiet_forwards() {
 }
 
 /// The leader's end, or too much held: what comes next is not known. A forward whose optimizer has
-/// not stepped began a step if a backward pass followed; else the program only evaluated its model.
-void Timeline::decide_what_is_left() {
-  const bool trains = reading_.known.empty() || reading_.backward_seen;
+/// not stepped began a step if a backward pass followed or may still come; else the program only
+/// evaluated its model.
+void Timeline::decide_what_is_left(bool more_comes) {
+  const bool trains = more_comes || reading_.known.empty() || reading_.backward_seen;
   quiet_runs_.clear();
   resolve_quiet_forwards();
   resolve_candidates(trains && expects_new_step());

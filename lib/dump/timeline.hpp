@@ -172,7 +172,7 @@ class Timeline {
   void resolve_gap(Phase phase);
   void resolve_candidates(bool begins);
   void resolve_quiet_forwards();
-  void decide_what_is_left();
+  void decide_what_is_left(bool more_comes);
   [[nodiscard]] bool expects_new_step() const;
   [[nodiscard]] std::uint64_t first_undecided() const;
   void mark_settled();

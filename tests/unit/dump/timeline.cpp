@@ -314,6 +314,28 @@ TEST_SUITE("timeline") {
     timeline.advance(0);
     CHECK(timeline.take().size() == Timeline::kMostHeld + 12);
   }
+
+  TEST_CASE("a forward longer than what is held begins its step") {
+    Timeline timeline;
+    timeline.open(0, true);
+    std::uint64_t epoch = 0;
+    const auto add = [&](const char* word) {
+      auto next = event(word);
+      next.epoch = ++epoch;
+      timeline.add(0, next);
+    };
+    for (int step = 0; step < 3; ++step) {
+      add("forward");
+      for (std::size_t i = 0; i < Timeline::kMostHeld; ++i) add("deeper");
+      add("backward");
+      add("opt");
+    }
+    timeline.finish();
+    const auto placements = timeline.take();
+    REQUIRE(placements.size() == 3 * (Timeline::kMostHeld + 3));
+    CHECK(placements.back().step == 2);
+    CHECK(placements[Timeline::kMostHeld + 3].step == 1);
+  }
 }
 
 TEST_SUITE("timeline of several lanes") {
