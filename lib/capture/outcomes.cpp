@@ -232,13 +232,14 @@ void add_states(const std::pmr::vector<FreedState>& freed, std::pmr::vector<Outc
   }
 }
 
-/// Which piece of work was a thread's last is a race where threads share it: what recorded ops have
-/// left in gradients and optimizer state is known without this.
+/// Which piece of work was a thread's last is a race where threads share it, and gradients come and
+/// go with each step: what recorded ops have left in them and in optimizer state is known without
+/// this.
 bool matters_elsewhere(const FreedState& state) {
   return is_state(state) || (outcome_of(state).flags & slot_flag::changed) != 0;
 }
 
-void add_last_of_thread(const std::pmr::vector<FreedState>& freed,
+void add_what_matters(const std::pmr::vector<FreedState>& freed,
                         std::pmr::vector<Outcome>& outcomes) {
   std::pmr::vector<FreedState> last(freed, &process_memory());
   std::erase_if(last, [](const FreedState& state) { return !matters_elsewhere(state); });
@@ -349,9 +350,7 @@ void note_freed(const void* memory) noexcept {
 void send_freed_state(Thread& thread) {
   thread.freed_watched = false;
   std::pmr::vector<Outcome> outcomes(&process_memory());
-  add_states(freed_memory().take_of(thread.lane()), outcomes);
-  // Gradients and optimizer state matter where they are the last.
-  std::erase_if(outcomes, [](const Outcome& one) { return !is_state(one.state); });
+  add_what_matters(freed_memory().take_of(thread.lane()), outcomes);
   if (outcomes.empty()) return;
   send(thread, named_info(EventKind::parameters, kFreedParameters), outcomes, {});
 }
@@ -359,7 +358,7 @@ void send_freed_state(Thread& thread) {
 void send_outcomes_of_thread(Thread& thread) {
   if (idle()) return;
   std::pmr::vector<Outcome> outcomes(&process_memory());
-  add_last_of_thread(freed_memory().take_of(thread.lane()), outcomes);
+  add_what_matters(freed_memory().take_of(thread.lane()), outcomes);
   thread.freed_watched = false;
   if (outcomes.empty()) return;
   close_frames_above(thread, 0);
@@ -380,7 +379,7 @@ void send_outcomes_of_run(bool at_once) noexcept {
     outcomes.clear();
     add_states(freed_memory().take_of(thread->lane()), outcomes);
     thread->freed_watched = false;
-    add_last_of_thread(freed_memory().take_all(), outcomes);
+    add_what_matters(freed_memory().take_all(), outcomes);
     add_standing(outcomes);
     give_up_arriving(*thread);
     send(*thread, outcome("end of run"), outcomes,

@@ -274,6 +274,8 @@ void LaneComparison::leave_alone(const Scene& scene) {
   const bool unit = is_unit(state_, window.event(index));
   count_alone(scene, at, op);
   if (unit) ++on(state_.totals.ops, side);
+  if (window.event(index).op == kFreedParameters)
+    on(state_.freed, side).push_back({window.held(index), *on(scene.lanes, side)});
   if (!unit || is_ignored(state_, window.event(index))) return;
 
   if (walk_.cursor() >= alone_until_) {

@@ -118,10 +118,10 @@ void OutcomeJudge::judge() {
             candidate);
 }
 
-/// They are the last events of a lane, but for what threads of a pool have freed before.
+/// They are the last events of a lane, but for what was freed before and has no partner.
 void OutcomeJudge::read(Side side) {
   for (const Lane& lane : on(state_.runs, side)->lanes(on(state_.ranks, side))) read(side, lane);
-  for (const FreedInPool& freed : on(state_.freed_in_pool, side))
+  for (const Freed& freed : on(state_.freed, side))
     for (const Slot& slot : freed.event.event->slots) {
       on(left_, side)
           .push_back({freed.event, &slot, freed.lane, false, true,

@@ -121,9 +121,10 @@ class OtherwiseComputed {
   std::size_t count_ = 0;
 };
 
-/// What a thread that shares work freed while the run went on: which piece of its work that belongs
-/// to is known by the content alone.
-struct FreedInPool {
+/// What a thread freed while the run went on, where no event of the other run is its partner: a
+/// thread that shares work (which piece of it that belongs to is known by the content alone), or
+/// one that freed something more.
+struct Freed {
   HeldEvent event;
   Lane lane;
 };
@@ -149,7 +150,7 @@ struct RankState {
 
   Ledger ledger;
   Both<AloneMemory> alone_memory;
-  Both<std::vector<FreedInPool>> freed_in_pool;
+  Both<std::vector<Freed>> freed;
   RngTracker rng;
   NumbersRead numbers_read;
   History history;

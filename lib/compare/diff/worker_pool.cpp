@@ -90,7 +90,7 @@ void WorkerPool::read_piece(Side side, Thread& thread) {
     if (item.op)
       add(side, thread, {window, item.event, step, thread.lane.id});
     else if (window->event(item.event).op == kFreedParameters)
-      on(state_.freed_in_pool, side).push_back({window->held(item.event), thread.lane});
+      on(state_.freed, side).push_back({window->held(item.event), thread.lane});
   if (!step_ends)
     thread.open = window->from_item(static_cast<std::uint32_t>(window->items().size()));
 }

@@ -319,6 +319,20 @@ TEST_SUITE("outcomes") {
     CHECK(report.verdict == Verdict::identical);
   }
 
+  TEST_CASE(
+      "a write past the ops to memory that is freed while the run goes on may matter or not") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      const Tensor gradient = run.op("aten::relu").in(weight).out(labelled("g"));
+      if (changed) {
+        run.overwrite(gradient, labelled("by hand"));
+        run.event(EventKind::parameters, kFreedParameters).in(gradient);
+      }
+      run.op("aten::neg").in(weight).out(labelled("after"));
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+  }
+
   TEST_CASE("the program's own memory that differs at the end may matter or not") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       const Tensor foreign = run.data(labelled(changed ? "b" : "a"));
