@@ -286,6 +286,18 @@ def table(title, results, field):
         print(f"| {name} | {sum(rows[name].values())} | {' | '.join(counts)} |")
 
 
+def keep(arguments, result):
+    if arguments.results:
+        with open(arguments.results, "a", encoding="utf-8") as file:
+            file.write(json.dumps(result) + "\n")
+
+
+def kept(files):
+    for name in files:
+        with open(name, encoding="utf-8") as file:
+            yield from map(json.loads, file)
+
+
 def judge_seed(arguments, seed, mutations):
     program = Seed(arguments, seed)
     try:
@@ -316,6 +328,7 @@ def judge_all(arguments):
         for judged in pool.map(lambda seed: judge_seed(arguments, seed, range(each)), seeds):
             for result in judged:
                 results.append(result)
+                keep(arguments, result)
                 if result["what"] in FAILURES:
                     show(arguments, result)
     return results
@@ -340,7 +353,7 @@ def judge_one(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--bin", required=True, help="where ulpscope and random_run are")
+    parser.add_argument("--bin", help="where ulpscope and random_run are")
     parser.add_argument("--pairs", type=int, default=99)
     parser.add_argument("--seed", type=int, default=1, help="the first program")
     parser.add_argument("--kind", action="append", help="only programs of this kind, as the table names "
@@ -351,12 +364,18 @@ def main():
     parser.add_argument("--repeats", type=int, default=1, help="with --mutate: so many times")
     parser.add_argument("--keep", metavar="DIR", help="keep the dumps of all pairs here")
     parser.add_argument("--thorough", action="store_true", help="run mutated programs bare too")
-    parser.add_argument("--results", metavar="FILE", help="write one JSON object for each pair here")
+    parser.add_argument("--results", metavar="FILE", help="add one JSON object for each pair here")
+    parser.add_argument("--tables", metavar="FILE", nargs="+",
+                        help="judge nothing: what --results has written here, in one table")
     arguments = parser.parse_args()
-    results = judge_all(arguments) if arguments.mutate is None else judge_one(arguments)
-    if arguments.results:
-        with open(arguments.results, "w", encoding="utf-8") as file:
-            file.writelines(json.dumps(result) + "\n" for result in results)
+    if not arguments.bin and not arguments.tables:
+        parser.error("--bin or --tables is needed")
+    if arguments.tables:
+        results = list(kept(arguments.tables))
+    elif arguments.mutate is None:
+        results = judge_all(arguments)
+    else:
+        results = judge_one(arguments)
     if arguments.mutate is None:
         table("mutation", results, "mutation")
         table("program", results, "kind")
