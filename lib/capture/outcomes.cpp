@@ -240,7 +240,7 @@ bool matters_elsewhere(const FreedState& state) {
 }
 
 void add_what_matters(const std::pmr::vector<FreedState>& freed,
-                        std::pmr::vector<Outcome>& outcomes) {
+                      std::pmr::vector<Outcome>& outcomes) {
   std::pmr::vector<FreedState> last(freed, &process_memory());
   std::erase_if(last, [](const FreedState& state) { return !matters_elsewhere(state); });
   add_states(last, outcomes);
