@@ -72,8 +72,9 @@ void OutcomeJudge::cancel_equal(Key key) {
   std::vector<bool> equal(candidates.size(), false);
   std::erase_if(left_.reference, [&](const Outcome& one) {
     if (!is_known(*one.slot) && !is_unfilled(*one.slot)) return false;
-    const auto partner = by_key.find(key(one));
-    if (partner == by_key.end()) return false;
+    const auto wanted = key(one);
+    const auto partner = by_key.lower_bound(wanted);  // the first of them
+    if (partner == by_key.end() || wanted < partner->first) return false;
     if (is_known(*one.slot)) ++state_.totals.outcomes.compared;
     equal[partner->second] = true;
     by_key.erase(partner);
@@ -83,8 +84,18 @@ void OutcomeJudge::cancel_equal(Key key) {
   std::erase_if(candidates, [&](const Outcome&) { return equal[index++]; });
 }
 
+/// Of outcomes with equal contents, those that are known to differ from what the other run has at
+/// that place are the last to be taken for equal.
+void OutcomeJudge::put_explained_last(Side side) {
+  std::stable_partition(on(left_, side).begin(), on(left_, side).end(),
+                        [&](const Outcome& one) { return !reason(side, one); });
+}
+
 void OutcomeJudge::judge() {
-  for (const Side side : kSides) read(side);
+  for (const Side side : kSides) {
+    read(side);
+    put_explained_last(side);
+  }
   OutcomeTotals& totals = state_.totals.outcomes;
   for (const Side side : kSides) {
     const bool known = on(ends_, side).event != nullptr;

@@ -44,6 +44,7 @@ class OutcomeJudge {
   void read(Side side);
   void read(Side side, const Lane& lane);
   void keep(Side side, const Slot& slot);
+  void put_explained_last(Side side);
   template <class Key>
   void cancel_equal(Key key);
   void pair_named();

@@ -333,6 +333,21 @@ TEST_SUITE("outcomes") {
     CHECK(report.verdict == Verdict::inconclusive);
   }
 
+  TEST_CASE("the tensor that one run alone changed is the one that differs of several equal ones") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> left{weight};
+      for (int k = 0; k < 3; ++k) {
+        left.push_back(run.op("aten::relu").in(weight).out(labelled("plain")));
+        if (k > 0 || changed)
+          run.op("aten::add_").in(left.back()).writes(left.back(), labelled("shifted"));
+      }
+      run.leaves(left);
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::add_");
+  }
+
   TEST_CASE("the program's own memory that differs at the end may matter or not") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       const Tensor foreign = run.data(labelled(changed ? "b" : "a"));
