@@ -88,7 +88,10 @@ FreedMemory& freed_memory() {
   return instance;
 }
 
-bool is_state(const FreedState& state) { return (state.name_flags & kStateFlags) != 0; }
+template <class Memory>
+bool is_state(const Memory& memory) {
+  return (memory.name_flags & kStateFlags) != 0;
+}
 
 /// What recorded ops have left in its meaningful bytes; zero if they are not known to have written
 /// all of them at once, or if they were viewed as anything other than bytes.
@@ -103,7 +106,7 @@ FreedState state_of(Storage& storage) {
                              (storage.leaf_gradient ? slot_flag::gradient : 0);
   const RegionKey meaningful = storage.meaningful();
   const Digest known = known_digest(storage);
-  const bool filled_by_others = !storage.produced && (storage.name_flags & kStateFlags) == 0;
+  const bool filled_by_others = !storage.produced && !is_state(storage);
   return {.digest = {},
           .storage = storage.id,
           .offset = meaningful.offset,
@@ -132,10 +135,9 @@ Digest digest_of(const void* memory, const FreedState& state) {
 
 /// Its bytes mean the same in every run.
 bool is_left(const Storage& storage) {
-  const bool is_state = (storage.name_flags & kStateFlags) != 0;
   if (storage.bytes == 0 || storage.scratch || storage.handle) return false;
-  return is_state || ((storage.produced || storage.foreign || storage.given) && !is_filtered() &&
-                      !only_layers());
+  return is_state(storage) || ((storage.produced || storage.foreign || storage.given) &&
+                               !is_filtered() && !only_layers());
 }
 
 Outcome outcome_of(const FreedState& freed) {

@@ -341,7 +341,9 @@ def judge_one(arguments):
         print(program.listing(arguments.mutate))
         results = []
         for _ in range(arguments.repeats):
-            results += program.pairs([arguments.mutate])
+            for result in program.pairs([arguments.mutate]):
+                results.append(result)
+                keep(arguments, result)
     finally:
         program.close()
     seen = collections.Counter(json.dumps(result) for result in results)

@@ -51,13 +51,6 @@ std::optional<Source> TaintTable::find(const Slot& slot, std::int64_t step) {
   return std::nullopt;
 }
 
-bool TaintTable::written_alone(std::uint64_t storage) const {
-  const auto at = storages_.find(storage);
-  return at != storages_.end() &&
-         std::any_of(at->second.ranges.begin(), at->second.ranges.end(),
-                     [](const Range& range) { return range.source.written_alone; });
-}
-
 bool TaintTable::purge(std::int64_t step) {
   if (storages_.size() <= capacity_) return false;
   std::erase_if(storages_, [&](const auto& entry) {

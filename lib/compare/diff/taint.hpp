@@ -28,9 +28,6 @@ class TaintTable {
   /// Why `slot`'s memory differs; empty if nothing known is in it.
   [[nodiscard]] std::optional<Source> find(const Slot& slot, std::int64_t step);
 
-  /// Some of a storage's memory differs because an op of one run alone wrote it.
-  [[nodiscard]] bool written_alone(std::uint64_t storage) const;
-
   /// Forgets what exceeds the capacity. True if something was forgotten.
   bool purge(std::int64_t step);
 
