@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/elements.hpp"
 #include "device/rounded.hpp"
 #include "ulpscope/error.hpp"
 #include "ulpscope/ulp.hpp"
@@ -32,23 +33,20 @@ constexpr std::size_t kMostGaps = 16;
 /// Where each of `count` elements is, in row-major order.
 [[nodiscard]] std::vector<std::size_t> places_of(const RecordedTensor& tensor, std::size_t count) {
   if (tensor.strides.size() != tensor.sizes.size() || count_of(tensor) != count) throw misfit();
-  std::vector<std::size_t> places(count);
-  std::vector<std::int64_t> index(tensor.sizes.size(), 0);
-  for (std::size_t& place : places) {
-    std::int64_t at = 0;
-    for (std::size_t d = 0; d < index.size(); ++d) {
-      std::int64_t step = 0;
-      if (__builtin_mul_overflow(index[d], tensor.strides[d], &step) ||
-          __builtin_add_overflow(at, step, &at))
-        throw misfit();
-    }
-    if (at < 0 || static_cast<std::size_t>(at) >= count * kMostGaps) throw misfit();
-    place = static_cast<std::size_t>(at);
-    for (std::size_t d = index.size(); d-- > 0;) {
-      if (++index[d] < tensor.sizes[d]) break;
-      index[d] = 0;
-    }
+  std::vector<std::size_t> places;
+  if (count == 0) return places;
+  std::int64_t farthest = 0;
+  for (std::size_t d = 0; d < tensor.sizes.size(); ++d) {
+    std::int64_t way = 0;
+    if (__builtin_mul_overflow(tensor.sizes[d] - 1, tensor.strides[d], &way) || way < 0 ||
+        __builtin_add_overflow(farthest, way, &farthest))
+      throw misfit();
   }
+  if (static_cast<std::size_t>(farthest) / kMostGaps >= count) throw misfit();
+  places.reserve(count);
+  core::for_each_element<1>(tensor.sizes, {tensor.strides}, [&](std::int64_t place) {
+    places.push_back(static_cast<std::size_t>(place));
+  });
   return places;
 }
 

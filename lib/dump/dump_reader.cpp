@@ -349,7 +349,10 @@ class DumpRun : public Run {
       return creations.is_earlier(a->id, b->id);
     });
     std::map<LaneRole, std::uint32_t> ordinals;
-    for (Lane* lane : lanes) lane->ordinal = ordinals[lane->role]++;
+    for (Lane* lane : lanes) {
+      lane->ordinal = ordinals[lane->role]++;
+      lane->created_by = creations.calls(lane->id);
+    }
   }
 
   [[noreturn]] void refuse_empty(const std::filesystem::path& directory,

@@ -37,16 +37,24 @@ ThreadCreations::ThreadCreations(std::span<const EnvironmentEntry> environment) 
     if (entry.key != "capture.thread") continue;
     std::string_view text = entry.value;
     const auto lane = take_number(text, ' ');
-    std::vector<std::uint32_t> way = way_of(text);
-    if (lane && !way.empty()) ways_.try_emplace(*lane, std::move(way));
+    const std::string_view way_text = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), way_text.size() + 1));
+    std::vector<std::uint32_t> way = way_of(way_text);
+    if (lane && !way.empty())
+      creations_.try_emplace(*lane, Creation{std::move(way), std::string(text)});
   }
 }
 
 bool ThreadCreations::is_earlier(std::uint32_t lane, std::uint32_t other) const {
-  const auto one = ways_.find(lane);
-  const auto two = ways_.find(other);
-  if (one == ways_.end()) return false;
-  return two == ways_.end() || one->second < two->second;
+  const auto one = creations_.find(lane);
+  const auto two = creations_.find(other);
+  if (one == creations_.end()) return false;
+  return two == creations_.end() || one->second.way < two->second.way;
+}
+
+std::string_view ThreadCreations::calls(std::uint32_t lane) const {
+  const auto found = creations_.find(lane);
+  return found == creations_.end() ? std::string_view() : found->second.calls;
 }
 
 }  // namespace ulpscope::dump

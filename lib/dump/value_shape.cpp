@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/elements.hpp"
 #include "ulpscope/digest.hpp"
 
 namespace ulpscope::dump {
@@ -68,18 +69,11 @@ std::vector<std::byte> in_row_major_order(const ValueShape& shape,
                                           std::span<const std::byte> packed) {
   const std::size_t element = element_size(shape.dtype);
   std::vector<std::byte> result(shape.bytes);
-  std::vector<std::int64_t> index(shape.sizes.size(), 0);
-  std::int64_t from = 0;
-  for (std::size_t to = 0; to < result.size(); to += element) {
-    std::memcpy(result.data() + to, packed.data() + static_cast<std::size_t>(from) * element,
-                element);
-    for (std::size_t d = shape.sizes.size(); d-- > 0;) {
-      from += shape.packed_strides[d];
-      if (++index[d] < shape.sizes[d]) break;
-      from -= shape.packed_strides[d] * shape.sizes[d];
-      index[d] = 0;
-    }
-  }
+  std::byte* to = result.data();
+  core::for_each_element<1>(shape.sizes, {shape.packed_strides}, [&](std::int64_t from) {
+    std::memcpy(to, packed.data() + static_cast<std::size_t>(from) * element, element);
+    to += element;
+  });
   return result;
 }
 

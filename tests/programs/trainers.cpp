@@ -25,6 +25,7 @@ struct TrainerSettings : programs::Basics {
   int scaled = -1;
   int scale_step = 0;
   unsigned delays = 0;
+  bool reversed = false;
 };
 
 class ModelImpl : public nn::Module {
@@ -95,6 +96,29 @@ void in_parallel(const TrainerSettings& settings, const programs::DigitTensors& 
       trainers[i]->train();
     });
   for (auto& thread : threads) thread.join();
+}
+
+[[gnu::noinline]] std::thread start_first(const std::function<void(int)>& train) {
+  return std::thread([&train] { train(0); });
+}
+
+[[gnu::noinline]] std::thread start_second(const std::function<void(int)>& train) {
+  return std::thread([&train] { train(1); });
+}
+
+/// Two trainers, each in a thread that a function of its own creates.
+void in_two_places(const TrainerSettings& settings, const programs::DigitTensors& data,
+                   Trainers& trainers) {
+  trainers.resize(2);
+  const std::function<void(int)> train = [&](int i) {
+    const auto number = static_cast<std::size_t>(i);
+    trainers[number] = std::make_unique<Trainer>(settings, data, i);
+    trainers[number]->train();
+  };
+  std::thread first = settings.reversed ? start_second(train) : start_first(train);
+  std::thread second = settings.reversed ? start_first(train) : start_second(train);
+  first.join();
+  second.join();
 }
 
 void make_all(const TrainerSettings& settings, const programs::DigitTensors& data,
@@ -168,6 +192,7 @@ const std::map<std::string, Mode>& modes() {
       {"parallel", in_parallel},           {"pool", by_pool},
       {"step-by-step", step_by_step},      {"in-turn", in_turn},
       {"parallel-for", with_parallel_for}, {"launch", with_launch},
+      {"two-places", in_two_places},
   };
   return all;
 }
@@ -202,5 +227,6 @@ int main(int argc, char** argv) {
   app.add_option("--scale", settings.scaled, "Multiply a weight of this model by 1.0001");
   app.add_option("--scale-step", settings.scale_step, "before this step");
   app.add_option("--delays", settings.delays, "Wait at places that this number picks");
+  app.add_flag("--reversed", settings.reversed, "Create the second thread first (two-places)");
   return programs::run_program(app, argc, argv, [&] { train(settings); });
 }

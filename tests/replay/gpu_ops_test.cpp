@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <cstdint>
 
@@ -141,7 +142,7 @@ TEST_SUITE("replay of ops of a GPU") {
     native.tensor(0, image, g).tensor(1, image, x).tensor(2, {3}, weight).none(3).none(4);
     native.tensor(5, {3}, mean).tensor(6, {3}, deviation).argument(kYes(7, true));
     native.argument(kNumber(8, 1e-5)).argument(kAll(9, 3));
-    for (const std::uint16_t result : {0, 1, 2})
+    for (const std::uint16_t result : std::array<std::uint16_t, 3>{0, 1, 2})
       check_near(cudnn.result(Precision::float64, Role::output, result),
                  native.result(Precision::float64, Role::output, result), 1e-13);
   }
@@ -179,7 +180,7 @@ TEST_SUITE("replay of ops of a GPU") {
       CAPTURE(call->request_.op);
       call->tensor(0, heads, g).tensor(1, heads, q).tensor(2, heads, k).tensor(3, heads, v);
       // The CPU's backward gets a result that was rounded to float32.
-      for (const std::uint16_t result : {0, 1, 2})
+      for (const std::uint16_t result : std::array<std::uint16_t, 3>{0, 1, 2})
         check_near(call->result(Precision::float64, Role::output, result),
                    expected.result(Precision::float64, Role::output, result), 1e-6);
     }
@@ -204,7 +205,8 @@ TEST_SUITE("replay of ops of a GPU") {
     for (std::uint16_t k = 0; k < 4; ++k)
       onednn.tensor(static_cast<std::uint16_t>(k + 1), net.shape(k), net.weight(k));
     onednn.tensor(5, {2, 3}, net.hx).tensor(6, {2, 3}, net.cx);
-    for (const std::uint16_t unused : {7, 8, 9}) onednn.tensor(unused, {1}, {0});
+    for (const std::uint16_t unused : std::array<std::uint16_t, 3>{7, 8, 9})
+      onednn.tensor(unused, {1}, {0});
     onednn.tensor(10, {4, 2, 3}, net.given).none(11).none(12).tensor(22, {1}, {0});
     onednn.argument(kYes(13, false)).argument(kInteger(14, 2)).argument(kInteger(15, 3));
     onednn.argument(kInteger(16, 1)).argument(kYes(17, true)).argument(kYes(18, true));
@@ -214,7 +216,7 @@ TEST_SUITE("replay of ops of a GPU") {
       check_near(
           onednn.result(Precision::float64, Role::output, static_cast<std::uint16_t>(weight + 1)),
           net.cudnn(2).result(Precision::float64, Role::output, 3, weight), 1e-12);
-    for (const std::uint16_t state : {0, 1})
+    for (const std::uint16_t state : std::array<std::uint16_t, 2>{0, 1})
       check_near(
           onednn.result(Precision::float64, Role::output, static_cast<std::uint16_t>(state + 5)),
           net.cudnn(2).result(Precision::float64, Role::output,

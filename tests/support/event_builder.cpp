@@ -152,9 +152,19 @@ EventBuilder& EventBuilder::draws(int count) {
   Event& event = stored().event;
   event.flags |= event_flag::seeded;
   event.rng.seed = run_.seed_;
-  event.rng.before = run_.state();
+  event.rng.before = run_.state(run_.drawn_);
   run_.drawn_ += static_cast<std::uint64_t>(count);
-  event.rng.after = run_.state();
+  event.rng.after = run_.state(run_.drawn_);
+  return *this;
+}
+
+EventBuilder& EventBuilder::draws_from_own(int count) {
+  Event& event = stored().event;
+  event.flags |= event_flag::seeded | event_flag::explicit_generator;
+  event.rng.seed = run_.seed_;
+  event.rng.before = run_.state(run_.drawn_from_own_);
+  run_.drawn_from_own_ += static_cast<std::uint64_t>(count);
+  event.rng.after = run_.state(run_.drawn_from_own_);
   return *this;
 }
 
@@ -165,7 +175,7 @@ EventBuilder& EventBuilder::stack(std::string calls) {
 
 EventBuilder& EventBuilder::calls(const std::function<void()>& body) {
   body();
-  if (stored().event.flags & event_flag::seeded) stored().event.rng.after = run_.state();
+  if (stored().event.flags & event_flag::seeded) stored().event.rng.after = run_.state(run_.drawn_);
   return *this;
 }
 

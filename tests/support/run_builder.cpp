@@ -27,14 +27,15 @@ RunBuilder& RunBuilder::phase(Phase phase) {
   return *this;
 }
 
-RunBuilder& RunBuilder::lane(LaneRole role, std::uint32_t ordinal, const std::string& thread) {
+RunBuilder& RunBuilder::lane(LaneRole role, std::uint32_t ordinal, const std::string& thread,
+                             const std::string& created_by) {
   for (std::uint32_t id = 0; id < run_->stored.size(); ++id)
     if (run_->stored[id].lane.role == role && run_->stored[id].lane.ordinal == ordinal) {
       lane_ = id;
       return *this;
     }
   lane_ = static_cast<std::uint32_t>(run_->stored.size());
-  run_->stored.push_back({{lane_, role, ordinal, thread, 0}, {}, {}});
+  run_->stored.push_back({{lane_, role, ordinal, thread, 0, created_by}, {}, {}});
   return *this;
 }
 
@@ -134,8 +135,8 @@ std::unique_ptr<MemoryRun> RunBuilder::build() {
   return std::move(run_);
 }
 
-Digest RunBuilder::state() const {
-  const std::array<std::uint64_t, 2> words{seed_, drawn_};
+Digest RunBuilder::state(std::uint64_t drawn) const {
+  const std::array<std::uint64_t, 2> words{seed_, drawn};
   return digest(std::as_bytes(std::span(words)));
 }
 

@@ -45,7 +45,8 @@ class RunBuilder {
   RunBuilder& step(std::int64_t number);
   RunBuilder& phase(Phase phase);
   /// Events come from this lane from now on.
-  RunBuilder& lane(LaneRole role, std::uint32_t ordinal, const std::string& thread = "thread");
+  RunBuilder& lane(LaneRole role, std::uint32_t ordinal, const std::string& thread = "thread",
+                   const std::string& created_by = {});
   RunBuilder& backward(bool on);
   RunBuilder& threads(std::uint16_t count);
   RunBuilder& seed(std::uint64_t number);
@@ -134,7 +135,7 @@ class RunBuilder {
   Tensor make(const Values& values, std::string name, std::uint32_t flags);
   /// Writes numbers, given in the view's logical order, into the view's elements.
   void store(const Tensor& tensor, const Values& values);
-  [[nodiscard]] Digest state() const;
+  [[nodiscard]] Digest state(std::uint64_t drawn) const;
 
   std::unique_ptr<MemoryRun> run_;
   std::map<std::uint64_t, detail::Storage> storages_;
@@ -147,6 +148,7 @@ class RunBuilder {
   std::uint16_t threads_ = 1;
   std::uint64_t seed_ = 42;
   std::uint64_t drawn_ = 0;
+  std::uint64_t drawn_from_own_ = 0;
   bool backward_ = false;
   bool keep_content_ = false;
   bool verify_ = true;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -46,6 +48,11 @@ void add_done(const Run& run, std::uint32_t rank, std::uint32_t lane, Done& done
   return found == done.end() ? 0 : found->second;
 }
 
+[[nodiscard]] std::string_view innermost_call(const Lane& lane) {
+  const std::string_view calls = lane.created_by;
+  return calls.substr(0, calls.find(' '));
+}
+
 [[nodiscard]] std::size_t count_trainers(const std::vector<Lane>& lanes) {
   return static_cast<std::size_t>(std::count_if(
       lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.role == LaneRole::trainer; }));
@@ -88,6 +95,20 @@ std::vector<Both<std::optional<Lane>>> pair_lanes(const Both<const Run*>& runs,
   const auto same_number = [](const Candidate& a, const Candidate& b) {
     return a.lane.ordinal == b.lane.ordinal;
   };
+  const auto same_origin = [](const Candidate& a, const Candidate& b) {
+    return !a.lane.created_by.empty() && a.lane.created_by == b.lane.created_by &&
+           a.lane.thread_name == b.lane.thread_name;
+  };
+  const auto same_call = [](const Candidate& a, const Candidate& b) {
+    const std::string_view call = innermost_call(a.lane);
+    return !call.empty() && call == innermost_call(b.lane);
+  };
+  using Fits = std::function<bool(const Candidate&, const Candidate&)>;
+  const auto with_same_number = [&](const Fits& fits) -> Fits {
+    return [=](const Candidate& a, const Candidate& b) { return fits(a, b) && same_number(a, b); };
+  };
+  const std::vector<Fits> by_origin{with_same_number(same_origin), same_origin,
+                                    with_same_number(same_call), same_call, same_number};
   const auto same_values = [](const Candidate& a, const Candidate& b) {
     return !a.values.empty() && a.values == b.values;
   };
@@ -98,9 +119,10 @@ std::vector<Both<std::optional<Lane>>> pair_lanes(const Both<const Run*>& runs,
       const auto as_long = [&](const Candidate& a, const Candidate& b) {
         return common(a.*course, b.*course) >= longest;
       };
-      take([&](const Candidate& a, const Candidate& b) {
-        return same_number(a, b) && as_long(a, b);
-      });
+      const auto as_long_and = [&](auto fits) {
+        take([&](const Candidate& a, const Candidate& b) { return fits(a, b) && as_long(a, b); });
+      };
+      for (const auto& fits : by_origin) as_long_and(fits);
       take(as_long);
     }
   };
@@ -110,7 +132,7 @@ std::vector<Both<std::optional<Lane>>> pair_lanes(const Both<const Run*>& runs,
   take(same_values);
   take_longest(&Candidate::values);
   take_longest(&Candidate::structure);
-  take(same_number);
+  for (const auto& fits : by_origin) take(fits);
   take([](const Candidate& a, const Candidate&) { return a.lane.role == LaneRole::trainer; });
   for (const Candidate& other : right)
     if (!other.taken) pairs.push_back({std::nullopt, other.lane});

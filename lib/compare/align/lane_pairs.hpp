@@ -13,7 +13,8 @@ namespace ulpscope::comparison {
 /// reference first, in their order. Lanes go by role and number, but trainers by what they did:
 /// threads that run side by side are numbered as they happen to come. Of those the partners are
 /// first the ones that did the same throughout, then those that did the same to the same values for
-/// longest, then those that did so to any values.
+/// longest, then those that did so to any values. Where that does not decide, threads that the same
+/// calls created go before those of the same number.
 [[nodiscard]] std::vector<Both<std::optional<Lane>>> pair_lanes(
     const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
     const Both<std::vector<Lane>>& lanes);

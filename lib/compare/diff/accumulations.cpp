@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compare/measure/ratio.hpp"
+#include "compare/measure/rounding.hpp"
 #include "compare/measure/value_study.hpp"
 
 namespace ulpscope::comparison {
@@ -22,7 +23,8 @@ namespace {
                                   .limits = {}});
   if (!apart.known) return std::nullopt;
   const auto pair = ValuePair::open(runs, ranks, digests, geometries);
-  return constant_ratio(*pair, *apart.difference, kAccumulated);
+  return constant_ratio(*pair, *apart.difference,
+                        rounding_distance(pair->dtype(), roundings::kOneBatch));
 }
 
 }  // namespace
@@ -72,6 +74,7 @@ void Accumulations::end_step(const Both<const Run*>& runs, const Both<std::uint3
   found.step = step_;
   double least = 0;
   double most = 0;
+  double rounded = 0;  // of the least precise gradient
   std::size_t measured = 0;
   for (const auto& [name, last] : gradients_) {
     const Last& a = last.reference;
@@ -84,11 +87,12 @@ void Accumulations::end_step(const Both<const Run*>& runs, const Both<std::uint3
     if (!ratio) continue;
     least = measured == 0 ? *ratio : std::min(least, *ratio);
     most = measured == 0 ? *ratio : std::max(most, *ratio);
+    rounded = std::max(rounded, rounding_distance(a.geometry.dtype, roundings::kOneBatch));
     ++measured;
   }
   if (found.parameters == 0) return;
   // Parameters whose gradient is zero except for rounding have no ratio.
-  if (2 * measured > found.parameters && most - least <= kAccumulated * std::abs(most))
+  if (2 * measured > found.parameters && most - least <= rounded * std::abs(most))
     found.ratio = (least + most) / 2;
   other_ = found;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compare/model/hash.hpp"
+#include "compare/model/structure.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -22,11 +23,6 @@ namespace {
 }
 
 }  // namespace
-
-bool gives_number(const Event& op) {
-  const std::vector<Argument> all = arguments(op);
-  return std::any_of(all.begin(), all.end(), [](const Argument& one) { return one.result; });
-}
 
 void NumbersRead::read_alone(Side side, const Event& op) {
   if (!reads_number(op)) return;

@@ -9,9 +9,6 @@
 
 namespace ulpscope::comparison {
 
-/// The op returns a number to the program.
-[[nodiscard]] bool gives_number(const Event& op);
-
 /// The numbers that one run's program reads and the other's does not. A number more, such as a
 /// metric, changes nothing that both have. But if each reads one that the other does not read, one
 /// may have been read in place of the other, and what the programs do with them nobody sees.

@@ -368,7 +368,13 @@ void OutcomeJudge::judge_generators() {
   if (state_.book.diverges()) return;
   const RngTracker::Stream& stream = state_.rng.stream(*left);
   // An unseeded generator starts in any state, which matters once it is drawn from.
-  if (stream.last_common_draw.empty() && !stream.drawn_alone) return;
+  if (stream.last_common_draw.empty() && !stream.drawn_alone && !stream.drawn_by_threads) return;
+  bool drawn_beside = false;
+  for (const Side side : kSides) {
+    on(state_.totals.outcomes.extra_draws, side) += on(stream.more_of_threads, side);
+    drawn_beside = drawn_beside || on(stream.more_of_threads, side) > 0;
+  }
+  if (drawn_beside) return;
   if (const auto& drawn = stream.drawn_alone) {
     blame(*drawn);
     return;

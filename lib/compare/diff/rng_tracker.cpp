@@ -3,6 +3,22 @@
 #include "compare/model/words.hpp"
 
 namespace ulpscope::comparison {
+namespace {
+
+/// Calls visit(event) for each innermost event of an item that drew.
+template <class Visit>
+void for_each_draw(const Window& window, std::uint32_t item, Visit visit) {
+  for (std::uint32_t index = item; index < window.end(item); ++index) {
+    const Event& event = window.event(index);
+    if (!drew(event)) continue;
+    bool draws_inside = false;
+    for (std::uint32_t inner = index + 1; inner < window.end(index); ++inner)
+      draws_inside = draws_inside || drew(window.event(inner));
+    if (!draws_inside) visit(event);
+  }
+}
+
+}  // namespace
 
 RngTracker::Stream& RngTracker::stream(const Event& event) {
   const bool explicit_generator = event.flags & event_flag::explicit_generator;
@@ -28,21 +44,24 @@ void RngTracker::in_step(const Event& reference, std::uint32_t lane, std::int64_
 
 void RngTracker::drew_alone(Side side, const Window& window, std::uint32_t event,
                             std::uint32_t lane, std::int64_t step, const Source& source) {
-  for (std::uint32_t index = event; index < window.end(event); ++index) {
-    const Event& current = window.event(index);
-    if (!drew(current)) continue;
-    bool draws_inside = false;
-    for (std::uint32_t inner = index + 1; inner < window.end(index); ++inner)
-      draws_inside = draws_inside || drew(window.event(inner));
-    if (draws_inside) continue;
-    Stream& from = stream(current);
+  for_each_draw(window, event, [&](const Event& draw) {
+    Stream& from = stream(draw);
     from.drawn_alone = source;
     from.drawn_in = lane;
     if (from.draws.size() < kDrawsKept)
-      from.draws.push_back({side, std::string(window.event(event).op), step, current.position});
+      from.draws.push_back({side, std::string(window.event(event).op), step, draw.position});
     else
       ++from.more_draws;
-  }
+  });
+}
+
+void RngTracker::drew_in_thread(const Window& window, std::uint32_t event,
+                                std::optional<Side> alone) {
+  for_each_draw(window, event, [&](const Event& draw) {
+    Stream& from = stream(draw);
+    from.drawn_by_threads = true;
+    if (alone) ++on(from.more_of_threads, *alone);
+  });
 }
 
 }  // namespace ulpscope::comparison

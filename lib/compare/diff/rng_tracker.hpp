@@ -27,8 +27,10 @@ class RngTracker {
     std::vector<Draw> draws;
     std::uint64_t more_draws = 0;
     std::string last_common_draw;
-    std::optional<Source> drawn_alone;  ///< the finding of the latest of those draws
-    std::uint32_t drawn_in = kNoLane;   ///< the lane of those draws, in the reference
+    std::optional<Source> drawn_alone;    ///< the finding of the latest of those draws
+    std::uint32_t drawn_in = kNoLane;     ///< the lane of those draws, in the reference
+    bool drawn_by_threads = false;        ///< that share work, at any time
+    Both<std::uint64_t> more_of_threads;  ///< draws of theirs that only that run has made
   };
 
   /// The stream that an event draws from.
@@ -45,6 +47,10 @@ class RngTracker {
   /// Notes the draws of an item that only `side` has, which belongs to the finding `source`.
   void drew_alone(Side side, const Window& window, std::uint32_t event, std::uint32_t lane,
                   std::int64_t step, const Source& source);
+
+  /// Notes the draws of an item of threads that share work, whose order is a race; `alone` if only
+  /// that run has the item.
+  void drew_in_thread(const Window& window, std::uint32_t event, std::optional<Side> alone);
 
  private:
   static constexpr std::size_t kDrawsKept = 8;

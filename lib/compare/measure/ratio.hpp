@@ -7,9 +7,6 @@
 
 namespace ulpscope::comparison {
 
-/// How far sums of the same numbers in a different order may be apart, relative to the largest.
-inline constexpr double kAccumulated = 1e-4;
-
 /// candidate / reference where that is one number for all elements, and not 1, give or take
 /// `tolerance` of the largest. `apart` is how far the values are apart.
 [[nodiscard]] std::optional<double> constant_ratio(const ValuePair& pair, const Difference& apart,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compare/model/value_match.hpp"
+#include "core/elements.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -17,21 +18,10 @@ namespace {
                                                const std::vector<std::int64_t>& from,
                                                const std::vector<std::int64_t>& to) {
   std::vector<std::byte> result(bytes.size());
-  std::vector<std::int64_t> index(shape.size(), 0);
-  std::int64_t source = 0;
-  std::int64_t target = 0;
-  for (std::size_t done = 0; done < bytes.size(); done += element) {
+  core::for_each_element<2>(shape, {from, to}, [&](std::int64_t source, std::int64_t target) {
     std::memcpy(result.data() + static_cast<std::size_t>(target) * element,
                 bytes.data() + static_cast<std::size_t>(source) * element, element);
-    for (std::size_t d = shape.size(); d-- > 0;) {
-      source += from[d];
-      target += to[d];
-      if (++index[d] < shape[d]) break;
-      source -= from[d] * shape[d];
-      target -= to[d] * shape[d];
-      index[d] = 0;
-    }
-  }
+  });
   return result;
 }
 

@@ -3,14 +3,12 @@
 #include "compare/measure/axes.hpp"
 #include "compare/measure/permutation.hpp"
 #include "compare/measure/ratio.hpp"
+#include "compare/measure/rounding.hpp"
 #include "compare/measure/tolerance.hpp"
 #include "compare/measure/value_pair.hpp"
 
 namespace ulpscope::comparison {
 namespace {
-
-/// Of rounding only.
-[[nodiscard]] double rounding(Dtype dtype) { return element_size(dtype) >= 4 ? 1e-6 : 1e-2; }
 
 /// A value that is searched for repeated numbers is in memory as a whole.
 constexpr std::uint64_t kLargestLookedThrough = std::uint64_t{1} << 28;
@@ -54,7 +52,8 @@ ValueAnswer study(const Both<const Run*>& runs, const ValueQuestion& question) {
   if (!question.evidence) return answer;
   answer.numbers_permuted = answer.difference->sums_equal && same_numbers(*pair);
   answer.rows_permuted = answer.numbers_permuted && same_rows(*pair);
-  answer.ratio = constant_ratio(*pair, *answer.difference, rounding(pair->dtype()));
+  answer.ratio = constant_ratio(*pair, *answer.difference,
+                                rounding_distance(pair->dtype(), roundings::kOneOp));
   return answer;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "compare/model/hash.hpp"
 
@@ -62,6 +63,11 @@ template <class Wanted>
 }  // namespace
 
 bool gives_memory(const Event& event) noexcept { return event.op == "aten::set_"; }
+
+bool gives_number(const Event& op) {
+  const std::vector<Argument> all = arguments(op);
+  return std::any_of(all.begin(), all.end(), [](const Argument& one) { return one.result; });
+}
 
 bool same_structure(const Event& a, const Event& b, Place place) {
   if (a.kind != b.kind || a.op != b.op || a.overload != b.overload) return false;

@@ -14,6 +14,9 @@ enum class Place : std::uint8_t { counts, ignored };
 /// size, come from others.
 [[nodiscard]] bool gives_memory(const Event& event) noexcept;
 
+/// The op returns a number to the program.
+[[nodiscard]] bool gives_number(const Event& op);
+
 /// True if both events are the same thing done to tensors of the same dtypes and shapes.
 [[nodiscard]] bool same_structure(const Event& a, const Event& b, Place place);
 

@@ -81,8 +81,8 @@ namespace {
                          core::counted(on(outcomes.extra_numbers, side), "number"),
                          name(the_other(side)));
     if (on(outcomes.extra_draws, side) > 0)
-      return fmt::format("only the {} draws {} from a generator of a thread", name(side),
-                         core::counted(on(outcomes.extra_draws, side), "time"));
+      return fmt::format("only the {} draws {} in a thread, which leaves a generator elsewhere",
+                         name(side), core::counted(on(outcomes.extra_draws, side), "time"));
     if (outcomes.touched_alone && !on(outcomes.known, side))
       return fmt::format(
           "one run has ops that the other does not have, and what the {} left when it ended "

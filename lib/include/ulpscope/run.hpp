@@ -208,6 +208,8 @@ struct Lane {
   std::uint32_t ordinal = 0;  ///< among the lanes of its role
   std::string thread_name;
   std::uint64_t events = 0;
+  std::string created_by;  ///< calls of the program that created its thread, innermost first:
+                           ///< "train+11a0 train+1003"; empty if unknown
 };
 
 /// Who a rank is, according to its recording. Numbers are those of Run::ranks().

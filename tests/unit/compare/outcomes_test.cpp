@@ -359,9 +359,7 @@ TEST_SUITE("outcomes") {
 
   TEST_CASE("a draw more is an outcome, though another thread's generator has the same seed") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
-      const auto draw = [&] {
-        run.op("aten::rand").flag(event_flag::explicit_generator).draws(1).out(labelled("drawn"));
-      };
+      const auto draw = [&] { run.op("aten::rand").draws_from_own(1).out(labelled("drawn")); };
       for (const std::uint32_t trainer : {0, 1}) {
         run.lane(LaneRole::trainer, trainer).step(0).seed(7);
         run.op("aten::full").out(labelled("trainer " + std::to_string(trainer)));

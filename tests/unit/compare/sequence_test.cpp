@@ -472,6 +472,27 @@ TEST_SUITE("sequence") {
     CHECK(other.findings[0].kind == FindingKind::data);
   }
 
+  TEST_CASE("threads that have nothing in common are partners by the calls that created them") {
+    const auto train = [](RunBuilder& run, std::uint32_t number, const std::string& created_by,
+                          std::uint64_t seed) {
+      run.lane(LaneRole::trainer, number, "train", created_by).step(0).seed(seed);
+      run.phase(Phase::forward);
+      run.op("aten::rand").draws(3).out(labelled("drawn after " + std::to_string(seed)));
+    };
+    const Report report = report_of(
+        [&](RunBuilder& run) {
+          train(run, 0, "train+11a0", 1);
+          train(run, 1, "train+12b0", 2);
+        },
+        [&](RunBuilder& run) {
+          train(run, 0, "train+12b0", 1002);
+          train(run, 1, "train+11a0", 1001);
+        });
+    REQUIRE(diverging(report) == 2);
+    CHECK(has(notes_of(report.findings[0]), "the generator's seed is 1 and 1001"));
+    CHECK(has(notes_of(report.findings[1]), "the generator's seed is 2 and 1002"));
+  }
+
   TEST_CASE("which thread takes which step of a training is no difference") {
     const Report report = report_of(
         [](RunBuilder& run) {

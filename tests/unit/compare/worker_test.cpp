@@ -142,11 +142,22 @@ TEST_SUITE("workers") {
       load(run, {{0, 1, 0, 1}, {0, 1, 2, 3}, 0, {}});
       if (!changed) return;
       run.lane(LaneRole::worker, 0).phase(Phase::data);
-      const Tensor shift = run.op("aten::rand").draws(1).out(labelled("shift ahead"));
+      const Tensor shift = run.op("aten::rand").draws_from_own(1).out(labelled("shift ahead"));
       const Tensor ahead = run.op("aten::add").in(shift).out(labelled("ahead"));
       run.leaves({ahead});
     });
     CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a sample made ahead from the default generator leaves that elsewhere") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      load(run, {{0, 1, 0, 1}, {0, 1, 2, 3}, 0, {}});
+      run.lane(LaneRole::worker, 0).phase(Phase::data);
+      if (changed) run.op("aten::rand").draws(1).out(labelled("shift ahead"));
+      run.leaves({});
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(has(report.summary, "draws 1 time"));
   }
 
   TEST_CASE("what a thread that loads makes beside its samples is a result") {
@@ -164,8 +175,7 @@ TEST_SUITE("workers") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       load(run, {{0, 1, 0, 1}, {0, 1, 2, 3}, 0, {}});
       run.lane(LaneRole::worker, 0).phase(Phase::data);
-      if (changed)
-        run.op("aten::randn").flag(event_flag::explicit_generator).draws(1).out(labelled("unused"));
+      if (changed) run.op("aten::randn").draws_from_own(1).out(labelled("unused"));
       run.leaves({});
     });
     CHECK(report.verdict == Verdict::inconclusive);
@@ -175,8 +185,7 @@ TEST_SUITE("workers") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.lane(LaneRole::worker, 0).phase(Phase::data);
       run.seed(9);
-      if (changed)
-        run.op("aten::rand").flag(event_flag::explicit_generator).draws(1).out(labelled("unused"));
+      if (changed) run.op("aten::rand").draws_from_own(1).out(labelled("unused"));
       run.seed(1);
       load(run, {{0, 0, 0, 0}, {0, 1, 2, 3}, 0, {}});
       run.leaves({});

@@ -12,8 +12,8 @@ using test::TempDir;
 
 namespace {
 
-/// The numbers of lanes 1, 2, ... whose threads were created as `ways` say, the first one first.
-std::vector<std::uint32_t> numbers_of(const std::vector<std::string>& ways) {
+/// Lanes 1, 2, ... by id, whose threads were created as `ways` say, the first one first.
+std::map<std::uint32_t, Lane> lanes_of(const std::vector<std::string>& ways) {
   const TempDir dir;
   DumpBuilder dump(dir.path());
   dump.lane().op("aten::mm");
@@ -25,11 +25,16 @@ std::vector<std::uint32_t> numbers_of(const std::vector<std::string>& ways) {
     lane.op("aten::mm");
   }
   dump.finish();
-  std::map<std::uint32_t, std::uint32_t> numbers;
-  for (const Lane& lane : open_dump(dir.path())->lanes(0)) numbers[lane.id] = lane.ordinal;
-  std::vector<std::uint32_t> result;
-  for (std::uint32_t id = 1; id <= ways.size(); ++id) result.push_back(numbers.at(id));
-  return result;
+  std::map<std::uint32_t, Lane> lanes;
+  for (const Lane& lane : open_dump(dir.path())->lanes(0)) lanes[lane.id] = lane;
+  return lanes;
+}
+
+std::vector<std::uint32_t> numbers_of(const std::vector<std::string>& ways) {
+  std::vector<std::uint32_t> numbers;
+  for (const auto& [id, lane] : lanes_of(ways))
+    if (id > 0) numbers.push_back(lane.ordinal);
+  return numbers;
 }
 
 using Numbers = std::vector<std::uint32_t>;
@@ -49,6 +54,17 @@ TEST_SUITE("the numbers of lanes") {
 
   TEST_CASE("of threads that nobody saw being created come last") {
     CHECK(numbers_of({"", "0"}) == Numbers{1, 0});
+  }
+
+  TEST_CASE("do not depend on the calls that created their threads") {
+    CHECK(numbers_of({"1 train+11a0", "0 train+12b0 train+1003"}) == Numbers{1, 0});
+  }
+
+  TEST_CASE("stand beside the calls that created their threads") {
+    const auto lanes = lanes_of({"1 train+11a0", "0 train+12b0 train+1003", "2"});
+    CHECK(lanes.at(1).created_by == "train+11a0");
+    CHECK(lanes.at(2).created_by == "train+12b0 train+1003");
+    CHECK(lanes.at(3).created_by.empty());
   }
 }
 

@@ -8,6 +8,7 @@
 #include "compare/diff/explain/fresh.hpp"
 #include "compare/diff/explain/results.hpp"
 #include "compare/diff/finding_writer.hpp"
+#include "compare/measure/rounding.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/words.hpp"
 
@@ -80,7 +81,8 @@ namespace {
   if (whole && (ops.state.ledger.any(Differing::number) || !is_operand(argument.name)))
     return false;
   const double size = std::max(std::abs(*reference), std::abs(*candidate));
-  return std::abs(*reference - *candidate) > kRounding * size;
+  return std::abs(*reference - *candidate) >
+         rounding_distance(Dtype::float32, roundings::kWholeProgram) * size;
 }
 
 /// Why all of the arguments differ, where they are sizes that differ already.

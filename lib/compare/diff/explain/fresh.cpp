@@ -8,6 +8,7 @@
 #include "compare/diff/finding_writer.hpp"
 #include "compare/diff/other_tensor.hpp"
 #include "compare/diff/producer.hpp"
+#include "compare/measure/rounding.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/words.hpp"
 
@@ -89,7 +90,8 @@ void enter_others(OpPair& ops, const std::vector<const SlotPair*>& others,
       ops.state.ledger.any(Differing::size))
     return false;
   const auto apart = ops.difference_of(slot);
-  return apart && apart->scaled_max.value_or(1) > kRounding;
+  return apart && apart->scaled_max.value_or(1) >
+                      rounding_distance(slot.reference->geometry->dtype, roundings::kWholeProgram);
 }
 
 /// The runs have diverged before, and code that no hook sees has computed this value within a step:

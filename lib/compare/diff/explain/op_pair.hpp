@@ -15,9 +15,6 @@
 
 namespace ulpscope::comparison {
 
-/// What differences by rounding make, at most, of a number that code computes from them.
-inline constexpr double kRounding = 1e-3;
-
 /// What explainers remember of the ops of one lane.
 struct LaneMemory {
   std::optional<Source> last_source;  ///< of the last op that differs

@@ -7,6 +7,7 @@
 #include "compare/measure/budget/models.hpp"
 #include "compare/measure/budget/rounding.hpp"
 #include "compare/measure/elements.hpp"
+#include "compare/measure/rounding.hpp"
 #include "compare/measure/tensor_bytes.hpp"
 #include "compare/measure/value_names.hpp"
 

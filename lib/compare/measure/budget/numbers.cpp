@@ -7,6 +7,7 @@
 #include "compare/measure/elements.hpp"
 #include "compare/measure/tensor_bytes.hpp"
 #include "compare/model/value_match.hpp"
+#include "core/elements.hpp"
 
 namespace ulpscope::comparison::budget {
 namespace {
@@ -34,20 +35,10 @@ void each(const Numbers& numbers, const std::vector<std::size_t>& kept, Visit vi
     slice_strides[dimension] = slices;
     slices *= shape[dimension];
   }
-  std::vector<std::int64_t> index(shape.size(), 0);
-  std::int64_t offset = 0;
-  std::int64_t slice = 0;
-  for (std::size_t done = 0; done < numbers.values.size(); ++done) {
-    visit(static_cast<std::size_t>(slice), numbers.values[static_cast<std::size_t>(offset)]);
-    for (std::size_t d = shape.size(); d-- > 0;) {
-      offset += numbers.strides[d];
-      slice += slice_strides[d];
-      if (++index[d] < shape[d]) break;
-      offset -= numbers.strides[d] * shape[d];
-      slice -= slice_strides[d] * shape[d];
-      index[d] = 0;
-    }
-  }
+  core::for_each_element<2>(
+      shape, {numbers.strides, slice_strides}, [&](std::int64_t offset, std::int64_t slice) {
+        visit(static_cast<std::size_t>(slice), numbers.values[static_cast<std::size_t>(offset)]);
+      });
 }
 
 [[nodiscard]] std::size_t slice_count(const Numbers& numbers,

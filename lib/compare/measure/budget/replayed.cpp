@@ -8,8 +8,10 @@
 #include "compare/measure/budget/op_view.hpp"
 #include "compare/measure/budget/rounding.hpp"
 #include "compare/measure/elements.hpp"
+#include "compare/measure/rounding.hpp"
 #include "compare/measure/tensor_bytes.hpp"
 #include "compare/model/value_match.hpp"
+#include "core/elements.hpp"
 
 namespace ulpscope::comparison::budget {
 namespace {
@@ -82,30 +84,12 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
   return {};
 }
 
-/// Calls visit(place in the packed bytes) for every element in row-major order.
-template <class Visit>
-void each_element(const Geometry& geometry, Visit visit) {
-  const std::vector<std::int64_t> strides = strides_in_packed(geometry);
-  std::vector<std::int64_t> index(strides.size(), 0);
-  std::int64_t offset = 0;
-  const std::uint64_t count = element_count(geometry);
-  for (std::uint64_t done = 0; done < count; ++done) {
-    visit(static_cast<std::size_t>(offset));
-    for (std::size_t d = index.size(); d-- > 0;) {
-      offset += strides[d];
-      if (++index[d] < geometry.sizes[d]) break;
-      offset -= strides[d] * geometry.sizes[d];
-      index[d] = 0;
-    }
-  }
-}
-
 /// The share that one number takes of its allowance, given its parts' size.
 [[nodiscard]] double share(const Allowance& allowance, Dtype dtype, double truth, double size,
                            double recorded) {
   if (std::isnan(truth) && std::isnan(recorded)) return 0;
   if (truth == recorded) return 0;
-  const bool overflow = std::isinf(recorded) && std::abs(truth) >= largest_number(dtype) &&
+  const bool overflow = std::isinf(recorded) && std::abs(truth) >= grain_of(dtype).largest &&
                         std::signbit(truth) == std::signbit(recorded);
   if (overflow) return 0;
   const double distance = std::abs(truth - recorded);
@@ -126,7 +110,9 @@ void each_element(const Geometry& geometry, Visit visit) {
     return std::nullopt;
   double used = 0;
   std::size_t at = 0;
-  each_element(geometry, [&](std::size_t place) {
+  const std::vector<std::int64_t> strides = strides_in_packed(geometry);
+  core::for_each_element<1>(geometry.sizes, {strides}, [&](std::int64_t offset) {
+    const auto place = static_cast<std::size_t>(offset);
     double size = std::abs((*exact)[at].value);
     if (parts == 2) size = std::hypot((*exact)[at].value, (*exact)[at + 1].value);
     for (std::size_t part = 0; part < parts; ++part, ++at)

@@ -5,9 +5,6 @@
 
 namespace ulpscope::comparison::budget {
 
-/// False for integers and bool, and for eight-bit floats, which are stored and not computed in.
-[[nodiscard]] bool is_rounded(Dtype dtype) noexcept;
-
 /// False if a model has nothing to say of a result, or its numbers are beyond all measure.
 [[nodiscard]] bool is_known(const Allowance& allowance) noexcept;
 
@@ -18,8 +15,5 @@ namespace ulpscope::comparison::budget {
 
 /// How far a result of `size` may be off, in its own unit.
 [[nodiscard]] double allowed(const Allowance& allowance, double size, Dtype dtype) noexcept;
-
-/// The largest finite number; infinity for a dtype that is not rounded.
-[[nodiscard]] double largest_number(Dtype dtype) noexcept;
 
 }  // namespace ulpscope::comparison::budget

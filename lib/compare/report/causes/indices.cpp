@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "compare/measure/rounding.hpp"
 #include "compare/model/value_match.hpp"
 #include "compare/model/words.hpp"
 #include "compare/report/causes/rules.hpp"
@@ -51,17 +52,18 @@ std::optional<Cause> duplicate_index(const Case& of) {
   if (!of.is(FindingKind::origin) || !facts::Op(of.finding().op).has(facts::fact::scatters))
     return std::nullopt;
   std::optional<bool> repeated;
-  double apart = 0;
+  bool differs = false;
+  bool rounded = true;
   for (std::size_t k = 0; k < of.finding().tensors.size(); ++k) {
     const TensorReport& tensor = of.finding().tensors[k];
     if (tensor.role == Role::input && tensor.dtype == Dtype::int64)
       repeated = of.evidence().tensors[k].repeats;
-    if (is_result(tensor) && tensor.difference)
-      apart = std::max(apart, tensor.difference->scaled_max.value_or(0));
+    if (!is_result(tensor) || !tensor.difference) continue;
+    const double apart = tensor.difference->scaled_max.value_or(0);
+    differs = differs || apart > 0;
+    rounded = rounded && apart < rounding_distance(tensor.dtype, roundings::kFewTerms);
   }
-  constexpr double kRounding = 1e-5;
-  const bool sums = apart > 0 && apart < kRounding;
-  if (repeated == false || sums) return std::nullopt;
+  if (repeated == false || (differs && rounded)) return std::nullopt;
   Cause cause =
       of.cause("duplicate-index", repeated == true ? Confidence::likely : Confidence::possible);
   cause.evidence = {

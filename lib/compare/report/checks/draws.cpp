@@ -32,7 +32,7 @@ void shorten(std::vector<std::string>& details) {
 }  // namespace
 
 std::string DrawCollector::words(const LaneName& name) {
-  return lane_words(Lane{0, name.role, name.ordinal, {}, 0}, Event{});
+  return lane_words(Lane{.role = name.role, .ordinal = name.ordinal}, Event{});
 }
 
 void DrawCollector::note(const Lane& lane, const Event& event, std::int64_t step) {
