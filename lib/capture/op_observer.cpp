@@ -104,7 +104,8 @@ Access access_of(const Frame& frame, std::size_t index, c10::ArrayRef<const c10:
 void read_argument(Thread& thread, Frame& frame, std::size_t index, const c10::IValue& value,
                    Access access, bool boundary, std::uint64_t kernel, std::uint32_t& owner) {
   for_each_tensor(value, [&](const at::Tensor& tensor, std::uint16_t element) {
-    const Place place{Role::input, static_cast<std::uint16_t>(index), element};
+    const Place place{Role::input, static_cast<std::uint16_t>(index), element,
+                      !frame.info->wrapper};
     const bool reads = access == Access::read || access == Access::written;
     const bool writes = access == Access::written || access == Access::overwritten;
     const bool under_way = frame.info->exchange && is_under_way(tensor);
@@ -401,6 +402,12 @@ void watch_first_state(Thread& thread, const Frame& step) {
   });
 }
 
+/// Whether a change of what an op has computed would show.
+bool leaves_result(const Frame& frame) {
+  return !frame.inside_op && !frame.info->collective && settings().verify == ring::Verify::full &&
+         !is_filtered();
+}
+
 void write_arguments_back(Thread& thread, const Frame& frame) {
   const Writer writer{frame.position, thread.lane(), thread.moment};
   for (std::size_t i = frame.written; i < thread.written.size(); ++i) {
@@ -418,7 +425,7 @@ void write_arguments_back(Thread& thread, const Frame& frame) {
     if (undeclared &&
         (is_as_known(thread, tensor) || (frame.info->foreign && is_on_device(tensor))))
       continue;
-    const Place place{Role::mutated, argument.index, argument.element};
+    const Place place{Role::mutated, argument.index, argument.element, leaves_result(frame)};
     if (frame.info->collective && (frame.flags & event_flag::threw) == 0) {
       thread.slots.push_back(see_arriving(thread, tensor, place, writer).row);
       continue;
@@ -487,6 +494,7 @@ bool inside_collective(const Thread& thread) {
 void see_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::IValue> outputs) {
   ArgumentWriter results(thread.argument_scratch);
   static constexpr ArgumentInfo kPlain;
+  const bool leaves = leaves_result(frame);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto index = static_cast<std::uint16_t>(i);
     if (!holds_tensors(outputs[i])) {
@@ -497,7 +505,8 @@ void see_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::IV
     }
     for_each_tensor(outputs[i], [&](const at::Tensor& tensor, std::uint16_t element) {
       if (frame.info->waits) note_arrived(thread, tensor);
-      thread.slots.push_back(see_result(thread, frame, tensor, {Role::output, index, element}));
+      thread.slots.push_back(
+          see_result(thread, frame, tensor, {Role::output, index, element, leaves}));
       if (any_collective() && inside_collective(thread)) note_of_backend(tensor);
       link_node(thread, frame, tensor);
     });

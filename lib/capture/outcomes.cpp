@@ -306,18 +306,25 @@ void send(Thread& thread, const OpInfo& info, std::pmr::vector<Outcome>& outcome
 
 const OpInfo& outcome(std::string_view name) { return named_info(EventKind::outcome, name); }
 
-/// Watched memory is digested before it is gone.
+/// Watched memory is digested before it is gone. Of memory that no op has used, only a change
+/// counts.
 std::optional<FreedState> freed_state(const void* memory) {
   if (!storages().may_be_watched(memory)) return {};
   FreedState state;
+  bool watched = false;
+  bool means_nothing = false;
   {
     const std::lock_guard guard(storages());
     Storage* const storage = storages().watched_at(memory);
+    storages().forget_watched(memory);
     if (storage == nullptr || !storage->uninitialised.empty()) return {};
     state = state_of(*storage);
-    storages().forget_watched(memory);
+    watched = storage->watched;
+    means_nothing = storage->scratch || storage->handle;
   }
+  if (!watched && (means_nothing || state.known == Digest{})) return {};
   state.digest = digest_of(memory, state);
+  if (!watched && state.digest == state.known) return {};
   return state;
 }
 

@@ -38,7 +38,7 @@ Seen see_read_on_device(Thread& thread, const at::Tensor& tensor, Place place, b
   row.alignment = alignment_of(content);
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
   if (graphs_are_captured()) graph_reads(tensor, content);
-  if (tell_read(thread, tensor, content, boundary, seen) == Known::told) return seen;
+  if (tell_read(thread, tensor, place, content, boundary, seen) == Known::told) return seen;
 
   const std::uint64_t ticket = request_digest(tensor, content);
   if (ticket == 0) return unreadable(seen);
@@ -72,7 +72,7 @@ Seen see_written_on_device(Thread& thread, const at::Tensor& tensor, Place place
   row.alignment = alignment_of(content);
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
   if (graphs_are_captured()) graph_writes(tensor, content);
-  if (already_written && tell_left(tensor, content, thread, seen)) return seen;
+  if (already_written && tell_left(thread, tensor, place, content, seen)) return seen;
 
   const std::uint64_t ticket = request_digest(tensor, content);
   const std::lock_guard guard(storages());

@@ -77,12 +77,13 @@ void note_content(const Region& region, ring::SlotRow& row) {
     row.flags |= slot_flag::has_content;
 }
 
-Known tell_read(Thread& thread, const at::Tensor& tensor, const Content& content, bool boundary,
-                Seen& seen) {
+Known tell_read(Thread& thread, const at::Tensor& tensor, Place place, const Content& content,
+                bool boundary, Seen& seen) {
   ring::SlotRow& row = seen.row;
   const std::lock_guard guard(storages());
   Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
   identify(thread, storage, seen);
+  if (place.counts && storage.unread) storages().mark_read(storage);
   if ((row.flags & slot_flag::requires_grad) != 0 && !storage.watched && is_leaf(tensor))
     storages().watch(storage, *tensor.storage().unsafeGetStorageImpl());
   const bool unwritten = storage.touches_uninitialised(content.key);
@@ -101,7 +102,8 @@ Known tell_read(Thread& thread, const at::Tensor& tensor, const Content& content
   return Known::told;
 }
 
-bool tell_left(const at::Tensor& tensor, const Content& content, Thread& thread, Seen& seen) {
+bool tell_left(Thread& thread, const at::Tensor& tensor, Place place, const Content& content,
+               Seen& seen) {
   const std::lock_guard guard(storages());
   Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
   Region* const region = storage.regions.find(content.key);
@@ -113,6 +115,7 @@ bool tell_left(const at::Tensor& tensor, const Content& content, Thread& thread,
     seen.row.flags |= slot_flag::uninitialised | slot_flag::no_digest;
     return true;
   }
+  if (place.counts) storages().mark_unread(storage, *tensor.storage().unsafeGetStorageImpl());
   tell(*region, seen.row);
   note_content(*region, seen.row);
   return true;

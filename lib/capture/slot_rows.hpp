@@ -24,13 +24,13 @@ enum class Known : std::uint8_t {
   checked,  ///< it has a digest, which must be computed again
   unknown,  ///< it has none
 };
-[[nodiscard]] Known tell_read(Thread& thread, const at::Tensor& tensor, const Content& content,
-                              bool boundary, Seen& seen);
+[[nodiscard]] Known tell_read(Thread& thread, const at::Tensor& tensor, Place place,
+                              const Content& content, bool boundary, Seen& seen);
 
 /// Reports what inner ops have written of the content that an op wrote. False if that is not known,
 /// or they have written none of it: then the op has computed it itself.
-[[nodiscard]] bool tell_left(const at::Tensor& tensor, const Content& content, Thread& thread,
-                             Seen& seen);
+[[nodiscard]] bool tell_left(Thread& thread, const at::Tensor& tensor, Place place,
+                             const Content& content, Seen& seen);
 
 /// Enters what is known about the content. Holding the lock of the storages.
 void tell(Region& region, ring::SlotRow& row);

@@ -129,6 +129,7 @@ void StorageTable::forget() {
     entry.writes = 0;
     entry.produced = false;
     entry.scratch = false;
+    entry.unread = false;
     entry.arrives = 0;
     entry.writer = {};
     entry.uninitialised.clear();
@@ -163,17 +164,27 @@ void StorageTable::watch(Storage& entry, const c10::StorageImpl& storage) {
     *known = &storage;
   else
     watched_.add(entry.data, &storage);
-  const std::size_t bit = filter_bit(entry.data);
+  const std::size_t bit = hash_of(entry.data) % kFilterBits;
   watched_filter_[bit / 64].fetch_or(std::uint64_t{1} << (bit % 64), std::memory_order_relaxed);
 }
 
 Storage* StorageTable::watched_at(const void* data) {
-  const c10::StorageImpl** const known = watched_.find(data);
-  Storage* const entry = known == nullptr ? nullptr : entries_.find(*known);
-  return entry != nullptr && entry->data == data && entry->watched ? entry : nullptr;
+  const auto entry_of = [&](const c10::StorageImpl* storage) {
+    Storage* const entry = entries_.find(storage);
+    return entry != nullptr && entry->data == data ? entry : nullptr;
+  };
+  if (const c10::StorageImpl** const known = watched_.find(data))
+    if (Storage* const entry = entry_of(*known); entry != nullptr && entry->watched) return entry;
+  const Unread& unread = unread_at(data);
+  if (unread.data.load(std::memory_order_relaxed) != data) return nullptr;
+  Storage* const entry = entry_of(unread.storage);
+  return entry != nullptr && entry->unread ? entry : nullptr;
 }
 
-void StorageTable::forget_watched(const void* data) { watched_.erase(data); }
+void StorageTable::forget_watched(const void* data) {
+  watched_.erase(data);
+  forget_unread(data);
+}
 
 void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   auto& owner = const_cast<c10::StorageImpl&>(storage);
@@ -194,6 +205,7 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   entry.name_flags = 0;
   entry.module = 0;
   entry.watched = false;
+  entry.unread = false;
   entry.optimizer_state = false;
   entry.leaf_gradient = false;
   entry.uninitialised.clear();

@@ -99,6 +99,7 @@ struct Storage {
   std::uint32_t name_flags = 0;  ///< slot_flag::parameter, buffer or gradient
   std::uint32_t module = 0;      ///< module that owns it, see module_names.hpp
   bool watched = false;          ///< StorageTable::watch()
+  bool unread = false;           ///< no op has used what was written last
   bool optimizer_state = false;  ///< an optimizer keeps it from step to step
   bool leaf_gradient = false;    ///< of a leaf without a name
   std::pmr::vector<std::pair<std::size_t, std::size_t>>
@@ -153,14 +154,28 @@ class StorageTable {
   void move_name(const c10::StorageImpl& from, const c10::StorageImpl& to);
   /// What is in the memory when the program frees it is an outcome. Named memory is watched, too.
   void watch(Storage& entry, const c10::StorageImpl& storage);
-  /// The entry of watched memory that begins at `data`; null for other memory.
+  /// No op has used what was written last. Of memory whose addresses have the same hash, only the
+  /// latest is found again.
+  void mark_unread(Storage& entry, const c10::StorageImpl& storage) {
+    if (entry.unread || entry.watched || entry.foreign) return;
+    entry.unread = true;
+    Unread& unread = unread_at(entry.data);
+    unread.data.store(entry.data, std::memory_order_relaxed);
+    unread.storage = &storage;
+  }
+  void mark_read(Storage& entry) {
+    entry.unread = false;
+    forget_unread(entry.data);
+  }
+  /// The entry of watched or unread memory that begins at `data`; null for other memory.
   [[nodiscard]] Storage* watched_at(const void* data);
   /// The memory that begins at `data` was freed: what begins there from now on is different memory.
   void forget_watched(const void* data);
-  /// False where `data` is surely not watched memory. Takes no lock.
+  /// False where `data` is surely not such memory. Takes no lock.
   [[nodiscard]] bool may_be_watched(const void* data) const noexcept {
-    const std::size_t bit = filter_bit(data);
-    return ((watched_filter_[bit / 64].load(std::memory_order_relaxed) >> (bit % 64)) & 1) != 0;
+    const std::size_t bit = hash_of(data) % kFilterBits;
+    return ((watched_filter_[bit / 64].load(std::memory_order_relaxed) >> (bit % 64)) & 1) != 0 ||
+           unread_[hash_of(data) % kUnread].data.load(std::memory_order_relaxed) == data;
   }
 
   template <class Visit>
@@ -184,15 +199,30 @@ class StorageTable {
   void start(Storage& entry, const c10::StorageImpl& storage);
   static void written_behind(Storage& other, const Storage& storage, const RegionKey& key);
 
+  struct Unread {
+    std::atomic<const void*> data{nullptr};
+    const c10::StorageImpl* storage = nullptr;
+  };
+  [[nodiscard]] Unread& unread_at(const void* data) noexcept {
+    return unread_[hash_of(data) % kUnread];
+  }
+  void forget_unread(const void* data) noexcept {
+    Unread& unread = unread_at(data);
+    if (unread.data.load(std::memory_order_relaxed) == data)
+      unread.data.store(nullptr, std::memory_order_relaxed);
+  }
+
   static constexpr std::size_t kFilterBits = std::size_t{1} << 18;
-  [[nodiscard]] static std::size_t filter_bit(const void* data) noexcept {
-    return (reinterpret_cast<std::uintptr_t>(data) * 0x9e3779b97f4a7c15ULL >> 40) % kFilterBits;
+  static constexpr std::size_t kUnread = std::size_t{1} << 14;
+  [[nodiscard]] static std::size_t hash_of(const void* data) noexcept {
+    return reinterpret_cast<std::uintptr_t>(data) * 0x9e3779b97f4a7c15ULL >> 40;
   }
 
   std::mutex mutex_;
   PointerMap<Storage> entries_;
   PointerMap<const c10::StorageImpl*> watched_;  ///< by their memory
   std::array<std::atomic<std::uint64_t>, kFilterBits / 64> watched_filter_{};
+  std::array<Unread, kUnread> unread_{};
   const c10::StorageImpl* last_key_ = nullptr;  ///< consecutive questions are about one storage
   Storage* last_ = nullptr;
   std::pmr::vector<const c10::StorageImpl*> sweep_;

@@ -138,7 +138,7 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
   const Content content = content_of(tensor);
   row.alignment = alignment_of(content);
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
-  const Known told = tell_read(thread, tensor, content, boundary, seen);
+  const Known told = tell_read(thread, tensor, place, content, boundary, seen);
   if (told == Known::told) return seen;
   const bool known = told == Known::checked;
 
@@ -233,7 +233,7 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   const Content content = content_of(tensor);
   row.alignment = alignment_of(content);
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
-  if (already_written && tell_left(tensor, content, thread, seen)) return seen;
+  if (already_written && tell_left(thread, tensor, place, content, seen)) return seen;
 
   const Digest found = with_quantiser(tensor, digest_of(thread, content));
   const Digest logical = logical_digest_of(content);
@@ -247,6 +247,7 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   ++storage.writes;
   storages().write_through(storage, content.key);
   identify(thread, storage, seen);
+  if (place.counts) storages().mark_unread(storage, impl);
   Region& fresh = storage.regions.remember({.key = content.key,
                                             .digest = found,
                                             .logical = logical,

@@ -17,6 +17,9 @@ struct Place {
   Role role = Role::input;
   std::uint16_t index = 0;
   std::uint16_t element = 0;
+  /// An input: the op's kernel computes with it. A result: no op will be seen to call this one, and
+  /// what is left of it until the program frees it is an outcome unless an op computes with it.
+  bool counts = false;
 };
 
 /// A slot and what the caller learns about its storage.

@@ -26,7 +26,7 @@ ENDS = {
     "draw": ("sequence", "aten::rand"), "raw": ("write", "end of run"),
     "raw-buffer": ("write", "end of run"), "raw-set_data": ("sequence", "aten::detach"),
     "raw-state": ("write", "end of run"), "raw-leaf": ("write", "end of run"),
-    "raw-loaded": ("write", "end of run"), "raw-unread": None,
+    "raw-loaded": ("write", "end of run"), "raw-unread": None, "raw-output": ("write", "end of thread"),
 }
 # What no op has written or read may matter or not.
 UNREAD = {"raw-unread"}
@@ -111,8 +111,8 @@ def layers(session):
 
 
 def creation(session):
-    """Threads of which nothing is equal are partners by the order in which they were created, whichever
-    of them comes first: trainer i has seed 1 + i in one run and 1001 + i in the other."""
+    """Threads of which nothing is equal are partners by where and in which order they were created,
+    whichever of them comes first: trainer i has seed 1 + i in one run and 1001 + i in the other."""
     command = ["trainers", "--mode", "parallel", "--own-seeds", "--steps", "3"]
     session.record("plain", *command, "--seed", "1", "--delays", "1")
     for delays in ("5", "7", "9"):  # the last, the third, the second thread begins first
@@ -121,6 +121,13 @@ def creation(session):
         notes = [note for finding in report["findings"] for note in finding["notes"]]
         session.check(f"other seeds {delays}", report["verdict"] == "diverged" and all(
             f"the generator's seed is {1 + i} and {1001 + i}" in notes for i in range(4)), report)
+    command = ["trainers", "--mode", "two-places", "--own-seeds", "--steps", "3"]
+    session.record("plain", *command, "--seed", "1")
+    session.record("other", *command, "--seed", "1001", "--reversed")
+    report = session.compare("plain", "other")
+    notes = [note for finding in report["findings"] for note in finding["notes"]]
+    session.check("created in another order", report["verdict"] == "diverged" and all(
+        f"the generator's seed is {1 + i} and {1001 + i}" in notes for i in range(2)), report)
 
 
 def main():
