@@ -76,12 +76,7 @@ Seen see_written_on_device(Thread& thread, const at::Tensor& tensor, Place place
 
   const std::uint64_t ticket = request_digest(tensor, content);
   const std::lock_guard guard(storages());
-  Storage& storage = storages().at(impl);
-  storage.regions.forget(content.key);
-  storage.mark_written(content.key.offset, content.key.offset + content.key.bytes);
-  storage.produced = true;
-  storage.writer = writer;
-  ++storage.writes;
+  Storage& storage = enter_write(impl, content.key, writer);
   storages().write_through(storage, content.key);
   identify(thread, storage, seen);
   if (ticket == 0) return unreadable(seen);

@@ -48,6 +48,16 @@ void identify(Thread& thread, const Storage& storage, Seen& seen) {
   if (storage.scratch) seen.row.flags |= slot_flag::scratch;
 }
 
+Storage& enter_write(const c10::StorageImpl& impl, const RegionKey& key, Writer writer) {
+  Storage& storage = storages().at(impl);
+  storage.regions.forget(key);
+  storage.mark_written(key.offset, key.offset + key.bytes);
+  storage.produced = true;
+  storage.writer = writer;
+  ++storage.writes;
+  return storage;
+}
+
 void tell(Region& region, ring::SlotRow& row) {
   if (region.ticket != 0) settle(region);  // which gives the value a new number
   tell_unsettled(region, row);

@@ -32,6 +32,10 @@ enum class Known : std::uint8_t {
 [[nodiscard]] bool tell_left(Thread& thread, const at::Tensor& tensor, Place place,
                              const Content& content, Seen& seen);
 
+/// The bytes of a region have new content, which is not known yet. Holding the lock of the
+/// storages.
+Storage& enter_write(const c10::StorageImpl& storage, const RegionKey& key, Writer writer);
+
 /// Enters what is known about the content. Holding the lock of the storages.
 void tell(Region& region, ring::SlotRow& row);
 /// The same, with a ticket even if its digest has arrived meanwhile.

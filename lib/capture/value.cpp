@@ -238,13 +238,8 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   const Digest found = with_quantiser(tensor, digest_of(thread, content));
   const Digest logical = logical_digest_of(content);
   const std::lock_guard guard(storages());
-  Storage& storage = storages().at(impl);
+  Storage& storage = enter_write(impl, content.key, writer);
   storage.dtype = static_cast<std::int8_t>(tensor.scalar_type());
-  storage.regions.forget(content.key);
-  storage.mark_written(content.key.offset, content.key.offset + content.key.bytes);
-  storage.produced = true;
-  storage.writer = writer;
-  ++storage.writes;
   storages().write_through(storage, content.key);
   identify(thread, storage, seen);
   if (place.counts) storages().mark_unread(storage, impl);
@@ -311,12 +306,7 @@ void note_written(const at::Tensor& tensor, Writer writer) {
   if (!tensor.defined() || !has_known_memory(tensor)) return;
   const Content content = content_of(tensor);
   const std::lock_guard guard(storages());
-  Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
-  storage.regions.forget(content.key);
-  storage.mark_written(content.key.offset, content.key.offset + content.key.bytes);
-  storage.produced = true;
-  storage.writer = writer;
-  ++storage.writes;
+  enter_write(*tensor.storage().unsafeGetStorageImpl(), content.key, writer);
 }
 
 void note_arrives_later(Thread& thread, const at::Tensor& tensor, Writer writer) {

@@ -39,12 +39,13 @@ LaneComparison::LaneComparison(RankState& state, const Both<std::optional<Lane>>
       boundaries_(state),
       layers_(state),
       neighbours_(state),
+      lone_(state, walk_, neighbours_, watch_, layers_),
       join_(std::move(join)) {}
 
 void LaneComparison::begin_step(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
                                 std::optional<Side> only) {
   loss_noted_ = false;
-  step_alone_ = only.has_value();
+  lone_.begin_step(only.has_value());
   walk_.begin(step, candidate_step, std::move(forward), only);
 }
 
@@ -70,7 +71,7 @@ bool LaneComparison::advance(const Ensure& ensure) {
   if (walk_.at_end()) return false;
   if (generation_ != walk_.generation()) {
     generation_ = walk_.generation();
-    alone_until_ = 0;
+    lone_.begin_window();
     neighbours_.begin_window();
   }
   busy_ = true;
@@ -92,7 +93,7 @@ bool LaneComparison::advance(const Ensure& ensure) {
   if (entry.aligned())
     compare_partners(scene, at, scene.windows.reference->items()[entry.reference].op);
   else
-    leave_alone(scene);
+    lone_.leave(scene, last_position_);
   visit([&](Side side, std::uint32_t index) {
     const Event& event = on(scene.windows, side)->event(index);
     on(state_.data_reads, side).passed(event);
@@ -239,155 +240,6 @@ void LaneComparison::add_history(const Event& event, std::uint64_t occurrence,
             ? fmt::format("this op gave identical results in {}", words)
             : fmt::format("{} around it gave identical results in {}", event.op, words));
   }
-}
-
-std::size_t LaneComparison::end_of_stretch() const {
-  std::size_t end = walk_.cursor();
-  while (end < walk_.committed() && !walk_.entries()[end].aligned()) ++end;
-  return end;
-}
-
-/// The other run's recording ended before these entries: they may well have happened there too.
-bool LaneComparison::cut_off(std::size_t end) const {
-  if (end != walk_.entries().size()) return false;
-  const Entry& entry = walk_.current();
-  const Side other = entry.reference != kNoIndex ? Side::candidate : Side::reference;
-  return !on(state_.runs, other)->info().complete && walk_.ends_here(other);
-}
-
-void LaneComparison::count_alone(const Scene& scene, EventPair at, bool op) {
-  const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
-  const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
-  const std::uint64_t events = op ? on(scene.windows, side)->end(index) - index : 1;
-  Coverage& coverage = state_.totals.coverage;
-  (side == Side::reference ? coverage.only_reference : coverage.only_candidate) += events;
-}
-
-void LaneComparison::leave_alone(const Scene& scene) {
-  const Entry entry = walk_.current();
-  const Side side = entry.reference != kNoIndex ? Side::reference : Side::candidate;
-  const Window& window = *on(scene.windows, side);
-  const std::uint32_t item = side == Side::reference ? entry.reference : entry.candidate;
-  const bool op = window.items()[item].op;
-  const EventPair at = walk_.events_of(entry);
-  const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
-  const bool unit = is_unit(state_, window.event(index));
-  count_alone(scene, at, op);
-  if (unit) ++on(state_.totals.ops, side);
-  if (window.event(index).op == kFreedParameters)
-    on(state_.freed, side).push_back({window.held(index), *on(scene.lanes, side)});
-  if (!unit || is_ignored(state_, window.event(index))) return;
-
-  if (walk_.cursor() >= alone_until_) {
-    alone_until_ = end_of_stretch();
-    alone_source_ = {};
-    alone_otherwise_ = false;
-    if (cut_off(alone_until_))
-      ++state_.totals.cut_off;
-    else
-      take_stretch(scene);
-  }
-  if (!op) return;
-  if (window.event(index).op.starts_with("aten::detach"))
-    note_detached(state_, walk_, scene, side, index, alone_source_);
-  state_.rng.drew_alone(side, window, index, scene.lanes.reference->id, scene.step, alone_source_);
-  state_.numbers_read.read_alone(side, window.event(index));
-  if (alone_otherwise_) judge_alone(state_, scene, side, index, last_position_);
-  for (std::uint32_t inner = index; inner < window.end(index); ++inner) {
-    state_.ledger.enter(
-        differing::alone(side, {on(scene.lanes, side)->id, window.event(inner).position}),
-        alone_source_);
-    write_alone(state_, scene, side, inner, alone_source_);
-    view_alone(state_, scene, side, inner, alone_source_);
-  }
-  on(state_.alone_memory, side).changed(window.event(index));
-}
-
-/// Ops without a partner follow from something that is known, or are a finding.
-void LaneComparison::take_stretch(const Scene& scene) {
-  const Stretch stretch(state_, walk_, scene, alone_until_, replaced_);
-  const auto reason = explain_stretch(stretch);
-  if (!reason) return enter_stretch(stretch);
-  alone_source_ = reason->source;
-  alone_otherwise_ = reason->computed_otherwise;
-  if (reason->has_effect) watch_.add(alone_source_, walk_, alone_until_);
-}
-
-/// Both runs update parameters near the stretch, with nothing between that does not belong to it.
-bool LaneComparison::stands_among_updates(const Scene& scene) const {
-  const auto event = [&](EventPair at) -> const Event& {
-    return scene.windows.reference->event(at.reference);
-  };
-  const auto& passed = neighbours_.passed();
-  for (auto before = passed.rbegin(); before != passed.rend(); ++before) {
-    if (updates_parameter(event(before->at))) return true;
-    if (event(before->at).phase != Phase::optimizer) break;
-  }
-  for (std::size_t k = alone_until_; k < walk_.entries().size(); ++k) {
-    const Entry& entry = walk_.entries()[k];
-    if (!entry.aligned()) return false;
-    if (!scene.windows.reference->items()[entry.reference].op) continue;
-    if (updates_parameter(event(walk_.events_of(entry)))) return true;
-    if (event(walk_.events_of(entry)).phase != Phase::optimizer) return false;
-  }
-  return false;
-}
-
-/// One finding for all of it.
-void LaneComparison::enter_stretch(const Stretch& stretch) {
-  const Scene& scene = stretch.scene;
-  const StretchContents ops = contents_of(stretch);
-  const Side side = ops.first.reference != kNoIndex ? Side::reference : Side::candidate;
-  const std::uint32_t first = side == Side::reference ? ops.first.reference : ops.first.candidate;
-  const Window& window = *on(scene.windows, side);
-  const Event& event = window.event(first);
-  KeyHash key;
-  for (const Side one : kSides) {
-    key.add(std::uint64_t{on(ops.ops, one).size()});
-    for (const std::string& op : on(ops.ops, one)) key.add(op);
-  }
-  // An update does the same for every parameter, and so does what adds to their gradients; a module
-  // each time it is called, and the program's own code around the model for many things in a row.
-  const bool adds = accumulates(window, first);
-  const bool updates =
-      adds || (event.flags & event_flag::in_optimizer) || event.phase == Phase::optimizer;
-  const bool in_loss = !adds && !event.has_module &&
-                       (event.phase == Phase::forward || event.phase == Phase::backward);
-  // A step that only one run has continues from parameters that only it has updated.
-  if (step_alone_)
-    if (const auto update = differs_already(stretch, slot_flag::parameter))
-      state_.book.make_diverging(*update);
-  const std::size_t records = state_.book.records().size();
-  alone_source_ = enter_alone(
-      state_, FindingKind::sequence, scene, ops.first,
-      side == Side::reference ? std::optional(event.position) : last_position_,
-      {.key = key.value(), .once_per_step = in_loss, .any_place = updates, .harmless = true},
-      [&](Record& record) {
-        record.finding.diverges = false;
-        record.listed = !state_.only_layers;  // how much is seen of modules is not a difference
-        for (const Side one : kSides)
-          if (!on(ops.ops, one).empty())
-            record.finding.notes.push_back(
-                fmt::format("only in the {}: {}", name(one), listed(on(ops.ops, one))));
-        record.evidence.alone = ops.ops;
-        record.evidence.alone_names = ops.names;
-        record.evidence.alone_updates = ops.updated;
-        record.evidence.alone_draws = ops.draws;
-        record.evidence.alone_casts = ops.casts;
-        record.evidence.among_updates = stands_among_updates(scene);
-      });
-  const bool known = records == state_.book.records().size();
-  // It may have changed nothing while that could be determined.
-  const bool asks_what_it_read =
-      known && !state_.only_layers && !state_.book.diverges(alone_source_);
-  const auto inherited = asks_what_it_read ? differs_already(stretch) : std::nullopt;
-  if (state_.only_layers)
-    layers_.alone(alone_source_);
-  else if (inherited)
-    alone_source_ = *inherited;
-  else
-    watch_.add(alone_source_, walk_, alone_until_);
-  if (!known) neighbours_.stand_alone(scene, event, side);
 }
 
 bool LaneComparison::report_missing_steps(Side side, std::int64_t step,

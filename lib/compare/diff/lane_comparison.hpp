@@ -7,8 +7,8 @@
 
 #include "compare/align/lane_walk.hpp"
 #include "compare/diff/boundary_judge.hpp"
-#include "compare/diff/explain/stretch.hpp"
 #include "compare/diff/layer_judge.hpp"
+#include "compare/diff/lone_stretches.hpp"
 #include "compare/diff/neighbours.hpp"
 #include "compare/diff/op_judge.hpp"
 #include "compare/diff/rank_state.hpp"
@@ -51,15 +51,8 @@ class LaneComparison {
  private:
   void ensure_inputs(const Entry& entry, const Ensure& ensure) const;
   void compare_partners(const Scene& scene, EventPair at, bool op);
-  void leave_alone(const Scene& scene);
-  void take_stretch(const Scene& scene);
-  void enter_stretch(const Stretch& stretch);
-  [[nodiscard]] bool stands_among_updates(const Scene& scene) const;
   [[nodiscard]] Judgement judge(const Scene& scene, EventPair at, bool op);
-  [[nodiscard]] std::size_t end_of_stretch() const;
-  [[nodiscard]] bool cut_off(std::size_t end) const;
   void count_accumulations(const Scene& scene, EventPair at);
-  void count_alone(const Scene& scene, EventPair at, bool op);
 
   void note_loss(const Scene& scene, EventPair node);
   void note_path(const Scene& scene, EventPair at);
@@ -72,14 +65,10 @@ class LaneComparison {
   LayerJudge layers_;
   Neighbours neighbours_;
   SequenceWatch watch_;
+  LoneStretches lone_;
   Join join_;
   bool busy_ = false;
-  bool step_alone_ = false;      ///< one run has the step and the other one lacks it
-  bool loss_noted_ = false;      ///< the step's first backward node has passed
-  std::size_t alone_until_ = 0;  ///< entries up to here belong to a finding already
-  Source alone_source_;
-  ReplacedBackwards replaced_;
-  bool alone_otherwise_ = false;                ///< they compute what ops of the other run compute
+  bool loss_noted_ = false;                     ///< the step's first backward node has passed
   std::optional<std::uint64_t> last_position_;  ///< of the last partner in the reference lane
   std::uint64_t generation_ = 0;
 };

@@ -32,7 +32,10 @@ void shorten(std::vector<std::string>& details) {
 }  // namespace
 
 std::string DrawCollector::words(const LaneName& name) {
-  return lane_words(Lane{.role = name.role, .ordinal = name.ordinal}, Event{});
+  Lane lane;
+  lane.role = name.role;
+  lane.ordinal = name.ordinal;
+  return lane_words(lane, Event{});
 }
 
 void DrawCollector::note(const Lane& lane, const Event& event, std::int64_t step) {

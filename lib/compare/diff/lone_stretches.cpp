@@ -1,0 +1,165 @@
+#include "compare/diff/lone_stretches.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "compare/diff/effect.hpp"
+#include "compare/diff/explain/replays.hpp"
+#include "compare/diff/explain/spread.hpp"
+#include "compare/diff/finding_writer.hpp"
+#include "compare/diff/units.hpp"
+#include "compare/model/hash.hpp"
+#include "compare/model/words.hpp"
+
+namespace ulpscope::comparison {
+
+std::size_t LoneStretches::end_of_stretch() const {
+  std::size_t end = walk_.cursor();
+  while (end < walk_.committed() && !walk_.entries()[end].aligned()) ++end;
+  return end;
+}
+
+/// The other run's recording ended before these entries: they may well have happened there too.
+bool LoneStretches::cut_off(std::size_t end) const {
+  if (end != walk_.entries().size()) return false;
+  const Entry& entry = walk_.current();
+  const Side other = entry.reference != kNoIndex ? Side::candidate : Side::reference;
+  return !on(state_.runs, other)->info().complete && walk_.ends_here(other);
+}
+
+void LoneStretches::count_alone(const Scene& scene, EventPair at, bool op) {
+  const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
+  const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+  const std::uint64_t events = op ? on(scene.windows, side)->end(index) - index : 1;
+  Coverage& coverage = state_.totals.coverage;
+  (side == Side::reference ? coverage.only_reference : coverage.only_candidate) += events;
+}
+
+void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_position) {
+  last_position_ = last_position;
+  const Entry entry = walk_.current();
+  const Side side = entry.reference != kNoIndex ? Side::reference : Side::candidate;
+  const Window& window = *on(scene.windows, side);
+  const std::uint32_t item = side == Side::reference ? entry.reference : entry.candidate;
+  const bool op = window.items()[item].op;
+  const EventPair at = walk_.events_of(entry);
+  const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
+  const bool unit = is_unit(state_, window.event(index));
+  count_alone(scene, at, op);
+  if (unit) ++on(state_.totals.ops, side);
+  if (window.event(index).op == kFreedParameters)
+    on(state_.freed, side).push_back({window.held(index), *on(scene.lanes, side)});
+  if (!unit || is_ignored(state_, window.event(index))) return;
+
+  if (walk_.cursor() >= until_) {
+    until_ = end_of_stretch();
+    source_ = {};
+    otherwise_ = false;
+    if (cut_off(until_))
+      ++state_.totals.cut_off;
+    else
+      take_stretch(scene);
+  }
+  if (!op) return;
+  if (window.event(index).op.starts_with("aten::detach"))
+    note_detached(state_, walk_, scene, side, index, source_);
+  state_.rng.drew_alone(side, window, index, scene.lanes.reference->id, scene.step, source_);
+  state_.numbers_read.read_alone(side, window.event(index));
+  if (otherwise_) judge_alone(state_, scene, side, index, last_position_);
+  for (std::uint32_t inner = index; inner < window.end(index); ++inner) {
+    state_.ledger.enter(
+        differing::alone(side, {on(scene.lanes, side)->id, window.event(inner).position}), source_);
+    write_alone(state_, scene, side, inner, source_);
+    view_alone(state_, scene, side, inner, source_);
+  }
+  on(state_.alone_memory, side).changed(window.event(index));
+}
+
+/// Ops without a partner follow from something that is known, or are a finding.
+void LoneStretches::take_stretch(const Scene& scene) {
+  const Stretch stretch(state_, walk_, scene, until_, replaced_);
+  const auto reason = explain_stretch(stretch);
+  if (!reason) return enter_stretch(stretch);
+  source_ = reason->source;
+  otherwise_ = reason->computed_otherwise;
+  if (reason->has_effect) watch_.add(source_, walk_, until_);
+}
+
+/// Both runs update parameters near the stretch, with nothing between that does not belong to it.
+bool LoneStretches::stands_among_updates(const Scene& scene) const {
+  const auto event = [&](EventPair at) -> const Event& {
+    return scene.windows.reference->event(at.reference);
+  };
+  const auto& passed = neighbours_.passed();
+  for (auto before = passed.rbegin(); before != passed.rend(); ++before) {
+    if (updates_parameter(event(before->at))) return true;
+    if (event(before->at).phase != Phase::optimizer) break;
+  }
+  for (std::size_t k = until_; k < walk_.entries().size(); ++k) {
+    const Entry& entry = walk_.entries()[k];
+    if (!entry.aligned()) return false;
+    if (!scene.windows.reference->items()[entry.reference].op) continue;
+    if (updates_parameter(event(walk_.events_of(entry)))) return true;
+    if (event(walk_.events_of(entry)).phase != Phase::optimizer) return false;
+  }
+  return false;
+}
+
+/// One finding for all of it.
+void LoneStretches::enter_stretch(const Stretch& stretch) {
+  const Scene& scene = stretch.scene;
+  const StretchContents ops = contents_of(stretch);
+  const Side side = ops.first.reference != kNoIndex ? Side::reference : Side::candidate;
+  const std::uint32_t first = side == Side::reference ? ops.first.reference : ops.first.candidate;
+  const Window& window = *on(scene.windows, side);
+  const Event& event = window.event(first);
+  KeyHash key;
+  for (const Side one : kSides) {
+    key.add(std::uint64_t{on(ops.ops, one).size()});
+    for (const std::string& op : on(ops.ops, one)) key.add(op);
+  }
+  // An update does the same for every parameter, and so does what adds to their gradients; a module
+  // each time it is called, and the program's own code around the model for many things in a row.
+  const bool adds = accumulates(window, first);
+  const bool updates =
+      adds || (event.flags & event_flag::in_optimizer) || event.phase == Phase::optimizer;
+  const bool in_loss = !adds && !event.has_module &&
+                       (event.phase == Phase::forward || event.phase == Phase::backward);
+  // A step that only one run has continues from parameters that only it has updated.
+  if (step_alone_)
+    if (const auto update = differs_already(stretch, slot_flag::parameter))
+      state_.book.make_diverging(*update);
+  const std::size_t records = state_.book.records().size();
+  source_ = enter_alone(
+      state_, FindingKind::sequence, scene, ops.first,
+      side == Side::reference ? std::optional(event.position) : last_position_,
+      {.key = key.value(), .once_per_step = in_loss, .any_place = updates, .harmless = true},
+      [&](Record& record) {
+        record.finding.diverges = false;
+        record.listed = !state_.only_layers;  // how much is seen of modules is not a difference
+        for (const Side one : kSides)
+          if (!on(ops.ops, one).empty())
+            record.finding.notes.push_back(
+                fmt::format("only in the {}: {}", name(one), listed(on(ops.ops, one))));
+        record.evidence.alone = ops.ops;
+        record.evidence.alone_names = ops.names;
+        record.evidence.alone_updates = ops.updated;
+        record.evidence.alone_draws = ops.draws;
+        record.evidence.alone_casts = ops.casts;
+        record.evidence.among_updates = stands_among_updates(scene);
+      });
+  const bool known = records == state_.book.records().size();
+  // It may have changed nothing while that could be determined.
+  const bool asks_what_it_read = known && !state_.only_layers && !state_.book.diverges(source_);
+  const auto inherited = asks_what_it_read ? differs_already(stretch) : std::nullopt;
+  if (state_.only_layers)
+    layers_.alone(source_);
+  else if (inherited)
+    source_ = *inherited;
+  else
+    watch_.add(source_, walk_, until_);
+  if (!known) neighbours_.stand_alone(scene, event, side);
+}
+
+}  // namespace ulpscope::comparison
