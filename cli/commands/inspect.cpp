@@ -125,13 +125,15 @@ void print_summary(const Run& run, Page& page) {
   table.row({{"rank", Ink::dim, true},
              {"lane", Ink::dim},
              {"events", Ink::dim, true},
-             {"thread", Ink::dim}});
+             {"thread", Ink::dim},
+             {"created by", Ink::dim}});
   for (const std::uint32_t rank : run.ranks()) {
     for (const Lane& lane : run.lanes(rank)) {
       table.row({{fmt::format("{}", rank), Ink::plain, true},
                  {comparison::lane_name(lane)},
                  {core::grouped(lane.events), Ink::plain, true},
-                 {escaped(lane.thread_name)}});
+                 {escaped(lane.thread_name)},
+                 {escaped(lane.created_by)}});
     }
   }
   print_table(table, page);

@@ -52,6 +52,13 @@ std::string place_text(const Difference& difference) {
   return fmt::format("{}", fmt::join(places, ", "));
 }
 
+/// Two values may be one another's rounding: an op made them of the same inputs, or they are close.
+bool counts_in_ulp(const Finding& finding, const TensorReport& tensor) {
+  constexpr double kClose = 0x1p-7;  // bfloat16's eps
+  return finding.kind == FindingKind::origin || tensor.tolerance || tensor.difference->budget ||
+         tensor.difference->scaled_max.value_or(1) < kClose;
+}
+
 class DifferenceLines {
  public:
   explicit DifferenceLines(const Terminal& terminal) : terminal_(terminal) {}
@@ -109,15 +116,18 @@ void print_beside(const DifferenceLines& left, const std::vector<std::string>& r
 
 }  // namespace
 
-void render_difference(const Report& report, const TensorReport& tensor, Page& page) {
+void render_difference(const Report& report, const Finding& finding, const TensorReport& tensor,
+                       Page& page) {
   if (!tensor.difference.has_value()) return;
   const Difference& difference = *tensor.difference;
   const Terminal& terminal = page.terminal();
 
   DifferenceLines facts(terminal);
   if (difference.worst) facts.add_worst(*difference.worst);
-  facts.add("distance", fmt::format("{} ULP at most, {} mean", core::grouped(difference.ulp_max),
-                                    core::short_number(difference.ulp_mean)));
+  const bool in_ulp = counts_in_ulp(finding, tensor);
+  if (in_ulp)
+    facts.add("distance", fmt::format("{} ULP at most, {} mean", core::grouped(difference.ulp_max),
+                                      core::short_number(difference.ulp_mean)));
   facts.add("absolute",
             fmt::format("{} at most, {} rms", core::short_number(difference.absolute_max),
                         core::short_number(difference.absolute_rms)));
@@ -150,6 +160,7 @@ void render_difference(const Report& report, const TensorReport& tensor, Page& p
     page.framed(page.paint(Ink::bold, line));
   }
 
+  if (!in_ulp) return print_beside(facts, {}, page);
   const std::size_t needed = kIndent + facts.width() + kColumnGap + kLeastHistogram;
   if (needed <= page.framed_width()) {
     const std::size_t room = page.framed_width() - kIndent - facts.width() - kColumnGap;

@@ -223,7 +223,7 @@ void print_differences(const Report& report, const Finding& finding, Page& page)
                           [](const TensorReport* tensor) { return tensor->role != Role::input; });
   for (const TensorReport* tensor : differing) {
     if (tensor == differing.front()) {
-      render_difference(report, *tensor, page);
+      render_difference(report, finding, *tensor, page);
       continue;
     }
     page.framed();
@@ -249,7 +249,7 @@ Table neighbour_table(const Finding& finding, bool modules) {
     const Ink ink = neighbour.finding ? Ink::bold : Ink::plain;
     std::vector<Cell> row{
         {std::string(neighbour_mark(neighbour)), neighbour.equal ? Ink::green : Ink::red},
-        {neighbour.event == kNone ? "" : core::grouped(neighbour.event), Ink::dim, true},
+        {neighbour.event == kNone ? "" : fmt::format("{}", neighbour.event), Ink::dim, true},
         {escaped(neighbour.op), ink}};
     if (modules) row.push_back({escaped(neighbour.module), ink});
     row.push_back({remark, neighbour.finding ? Ink::red : Ink::dim});
@@ -271,6 +271,18 @@ bool bytes_missing(const Finding& finding) {
   return std::any_of(finding.tensors.begin(), finding.tensors.end(), [](const TensorReport& t) {
     return !t.equal && !t.difference && t.shape.reference == t.shape.candidate;
   });
+}
+
+/// Commands that show the event in each run.
+void print_inspect(const Report& report, const Finding& finding, Page& page) {
+  const auto print = [&](const RunSummary& run, const std::optional<std::uint64_t>& event) {
+    if (event)
+      page.remark(Ink::bold, "help",
+                  fmt::format("ulpscope inspect {} {}", escaped(shell_quoted(run.path)),
+                              event_path(finding, *event)));
+  };
+  print(report.reference, finding.event.reference);
+  if (!finding.event.reference) print(report.candidate, finding.event.candidate);
 }
 
 void print_cause(const Cause& cause, Page& page) {
@@ -308,6 +320,7 @@ void render_first_finding(const Report& report, std::size_t index, Page& page) {
   if (first != nullptr) {
     page.remark(Ink::bold, "help", fmt::format("ulpscope explain {}", escaped(first->id)));
   }
+  print_inspect(report, finding, page);
 }
 
 void render_further_finding(const Report& report, std::size_t index, Page& page) {

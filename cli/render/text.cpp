@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "cli/render/budget_table.hpp"
-#include "cli/render/finding_text.hpp"
+#include "cli/render/findings_text.hpp"
 #include "cli/render/growth_text.hpp"
 #include "cli/render/page.hpp"
 #include "cli/render/tolerance_text.hpp"
+#include "cli/render/verdict_text.hpp"
 #include "cli/render/wording.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/table.hpp"
@@ -20,7 +21,6 @@
 namespace ulpscope::cli {
 namespace {
 
-constexpr std::size_t kMostFurtherFindings = 10;
 constexpr std::size_t kLongestSetting = 28;
 
 std::string command_line(const std::vector<std::string>& command) {
@@ -39,48 +39,51 @@ std::string facts(const RunSummary& run, bool several_ranks) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+/// What `of` has between the words that both commands begin and end with.
+std::string words_apart(const std::vector<std::string>& of, const std::vector<std::string>& other) {
+  const auto [first, unused] = std::mismatch(of.begin(), of.end(), other.begin(), other.end());
+  const auto same_before = static_cast<std::size_t>(first - of.begin());
+  std::size_t same_after = 0;
+  while (same_before + same_after < std::min(of.size(), other.size()) &&
+         of[of.size() - same_after - 1] == other[other.size() - same_after - 1])
+    ++same_after;
+  // An option's name says what its value is.
+  const bool is_value = same_before > 1 && of[same_before - 1].starts_with("-");
+  const auto begin = static_cast<std::ptrdiff_t>(same_before - (is_value ? 1 : 0));
+  const auto end = static_cast<std::ptrdiff_t>(of.size() - same_after);
+  return begin < end ? command_line({of.begin() + begin, of.begin() + end}) : std::string();
+}
+
+/// The candidate's command, by how it differs from the reference's where both run the same program.
+std::string other_command(const std::vector<std::string>& reference,
+                          const std::vector<std::string>& candidate) {
+  if (candidate == reference) return "the same command";
+  if (reference.empty() || candidate.front() != reference.front()) return command_line(candidate);
+  const std::string here = words_apart(candidate, reference);
+  const std::string there = words_apart(reference, candidate);
+  if (there.empty()) return fmt::format("the same command with {}", here);
+  if (here.empty()) return fmt::format("the same command without {}", there);
+  return fmt::format("the same command with {} for {}", here, there);
+}
+
 void print_runs(const Report& report, Page& page) {
   const bool several_ranks = std::max(report.reference.ranks, report.candidate.ranks) > 1;
-  const bool same_command = report.candidate.command == report.reference.command;
-  for (const RunSummary* run : {&report.reference, &report.candidate}) {
-    const bool is_reference = run == &report.reference;
-    page.labelled(is_reference ? "reference" : "candidate", escaped(run->path), Ink::bold);
-    page.labelled("", facts(*run, several_ranks));
-    if (run->command.empty()) continue;
-    page.labelled("",
-                  !is_reference && same_command ? "the same command" : command_line(run->command));
-  }
+  const auto print = [&](std::string_view label, const RunSummary& run,
+                         const std::string& command) {
+    page.labelled(label, escaped(run.path), Ink::bold);
+    page.labelled("", facts(run, several_ranks));
+    if (!run.command.empty()) page.labelled("", command);
+  };
+  print("reference", report.reference, command_line(report.reference.command));
+  print("candidate", report.candidate,
+        report.candidate.command.empty()
+            ? std::string()
+            : other_command(report.reference.command, report.candidate.command));
 }
 
 void print_ranks(const Report& report, Page& page) {
   const std::string matches = rank_matches(report);
   if (!matches.empty()) page.labelled("ranks", matches);
-}
-
-std::string not_compared(const NotCompared& counts) {
-  std::vector<std::string> parts;
-  const auto add = [&parts](std::uint64_t count, std::string_view what) {
-    if (count != 0) parts.push_back(fmt::format("{} {}", core::grouped(count), what));
-  };
-  add(counts.uninitialised, "uninitialized");
-  add(counts.handle, counts.handle == 1 ? "handle" : "handles");
-  add(counts.layout, "in a different layout");
-  add(counts.no_bytes, "without bytes");
-  add(counts.ignored, "ignored");
-  add(counts.opaque, "opaque");
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-/// What keeps "every bit" from being said, in words; empty if everything was compared.
-std::string aside(const Coverage& coverage) {
-  std::vector<std::string> parts;
-  if (const std::string left_out = not_compared(coverage.not_compared); !left_out.empty())
-    parts.push_back("not compared: " + left_out);
-  const std::uint64_t alone = coverage.only_reference + coverage.only_candidate;
-  if (alone != 0) parts.push_back(fmt::format("{} in one run only", core::counted(alone, "event")));
-  if (!coverage.outcomes_recorded)
-    parts.emplace_back("what the runs left when they ended was not recorded");
-  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 void print_coverage(const Coverage& coverage, Page& page) {
@@ -163,104 +166,9 @@ void print_settings(const Report& report, Page& page) {
 
 void print_propagated(const Propagated& propagated, Page& page) {
   if (propagated.note.empty()) return;
+  page.line();
   page.labelled("propagated", fmt::format("{}: {}", core::counted(propagated.events, "event"),
                                           escaped(propagated.note)));
-  page.line();
-}
-
-std::string step_ranges(const Propagated& propagated) {
-  std::vector<std::string> parts;
-  for (const auto& [first, last] : propagated.steps) {
-    parts.push_back(first == last ? fmt::format("{}", first) : fmt::format("{} - {}", first, last));
-    if (parts.size() == 4) break;
-  }
-  if (propagated.steps.size() > parts.size()) parts.emplace_back("...");
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-/// The summary without the verdict that it begins with.
-std::string_view after_verdict(const Report& report) {
-  const std::string_view summary = report.summary;
-  const std::size_t colon = summary.find(": ");
-  if (!summary.starts_with(name(report.verdict)) || colon == summary.npos) return summary;
-  return summary.substr(colon + 2);
-}
-
-/// Steps are counted from 0; those of a selection need not be.
-std::string step_of(std::int64_t step, std::uint64_t steps) {
-  if (static_cast<std::uint64_t>(step) >= steps) return fmt::format("at step {}", step);
-  return fmt::format("at step {} of {}", step, core::grouped(steps));
-}
-
-void print_verdict(const Report& report, Page& page) {
-  const auto print = [&page](Ink ink, std::string_view verdict, std::string_view text) {
-    std::string head = page.paint(ink, verdict);
-    for (const std::string& part :
-         wrapped(text, page.terminal().width - display_width(verdict) - 1)) {
-      page.line(head + " " + part);
-      head.assign(display_width(verdict), ' ');
-    }
-  };
-  const std::string summary = escaped(after_verdict(report));
-  switch (report.verdict) {
-    case Verdict::identical: {
-      const std::string apart = aside(report.coverage);
-      std::string text = fmt::format("{}, {}, {}", core::counted(report.coverage.aligned, "event"),
-                                     core::counted(report.reference.steps, "step"),
-                                     apart.empty() ? "every bit" : "every value that was compared");
-      if (!apart.empty()) text += fmt::format(" ({})", apart);
-      print(Ink::green, "IDENTICAL:", text);
-      break;
-    }
-    case Verdict::within:
-      print(Ink::green, "WITHIN",
-            fmt::format("the {}: {}", report.budget ? "budget" : "tolerance", summary));
-      break;
-    case Verdict::diverged: {
-      const Finding* first = report.first();
-      std::string text = first != nullptr && first->step.has_value()
-                             ? fmt::format("{}: {}", step_of(*first->step, report.reference.steps),
-                                           findings_in_words(report))
-                             : fmt::format("in setup: {}", findings_in_words(report));
-      if (first == nullptr) text = summary;
-      if (report.propagated.events != 0) {
-        text += fmt::format("; {} propagated", core::counted(report.propagated.events, "event"));
-      }
-      if (!report.propagated.steps.empty()) {
-        text +=
-            fmt::format(" in step{} {}",
-                        report.propagated.steps.size() == 1 && report.propagated.steps[0].first ==
-                                                                   report.propagated.steps[0].second
-                            ? ""
-                            : "s",
-                        step_ranges(report.propagated));
-      }
-      print(Ink::red, "DIVERGED", text);
-      break;
-    }
-    case Verdict::inconclusive:
-      print(Ink::yellow, "INCONCLUSIVE:", summary);
-      break;
-  }
-}
-
-void print_findings(const Report& report, Page& page) {
-  std::size_t further = 0;
-  for (std::size_t i = 0; i < report.findings.size(); ++i) {
-    if (i == 0) {
-      page.line();
-      render_first_finding(report, i, page);
-      continue;
-    }
-    if (++further > kMostFurtherFindings) continue;
-    page.line();
-    render_further_finding(report, i, page);
-  }
-  if (further > kMostFurtherFindings) {
-    page.line();
-    page.line(fmt::format("and {}: see --format json",
-                          core::counted(further - kMostFurtherFindings, "further finding")));
-  }
 }
 
 bool is_plain_success(const Report& report) {
@@ -273,22 +181,22 @@ bool is_plain_success(const Report& report) {
 void render_text(const Report& report, const Terminal& terminal, std::ostream& out) {
   Page page(terminal);
   print_golden(report, is_plain_success(report), page);
+  render_verdict(report, page);
   if (is_plain_success(report)) {
     print_ranks(report, page);
   } else {
+    render_findings(report, page);
+    page.line();
     print_runs(report, page);
     print_ranks(report, page);
-    print_coverage(report.coverage, page);
     print_settings(report, page);
+    print_coverage(report.coverage, page);
     render_rules(report, page);
-    print_findings(report, page);
     render_op_budgets(report, page);
     render_path(report, page);
     render_growth(report, page);
-    page.line();
     print_propagated(report.propagated, page);
   }
-  print_verdict(report, page);
   out << page.text();
 }
 

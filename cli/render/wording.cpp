@@ -44,6 +44,8 @@ bool all_equal(const Finding& finding) {
 /// A call of a module, whose arguments are not recorded.
 bool is_call(const Finding& finding) { return finding.op.ends_with("::forward"); }
 
+}  // namespace
+
 std::string module_place(const Finding& finding) {
   if (!finding.module.has_value()) {
     const auto& [before, after] = finding.between.value_or(Both<std::string>{});
@@ -57,8 +59,6 @@ std::string module_place(const Finding& finding) {
   if (!finding.module_type.empty()) result += fmt::format(" ({})", escaped(finding.module_type));
   return result;
 }
-
-}  // namespace
 
 std::string between_words(const Both<std::string>& modules) {
   if (modules.reference == modules.candidate)
@@ -139,14 +139,16 @@ std::string place(const Finding& finding, const Report& report) {
   return fmt::format("{}", fmt::join(parts, " / "));
 }
 
+std::string event_path(const Finding& finding, std::uint64_t event) {
+  return finding.step ? fmt::format("{}/{}", *finding.step, event) : fmt::format("setup/{}", event);
+}
+
 std::string event_numbers(const Finding& finding) {
   const auto& [reference, candidate] = finding.event;
-  if (reference && candidate && *reference != *candidate) {
-    return fmt::format("event {} (candidate {})", core::grouped(*reference),
-                       core::grouped(*candidate));
-  }
-  if (reference) return fmt::format("event {}", core::grouped(*reference));
-  if (candidate) return fmt::format("candidate event {}", core::grouped(*candidate));
+  if (reference && candidate && *reference != *candidate)
+    return fmt::format("event {} (candidate {})", event_path(finding, *reference), *candidate);
+  if (reference) return fmt::format("event {}", event_path(finding, *reference));
+  if (candidate) return fmt::format("candidate event {}", event_path(finding, *candidate));
   return {};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,9 @@ namespace ulpscope::cli {
 /// "same inputs and arguments, different output: the runs diverge at this op"
 [[nodiscard]] std::string headline(const Finding& finding);
 
+/// "layer2.0.conv1 (Conv2d)", "Net (root module)", "after fc", "no module".
+[[nodiscard]] std::string module_place(const Finding& finding);
+
 /// "step 17 / backward / layer2.0.conv1 (Conv2d)", with the rank in front where there are several.
 [[nodiscard]] std::string place(const Finding& finding, const Report& report);
 /// "rank 2"; of a rank that was started again "rank 2 (its process 2)".
@@ -21,7 +25,10 @@ namespace ulpscope::cli {
 /// "between fc1 and fc2", "between ops of fc1".
 [[nodiscard]] std::string between_words(const Both<std::string>& modules);
 
-/// "event 140,913", or both numbers where they differ.
+/// "17/140913", as `ulpscope inspect` takes it.
+[[nodiscard]] std::string event_path(const Finding& finding, std::uint64_t event);
+
+/// "event 17/140913", with the candidate's number where it differs.
 [[nodiscard]] std::string event_numbers(const Finding& finding);
 
 /// "aten::add_.Scalar"

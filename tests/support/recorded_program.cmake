@@ -1,10 +1,14 @@
-# recorded_program(<name> SOURCES <files>... [OPTIONS <compiler options>...] [DEPENDS <targets>...])
+# recorded_program(<name> SOURCES <files>... [OPTIONS <compiler options>...] [ALONE] [DEPENDS <targets>...])
 # A LibTorch program of the tests. Most of what it costs to compile is <torch/torch.h>: that is compiled
-# once for each set of options, which is why they are given here (13 s instead of 28 s a source).
+# once for each set of options, which is why they are given here (13 s instead of 28 s a source, and 45 s
+# once). ALONE are programs whose options hardly any other has.
 function(recorded_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;OPTIONS;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ALONE" "" "SOURCES;OPTIONS;DEPENDS")
   ulpscope_torch_program(${name} SOURCES ${arg_SOURCES} DEPENDS ${arg_DEPENDS})
   target_compile_options(${name} PRIVATE ${arg_OPTIONS})
+  if(arg_ALONE)
+    return()
+  endif()
   get_target_property(options ${name} COMPILE_OPTIONS)
   list(JOIN options " " options)
   string(MAKE_C_IDENTIFIER "torch_header ${options}" header)

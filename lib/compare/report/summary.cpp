@@ -15,9 +15,12 @@ namespace {
   return fmt::format("at step {} in {}", *finding.step, name(finding.phase));
 }
 
+[[nodiscard]] std::string op_of(const Finding& finding) {
+  return finding.op.empty() ? "what runs outside of modules" : finding.op;
+}
+
 [[nodiscard]] std::string op_of_module(const Finding& finding) {
-  if (finding.op.empty()) return "what runs outside of modules";
-  if (!finding.module) return finding.op;
+  if (finding.op.empty() || !finding.module) return op_of(finding);
   return fmt::format("{} of {}", finding.op,
                      finding.module->empty() ? finding.root : *finding.module);
 }
@@ -28,8 +31,7 @@ namespace {
   return "an input";
 }
 
-[[nodiscard]] std::string what_happened(const Finding& finding) {
-  const std::string op = op_of_module(finding);
+[[nodiscard]] std::string what_happened_to(const std::string& op, const Finding& finding) {
   switch (finding.kind) {
     case FindingKind::origin:
       return fmt::format("{} {}", op,
@@ -79,6 +81,10 @@ namespace {
 
 }  // namespace
 
+std::string what_happened(const Finding& finding) {
+  return what_happened_to(op_of(finding), finding);
+}
+
 std::string summary(const Report& report, const std::string& reason) {
   const Finding* const first = report.first();
   switch (report.verdict) {
@@ -96,8 +102,8 @@ std::string summary(const Report& report, const std::string& reason) {
                          unjudged(report));
     case Verdict::diverged:
       if (first == nullptr) return "diverged";
-      return fmt::format("diverged {}: {}; {}", place(*first), what_happened(*first),
-                         totals(report));
+      return fmt::format("diverged {}: {}; {}", place(*first),
+                         what_happened_to(op_of_module(*first), *first), totals(report));
     case Verdict::inconclusive:
       return "inconclusive: " + reason;
   }

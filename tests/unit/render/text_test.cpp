@@ -62,14 +62,24 @@ TEST_SUITE("text") {
     CHECK(contains(rendered(report), "every value that was compared (what the runs left"));
   }
 
-  TEST_CASE("the last line is the verdict") {
-    CHECK(lines(rendered(test::origin_report())).back() ==
-          "DIVERGED at step 17 of 50: 1 finding (origin); 198,204 events propagated in steps "
-          "17 - 49");
-    CHECK(lines(rendered(with_verdict(Verdict::within, "within tolerance: 1 finding"))).back() ==
+  TEST_CASE("the answer comes first: where, what and why, then how much follows") {
+    const std::string text = rendered(test::origin_report(), {.width = 200});
+    CHECK(lines(text).at(0) ==
+          "DIVERGED at step 17 of 50, backward of layer2.0.conv1 (Conv2d): "
+          "aten::mkldnn_convolution_backward produces different bits from identical inputs; cause: "
+          "threads (certain): threads.intra_op is 1 in the reference and 2 in the candidate");
+    CHECK(lines(text).at(1) ==
+          "         1 finding (origin); 198,204 events propagated in steps 17 - 49");
+    CHECK(lines(rendered(with_verdict(Verdict::within, "within tolerance: 1 finding"))).at(0) ==
           "WITHIN the tolerance: 1 finding");
-    CHECK(lines(rendered(with_verdict(Verdict::inconclusive, "inconclusive: why: this"))).back() ==
+    CHECK(lines(rendered(with_verdict(Verdict::inconclusive, "inconclusive: why: this"))).at(0) ==
           "INCONCLUSIVE: why: this");
+  }
+
+  TEST_CASE("a cause that is not known is not said") {
+    Report report = test::origin_report();
+    report.causes.at(0).id = "unknown";
+    CHECK(lines(rendered(report, {.width = 200})).at(0).ends_with("from identical inputs"));
   }
 
   TEST_CASE("a divergence in setup has no step") {
@@ -77,7 +87,47 @@ TEST_SUITE("text") {
     report.findings.front().step.reset();
     report.findings.front().phase = Phase::setup;
     report.propagated = {};
-    CHECK(lines(rendered(report)).back() == "DIVERGED in setup: 1 finding (origin)");
+    CHECK(
+        lines(rendered(report)).at(0).starts_with("DIVERGED in setup, layer2.0.conv1 (Conv2d): "));
+    CHECK(contains(rendered(report), "event setup/140913"));
+  }
+
+  TEST_CASE("findings that share a cause are one block with a line each") {
+    Report report = test::origin_report();
+    for (const std::uint64_t event : {150000U, 160000U}) {
+      report.findings.push_back(report.findings.front());
+      report.findings.back().event = {event, event};
+      report.causes.push_back(report.causes.front());
+      report.causes.back().finding = report.findings.size() - 1;
+    }
+    const std::string text = rendered(report);
+    CHECK(contains(text, "2 further findings with the same cause, threads (certain)\n"));
+    CHECK(contains(text, "event 17/150000\n"));
+    CHECK(contains(text, "event 17/160000\n"));
+    report.causes.back().id = "isa";
+    CHECK_FALSE(contains(rendered(report), "further findings"));
+  }
+
+  TEST_CASE("a command that differs in an option is told by that") {
+    Report report = test::origin_report();
+    report.reference.command = {"./train", "--threads", "1", "--steps", "3"};
+    report.candidate.command = {"./train", "--threads", "2", "--steps", "3"};
+    CHECK(contains(rendered(report), "the same command with --threads 2 for --threads 1\n"));
+    report.candidate.command = {"./train", "--threads", "1", "--steps", "3", "--deterministic"};
+    CHECK(contains(rendered(report), "the same command with --deterministic\n"));
+    report.candidate.command = {"./train", "--threads", "1"};
+    CHECK(contains(rendered(report), "the same command without --steps 3\n"));
+    report.candidate.command = {"./other", "--threads", "1"};
+    CHECK(contains(rendered(report), "./other --threads 1\n"));
+  }
+
+  TEST_CASE("values of other data have no distance in ULP") {
+    Report report = test::origin_report();
+    CHECK(contains(rendered(report), "ULP at most"));
+    report.findings.front().kind = FindingKind::data;
+    report.findings.front().tensors.back().difference->scaled_max = 0.5;
+    CHECK_FALSE(contains(rendered(report), "ULP at most"));
+    CHECK(contains(rendered(report), "scaled "));
   }
 
   TEST_CASE("no line is wider than asked for") {

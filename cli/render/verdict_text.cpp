@@ -1,0 +1,158 @@
+#include "cli/render/verdict_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/render/wording.hpp"
+#include "cli/term/escape.hpp"
+#include "compare/report/summary.hpp"
+#include "core/counts.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+constexpr std::size_t kLongestEvidence = 80;
+
+/// What keeps "every bit" from being said, in words; empty if everything was compared.
+std::string aside(const Coverage& coverage) {
+  std::vector<std::string> parts;
+  if (const std::string left_out = not_compared(coverage.not_compared); !left_out.empty())
+    parts.push_back("not compared: " + left_out);
+  const std::uint64_t alone = coverage.only_reference + coverage.only_candidate;
+  if (alone != 0) parts.push_back(fmt::format("{} in one run only", core::counted(alone, "event")));
+  if (!coverage.outcomes_recorded)
+    parts.emplace_back("what the runs left when they ended was not recorded");
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string step_ranges(const Propagated& propagated) {
+  std::vector<std::string> parts;
+  for (const auto& [first, last] : propagated.steps) {
+    parts.push_back(first == last ? fmt::format("{}", first) : fmt::format("{} - {}", first, last));
+    if (parts.size() == 4) break;
+  }
+  if (propagated.steps.size() > parts.size()) parts.emplace_back("...");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// The summary without the verdict that it begins with.
+std::string_view after_verdict(const Report& report) {
+  const std::string_view summary = report.summary;
+  const std::size_t colon = summary.find(": ");
+  if (!summary.starts_with(name(report.verdict)) || colon == summary.npos) return summary;
+  return summary.substr(colon + 2);
+}
+
+/// Steps are counted from 0; those of a selection need not be.
+std::string step_of(const Finding& finding, std::uint64_t steps) {
+  if (!finding.step) return "in setup";
+  if (static_cast<std::uint64_t>(*finding.step) >= steps)
+    return fmt::format("at step {}", *finding.step);
+  return fmt::format("at step {} of {}", *finding.step, core::grouped(steps));
+}
+
+/// "at step 17 of 50, backward of layer2.0.conv1 (Conv2d)", the rank in front where there are
+/// several.
+std::string place_in_sentence(const Finding& finding, const Report& report) {
+  std::string place = step_of(finding, report.reference.steps);
+  if (std::max(report.reference.ranks, report.candidate.ranks) > 1)
+    place = fmt::format("on {} {}", rank_name(report, finding.rank), place);
+  std::string within;
+  if (finding.phase != Phase::setup) within = name(finding.phase);
+  if (finding.module) {
+    within += within.empty() ? "" : " of ";
+    within += module_place(finding);
+  } else if (finding.between && !module_place(finding).empty()) {
+    within += fmt::format("{}{}", within.empty() ? "" : " ", module_place(finding));
+  }
+  return within.empty() ? place : fmt::format("{}, {}", place, within);
+}
+
+/// "; cause: threads (certain): threads.intra_op is 1 and 2"; empty if none is known.
+std::string cause_in_sentence(const Report& report) {
+  const auto cause = std::find_if(report.causes.begin(), report.causes.end(),
+                                  [](const Cause& one) { return one.finding == 0; });
+  if (cause == report.causes.end() || cause->id == "unknown") return {};
+  std::string words = fmt::format("; cause: {} ({})", escaped(cause->id), name(cause->confidence));
+  if (!cause->evidence.empty() && cause->evidence.front().size() <= kLongestEvidence)
+    words += fmt::format(": {}", escaped(cause->evidence.front()));
+  return words;
+}
+
+/// "3 findings (2 origin, sequence); 2 events propagated in step 1"
+std::string extent(const Report& report) {
+  std::string text = findings_in_words(report);
+  if (report.propagated.events != 0)
+    text += fmt::format("; {} propagated", core::counted(report.propagated.events, "event"));
+  const auto& steps = report.propagated.steps;
+  if (!steps.empty()) {
+    const bool one = steps.size() == 1 && steps[0].first == steps[0].second;
+    text += fmt::format(" in step{} {}", one ? "" : "s", step_ranges(report.propagated));
+  }
+  return text;
+}
+
+void print(Ink ink, std::string_view verdict, std::string_view text, Page& page) {
+  std::string head = page.paint(ink, verdict);
+  const std::size_t indent = display_width(verdict) + 1;
+  for (const std::string& part : wrapped(text, page.terminal().width - indent)) {
+    page.line(head + " " + part);
+    head.assign(display_width(verdict), ' ');
+  }
+}
+
+void print_diverged(const Report& report, Page& page) {
+  constexpr std::string_view kVerdict = "DIVERGED";
+  const Finding* const first = report.first();
+  if (first == nullptr) return print(Ink::red, kVerdict, escaped(after_verdict(report)), page);
+  print(Ink::red, kVerdict,
+        fmt::format("{}: {}{}", place_in_sentence(*first, report),
+                    escaped(comparison::what_happened(*first)), cause_in_sentence(report)),
+        page);
+  print(Ink::plain, std::string(kVerdict.size(), ' '), extent(report), page);
+}
+
+}  // namespace
+
+std::string not_compared(const NotCompared& counts) {
+  std::vector<std::string> parts;
+  const auto add = [&parts](std::uint64_t count, std::string_view what) {
+    if (count != 0) parts.push_back(fmt::format("{} {}", core::grouped(count), what));
+  };
+  add(counts.uninitialised, "uninitialized");
+  add(counts.handle, counts.handle == 1 ? "handle" : "handles");
+  add(counts.layout, "in a different layout");
+  add(counts.no_bytes, "without bytes");
+  add(counts.ignored, "ignored");
+  add(counts.opaque, "opaque");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void render_verdict(const Report& report, Page& page) {
+  const std::string summary = escaped(after_verdict(report));
+  switch (report.verdict) {
+    case Verdict::identical: {
+      const std::string apart = aside(report.coverage);
+      std::string text = fmt::format("{}, {}, {}", core::counted(report.coverage.aligned, "event"),
+                                     core::counted(report.reference.steps, "step"),
+                                     apart.empty() ? "every bit" : "every value that was compared");
+      if (!apart.empty()) text += fmt::format(" ({})", apart);
+      return print(Ink::green, "IDENTICAL:", text, page);
+    }
+    case Verdict::within:
+      return print(Ink::green, "WITHIN",
+                   fmt::format("the {}: {}", report.budget ? "budget" : "tolerance", summary),
+                   page);
+    case Verdict::diverged:
+      return print_diverged(report, page);
+    case Verdict::inconclusive:
+      return print(Ink::yellow, "INCONCLUSIVE:", summary, page);
+  }
+}
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "cli/render/page.hpp"
+#include "ulpscope/report.hpp"
+
+namespace ulpscope::cli {
+
+/// The answer in a sentence: the verdict and, where the runs diverge, where they first do, what
+/// happens there and why; then how much follows from it.
+void render_verdict(const Report& report, Page& page);
+
+/// What was left out of the comparison, by why: "812 uninitialized, 3 handles"; empty if nothing.
+[[nodiscard]] std::string not_compared(const NotCompared& counts);
+
+}  // namespace ulpscope::cli
