@@ -121,12 +121,15 @@ void print_summary(const Run& run, Page& page) {
   if (!info.complete) page.labelled("incomplete", escaped(info.incomplete_reason), Ink::yellow);
   page.line();
 
+  bool any_created = false;
+  for (const std::uint32_t rank : run.ranks())
+    for (const Lane& lane : run.lanes(rank)) any_created |= !lane.created_by.empty();
   Table table;
   table.row({{"rank", Ink::dim, true},
              {"lane", Ink::dim},
              {"events", Ink::dim, true},
              {"thread", Ink::dim},
-             {"created by", Ink::dim}});
+             {any_created ? "created by" : "", Ink::dim}});
   for (const std::uint32_t rank : run.ranks()) {
     for (const Lane& lane : run.lanes(rank)) {
       table.row({{fmt::format("{}", rank), Ink::plain, true},

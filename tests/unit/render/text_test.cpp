@@ -63,7 +63,7 @@ TEST_SUITE("text") {
   }
 
   TEST_CASE("the answer comes first: where, what and why, then how much follows") {
-    const std::string text = rendered(test::origin_report(), {.width = 200});
+    const std::string text = rendered(test::origin_report(), {.width = 300});
     CHECK(lines(text).at(0) ==
           "DIVERGED at step 17 of 50, backward of layer2.0.conv1 (Conv2d): "
           "aten::mkldnn_convolution_backward produces different bits from identical inputs; cause: "
@@ -79,7 +79,7 @@ TEST_SUITE("text") {
   TEST_CASE("a cause that is not known is not said") {
     Report report = test::origin_report();
     report.causes.at(0).id = "unknown";
-    CHECK(lines(rendered(report, {.width = 200})).at(0).ends_with("from identical inputs"));
+    CHECK(lines(rendered(report, {.width = 300})).at(0).ends_with("from identical inputs"));
   }
 
   TEST_CASE("a divergence in setup has no step") {
