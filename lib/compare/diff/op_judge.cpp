@@ -20,13 +20,6 @@ namespace {
   return !ops.inputs_differ && !ops.generator_differs;
 }
 
-/// Makes no values itself.
-[[nodiscard]] bool passes_values_on(const OpPair& ops) {
-  const EventKind kind = ops.event(Side::reference).kind;
-  return kind == EventKind::module_output || kind == EventKind::module_gradient ||
-         kind == EventKind::parameters;
-}
-
 struct Explainer {
   std::string_view name;
   bool (*needs)(const OpPair& ops);  ///< what the ones before it must have left
@@ -42,7 +35,6 @@ constexpr std::array kExplainers{
     Explainer{"settings", reads_other_values, explain_settings},
     Explainer{"arguments", computes_from_equal, explain_arguments},
     Explainer{"rearranged inputs", is_unexplained, explain_rearranged},
-    Explainer{"boundary", passes_values_on, explain_boundary},
     Explainer{"results", is_unexplained, explain_results},
     Explainer{"inside", is_unexplained, explain_inside},
     Explainer{"other parameters", is_unexplained, explain_other_parameters},

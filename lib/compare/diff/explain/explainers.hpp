@@ -28,9 +28,6 @@ void explain_arguments(OpPair& ops);
 /// it too, if something before them is in question.
 void explain_rearranged(OpPair& ops);
 
-/// Values that crossed a module's boundary were made by ops before, where ops are recorded.
-void explain_boundary(OpPair& ops);
-
 /// Equal inputs, and different results: the op, or the deepest one that it calls, is an origin.
 void explain_results(OpPair& ops);
 

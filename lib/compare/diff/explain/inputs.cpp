@@ -45,13 +45,6 @@ namespace {
 
 }  // namespace
 
-void explain_boundary(OpPair& ops) {
-  for (const SlotPair& slot : ops.slots) {
-    if (slot.role() == Role::input || !is_difference(slot.match)) continue;
-    if (const auto source = ops.known_difference(slot)) ops.propagated(*source);
-  }
-}
-
 void explain_inputs(OpPair& ops) {
   std::vector<const SlotPair*> fresh;
   std::set<std::uint16_t> known;
