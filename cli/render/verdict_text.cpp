@@ -73,15 +73,14 @@ std::string place_in_sentence(const Finding& finding, const Report& report) {
   return within.empty() ? place : fmt::format("{}, {}", place, within);
 }
 
-/// "; cause: threads (certain): threads.intra_op is 1 and 2"; empty if none is known. What happens
-/// at an op with other arguments, data or writes is the reason.
+/// "; cause: threads (certain): threads.intra_op is 1 and 2"; empty if none is known. Of other
+/// kinds than an origin, what happens says why.
 std::string cause_in_sentence(const Report& report) {
   const auto cause = std::find_if(report.causes.begin(), report.causes.end(),
                                   [](const Cause& one) { return one.finding == 0; });
   if (cause == report.causes.end() || cause->id == "unknown") return {};
   std::string words = fmt::format("; cause: {} ({})", escaped(cause->id), name(cause->confidence));
-  const FindingKind kind = report.findings.front().kind;
-  const bool says_why = kind == FindingKind::origin || kind == FindingKind::rng;
+  const bool says_why = report.findings.front().kind == FindingKind::origin;
   if (says_why && !cause->evidence.empty() && cause->evidence.front().size() <= kLongestEvidence)
     words += fmt::format(": {}", escaped(cause->evidence.front()));
   return words;
