@@ -26,6 +26,21 @@ std::string joined(const std::vector<std::string>& names, std::string_view separ
   return fmt::format("{}", fmt::join(safe, separator));
 }
 
+/// An in-place op returns the argument that it has modified, which is listed already.
+bool is_modified_argument(const Finding& finding, const TensorReport& tensor) {
+  const auto same = [&](const TensorReport& other) {
+    const auto differing = [](const TensorReport& one) {
+      return one.difference ? one.difference->differing : 0;
+    };
+    return other.role == Role::mutated && other.dtype == tensor.dtype &&
+           other.shape.reference == tensor.shape.reference &&
+           other.shape.candidate == tensor.shape.candidate && other.equal == tensor.equal &&
+           differing(other) == differing(tensor);
+  };
+  return tensor.role == Role::output && finding.op.ends_with('_') &&
+         std::any_of(finding.tensors.begin(), finding.tensors.end(), same);
+}
+
 void print_headline(const Report& report, const Finding& finding, Page& page) {
   const bool is_error = finding.diverges && report.verdict != Verdict::within;
   const Ink ink = is_error ? Ink::red : Ink::yellow;
@@ -166,14 +181,16 @@ void print_slots(const std::vector<std::vector<Cell>>& rows, Page& page) {
 
 void print_slots(const Report& report, const Finding& finding, bool differing_only, Page& page) {
   std::vector<std::vector<Cell>> rows;
-  const auto different = static_cast<std::size_t>(
-      std::count_if(finding.tensors.begin(), finding.tensors.end(),
-                    [](const TensorReport& tensor) { return !tensor.equal; }));
+  const auto different = static_cast<std::size_t>(std::count_if(
+      finding.tensors.begin(), finding.tensors.end(), [&](const TensorReport& tensor) {
+        return !tensor.equal && !is_modified_argument(finding, tensor);
+      }));
   std::size_t room_different = std::min(different, kMostTensors);
   std::size_t room_equal = differing_only ? 0 : kMostTensors - room_different;
   const std::size_t left_out_different = different - room_different;
   std::size_t left_out_equal = 0;
   for (const TensorReport& tensor : finding.tensors) {
+    if (is_modified_argument(finding, tensor)) continue;
     std::size_t& room = tensor.equal ? room_equal : room_different;
     if (room == 0) {
       if (tensor.equal) ++left_out_equal;
@@ -216,7 +233,8 @@ void print_slots(const Report& report, const Finding& finding, bool differing_on
 void print_differences(const Report& report, const Finding& finding, Page& page) {
   std::vector<const TensorReport*> differing;
   for (const TensorReport& tensor : finding.tensors)
-    if (!tensor.equal && tensor.difference) differing.push_back(&tensor);
+    if (!tensor.equal && tensor.difference && !is_modified_argument(finding, tensor))
+      differing.push_back(&tensor);
   // For an op that is judged on its own inputs, its results come first.
   if (judged_on_own_inputs(finding))
     std::stable_partition(differing.begin(), differing.end(),

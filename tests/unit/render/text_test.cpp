@@ -121,6 +121,19 @@ TEST_SUITE("text") {
     CHECK(contains(rendered(report), "./other --threads 1\n"));
   }
 
+  TEST_CASE("what an in-place op returns is not listed beside the argument that it modified") {
+    Report report = test::origin_report();
+    Finding& finding = report.findings.front();
+    finding.tensors.push_back(finding.tensors.back());
+    finding.tensors.back().role = Role::mutated;
+    CHECK(contains(rendered(report), "out 1"));
+    finding.op = "aten::mul_";
+    CHECK_FALSE(contains(rendered(report), "out 1"));
+    CHECK(contains(rendered(report), "mut"));
+    finding.tensors.back().difference->differing += 1;
+    CHECK(contains(rendered(report), "out 1"));
+  }
+
   TEST_CASE("values of other data have no distance in ULP") {
     Report report = test::origin_report();
     CHECK(contains(rendered(report), "ULP at most"));
