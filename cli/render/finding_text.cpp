@@ -291,16 +291,14 @@ bool bytes_missing(const Finding& finding) {
   });
 }
 
-/// Commands that show the event in each run.
+/// The command that shows the event, in the reference if it has it.
 void print_inspect(const Report& report, const Finding& finding, Page& page) {
-  const auto print = [&](const RunSummary& run, const std::optional<std::uint64_t>& event) {
-    if (event)
-      page.remark(Ink::bold, "help",
-                  fmt::format("ulpscope inspect {} {}", escaped(shell_quoted(run.path)),
-                              event_path(finding, *event)));
-  };
-  print(report.reference, finding.event.reference);
-  if (!finding.event.reference) print(report.candidate, finding.event.candidate);
+  const auto& event = finding.event.reference ? finding.event.reference : finding.event.candidate;
+  const RunSummary& run = finding.event.reference ? report.reference : report.candidate;
+  if (!event) return;
+  page.remark(Ink::bold, "help",
+              fmt::format("ulpscope inspect {} {}", escaped(shell_quoted(run.path)),
+                          event_path(finding, *event)));
 }
 
 void print_cause(const Cause& cause, Page& page) {

@@ -26,12 +26,6 @@ struct Block {
   std::vector<std::size_t> findings;
 };
 
-const Cause* first_cause(const Report& report, std::size_t finding) {
-  const auto cause = std::find_if(report.causes.begin(), report.causes.end(),
-                                  [finding](const Cause& one) { return one.finding == finding; });
-  return cause == report.causes.end() || cause->id == "unknown" ? nullptr : &*cause;
-}
-
 bool same_cause(const Cause& a, const Cause& b) {
   return a.id == b.id && a.confidence == b.confidence;
 }

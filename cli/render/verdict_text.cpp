@@ -76,9 +76,8 @@ std::string place_in_sentence(const Finding& finding, const Report& report) {
 /// "; cause: threads (certain): threads.intra_op is 1 and 2"; empty if none is known. Of other
 /// kinds than an origin, what happens says why.
 std::string cause_in_sentence(const Report& report) {
-  const auto cause = std::find_if(report.causes.begin(), report.causes.end(),
-                                  [](const Cause& one) { return one.finding == 0; });
-  if (cause == report.causes.end() || cause->id == "unknown") return {};
+  const Cause* const cause = first_cause(report, 0);
+  if (cause == nullptr) return {};
   std::string words = fmt::format("; cause: {} ({})", escaped(cause->id), name(cause->confidence));
   const bool says_why = report.findings.front().kind == FindingKind::origin;
   if (says_why && !cause->evidence.empty() && cause->evidence.front().size() <= kLongestEvidence)

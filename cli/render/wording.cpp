@@ -206,6 +206,12 @@ std::string distance(const Difference& difference) {
   return result;
 }
 
+const Cause* first_cause(const Report& report, std::size_t finding) {
+  const auto cause = std::find_if(report.causes.begin(), report.causes.end(),
+                                  [finding](const Cause& one) { return one.finding == finding; });
+  return cause == report.causes.end() || cause->id == "unknown" ? nullptr : &*cause;
+}
+
 std::string findings_in_words(const Report& report) {
   std::array<std::uint64_t, 8> counts{};
   std::uint64_t total = 0;

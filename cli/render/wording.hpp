@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -48,6 +49,9 @@ namespace ulpscope::cli {
 
 /// "118 ULP, 1.37e-08 absolute, 1.1e-07 scaled"
 [[nodiscard]] std::string distance(const Difference& difference);
+
+/// The first cause of a finding, by index; null if none is known.
+[[nodiscard]] const Cause* first_cause(const Report& report, std::size_t finding);
 
 /// "5 findings (3 origin, 2 sequence)"
 [[nodiscard]] std::string findings_in_words(const Report& report);

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
-#include <set>
+#include <map>
 #include <unordered_map>
 #include <utility>
 

@@ -108,7 +108,7 @@ TEST_SUITE("text") {
     CHECK_FALSE(contains(rendered(report), "further findings"));
   }
 
-  TEST_CASE("a command that differs in an option is told by that") {
+  TEST_CASE("a command that differs in an option is shown by that option") {
     Report report = test::origin_report();
     report.reference.command = {"./train", "--threads", "1", "--steps", "3"};
     report.candidate.command = {"./train", "--threads", "2", "--steps", "3"};
