@@ -19,7 +19,8 @@
 namespace ulpscope::cli {
 
 std::span<const Command* const> commands() {
-  static constexpr std::array kCommands{&kRecordCommand, &kCompareCommand, &kInspectCommand,
+  static constexpr std::array kCommands{&kRecordCommand, &kCompareCommand, &kCheckCommand,
+                                        &kBisectCommand, &kLiveCommand,    &kInspectCommand,
                                         &kEnvCommand,    &kVerifyCommand,  &kRecoverCommand,
                                         &kExportCommand, &kExplainCommand};
   return kCommands;

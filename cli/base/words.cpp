@@ -14,6 +14,17 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
+std::string replaced(std::string_view text, std::string_view what, std::string_view with) {
+  std::string result;
+  for (;;) {
+    const std::size_t found = text.find(what);
+    result += text.substr(0, found);
+    if (found == std::string_view::npos) return result;
+    result += with;
+    text.remove_prefix(found + what.size());
+  }
+}
+
 std::string ungrouped(std::string_view text) {
   const std::vector<std::string> groups = split(text, ',');
   if (std::count(text.begin(), text.end(), ',') + 1 != std::ssize(groups)) return std::string(text);

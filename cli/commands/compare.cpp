@@ -10,6 +10,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "cli/check/check_report.hpp"
 #include "cli/inputs/module_map.hpp"
 #include "cli/inputs/open_run.hpp"
 #include "cli/inputs/tolerance_file.hpp"
@@ -19,6 +20,7 @@
 #include "cli/options/output_options.hpp"
 #include "cli/options/selected_steps.hpp"
 #include "cli/options/text_or_json.hpp"
+#include "cli/render/check_text.hpp"
 #include "cli/render/json.hpp"
 #include "cli/render/text.hpp"
 #include "cli/replay/find_replayer.hpp"
@@ -29,6 +31,7 @@
 #include "cli/term/width.hpp"
 #include "cli/term/working.hpp"
 #include "ulpscope/error.hpp"
+#include "ulpscope/run_groups.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -139,7 +142,7 @@ std::chrono::year_month_day today() {
 /// What to compare, and how to print the result.
 struct Task {
   std::string reference;
-  std::string candidate;
+  std::vector<std::string> candidates;
   std::string ranks;        ///< a selector for both; empty: all
   bool replay = true;       ///< with a budget: replay ops, where that can be done
   bool by_position = true;  ///< steps are aligned by position if a part of a dump is given
@@ -155,7 +158,8 @@ bool parse(const Command& command, Arguments arguments, Task& task) {
   Options options(command);
   options.positional("REFERENCE", "the dump that counts as right: DUMP or DUMP@rank=2,steps=10-19",
                      task.reference);
-  options.positional("CANDIDATE", "the dump that is compared with it", task.candidate);
+  options.positionals("CANDIDATE", "the dump that is compared with it; several: which are equal",
+                      task.candidates);
   attach_format(options, task.format);
   options.value(
       "-o,--output", "FORMAT=FILE", "OUTPUT", "also write the report to a file (repeatable)",
@@ -256,7 +260,8 @@ bool parse(const Command& command, Arguments arguments, Task& task) {
 /// What is known only with both dumps open.
 void prepare(const Task& task, const Run& reference, const Run& candidate,
              CompareOptions& options) {
-  if (task.by_position && (selects_steps(task.reference) || selects_steps(task.candidate))) {
+  if (task.by_position &&
+      (selects_steps(task.reference) || selects_steps(task.candidates.front()))) {
     options.step_offset = offset_by_position(reference, candidate);
   }
 }
@@ -278,7 +283,7 @@ std::unique_ptr<Replayer> replayer_for(const Run& reference, bool replay, Compar
 
 int compare_alone(const Task& task) {
   const auto reference = open_patiently(task.reference, task.ranks);
-  const auto candidate = open_patiently(task.candidate, task.ranks);
+  const auto candidate = open_patiently(task.candidates.front(), task.ranks);
   CompareOptions options = task.options;
   prepare(task, *reference, *candidate, options);
   const auto replayer = replayer_for(*reference, task.replay, options);
@@ -291,13 +296,58 @@ int compare_with_others(const Launch& launched, const Task& task, const std::str
   std::unique_ptr<Replayer> replayer;
   const auto report = compare_in_team(
       launched, {arguments, [&] { return open_run(task.reference, task.ranks); },
-                 [&] { return open_run(task.candidate, task.ranks); }, task.options,
+                 [&] { return open_run(task.candidates.front(), task.ranks); }, task.options,
                  [&](const Run& reference, const Run& candidate, CompareOptions& options) {
                    prepare(task, reference, candidate, options);
                    replayer = replayer_for(reference, task.replay, options);
                    if (launched.speaks()) note_other_program(reference.info(), candidate.info());
                  }});
   return report ? answer(task, *report) : 0;
+}
+
+/// Which of several runs are equal, and where the others leave them.
+CheckReport compare_several(const Task& task, const std::vector<std::string>& dumps) {
+  CheckReport report;
+  RunGroups groups([&](std::size_t a, std::size_t b) {
+    const auto reference = open_patiently(dumps[a - 1], task.ranks);
+    const auto candidate = open_patiently(dumps[b - 1], task.ranks);
+    CompareOptions options = task.options;
+    const auto replayer = replayer_for(*reference, task.replay, options);
+    Report between = compare_patiently(*reference, *candidate, options);
+    if (!report.comparison || report.comparison->verdict < between.verdict)
+      report.comparison = between;
+    return between;
+  });
+  for (std::size_t number = 1; number <= dumps.size(); ++number) {
+    const std::size_t group = groups.add(number);
+    report.runs.push_back(
+        {.number = number, .variant = dumps[number - 1], .recorded = true, .group = group});
+  }
+  report.groups = groups.groups();
+  report.largest = groups.largest();
+  report.splits = groups.splits();
+  const std::size_t apart = dumps.size() - report.groups[report.largest].runs.size();
+  report.rate = rate(apart, dumps.size());
+  report.with_bytes = true;
+  if (report.groups.size() > 1) report.comparison = groups.between(0, 1);
+  report.verdict = groups.conclusive() ? report.comparison->verdict : Verdict::inconclusive;
+  for (std::size_t group = 1; group < report.groups.size(); ++group)
+    if (groups.between(0, group).verdict == Verdict::diverged) report.verdict = Verdict::diverged;
+  return report;
+}
+
+int answer_for_several(const Task& task) {
+  if (!task.files.empty())
+    throw Error(ErrorCode::usage, "-o takes the report of two dumps",
+                "for several, --format json prints what was found");
+  std::vector<std::string> dumps{task.reference};
+  dumps.insert(dumps.end(), task.candidates.begin(), task.candidates.end());
+  const CheckReport report = compare_several(task, dumps);
+  if (task.format == Format::json)
+    render_check_json(report, std::cout);
+  else
+    render_check(report, task.output.terminal(), std::cout);
+  return static_cast<int>(exit_code(report.verdict));
 }
 
 int run_compare(const Command& command, Arguments arguments) {
@@ -307,6 +357,7 @@ int run_compare(const Command& command, Arguments arguments) {
   try {
     Task task;
     if (!parse(command, std::move(arguments), task)) return 0;
+    if (task.candidates.size() > 1) return launched.speaks() ? answer_for_several(task) : 0;
     return launched.alone() ? compare_alone(task) : compare_with_others(launched, task, words);
   } catch (...) {
     if (launched.speaks()) throw;
@@ -319,11 +370,14 @@ int run_compare(const Command& command, Arguments arguments) {
 const Command kCompareCommand{
     "compare",
     "Say where two recorded runs diverge, why, and by how many ULP.",
-    "REFERENCE CANDIDATE [OPTIONS]",
+    "REFERENCE CANDIDATE... [OPTIONS]",
     "Aligns the two runs, op by op, and names the first op whose result differs: whether it is "
     "the origin or its inputs, arguments or random numbers differed before it, how far apart the "
     "values are, which settings of the two runs can explain it, and what to try. Then every other "
     "independent origin.\n"
+    "Several candidates are sorted into groups of equal runs, with how often runs differ, and the "
+    "op "
+    "at which each group leaves the others.\n"
     "Without a tolerance every bit counts, -0 and +0 and the payload of a NaN included.\n"
     "Started by mpirun, the processes share out the ranks of large dumps and the values that "
     "differ; "

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "cli/inputs/open_run.hpp"
+#include "cli/inputs/settings_pairs.hpp"
 #include "cli/options/command.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/output_options.hpp"
 #include "cli/options/text_or_json.hpp"
 #include "cli/render/page.hpp"
-#include "cli/render/settings_pairs.hpp"
 #include "cli/render/settings_text.hpp"
 #include "core/counts.hpp"
 

@@ -1,5 +1,11 @@
 #include <fmt/format.h>
 
+#include <exception>
+#include <filesystem>
+#include <string>
+
+#include "cli/check/follow.hpp"
+#include "cli/inputs/open_run.hpp"
 #include "cli/options/command.hpp"
 #include "cli/options/options.hpp"
 #include "cli/record/cannot_run.hpp"
@@ -10,7 +16,9 @@
 #include "cli/term/escape.hpp"
 #include "cli/term/say.hpp"
 #include "cli/version.hpp"
+#include "core/counts.hpp"
 #include "ulpscope/error.hpp"
+#include "writer/dump_directory.hpp"
 #include "writer/recording_lock.hpp"
 
 namespace ulpscope::cli {
@@ -48,7 +56,11 @@ void add_what_is_recorded(Options& options, RecordOptions& to) {
           "the cost");
   options
       .value("--steps", "RANGE", "STEPS", "only these steps: 0-19, 5, 5- or setup",
-             [&](const auto& source, const auto& value) { set_steps(settings, source, value); })
+             [&](const auto& source, const auto& value) {
+               const StepRange range = step_range(source, value);
+               settings.first_step = range.first;
+               settings.last_step = range.last;
+             })
       .more(
           "Steps count from 0; a range that begins at 0 includes setup, which is what comes "
           "before the first step");
@@ -70,6 +82,26 @@ void add_what_is_recorded(Options& options, RecordOptions& to) {
           [&](const auto& source, const auto& value) { add_glob(settings.ignore, source, value); },
           true)
       .more("It wins over --modules and --ops");
+  options
+      .value("--full-steps", "RANGE", "FULL_STEPS", "with --level full: bytes of these steps only",
+             [&](const auto& source, const auto& value) {
+               const StepRange range = step_range(source, value);
+               settings.first_full_step = range.first;
+               settings.last_full_step = range.last;
+             })
+      .more(
+          "Everything is digested, so that the comparison stays complete; bytes, and what --stacks "
+          "records, are kept where they are needed to explain a difference")
+      .rare();
+  options
+      .value(
+          "--full-ops", "GLOB", "FULL_OPS",
+          "with --level full: bytes of these ops only (repeatable)",
+          [&](const auto& source, const auto& value) {
+            add_glob(settings.full_ops, source, value);
+          },
+          true)
+      .rare();
   options
       .value("--verify", "full|off", "VERIFY", "digest inputs again where code could write",
              [&](const auto& source, const auto& value) {
@@ -110,6 +142,15 @@ void add_what_is_written(Options& options, RecordOptions& to) {
 void add_rarely_needed(Options& options, RecordOptions& to) {
   constexpr const char* kOtherwise = "without it a segment is published when it has grown large";
   options
+      .value(
+          "--set", "NAME=on|off", "SET",
+          "begin with mkldnn or deterministic on or off (repeatable)",
+          [&](const auto& source, const auto& value) { set_flag(to.settings, source, value); },
+          true)
+      .more(
+          "The only option that changes what the program computes; it may change the setting back")
+      .rare();
+  options
       .value("--ring-bytes", "N", "RING_BYTES", "memory between program and writer, per thread",
              [&](const auto& source, const auto& value) {
                to.settings.ring_bytes = ring_bytes(source, value);
@@ -137,8 +178,26 @@ void add_rarely_needed(Options& options, RecordOptions& to) {
       .rare();
 }
 
+/// What `record` does beside recording.
+struct Following {
+  std::string reference;  ///< a dump to compare with while the command runs; empty: none
+  bool stop = false;
+};
+
+void add_following(Options& options, Following& to) {
+  options
+      .value("--against", "DUMP", "AGAINST", "compare with this dump while the command runs",
+             [&to](const auto&, const auto& value) { to.reference = value; })
+      .more(
+          "Each step is compared as it is published, and one line says where the runs diverge "
+          "first");
+  options.flag("--stop", "STOP", "with --against: stop the program where it diverges", to.stop)
+      .more("With SIGSTOP, so that a debugger can attach to it");
+}
+
 /// False when help was requested and printed.
-bool parse(const Command& command, Arguments arguments, RecordOptions& record_options) {
+bool parse(const Command& command, Arguments arguments, RecordOptions& record_options,
+           Following& following) {
   bool stacks = false;
   bool kernels = false;
   Options options(command);
@@ -151,6 +210,7 @@ bool parse(const Command& command, Arguments arguments, RecordOptions& record_op
       .more("Told by CUPTI, which no profiler of the program can use at the same time")
       .rare();
   add_what_is_written(options, record_options);
+  add_following(options, following);
   options.flag("--require", "REQUIRE", "fail if the program is known not to be recordable",
                record_options.require);
   options.flag("--force", "FORCE", "replace the dump that is there", record_options.force);
@@ -161,6 +221,9 @@ bool parse(const Command& command, Arguments arguments, RecordOptions& record_op
   record_options.settings.kernels = kernels ? 1 : 0;
   record_options.creator = fmt::format("ulpscope {}", kVersion);
   refuse_contradictions(record_options);
+  if (following.stop && following.reference.empty())
+    throw Error(ErrorCode::usage, "--stop needs a dump to compare with",
+                "give one with --against DUMP");
   if (record_options.command.empty()) {
     throw Error(ErrorCode::usage, "record needs a command to run",
                 fmt::format("usage: ulpscope {} {}", command.name, command.synopsis));
@@ -177,9 +240,7 @@ bool parse(const Command& command, Arguments arguments, RecordOptions& record_op
           "; `ulpscope record -o DUMP -- mpirun ...` makes its processes ranks of one dump");
 }
 
-int run_record(const Command& command, Arguments arguments) {
-  RecordOptions options;
-  if (!parse(command, std::move(arguments), options)) return 0;
+int record_alone(const RecordOptions& options) {
   try {
     const RecordResult result = record(options);
     say(fmt::format("ulpscope: {}", escaped(closing_line(result))));
@@ -192,10 +253,56 @@ int run_record(const Command& command, Arguments arguments) {
   }
 }
 
+/// The same in a process of its own, which must not return.
+int record_beside(const RecordOptions& options) {
+  try {
+    return record_alone(options);
+  } catch (const Error& error) {
+    say_error(error.what(), error.hint());
+  } catch (const std::exception& error) {
+    say_error(error.what(), "");
+  }
+  return static_cast<int>(Exit::not_started);
+}
+
+/// Names the dump, so that it can be read while it is recorded.
+std::filesystem::path dump_of(const RecordOptions& options) {
+  const std::string program = std::filesystem::path(options.command.front()).filename().string();
+  return writer::DumpDirectory(options.dump, program, options.force).path();
+}
+
+void announce(const Report& report, pid_t stopped) {
+  say(fmt::format("ulpscope: {}", escaped(report.summary)));
+  if (stopped != 0)
+    say(fmt::format("ulpscope: stopped: gdb -p {0} attaches to it, kill -CONT {0} lets it go on",
+                    stopped));
+}
+
+int record_against(RecordOptions options, const Following& following) {
+  static_cast<void>(open_run(following.reference));
+  options.dump = dump_of(options);
+  options.segment_steps = 1;
+  const FollowResult result = follow(
+      {[&] { return record_beside(options); }, options.dump, following.reference, following.stop},
+      announce);
+  if (!result.diverged)
+    say(fmt::format("ulpscope: equal to {} in {}", escaped(following.reference),
+                    core::counted(result.steps, "step")));
+  return result.exit_code;
+}
+
+int run_record(const Command& command, Arguments arguments) {
+  RecordOptions options;
+  Following following;
+  if (!parse(command, std::move(arguments), options, following)) return 0;
+  return following.reference.empty() ? record_alone(options) : record_against(options, following);
+}
+
 int run_write(const Command& command, Arguments arguments) {
   try {
     RecordOptions options;
-    if (parse(command, std::move(arguments), options)) write(options);
+    Following following;
+    if (parse(command, std::move(arguments), options, following)) write(options);
     return 0;
   } catch (const Error& error) {  // the program listens to standard output
     fmt::print("refused\n{}\n{}\n", error.what(), error.hint());

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kVariablePrefix = "ULPSCOPE_";
 constexpr const char* kManual = "--roff";  // for the build, which makes the manual page with it
 
-[[noreturn]] void refuse(const std::string& message, const std::string& hint) {
+[[noreturn]] void refuse_usage(const std::string& message, const std::string& hint) {
   throw Error(ErrorCode::usage, message, hint);
 }
 
@@ -75,6 +75,12 @@ void Options::positional(const std::string& placeholder, const std::string& desc
   positionals_.push_back({placeholder, required, app_.add_option(placeholder, target)});
 }
 
+void Options::positionals(const std::string& placeholder, const std::string& description,
+                          std::vector<std::string>& target) {
+  help_.positionals.push_back({placeholder, description});
+  positionals_.push_back({placeholder, true, app_.add_option(placeholder, target)});
+}
+
 std::size_t Options::leading_options(const Arguments& arguments) const {
   std::size_t i = 0;
   while (i < arguments.size()) {
@@ -102,14 +108,14 @@ bool Options::parse(Arguments arguments) {
     refuse_missing_value(error.what());
   } catch (const CLI::ParseError& error) {
     refuse_unknown_words();
-    refuse(error.what(), help_hint());
+    refuse_usage(error.what(), help_hint());
   }
   if (print_help_if_asked()) return false;
   refuse_unknown_words();
   for (const Positional& positional : positionals_) {
     if (positional.required && positional.parsed->count() == 0) {
-      refuse(fmt::format("{} needs {}", command_.name, positional.placeholder),
-             fmt::format("usage: ulpscope {} {}", command_.name, command_.synopsis));
+      refuse_usage(fmt::format("{} needs {}", command_.name, positional.placeholder),
+                   fmt::format("usage: ulpscope {} {}", command_.name, command_.synopsis));
     }
   }
   for (const Option& option : options_) apply(option);
@@ -153,13 +159,13 @@ void Options::refuse_unknown_words() const {
     }
     const std::string bare = word.substr(0, word.find('='));
     const std::string meant = nearest(bare, names);
-    refuse(fmt::format("{} has no option '{}'", command_.name, bare),
-           meant.empty() ? help_hint() : fmt::format("did you mean {}?", meant));
+    refuse_usage(fmt::format("{} has no option '{}'", command_.name, bare),
+                 meant.empty() ? help_hint() : fmt::format("did you mean {}?", meant));
   }
   for (const std::string& word : app_.remaining()) {
     if (word == "--") continue;
-    refuse(fmt::format("{} does not take '{}'", command_.name, word),
-           fmt::format("usage: ulpscope {} {}", command_.name, command_.synopsis));
+    refuse_usage(fmt::format("{} does not take '{}'", command_.name, word),
+                 fmt::format("usage: ulpscope {} {}", command_.name, command_.synopsis));
   }
 }
 
@@ -171,11 +177,11 @@ void Options::refuse_missing_value(const std::string& complaint) const {
     OptionHelp spelling;
     spelling.names = name;
     spelling.placeholder = option.help.placeholder;
-    refuse(fmt::format("{} {}", name,
-                       spelling.placeholder.empty() ? "takes no value" : "needs a value"),
-           fmt::format("give it as {}", spelled(spelling)));
+    refuse_usage(fmt::format("{} {}", name,
+                             spelling.placeholder.empty() ? "takes no value" : "needs a value"),
+                 fmt::format("give it as {}", spelled(spelling)));
   }
-  refuse(complaint, help_hint());
+  refuse_usage(complaint, help_hint());
 }
 
 std::string Options::help_hint() const {

@@ -52,6 +52,9 @@ class Options {
                const std::string& description, bool& target);
   void positional(const std::string& placeholder, const std::string& description,
                   std::string& target, bool required = true);
+  /// One word or more; comes last.
+  void positionals(const std::string& placeholder, const std::string& description,
+                   std::vector<std::string>& target);
 
   /// False when help was requested and printed: there is nothing left to do.
   /// @throws Error with ErrorCode::usage.

@@ -25,12 +25,8 @@ std::optional<std::uint64_t> step(std::string_view text) {
 
 }  // namespace
 
-void set_steps(ring::Settings& settings, const std::string& source, const std::string& value) {
-  if (value == "setup") {
-    settings.first_step = 1;
-    settings.last_step = 0;
-    return;
-  }
+StepRange step_range(const std::string& source, const std::string& value) {
+  if (value == "setup") return {1, 0};
   const std::string_view text = value;
   const std::size_t dash = text.find('-');
   const auto first = step(text.substr(0, dash));
@@ -44,8 +40,7 @@ void set_steps(ring::Settings& settings, const std::string& source, const std::s
     throw Error(ErrorCode::usage, fmt::format("{} {} ends before it begins", source, value),
                 "write the smaller step first: 0-19");
   }
-  settings.first_step = *first;
-  settings.last_step = *last;
+  return {*first, *last};
 }
 
 std::uint64_t step_count(const ring::Settings& settings) {
@@ -73,6 +68,19 @@ void add_glob(ring::Text<512>& list, const std::string& source, const std::strin
                 "use fewer and shorter ones, with * for what differs");
   }
   list.set(lines);
+}
+
+void set_flag(ring::Settings& settings, const std::string& source, const std::string& value) {
+  const std::size_t equals = value.find('=');
+  const std::string name = value.substr(0, equals);
+  const std::string state = equals == std::string::npos ? "" : value.substr(equals + 1);
+  const bool known =
+      (name == "mkldnn" || name == "deterministic") && (state == "on" || state == "off");
+  if (!known) {
+    throw Error(ErrorCode::usage, fmt::format("{} cannot set '{}'", source, value),
+                "it takes mkldnn=on, mkldnn=off, deterministic=on and deterministic=off");
+  }
+  (name == "mkldnn" ? settings.mkldnn : settings.deterministic) = state == "on" ? 1 : 0;
 }
 
 std::uint64_t ring_bytes(const std::string& source, const std::string& value) {
@@ -115,6 +123,14 @@ void refuse_contradictions(const RecordOptions& options) {
     throw Error(ErrorCode::usage,
                 "--capture layers records no ops, so there are none to launch kernels",
                 "leave out one of the two");
+  }
+  const bool chooses_bytes = settings.first_full_step > 0 || settings.last_full_step != kEnd ||
+                             !settings.full_ops.view().empty();
+  if (chooses_bytes && settings.level != ring::Level::full) {
+    throw Error(ErrorCode::usage,
+                "--full-steps and --full-ops choose whose bytes are kept, which only --level full "
+                "does",
+                "add --level full, or leave them out");
   }
   if (options.max_bytes != 0 && settings.level != ring::Level::full) {
     throw Error(ErrorCode::usage,

@@ -9,9 +9,13 @@
 /// The values of `record`'s options. All throw Error with ErrorCode::usage that names `source`.
 namespace ulpscope::cli {
 
-/// Sets which steps are recorded: "0-19", "5", "5-" (from there to the end), "setup" (what comes
-/// before the first step). A range that begins at 0 includes setup.
-void set_steps(ring::Settings& settings, const std::string& source, const std::string& value);
+/// "0-19", "5", "5-" (from there to the end), "setup" (what comes before the first step), as the
+/// settings have it: a range that begins at 0 includes setup.
+struct StepRange {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;  ///< inclusive
+};
+[[nodiscard]] StepRange step_range(const std::string& source, const std::string& value);
 
 /// How many steps that is; 0 if there is no end.
 [[nodiscard]] std::uint64_t step_count(const ring::Settings& settings);
@@ -21,6 +25,9 @@ void set_steps(ring::Settings& settings, const std::string& source, const std::s
 
 /// Adds a line to a list of globs.
 void add_glob(ring::Text<512>& list, const std::string& source, const std::string& value);
+
+/// "mkldnn=off", "deterministic=on": a setting of LibTorch that the program begins with.
+void set_flag(ring::Settings& settings, const std::string& source, const std::string& value);
 
 [[nodiscard]] std::uint64_t ring_bytes(const std::string& source, const std::string& value);
 /// A whole number that is not 0.

@@ -5,14 +5,12 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 
+#include "cli/render/json_values.hpp"
 #include "cli/render/tolerance_text.hpp"
 
 namespace ulpscope::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kLargestExact = std::uint64_t{1} << 53;  // what a double still counts
 
@@ -173,39 +171,6 @@ Json list(const std::vector<T>& values, F&& convert) {
   return result;
 }
 
-Json finding_json(const Finding& finding) {
-  const auto text = [](const std::string& value) { return Json(value); };
-  const auto neighbours = [](const Both<std::string>& names) {
-    return Json::array({names.reference, names.candidate});
-  };
-  const auto position = [](const std::optional<std::uint64_t>& event) {
-    return optional(event, [](std::uint64_t value) { return integer(value); });
-  };
-  return {{"kind", name(finding.kind)},
-          {"diverges", finding.diverges},
-          {"rank", finding.rank},
-          {"lane", finding.lane},
-          {"step", optional(finding.step, [](std::int64_t step) { return integer(step); })},
-          {"phase", name(finding.phase)},
-          {"root", finding.root},
-          {"module", optional(finding.module, text)},
-          {"module_type", known(finding.module_type)},
-          {"between", optional(finding.between, neighbours)},
-          {"op", known(finding.op)},
-          {"overload", finding.overload},
-          {"parents", strings(finding.parents)},
-          {"children", both(finding.children, strings)},
-          {"kernels", both(finding.kernels, strings)},
-          {"forward_op", known(finding.forward_op)},
-          {"device", finding.device},
-          {"where", known(finding.where)},
-          {"event", both(finding.event, position)},
-          {"tensors", list(finding.tensors, tensor_json)},
-          {"arguments", list(finding.arguments, argument_json)},
-          {"neighbours", list(finding.neighbours, neighbour_json)},
-          {"notes", strings(finding.notes)}};
-}
-
 Json run_json(const RunSummary& run) {
   return {{"path", run.path},
           {"command", strings(run.command)},
@@ -354,27 +319,65 @@ Json budget_summary_json(const Report& report) {
 
 }  // namespace
 
-void render_json(const Report& report, std::ostream& out) {
-  const Finding* first = report.first();
-  const Json document = {{"format", "ulpscope-report"},
-                         {"schema_version", kReportSchemaVersion},
-                         {"verdict", name(report.verdict)},
-                         {"summary", report.summary},
-                         {"golden", optional(report.golden, golden_json)},
-                         {"reference", run_json(report.reference)},
-                         {"candidate", run_json(report.candidate)},
-                         {"rank_pairs", list(report.rank_pairs, rank_pair_json)},
-                         {"coverage", coverage_json(report.coverage)},
-                         {"first", first == nullptr ? Json(nullptr) : finding_json(*first)},
-                         {"findings", list(report.findings, finding_json)},
-                         {"propagated", propagated_json(report.propagated)},
-                         {"growth", list(report.growth, growth_json)},
-                         {"path", path_json(report.path)},
-                         {"environment", list(report.environment, environment_json)},
-                         {"causes", list(report.causes, cause_json)},
-                         {"rules", list(report.rules, rule_json)},
-                         {"budget", report.budget ? budget_summary_json(report) : Json(nullptr)}};
-  out << document.dump(2, ' ', true, Json::error_handler_t::replace) << '\n';
+Json finding_json(const Finding& finding) {
+  const auto text = [](const std::string& value) { return Json(value); };
+  const auto neighbours = [](const Both<std::string>& names) {
+    return Json::array({names.reference, names.candidate});
+  };
+  const auto position = [](const std::optional<std::uint64_t>& event) {
+    return optional(event, [](std::uint64_t value) { return integer(value); });
+  };
+  return {{"kind", name(finding.kind)},
+          {"diverges", finding.diverges},
+          {"rank", finding.rank},
+          {"lane", finding.lane},
+          {"step", optional(finding.step, [](std::int64_t step) { return integer(step); })},
+          {"phase", name(finding.phase)},
+          {"root", finding.root},
+          {"module", optional(finding.module, text)},
+          {"module_type", known(finding.module_type)},
+          {"between", optional(finding.between, neighbours)},
+          {"op", known(finding.op)},
+          {"overload", finding.overload},
+          {"parents", strings(finding.parents)},
+          {"children", both(finding.children, strings)},
+          {"kernels", both(finding.kernels, strings)},
+          {"forward_op", known(finding.forward_op)},
+          {"device", finding.device},
+          {"where", known(finding.where)},
+          {"event", both(finding.event, position)},
+          {"tensors", list(finding.tensors, tensor_json)},
+          {"arguments", list(finding.arguments, argument_json)},
+          {"neighbours", list(finding.neighbours, neighbour_json)},
+          {"notes", strings(finding.notes)}};
 }
+
+Json report_json(const Report& report) {
+  const Finding* first = report.first();
+  return {{"format", "ulpscope-report"},
+          {"schema_version", kReportSchemaVersion},
+          {"verdict", name(report.verdict)},
+          {"summary", report.summary},
+          {"golden", optional(report.golden, golden_json)},
+          {"reference", run_json(report.reference)},
+          {"candidate", run_json(report.candidate)},
+          {"rank_pairs", list(report.rank_pairs, rank_pair_json)},
+          {"coverage", coverage_json(report.coverage)},
+          {"first", first == nullptr ? Json(nullptr) : finding_json(*first)},
+          {"findings", list(report.findings, finding_json)},
+          {"propagated", propagated_json(report.propagated)},
+          {"growth", list(report.growth, growth_json)},
+          {"path", path_json(report.path)},
+          {"environment", list(report.environment, environment_json)},
+          {"causes", list(report.causes, cause_json)},
+          {"rules", list(report.rules, rule_json)},
+          {"budget", report.budget ? budget_summary_json(report) : Json(nullptr)}};
+}
+
+std::string text_of(const Json& document) {
+  return document.dump(2, ' ', true, Json::error_handler_t::replace) + '\n';
+}
+
+void render_json(const Report& report, std::ostream& out) { out << text_of(report_json(report)); }
 
 }  // namespace ulpscope::cli

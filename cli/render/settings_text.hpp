@@ -2,8 +2,8 @@
 
 #include <span>
 
+#include "cli/inputs/settings_pairs.hpp"
 #include "cli/render/page.hpp"
-#include "cli/render/settings_pairs.hpp"
 
 namespace ulpscope::cli {
 

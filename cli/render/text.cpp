@@ -178,25 +178,29 @@ bool is_plain_success(const Report& report) {
 
 }  // namespace
 
+void render_details(const Report& report, Page& page) {
+  if (is_plain_success(report)) {
+    print_ranks(report, page);
+    return;
+  }
+  render_findings(report, page);
+  page.line();
+  print_runs(report, page);
+  print_ranks(report, page);
+  print_settings(report, page);
+  print_coverage(report.coverage, page);
+  render_rules(report, page);
+  render_op_budgets(report, page);
+  render_path(report, page);
+  render_growth(report, page);
+  print_propagated(report.propagated, page);
+}
+
 void render_text(const Report& report, const Terminal& terminal, std::ostream& out) {
   Page page(terminal);
   print_golden(report, is_plain_success(report), page);
   render_verdict(report, page);
-  if (is_plain_success(report)) {
-    print_ranks(report, page);
-  } else {
-    render_findings(report, page);
-    page.line();
-    print_runs(report, page);
-    print_ranks(report, page);
-    print_settings(report, page);
-    print_coverage(report.coverage, page);
-    render_rules(report, page);
-    render_op_budgets(report, page);
-    render_path(report, page);
-    render_growth(report, page);
-    print_propagated(report.propagated, page);
-  }
+  render_details(report, page);
   out << page.text();
 }
 

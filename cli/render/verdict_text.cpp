@@ -98,7 +98,21 @@ std::string extent(const Report& report) {
   return text;
 }
 
-void print(Ink ink, std::string_view verdict, std::string_view text, Page& page) {
+void print_diverged(const Report& report, Page& page) {
+  constexpr std::string_view kVerdict = "DIVERGED";
+  const Finding* const first = report.first();
+  if (first == nullptr)
+    return print_verdict(Ink::red, kVerdict, escaped(after_verdict(report)), page);
+  print_verdict(Ink::red, kVerdict,
+                fmt::format("{}: {}{}", place_in_sentence(*first, report),
+                            escaped(comparison::what_happened(*first)), cause_in_sentence(report)),
+                page);
+  print_verdict(Ink::plain, std::string(kVerdict.size(), ' '), extent(report), page);
+}
+
+}  // namespace
+
+void print_verdict(Ink ink, std::string_view verdict, std::string_view text, Page& page) {
   std::string head = page.paint(ink, verdict);
   const std::size_t indent = display_width(verdict) + 1;
   for (const std::string& part : wrapped(text, page.terminal().width - indent)) {
@@ -106,19 +120,6 @@ void print(Ink ink, std::string_view verdict, std::string_view text, Page& page)
     head.assign(display_width(verdict), ' ');
   }
 }
-
-void print_diverged(const Report& report, Page& page) {
-  constexpr std::string_view kVerdict = "DIVERGED";
-  const Finding* const first = report.first();
-  if (first == nullptr) return print(Ink::red, kVerdict, escaped(after_verdict(report)), page);
-  print(Ink::red, kVerdict,
-        fmt::format("{}: {}{}", place_in_sentence(*first, report),
-                    escaped(comparison::what_happened(*first)), cause_in_sentence(report)),
-        page);
-  print(Ink::plain, std::string(kVerdict.size(), ' '), extent(report), page);
-}
-
-}  // namespace
 
 std::string not_compared(const NotCompared& counts) {
   std::vector<std::string> parts;
@@ -143,16 +144,16 @@ void render_verdict(const Report& report, Page& page) {
                                      core::counted(report.reference.steps, "step"),
                                      apart.empty() ? "every bit" : "every value that was compared");
       if (!apart.empty()) text += fmt::format(" ({})", apart);
-      return print(Ink::green, "IDENTICAL:", text, page);
+      return print_verdict(Ink::green, "IDENTICAL:", text, page);
     }
     case Verdict::within:
-      return print(Ink::green, "WITHIN",
-                   fmt::format("the {}: {}", report.budget ? "budget" : "tolerance", summary),
-                   page);
+      return print_verdict(
+          Ink::green, "WITHIN",
+          fmt::format("the {}: {}", report.budget ? "budget" : "tolerance", summary), page);
     case Verdict::diverged:
       return print_diverged(report, page);
     case Verdict::inconclusive:
-      return print(Ink::yellow, "INCONCLUSIVE:", summary, page);
+      return print_verdict(Ink::yellow, "INCONCLUSIVE:", summary, page);
   }
 }
 

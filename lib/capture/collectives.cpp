@@ -15,6 +15,7 @@
 #include "capture/content.hpp"
 #include "capture/memory.hpp"
 #include "capture/slot_rows.hpp"
+#include "capture/step_window.hpp"
 
 namespace ulpscope::capture {
 namespace {
@@ -70,16 +71,19 @@ Exchanges& exchanges() {
   return instance;
 }
 
-/// What the level needs beyond the digest.
-void send_arrived(Thread& thread, const Arriving& one, const Digest& digest) {
+/// What the level needs beyond the digest. False if its bytes are left out.
+bool send_arrived(Thread& thread, const Arriving& one, const Digest& digest) {
   const auto bytes = [&] {
     return one.content.plain() ? one.content.span() : resolved(thread, one.content);
   };
   const auto dtype = static_cast<Dtype>(one.dtype);
-  if (settings().level == ring::Level::full)
+  if (settings().level == ring::Level::full) {
+    if (!in_full_steps()) return false;
     thread.send_content(digest, bytes());
-  else if (settings().level == ring::Level::stats && element_size(dtype) > 0)
+  } else if (settings().level == ring::Level::stats && element_size(dtype) > 0) {
     thread.send_statistics(digest, dtype, bytes());
+  }
+  return true;
 }
 
 void resolve_parts(Thread& thread, const Arriving& one) {
@@ -98,14 +102,15 @@ void resolve(Thread& thread, const Arriving& one) {
   if (!stands) return thread.send_resolved(one.ticket, {}, {}, /*failed=*/true, true);
   const Digest digest = digest_of(thread, one.content);
   const Digest logical = logical_digest_of(one.content);
-  send_arrived(thread, one, digest);
-  thread.send_resolved(one.ticket, digest, logical, /*failed=*/false, /*no_content=*/false);
+  const bool no_content = !send_arrived(thread, one, digest);
+  thread.send_resolved(one.ticket, digest, logical, /*failed=*/false, no_content);
   const std::lock_guard guard(storages());
   Region* const region = storages().at(*held).regions.find(one.content.key);
   if (region == nullptr || region->ticket != one.ticket) return;
   region->ticket = 0;
   region->digest = digest;
   region->logical = logical;
+  region->no_content = no_content;
   region->checked = thread.epoch;
 }
 

@@ -13,6 +13,7 @@
 #include "capture/device_backend.hpp"
 #include "capture/memory.hpp"
 #include "capture/recorder.hpp"
+#include "capture/step_window.hpp"
 #include "capture/thread.hpp"
 
 namespace ulpscope::capture {
@@ -137,7 +138,7 @@ std::uint64_t request_digest(const at::Tensor& tensor, const Content& content) {
       .device = tensor.device().index(),
       .logical = content.dense && !content.contiguous && content.dense_size > 0,
       .statistics = settings().level == ring::Level::stats && element_size(dtype) > 0,
-      .content = settings().level == ring::Level::full};
+      .content = settings().level == ring::Level::full && in_full_steps()};
   self.taken.fetch_add(1, std::memory_order_release);
   if (backend->enqueue(value)) return value.ticket;
   self.taken.fetch_sub(1, std::memory_order_release);

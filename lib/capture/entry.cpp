@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "capture/device_values.hpp"
+#include "capture/environment_flags.hpp"
 #include "capture/filter.hpp"
 #include "capture/interpose.hpp"
 #include "capture/kernel_launches.hpp"
@@ -19,6 +20,7 @@ int start(const char* socket_path, const UlpscopeSymbol* symbols, std::size_t co
   int started = 1;
   guarded("the start of recording", [&] {
     if (!start_recording(socket_path, TORCH_VERSION, follow)) return;
+    set_flags_at_start();
     begin_filter();
     install_op_observer();
     begin_step_window();

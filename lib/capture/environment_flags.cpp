@@ -91,6 +91,13 @@ EnvironmentFlags read_flags() {
   return now;
 }
 
+void set_flags_at_start() {
+  at::Context& context = at::globalContext();
+  if (settings().mkldnn >= 0) context.setUserEnabledMkldnn(settings().mkldnn != 0);
+  if (settings().deterministic >= 0)
+    context.setDeterministicAlgorithms(settings().deterministic != 0, /*warn_only=*/false);
+}
+
 EnvironmentValues in_words(const EnvironmentFlags& flags) {
   EnvironmentValues words;
   words["threads.intra_op"] = std::to_string(flags.threads);

@@ -41,6 +41,9 @@ struct EnvironmentFlags {
 /// As they are now; threads and flush_denormal those of the calling thread.
 [[nodiscard]] EnvironmentFlags read_flags();
 
+/// Makes those that the recording's settings say the program begins with. It may change them later.
+void set_flags_at_start();
+
 /// What could be read, by key.
 [[nodiscard]] EnvironmentValues in_words(const EnvironmentFlags& flags);
 

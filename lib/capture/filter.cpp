@@ -9,6 +9,7 @@
 #include "capture/memory.hpp"
 #include "capture/module_names.hpp"
 #include "capture/recorder.hpp"
+#include "capture/step_window.hpp"
 #include "core/glob.hpp"
 
 namespace ulpscope::capture {
@@ -31,6 +32,7 @@ struct Filter {
   Globs modules = globs_of(settings().modules.view());
   Globs ops = globs_of(settings().ops.view());
   Globs ignore = globs_of(settings().ignore.view());
+  Globs full_ops = globs_of(settings().full_ops.view());
 };
 
 Filter& filter() {
@@ -61,12 +63,24 @@ bool remembered(std::pmr::vector<std::uint8_t>& answers, std::uint32_t number, D
 
 namespace detail {
 bool any_filter = false;
-}
+bool any_full_op_filter = false;
+}  // namespace detail
 
 void begin_filter() {
   filter() = Filter();
   detail::any_filter =
       !filter().modules.empty() || !filter().ops.empty() || !filter().ignore.empty();
+  detail::any_full_op_filter = !filter().full_ops.empty();
+}
+
+bool is_full_op(Thread& thread, const OpInfo& info) {
+  return remembered(thread.full_ops, info.index,
+                    [&] { return fits_op(filter().full_ops, info.name); });
+}
+
+bool keeps_bytes(const Thread& thread) noexcept {
+  return settings().level == ring::Level::full && in_full_steps() &&
+         (thread.in_full_op || !detail::any_full_op_filter);
 }
 
 bool wants_op(Thread& thread, const OpInfo& info) {

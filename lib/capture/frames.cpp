@@ -11,6 +11,7 @@
 #include "capture/call_sites.hpp"
 #include "capture/environment_flags.hpp"
 #include "capture/module_names.hpp"
+#include "capture/step_window.hpp"
 
 namespace ulpscope::capture {
 namespace {
@@ -109,7 +110,8 @@ Frame new_event(Thread& thread, const OpInfo& info) {
     frame.forward = parent->forward;
     frame.forward_lane = parent->forward_lane;
   }
-  if (settings().stacks != 0 && in_user_code(thread)) frame.stack = call_site(thread);
+  if (settings().stacks != 0 && in_full_steps() && in_user_code(thread))
+    frame.stack = call_site(thread);
   frame.slots = thread.slots.size();
   frame.arguments = thread.arguments.size();
   frame.written = thread.written.size();

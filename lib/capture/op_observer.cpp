@@ -355,6 +355,7 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
   const bool silent = unwanted || (only_layers() && info.kind == EventKind::node);
   Frame frame = silent ? silent_frame(thread, info) : new_event(thread, info);
   frame.handle = record.handle();
+  const ValuesOfOp values(thread, info);
   if (info.kind == EventKind::node || info.kind == EventKind::gradient) {
     begin_node(thread, frame, inputs);
   } else if (info.kind == EventKind::op) {
@@ -583,6 +584,7 @@ void end_record(Thread& thread, const at::RecordFunction& record) {
   close_frames_above(thread, static_cast<std::size_t>(thread.frames.rend() - begun));
 
   Frame& frame = thread.frames.back();
+  const ValuesOfOp values(thread, *frame.info);
   RngFingerprint after;
   if (frame.delivers) {
     for (std::size_t i = frame.written; i < thread.written.size(); ++i)
@@ -661,6 +663,7 @@ bool begin_backend_call(Thread& thread, const OpInfo& info, const GroupMember& m
     return true;
   }
   Frame frame = new_event(thread, info);
+  const ValuesOfOp values(thread, info);
   note_group(frame, member);
   read_arguments(thread, frame, inputs);
   frame.first_storage = storages().next_id();
@@ -674,6 +677,7 @@ void end_backend_call(Thread& thread, std::size_t frames, bool threw,
   if (thread.frames.size() < frames) return;
   close_frames_above(thread, frames);
   Frame& frame = thread.frames.back();
+  const ValuesOfOp values(thread, *frame.info);
   if (threw) frame.flags |= event_flag::threw;
   if (frame.position == ring::kNone) {
     note_results(thread, frame, results);

@@ -15,7 +15,8 @@ namespace ulpscope::capture {
 
 namespace detail {
 std::atomic<bool> idle_switch{false};
-}
+std::atomic<bool> full_steps_switch{true};
+}  // namespace detail
 
 namespace {
 
@@ -44,18 +45,32 @@ Window& window() {
   return instance;
 }
 
-bool wanted(const Window& steps) {
-  const auto first = static_cast<std::int64_t>(
-      std::min<std::uint64_t>(settings().first_step, std::uint64_t{1} << 62));
-  const auto last = static_cast<std::int64_t>(
-      std::min<std::uint64_t>(settings().last_step, std::uint64_t{1} << 62));
+/// A range of steps, closed at both ends.
+struct Range {
+  std::uint64_t first;
+  std::uint64_t last;
+
+  [[nodiscard]] bool bounded() const { return first > 0 || last != ~std::uint64_t{0}; }
+};
+
+Range wanted_steps() { return {settings().first_step, settings().last_step}; }
+Range full_steps() { return {settings().first_full_step, settings().last_full_step}; }
+
+/// Whether the current step may be one of the range, or is close to it.
+bool may_be_in(const Window& steps, const Range& range) {
+  const auto number = [](std::uint64_t step) {
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(step, std::uint64_t{1} << 62));
+  };
+  const std::int64_t first = number(range.first);
+  const std::int64_t last = number(range.last);
   if (last < first) return steps.least <= kObservedAfter;  // what comes before the first step
   return (first == 0 || steps.most >= first - kObservedBefore) &&
          steps.least <= last + kObservedAfter;
 }
 
 void apply(const Window& steps) {
-  const bool rest = !wanted(steps);
+  detail::full_steps_switch.store(may_be_in(steps, full_steps()), std::memory_order_relaxed);
+  const bool rest = !may_be_in(steps, wanted_steps());
   if (rest == idle()) return;
   if (!rest) {
     // What happened in between was not seen.
@@ -79,8 +94,9 @@ void begin_step_window() {
   steps.least = steps.most = -1;
   steps.known.clear();
   steps.stepped.clear();
-  steps.bounded = settings().first_step > 0 || settings().last_step != ~std::uint64_t{0};
+  steps.bounded = wanted_steps().bounded() || full_steps().bounded();
   detail::idle_switch.store(false, std::memory_order_relaxed);
+  detail::full_steps_switch.store(true, std::memory_order_relaxed);
   if (steps.bounded) apply(steps);
 }
 

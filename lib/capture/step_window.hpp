@@ -12,11 +12,18 @@ namespace ulpscope::capture {
 
 namespace detail {
 extern std::atomic<bool> idle_switch;
-}
+extern std::atomic<bool> full_steps_switch;
+}  // namespace detail
 
 /// Whether values are not wanted now.
 [[nodiscard]] inline bool idle() noexcept {
   return detail::idle_switch.load(std::memory_order_relaxed);
+}
+
+/// Whether this is one of the steps of which bytes are kept, and stacks if they are recorded, as
+/// far as is known here.
+[[nodiscard]] inline bool in_full_steps() noexcept {
+  return detail::full_steps_switch.load(std::memory_order_relaxed);
 }
 
 /// Reads the settings: a recording whose first step is not 0 begins idle.

@@ -146,6 +146,7 @@ Thread::Thread(OpenedRing opened, std::uint64_t generation)
       optimizers(&process_memory()),
       wanted_ops(&process_memory()),
       wanted_modules(&process_memory()),
+      full_ops(&process_memory()),
       freed(&process_memory()),
       ring_(std::move(opened.producer)),
       lane_(opened.lane),

@@ -126,6 +126,8 @@ class Thread {
   std::pmr::vector<std::uint64_t> optimizers;     ///< objects that have stepped here
   std::pmr::vector<std::uint8_t> wanted_ops;      ///< what the filter said, by OpInfo::index
   std::pmr::vector<std::uint8_t> wanted_modules;  ///< likewise, by module
+  std::pmr::vector<std::uint8_t> full_ops;        ///< likewise: whether an op's bytes are kept
+  bool in_full_op = false;                        ///< what is seen now belongs to such an op
   std::uint32_t changing_modules = 0;  ///< calls that give modules other tensors, `to()`, under way
   std::pmr::vector<const void*> freed;  ///< by the program, since its last outermost op
   bool freed_watched = false;           ///< likewise, memory that is watched

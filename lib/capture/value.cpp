@@ -1,7 +1,6 @@
 #include "capture/value.hpp"
 
 #include <ATen/SparseTensorImpl.h>
-#include <ATen/quantized/Quantizer.h>
 
 #include <algorithm>
 #include <atomic>
@@ -13,6 +12,7 @@
 #include "capture/content.hpp"
 #include "capture/device_values.hpp"
 #include "capture/see_on_device.hpp"
+#include "capture/sent_content.hpp"
 #include "capture/slot_rows.hpp"
 
 namespace ulpscope::capture {
@@ -21,19 +21,6 @@ namespace {
 /// Its bytes are read here, or by a device.
 bool has_known_memory(const at::Tensor& tensor) {
   return is_readable(tensor) || is_on_device(tensor);
-}
-
-/// What the level needs beyond the digest.
-void send_content(Thread& thread, const at::Tensor& tensor, const Content& content,
-                  const Digest& known_as, ring::SlotRow& row) {
-  if (settings().level == ring::Level::digest) return;
-  const auto bytes = [&] { return content.plain() ? content.span() : resolved(thread, content); };
-  if (settings().level == ring::Level::full) {
-    thread.send_content(known_as, bytes());
-    row.flags |= slot_flag::has_content;
-  } else if (const auto dtype = static_cast<Dtype>(tensor.scalar_type()); element_size(dtype) > 0) {
-    thread.send_statistics(known_as, dtype, bytes());
-  }
 }
 
 std::atomic<bool> any_arrives_later{false};
@@ -76,17 +63,6 @@ void see_parts(Thread& thread, const at::Tensor& tensor, Seen& seen) {
   identify(thread, storage, seen);
   row.value = storages().next_value();
   row.writes = storage.writes;
-}
-
-/// A quantized value is its integers and their meaning.
-Digest with_quantiser(const at::Tensor& tensor, Digest integers) {
-  if (!tensor.is_quantized() || tensor.qscheme() != at::kPerTensorAffine) return integers;
-  const struct {
-    Digest integers;
-    double scale;
-    std::int64_t zero_point;
-  } parts{integers, tensor.q_scale(), tensor.q_zero_point()};
-  return digest(std::as_bytes(std::span(&parts, 1)));
 }
 
 }  // namespace
@@ -142,7 +118,7 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
   if (told == Known::told) return seen;
   const bool known = told == Known::checked;
 
-  const Digest found = with_quantiser(tensor, digest_of(thread, content));
+  const Digest found = digest_of_value(thread, tensor, content);
   if (known) {
     row.flags |= slot_flag::verified;
     Thread::verified_bytes.fetch_add(content.dense_size, std::memory_order_relaxed);
@@ -153,7 +129,8 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
   if (region != nullptr && region->digest == found) {
     region->checked = thread.epoch;
     tell(*region, row);
-    if (settings().level == ring::Level::full) row.flags |= slot_flag::has_content;
+    if (region->no_content) send_content(thread, tensor, content, *region);
+    note_content(*region, row);
     return seen;
   }
   if (region != nullptr && storage.produced && (row.flags & slot_flag::uninitialised) == 0)
@@ -168,7 +145,8 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
                                             .writes = storage.writes,
                                             .writer = last});
   tell(fresh, row);
-  send_content(thread, tensor, content, found, row);
+  send_content(thread, tensor, content, fresh);
+  note_content(fresh, row);
   return seen;
 }
 
@@ -235,7 +213,7 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
   if (already_written && tell_left(thread, tensor, place, content, seen)) return seen;
 
-  const Digest found = with_quantiser(tensor, digest_of(thread, content));
+  const Digest found = digest_of_value(thread, tensor, content);
   const Digest logical = logical_digest_of(content);
   const std::lock_guard guard(storages());
   Storage& storage = enter_write(impl, content.key, writer);
@@ -251,7 +229,8 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
                                             .writes = storage.writes,
                                             .writer = writer});
   tell(fresh, row);
-  send_content(thread, tensor, content, found, row);
+  send_content(thread, tensor, content, fresh);
+  note_content(fresh, row);
   return seen;
 }
 
@@ -264,7 +243,7 @@ Seen see_perhaps_written(Thread& thread, const at::Tensor& tensor, Place place, 
 bool is_as_known(Thread& thread, const at::Tensor& tensor) {
   if (!tensor.defined() || !is_readable(tensor)) return false;
   const Content content = content_of(tensor);
-  const Digest found = with_quantiser(tensor, digest_of(thread, content));
+  const Digest found = digest_of_value(thread, tensor, content);
   const std::lock_guard guard(storages());
   Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
   const Region* region = storage.regions.find(content.key);

@@ -54,16 +54,22 @@ inline constexpr std::uint64_t kFullRingBytes = std::uint64_t{64} << 20;
 struct Settings {
   std::uint64_t first_step = 0;
   std::uint64_t last_step = ~std::uint64_t{0};  ///< inclusive
-  std::uint64_t ring_bytes = 0;                 ///< per thread; 0: default_ring_bytes(level)
+  /// With Level::full, the steps of which bytes are kept, and stacks if they are recorded.
+  std::uint64_t first_full_step = 0;
+  std::uint64_t last_full_step = ~std::uint64_t{0};  ///< inclusive
+  std::uint64_t ring_bytes = 0;                      ///< per thread; 0: default_ring_bytes(level)
   std::uint32_t give_up_milliseconds = 10'000;  ///< longest wait for a writer that does not move
   Level level = Level::digest;
   Verify verify = Verify::full;
   CaptureScope capture = CaptureScope::ops;
-  std::uint8_t stacks = 0;   ///< 1: record where in the program an op was called
-  std::uint8_t kernels = 0;  ///< 1: record which kernels an op launches on a GPU
-  Text<512> modules;         ///< globs, one a line; empty: all
-  Text<512> ops;             ///< globs, one a line; empty: all
-  Text<512> ignore;          ///< globs, one a line; empty: nothing
+  std::uint8_t stacks = 0;         ///< 1: record where in the program an op was called
+  std::uint8_t kernels = 0;        ///< 1: record which kernels an op launches on a GPU
+  std::int8_t mkldnn = -1;         ///< the program begins with it 1: on, 0: off; -1: as it is
+  std::int8_t deterministic = -1;  ///< likewise, deterministic algorithms
+  Text<512> modules;               ///< globs, one a line; empty: all
+  Text<512> ops;                   ///< globs, one a line; empty: all
+  Text<512> ignore;                ///< globs, one a line; empty: nothing
+  Text<512> full_ops;              ///< with Level::full, the ops of which bytes are kept; as `ops`
 };
 
 }  // namespace ulpscope::ring

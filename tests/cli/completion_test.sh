@@ -30,7 +30,7 @@ expect() {
 
 commands() {
   expect "compare" com
-  for command in record compare inspect env verify recover explain; do
+  for command in record compare check bisect live inspect env verify recover explain; do
     completions '' | grep -qw "$command" || fail "$command is not offered"
   done
 }

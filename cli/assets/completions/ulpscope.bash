@@ -21,7 +21,7 @@ _ulpscope() {
   fi
   local command=${COMP_WORDS[1]} i
   # Behind `record ... --` stands another command line.
-  if [[ $command == record ]]; then
+  if [[ $command == record || $command == check ]]; then
     for ((i = 2; i < COMP_CWORD; ++i)); do
       if [[ ${COMP_WORDS[i]} == -- ]]; then
         if declare -F _command_offset >/dev/null; then

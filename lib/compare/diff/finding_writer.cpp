@@ -154,7 +154,7 @@ std::optional<Factory> factory_of(const Scene& scene, Side side, const Event& re
       const bool of_tensor = reader.op == "aten::to" && reader.position == event.position + 1;
       return Factory{
           event_words(event, block.step) + (of_tensor ? ", as torch::tensor() does" : ""),
-          event.phase, event.has_module, of_tensor};
+          event.phase, event.has_module, of_tensor, slot.writes > 0};
     }
   }
   return std::nullopt;

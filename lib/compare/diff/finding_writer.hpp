@@ -50,12 +50,13 @@ struct Factory {
   /// torch::tensor() fills memory that it has allocated, and ends with aten::to: no op can come
   /// between.
   bool of_tensor = false;
+  bool filled_by_ops = false;  ///< recorded ops have written a part of the memory
 
   /// Programs fill their batches through raw pointers, between the calls of their model.
   [[nodiscard]] bool for_data() const noexcept {
     const bool between =
         !in_module && (phase == Phase::setup || phase == Phase::data || phase == Phase::eval);
-    return of_tensor || between;
+    return !filled_by_ops && (of_tensor || between);
   }
 };
 

@@ -1,4 +1,4 @@
-#include "cli/render/settings_pairs.hpp"
+#include "cli/inputs/settings_pairs.hpp"
 
 #include <fmt/format.h>
 

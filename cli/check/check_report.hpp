@@ -1,0 +1,46 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/check/observation.hpp"
+#include "cli/check/rates.hpp"
+#include "ulpscope/report.hpp"
+#include "ulpscope/run_groups.hpp"
+
+/// What `check` answers. Renderers print this value and compute nothing.
+namespace ulpscope::cli {
+
+struct CheckedRun {
+  std::size_t number = 0;  ///< from 1
+  std::string variant;     ///< "threads=2"; empty if there is only one
+  bool recorded = false;
+  bool with_bytes = false;  ///< bytes and call stacks around the difference, too
+  int exit_code = 0;
+  std::chrono::duration<double> took{};
+  std::optional<std::size_t> group;  ///< index into CheckReport::groups; empty of a bare run
+};
+
+struct CheckReport {
+  Verdict verdict = Verdict::inconclusive;
+  std::vector<CheckedRun> runs;
+  std::vector<RunGroup> groups;  ///< of the numbers of runs
+  std::size_t largest = 0;       ///< the group with the most runs
+  std::vector<RunSplit> splits;
+  std::optional<Rate> rate;  ///< of recorded runs outside the largest group; without variants
+  /// The two runs that explain the difference; with bytes if it came back when they were recorded.
+  std::optional<Report> comparison;
+  bool with_bytes = false;
+  Observation observation = Observation::unknown;
+  std::vector<std::string> notes;           ///< what else the runs showed, a sentence each
+  std::vector<std::filesystem::path> kept;  ///< dumps that remain
+  std::uint64_t bytes_kept = 0;
+  bool interrupted = false;
+};
+
+}  // namespace ulpscope::cli

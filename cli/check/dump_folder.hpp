@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace ulpscope::cli {
+
+/// The directory that holds the dumps of a check: run-1, run-2 ... It is removed at the end if all
+/// of them are.
+class DumpFolder {
+ public:
+  /// @param wanted a directory that is empty or does not exist yet; empty: runs/check-PROGRAM-N
+  /// with the first free N.
+  /// @throws Error with ErrorCode::io or usage.
+  DumpFolder(const std::filesystem::path& wanted, const std::string& program);
+  DumpFolder(const DumpFolder&) = delete;
+  DumpFolder& operator=(const DumpFolder&) = delete;
+  ~DumpFolder();
+
+  [[nodiscard]] std::filesystem::path dump_of(std::size_t run) const;
+  void remove(std::size_t run) const;
+
+  /// Bytes of all dumps in it.
+  [[nodiscard]] std::uint64_t bytes() const;
+  /// Bytes that its file system has room for.
+  [[nodiscard]] std::uint64_t room() const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace ulpscope::cli

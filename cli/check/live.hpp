@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/check/made_run.hpp"
+#include "ulpscope/report.hpp"
+
+namespace ulpscope::cli {
+
+/// Two programs side by side.
+struct LiveOptions {
+  std::vector<std::string> reference;  ///< commands
+  std::vector<std::string> candidate;
+  std::uint64_t window = 200;       ///< steps of each that are kept; one may be ahead by half
+  std::filesystem::path directory;  ///< where the dumps go; empty: a new one in runs
+};
+
+struct LiveResult {
+  std::optional<Report> comparison;  ///< of where they diverge, or of what both left
+  std::uint64_t steps = 0;           ///< that were compared
+  int reference_code = 0;
+  int candidate_code = 0;
+  std::vector<std::filesystem::path> kept;
+};
+
+/// Records both and compares them step by step. The one that is ahead waits for the other; both end
+/// where they diverge.
+[[nodiscard]] LiveResult live(const LiveOptions& options, const RunMaker::Watch& watch);
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+/// What a few runs say about all runs. The intervals are exact (C. J. Clopper and E. S. Pearson,
+/// "The use of confidence or fiducial limits illustrated in the case of the binomial", Biometrika
+/// 26, 1934), computed by Boost.Math.
+namespace ulpscope::cli {
+
+/// The share of runs in which something happens, with its 95 % confidence interval.
+struct Rate {
+  std::uint64_t seen = 0;
+  std::uint64_t runs = 0;
+  double low = 0;   ///< of 1
+  double high = 1;  ///< of 1
+};
+/// @param runs at least 1.
+[[nodiscard]] Rate rate(std::uint64_t seen, std::uint64_t runs);
+
+/// The probability that something that happens in one run of `one_in` happens in none of `runs`.
+[[nodiscard]] double missed(std::uint64_t one_in, std::uint64_t runs);
+
+/// How many runs it takes to see something at least once with a probability of 95 %.
+/// @param share of the runs in which it happens, more than 0 and at most 1.
+[[nodiscard]] std::uint64_t runs_to_see(double share);
+
+}  // namespace ulpscope::cli

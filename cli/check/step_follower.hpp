@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "ulpscope/report.hpp"
+
+namespace ulpscope::cli {
+
+/// Steps of a dump that all of its ranks have published, counted from the run's first; 0 if nothing
+/// can be read yet.
+[[nodiscard]] std::uint64_t published_steps(const std::string& dump);
+
+/// Compares two dumps step by step while one or both are being recorded, segment by segment.
+class StepFollower {
+ public:
+  StepFollower(std::string reference, std::string candidate)
+      : reference_(std::move(reference)), candidate_(std::move(candidate)) {}
+
+  /// Compares the steps that both have published since the last call. The first comparison of runs
+  /// that diverge; empty if they do not, or nothing new was published.
+  [[nodiscard]] std::optional<Report> look();
+
+  /// Steps that were compared.
+  [[nodiscard]] std::uint64_t steps() const noexcept { return next_; }
+
+ private:
+  std::string reference_;
+  std::string candidate_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace ulpscope::cli

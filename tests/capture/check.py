@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Runs `ulpscope check` on programs in which something differs and checks that it names what.
+
+    check.py --bin build/release/bin NAME
+    check.py ... --list        names of all cases
+"""
+
+import argparse
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+
+
+class Check:
+    """What is passed to `check`, and what it must say. `first` are fields of the first finding, `causes` ids of which
+    the first cause is one. Without a verdict that is "diverged" nothing may be found."""
+
+    def __init__(self, program, options=(), verdict="diverged", first=None, causes=(), flags=()):
+        self.program, self.options, self.flags = program, list(options), list(flags)
+        self.verdict, self.first, self.causes = verdict, first or {}, causes
+
+
+def by_chance(chance, **expected):
+    threads = "2" if chance == "index-put" else "1"
+    return Check("by_chance", ["--until-differs"], flags=["--chance", chance, "--threads", threads], **expected)
+
+
+def pair(program, flag, **expected):
+    """The program without and with a flag."""
+    return Check(program, flags=[flag], options=["--pair"], **expected)
+
+
+MLP = "layernorm_mlp"
+CASES = {
+    "equal": Check(MLP, ["-n", "3"], verdict="identical", flags=["--steps", "2"]),
+    "threads": Check("digits_resnet", ["--vary", "threads=1,2"], flags=["--steps", "1", "--threads", "{threads}"],
+                     first={"kind": "origin", "op": "aten::convolution_backward", "step": 0, "phase": "backward"},
+                     causes=["threads"]),
+    "isa": Check(MLP, ["--vary", "isa=avx2,default"], flags=["--steps", "2"], first={"kind": "origin", "step": 0},
+                 causes=["isa"]),
+    "mkldnn": Check("gan", ["--vary", "mkldnn=on,off"], flags=["--steps", "2"], first={"kind": "origin"},
+                    causes=["backend"]),
+    "index-put": by_chance("index-put", first={"kind": "origin", "op": "aten::index_put_", "step": 1},
+                           causes=["atomic", "duplicate-index"]),
+    "race": by_chance("race", first={"step": 1}, causes=["race", "external-write"]),
+    "address-order": by_chance("address-order", first={"step": 1}, causes=["hash-order", "argument"]),
+    "half-filled": by_chance("half-filled", first={"step": 1}, causes=["uninitialised"]),
+    "raw-write": by_chance("raw-write", first={"kind": "write", "step": 1}, causes=["external-write"]),
+    "extra-draw": by_chance("extra-draw", first={"step": 1}, causes=["rng-shift"]),
+    "eps": pair(MLP, "--eps 1e-6", first={"kind": "arguments", "op": "aten::layer_norm", "step": 0},
+                causes=["argument"]),
+    "data-order": pair(MLP, "--sampler-seed 2", first={"kind": "data", "step": 0}, causes=["data-order"]),
+    "one-draw-more": pair(MLP, "--extra-draw 1", first={"step": 1}, causes=["rng-shift"]),
+    "one-write": pair(MLP, "--raw-write 1", first={"kind": "write", "step": 1}, causes=["external-write"]),
+    "eval": pair(MLP, "--eval", first={"step": 0}, causes=["mode"]),
+}
+
+
+def command_of(case, folder):
+    program = os.path.join(folder, case.program)
+    if case.options == ["--pair"]:
+        plain = shlex.join([program, "--steps", "3"])
+        return ["--a", plain, "--b", f"{plain} {case.flags[0]}"]
+    return case.options + ["--", program] + case.flags
+
+
+def complaints(case, code, report):
+    expected = {"identical": 0, "diverged": 1}[case.verdict]
+    if code != expected:
+        yield f"exit code {code}, not {expected}"
+    if report["verdict"] != case.verdict:
+        yield f"verdict {report['verdict']}, not {case.verdict}"
+        return
+    if case.verdict == "identical":
+        return
+    first = report["report"]["first"]
+    for field, value in case.first.items():
+        if first[field] != value:
+            yield f"first {field} is {first[field]}, not {value}"
+    causes = [cause["id"] for cause in report["report"]["causes"] if cause["finding"] == 0]
+    if not causes or causes[0] not in case.causes:
+        yield f"causes {causes}, not {' or '.join(case.causes)}"
+    if not report["bytes"]:
+        yield "the difference was not recorded with bytes"
+    for dump in report["kept"]:
+        if not os.path.isfile(os.path.join(dump, "status.json")):
+            yield f"{dump} was not kept"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("name", nargs="?", choices=list(CASES))
+    options = parser.parse_args()
+    if options.list:
+        return print("\n".join(CASES))
+    case = CASES[options.name]
+    bin_folder = os.path.abspath(options.bin)
+    with tempfile.TemporaryDirectory(prefix="ulpscope-check-") as folder:
+        output = os.path.join(folder, "dumps")
+        done = subprocess.run(
+            [os.path.join(bin_folder, "ulpscope"), "check", "--format", "json", "-o", output] +
+            command_of(case, bin_folder), cwd=folder, capture_output=True, text=True, timeout=280)
+        if not done.stdout:
+            return done.stderr
+        wrong = list(complaints(case, done.returncode, json.loads(done.stdout)))
+        if case.verdict == "identical" and os.path.exists(output):
+            wrong.append("dumps of equal runs were kept")
+    return "\n".join(wrong) or None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
