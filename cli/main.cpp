@@ -19,9 +19,9 @@
 namespace ulpscope::cli {
 
 std::span<const Command* const> commands() {
-  static constexpr std::array kCommands{&kRecordCommand, &kCompareCommand, &kInspectCommand,
-                                        &kEnvCommand,    &kVerifyCommand,  &kRecoverCommand,
-                                        &kExportCommand, &kExplainCommand};
+  static constexpr std::array kCommands{&kRecordCommand,  &kCompareCommand, &kReplayCommand,
+                                        &kInspectCommand, &kEnvCommand,     &kVerifyCommand,
+                                        &kRecoverCommand, &kExportCommand,  &kExplainCommand};
   return kCommands;
 }
 

@@ -25,6 +25,7 @@ struct Command {
 extern const Command kRecordCommand;
 extern const Command kWriteCommand;  ///< for ulpscope::Recorder; the help does not name it
 extern const Command kCompareCommand;
+extern const Command kReplayCommand;
 extern const Command kInspectCommand;
 extern const Command kEnvCommand;
 extern const Command kVerifyCommand;
