@@ -15,7 +15,8 @@
 ///     prove_ops REPLAYER DUMP SHARE
 ///
 /// Prints the ops that do not give their recorded bits, and fails if fewer than SHARE of the names
-/// of ops always do. Ops that return views or leave nothing of their own do not count.
+/// of ops do: those of which a call was replayed and every replayed call gave its bits. Calls that
+/// draw random numbers, return views or leave nothing of their own do not count.
 namespace {
 
 using namespace ulpscope;
@@ -24,7 +25,10 @@ using namespace ulpscope::comparison::experiment;
 struct Count {
   std::uint64_t proved = 0;
   std::uint64_t wrong = 0;
-  std::string example;  ///< of what is wrong
+  std::uint64_t unrecorded = 0;  ///< inputs that are not in the dump
+  std::string example;           ///< of what is not proved
+
+  [[nodiscard]] bool is_proved() const { return proved > 0 && wrong == 0; }
 };
 
 /// Why an op says nothing, whatever replays it.
@@ -42,7 +46,7 @@ class Proof {
   void prove(const RecordedPlace& place) {
     const OpCall call = op_call(run_, place, {});
     if (is_aside(call)) {
-      ++aside_[call.failure];
+      ++aside_[call.failure][full_name(call.event())];
       return;
     }
     Count& count = counts_[full_name(call.event())];
@@ -51,7 +55,7 @@ class Proof {
       ++count.proved;
       return;
     }
-    ++count.wrong;
+    ++(failure == "what it reads was not recorded" ? count.unrecorded : count.wrong);
     if (count.example.empty()) count.example = fmt::format("event {}: {}", place.position, failure);
   }
 
@@ -61,15 +65,18 @@ class Proof {
     std::uint64_t ops = 0;
     std::uint64_t right = 0;
     for (const auto& [name, count] : counts_) {
-      ops += count.proved + count.wrong;
+      ops += count.proved + count.wrong + count.unrecorded;
       right += count.proved;
-      if (count.wrong == 0)
-        ++proved;
-      else
-        std::cout << fmt::format("{}: {} of {} wrong; {}\n", name, count.wrong,
-                                 count.proved + count.wrong, count.example);
+      proved += count.is_proved() ? 1 : 0;
+      if (count.example.empty()) continue;
+      std::cout << fmt::format("{}: {} proved, {} wrong, {} not recorded; {}\n", name, count.proved,
+                               count.wrong, count.unrecorded, count.example);
     }
-    for (const auto& [why, count] : aside_) std::cout << fmt::format("aside: {}: {}\n", why, count);
+    for (const auto& [why, names] : aside_) {
+      std::cout << fmt::format("aside: {}:", why);
+      for (const auto& [name, count] : names) std::cout << fmt::format(" {} {}", name, count);
+      std::cout << '\n';
+    }
     std::cout << fmt::format("{} of {} distinct ops, {} of {} calls\n", proved, counts_.size(),
                              right, ops);
     return counts_.empty() ? 0 : static_cast<double>(proved) / static_cast<double>(counts_.size());
@@ -91,7 +98,7 @@ class Proof {
   Processes processes_;
   std::string program_;
   std::map<std::string, Count> counts_;
-  std::map<std::string, std::uint64_t> aside_;
+  std::map<std::string, std::map<std::string, std::uint64_t>> aside_;  ///< by why and name
 };
 
 }  // namespace

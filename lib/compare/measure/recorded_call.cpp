@@ -118,7 +118,7 @@ RecordedCall recorded_call(const Run& run, std::uint32_t rank, const Event& even
   if (event.flags & (event_flag::threw | event_flag::unfinished))
     call.failure = "it did not end";
   else if (may_draw(event))
-    call.failure = "it draws random numbers";
+    call.failure = "it draws random numbers, and its generator's state was not recorded";
   if (!call.failure.empty()) return call;
   call.request.op = event.op;
   call.request.overload = event.overload;
