@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/counts.hpp"
+#include "facts/ops.hpp"
 
 namespace ulpscope::comparison::experiment {
 namespace {
@@ -27,16 +27,15 @@ Experiment::Experiment(std::vector<OpCall> calls, const ReplayerFactory& factory
 void Experiment::run() {
   report_.base = can_replay(0) ? 0 : calls_.size() - 1;
   if (!can_replay(report_.base)) return;
-  measure_truth();
   replay_as_recorded();
   prove();
-  if (!any_proved()) return;
-  if (!report_.runs[report_.base].proved()) {
+  if (any_proved() && !report_.runs[report_.base].proved()) {
     // Changes are made to a run that gives its recorded bits.
     report_.base = 1 - report_.base;
     replay_as_recorded();
   }
-  replay_changed();
+  measure_truth();
+  if (any_proved()) replay_changed();
 }
 
 bool Experiment::results_equal() const {
@@ -58,11 +57,15 @@ Plan Experiment::plan() const {
 void Experiment::measure_truth() {
   for (std::size_t run = 0; run < calls_.size(); ++run) {
     if (!can_replay(run)) continue;
-    const bool known = run == 1 && same_inputs() && !truth_[0].empty();
+    const bool known = run == 1 && same_inputs() && can_replay(0);
     truth_[run] = known ? truth_[0] : in_float64(run, 0);
     if (!truth_[run].empty())
       report_.runs[run].distance = true_distance(calls_[run].recorded, truth_[run]);
   }
+  for (std::size_t row = 0; row < report_.variants.size(); ++row)
+    if (!truth_[report_.base].empty())
+      report_.variants[row].distance =
+          true_distance(first_[row][report_.base], truth_[report_.base]);
 }
 
 void Experiment::replay_as_recorded() {
@@ -78,10 +81,17 @@ void Experiment::prove() {
     const std::size_t row = run == report_.base ? 0 : report_.variants.size() - 1;
     const ReplayVariant& variant = report_.variants[row];
     if (!variant.failure.empty())
-      report_.runs[run].failure = variant.failure;
+      report_.runs[run].failure = variant.failure + missing_library(variant.failure);
     else if (variant.same_as[run].value_or(0) == 0)
       report_.runs[run].failure = other_bits(run, row);
   }
+}
+
+/// What to do about an op that LibTorch does not have.
+std::string Experiment::missing_library(const std::string& failure) const {
+  const bool unknown = failure == "LibTorch has no such op" &&
+                       !facts::is_of_libtorch(calls_[report_.base].request.op);
+  return unknown ? "; --load takes the library that registers it" : "";
 }
 
 std::string Experiment::other_bits(std::size_t run, std::size_t row) const {

@@ -47,6 +47,7 @@ class Experiment {
   [[nodiscard]] Repeats take(Trial& trial, std::size_t run);
   void compare(ReplayVariant& variant, const Repeats& repeats, std::size_t run);
   void add(Trial& trial);
+  [[nodiscard]] std::string missing_library(const std::string& failure) const;
   [[nodiscard]] std::string other_bits(std::size_t run, std::size_t row) const;
 
   std::vector<OpCall> calls_;
