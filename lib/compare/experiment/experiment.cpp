@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/counts.hpp"
 #include "facts/ops.hpp"
 
 namespace ulpscope::comparison::experiment {
@@ -163,6 +164,20 @@ Repeats Experiment::take(Trial& trial, std::size_t run) {
   return repeats;
 }
 
+/// A kernel that is called with a layout it does not expect can read beside its inputs.
+void Experiment::refuse_layout(ReplayVariant& variant) const {
+  constexpr double kTooMuch = 0.01;
+  constexpr double kTimes = 1000;
+  const auto& recorded = report_.runs[report_.base].distance;
+  const bool is_a_runs = variant.same_as[0].value_or(0) > 0 || variant.same_as[1].value_or(0) > 0;
+  if (variant.factor != ReplayFactor::layout || is_a_runs || !recorded || !variant.distance) return;
+  const double off = variant.distance->scaled_max;
+  if (off > kTooMuch && off > kTimes * recorded->scaled_max)
+    variant.failure = fmt::format(
+        "the op does not take such inputs: its results are off by {} of the largest number",
+        core::short_number(off));
+}
+
 void Experiment::compare(ReplayVariant& variant, const Repeats& repeats, std::size_t run) {
   if (is_as_recorded(variant) && !repeats.results.empty())
     first_.back()[run] = repeats.results.front();
@@ -181,6 +196,7 @@ void Experiment::add(Trial& trial) {
     for (std::size_t k = 0; k < calls_.size(); ++k)
       if (can_replay(k)) compare(trial.variant, take(trial, k), k);
   }
+  refuse_layout(trial.variant);
   report_.variants.push_back(std::move(trial.variant));
 }
 

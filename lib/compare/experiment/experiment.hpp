@@ -45,6 +45,7 @@ class Experiment {
   [[nodiscard]] Results part_of(const Results& results, const ReplayVariant& variant) const;
   [[nodiscard]] ReplayRequest request_of(const Trial& trial, std::size_t run) const;
   [[nodiscard]] Repeats take(Trial& trial, std::size_t run);
+  void refuse_layout(ReplayVariant& variant) const;
   void compare(ReplayVariant& variant, const Repeats& repeats, std::size_t run);
   void add(Trial& trial);
   [[nodiscard]] std::string missing_library(const std::string& failure) const;

@@ -11,7 +11,6 @@
 
 #include "core/counts.hpp"
 #include "core/cpu_level.hpp"
-#include "facts/ops.hpp"
 
 namespace ulpscope::comparison::experiment {
 namespace {
@@ -43,17 +42,6 @@ constexpr unsigned kRepeatsOfChange = 2;
 }
 
 [[nodiscard]] std::string on_off(bool on) { return on ? "on" : "off"; }
-
-/// Whether oneDNN may compute the op.
-[[nodiscard]] bool may_use_onednn(std::string_view op) {
-  const facts::OpClass kind = facts::class_of(op);
-  if (kind == facts::OpClass::gemm || kind == facts::OpClass::convolution) return true;
-  constexpr std::array<std::string_view, 9> kWords = {
-      "mkldnn", "onednn", "linear", "matmul", "lstm", "gru", "rnn", "attention", "batch_norm"};
-  return std::any_of(kWords.begin(), kWords.end(), [op](std::string_view word) {
-    return op.find(word) != std::string_view::npos;
-  });
-}
 
 class Planner {
  public:
@@ -211,24 +199,25 @@ class Planner {
   }
 
   void add_onednn_isas() {
-    if (!now_.mkldnn || !may_use_onednn(plan_.base.request.op)) return;
-    constexpr std::string_view kName = "ONEDNN_MAX_CPU_ISA";
-    constexpr std::array<std::pair<std::string_view, core::CpuLevel>, 4> kLimits = {
-        std::pair{std::string_view("SSE41"), core::CpuLevel::baseline},
-        std::pair{std::string_view("AVX2"), core::CpuLevel::avx2},
-        std::pair{std::string_view("AVX512_CORE"), core::CpuLevel::avx512},
-        std::pair{std::string_view(""), core::CpuLevel::baseline}};
-    const std::string now = variable(plan_.base.start, kName);
-    const auto words = [](std::string_view limit) {
+    if (!now_.mkldnn) return;
+    const std::string name = "ONEDNN_MAX_CPU_ISA";
+    const std::string now = variable(plan_.base.start, name);
+    std::vector<std::string> limits{"SSE41"};
+    if (core::supported(core::CpuLevel::avx2)) limits.emplace_back("AVX2");
+    if (core::supported(core::CpuLevel::avx512)) limits.emplace_back("AVX512_CORE");
+    limits.emplace_back();
+    std::string then = now;
+    if (plan_.other != nullptr) then = variable(plan_.other->start, name);
+    if (std::find(limits.begin(), limits.end(), then) == limits.end()) limits.push_back(then);
+    const auto words = [](const std::string& limit) {
       return limit.empty() ? std::string("with all that oneDNN can use")
                            : fmt::format("with oneDNN limited to {}", limit);
     };
-    for (const auto& [limit, needed] : kLimits) {
-      if (!core::supported(needed) || limit == now) continue;
+    for (const std::string& limit : limits) {
+      if (limit == now) continue;
       Trial& trial = add(ReplayFactor::onednn_isa, words(limit), words(now), [](ReplayRequest&) {});
-      trial.start = with_variable(trial.start, std::string(kName), std::string(limit));
-      trial.variant.recorded_by_other =
-          plan_.other != nullptr && variable(plan_.other->start, kName) == limit;
+      trial.start = with_variable(trial.start, name, limit);
+      trial.variant.recorded_by_other = plan_.other != nullptr && limit == then;
     }
   }
 

@@ -263,6 +263,22 @@ TEST_SUITE("experiment") {
           2);
   }
 
+  TEST_CASE("a limit of oneDNN is tried as the other run had it") {
+    const auto op = [](const ReplayStart& start, const ReplayRequest&) {
+      std::string limit;
+      for (const auto& variable : start.environment)
+        if (variable.name == "ONEDNN_MAX_CPU_ISA") limit = variable.value.value_or("");
+      return limit == "AVX2_VNNI" ? 2.0 : 1.0;
+    };
+    const OneOp a = recorded({.result = 1});
+    const OneOp b = recorded({.result = 2});
+    b.run->settings.push_back({kSetup, "env.ONEDNN_MAX_CPU_ISA", "AVX2_VNNI"});
+    const ReplayReport report = explain(*a.run, a.place, b.run.get(), b.place, fake(op));
+    CHECK(report.factor == ReplayFactor::onednn_isa);
+    CHECK(report.mechanism ==
+          "B's bits come out with oneDNN limited to AVX2_VNNI, A's with all that oneDNN can use");
+  }
+
   TEST_CASE("random numbers and missing bytes are reasons") {
     const ReplayReport drawn = explained({.result = 1, .draws = 1}, by_threads);
     CHECK(has(drawn.summary, "it draws random numbers"));
