@@ -13,6 +13,7 @@
 #include "cli/options/output_options.hpp"
 #include "cli/options/text_or_json.hpp"
 #include "cli/render/replay_text.hpp"
+#include "cli/replay/export_program.hpp"
 #include "cli/replay/find_replayer.hpp"
 #include "cli/term/working.hpp"
 #include "cli/values/event_path.hpp"
@@ -30,6 +31,7 @@ struct ReplayTask {
   std::string event;
   std::string with;
   std::string with_event;
+  fs::path directory;  ///< of the program to write; empty: none
   ReplayOptions replay;
   Format format = Format::text;
   OutputOptions output;
@@ -74,6 +76,12 @@ bool parse_replay(const Command& command, Arguments arguments, ReplayTask& task)
           [&](const auto&, const auto& value) { task.replay.libraries.push_back(library(value)); },
           true)
       .more("It is opened by the process that replays, after LibTorch");
+  options
+      .value("--export", "DIR", "EXPORT_TO", "write a C++ program that shows the same",
+             [&](const auto&, const auto& value) { task.directory = value; })
+      .more(
+          "reproduce.cpp, its CMakeLists.txt and inputs.h5, to attach to a report of a bug in "
+          "LibTorch: they need LibTorch and HDF5 only");
   attach_format(options, task.format);
   task.output.attach(options);
   return options.parse(std::move(arguments));
@@ -113,6 +121,7 @@ int run_replay(const Command& command, Arguments arguments) {
     return explain(*a, place, b.get(), place_b, factory, task.replay);
   }();
   require_bytes(report, {a.get(), b.get()});
+  if (!task.directory.empty()) export_program(task.directory, report.base == 0 ? *a : *b, report);
   if (task.format == Format::json) {
     render_replay_json(report, std::cout);
   } else {

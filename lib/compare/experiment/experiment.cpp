@@ -148,10 +148,19 @@ ReplayRequest Experiment::request_of(const Trial& trial, std::size_t run) const 
   return request;
 }
 
+/// For whoever wants to replay the same.
+void Experiment::keep_conditions(ReplayVariant& variant, const ReplayRequest& request) {
+  variant.conditions = request.conditions;
+  variant.inputs = request.inputs;
+  for (ReplayTensor& input : variant.inputs) input.bytes.clear();
+}
+
 /// Replays the inputs of one run.
 Repeats Experiment::take(Trial& trial, std::size_t run) {
   ReplayVariant& variant = trial.variant;
-  Repeats repeats = processes_.repeat(trial.start, request_of(trial, run), variant.repeats);
+  const ReplayRequest request = request_of(trial, run);
+  if (run == report_.base || same_inputs()) keep_conditions(variant, request);
+  Repeats repeats = processes_.repeat(trial.start, request, variant.repeats);
   if (variant.failure.empty()) variant.failure = repeats.failure;
   variant.results = std::max(variant.results, static_cast<unsigned>(repeats.results.size()));
   if (variant.factor == ReplayFactor::none) capability_ = repeats.capability;
@@ -197,6 +206,7 @@ void Experiment::add(Trial& trial) {
       if (can_replay(k)) compare(trial.variant, take(trial, k), k);
   }
   refuse_layout(trial.variant);
+  trial.variant.start = std::move(trial.start);
   report_.variants.push_back(std::move(trial.variant));
 }
 

@@ -44,6 +44,7 @@ class Experiment {
   void mark_rows_of_all();
   [[nodiscard]] Results part_of(const Results& results, const ReplayVariant& variant) const;
   [[nodiscard]] ReplayRequest request_of(const Trial& trial, std::size_t run) const;
+  static void keep_conditions(ReplayVariant& variant, const ReplayRequest& request);
   [[nodiscard]] Repeats take(Trial& trial, std::size_t run);
   void refuse_layout(ReplayVariant& variant) const;
   void compare(ReplayVariant& variant, const Repeats& repeats, std::size_t run);

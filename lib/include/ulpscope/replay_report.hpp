@@ -59,6 +59,9 @@ struct ReplayVariant {
   std::optional<TrueDistance> distance;  ///< of the first repeat; empty where float64 is unknown
   std::string failure;                   ///< why there are no results, or why they mean nothing
   bool recorded_by_other = false;        ///< the other run was recorded so
+  ReplayConditions conditions;           ///< in which it was replayed
+  ReplayStart start;                     ///< and how its process was started
+  std::vector<ReplayTensor> inputs;      ///< how they lay in memory, without their bytes
 };
 
 /// One run's op.
