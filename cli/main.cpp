@@ -19,10 +19,10 @@
 namespace ulpscope::cli {
 
 std::span<const Command* const> commands() {
-  static constexpr std::array kCommands{&kRecordCommand, &kCompareCommand, &kCheckCommand,
-                                        &kBisectCommand, &kLiveCommand,    &kInspectCommand,
-                                        &kEnvCommand,    &kVerifyCommand,  &kRecoverCommand,
-                                        &kExportCommand, &kExplainCommand};
+  static constexpr std::array kCommands{&kRecordCommand,  &kCompareCommand, &kCheckCommand,
+                                        &kReplayCommand,  &kBisectCommand,  &kLiveCommand,
+                                        &kInspectCommand, &kEnvCommand,     &kVerifyCommand,
+                                        &kRecoverCommand, &kExportCommand,  &kExplainCommand};
   return kCommands;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ulpscope/replay_report.hpp"
 #include "ulpscope/report.hpp"
 
 namespace ulpscope::cli {
@@ -22,6 +23,18 @@ enum class Exit : int {
     case Verdict::diverged:
       return Exit::different;
     case Verdict::inconclusive:
+      return Exit::trouble;
+  }
+  return Exit::trouble;
+}
+
+[[nodiscard]] constexpr Exit exit_code(ReplayOutcome outcome) noexcept {
+  switch (outcome) {
+    case ReplayOutcome::same:
+      return Exit::same;
+    case ReplayOutcome::differs:
+      return Exit::different;
+    case ReplayOutcome::trouble:
       return Exit::trouble;
   }
   return Exit::trouble;

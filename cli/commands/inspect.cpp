@@ -20,6 +20,7 @@
 #include "cli/term/escape.hpp"
 #include "cli/term/table.hpp"
 #include "cli/term/working.hpp"
+#include "cli/values/event_path.hpp"
 #include "cli/values/stored_value.hpp"
 #include "cli/values/tree_glob.hpp"
 #include "compare/model/lane_reader.hpp"
@@ -47,32 +48,21 @@ struct Path {
   std::uint64_t event = 0;
 };
 
-bool is_number(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 Path parse_path(const std::string& text) {
   if (text.empty()) return {};
   if (text == "steps") return {Path::Kind::steps};
   if (text == "settings") return {Path::Kind::settings};
   if (text == "layers") return {Path::Kind::layers};
   if (text == "checks") return {Path::Kind::checks};
-  const std::size_t slash = text.find('/');
-  const std::string step = ungrouped(text.substr(0, slash));
-  const std::string event = slash == std::string::npos ? "" : ungrouped(text.substr(slash + 1));
-  const bool is_step = (step == "setup" || is_number(step)) && (event.empty() || is_number(event));
-  if (!is_step) return {Path::Kind::other};
+  const auto step = parse_step_path(text);
+  if (!step) return {Path::Kind::other};
   Path path{Path::Kind::step};
-  path.step = step == "setup" ? kSetup : signed_number("PATH", step);
-  if (!event.empty()) {
+  path.step = step->step;
+  if (step->event) {
     path.kind = Path::Kind::event;
-    path.event = whole_number("PATH", event);
+    path.event = *step->event;
   }
   return path;
-}
-
-std::string step_name(std::int64_t step) {
-  return step == kSetup ? "setup" : fmt::format("{}", step);
 }
 
 /// Calls `use` with every block of a rank, lane by lane.

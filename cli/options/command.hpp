@@ -28,6 +28,7 @@ extern const Command kCompareCommand;
 extern const Command kCheckCommand;
 extern const Command kBisectCommand;
 extern const Command kLiveCommand;
+extern const Command kReplayCommand;
 extern const Command kInspectCommand;
 extern const Command kEnvCommand;
 extern const Command kVerifyCommand;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/render/json_documents.hpp"
 #include "cli/render/json_values.hpp"
 #include "cli/render/page.hpp"
 #include "cli/render/verdict_text.hpp"

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/render/check_text.hpp"
+#include "cli/render/json_documents.hpp"
 #include "cli/render/json_values.hpp"
 
 namespace ulpscope::cli {

@@ -6,28 +6,12 @@
 #include <cmath>
 #include <cstdint>
 
+#include "cli/render/json_documents.hpp"
 #include "cli/render/json_values.hpp"
 #include "cli/render/tolerance_text.hpp"
 
 namespace ulpscope::cli {
 namespace {
-
-constexpr std::uint64_t kLargestExact = std::uint64_t{1} << 53;  // what a double still counts
-
-Json integer(std::uint64_t value) {
-  return value > kLargestExact ? Json(fmt::format("{}", value)) : Json(value);
-}
-
-Json integer(std::int64_t value) {
-  const auto limit = static_cast<std::int64_t>(kLargestExact);
-  return value > limit || value < -limit ? Json(fmt::format("{}", value)) : Json(value);
-}
-
-Json real(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
 
 /// A decimal from a report as a number, where a reader's double holds it exactly as written.
 Json number(const std::string& text) {
@@ -44,8 +28,6 @@ Json number(const std::string& text) {
   }
   return text;
 }
-
-Json known(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json strings(const std::vector<std::string>& values) {
   Json result = Json::array();

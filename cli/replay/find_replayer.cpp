@@ -50,12 +50,19 @@ Minor recorded_with(const Run& run) {
 
 }  // namespace
 
-std::unique_ptr<Replayer> find_replayer(const Run& run) {
+ReplayerFactory replayer_factory(const Run& run) {
   const auto programs = installed();
   if (programs.empty()) return nullptr;
   const auto same = programs.find(recorded_with(run));
-  const auto& program = same == programs.end() ? *programs.rbegin() : *same;
-  return std::make_unique<replay::ReplayProcess>(program.second);
+  const fs::path program = (same == programs.end() ? *programs.rbegin() : *same).second;
+  return [program](const ReplayStart& start) {
+    return std::make_unique<replay::ReplayProcess>(program, start);
+  };
+}
+
+std::unique_ptr<Replayer> find_replayer(const Run& run) {
+  const ReplayerFactory factory = replayer_factory(run);
+  return factory ? factory({}) : nullptr;
 }
 
 }  // namespace ulpscope::cli

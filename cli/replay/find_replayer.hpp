@@ -7,8 +7,11 @@
 
 namespace ulpscope::cli {
 
-/// Replays a run's ops: the installed program for the LibTorch that the run was recorded with, or
-/// else the newest one installed. Null if there is none.
+/// Makes processes that replay a run's ops: of the installed program for the LibTorch that the run
+/// was recorded with, or else the newest one installed. Null if there is none.
+[[nodiscard]] ReplayerFactory replayer_factory(const Run& run);
+
+/// One that is started as this process was.
 [[nodiscard]] std::unique_ptr<Replayer> find_replayer(const Run& run);
 
 }  // namespace ulpscope::cli

@@ -2,6 +2,8 @@
 
 namespace ulpscope::cli {
 
+ReplayerFactory replayer_factory(const Run& /*run*/) { return nullptr; }
+
 std::unique_ptr<Replayer> find_replayer(const Run& /*run*/) { return nullptr; }
 
 }  // namespace ulpscope::cli

@@ -1,6 +1,7 @@
 #include "replay/messages.hpp"
 
 #include <cereal/archives/binary.hpp>
+#include <cereal/types/optional.hpp>
 #include <cereal/types/string.hpp>
 #include <cereal/types/vector.hpp>
 #include <exception>
@@ -32,32 +33,46 @@ void put(Reader& archive, std::vector<std::byte>& bytes) {
 template <class Archive>
 void save(Archive& archive, const ReplayTensor& tensor) {
   archive(tensor.role, tensor.index, tensor.element, tensor.defined, tensor.wrapped_number,
-          tensor.dtype, tensor.sizes, tensor.strides);
+          tensor.requires_grad, tensor.has_rows, tensor.dtype, tensor.sizes, tensor.strides,
+          tensor.memory_strides, tensor.alignment);
   put(archive, tensor.bytes);
 }
 
 template <class Archive>
 void load(Archive& archive, ReplayTensor& tensor) {
   archive(tensor.role, tensor.index, tensor.element, tensor.defined, tensor.wrapped_number,
-          tensor.dtype, tensor.sizes, tensor.strides);
+          tensor.requires_grad, tensor.has_rows, tensor.dtype, tensor.sizes, tensor.strides,
+          tensor.memory_strides, tensor.alignment);
   put(archive, tensor.bytes);
 }
 
 template <class Archive>
+void serialize(Archive& archive, ReplayConditions& conditions) {
+  archive(conditions.threads, conditions.deterministic, conditions.deterministic_warns,
+          conditions.fill_uninitialized, conditions.mkldnn, conditions.mkldnn_deterministic,
+          conditions.sdp_flash, conditions.sdp_math, conditions.matmul_precision,
+          conditions.grad_mode, conditions.inference_mode, conditions.autocast,
+          conditions.flush_denormal, conditions.layout, conditions.alignment,
+          conditions.first_rows);
+}
+
+template <class Archive>
 void save(Archive& archive, const ReplayRequest& request) {
-  archive(request.op, request.overload, request.precision, request.inputs, request.wanted);
+  archive(request.op, request.overload, request.precision, request.conditions, request.inputs,
+          request.wanted);
   put(archive, request.arguments);
 }
 
 template <class Archive>
 void load(Archive& archive, ReplayRequest& request) {
-  archive(request.op, request.overload, request.precision, request.inputs, request.wanted);
+  archive(request.op, request.overload, request.precision, request.conditions, request.inputs,
+          request.wanted);
   put(archive, request.arguments);
 }
 
 template <class Archive>
 void serialize(Archive& archive, ReplayAnswer& answer) {
-  archive(answer.results, answer.failure);
+  archive(answer.results, answer.failure, answer.torch_version, answer.cpu_capability);
 }
 
 namespace replay {

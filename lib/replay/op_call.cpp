@@ -1,22 +1,21 @@
 #include "replay/op_call.hpp"
 
-#include <ATen/Functions.h>
+#include <ATen/Version.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <ATen/core/grad_mode.h>
-#include <c10/core/InferenceMode.h>
+#include <torch/version.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "replay/conditions.hpp"
 #include "replay/gpu_ops.hpp"
-#include "replay/precision.hpp"
 #include "replay/stored_arguments.hpp"
+#include "replay/tensors.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::replay {
@@ -24,40 +23,10 @@ namespace {
 
 [[noreturn]] void refuse(const char* why) { throw Error(ErrorCode::usage, why); }
 
-/// Elements that the strides reach, from the first on.
-std::int64_t reach(const ReplayTensor& tensor) {
-  if (tensor.strides.size() != tensor.sizes.size()) refuse("sizes and strides do not fit");
-  std::int64_t last = 0;
-  for (std::size_t d = 0; d < tensor.sizes.size(); ++d) {
-    if (tensor.sizes[d] < 0 || tensor.strides[d] < 0) refuse("a size is negative");
-    if (tensor.sizes[d] == 0) return 0;
-    std::int64_t step = 0;
-    if (__builtin_mul_overflow(tensor.sizes[d] - 1, tensor.strides[d], &step) ||
-        __builtin_add_overflow(last, step, &last))
-      refuse("a tensor is larger than memory");
-  }
-  return last + 1;
-}
-
-at::Tensor to_tensor(const ReplayTensor& given, Precision precision) {
-  if (!given.defined) return {};
-  const std::int64_t elements = reach(given);
-  at::Tensor flat = at::empty({elements}, static_cast<c10::ScalarType>(given.dtype));
-  if (given.bytes.empty())
-    flat.zero_();
-  else if (given.bytes.size() != flat.nbytes())
-    refuse("a tensor has not as many bytes as elements");
-  else
-    std::memcpy(flat.mutable_data_ptr(), given.bytes.data(), given.bytes.size());
-  const c10::ScalarType type = computing_type(given.dtype, precision);
-  at::Tensor tensor = at::as_strided(flat.to(type), given.sizes, given.strides);
-  if (given.wrapped_number && precision == Precision::recorded)
-    tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
-  return tensor;
-}
-
 /// The tensors of one argument, by their element.
 using Elements = std::map<std::uint16_t, at::Tensor>;
+/// Those of all arguments, by the argument's index.
+using Inputs = std::map<std::uint16_t, Elements>;
 
 c10::IValue list_argument(const Elements& elements, const c10::Type& element_type) {
   if (element_type.kind() == c10::TypeKind::OptionalType) {
@@ -105,7 +74,7 @@ c10::IValue fitted(const c10::Argument& argument, c10::IValue value) {
 }
 
 torch::jit::Stack stack_of(const c10::FunctionSchema& schema, const ReplayRequest& request,
-                           std::map<std::uint16_t, Elements>& tensors) {
+                           Inputs& tensors) {
   std::map<std::size_t, c10::IValue> stored =
       stored_arguments(request.arguments, request.precision);
   torch::jit::Stack stack;
@@ -134,18 +103,6 @@ at::Tensor element_of(const c10::IValue& value, std::uint16_t element) {
   return {};
 }
 
-ReplayTensor from_tensor(ReplayTensor place, const at::Tensor& tensor) {
-  if (!tensor.defined() || tensor.layout() != c10::kStrided) refuse("a result is no dense tensor");
-  const at::Tensor packed = tensor.resolve_conj().resolve_neg().contiguous();
-  place.dtype = static_cast<Dtype>(packed.scalar_type());
-  place.sizes = packed.sizes().vec();
-  place.strides = packed.strides().vec();
-  place.bytes.resize(packed.nbytes());
-  if (!place.bytes.empty())
-    std::memcpy(place.bytes.data(), packed.const_data_ptr(), place.bytes.size());
-  return place;
-}
-
 /// Without an eps argument an op uses the epsilon of the dtype it computes in, float32 for 16 bits:
 /// in float64 it would differ.
 void give_unit(const c10::FunctionSchema& schema, const ReplayRequest& request,
@@ -158,15 +115,31 @@ void give_unit(const c10::FunctionSchema& schema, const ReplayRequest& request,
         static_cast<double>(std::numeric_limits<float>::epsilon());
 }
 
-ReplayAnswer executed(const ReplayRequest& request) {
+/// A kernel looks at it before it chooses how to compute. Not for what is written: autograd does
+/// not allow that of a leaf.
+void require_gradients(const c10::FunctionSchema& schema, const ReplayRequest& request,
+                       Inputs& inputs) {
+  for (const ReplayTensor& given : request.inputs) {
+    if (!given.requires_grad || given.index >= schema.arguments().size()) continue;
+    const c10::AliasInfo* const alias = schema.arguments()[given.index].alias_info();
+    at::Tensor& tensor = inputs[given.index][given.element];
+    const bool differentiable = tensor.defined() && (c10::isFloatingType(tensor.scalar_type()) ||
+                                                     c10::isComplexType(tensor.scalar_type()));
+    if (differentiable && (alias == nullptr || !alias->isWrite())) tensor.requires_grad_();
+  }
+}
+
+ReplayAnswer executed(const ReplayRequest& request, bool with_gradients) {
+  const Conditions conditions(request.conditions);
   const auto op = c10::Dispatcher::singleton().findSchema({request.op, request.overload});
   if (!op) refuse("LibTorch has no such op");
   const c10::FunctionSchema& schema = op->schema();
-  std::map<std::uint16_t, Elements> tensors;
+  Inputs inputs;
   for (const ReplayTensor& given : request.inputs)
-    tensors[given.index][given.element] = to_tensor(given, request.precision);
+    inputs[given.index][given.element] = to_tensor(given, request.precision, request.conditions);
+  if (with_gradients) require_gradients(schema, request, inputs);
 
-  torch::jit::Stack stack = stack_of(schema, request, tensors);
+  torch::jit::Stack stack = stack_of(schema, request, inputs);
   give_unit(schema, request, stack);
   if (const StandIn other = stand_in(request.op))
     other(stack);
@@ -177,7 +150,7 @@ ReplayAnswer executed(const ReplayRequest& request) {
   for (const ReplayTensor& wanted : request.wanted) {
     at::Tensor result;
     if (wanted.role == Role::mutated)
-      result = tensors[wanted.index][wanted.element];
+      result = inputs[wanted.index][wanted.element];
     else if (wanted.index < stack.size())
       result = element_of(stack[wanted.index], wanted.element);
     answer.results.push_back(from_tensor(wanted, result));
@@ -185,19 +158,36 @@ ReplayAnswer executed(const ReplayRequest& request) {
   return answer;
 }
 
+bool wants_gradients(const ReplayRequest& request) {
+  return request.conditions.grad_mode && request.precision == Precision::recorded &&
+         std::any_of(request.inputs.begin(), request.inputs.end(),
+                     [](const ReplayTensor& input) { return input.requires_grad; });
+}
+
+/// An op that was called below autograd may not be one that autograd takes.
+ReplayAnswer executed(const ReplayRequest& request) {
+  if (!wants_gradients(request)) return executed(request, false);
+  try {
+    return executed(request, true);
+  } catch (const std::exception&) {
+    return executed(request, false);
+  }
+}
+
 }  // namespace
 
 ReplayAnswer call(const ReplayRequest& request) {
   ReplayAnswer answer;
   try {
-    const at::NoGradGuard no_grad;
-    return executed(request);
+    answer = executed(request);
   } catch (const std::exception& error) {
     answer.failure = error.what();
+    if (const std::size_t line = answer.failure.find('\n'); line != std::string::npos)
+      answer.failure.resize(line);
+    if (answer.failure.empty()) answer.failure = "LibTorch refuses it";
   }
-  if (const std::size_t line = answer.failure.find('\n'); line != std::string::npos)
-    answer.failure.resize(line);
-  if (answer.failure.empty()) answer.failure = "LibTorch refuses it";
+  answer.torch_version = TORCH_VERSION;
+  answer.cpu_capability = at::get_cpu_capability();
   return answer;
 }
 

@@ -7,10 +7,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "replay/messages.hpp"
 #include "ulpscope/error.hpp"
@@ -20,11 +27,36 @@ namespace {
 
 /// Ops that end their process more often than this are not requested any more.
 constexpr int kMostStarts = 16;
-/// How long one op may take, in milliseconds.
-constexpr int kPatience = 300'000;
+
+bool is_ours(std::string_view variable) {
+  return variable.starts_with("LD_PRELOAD=") || variable.starts_with("ULPSCOPE_");
+}
+
+/// This process' variables, replaced by those that are given.
+std::vector<std::string> environment_of(const ReplayStart& start) {
+  std::vector<std::string> variables;
+  const auto erase = [&variables](const std::string& name) {
+    std::erase_if(variables,
+                  [&](const std::string& variable) { return variable.starts_with(name + "="); });
+  };
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    if (!is_ours(*variable)) variables.emplace_back(*variable);
+  for (const ReplayStart::Variable& given : start.environment) {
+    erase(given.name);
+    if (given.value) variables.push_back(given.name + "=" + *given.value);
+  }
+  return variables;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
 
 /// Starts `program` with `socket` as its standard input and nothing to print to.
-pid_t spawn(const std::string& program, int socket) {
+pid_t spawn(const std::string& program, const ReplayStart& start, int socket) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -35,10 +67,12 @@ pid_t spawn(const std::string& program, int socket) {
   posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   // Its own group: an interrupt at the terminal is for the caller.
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  std::string name = program;
-  char* const arguments[] = {name.data(), nullptr};
+  std::vector<std::string> words{program};
+  words.insert(words.end(), start.libraries.begin(), start.libraries.end());
+  std::vector<std::string> variables = environment_of(start);
   pid_t process = -1;
-  if (posix_spawn(&process, program.c_str(), &actions, &attributes, arguments, environ) != 0)
+  if (posix_spawn(&process, program.c_str(), &actions, &attributes, pointers_to(words).data(),
+                  pointers_to(variables).data()) != 0)
     process = -1;
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
@@ -61,7 +95,7 @@ bool ReplayProcess::start() {
   ++starts_;
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
-  process_ = spawn(program_.string(), ends[1]);
+  process_ = spawn(program_.string(), how_, ends[1]);
   ::close(ends[1]);
   socket_ = ends[0];
   if (process_ > 0) return true;
@@ -78,11 +112,43 @@ void ReplayProcess::stop() noexcept {
   process_ = -1;
 }
 
+/// False if the process does not get so far in the time that an op may take.
+bool ReplayProcess::await(short events) const noexcept {
+  const auto end = std::chrono::steady_clock::now() + how_.patience;
+  while (true) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    pollfd ready{socket_, events, 0};
+    const int count = ::poll(&ready, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    if (count >= 0 || errno != EINTR) return count > 0;
+  }
+}
+
+/// A process that has not ended by itself was waited for in vain, or answered nonsense.
+std::string ReplayProcess::stop_and_say_why() {
+  constexpr auto kToEnd = std::chrono::milliseconds(100);  // from its last word to its end
+  const auto end = std::chrono::steady_clock::now() + kToEnd;
+  int status = 0;
+  pid_t ended = 0;
+  while (ended == 0 && std::chrono::steady_clock::now() < end) {
+    ended = ::waitpid(process_, &status, WNOHANG);
+    if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (ended == process_) process_ = -1;
+  stop();
+  if (ended > 0 && WIFSIGNALED(status))
+    return std::string("the op ended the program that executed it: ") +
+           ::strsignal(WTERMSIG(status));
+  if (ended > 0) return "the op ended the program that executed it";
+  return "the op took too long: more than " + std::to_string(how_.patience.count()) + " s";
+}
+
 bool ReplayProcess::send(const void* bytes, std::size_t size) noexcept {
   const auto* rest = static_cast<const char*>(bytes);
   while (size > 0) {
-    const ssize_t put = ::send(socket_, rest, size, MSG_NOSIGNAL);
-    if (put < 0 && errno == EINTR) continue;
+    if (!await(POLLOUT)) return false;
+    const ssize_t put = ::send(socket_, rest, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (put < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (put <= 0) return false;
     rest += put;
     size -= static_cast<std::size_t>(put);
@@ -93,10 +159,7 @@ bool ReplayProcess::send(const void* bytes, std::size_t size) noexcept {
 bool ReplayProcess::receive(void* bytes, std::size_t size) noexcept {
   auto* rest = static_cast<char*>(bytes);
   while (size > 0) {
-    pollfd ready{socket_, POLLIN, 0};
-    const int count = ::poll(&ready, 1, kPatience);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
+    if (!await(POLLIN)) return false;
     const ssize_t got = ::recv(socket_, rest, size, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
@@ -117,10 +180,7 @@ ReplayAnswer ReplayProcess::replay(const ReplayRequest& request) {
     answer.resize(size);
     answered = receive(answer.data(), answer.size());
   }
-  if (!answered) {
-    stop();
-    return failure("the op ended the program that executed it, or took too long");
-  }
+  if (!answered) return failure(stop_and_say_why());
   try {
     return unpack_answer(answer);
   } catch (const Error& error) {

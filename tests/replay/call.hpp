@@ -95,7 +95,8 @@ class Call {
 
   ReplayAnswer answer(Precision precision = Precision::float64, Role role = Role::output,
                       std::uint16_t index = 0, std::uint16_t element = 0) {
-    static replay::ReplayProcess process(REPLAY_PROGRAM);
+    static replay::ReplayProcess process(REPLAY_PROGRAM,
+                                         {.environment = {}, .libraries = {PROGRAM_OPS}});
     request_.precision = precision;
     ReplayTensor wanted;
     wanted.role = role;

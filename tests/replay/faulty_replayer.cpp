@@ -36,10 +36,23 @@ void write_size(std::uint64_t size) {
   write_all({reinterpret_cast<const char*>(&size), sizeof(size)});
 }
 
+std::string libraries;  ///< that the program was given
+
+void fail_with(const char* text) {
+  ulpscope::ReplayAnswer failed;
+  failed.failure = text == nullptr ? "nothing" : text;
+  const std::string packed = ulpscope::replay::pack(failed);
+  write_size(packed.size());
+  write_all(packed);
+}
+
 void answer(const ulpscope::ReplayRequest& request) {
   if (request.op == "test::dies") ::kill(::getpid(), SIGKILL);
   if (request.op == "test::leaves") std::exit(EXIT_SUCCESS);
   if (request.op == "test::endless") return write_size(std::uint64_t{1} << 62);
+  if (request.op == "test::waits") ::pause();
+  if (request.op == "test::variable") return fail_with(std::getenv("REPLAY_TEST_VARIABLE"));
+  if (request.op == "test::libraries") return fail_with(libraries.c_str());
   if (request.op == "test::cut") {
     write_size(1000);
     write_all("less");
@@ -58,7 +71,8 @@ void answer(const ulpscope::ReplayRequest& request) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) libraries += std::string(argv[i]) + " ";
   for (;;) {
     std::uint64_t size = 0;
     if (!read_all(&size, sizeof(size))) return EXIT_SUCCESS;

@@ -110,4 +110,78 @@ TEST_SUITE("replay ops") {
     CHECK_FALSE(damaged.answer().failure.empty());
     CHECK(Call("aten::relu").tensor(0, {1}, {-1}).result() == Vector{0});
   }
+
+  TEST_CASE("tensors lie in memory as they were recorded") {
+    Call call("program::places");
+    call.strided(0, {2, 2}, {2, 1}, {1, 2, 3, 4});
+    ReplayTensor& tensor = call.request_.inputs[0];
+    tensor.memory_strides = {16, 2};
+    const auto places = [&](TensorLayout layout, std::uint8_t alignment) {
+      tensor.alignment = alignment;
+      call.request_.conditions.layout = layout;
+      return call.result(Precision::recorded);
+    };
+    // The data pointer modulo 64, then the strides.
+    CHECK(places(TensorLayout::packed, 12) == Vector{0, 2, 1});
+    CHECK(places(TensorLayout::recorded, 12) == Vector{12, 16, 2});
+    CHECK(places(TensorLayout::recorded, 0) == Vector{0, 16, 2});
+    CHECK(places(TensorLayout::recorded, 3) == Vector{3, 16, 2});
+    CHECK(places(TensorLayout::contiguous, 12)[1] == 2);
+    call.request_.conditions.alignment = 32;
+    CHECK(places(TensorLayout::recorded, 12) == Vector{32, 16, 2});
+  }
+
+  TEST_CASE("overlapping and expanded tensors keep their numbers") {
+    Call call("aten::mul", "Tensor");
+    call.strided(0, {2, 3}, {3, 1}, {1, 2, 3, 2, 3, 4}).tensor(1, {}, {2});
+    call.request_.inputs[0].memory_strides = {1, 1};
+    call.request_.conditions.layout = TensorLayout::recorded;
+    CHECK(call.result(Precision::recorded) == Vector{2, 4, 6, 4, 6, 8});
+    Call expanded("aten::mul", "Tensor");
+    expanded.strided(0, {2, 2}, {0, 1}, {1, 2}).tensor(1, {}, {2});
+    expanded.request_.inputs[0].memory_strides = {0, 5};
+    expanded.request_.conditions.layout = TensorLayout::recorded;
+    CHECK(expanded.result(Precision::recorded) == Vector{2, 4, 2, 4});
+  }
+
+  TEST_CASE("channels_last concerns tensors of 4 dimensions") {
+    Call call("program::places");
+    call.tensor(0, {1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+    call.request_.conditions.layout = TensorLayout::channels_last;
+    CHECK(call.result(Precision::recorded) == Vector{0, 8, 1, 4, 2});
+  }
+
+  TEST_CASE("the first rows of a batch") {
+    Call call("aten::mm");
+    call.tensor(0, {3, 1}, {1, 2, 3}).tensor(1, {1, 1}, {2});
+    call.request_.inputs[0].has_rows = true;
+    call.request_.conditions.first_rows = 2;
+    CHECK(call.result(Precision::recorded) == Vector{2, 4});
+  }
+
+  TEST_CASE("LibTorch is in the state that was asked for") {
+    Call call("program::state");
+    call.tensor(0, {1}, {1});
+    ReplayConditions& conditions = call.request_.conditions;
+    // Threads, deterministic, warns, fills, oneDNN, grad mode, inference mode, autocast, flushes
+    // denormals, requires grad.
+    conditions.threads = 1;
+    CHECK(call.result(Precision::recorded) == Vector{1, 0, 0, 1, 1, 0, 0, 0, 0, 0});
+    conditions.threads = 3;
+    conditions.deterministic = conditions.deterministic_warns = true;
+    conditions.fill_uninitialized = conditions.mkldnn = false;
+    conditions.grad_mode = conditions.autocast = conditions.flush_denormal = true;
+    call.request_.inputs[0].requires_grad = true;
+    CHECK(call.result(Precision::recorded) == Vector{3, 1, 1, 0, 0, 1, 0, 1, 1, 1});
+    conditions = {};
+    conditions.threads = 2;
+    conditions.inference_mode = true;
+    CHECK(call.result(Precision::recorded) == Vector{2, 0, 0, 1, 1, 0, 1, 0, 0, 0});
+  }
+
+  TEST_CASE("an answer says which LibTorch gave it") {
+    const ReplayAnswer answer = Call("aten::relu").tensor(0, {1}, {1}).answer();
+    CHECK_FALSE(answer.torch_version.empty());
+    CHECK_FALSE(answer.cpu_capability.empty());
+  }
 }

@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "replay/replay_process.hpp"
@@ -47,6 +50,30 @@ TEST_SUITE("replay process") {
     for (int i = 0; i < 40; ++i) CHECK_FALSE(process.replay(request("test::dies")).failure.empty());
     CHECK(process.replay(request("test::echo")).failure ==
           "the program that executes ops cannot be started");
+  }
+
+  TEST_CASE("an op that does not end is given up") {
+    ReplayStart start;
+    start.patience = std::chrono::seconds(1);
+    replay::ReplayProcess process(FAULTY_REPLAYER, start);
+    CHECK(process.replay(request("test::waits")).failure == "the op took too long: more than 1 s");
+    CHECK(process.replay(request("test::echo")).failure.empty());
+  }
+
+  TEST_CASE("variables and libraries are those of its start") {
+    ::setenv("REPLAY_TEST_VARIABLE", "the caller's", 1);
+    CHECK(replay::ReplayProcess(FAULTY_REPLAYER).replay(request("test::variable")).failure ==
+          "the caller's");
+    ReplayStart start;
+    start.environment = {{"REPLAY_TEST_VARIABLE", "first"}, {"REPLAY_TEST_VARIABLE", "last"}};
+    start.libraries = {"one.so", "two.so"};
+    replay::ReplayProcess process(FAULTY_REPLAYER, start);
+    CHECK(process.replay(request("test::variable")).failure == "last");
+    CHECK(process.replay(request("test::libraries")).failure == "one.so two.so ");
+    start.environment.push_back({"REPLAY_TEST_VARIABLE", std::nullopt});
+    CHECK(replay::ReplayProcess(FAULTY_REPLAYER, start).replay(request("test::variable")).failure ==
+          "nothing");
+    ::unsetenv("REPLAY_TEST_VARIABLE");
   }
 
   TEST_CASE("a program that is not there is a failure") {

@@ -8,6 +8,7 @@
 #include "compare/measure/budget/op_view.hpp"
 #include "compare/measure/budget/rounding.hpp"
 #include "compare/measure/elements.hpp"
+#include "compare/measure/recorded_call.hpp"
 #include "compare/measure/rounding.hpp"
 #include "compare/measure/tensor_bytes.hpp"
 #include "compare/model/value_match.hpp"
@@ -17,72 +18,6 @@ namespace ulpscope::comparison::budget {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// An op that can draw has not drawn if its generator's state is known to be unchanged.
-[[nodiscard]] bool may_draw(const Event& event) {
-  return (event.flags & event_flag::seeded) != 0 &&
-         (event.rng.before == Digest{} || event.rng.before != event.rng.after);
-}
-
-/// A result that can be compared with a replayed one.
-[[nodiscard]] bool is_told(const Slot& slot) {
-  constexpr std::uint32_t kAside = slot_flag::undefined | slot_flag::no_digest | slot_flag::view |
-                                   slot_flag::uninitialised | slot_flag::scratch |
-                                   slot_flag::handle | slot_flag::opaque | slot_flag::metadata_only;
-  constexpr std::uint16_t kOther = geometry_flag::sparse | geometry_flag::quantised;
-  return slot.role != Role::input && !(slot.flags & kAside) && slot.geometry != nullptr &&
-         slot.geometry->layout == 0 && !(slot.geometry->flags & kOther) &&
-         (slot.flags & slot_flag::has_content);
-}
-
-[[nodiscard]] ReplayTensor place_of(const Slot& slot) {
-  ReplayTensor place;
-  place.role = slot.role;
-  place.index = slot.index;
-  place.element = slot.element;
-  place.defined = !(slot.flags & slot_flag::undefined) && slot.geometry != nullptr;
-  if (place.defined) {
-    place.dtype = slot.geometry->dtype;
-    place.sizes = slot.geometry->sizes;
-  }
-  return place;
-}
-
-/// Steps of the elements in the packed bytes, 0 if expanded.
-[[nodiscard]] std::vector<std::int64_t> strides_in_packed(const Geometry& geometry) {
-  const std::vector<std::int64_t> shape = packed_shape(geometry);
-  std::vector<std::int64_t> strides = packed_strides(geometry, shape);
-  for (std::size_t d = 0; d < strides.size(); ++d)
-    if (shape[d] != geometry.sizes[d]) strides[d] = 0;
-  return strides;
-}
-
-/// The op's inputs; a failure in words, or empty.
-[[nodiscard]] std::string add_input(const Run& run, std::uint32_t rank, const Slot& slot,
-                                    Operands operands, ReplayRequest& request, bool& lacks_bytes) {
-  constexpr std::uint32_t kUnread = slot_flag::overwritten | slot_flag::metadata_only;
-  ReplayTensor tensor = place_of(slot);
-  if (tensor.defined) {
-    const Geometry& geometry = *slot.geometry;
-    if (geometry.layout != 0 || geometry.strides.size() != geometry.sizes.size() ||
-        (geometry.flags & (geometry_flag::sparse | geometry_flag::quantised)))
-      return "an input is no dense tensor";
-    if (!(slot.flags & kUnread) && (slot.flags & slot_flag::no_digest))
-      return "what it reads was not recorded";
-    tensor.wrapped_number = (slot.flags & slot_flag::wrapped_number) != 0;
-    tensor.strides = strides_in_packed(geometry);
-    const std::uint64_t expected = packed_bytes(geometry);
-    if (!(slot.flags & kUnread) && expected > 0) {
-      auto bytes = run.content(rank, slot.digest);
-      lacks_bytes = !bytes || bytes->size() != expected;
-      if (lacks_bytes) return "the bytes of an input are not in the dump";
-      tensor.bytes = std::move(*bytes);
-      round_operands(operands, tensor.dtype, tensor.bytes);
-    }
-  }
-  request.inputs.push_back(std::move(tensor));
-  return {};
-}
 
 /// The share that one number takes of its allowance, given its parts' size.
 [[nodiscard]] double share(const Allowance& allowance, Dtype dtype, double truth, double size,
@@ -146,25 +81,16 @@ double Replayed::used() const noexcept {
 Replayed replayed(Replayer& replayer, const Run& run, std::uint32_t rank, const Event& event,
                   Model model, Operands operands) {
   Replayed judged;
-  if (event.flags & (event_flag::threw | event_flag::unfinished))
-    judged.failure = "it did not end";
-  else if (may_draw(event))
-    judged.failure = "it draws random numbers";
+  RecordedCall call = recorded_call(run, rank, event);
+  judged.failure = call.failure;
+  judged.lacks_bytes = call.lacks_bytes;
   if (!judged.failure.empty()) return judged;
-  ReplayRequest request;
-  request.op = event.op;
-  request.overload = event.overload;
-  request.arguments.assign(event.argument_bytes.begin(), event.argument_bytes.end());
+  ReplayRequest& request = call.request;
+  std::vector<const Slot*>& results = call.results;
   OpView op(run, rank, event);
-  std::vector<const Slot*> results;
-  for (const Slot& slot : event.slots) {
-    if (is_told(slot)) results.push_back(&slot);
-    if (slot.role != Role::input) continue;
-    const bool factor = is_factor(op.op(), op.argument_name(slot.index));
-    judged.failure = add_input(run, rank, slot, factor ? operands : Operands::recorded, request,
-                               judged.lacks_bytes);
-    if (!judged.failure.empty()) return judged;
-  }
+  for (ReplayTensor& input : request.inputs)
+    if (is_factor(op.op(), op.argument_name(input.index)))
+      round_operands(operands, input.dtype, input.bytes);
   const std::vector<const Slot*> all = results;
   std::erase_if(results, [&](const Slot* slot) { return is_position(*slot, all); });
 

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "cli/render/json_values.hpp"
+#include "ulpscope/report.hpp"
+
+/// Documents and parts of them.
+namespace ulpscope::cli {
+
+/// The document that render_json() prints.
+[[nodiscard]] Json report_json(const Report& report);
+[[nodiscard]] Json finding_json(const Finding& finding);
+
+/// A document as text: bytes that are not UTF-8 are replaced.
+[[nodiscard]] std::string text_of(const Json& document);
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,81 @@
+#include "cli/values/event_path.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "cli/base/words.hpp"
+#include "cli/options/options.hpp"
+#include "cli/values/stored_value.hpp"
+#include "compare/model/lane_reader.hpp"
+#include "ulpscope/error.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// Lanes of a rank that have an event at a position, the main one first; of one step if given.
+std::vector<Lane> lanes_with(const Run& run, std::uint32_t rank, std::uint64_t position,
+                             std::optional<std::int64_t> step) {
+  std::vector<Lane> lanes;
+  for (const Lane& lane : run.lanes(rank)) {
+    const auto held = comparison::find_event(run, rank, {lane.id, position});
+    if (held.event != nullptr && (!step || held.block->step == *step)) lanes.push_back(lane);
+  }
+  std::stable_partition(lanes.begin(), lanes.end(),
+                        [](const Lane& lane) { return lane.role == LaneRole::main; });
+  return lanes;
+}
+
+}  // namespace
+
+std::string step_name(std::int64_t step) {
+  return step == kSetup ? "setup" : fmt::format("{}", step);
+}
+
+std::optional<StepPath> parse_step_path(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  const std::string step = ungrouped(text.substr(0, slash));
+  const std::string event = slash == std::string::npos ? "" : ungrouped(text.substr(slash + 1));
+  if ((step != "setup" && !is_number(step)) || (!event.empty() && !is_number(event)))
+    return std::nullopt;
+  StepPath path;
+  path.step = step == "setup" ? kSetup : signed_number("PATH", step);
+  if (!event.empty()) path.event = whole_number("PATH", event);
+  return path;
+}
+
+RecordedPlace find_place(const Run& run, const std::string& text) {
+  const auto path = parse_step_path(text);
+  if (!names_event(text) && !(path && path->event))
+    throw Error(ErrorCode::usage, fmt::format("'{}' names no event", text),
+                "events are 17/140913 or event:140913, and event:2:140913 on lane 2");
+  const std::uint32_t rank = run.ranks().front();
+  std::optional<std::int64_t> step;
+  EventName wanted;
+  if (names_event(text)) {
+    wanted = parse_event_name(text);
+  } else {
+    wanted.position = *path->event;
+    step = path->step;
+  }
+  const std::vector<Lane> lanes = lanes_with(run, rank, wanted.position, step);
+  const auto found = std::find_if(lanes.begin(), lanes.end(), [&](const Lane& lane) {
+    return !wanted.lane || lane.id == *wanted.lane;
+  });
+  if (found == lanes.end())
+    throw Error(ErrorCode::usage, fmt::format("'{}' has no event {}", run.info().path, text),
+                "ulpscope inspect DUMP STEP lists the events of a step");
+  if (!wanted.lane && lanes.size() > 1 && found->role != LaneRole::main)
+    throw Error(ErrorCode::usage,
+                fmt::format("'{}' has an event {} on several lanes", run.info().path, text),
+                fmt::format("name the lane, as event:{}:{}", found->id, wanted.position));
+  return {rank, found->id, wanted.position};
+}
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,49 @@
+#include "replay/conditions.hpp"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/autocast_mode.h>
+
+#include <algorithm>
+
+namespace ulpscope::replay {
+namespace {
+
+/// As many as LibTorch takes on its own.
+int default_threads() {
+  static const int threads = at::get_num_threads();
+  return threads;
+}
+
+/// Each thread has this setting to itself.
+void flush_denormal_in_all_threads(bool on) {
+  at::Context::setFlushDenormal(on);
+  const int threads = at::get_num_threads();
+  at::parallel_for(0, threads, 1,
+                   [on](std::int64_t, std::int64_t) { at::Context::setFlushDenormal(on); });
+}
+
+}  // namespace
+
+Conditions::Conditions(const ReplayConditions& wanted) : grad_mode_(wanted.grad_mode) {
+  const int by_default = default_threads();
+  at::set_num_threads(wanted.threads > 0 ? wanted.threads : by_default);
+  flush_denormal_in_all_threads(wanted.flush_denormal);
+  at::Context& context = at::globalContext();
+  context.setDeterministicAlgorithms(wanted.deterministic, wanted.deterministic_warns);
+  context.setDeterministicFillUninitializedMemory(wanted.fill_uninitialized);
+  context.setUserEnabledMkldnn(wanted.mkldnn);
+  context.setDeterministicMkldnn(wanted.mkldnn_deterministic);
+  context.setSDPUseFlash(wanted.sdp_flash);
+  context.setSDPUseMath(wanted.sdp_math);
+  context.setFloat32MatmulPrecision(wanted.matmul_precision);
+  if (wanted.inference_mode) inference_mode_.emplace(true);
+  at::autocast::set_autocast_enabled(at::kCPU, wanted.autocast);
+}
+
+Conditions::~Conditions() {
+  at::autocast::set_autocast_enabled(at::kCPU, false);
+  at::autocast::clear_cache();
+}
+
+}  // namespace ulpscope::replay

@@ -1,0 +1,25 @@
+#include <ATen/Context.h>
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+/// few_ops THREADS: a sum that depends on the number of threads, random numbers, and the ops of
+/// program_ops.
+int main(int argc, char** argv) {
+  at::set_num_threads(argc > 1 ? std::atoi(argv[1]) : 1);
+  at::manual_seed(1);
+  const at::Tensor x = at::randn({1 << 19}).sin();
+  double result = x.sum().item<double>();
+  const at::Tensor few = x.slice(0, 0, 8).contiguous();
+  for (const char* name : {"program::increment", "program::drift", "program::fragile"})
+    result += c10::Dispatcher::singleton()
+                  .findSchemaOrThrow(name, "")
+                  .typed<at::Tensor(const at::Tensor&)>()
+                  .call(few)
+                  .sum()
+                  .item<double>();
+  std::printf("%.9g\n", result);
+}
