@@ -12,6 +12,7 @@
 #include "cli/check/dump_folder.hpp"
 #include "cli/check/interruption.hpp"
 #include "cli/inputs/open_run.hpp"
+#include "cli/replay/explanation.hpp"
 #include "core/counts.hpp"
 #include "ulpscope/compare.hpp"
 #include "ulpscope/error.hpp"
@@ -76,7 +77,8 @@ class Checker {
         watch_(watch),
         maker_(options.run, [this](const std::string& what, auto since) { show(what, since); }),
         folder_(options.directory,
-                fs::path(options.variants.front().command.front()).filename().string()) {}
+                "check-" + fs::path(options.variants.front().command.front()).filename().string()) {
+  }
 
   CheckReport run();
 
@@ -94,6 +96,7 @@ class Checker {
   void run_bare();
   void run_recorded();
   void explain();
+  void replay(std::size_t reference, std::size_t candidate);
   void observe_runs();
   void try_lighter_captures();
   bool try_capture(const std::vector<std::string>& record_options);
@@ -268,11 +271,19 @@ void Checker::explain() {
       report_.comparison = latest;
       report_.with_bytes = is_complete(latest);
       explains_ = {a, b};
+      if (options_.replay) replay(a, b);
       return;
     }
     remove_if_not_needed(a);
     remove_if_not_needed(b);
   }
+}
+
+void Checker::replay(std::size_t reference, std::size_t candidate) {
+  const auto a = open_run(made(reference).dump.string());
+  const auto b = open_run(made(candidate).dump.string());
+  report_.replay = explain_first(*a, *b, *report_.comparison);
+  if (report_.replay) confirm_cause(*report_.comparison, *report_.replay);
 }
 
 void Checker::note_exit_codes() {

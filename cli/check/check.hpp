@@ -17,7 +17,8 @@ struct CheckOptions {
   std::vector<Variant> variants;    ///< at least one
   std::vector<Variation> settings;  ///< those of the variants
   std::size_t runs =
-      0;  ///< recorded runs; 0: until two differ, at most five or two of each variant
+      0;               ///< recorded runs; 0: until two differ, at most five or two of each variant
+  bool replay = true;  ///< replay the op where runs diverge, if that can be done
   bool until_differs = false;  ///< go on after `runs` until two differ
   std::size_t bare_runs = 2;
   std::size_t max_runs = 50;                         ///< in all

@@ -10,6 +10,7 @@
 
 #include "cli/check/observation.hpp"
 #include "cli/check/rates.hpp"
+#include "ulpscope/replay_report.hpp"
 #include "ulpscope/report.hpp"
 #include "ulpscope/run_groups.hpp"
 
@@ -36,6 +37,7 @@ struct CheckReport {
   /// The two runs that explain the difference; with bytes if it came back when they were recorded.
   std::optional<Report> comparison;
   bool with_bytes = false;
+  std::optional<ReplayReport> replay;  ///< of the op where they diverge
   Observation observation = Observation::unknown;
   std::vector<std::string> notes;           ///< what else the runs showed, a sentence each
   std::vector<std::filesystem::path> kept;  ///< dumps that remain

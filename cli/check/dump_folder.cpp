@@ -17,13 +17,13 @@ namespace fs = std::filesystem;
               "choose a new directory with -o");
 }
 
-fs::path first_free(const std::string& program) {
+fs::path first_free(const std::string& name) {
   const fs::path parent = "runs";
   std::error_code error;
   fs::create_directories(parent, error);
   if (error) refuse(parent, error.message());
   for (std::uint64_t n = 1;; ++n) {
-    fs::path path = parent / fmt::format("check-{}-{}", program, n);
+    fs::path path = parent / fmt::format("{}-{}", name, n);
     if (fs::create_directory(path, error)) return path;
     if (error) refuse(path, error.message());
   }
@@ -39,8 +39,8 @@ fs::path made(const fs::path& path) {
 
 }  // namespace
 
-DumpFolder::DumpFolder(const fs::path& wanted, const std::string& program)
-    : path_(wanted.empty() ? first_free(program) : made(wanted)) {}
+DumpFolder::DumpFolder(const fs::path& wanted, const std::string& name)
+    : path_(wanted.empty() ? first_free(name) : made(wanted)) {}
 
 DumpFolder::~DumpFolder() {
   std::error_code ignored;

@@ -11,10 +11,10 @@ namespace ulpscope::cli {
 /// of them are.
 class DumpFolder {
  public:
-  /// @param wanted a directory that is empty or does not exist yet; empty: runs/check-PROGRAM-N
-  /// with the first free N.
+  /// @param wanted a directory that is empty or does not exist yet; empty: runs/NAME-N with the
+  /// first free N.
   /// @throws Error with ErrorCode::io or usage.
-  DumpFolder(const std::filesystem::path& wanted, const std::string& program);
+  DumpFolder(const std::filesystem::path& wanted, const std::string& name);
   DumpFolder(const DumpFolder&) = delete;
   DumpFolder& operator=(const DumpFolder&) = delete;
   ~DumpFolder();

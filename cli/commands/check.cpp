@@ -5,6 +5,7 @@
 #include <iostream>
 #include <string>
 
+#include "cli/base/words.hpp"
 #include "cli/options/command.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/output_options.hpp"
@@ -45,6 +46,16 @@ void add_runs(Options& options, CheckOptions& to) {
           "off) or env:VARIABLE; {NAME} in the command's arguments stands for the value");
 }
 
+void add_replay(Options& options, CheckOptions& to) {
+  options
+      .value("--replay", "on|off", "CHECK_REPLAY", "replay the op where two runs diverge",
+             [&to](const auto& source, const auto& value) {
+               to.replay = choice(source, value, {"off", "on"}) == 1;
+             })
+      .more("On by default, where the program that replays ops is installed: see ulpscope replay")
+      .rare();
+}
+
 void add_limits(Options& options, CheckOptions& to) {
   options.value(
       "--max-runs", "N", "MAX_RUNS", "runs in all, with and without recording (50)",
@@ -82,7 +93,13 @@ void add_what_a_run_needs(Options& options, CheckOptions& to) {
       .rare();
 }
 
-std::vector<std::string> for_shell(const std::string& command) { return {"sh", "-c", command}; }
+/// A command in one word: through a shell only if it needs one.
+std::vector<std::string> words_of(const std::string& command) {
+  const bool sets_variable = command.substr(0, command.find(' ')).find('=') != std::string::npos;
+  if (sets_variable || command.find_first_of("|&;<>()$`\\\"'*?[]#~!\n") != std::string::npos)
+    return {"sh", "-c", command};
+  return split(command, ' ');
+}
 
 void choose_variants(const Command& command, CheckRequest& request, const Arguments& words) {
   CheckOptions& options = request.options;
@@ -100,8 +117,8 @@ void choose_variants(const Command& command, CheckRequest& request, const Argume
     throw Error(ErrorCode::usage, "check needs a command to run",
                 fmt::format("usage: ulpscope {} {}", command.name, command.synopsis));
   if (two) {
-    options.variants = {{"a", for_shell(request.command_a), {}, {}},
-                        {"b", for_shell(request.command_b), {}, {}}};
+    options.variants = {{"a", words_of(request.command_a), {}, {}},
+                        {"b", words_of(request.command_b), {}, {}}};
   } else {
     options.variants = variants_of(words, options.settings);
   }
@@ -111,12 +128,13 @@ bool parse(const Command& command, Arguments arguments, CheckRequest& request) {
   CheckOptions& to = request.options;
   Options options(command);
   add_runs(options, to);
-  options.value("--a", "COMMAND", "A", "compare this shell command ...",
+  options.value("--a", "COMMAND", "A", "compare this command ...",
                 [&](const auto&, const auto& value) { request.command_a = value; });
-  options.value("--b", "COMMAND", "B", "... with this one",
+  options.value("--b", "COMMAND", "B", "... with this one; a shell runs them if need be",
                 [&](const auto&, const auto& value) { request.command_b = value; });
   add_what_a_run_needs(options, to);
   add_limits(options, to);
+  add_replay(options, to);
   options.value("-o,--output", "DIRECTORY", "CHECK_OUTPUT",
                 "where the dumps that explain go (runs/check-PROGRAM-N)",
                 [&to](const auto&, const auto& value) { to.directory = value; });

@@ -22,7 +22,9 @@
 #include "cli/options/text_or_json.hpp"
 #include "cli/render/check_text.hpp"
 #include "cli/render/json.hpp"
+#include "cli/render/replay_text.hpp"
 #include "cli/render/text.hpp"
+#include "cli/replay/explanation.hpp"
 #include "cli/replay/find_replayer.hpp"
 #include "cli/team/compare_in_team.hpp"
 #include "cli/team/launch.hpp"
@@ -145,6 +147,7 @@ struct Task {
   std::vector<std::string> candidates;
   std::string ranks;        ///< a selector for both; empty: all
   bool replay = true;       ///< with a budget: replay ops, where that can be done
+  bool explain = false;     ///< replay the op where the runs diverge
   bool by_position = true;  ///< steps are aligned by position if a part of a dump is given
   CompareOptions options;
   Format format = Format::text;
@@ -227,6 +230,12 @@ bool parse(const Command& command, Arguments arguments, Task& task) {
           "LibTorch")
       .rare();
   options
+      .flag("--explain", "EXPLAIN", "replay the op where the runs diverge, to say why",
+            task.explain)
+      .more(
+          "What it shows makes the cause certain: see ulpscope replay. Needs --level full, and a "
+          "first finding that is an origin");
+  options
       .flag("--golden", "GOLDEN", "say first whether the reference's bits hold here",
             compare_options.golden)
       .more(
@@ -281,6 +290,23 @@ std::unique_ptr<Replayer> replayer_for(const Run& reference, bool replay, Compar
   return replayer;
 }
 
+/// In text the experiment follows the report; in JSON it only confirms the cause.
+int answer_explained(const Task& task, const Run& reference, const Run& candidate, Report report) {
+  const auto replay = [&] {
+    const Working working("replaying");
+    return explain_first(reference, candidate, report);
+  }();
+  if (replay) confirm_cause(report, *replay);
+  const int code = answer(task, report);
+  if (replay && task.format == Format::text) {
+    Page page(task.output.terminal());
+    page.line();
+    render_replay(*replay, page);
+    std::cout << page.text();
+  }
+  return code;
+}
+
 int compare_alone(const Task& task) {
   const auto reference = open_patiently(task.reference, task.ranks);
   const auto candidate = open_patiently(task.candidates.front(), task.ranks);
@@ -288,7 +314,9 @@ int compare_alone(const Task& task) {
   prepare(task, *reference, *candidate, options);
   const auto replayer = replayer_for(*reference, task.replay, options);
   note_other_program(reference->info(), candidate->info());
-  return answer(task, compare_patiently(*reference, *candidate, options));
+  Report report = compare_patiently(*reference, *candidate, options);
+  if (task.explain) return answer_explained(task, *reference, *candidate, std::move(report));
+  return answer(task, report);
 }
 
 int compare_with_others(const Launch& launched, const Task& task, const std::string& arguments) {

@@ -29,8 +29,7 @@ struct LiveRequest {
 };
 
 /// Takes "-- A --- B" out of `arguments` and leaves the options.
-void split_commands(const Command& command, const Options& options, Arguments& arguments,
-                    LiveOptions& to) {
+void split_commands(const Options& options, Arguments& arguments, LiveOptions& to) {
   auto first = arguments.begin() + static_cast<std::ptrdiff_t>(options.leading_options(arguments));
   const Arguments words(first != arguments.end() && *first == "--" ? first + 1 : first,
                         arguments.end());
@@ -38,12 +37,6 @@ void split_commands(const Command& command, const Options& options, Arguments& a
   const auto between = std::find(words.begin(), words.end(), "---");
   to.reference.assign(words.begin(), between);
   if (between != words.end()) to.candidate.assign(between + 1, words.end());
-  if (std::find(arguments.begin(), arguments.end(), "-h") != arguments.end() ||
-      std::find(arguments.begin(), arguments.end(), "--help") != arguments.end())
-    return;
-  if (to.reference.empty() || to.candidate.empty())
-    throw Error(ErrorCode::usage, "live needs two commands",
-                fmt::format("usage: ulpscope {} {}", command.name, command.synopsis));
 }
 
 bool parse(const Command& command, Arguments arguments, LiveRequest& request) {
@@ -52,12 +45,16 @@ bool parse(const Command& command, Arguments arguments, LiveRequest& request) {
   options.value(
       "--window", "N", "WINDOW", "steps of each that are kept on the disk (200)",
       [&to](const auto& source, const auto& value) { to.window = at_least(2, source, value); });
-  options.value("-o,--output", "DIRECTORY", "LIVE_OUTPUT", "where the dumps go (runs/check-live-N)",
+  options.value("-o,--output", "DIRECTORY", "LIVE_OUTPUT", "where the dumps go (runs/live-N)",
                 [&to](const auto&, const auto& value) { to.directory = value; });
   attach_format(options, request.format);
   request.output.attach(options);
-  split_commands(command, options, arguments, to);
-  return options.parse(std::move(arguments));
+  split_commands(options, arguments, to);
+  if (!options.parse(std::move(arguments))) return false;
+  if (to.reference.empty() || to.candidate.empty())
+    throw Error(ErrorCode::usage, "live needs two commands",
+                fmt::format("usage: ulpscope {} {}", command.name, command.synopsis));
+  return true;
 }
 
 /// A run that both have completed is not all that a dump of the last steps shows.

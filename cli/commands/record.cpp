@@ -190,9 +190,11 @@ void add_following(Options& options, Following& to) {
              [&to](const auto&, const auto& value) { to.reference = value; })
       .more(
           "Each step is compared as it is published, and one line says where the runs diverge "
-          "first");
+          "first")
+      .rare();
   options.flag("--stop", "STOP", "with --against: stop the program where it diverges", to.stop)
-      .more("With SIGSTOP, so that a debugger can attach to it");
+      .more("With SIGSTOP, so that a debugger can attach to it")
+      .rare();
 }
 
 /// False when help was requested and printed.

@@ -56,6 +56,7 @@ void render_check_json(const CheckReport& report, std::ostream& out) {
       {"interrupted", report.interrupted},
       {"kept", kept},
       {"bytes", report.with_bytes},
+      {"replay", report.replay ? replay_json(*report.replay) : Json(nullptr)},
       {"report", report.comparison ? report_json(*report.comparison) : Json(nullptr)}};
   out << text_of(document);
 }

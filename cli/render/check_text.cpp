@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/render/page.hpp"
+#include "cli/render/replay_text.hpp"
 #include "cli/render/text.hpp"
 #include "cli/render/verdict_text.hpp"
 #include "cli/render/wording.hpp"
@@ -203,11 +204,16 @@ void render_check(const CheckReport& report, const Terminal& terminal, std::ostr
     page.labelled(label, escaped(note));
     label = "";
   }
+  if (report.replay) page.labelled("replayed", escaped(report.replay->summary));
   print_kept(report, page);
   if (report.comparison && report.verdict != Verdict::identical) {
     if (!report.with_bytes && report.comparison->first() != nullptr)
       page.labelled(label, "the difference did not come back when bytes were recorded");
     render_details(*report.comparison, page);
+  }
+  if (report.replay) {
+    page.line();
+    render_replay(*report.replay, page);
   }
   out << page.text();
 }

@@ -277,7 +277,7 @@ Json op_budget_json(const OpBudget& op) {
           {"why", op.why}};
 }
 
-Json replay_json(const ReplaySummary& replay) {
+Json replay_summary_json(const ReplaySummary& replay) {
   Json reasons = Json::array();
   for (const auto& [reason, times] : replay.reasons)
     reasons.push_back({{"reason", reason}, {"ops", integer(times)}});
@@ -296,7 +296,7 @@ Json budget_summary_json(const Report& report) {
           {"without_model", integer(budget.without_model)},
           {"largest_used", optional(budget.largest_used, real)},
           {"ops", list(report.op_budgets, op_budget_json)},
-          {"replay", optional(report.replay, replay_json)}};
+          {"replay", optional(report.replay, replay_summary_json)}};
 }
 
 }  // namespace

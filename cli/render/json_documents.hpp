@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cli/render/json_values.hpp"
+#include "ulpscope/replay_report.hpp"
 #include "ulpscope/report.hpp"
 
 /// Documents and parts of them.
@@ -11,6 +12,8 @@ namespace ulpscope::cli {
 /// The document that render_json() prints.
 [[nodiscard]] Json report_json(const Report& report);
 [[nodiscard]] Json finding_json(const Finding& finding);
+/// The document that render_replay_json() prints.
+[[nodiscard]] Json replay_json(const ReplayReport& report);
 
 /// A document as text: bytes that are not UTF-8 are replaced.
 [[nodiscard]] std::string text_of(const Json& document);

@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/render/json_documents.hpp"
 #include "cli/render/json_values.hpp"
 #include "cli/render/replay_text.hpp"
 
@@ -58,25 +59,28 @@ const char* name(ReplayOutcome outcome) {
 
 }  // namespace
 
-void render_replay_json(const ReplayReport& report, std::ostream& out) {
+Json replay_json(const ReplayReport& report) {
   Json runs = Json::array();
   for (const ReplayedRun& run : report.runs) runs.push_back(run_json(run));
   Json variants = Json::array();
   for (const ReplayVariant& variant : report.variants) variants.push_back(variant_json(variant));
-  const Json json{{"format", "ulpscope-replay"},
-                  {"schema_version", 1},
-                  {"outcome", name(report.outcome)},
-                  {"summary", report.summary},
-                  {"op", report.op},
-                  {"mechanism", known(report.mechanism)},
-                  {"factor", name(report.factor)},
-                  {"deterministic", report.deterministic},
-                  {"nearer", report.nearer ? Json(*report.nearer == 0 ? "A" : "B") : Json(nullptr)},
-                  {"runs", std::move(runs)},
-                  {"unequal", report.unequal},
-                  {"variants", std::move(variants)},
-                  {"notes", report.notes}};
-  out << json.dump(2, ' ', true, Json::error_handler_t::replace) << std::endl;
+  return {{"format", "ulpscope-replay"},
+          {"schema_version", 1},
+          {"outcome", name(report.outcome)},
+          {"summary", report.summary},
+          {"op", report.op},
+          {"mechanism", known(report.mechanism)},
+          {"factor", name(report.factor)},
+          {"deterministic", report.deterministic},
+          {"nearer", report.nearer ? Json(*report.nearer == 0 ? "A" : "B") : Json(nullptr)},
+          {"runs", std::move(runs)},
+          {"unequal", report.unequal},
+          {"variants", std::move(variants)},
+          {"notes", report.notes}};
+}
+
+void render_replay_json(const ReplayReport& report, std::ostream& out) {
+  out << text_of(replay_json(report)) << std::flush;
 }
 
 }  // namespace ulpscope::cli

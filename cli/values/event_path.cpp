@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/base/words.hpp"
-#include "cli/options/options.hpp"
+#include "cli/options/option_values.hpp"
 #include "cli/values/stored_value.hpp"
 #include "compare/model/lane_reader.hpp"
 #include "ulpscope/error.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "cli/base/words.hpp"
-#include "cli/options/options.hpp"
+#include "cli/options/option_values.hpp"
 #include "cli/values/tree_glob.hpp"
 #include "dump/value_shape.hpp"
 #include "ulpscope/error.hpp"

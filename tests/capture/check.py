@@ -16,11 +16,11 @@ import tempfile
 
 class Check:
     """What is passed to `check`, and what it must say. `first` are fields of the first finding, `causes` ids of which
-    the first cause is one. Without a verdict that is "diverged" nothing may be found."""
+    the first cause is one, `also` one that must be among them. Without a verdict that is "diverged" nothing may be found."""
 
-    def __init__(self, program, options=(), verdict="diverged", first=None, causes=(), flags=()):
+    def __init__(self, program, options=(), verdict="diverged", first=None, causes=(), also=None, flags=()):
         self.program, self.options, self.flags = program, list(options), list(flags)
-        self.verdict, self.first, self.causes = verdict, first or {}, causes
+        self.verdict, self.first, self.causes, self.also = verdict, first or {}, causes, also
 
 
 def by_chance(chance, **expected):
@@ -39,20 +39,18 @@ CASES = {
     "threads": Check("digits_resnet", ["--vary", "threads=1,2"], flags=["--steps", "1", "--threads", "{threads}"],
                      first={"kind": "origin", "op": "aten::convolution_backward", "step": 0, "phase": "backward"},
                      causes=["threads"]),
-    "isa": Check(MLP, ["--vary", "isa=avx2,default"], flags=["--steps", "2"], first={"kind": "origin", "step": 0},
+    "isa": Check(MLP, ["--vary", "isa=avx2,default"], flags=["--steps", "2"], first={"kind": "origin"},
                  causes=["isa"]),
-    "mkldnn": Check("gan", ["--vary", "mkldnn=on,off"], flags=["--steps", "2"], first={"kind": "origin"},
+    "mkldnn": Check("unet", ["--vary", "mkldnn=on,off"], flags=["--steps", "2"], first={"kind": "origin"},
                     causes=["backend"]),
-    "index-put": by_chance("index-put", first={"kind": "origin", "op": "aten::index_put_", "step": 1},
-                           causes=["atomic", "duplicate-index"]),
-    "race": by_chance("race", first={"step": 1}, causes=["race", "external-write"]),
-    "address-order": by_chance("address-order", first={"step": 1}, causes=["hash-order", "argument"]),
-    "half-filled": by_chance("half-filled", first={"step": 1}, causes=["uninitialised"]),
+    "index-put": by_chance("index-put", first={"kind": "origin", "op": "aten::_index_put_impl_"}, causes=["atomic"]),
+    "race": by_chance("race", first={"kind": "data"}, also="race", causes=["data-content"]),
+    "half-filled": by_chance("half-filled", first={"kind": "data"}, causes=["uninitialised"]),
     "raw-write": by_chance("raw-write", first={"kind": "write", "step": 1}, causes=["external-write"]),
     "extra-draw": by_chance("extra-draw", first={"step": 1}, causes=["rng-shift"]),
     "eps": pair(MLP, "--eps 1e-6", first={"kind": "arguments", "op": "aten::layer_norm", "step": 0},
                 causes=["argument"]),
-    "data-order": pair(MLP, "--sampler-seed 2", first={"kind": "data", "step": 0}, causes=["data-order"]),
+    "data-order": pair("digits_resnet", "--sampler-seed 2", first={"kind": "data", "step": 0}, causes=["data-order"]),
     "one-draw-more": pair(MLP, "--extra-draw 1", first={"step": 1}, causes=["rng-shift"]),
     "one-write": pair(MLP, "--raw-write 1", first={"kind": "write", "step": 1}, causes=["external-write"]),
     "eval": pair(MLP, "--eval", first={"step": 0}, causes=["mode"]),
@@ -83,6 +81,8 @@ def complaints(case, code, report):
     causes = [cause["id"] for cause in report["report"]["causes"] if cause["finding"] == 0]
     if not causes or causes[0] not in case.causes:
         yield f"causes {causes}, not {' or '.join(case.causes)}"
+    if case.also and case.also not in causes:
+        yield f"{case.also} is not among the causes {causes}"
     if not report["bytes"]:
         yield "the difference was not recorded with bytes"
     for dump in report["kept"]:

@@ -162,7 +162,7 @@ wrong_numbers() {
   wrong "a flag with a value" "--ascii" --ascii=maybe
   wrong "a typo in an option" "compare has no option '--max-upl'" --max-upl 3
   wrong "a typo in a choice" "--format cannot be 'jsom'" --format jsom
-  wrong "a word too many" "compare does not take 'third'" third
+  wrong "a third dump that is not there" "'third' does not exist" third
   wrong "-o without a format" "--output takes FORMAT=FILE" -o report.json
 }
 # A tolerance file with these lines, and the message about it.

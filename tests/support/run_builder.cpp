@@ -76,6 +76,11 @@ RunBuilder& RunBuilder::incomplete(std::string reason) {
   return *this;
 }
 
+RunBuilder& RunBuilder::command(std::vector<std::string> words) {
+  run_->details.command = std::move(words);
+  return *this;
+}
+
 RunBuilder& RunBuilder::keep_content() {
   keep_content_ = true;
   run_->details.level = "full";

@@ -25,6 +25,7 @@ namespace {
 /// It is in memory that was allocated for data and that no recorded op has fully written, in both
 /// runs, or in one run while the other one reads the same content somewhere: not an accident.
 [[nodiscard]] bool filled_by_program(const Scene& scene, EventPair at, const SlotPair& slot) {
+  if (filled_by_ops(slot)) return false;
   return std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
     const bool left = side == Side::reference;
     const Slot& one = left ? *slot.reference : *slot.candidate;

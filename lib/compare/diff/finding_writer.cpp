@@ -154,10 +154,14 @@ std::optional<Factory> factory_of(const Scene& scene, Side side, const Event& re
       const bool of_tensor = reader.op == "aten::to" && reader.position == event.position + 1;
       return Factory{
           event_words(event, block.step) + (of_tensor ? ", as torch::tensor() does" : ""),
-          event.phase, event.has_module, of_tensor, slot.writes > 0};
+          event.phase, event.has_module, of_tensor};
     }
   }
   return std::nullopt;
+}
+
+bool filled_by_ops(const SlotPair& slot) {
+  return slot.reference->writes > 0 && slot.candidate->writes > 0;
 }
 
 std::optional<Phase> phase_of_last_write(const Scene& scene, Side side, const Slot& slot) {

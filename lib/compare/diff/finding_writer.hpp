@@ -50,19 +50,22 @@ struct Factory {
   /// torch::tensor() fills memory that it has allocated, and ends with aten::to: no op can come
   /// between.
   bool of_tensor = false;
-  bool filled_by_ops = false;  ///< recorded ops have written a part of the memory
 
   /// Programs fill their batches through raw pointers, between the calls of their model.
   [[nodiscard]] bool for_data() const noexcept {
     const bool between =
         !in_module && (phase == Phase::setup || phase == Phase::data || phase == Phase::eval);
-    return !filled_by_ops && (of_tensor || between);
+    return of_tensor || between;
   }
 };
 
 /// Empty if it is not found among the blocks before the reader.
 [[nodiscard]] std::optional<Factory> factory_of(const Scene& scene, Side side, const Event& reader,
                                                 const Slot& slot);
+
+/// Recorded ops have written a part of the memory in both runs: the program does not fill it past
+/// them.
+[[nodiscard]] bool filled_by_ops(const SlotPair& slot);
 
 /// In which phase the last recorded write of a slot's memory was.
 [[nodiscard]] std::optional<Phase> phase_of_last_write(const Scene& scene, Side side,

@@ -105,8 +105,13 @@ void name_nearer(ReplayReport& report) {
 
 void summarize_one(ReplayReport& report) {
   const ReplayedRun& run = report.runs.front();
-  if (!run.proved()) {
+  if (!run.proved() && report.deterministic) {
     report.summary = fmt::format("the op does not give its recorded bits: {}", run.failure);
+    return;
+  }
+  if (!run.proved()) {
+    report.outcome = ReplayOutcome::differs;
+    report.summary = report.mechanism;
     return;
   }
   report.outcome = ReplayOutcome::same;
@@ -149,6 +154,11 @@ void name_difference(ReplayReport& report) {
 
 void summarize_two(ReplayReport& report, const Evidence& evidence) {
   const bool any = report.runs[0].proved() || report.runs[1].proved();
+  if (!any && !report.deterministic) {  // its recorded bits need not come back
+    report.outcome = ReplayOutcome::differs;
+    report.summary = report.mechanism;
+    return;
+  }
   if (!any) {
     report.summary = fmt::format("neither run's op gives its recorded bits. A: {}. B: {}",
                                  report.runs[0].failure, report.runs[1].failure);
@@ -175,7 +185,7 @@ void summarize_two(ReplayReport& report, const Evidence& evidence) {
 void name_mechanism(ReplayReport& report, const Evidence& evidence) {
   const bool any = std::any_of(report.runs.begin(), report.runs.end(),
                                [](const ReplayedRun& run) { return run.proved(); });
-  if (any) name_several_results(report);
+  name_several_results(report);
   const bool two = report.runs.size() == 2;
   if (any && two && report.mechanism.empty() && report.unequal.empty() && !evidence.results_equal)
     name_difference(report);

@@ -170,6 +170,22 @@ TEST_SUITE("inputs") {
     CHECK(first_cause(report) == "data-content");
   }
 
+  TEST_CASE("what equally started runs write differently past the recorder may be a race") {
+    const auto writes = [](const std::string& other_command) {
+      return report_of([&](RunBuilder& run, bool changed) {
+        run.command({changed ? other_command : "./train"});
+        run.step(0).phase(Phase::forward);
+        const Tensor sums = run.op("aten::zeros").out(labelled("0"));
+        run.overwrite(sums, labelled(changed ? "n2" : "n1"));
+        run.op("aten::mm").in(sums).out(labelled(changed ? "b" : "a"));
+      });
+    };
+    const Report report = writes("./train");
+    REQUIRE(find_cause(report, "race") != nullptr);
+    CHECK(find_cause(report, "race")->confidence == Confidence::possible);
+    CHECK(find_cause(writes("./other"), "race") == nullptr);
+  }
+
   TEST_CASE("a changed value that is equal in both runs is no finding") {
     const Report report = report_of([](RunBuilder& run, bool) {
       run.step(0).phase(Phase::forward);

@@ -257,8 +257,8 @@ void describe_fresh(const OpPair& ops, Record& record, FindingKind kind, const S
             factory_of(ops.scene, side, ops.event(side),
                        side == Side::reference ? *slot.reference : *slot.candidate)) {
       evidence.factory = factory->words;
-      evidence.for_data =
-          factory->for_data() && !either(slot, slot_flag::parameter | slot_flag::buffer);
+      evidence.for_data = factory->for_data() && !filled_by_ops(slot) &&
+                          !either(slot, slot_flag::parameter | slot_flag::buffer);
     }
     notes.push_back(
         fmt::format("{} reads memory that no recorded op wrote{}", called,

@@ -187,6 +187,22 @@ std::optional<Cause> external_write(const Case& of) {
   return cause;
 }
 
+std::optional<Cause> race(const Case& of) {
+  const bool by_program = of.is(FindingKind::write) || of.evidence().changed_in_both;
+  const Report& report = of.report();
+  const bool same_start = !report.reference.command.empty() &&
+                          report.reference.command == report.candidate.command &&
+                          of.same_settings();
+  if (!by_program || !same_start) return std::nullopt;
+  Cause cause = of.cause("race", Confidence::possible);
+  cause.evidence = {fmt::format(
+      "the program writes {} past recorded ops, and does so differently though commands "
+      "and settings are equal",
+      listed(differing_inputs(of)))};
+  cause.against = {"a time, a file that changed or random numbers of its own would look the same"};
+  return cause;
+}
+
 std::optional<Cause> alias(const Case& of) {
   if (!of.is(FindingKind::write) || !of.evidence().written_otherwise) return std::nullopt;
   Cause cause = of.cause("alias", Confidence::possible);

@@ -17,6 +17,7 @@ std::optional<Cause> data_content(const Case&);
 std::optional<Cause> uninitialised(const Case&);
 std::optional<Cause> external_write(const Case&);
 std::optional<Cause> alias(const Case&);
+std::optional<Cause> race(const Case&);
 std::optional<Cause> epoch(const Case&);
 std::optional<Cause> worker(const Case&);
 

@@ -14,6 +14,7 @@ namespace {
 constexpr auto kRules = std::to_array<Rule>({epoch,
                                              uninitialised,
                                              external_write,
+                                             race,
                                              alias,
                                              init,
                                              weights,
