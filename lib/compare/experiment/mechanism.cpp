@@ -154,6 +154,13 @@ void summarize_two(ReplayReport& report, const Evidence& evidence) {
                                  report.runs[0].failure, report.runs[1].failure);
     return;
   }
+  if (!evidence.results_known) {
+    const std::size_t unknown = 1 - report.base;
+    report.summary =
+        fmt::format("{} gives its recorded bits, but {}'s are not known: {}", letter(report.base),
+                    letter(unknown), report.runs[unknown].failure);
+    return;
+  }
   if (evidence.results_equal) {
     report.outcome = ReplayOutcome::same;
     report.summary = "the op gave equal bits in both runs: there is nothing to explain";
@@ -177,7 +184,8 @@ void name_mechanism(ReplayReport& report, const Evidence& evidence) {
                                [](const ReplayedRun& run) { return run.proved(); });
   if (any) name_several_results(report);
   const bool two = report.runs.size() == 2;
-  if (any && two && report.mechanism.empty() && report.unequal.empty() && !evidence.results_equal)
+  if (any && two && report.mechanism.empty() && report.unequal.empty() && evidence.results_known &&
+      !evidence.results_equal)
     name_difference(report);
   name_nearer(report);
   if (two)

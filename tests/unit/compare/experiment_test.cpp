@@ -288,6 +288,43 @@ TEST_SUITE("experiment") {
     CHECK(without.runs[0].lacks_bytes);
   }
 
+  TEST_CASE("results that are not in a dump are not said to differ") {
+    const ReplayReport report = explained({.result = 1}, {.result = 1, .bytes = false}, by_threads);
+    CHECK(report.outcome == ReplayOutcome::trouble);
+    CHECK(report.mechanism.empty());
+    CHECK(report.summary ==
+          "A gives its recorded bits, but B's are not known: the bytes of an input are not in the "
+          "dump");
+  }
+
+  TEST_CASE("of an op on a GPU the recorded bits are compared") {
+    const OneOp a = recorded({.result = 1, .threads = 1});
+    OneOp b = recorded({.result = 2});
+    for (auto& lane : b.run->stored)
+      for (auto& event : lane.events)
+        for (auto& slot : event.slots) slot.geometry.device_type = 1;
+    ReplayOptions options;
+    options.most_threads = 2;
+    const ReplayReport report =
+        explain(*a.run, a.place, b.run.get(), b.place, fake(by_threads), options);
+    CHECK(report.outcome == ReplayOutcome::differs);
+    CHECK(report.runs[1].failure == "it ran on a GPU, and ops are replayed on the CPU");
+    CHECK(report.factor == ReplayFactor::threads);
+    REQUIRE(report.nearer.has_value());
+    CHECK(*report.nearer == 0);
+  }
+
+  TEST_CASE("a LibTorch other than the recorded one is noted") {
+    const OneOp one = recorded({.result = 1});
+    one.run->settings.push_back({kSetup, "torch.version", "2.15.0"});
+    one.run->settings.push_back({kSetup, "cpu.capability", "AVX512"});
+    const ReplayReport report = explain(*one.run, one.place, nullptr, {}, fake(by_threads));
+    REQUIRE(report.notes.size() == 2);
+    CHECK(report.notes[0] == "A was recorded with LibTorch 2.15.0 and is replayed with 2.11.0");
+    CHECK(report.notes[1] ==
+          "A was recorded with ATen capability AVX512 and is replayed with AVX2");
+  }
+
   TEST_CASE("wrong events and a missing replayer are errors") {
     const OneOp one = recorded({});
     const OneOp other = recorded({.op = "aten::mean"});
