@@ -139,19 +139,27 @@ void name_difference(ReplayReport& report) {
 
 [[nodiscard]] std::string inherited(const ReplayReport& report) {
   std::string proof;
+  const bool both = report.runs[0].proved() && report.runs[1].proved();
   for (std::size_t run = 0; run < report.runs.size(); ++run)
     if (!report.runs[run].proved())
       proof = fmt::format("; {} does not give its recorded bits: {}", letter(run),
                           report.runs[run].failure);
+  const ReplayVariant* const together = find(report, ReplayFactor::other_run);
+  if (together != nullptr && together->failure.empty() && together->same_as[report.base] == 0U)
+    proof += fmt::format("; as {} was recorded, {}'s inputs give other bits, too",
+                         letter(1 - report.base), letter(report.base));
   return fmt::format("the runs called the op with different {}{}{}", joined(report.unequal),
-                     proof.empty() ? ": each gives its recorded bits from its own" : "", proof);
+                     both ? ": each gives its recorded bits from its own" : "", proof);
 }
 
 void summarize_two(ReplayReport& report, const Evidence& evidence) {
   const bool any = report.runs[0].proved() || report.runs[1].proved();
   if (!any) {
-    report.summary = fmt::format("neither run's op gives its recorded bits. A: {}. B: {}",
-                                 report.runs[0].failure, report.runs[1].failure);
+    const std::string& a = report.runs[0].failure;
+    const std::string& b = report.runs[1].failure;
+    report.summary =
+        a == b ? fmt::format("neither run's op gives its recorded bits: {}", a)
+               : fmt::format("neither run's op gives its recorded bits. A: {}. B: {}", a, b);
     return;
   }
   if (!evidence.results_known) {

@@ -233,6 +233,19 @@ TEST_SUITE("experiment") {
     CHECK(report.variants.at(0).same_as[1] == 5);
   }
 
+  TEST_CASE("with different inputs, conditions that matter as well are mentioned") {
+    const auto op = [](const ReplayStart&, const ReplayRequest& request) {
+      float input = 0;
+      std::memcpy(&input, request.inputs.at(0).bytes.data(), sizeof(input));
+      return static_cast<double>(input) + request.conditions.threads;
+    };
+    const ReplayReport report = explained({.result = 4, .threads = 1, .input = 3},
+                                          {.result = 7, .threads = 2, .input = 5}, op);
+    CHECK(has(report.summary,
+              "each gives its recorded bits from its own; as B was recorded, A's inputs give other "
+              "bits, too"));
+  }
+
   TEST_CASE("of one run, what changes its bits is listed") {
     const ReplayReport report = explained({.result = 1, .threads = 1}, by_threads);
     CHECK(report.outcome == ReplayOutcome::same);
