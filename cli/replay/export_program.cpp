@@ -225,7 +225,7 @@ std::string variant_text(const ReplayVariant& variant, const ReplayRequest& requ
                      fmt::join(layouts, ", "));
 }
 
-/// The base as it was recorded, then what gives other bits: what the mechanism names first.
+/// The base as it was recorded, then what gives other bits: what gives the other run's first.
 std::vector<const ReplayVariant*> variants_that_matter(const ReplayReport& report) {
   std::vector<const ReplayVariant*> chosen;
   if (report.variants.empty()) return chosen;
@@ -234,7 +234,7 @@ std::vector<const ReplayVariant*> variants_that_matter(const ReplayReport& repor
       report.factor != ReplayFactor::none && report.factor != ReplayFactor::other_run;
   const auto add = [&](bool named) {
     for (const ReplayVariant& variant : report.variants) {
-      const bool is_named = variant.factor == report.factor && report.factor != ReplayFactor::none;
+      const bool is_named = variant.same_as[1 - report.base].value_or(0) > 0;
       const bool is_change =
           variant.factor != ReplayFactor::none && variant.factor != ReplayFactor::rows;
       if (is_named != named || !is_change || !variant.failure.empty()) continue;

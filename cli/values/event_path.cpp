@@ -55,7 +55,10 @@ RecordedPlace find_place(const Run& run, const std::string& text) {
   if (!names_event(text) && !(path && path->event))
     throw Error(ErrorCode::usage, fmt::format("'{}' names no event", text),
                 "events are 17/140913 or event:140913, and event:2:140913 on lane 2");
-  const std::uint32_t rank = run.ranks().front();
+  const std::vector<std::uint32_t> ranks = run.ranks();
+  if (ranks.empty())
+    throw Error(ErrorCode::usage, fmt::format("'{}' has no event {}", run.info().path, text));
+  const std::uint32_t rank = ranks.front();
   std::optional<std::int64_t> step;
   EventName wanted;
   if (names_event(text)) {

@@ -4,10 +4,13 @@
 #include <ATen/Parallel.h>
 #include <ATen/autocast_mode.h>
 
-#include <algorithm>
+#include "ulpscope/error.hpp"
 
 namespace ulpscope::replay {
 namespace {
+
+/// More are not started: a damaged dump can ask for any number.
+constexpr int kMostThreads = 4096;
 
 /// As many as LibTorch takes on its own.
 int default_threads() {
@@ -27,6 +30,7 @@ void flush_denormal_in_all_threads(bool on) {
 
 Conditions::Conditions(const ReplayConditions& wanted) : grad_mode_(wanted.grad_mode) {
   const int by_default = default_threads();
+  if (wanted.threads > kMostThreads) throw Error(ErrorCode::usage, "it had too many threads");
   at::set_num_threads(wanted.threads > 0 ? wanted.threads : by_default);
   flush_denormal_in_all_threads(wanted.flush_denormal);
   at::Context& context = at::globalContext();

@@ -50,7 +50,7 @@ CASES = {
     "extra-draw": by_chance("extra-draw", first={"step": 1}, causes=["rng-shift"]),
     "eps": pair(MLP, "--eps 1e-6", first={"kind": "arguments", "op": "aten::layer_norm", "step": 0},
                 causes=["argument"]),
-    "data-order": pair("digits_resnet", "--sampler-seed 2", first={"kind": "data", "step": 0}, causes=["data-order"]),
+    "data-order": pair("digits_resnet", "--swap-samples 1", first={"kind": "data"}, causes=["data-order"]),
     "one-draw-more": pair(MLP, "--extra-draw 1", first={"step": 1}, causes=["rng-shift"]),
     "one-write": pair(MLP, "--raw-write 1", first={"kind": "write", "step": 1}, causes=["external-write"]),
     "eval": pair(MLP, "--eval", first={"step": 0}, causes=["mode"]),

@@ -80,6 +80,24 @@ repeats() {
   says "NOT PROVED: the op does not give its recorded bits: the op ended the program that executed it"
 }
 
+# Builds what --export has written, and expects that it shows the difference.
+exported() {
+  record one full 1
+  record two full 2
+  local sum
+  sum=$(event_of one aten::sum)
+  replays 1 one "setup/$sum" --with two --export program
+  replays 2 one "setup/$sum" --with two --export program
+  complains "there is something in 'program'"
+  [ "$(ls program | paste -sd ' ')" = "CMakeLists.txt inputs.h5 reproduce.cpp" ] || fail "wrong files: $(ls program)"
+  "${CMAKE:-cmake}" -S program -B built -DCMAKE_PREFIX_PATH="$LIBTORCH" >stdout 2>stderr || fail "it cannot be configured"
+  "${CMAKE:-cmake}" --build built >stdout 2>stderr || fail "it cannot be built"
+  built/reproduce >stdout 2>stderr || fail "it does not run"
+  grep -q '^as A was recorded *digest [0-9a-f]*, 1 result in 5$' stdout || fail "the base is missing"
+  grep -q '^with 2 threads *digest [0-9a-f]*, 1 result in 5, 1 elements differ by up to [1-9][0-9]* ULP$' stdout ||
+    fail "the difference is missing"
+}
+
 reasons() {
   record one full 1
   record bare digest 1

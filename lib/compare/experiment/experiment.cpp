@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compare/experiment/mechanism.hpp"
 #include "core/counts.hpp"
 #include "facts/ops.hpp"
 
@@ -44,22 +45,35 @@ bool Experiment::results_equal() const {
          same_bits(calls_[0].recorded, calls_[1].recorded);
 }
 
+bool Experiment::results_known() const {
+  return std::none_of(calls_.begin(), calls_.end(),
+                      [](const OpCall& call) { return call.recorded.empty(); });
+}
+
 bool Experiment::any_proved() const {
   return std::any_of(report_.runs.begin(), report_.runs.end(),
                      [](const ReplayedRun& run) { return run.proved(); });
 }
 
 Plan Experiment::plan() const {
-  const bool has_other = calls_.size() == 2 && can_replay(1 - report_.base);
-  return {calls_[report_.base], has_other ? &calls_[1 - report_.base] : nullptr, same_inputs(),
-          rows_, capability_};
+  const bool two = calls_.size() == 2;
+  const bool has_other = two && can_replay(1 - report_.base);
+  return {.base = calls_[report_.base],
+          .other = has_other ? &calls_[1 - report_.base] : nullptr,
+          .same_inputs = same_inputs(),
+          .rows = rows_,
+          .capability = capability_,
+          .base_name = two ? letter(report_.base) : "",
+          .other_name = two ? letter(1 - report_.base) : ""};
 }
 
 void Experiment::measure_truth() {
+  truth_[report_.base] = in_float64(report_.base, 0);
   for (std::size_t run = 0; run < calls_.size(); ++run) {
-    if (!can_replay(run)) continue;
-    const bool known = run == 1 && same_inputs() && can_replay(0);
-    truth_[run] = known ? truth_[0] : in_float64(run, 0);
+    if (run != report_.base && same_inputs())
+      truth_[run] = truth_[report_.base];
+    else if (run != report_.base && can_replay(run))
+      truth_[run] = in_float64(run, 0);
     if (!truth_[run].empty())
       report_.runs[run].distance = true_distance(calls_[run].recorded, truth_[run]);
   }
@@ -110,10 +124,11 @@ void Experiment::replay_changed() {
 
 void Experiment::mark_rows_of_all() {
   if (truth_[report_.base].empty()) return;
+  rows_ = mark_rows(calls_[report_.base]);
   for (OpCall& call : calls_)
-    if (call.failure.empty()) rows_ = mark_rows(call);
+    if (!call.recorded.empty() && mark_rows(call) != rows_) rows_ = 0;
   for (std::size_t run = 0; run < calls_.size(); ++run)
-    for (std::size_t k = 0; k < truth_[run].size(); ++k)
+    for (std::size_t k = 0; k < truth_[run].size() && k < calls_[run].recorded.size(); ++k)
       truth_[run][k].has_rows = calls_[run].recorded[k].has_rows;
 }
 

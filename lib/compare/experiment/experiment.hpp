@@ -25,6 +25,10 @@ class Experiment {
 
   /// Whether both runs recorded the same results.
   [[nodiscard]] bool results_equal() const;
+  /// Whether the dumps hold the results of every run.
+  [[nodiscard]] bool results_known() const;
+  /// Of the kernels in the base's process; empty if nothing was replayed.
+  [[nodiscard]] const std::string& capability() const noexcept { return capability_; }
   /// Of the LibTorch that replays; empty if nothing was replayed.
   [[nodiscard]] const std::string& torch_version() const noexcept { return torch_version_; }
 

@@ -35,15 +35,14 @@ void require_same_op(const OpCall& a, const OpCall& b) {
   return told;
 }
 
-/// A setting of the recording that this machine cannot restore.
-void note_other_version(const Run& run, std::size_t number, const std::string& version,
-                        ReplayReport& report) {
+/// A setting of the recording that this machine does not restore.
+void note_other_setting(const Run& run, std::size_t number, std::string_view key,
+                        std::string_view words, const std::string& replayed, ReplayReport& report) {
   const ReplayedRun& told = report.runs[number];
-  const std::string recorded =
-      comparison::setting(run, told.place.rank, told.step, "torch.version");
-  if (!recorded.empty() && !version.empty() && recorded != version)
-    report.notes.push_back(fmt::format("{} was recorded with LibTorch {} and is replayed with {}",
-                                       letter(number), recorded, version));
+  const std::string recorded = comparison::setting(run, told.place.rank, told.step, key);
+  if (!recorded.empty() && !replayed.empty() && recorded != replayed)
+    report.notes.push_back(fmt::format("{} was recorded with {} {} and is replayed with {}",
+                                       letter(number), words, recorded, replayed));
 }
 
 }  // namespace
@@ -63,9 +62,12 @@ ReplayReport explain(const Run& a, const RecordedPlace& place, const Run* b,
   }
   Experiment experiment(std::move(calls), factory, options, report);
   experiment.run();
-  note_other_version(a, 0, experiment.torch_version(), report);
-  if (b != nullptr) note_other_version(*b, 1, experiment.torch_version(), report);
-  name_mechanism(report, {experiment.results_equal()});
+  const auto run = [&](std::size_t number) -> const Run& { return number == 0 ? a : *b; };
+  for (std::size_t k = 0; k < report.runs.size(); ++k)
+    note_other_setting(run(k), k, "torch.version", "LibTorch", experiment.torch_version(), report);
+  note_other_setting(run(report.base), report.base, "cpu.capability", "ATen capability",
+                     experiment.capability(), report);
+  name_mechanism(report, {experiment.results_equal(), experiment.results_known()});
   return report;
 }
 

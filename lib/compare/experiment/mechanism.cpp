@@ -144,12 +144,17 @@ void name_difference(ReplayReport& report) {
 
 [[nodiscard]] std::string inherited(const ReplayReport& report) {
   std::string proof;
+  const bool both = report.runs[0].proved() && report.runs[1].proved();
   for (std::size_t run = 0; run < report.runs.size(); ++run)
     if (!report.runs[run].proved())
       proof = fmt::format("; {} does not give its recorded bits: {}", letter(run),
                           report.runs[run].failure);
+  const ReplayVariant* const together = find(report, ReplayFactor::other_run);
+  if (together != nullptr && together->failure.empty() && together->same_as[report.base] == 0U)
+    proof += fmt::format("; as {} was recorded, {}'s inputs give other bits, too",
+                         letter(1 - report.base), letter(report.base));
   return fmt::format("the runs called the op with different {}{}{}", joined(report.unequal),
-                     proof.empty() ? ": each gives its recorded bits from its own" : "", proof);
+                     both ? ": each gives its recorded bits from its own" : "", proof);
 }
 
 void summarize_two(ReplayReport& report, const Evidence& evidence) {
@@ -160,8 +165,18 @@ void summarize_two(ReplayReport& report, const Evidence& evidence) {
     return;
   }
   if (!any) {
-    report.summary = fmt::format("neither run's op gives its recorded bits. A: {}. B: {}",
-                                 report.runs[0].failure, report.runs[1].failure);
+    const std::string& a = report.runs[0].failure;
+    const std::string& b = report.runs[1].failure;
+    report.summary =
+        a == b ? fmt::format("neither run's op gives its recorded bits: {}", a)
+               : fmt::format("neither run's op gives its recorded bits. A: {}. B: {}", a, b);
+    return;
+  }
+  if (!evidence.results_known) {
+    const std::size_t unknown = 1 - report.base;
+    report.summary =
+        fmt::format("{} gives its recorded bits, but {}'s are not known: {}", letter(report.base),
+                    letter(unknown), report.runs[unknown].failure);
     return;
   }
   if (evidence.results_equal) {
@@ -187,7 +202,8 @@ void name_mechanism(ReplayReport& report, const Evidence& evidence) {
                                [](const ReplayedRun& run) { return run.proved(); });
   name_several_results(report);
   const bool two = report.runs.size() == 2;
-  if (any && two && report.mechanism.empty() && report.unequal.empty() && !evidence.results_equal)
+  if (any && two && report.mechanism.empty() && report.unequal.empty() && evidence.results_known &&
+      !evidence.results_equal)
     name_difference(report);
   name_nearer(report);
   if (two)

@@ -10,6 +10,7 @@ namespace ulpscope::comparison::experiment {
 /// What is known before the mechanism is named.
 struct Evidence {
   bool results_equal = false;  ///< those that the runs recorded
+  bool results_known = true;   ///< the bytes of both are in the dumps
 };
 
 /// Decides `outcome`, `mechanism`, `factor`, `deterministic`, `nearer` and `summary` from the rest

@@ -102,7 +102,6 @@ OpCall op_call(const Run& run, const RecordedPlace& place, const ReplayOptions& 
   call.start.patience = options.patience;
   call.failure = std::move(recorded.failure);
   call.lacks_bytes = recorded.lacks_bytes;
-  if (ran_on_gpu(event)) call.failure = "it ran on a GPU, and ops are replayed on the CPU";
   if (!call.failure.empty()) return call;
   for (const Slot* slot : recorded.results) {
     auto result = recorded_tensor(run, place.rank, *slot);
@@ -113,6 +112,8 @@ OpCall op_call(const Run& run, const RecordedPlace& place, const ReplayOptions& 
   if (call.recorded.empty()) {
     call.failure = without_results(event);
     call.lacks_bytes = call.failure.find("bytes") != std::string::npos;
+  } else if (ran_on_gpu(event)) {
+    call.failure = "it ran on a GPU, and ops are replayed on the CPU";
   }
   return call;
 }

@@ -126,7 +126,7 @@ class Planner {
   void add_layouts() {
     const auto& inputs = plan_.base.request.inputs;
     if (plan_.other != nullptr && plan_.same_inputs && strides_differ()) {
-      Trial& trial = add(ReplayFactor::layout, "with inputs of the other run's strides",
+      Trial& trial = add(ReplayFactor::layout, fmt::format("with {}'s strides", plan_.other_name),
                          "with its own", keep_alignment());
       trial.with_other_inputs = true;
       trial.variant.recorded_by_other = true;
@@ -153,7 +153,8 @@ class Planner {
       std::vector<std::uint8_t> alignments;
       for (const ReplayTensor& input : plan_.other->request.inputs)
         alignments.push_back(input.alignment);
-      add(ReplayFactor::alignment, "with inputs aligned as in the other run", "as in its own",
+      add(ReplayFactor::alignment, fmt::format("with inputs aligned as {}'s", plan_.other_name),
+          "with its own",
           [alignments](ReplayRequest& request) {
             for (std::size_t k = 0; k < alignments.size() && k < request.inputs.size(); ++k)
               request.inputs[k].alignment = alignments[k];
@@ -292,14 +293,22 @@ class Planner {
 
 }  // namespace
 
+namespace {
+
+[[nodiscard]] std::string as_recorded(const std::string& name) {
+  return name.empty() ? "as recorded" : fmt::format("as {} was recorded", name);
+}
+
+}  // namespace
+
 std::vector<Trial> trials_as_recorded(const Plan& plan, const ReplayOptions& options) {
   Planner planner(plan);
-  planner.add(ReplayFactor::none, "as recorded", "", [](ReplayRequest&) {}).variant.repeats =
-      options.repeats;
+  planner.add(ReplayFactor::none, as_recorded(plan.base_name), "", [](ReplayRequest&) {})
+      .variant.repeats = options.repeats;
   if (planner.anything_differs()) {
     const ReplayConditions conditions = plan.other->request.conditions;
     Trial& trial =
-        planner.add(ReplayFactor::other_run, "as the other run was recorded", "as its own",
+        planner.add(ReplayFactor::other_run, as_recorded(plan.other_name), "as its own",
                     [conditions](ReplayRequest& request) { request.conditions = conditions; });
     trial.start = plan.other->start;
     trial.with_other_inputs = true;

@@ -23,8 +23,10 @@ struct Plan {
   const OpCall& base;  ///< whose conditions are changed
   const OpCall* other = nullptr;
   bool same_inputs = false;
-  std::int64_t rows = 0;   ///< of mark_rows()
-  std::string capability;  ///< of the kernels in the base's process: "AVX2"
+  std::int64_t rows = 0;        ///< of mark_rows()
+  std::string capability;       ///< of the kernels in the base's process: "AVX2"
+  std::string base_name = "A";  ///< of the runs, in words
+  std::string other_name = "B";
 };
 
 /// The op as it was recorded in the base, and as in the other run if anything differs there.

@@ -233,6 +233,19 @@ TEST_SUITE("experiment") {
     CHECK(report.variants.at(0).same_as[1] == 5);
   }
 
+  TEST_CASE("with different inputs, conditions that matter as well are mentioned") {
+    const auto op = [](const ReplayStart&, const ReplayRequest& request) {
+      float input = 0;
+      std::memcpy(&input, request.inputs.at(0).bytes.data(), sizeof(input));
+      return static_cast<double>(input) + request.conditions.threads;
+    };
+    const ReplayReport report = explained({.result = 4, .threads = 1, .input = 3},
+                                          {.result = 7, .threads = 2, .input = 5}, op);
+    CHECK(has(report.summary,
+              "each gives its recorded bits from its own; as B was recorded, A's inputs give other "
+              "bits, too"));
+  }
+
   TEST_CASE("of one run, what changes its bits is listed") {
     const ReplayReport report = explained({.result = 1, .threads = 1}, by_threads);
     CHECK(report.outcome == ReplayOutcome::same);
@@ -286,6 +299,43 @@ TEST_SUITE("experiment") {
     const ReplayReport without = explained({.result = 1, .bytes = false}, by_threads);
     CHECK(has(without.summary, "the bytes of an input are not in the dump"));
     CHECK(without.runs[0].lacks_bytes);
+  }
+
+  TEST_CASE("results that are not in a dump are not said to differ") {
+    const ReplayReport report = explained({.result = 1}, {.result = 1, .bytes = false}, by_threads);
+    CHECK(report.outcome == ReplayOutcome::trouble);
+    CHECK(report.mechanism.empty());
+    CHECK(report.summary ==
+          "A gives its recorded bits, but B's are not known: the bytes of an input are not in the "
+          "dump");
+  }
+
+  TEST_CASE("of an op on a GPU the recorded bits are compared") {
+    const OneOp a = recorded({.result = 1, .threads = 1});
+    OneOp b = recorded({.result = 2});
+    for (auto& lane : b.run->stored)
+      for (auto& event : lane.events)
+        for (auto& slot : event.slots) slot.geometry.device_type = 1;
+    ReplayOptions options;
+    options.most_threads = 2;
+    const ReplayReport report =
+        explain(*a.run, a.place, b.run.get(), b.place, fake(by_threads), options);
+    CHECK(report.outcome == ReplayOutcome::differs);
+    CHECK(report.runs[1].failure == "it ran on a GPU, and ops are replayed on the CPU");
+    CHECK(report.factor == ReplayFactor::threads);
+    REQUIRE(report.nearer.has_value());
+    CHECK(*report.nearer == 0);
+  }
+
+  TEST_CASE("a LibTorch other than the recorded one is noted") {
+    const OneOp one = recorded({.result = 1});
+    one.run->settings.push_back({kSetup, "torch.version", "2.15.0"});
+    one.run->settings.push_back({kSetup, "cpu.capability", "AVX512"});
+    const ReplayReport report = explain(*one.run, one.place, nullptr, {}, fake(by_threads));
+    REQUIRE(report.notes.size() == 2);
+    CHECK(report.notes[0] == "A was recorded with LibTorch 2.15.0 and is replayed with 2.11.0");
+    CHECK(report.notes[1] ==
+          "A was recorded with ATen capability AVX512 and is replayed with AVX2");
   }
 
   TEST_CASE("wrong events and a missing replayer are errors") {
