@@ -197,19 +197,19 @@ class Seed:
                 "verdict": verdict, "differs": differs, "summary": summary}
 
 
-def holds_other_contents(one, other):
-    """Plain tensors that only one run still holds are no difference where the other has held the
-    same at some time: the same memory, or the same numbers in other memory."""
-    def parts(run, number):
-        return {content.split(":")[number] for field in ("holds", "seen")
-                for content in run.get(field, ())}
+def has_held(run, number):
+    """What any worker of a run has held at some time, in memory (0) or as numbers (1): a model may be another's
+    before it is adopted."""
+    return {content.split(":")[number] for worker in run["workers"] for field in ("holds", "seen")
+            for content in worker.get(field, ())}
 
-    def has_others(mine, theirs):
-        memories, numbers = parts(theirs, 0), parts(theirs, 1)
-        contents = (content.split(":") for content in mine.get("holds", ()))
-        return any(memory not in memories and number not in numbers for memory, number in contents)
 
-    return has_others(one, other) or has_others(other, one)
+def holds_other_contents(mine, theirs):
+    """Plain tensors that only one run's worker still holds are no difference where the other run has held
+    the same at some time: the same memory, or the same numbers in other memory."""
+    memories, numbers = has_held(theirs, 0), has_held(theirs, 1)
+    contents = (content.split(":") for content in mine.get("holds", ()))
+    return any(memory not in memories and number not in numbers for memory, number in contents)
 
 
 def reads_other_numbers(one, other):
@@ -241,7 +241,7 @@ def difference(left, right):
                   mine[field] != theirs.get(field)]
         if reads_other_numbers(mine, theirs):
             fields.append("numbers")
-        if holds_other_contents(mine, theirs):
+        if holds_other_contents(mine, other) or holds_other_contents(theirs, one):
             fields.append("held")
         if fields:
             found.append(f"{mine.get('name', 'a child')}: {', '.join(fields)}")
