@@ -41,6 +41,14 @@ std::optional<Digest> digest_of_file(const std::string& path) {
   throw Error(ErrorCode::usage, message, hint);
 }
 
+/// What the program printed on standard error, without what `record` says beside it.
+std::string without_ours(const std::string& errors) {
+  std::string text;
+  for (const std::string& line : split(errors, '\n'))
+    if (!line.starts_with("ulpscope: ")) text += line + '\n';
+  return text;
+}
+
 }  // namespace
 
 bool MadeRun::leaves_the_same(const MadeRun& other) const {
@@ -82,7 +90,8 @@ MadeRun RunMaker::bare(const Variant& variant) { return make(variant, "bare", {}
 
 MadeRun RunMaker::recorded(const Variant& variant, const fs::path& dump,
                            const std::vector<std::string>& options) {
-  std::vector<std::string> before{"/proc/self/exe", "record", "-o", dump.string()};
+  std::vector<std::string> before{"/proc/self/exe", "record", "--level",
+                                  "digest",         "-o",     dump.string()};
   before.insert(before.end(), variant.record_options.begin(), variant.record_options.end());
   before.insert(before.end(), options.begin(), options.end());
   before.emplace_back("--");
@@ -94,6 +103,12 @@ MadeRun RunMaker::recorded(const Variant& variant, const fs::path& dump,
     throw Error(ErrorCode::usage,
                 fmt::format("the program was not recorded: {}", run.status.reason),
                 "check needs a program that uses LibTorch");
+  }
+  if (run.status.counts.events == 0 && interrupted() == 0) {
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("the program ended with exit code {} before its first op", run.exit_code),
+        "it printed: " + final_lines(without_ours(errors_)));
   }
   run.dump = dump;
   run.bytes_on_disk = writer::bytes_on_disk(dump);

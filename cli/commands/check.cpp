@@ -63,10 +63,12 @@ void add_limits(Options& options, CheckOptions& to) {
   options.value(
       "--max-time", "TIME", "MAX_TIME", "begin no run after this time: 90s, 10m, 2h",
       [&to](const auto& source, const auto& value) { to.max_time = time_span(source, value); });
-  options.value("--max-bytes", "N", "MAX_BYTES", "what all dumps may take (K, M, G; 4G)",
-                [&to](const auto& source, const auto& value) {
-                  to.max_bytes = size_in_bytes(source, value);
-                });
+  options
+      .value("--max-bytes", "N", "CHECK_MAX_BYTES", "what all dumps may take (K, M, G; 4G)",
+             [&to](const auto& source, const auto& value) {
+               to.max_bytes = size_in_bytes(source, value);
+             })
+      .rare();
 }
 
 void add_what_a_run_needs(Options& options, CheckOptions& to) {
@@ -80,11 +82,14 @@ void add_what_a_run_needs(Options& options, CheckOptions& to) {
   options
       .value("--setup", "COMMAND", "SETUP", "a shell command to run before each run",
              [&to](const auto&, const auto& value) { to.run.setup = value; })
-      .more("{run} in it, in the command's arguments and in --final is the run's number");
-  options.value("--stdin", "FILE", "STDIN", "standard input of each run (none)",
-                [&to](const auto& source, const auto& value) {
-                  to.run.input = existing_file(source, value);
-                });
+      .more("{run} in it, in the command's arguments and in --final is the run's number")
+      .rare();
+  options
+      .value("--stdin", "FILE", "STDIN", "standard input of each run (none)",
+             [&to](const auto& source, const auto& value) {
+               to.run.input = existing_file(source, value);
+             })
+      .rare();
   options
       .value("--bare-runs", "N", "BARE_RUNS", "runs without the recorder (2)",
              [&to](const auto& source, const auto& value) {

@@ -259,9 +259,11 @@ bool parse(const Command& command, Arguments arguments, Task& task) {
              })
       .more("To compare a rank with another one, select each: DUMP@rank=0 DUMP@rank=1")
       .rare();
-  options.value(
-      "--ignore", "GLOB", "IGNORE", "no ops and modules of that name (repeatable)",
-      [&](const auto&, const auto& value) { compare_options.ignore.push_back(value); }, true);
+  options
+      .value(
+          "--ignore", "GLOB", "IGNORE", "no ops and modules of that name (repeatable)",
+          [&](const auto&, const auto& value) { compare_options.ignore.push_back(value); }, true)
+      .rare();
   task.output.attach(options);
   return options.parse(std::move(arguments));
 }

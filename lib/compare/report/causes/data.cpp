@@ -188,12 +188,11 @@ std::optional<Cause> external_write(const Case& of) {
 }
 
 std::optional<Cause> race(const Case& of) {
-  const bool by_program = of.is(FindingKind::write) || of.evidence().changed_in_both;
   const Report& report = of.report();
   const bool same_start = !report.reference.command.empty() &&
                           report.reference.command == report.candidate.command &&
                           of.same_settings();
-  if (!by_program || !same_start) return std::nullopt;
+  if (!of.evidence().changed_in_both || !same_start) return std::nullopt;
   Cause cause = of.cause("race", Confidence::possible);
   cause.evidence = {fmt::format(
       "the program writes {} past recorded ops, and does so differently though commands "

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Compares runs while they go on, and finds the setting that makes two runs differ.
+
+    side_by_side.py --bin build/release/bin NAME
+    side_by_side.py ... --list        names of all cases
+"""
+
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+STEPS = ["--steps", "60"]
+LONG = ["--steps", "800"]
+FAULT_STEP = 20
+FAULT = ["--raw-write", str(FAULT_STEP)]
+
+
+class Runs:
+    def __init__(self, bin_folder, folder):
+        self.ulpscope = os.path.join(bin_folder, "ulpscope")
+        self.bare = os.path.join(bin_folder, "layernorm_mlp")
+        self.program = [self.bare] + STEPS
+        self.folder = folder
+
+    def start(self, *arguments):
+        return subprocess.Popen([self.ulpscope, *arguments], cwd=self.folder, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+
+    def run(self, *arguments, environment=None):
+        return subprocess.run([self.ulpscope, *arguments], cwd=self.folder, capture_output=True, text=True,
+                              timeout=200, env=dict(os.environ, **(environment or {})))
+
+    def record(self, dump, *flags, environment=None):
+        self.run("record", "-o", dump, "--", *self.program, *flags, environment=environment)
+
+    def record_long(self, dump):
+        self.run("record", "-o", dump, "--", self.bare, *LONG)
+
+
+def expect(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def against_equal(runs):
+    runs.record("golden")
+    done = runs.run("record", "--against", "golden", "-o", "new", "--", *runs.program)
+    expect(done.returncode == 0, f"exit code {done.returncode}: {done.stderr}")
+    expect("equal to golden in " in done.stderr, done.stderr)
+    expect(runs.run("compare", "golden", "new").returncode == 0, "the new dump is not equal")
+
+
+def against_diverged(runs):
+    runs.record("golden")
+    done = runs.run("record", "--against", "golden", "-o", "new", "--", *runs.program, *FAULT)
+    expect(done.returncode == 0, "the exit code is not the program's")
+    expect(done.stderr.count(f"diverged at step {FAULT_STEP} ") == 1, done.stderr)
+
+
+def against_own_exit_code(runs):
+    runs.record("golden")
+    done = runs.run("record", "--against", "golden", "-o", "new", "--", runs.bare, "--no-such-flag")
+    expect(done.returncode == 109, f"exit code {done.returncode}, not the program's 109")
+
+
+def state_of(process):
+    with open(f"/proc/{process}/stat", encoding="utf8") as file:
+        return file.read().rsplit(")", 1)[1].split()[0]
+
+
+def wait_for(condition):
+    for _ in range(600):
+        if condition():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def stops(runs):
+    """The program is stopped where it diverges, and goes on when it is told to."""
+    runs.record_long("golden")
+    recording = runs.start("record", "--against", "golden", "--stop", "-o", "new", "--", runs.bare, *LONG, *FAULT)
+    lines = []
+    for line in recording.stderr:
+        lines.append(line)
+        stopped = re.search(r"gdb -p (\d+)", line)
+        if stopped:
+            break
+    else:
+        raise AssertionError("".join(lines))
+    process = int(stopped[1])
+    expect(wait_for(lambda: state_of(process) == "T"), f"{process} is not stopped")
+    os.kill(process, signal.SIGCONT)
+    output, _ = recording.communicate(timeout=200)
+    expect(recording.returncode == 0 and "final digest" in output, "the program did not go on")
+
+
+def live_diverged(runs):
+    long = [runs.bare, *LONG]
+    done = runs.run("live", "--format", "json", "-o", "dumps", "--", *long, "---", *long, *FAULT)
+    expect(done.returncode == 1, f"exit code {done.returncode}: {done.stderr}")
+    first = json.loads(done.stdout)["first"]
+    expect((first["kind"], first["step"]) == ("write", FAULT_STEP), f"{first['kind']} at step {first['step']}")
+    with open(os.path.join(runs.folder, "dumps", "run-1.txt"), encoding="utf8") as file:
+        expect("final digest" not in file.read(), "the programs ran to their end")
+
+
+def live_equal(runs):
+    done = runs.run("live", "-o", "dumps", "--", *runs.program, "---", *runs.program)
+    expect(done.returncode == 0, f"exit code {done.returncode}: {done.stdout}{done.stderr}")
+
+
+def bisected(runs):
+    runs.record("a", environment={"OMP_WAIT_POLICY": "active"})
+    runs.record("b", "--eps", "1e-6", "--threads", "2", environment={"OMP_WAIT_POLICY": "passive"})
+    done = runs.run("bisect", "a", "b", "--format", "json")
+    expect(done.returncode == 1, f"exit code {done.returncode}: {done.stderr}")
+    answer = json.loads(done.stdout)
+    names = [setting["name"] for setting in answer["settings"]]
+    expect(sorted(names) == ["--eps", "--threads", "OMP_WAIT_POLICY"], f"settings {names}")
+    expect([names[index] for index in answer["smallest"]] == ["--eps"], f"smallest {answer['smallest']}")
+    expect("1e-6" in answer["command"] and "--threads" not in answer["command"], f"{answer['command']}")
+
+
+def bisected_equal(runs):
+    runs.record("a")
+    runs.record("b")
+    done = runs.run("bisect", "a", "b")
+    expect(done.returncode == 0 and done.stdout.startswith("IDENTICAL"), done.stdout)
+
+
+CASES = {case.__name__.replace("_", "-"): case
+         for case in (against_equal, against_diverged, against_own_exit_code, stops, live_diverged, live_equal,
+                      bisected, bisected_equal)}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("name", nargs="?", choices=list(CASES))
+    options = parser.parse_args()
+    if options.list:
+        return print("\n".join(CASES))
+    with tempfile.TemporaryDirectory(prefix="ulpscope-side-") as folder:
+        try:
+            CASES[options.name](Runs(os.path.abspath(options.bin), folder))
+        except AssertionError as error:
+            return str(error)
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
