@@ -368,6 +368,7 @@ void Checker::keep_what_explains() {
       folder_.remove(run);
     }
   }
+  if (!report_.kept.empty()) folder_.keep();
   report_.bytes_kept = folder_.bytes();
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <system_error>
 
 #include "ulpscope/error.hpp"
@@ -11,6 +12,8 @@ namespace ulpscope::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kDump = "run-";
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& why) {
   throw Error(ErrorCode::usage, fmt::format("'{}' cannot hold the dumps: {}", path.string(), why),
@@ -43,11 +46,16 @@ DumpFolder::DumpFolder(const fs::path& wanted, const std::string& name)
     : path_(wanted.empty() ? first_free(name) : made(wanted)) {}
 
 DumpFolder::~DumpFolder() {
+  if (kept_) return;
   std::error_code ignored;
-  fs::remove(path_, ignored);  // fails if a dump is in it
+  for (const auto& entry : fs::directory_iterator(path_, ignored))
+    if (entry.path().filename().string().starts_with(kDump)) fs::remove_all(entry, ignored);
+  fs::remove(path_, ignored);  // fails if something else is in it
 }
 
-fs::path DumpFolder::dump_of(std::size_t run) const { return path_ / fmt::format("run-{}", run); }
+fs::path DumpFolder::dump_of(std::size_t run) const {
+  return path_ / fmt::format("{}{}", kDump, run);
+}
 
 void DumpFolder::remove(std::size_t run) const {
   std::error_code ignored;

@@ -7,8 +7,8 @@
 
 namespace ulpscope::cli {
 
-/// The directory that holds the dumps of a check: run-1, run-2 ... It is removed at the end if all
-/// of them are.
+/// The directory that holds the dumps of a check: run-1, run-2 ... At the end they are removed, and
+/// the directory if nothing else is in it, unless they are kept.
 class DumpFolder {
  public:
   /// @param wanted a directory that is empty or does not exist yet; empty: runs/NAME-N with the
@@ -21,6 +21,8 @@ class DumpFolder {
 
   [[nodiscard]] std::filesystem::path dump_of(std::size_t run) const;
   void remove(std::size_t run) const;
+  /// What is there now stays.
+  void keep() noexcept { kept_ = true; }
 
   /// Bytes of all dumps in it.
   [[nodiscard]] std::uint64_t bytes() const;
@@ -29,6 +31,7 @@ class DumpFolder {
 
  private:
   std::filesystem::path path_;
+  bool kept_ = false;
 };
 
 }  // namespace ulpscope::cli

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <exception>
 
 #include "cli/check/interruption.hpp"
 #include "cli/check/side_program.hpp"
 #include "cli/check/step_follower.hpp"
 #include "cli/inputs/open_run.hpp"
 #include "ulpscope/compare.hpp"
-#include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -35,7 +35,7 @@ class Follower {
     while (!(code = program_.wait(pause))) {
       pass_on_signal();
       const auto start = Clock::now();
-      if (!result_.diverged) look();
+      if (!result_.diverged && result_.failure.empty()) look();
       const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
       pause = std::max(pause, std::min(kPauseOverWork * took, 10 * pause));
     }
@@ -46,16 +46,21 @@ class Follower {
   }
 
  private:
+  /// Whatever is wrong with the dumps, the program goes on.
   void look() {
-    const std::optional<Report> report = steps_.look();
-    if (!report) return;
-    pid_t stopped = 0;
-    if (options_.stop) {
-      const std::vector<pid_t> processes = program_.descendants();
-      if (!processes.empty()) stopped = processes.front();
-      program_.send_to_descendants(SIGSTOP);
+    try {
+      const std::optional<Report> report = steps_.look();
+      if (report) announce(*report, options_.stop ? stop() : 0);
+    } catch (const std::exception& error) {
+      result_.failure = error.what();
     }
-    announce(*report, stopped);
+  }
+
+  /// The eldest of the processes that were stopped.
+  pid_t stop() {
+    const std::vector<pid_t> processes = program_.descendants();
+    program_.send_to_descendants(SIGSTOP);
+    return processes.empty() ? 0 : processes.front();
   }
 
   /// What steps do not show: how the runs end.
@@ -65,7 +70,8 @@ class Follower {
       const auto candidate = open_run(options_.dump.string());
       const Report report = compare(*reference, *candidate);
       if (report.verdict == Verdict::diverged) announce(report, 0);
-    } catch (const Error&) {  // nothing was recorded, as the recording itself says
+    } catch (const std::exception& error) {
+      if (result_.failure.empty()) result_.failure = error.what();
     }
   }
 

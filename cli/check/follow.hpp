@@ -24,6 +24,7 @@ struct FollowResult {
   int exit_code = 0;  ///< of the recording
   std::optional<Report> diverged;
   std::uint64_t steps = 0;  ///< that were compared while the program ran
+  std::string failure;      ///< why steps were not compared any more; empty if they were
 };
 
 /// @param found called once, when the runs have diverged, with the eldest process that was stopped,

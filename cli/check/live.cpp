@@ -91,6 +91,7 @@ class Live {
     result_.candidate_code = candidate_.code().value_or(0);
     result_.steps = steps_.steps();
     result_.kept = {reference_.dump(), candidate_.dump()};
+    folder_.keep();
     return std::move(result_);
   }
 

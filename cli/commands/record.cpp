@@ -282,12 +282,18 @@ void announce(const Report& report, pid_t stopped) {
 
 int record_against(RecordOptions options, const Following& following) {
   static_cast<void>(open_run(following.reference));
+  std::error_code error;
+  if (std::filesystem::equivalent(following.reference, options.dump, error))
+    throw Error(ErrorCode::usage, "--against names the dump that is to be written",
+                "choose a different place with -o");
   options.dump = dump_of(options);
   options.segment_steps = 1;
   const FollowResult result = follow(
       {[&] { return record_beside(options); }, options.dump, following.reference, following.stop},
       announce);
-  if (!result.diverged)
+  if (!result.failure.empty())
+    say(fmt::format("ulpscope: note: not compared to its end: {}", escaped(result.failure)));
+  else if (!result.diverged)
     say(fmt::format("ulpscope: equal to {} in {}", escaped(following.reference),
                     core::counted(result.steps, "step")));
   return result.exit_code;

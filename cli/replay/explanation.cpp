@@ -7,14 +7,30 @@
 #include <string_view>
 
 #include "cli/replay/find_replayer.hpp"
-#include "cli/values/event_path.hpp"
+#include "compare/model/lane_reader.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
-std::string place_of(const Finding& finding, std::uint64_t event) {
-  return fmt::format("{}/{}", step_name(finding.step.value_or(kSetup)), event);
+/// Where a run has the finding's op, empty if several lanes have such an event or none has.
+std::optional<RecordedPlace> place_in(const Run& run, std::uint32_t rank, const Finding& finding,
+                                      std::uint64_t position) {
+  std::optional<RecordedPlace> found;
+  for (const Lane& lane : run.lanes(rank)) {
+    const auto held = comparison::find_event(run, rank, {lane.id, position});
+    if (held.event == nullptr || held.event->op != finding.op) continue;
+    if (found) return std::nullopt;
+    found = RecordedPlace{rank, lane.id, position};
+  }
+  return found;
+}
+
+/// The candidate's number of a rank of the reference.
+std::uint32_t partner_of(std::uint32_t rank, const Report& report) {
+  for (const RankPair& pair : report.rank_pairs)
+    if (pair.numbers.reference == rank) return pair.numbers.candidate;
+  return rank;
 }
 
 bool has_bytes(const Finding& finding) {
@@ -56,9 +72,12 @@ std::optional<ReplayReport> explain_first(const Run& reference, const Run& candi
     return std::nullopt;
   }
   try {
-    return explain(reference, find_place(reference, place_of(first, *first.event.reference)),
-                   &candidate, find_place(candidate, place_of(first, *first.event.candidate)),
-                   factory);
+    const auto place = place_in(reference, first.rank, first, *first.event.reference);
+    const auto place_b =
+        place_in(candidate, partner_of(first.rank, report), first, *first.event.candidate);
+    if (place && place_b) return explain(reference, *place, &candidate, *place_b, factory);
+    first.notes.emplace_back("not replayed: several threads have such an event");
+    return std::nullopt;
   } catch (const Error& error) {
     first.notes.push_back(fmt::format("not replayed: {}", error.what()));
     return std::nullopt;
@@ -67,7 +86,15 @@ std::optional<ReplayReport> explain_first(const Run& reference, const Run& candi
 
 void confirm_cause(Report& report, const ReplayReport& replay) {
   const std::string_view id = cause_of(replay);
-  if (id.empty() || replay.outcome != ReplayOutcome::differs || !replay.unequal.empty()) return;
+  const bool as_recorded =
+      !replay.deterministic ||
+      std::any_of(replay.variants.begin(), replay.variants.end(),
+                  [&](const ReplayVariant& variant) {
+                    return variant.factor == replay.factor && variant.recorded_by_other;
+                  });
+  if (id.empty() || !as_recorded || replay.outcome != ReplayOutcome::differs ||
+      !replay.unequal.empty())
+    return;
   const auto found =
       std::find_if(report.causes.begin(), report.causes.end(),
                    [&](const Cause& cause) { return cause.finding == 0 && cause.id == id; });
