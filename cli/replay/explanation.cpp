@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,9 @@
 
 namespace ulpscope::cli {
 namespace {
+
+constexpr unsigned kRepeats = 20;  // an op that differs by chance should show that
+constexpr std::chrono::seconds kPatience{120};
 
 /// Where a run has the finding's op, empty if several lanes have such an event or none has.
 std::optional<RecordedPlace> place_in(const Run& run, std::uint32_t rank, const Finding& finding,
@@ -75,7 +79,10 @@ std::optional<ReplayReport> explain_first(const Run& reference, const Run& candi
     const auto place = place_in(reference, first.rank, first, *first.event.reference);
     const auto place_b =
         place_in(candidate, partner_of(first.rank, report), first, *first.event.candidate);
-    if (place && place_b) return explain(reference, *place, &candidate, *place_b, factory);
+    if (place && place_b)
+      return explain(
+          reference, *place, &candidate, *place_b, factory,
+          {.repeats = kRepeats, .libraries = {}, .patience = kPatience, .most_threads = 0});
     first.notes.emplace_back("not replayed: several threads have such an event");
     return std::nullopt;
   } catch (const Error& error) {

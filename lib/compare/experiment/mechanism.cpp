@@ -38,17 +38,19 @@ namespace {
   return fmt::format("{} and {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
 }
 
+[[nodiscard]] std::string where(const ReplayReport& report, const ReplayVariant& variant) {
+  if (is_change(variant)) return " " + variant.words;
+  if (report.runs.size() == 1) return {};
+  const bool other = variant.factor == ReplayFactor::other_run;
+  return fmt::format(" as {} was recorded", letter(other ? 1 - report.base : report.base));
+}
+
 /// "5 repeats gave 3 results: the op itself is not deterministic".
 [[nodiscard]] std::string several_results(const ReplayReport& report,
                                           const ReplayVariant& variant) {
-  const std::string where = variant.factor == ReplayFactor::other_run
-                                ? fmt::format(" as {} was recorded", letter(1 - report.base))
-                            : report.runs.size() > 1
-                                ? fmt::format(" as {} was recorded", letter(report.base))
-                                : "";
-  std::string sentence = fmt::format("{} gave {}{}: the op itself is not deterministic",
-                                     core::counted(variant.repeats, "repeat"),
-                                     core::counted(variant.results, "result"), where);
+  std::string sentence = fmt::format(
+      "{} gave {}{}: the op itself is not deterministic", core::counted(variant.repeats, "repeat"),
+      core::counted(variant.results, "result"), where(report, variant));
   const auto orderly =
       std::find_if(report.variants.begin(), report.variants.end(), [](const ReplayVariant& other) {
         return is_change(other) && other.failure.empty() && other.results == 1 &&
@@ -61,16 +63,14 @@ namespace {
   return sentence;
 }
 
-/// The single change of the base's conditions that gives the other run's bits.
-[[nodiscard]] const ReplayVariant* single_change(const ReplayReport& report, std::size_t other) {
+/// The change of one of the base's conditions that gives the other run's bits.
+[[nodiscard]] const ReplayVariant* single_change(const ReplayReport& report, std::size_t other,
+                                                 bool recorded_by_other) {
   const ReplayVariant* best = nullptr;
-  const auto rank = [other](const ReplayVariant& variant) {
-    return (variant.recorded_by_other ? 0 : 2) + (always_gives(variant, other) ? 0 : 1);
-  };
   for (const ReplayVariant& variant : report.variants)
-    if (is_change(variant) && gives(variant, other) &&
-        (best == nullptr || rank(variant) < rank(*best)))
-      best = &variant;
+    if (is_change(variant) && variant.recorded_by_other == recorded_by_other &&
+        gives(variant, other) && (best == nullptr || always_gives(variant, other)))
+      best = best != nullptr && always_gives(*best, other) ? best : &variant;
   return best;
 }
 
@@ -78,8 +78,6 @@ void name_change(ReplayReport& report, const ReplayVariant& change, std::size_t 
   report.factor = change.factor;
   report.mechanism = fmt::format("{}'s bits come out {}, {}'s {}", letter(other), change.words,
                                  letter(report.base), change.base_words);
-  if (!change.recorded_by_other)
-    report.mechanism += fmt::format("; {} was not recorded so", letter(other));
 }
 
 void name_nearer(ReplayReport& report) {
@@ -129,10 +127,21 @@ void name_several_results(ReplayReport& report) {
   }
 }
 
+/// Where repeats in the runs' own conditions happened to agree, and those in another did not. More
+/// threads than a run had say nothing of it.
+void name_several_results_elsewhere(ReplayReport& report) {
+  const auto variant =
+      std::find_if(report.variants.begin(), report.variants.end(), [](const ReplayVariant& one) {
+        return is_change(one) && one.factor != ReplayFactor::threads && one.failure.empty() &&
+               one.results > 1;
+      });
+  if (variant != report.variants.end()) report.mechanism = several_results(report, *variant);
+}
+
 /// Of two runs whose inputs are equal.
 void name_difference(ReplayReport& report) {
   const std::size_t other = 1 - report.base;
-  if (const ReplayVariant* const change = single_change(report, other))
+  if (const ReplayVariant* const change = single_change(report, other, /*recorded_by_other=*/true))
     return name_change(report, *change, other);
   const ReplayVariant* const together = find(report, ReplayFactor::other_run);
   if (together == nullptr || !gives(*together, other)) return;
@@ -155,6 +164,19 @@ void name_difference(ReplayReport& report) {
                          letter(1 - report.base), letter(report.base));
   return fmt::format("the runs called the op with different {}{}{}", joined(report.unequal),
                      both ? ": each gives its recorded bits from its own" : "", proof);
+}
+
+/// A condition in which neither run was recorded explains nothing, though it may be a hint.
+[[nodiscard]] std::string unexplained(const ReplayReport& report) {
+  const std::size_t other = 1 - report.base;
+  const ReplayVariant* const hint = single_change(report, other, /*recorded_by_other=*/false);
+  if (hint == nullptr)
+    return fmt::format(
+        "nothing that was tried gives {}'s bits: what makes the difference is not known",
+        letter(other));
+  return fmt::format(
+      "what makes the difference is not known: {}'s bits come out {}, and {} was not recorded so",
+      letter(other), hint->words, letter(other));
 }
 
 void summarize_two(ReplayReport& report, const Evidence& evidence) {
@@ -190,9 +212,7 @@ void summarize_two(ReplayReport& report, const Evidence& evidence) {
   else if (!report.mechanism.empty())
     report.summary = report.mechanism;
   else
-    report.summary = fmt::format(
-        "nothing that was tried gives {}'s bits: what makes the difference is not known",
-        letter(1 - report.base));
+    report.summary = unexplained(report);
 }
 
 }  // namespace
@@ -205,6 +225,8 @@ void name_mechanism(ReplayReport& report, const Evidence& evidence) {
   if (any && two && report.mechanism.empty() && report.unequal.empty() && evidence.results_known &&
       !evidence.results_equal)
     name_difference(report);
+  if (report.mechanism.empty() && two && report.unequal.empty() && !evidence.results_equal)
+    name_several_results_elsewhere(report);
   name_nearer(report);
   if (two)
     summarize_two(report, evidence);

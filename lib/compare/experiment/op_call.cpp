@@ -98,6 +98,7 @@ OpCall op_call(const Run& run, const RecordedPlace& place, const ReplayOptions& 
   call.request = std::move(recorded.request);
   call.request.conditions = recorded_conditions(run, place.rank, call.step, event);
   call.start = recorded_start(run, place.rank);
+  call.capability = setting(run, place.rank, kSetup, "cpu.capability");
   call.start.libraries = options.libraries;
   call.start.patience = options.patience;
   call.failure = std::move(recorded.failure);
@@ -176,8 +177,7 @@ std::string settings_words(const Run& run, const RecordedPlace& place, const OpC
   const ReplayConditions& conditions = call.request.conditions;
   std::vector<std::string> words{
       core::counted(static_cast<std::uint64_t>(std::max(conditions.threads, 0)), "thread")};
-  const std::string level = setting(run, place.rank, kSetup, "cpu.capability");
-  if (!level.empty()) words.push_back("ATen capability " + level);
+  if (!call.capability.empty()) words.push_back("ATen capability " + call.capability);
   const std::string isa = setting(run, place.rank, kSetup, "cpu.onednn_isa");
   if (!conditions.mkldnn)
     words.emplace_back("oneDNN off");

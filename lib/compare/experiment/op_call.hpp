@@ -15,8 +15,9 @@ struct OpCall {
   std::int64_t step = kSetup;
   ReplayRequest request;  ///< in the recorded state
   ReplayStart start;
-  Results recorded;     ///< as ReplayRequest::wanted
-  std::string failure;  ///< why it cannot be replayed; then the above may be incomplete
+  std::string capability;  ///< of ATen's kernels, "AVX2"; empty if not recorded
+  Results recorded;        ///< as ReplayRequest::wanted
+  std::string failure;     ///< why it cannot be replayed; then the above may be incomplete
   bool lacks_bytes = false;
 
   [[nodiscard]] const Event& event() const noexcept { return *held.event; }

@@ -194,8 +194,7 @@ class Planner {
       Trial& trial = add(ReplayFactor::cpu_capability, "with ATen capability " + words,
                          "with " + plan_.capability, [](ReplayRequest&) {});
       trial.start = with_variable(trial.start, "ATEN_CPU_CAPABILITY", std::string(level));
-      trial.variant.recorded_by_other =
-          plan_.other != nullptr && variable(plan_.other->start, "ATEN_CPU_CAPABILITY") == level;
+      trial.variant.recorded_by_other = plan_.other != nullptr && plan_.other->capability == words;
     }
   }
 

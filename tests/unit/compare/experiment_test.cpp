@@ -127,13 +127,15 @@ TEST_SUITE("experiment") {
     CHECK(report.runs[1].proved());
   }
 
-  TEST_CASE("a condition that the other run was not recorded in is named as such") {
+  TEST_CASE("a condition that neither run was recorded in explains nothing") {
     const auto op = [](const ReplayStart&, const ReplayRequest& request) {
       return request.conditions.mkldnn ? 1.0 : 2.0;
     };
     const ReplayReport report = explained({.result = 1}, {.result = 2}, op);
-    CHECK(report.mechanism ==
-          "B's bits come out with oneDNN off, A's with it on; B was not recorded so");
+    CHECK(report.mechanism.empty());
+    CHECK(report.summary ==
+          "what makes the difference is not known: B's bits come out with oneDNN off, "
+          "and B was not recorded so");
     CHECK(report.runs[0].proved());
     CHECK_FALSE(report.runs[1].proved());
     CHECK(has(report.runs[1].failure, "1 of 1 element by up to 8,388,608 ULP"));
@@ -145,7 +147,10 @@ TEST_SUITE("experiment") {
         if (variable.name == "ATEN_CPU_CAPABILITY" && variable.value == "default") return 2.0;
       return 1.0;
     };
-    const ReplayReport report = explained({.result = 1}, {.result = 2}, op);
+    const OneOp a = recorded({.result = 1});
+    const OneOp b = recorded({.result = 2});
+    b.run->settings.push_back({kSetup, "cpu.capability", "DEFAULT"});
+    const ReplayReport report = explain(*a.run, a.place, b.run.get(), b.place, fake(op));
     CHECK(report.factor == ReplayFactor::cpu_capability);
     CHECK(has(report.mechanism, "B's bits come out with ATen capability DEFAULT, A's with AVX2"));
   }
@@ -192,6 +197,18 @@ TEST_SUITE("experiment") {
     CHECK(report.variants.size() == 2);
   }
 
+  TEST_CASE(
+      "several results in a condition that changes little say that the op is not deterministic") {
+    int calls = 0;
+    const auto op = [&calls](const ReplayStart&, const ReplayRequest& request) {
+      return request.conditions.mkldnn ? 1.0 : 10.0 + ++calls;
+    };
+    const ReplayReport report = explained({.result = 1}, {.result = 2}, op);
+    CHECK(has(report.mechanism,
+              "2 repeats gave 2 results with oneDNN off: the op itself is not deterministic"));
+    CHECK(report.deterministic);
+  }
+
   TEST_CASE("nothing is named if nothing that was tried gives the bits") {
     const auto op = [](const ReplayStart&, const ReplayRequest&) { return 1.0; };
     const ReplayReport report = explained({.result = 1}, {.result = 2}, op);
@@ -206,8 +223,7 @@ TEST_SUITE("experiment") {
     };
     const ReplayReport report = explained({.result = 1}, {.result = 2}, op);
     CHECK(report.base == 1);
-    CHECK(report.mechanism ==
-          "A's bits come out with oneDNN off, B's with it on; A was not recorded so");
+    CHECK(has(report.summary, "A's bits come out with oneDNN off, and A was not recorded so"));
   }
 
   TEST_CASE("equal results need no explanation") {
@@ -322,7 +338,8 @@ TEST_SUITE("experiment") {
         explain(*a.run, a.place, b.run.get(), b.place, fake(by_threads), options);
     CHECK(report.outcome == ReplayOutcome::differs);
     CHECK(report.runs[1].failure == "it ran on a GPU, and ops are replayed on the CPU");
-    CHECK(report.factor == ReplayFactor::threads);
+    CHECK(report.factor == ReplayFactor::none);
+    CHECK(has(report.summary, "B's bits come out with 2 threads, and B was not recorded so"));
     REQUIRE(report.nearer.has_value());
     CHECK(*report.nearer == 0);
   }
