@@ -41,6 +41,8 @@ class Follower {
     }
     result_.exit_code = *code;
     result_.steps = steps_.steps();
+    if (!steps_.conclusive() && result_.failure.empty())
+      result_.failure = "whether some steps are equal is not known";
     if (!result_.diverged) compare_whole();
     return result_;
   }

@@ -19,8 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kSlice = 100ms;      // for which the programs run between two comparisons
-constexpr int kSliceOverPause = 5;  // they wait at most this part of the time
+constexpr auto kSlice = 100ms;  // for which the programs run between two comparisons
 
 /// One of the two.
 class Side {
@@ -74,14 +73,10 @@ class Live {
         steps_(reference_.dump().string(), candidate_.dump().string()) {}
 
   LiveResult run() {
-    std::chrono::milliseconds slice = kSlice;
     while (!(reference_.code() && candidate_.code()) && interrupted() == 0) {
-      reference_.wait(slice / 2);
-      candidate_.wait(slice / 2);
-      const auto start = Clock::now();
+      reference_.wait(kSlice / 2);
+      candidate_.wait(kSlice / 2);
       if (compare_what_is_new()) break;
-      const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
-      slice = std::max<std::chrono::milliseconds>(kSlice, kSliceOverPause * took);
       watch_(fmt::format("{} steps compared", steps_.steps()), Clock::now() - start_);
     }
     if (!result_.comparison) finish();
@@ -90,25 +85,35 @@ class Live {
     result_.reference_code = reference_.code().value_or(0);
     result_.candidate_code = candidate_.code().value_or(0);
     result_.steps = steps_.steps();
+    result_.conclusive = steps_.conclusive();
     result_.kept = {reference_.dump(), candidate_.dump()};
     folder_.keep();
     return std::move(result_);
   }
 
  private:
-  /// Both wait while their steps are compared, and the one that is ahead after it. True if they
+  /// Both wait while new steps are compared, and the one that is ahead after it. True if they
   /// diverge.
   bool compare_what_is_new() {
-    reference_.pause();
-    candidate_.pause();
-    result_.comparison = steps_.look();
-    if (result_.comparison) return true;
-    const std::uint64_t limit = steps_.steps() + options_.window / 2;
     const std::uint64_t reference = published_steps(reference_.dump().string());
     const std::uint64_t candidate = published_steps(candidate_.dump().string());
-    if (reference < limit || candidate_.code()) reference_.go_on();
-    if (candidate < limit || reference_.code()) candidate_.go_on();
+    if (std::min(reference, candidate) > steps_.steps()) {
+      reference_.pause();
+      candidate_.pause();
+      result_.comparison = steps_.look();
+      if (result_.comparison) return true;
+    }
+    const std::uint64_t limit = steps_.steps() + options_.window / 2;
+    hold_back(reference_, reference >= limit && !candidate_.code());
+    hold_back(candidate_, candidate >= limit && !reference_.code());
     return false;
+  }
+
+  static void hold_back(const Side& side, bool is_ahead) {
+    if (is_ahead)
+      side.pause();
+    else
+      side.go_on();
   }
 
   /// Both have ended: what is left of them.

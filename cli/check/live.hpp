@@ -22,6 +22,7 @@ struct LiveOptions {
 struct LiveResult {
   std::optional<Report> comparison;  ///< of where they diverge, or of what both left
   std::uint64_t steps = 0;           ///< that were compared
+  bool conclusive = true;            ///< each of them is known to be equal or not
   int reference_code = 0;
   int candidate_code = 0;
   std::vector<std::filesystem::path> kept;

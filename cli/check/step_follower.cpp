@@ -28,6 +28,14 @@ Report compare_dumps(const std::string& reference, const std::string& candidate)
   return compare(*a, *b);
 }
 
+/// A run that is being recorded is incomplete, so that no verdict on it is final: its steps are
+/// equal if all their events are aligned.
+bool leaves_nothing_open(const Report& report) {
+  const Coverage& events = report.coverage;
+  return report.verdict != Verdict::inconclusive ||
+         (events.aligned > 0 && events.only_reference == 0 && events.only_candidate == 0);
+}
+
 }  // namespace
 
 std::uint64_t published_steps(const std::string& dump) {
@@ -55,8 +63,14 @@ std::optional<Report> StepFollower::look() {
   }
   const std::string selected = fmt::format("@steps={}-{}", first, steps - 1);
   Report report = compare_dumps(reference_ + selected, candidate_ + selected);
-  if (report.verdict != Verdict::diverged) return std::nullopt;
-  return report;
+  if (report.verdict == Verdict::diverged) return report;
+  if (std::min(report.reference.steps, report.candidate.steps) < steps - first)
+    throw Error(ErrorCode::incomplete,
+                fmt::format("some of the steps {} - {} were removed before they could be compared",
+                            first, steps - 1),
+                "keep more steps: --window of live, --keep-last of record");
+  conclusive_ = conclusive_ && leaves_nothing_open(report);
+  return std::nullopt;
 }
 
 }  // namespace ulpscope::cli

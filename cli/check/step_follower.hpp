@@ -20,7 +20,11 @@ class StepFollower {
 
   /// Compares the steps that both have published since the last call. The first comparison of runs
   /// that diverge; empty if they do not, or nothing new was published.
+  /// @throws Error with ErrorCode::incomplete if steps were removed before they could be compared.
   [[nodiscard]] std::optional<Report> look();
+
+  /// Whether each step that was compared is known to be equal or not.
+  [[nodiscard]] bool conclusive() const noexcept { return conclusive_; }
 
   /// Steps that were compared.
   [[nodiscard]] std::uint64_t steps() const noexcept { return next_; }
@@ -29,6 +33,7 @@ class StepFollower {
   std::string reference_;
   std::string candidate_;
   std::uint64_t next_ = 0;
+  bool conclusive_ = true;
 };
 
 }  // namespace ulpscope::cli
