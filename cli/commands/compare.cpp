@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
@@ -271,8 +272,9 @@ bool parse(const Command& command, Arguments arguments, Task& task) {
 /// What is known only with both dumps open.
 void prepare(const Task& task, const Run& reference, const Run& candidate,
              CompareOptions& options) {
-  if (task.by_position &&
-      (selects_steps(task.reference) || selects_steps(task.candidates.front()))) {
+  const std::vector<std::string>& candidates = task.candidates;
+  if (task.by_position && (selects_steps(task.reference) ||
+                           std::any_of(candidates.begin(), candidates.end(), selects_steps))) {
     options.step_offset = offset_by_position(reference, candidate);
   }
 }
@@ -342,6 +344,7 @@ CheckReport compare_several(const Task& task, const std::vector<std::string>& du
     const auto reference = open_patiently(dumps[a - 1], task.ranks);
     const auto candidate = open_patiently(dumps[b - 1], task.ranks);
     CompareOptions options = task.options;
+    prepare(task, *reference, *candidate, options);
     const auto replayer = replayer_for(*reference, task.replay, options);
     Report between = compare_patiently(*reference, *candidate, options);
     if (!report.comparison || report.comparison->verdict < between.verdict)

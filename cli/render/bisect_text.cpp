@@ -55,7 +55,7 @@ std::string unanswered(BisectionResult result) {
       return "a new run with all settings of the candidate is equal to the reference: the "
              "difference comes from something else";
     default:
-      return "stopped before the settings were told apart";
+      return "stopped before a smallest set was found";
   }
 }
 

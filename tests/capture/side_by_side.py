@@ -83,7 +83,7 @@ def wait_for(condition):
 
 
 def stops(runs):
-    """The program is stopped where it diverges, and goes on when it is told to."""
+    """The program is stopped where it diverges, and SIGCONT continues it."""
     runs.record_long("golden")
     recording = runs.start("record", "--against", "golden", "--stop", "-o", "new", "--", runs.bare, *LONG, *FAULT)
     lines = []
