@@ -143,8 +143,8 @@ const Command kReplayCommand{
     "condition at a time: threads, ATen capability, the instruction sets of oneDNN, deterministic "
     "mode, oneDNN, strides, alignment, a part of the batch. The table says of each whether the "
     "bits are those of A (the dump) and B (--with), and how far they are from the op in float64. "
-    "With --with, the first sentence names the condition that makes B's bits. Ops are replayed on "
-    "the CPU; one call may take 120 s.\n"
+    "With --with, the first sentence names the condition that makes B's bits. An op that ran on "
+    "a GPU is replayed on one; one call may take 120 s.\n"
     "Needs the bytes of the op: record with --level full.\n"
     "Exit codes: 0 the op gives the recorded bits, and those of both runs are equal; 1 the runs' "
     "bits differ; 2 trouble, also where no run's op gives its recorded bits.",

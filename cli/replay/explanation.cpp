@@ -53,7 +53,15 @@ std::string_view cause_of(const ReplayReport& replay) {
     case ReplayFactor::onednn_isa:
       return "isa";
     case ReplayFactor::mkldnn:
+    case ReplayFactor::cudnn:
+    case ReplayFactor::device:
       return "backend";
+    case ReplayFactor::tf32:
+      return "tf32";
+    case ReplayFactor::reduced_precision:
+      return "reduced-precision";
+    case ReplayFactor::algorithm:
+      return "algorithm";
     case ReplayFactor::layout:
       return "layout";
     case ReplayFactor::alignment:

@@ -70,6 +70,14 @@ std::string list_literal(FieldReader& reader, std::size_t smallest, std::string_
   return fmt::format("c10::List<{}>({{{}}})", type, fmt::join(elements, ", "));
 }
 
+/// A GPU is that of the variant, which may be the CPU.
+std::string device_literal(FieldReader& reader) {
+  constexpr std::uint8_t kCpu = 0;  // c10::DeviceType
+  const auto type = reader.read<std::uint8_t>();
+  reader.read<std::int8_t>();
+  return type == kCpu ? "c10::Device(c10::kCPU)" : "gpu";
+}
+
 /// A recorded argument as LibTorch takes it.
 std::string argument_literal(ArgumentTag tag, FieldReader& reader) {
   switch (tag) {
@@ -93,9 +101,7 @@ std::string argument_literal(ArgumentTag tag, FieldReader& reader) {
     case ArgumentTag::memory_format:
       return integer_literal(reader.read<std::uint8_t>());
     case ArgumentTag::device:
-      reader.read<std::uint8_t>();
-      reader.read<std::int8_t>();
-      return "c10::Device(c10::kCPU)";
+      return device_literal(reader);
     case ArgumentTag::int_list:
       return list_literal(reader, sizeof(std::int64_t), "std::int64_t",
                           [&] { return integer_literal(reader.read<std::int64_t>()); });
@@ -117,7 +123,9 @@ std::string argument_literal(ArgumentTag tag, FieldReader& reader) {
 }
 
 std::string arguments_text(const ReplayRequest& request) {
-  std::string text = "std::map<std::size_t, c10::IValue> arguments() {\n  return {\n";
+  std::string text =
+      "std::map<std::size_t, c10::IValue> arguments([[maybe_unused]] c10::Device gpu) {\n  return "
+      "{\n";
   FieldReader reader(request.arguments);
   while (!reader.at_end()) {
     const auto place = reader.read<std::uint16_t>();
@@ -139,10 +147,11 @@ std::string inputs_text(const ReplayRequest& request) {
     const std::string dataset = !input.defined        ? "nullptr"
                                 : input.bytes.empty() ? "\"\""
                                                       : string_literal(dataset_of(input));
-    text += fmt::format("    {{{}, {}, {}, static_cast<at::ScalarType>({}), {{{}}}, {}, {}}},\n",
-                        input.index, input.element, dataset,
-                        input.defined ? static_cast<int>(input.dtype) : 6,
-                        fmt::join(input.sizes, ", "), input.requires_grad, input.wrapped_number);
+    text +=
+        fmt::format("    {{{}, {}, {}, static_cast<at::ScalarType>({}), {{{}}}, {}, {}, {}}},\n",
+                    input.index, input.element, dataset,
+                    input.defined ? static_cast<int>(input.dtype) : 6, fmt::join(input.sizes, ", "),
+                    input.requires_grad, input.wrapped_number, input.gpu != ReplayTensor::kOnCpu);
   }
   return text + "};\n";
 }
@@ -216,13 +225,14 @@ std::string variant_text(const ReplayVariant& variant, const ReplayRequest& requ
   for (std::size_t k = 0; k < request.inputs.size(); ++k)
     layouts.push_back(
         layout_text(k < variant.inputs.size() ? variant.inputs[k] : request.inputs[k], conditions));
-  return fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},\n     {{{}}}}},\n",
-                     string_literal(variant.words), environment_text(variant.start, base),
-                     std::max(conditions.threads, 1), conditions.deterministic,
-                     conditions.fill_uninitialized, conditions.mkldnn,
-                     string_literal(conditions.matmul_precision), conditions.grad_mode,
-                     conditions.inference_mode, conditions.autocast, conditions.flush_denormal,
-                     fmt::join(layouts, ", "));
+  return fmt::format(
+      "    {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},\n     {{{}}}}},\n",
+      string_literal(variant.words), environment_text(variant.start, base),
+      std::max(conditions.threads, 1), conditions.deterministic, conditions.fill_uninitialized,
+      conditions.mkldnn, string_literal(conditions.matmul_precision), conditions.grad_mode,
+      conditions.inference_mode, conditions.autocast, conditions.flush_denormal, conditions.on_gpu,
+      conditions.cudnn, conditions.cudnn_benchmark, conditions.cudnn_deterministic,
+      conditions.cudnn_tf32, fmt::join(layouts, ", "));
 }
 
 /// The base as it was recorded, then what gives other bits: what gives the other run's first.

@@ -226,7 +226,7 @@ Seen see_arriving(Thread& thread, const at::Tensor& tensor, Place place, Writer 
   storage.writer = writer;
   ++storage.writes;
   storages().write_through(storage, content.key);
-  identify(thread, storage, seen);
+  identify(thread, storage, storage.name_of(content.key), seen);
   const Region& fresh = storage.regions.remember({.key = content.key,
                                                   .ticket = kTicketsOfCollectives + ++self.tickets,
                                                   .value = storages().next_value(),

@@ -33,6 +33,7 @@
 #include "capture/object_numbers.hpp"
 #include "capture/op_observer.hpp"
 #include "capture/outcomes.hpp"
+#include "capture/step_window.hpp"
 #include "capture/system_calls.hpp"
 #include "capture/thread_starts.hpp"
 

@@ -176,7 +176,7 @@ std::optional<Reading> reading(Thread& thread, const at::Tensor& tensor) {
   const std::uint32_t geometry = thread.geometry(tensor);
   const std::lock_guard guard(storages());
   const Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
-  if (storage.name_flags != 0) return {};
+  if (storage.name.flags != 0) return {};
   const Writer& writer = storage.writer;
   const bool here = writer.position != ring::kNone && writer.lane == thread.lane();
   return Reading{{storage.id, storage.writes, geometry}, here ? writer.moment : 0};

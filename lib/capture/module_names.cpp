@@ -17,6 +17,7 @@
 #include "capture/module_classes.hpp"
 #include "capture/recorder.hpp"
 #include "capture/storage_table.hpp"
+#include "capture/value.hpp"
 #include "core/module_path.hpp"
 #include "ulpscope/run.hpp"
 
@@ -144,11 +145,12 @@ struct Walk {
                      .flag = flag,
                      .module = module});
     if (!tensor.has_storage()) return;
+    const RegionKey region = region_of(tensor);
     const std::lock_guard guard(storages());
     const c10::StorageImpl& impl = *tensor.storage().unsafeGetStorageImpl();
     Storage& storage = storages().at(impl);
     storage.dtype = static_cast<std::int8_t>(tensor.scalar_type());
-    storages().give_name(storage, impl, id, flag, module);
+    storages().give_name(storage, impl, region, {id, flag, module});
   }
 
   void visit(const torch::nn::Module& module, const std::string& path, std::uint32_t above) {

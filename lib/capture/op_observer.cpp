@@ -322,9 +322,11 @@ void adopt_memory(c10::ArrayRef<const c10::IValue> inputs) {
   const at::Tensor& to = inputs[0].toTensor();
   const at::Tensor& from = inputs[1].toTensor();
   if (!can_be_read(to) || !can_be_read(from) || to.is_alias_of(from)) return;
+  const RegionKey region = region_of(to);
+  const RegionKey target = region_of(from);
   const std::lock_guard guard(storages());
-  storages().move_name(*to.storage().unsafeGetStorageImpl(),
-                       *from.storage().unsafeGetStorageImpl());
+  storages().move_name(*to.storage().unsafeGetStorageImpl(), region,
+                       *from.storage().unsafeGetStorageImpl(), target);
 }
 
 void begin_record(Thread& thread, const at::RecordFunction& record) {
@@ -525,28 +527,28 @@ void see_gradient(Thread& thread) {
   if (!gradient.defined()) return;
   Seen seen = see_state(thread, gradient, {Role::output, 0, 0});
   if (parameter.has_storage() && gradient.has_storage()) {
-    std::uint32_t name = 0;
-    std::uint32_t module = 0;
+    Name name;
+    const RegionKey region = region_of(gradient);
     {
       const std::lock_guard guard(storages());
       const c10::StorageImpl& impl = *parameter.storage().unsafeGetStorageImpl();
       Storage& owner = storages().at(impl);
-      name = owner.name;
-      module = owner.module;
+      name = owner.name_of(region_of(parameter));
       if (!owner.watched) storages().watch(owner, impl);
     }
-    if (name != 0) {
-      const std::uint32_t gradient_name = thread.name_of_gradient(name);
+    if (name.id != 0) {
+      const std::uint32_t gradient_name = thread.name_of_gradient(name.id);
       seen.row.name = thread.string(gradient_name);
-      thread.frames.back().module = module;
-      if (is_filtered() && !wants_module(thread, module)) {
+      thread.frames.back().module = name.module;
+      if (is_filtered() && !wants_module(thread, name.module)) {
         thread.frames.back().position = ring::kNone;
         return;
       }
       const c10::StorageImpl& impl = *gradient.storage().unsafeGetStorageImpl();
       const std::lock_guard guard(storages());
       Storage& storage = storages().at(impl);
-      storages().give_name(storage, impl, gradient_name, slot_flag::gradient, storage.module);
+      storages().give_name(storage, impl, region,
+                           {gradient_name, slot_flag::gradient, storage.name_of(region).module});
     } else {
       const c10::StorageImpl& impl = *gradient.storage().unsafeGetStorageImpl();
       const std::lock_guard guard(storages());

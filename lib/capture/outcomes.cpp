@@ -88,10 +88,7 @@ FreedMemory& freed_memory() {
   return instance;
 }
 
-template <class Memory>
-bool is_state(const Memory& memory) {
-  return (memory.name_flags & kStateFlags) != 0;
-}
+bool is_state(std::uint32_t name_flags) { return (name_flags & kStateFlags) != 0; }
 
 /// What recorded ops have left in its meaningful bytes; zero if they are not known to have written
 /// all of them at once, or if they were viewed as anything other than bytes.
@@ -106,7 +103,7 @@ FreedState state_of(Storage& storage) {
                              (storage.leaf_gradient ? slot_flag::gradient : 0);
   const RegionKey meaningful = storage.meaningful();
   const Digest known = known_digest(storage);
-  const bool filled_by_others = !storage.produced && !is_state(storage);
+  const bool filled_by_others = !storage.produced && !is_state(storage.name.flags);
   return {.digest = {},
           .storage = storage.id,
           .offset = meaningful.offset,
@@ -115,9 +112,9 @@ FreedState state_of(Storage& storage) {
           .known = known,
           .writer = storage.writer,
           .writes = storage.writes,
-          .name = storage.name,
-          .name_flags = storage.name_flags | kept,
-          .module = storage.module,
+          .name = storage.name.id,
+          .name_flags = storage.name.flags | kept,
+          .module = storage.name.module,
           .dtype = storage.dtype};
 }
 
@@ -136,8 +133,8 @@ Digest digest_of(const void* memory, const FreedState& state) {
 /// Its bytes mean the same in every run.
 bool is_left(const Storage& storage) {
   if (storage.bytes == 0 || storage.scratch || storage.handle) return false;
-  return is_state(storage) || ((storage.produced || storage.foreign || storage.given) &&
-                               !is_filtered() && !only_layers());
+  return is_state(storage.name.flags) || ((storage.produced || storage.foreign || storage.given) &&
+                                          !is_filtered() && !only_layers());
 }
 
 Outcome outcome_of(const FreedState& freed) {
@@ -238,7 +235,7 @@ void add_states(const std::pmr::vector<FreedState>& freed, std::pmr::vector<Outc
 /// go with each step: what recorded ops have left in them and in optimizer state is known without
 /// this.
 bool matters_elsewhere(const FreedState& state) {
-  return is_state(state) || (outcome_of(state).flags & slot_flag::changed) != 0;
+  return is_state(state.name_flags) || (outcome_of(state).flags & slot_flag::changed) != 0;
 }
 
 void add_what_matters(const std::pmr::vector<FreedState>& freed,

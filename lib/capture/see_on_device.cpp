@@ -78,7 +78,7 @@ Seen see_written_on_device(Thread& thread, const at::Tensor& tensor, Place place
   const std::lock_guard guard(storages());
   Storage& storage = enter_write(impl, content.key, writer);
   storages().write_through(storage, content.key);
-  identify(thread, storage, seen);
+  identify(thread, storage, storage.name_of(content.key), seen);
   if (ticket == 0) return unreadable(seen);
   const Region& fresh = storage.regions.remember({.key = content.key,
                                                   .ticket = ticket,

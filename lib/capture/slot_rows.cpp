@@ -37,14 +37,14 @@ ring::SlotRow blank(Thread& thread, const at::Tensor& tensor, Place place) {
   return row;
 }
 
-void identify(Thread& thread, const Storage& storage, Seen& seen) {
-  seen.module = storage.module;
+void identify(Thread& thread, const Storage& storage, const Name& name, Seen& seen) {
+  seen.module = name.module;
   seen.row.storage = storage.id;
   seen.row.writes = storage.writes;
   seen.row.writer = storage.writer.position;
   seen.row.writer_lane = storage.writer.lane;
-  seen.row.flags |= storage.name_flags;
-  if (storage.name != 0) seen.row.name = thread.string(storage.name);
+  seen.row.flags |= name.flags;
+  if (name.id != 0) seen.row.name = thread.string(name.id);
   if (!storage.produced) seen.row.flags |= slot_flag::unproduced;
   if (storage.scratch) seen.row.flags |= slot_flag::scratch;
 }
@@ -93,7 +93,7 @@ Known tell_read(Thread& thread, const at::Tensor& tensor, Place place, const Con
   ring::SlotRow& row = seen.row;
   const std::lock_guard guard(storages());
   Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
-  identify(thread, storage, seen);
+  identify(thread, storage, storage.name_of(content.key), seen);
   if (place.counts && storage.unread) storages().mark_read(storage);
   if ((row.flags & slot_flag::requires_grad) != 0 && !storage.watched && is_leaf(tensor))
     storages().watch(storage, *tensor.storage().unsafeGetStorageImpl());
@@ -122,7 +122,7 @@ bool tell_left(Thread& thread, const at::Tensor& tensor, Place place, const Cont
   const bool partly_left =
       storage.touches_uninitialised(content.key) && !storage.is_uninitialised(content.key);
   if (region == nullptr && !partly_left) return false;
-  identify(thread, storage, seen);
+  identify(thread, storage, storage.name_of(content.key), seen);
   if (region == nullptr) {
     seen.row.flags |= slot_flag::uninitialised | slot_flag::no_digest;
     return true;

@@ -13,7 +13,7 @@ namespace ulpscope::capture {
 [[nodiscard]] ring::SlotRow blank(Thread& thread, const at::Tensor& tensor, Place place);
 
 /// Says which memory it is.
-void identify(Thread& thread, const Storage& storage, Seen& seen);
+void identify(Thread& thread, const Storage& storage, const Name& name, Seen& seen);
 
 /// Says that a region's bytes are recorded, where they are.
 void note_content(const Region& region, ring::SlotRow& row);

@@ -90,7 +90,7 @@ void Storage::mark_written(std::size_t begin, std::size_t end) {
 }
 
 RegionKey Storage::meaningful() const noexcept {
-  const bool by_ops_alone = name == 0 && !foreign && !given && uninitialised.empty();
+  const bool by_ops_alone = name.id == 0 && !foreign && !given && uninitialised.empty();
   if (!by_ops_alone || written.first >= written.second) return {0, bytes, 0};
   return {written.first, written.second - written.first, 0};
 }
@@ -109,15 +109,15 @@ Storage& StorageTable::at(const c10::StorageImpl& storage) {
   last_ = known;
   Storage& entry = *known;
   if (entry.data != storage.data() || entry.bytes != storage.nbytes()) {
-    const std::uint32_t name = entry.name;
-    const std::uint32_t name_flags = entry.name_flags;
-    const std::uint32_t module = entry.module;
+    const Name name = entry.name;
+    const RegionKey named = entry.named;
+    const std::pmr::vector<NamedPart> parts(std::move(entry.parts));
     const bool watched = entry.watched;
     const bool optimizer_state = entry.optimizer_state;
     start(entry, storage);
     entry.name = name;
-    entry.name_flags = name_flags;
-    entry.module = module;
+    entry.named = named;
+    entry.parts = parts;
     entry.optimizer_state = optimizer_state;
     if (watched) watch(entry, storage);
   }
@@ -138,23 +138,54 @@ void StorageTable::forget() {
   });
 }
 
-void StorageTable::give_name(Storage& entry, const c10::StorageImpl& storage, std::uint32_t name,
-                             std::uint32_t flags, std::uint32_t module) {
-  entry.name = name;
-  entry.name_flags = flags;
-  entry.module = module;
+Name Storage::name_of(const RegionKey& key) const noexcept {
+  if (parts.empty()) return name;
+  const NamedPart* best = nullptr;
+  for (const NamedPart& part : parts)
+    if (part.region.covers(key) && (best == nullptr || part.region.bytes < best->region.bytes))
+      best = &part;
+  return best == nullptr ? Name{} : best->name;
+}
+
+void Storage::give_name(const RegionKey& key, const Name& given) {
+  const auto is_replaced = [&](const RegionKey& region, const Name& known) {
+    return region == key || (known.id == given.id && known.module == given.module);
+  };
+  const bool is_first = parts.empty() && (name.id == 0 || is_replaced(named, name));
+  if (!is_first) {
+    if (parts.empty()) parts.push_back({named, name});
+    std::erase_if(parts,
+                  [&](const NamedPart& part) { return is_replaced(part.region, part.name); });
+    parts.push_back({key, given});
+  }
+  name = given;
+  named = key;
+}
+
+void Storage::take_name(const RegionKey& key) {
+  std::erase_if(parts, [&](const NamedPart& part) { return part.region == key; });
+  name = parts.empty() ? Name{} : parts.back().name;
+  named = parts.empty() ? RegionKey{} : parts.back().region;
+  if (parts.size() == 1) parts.clear();
+}
+
+void StorageTable::give_name(Storage& entry, const c10::StorageImpl& storage, const RegionKey& key,
+                             const Name& name) {
+  entry.give_name(key, name);
   watch(entry, storage);
 }
 
-void StorageTable::move_name(const c10::StorageImpl& from, const c10::StorageImpl& to) {
-  Storage& named = at(from);
-  if (named.name == 0) return;
-  const std::uint32_t name = std::exchange(named.name, 0);
-  const std::uint32_t flags = std::exchange(named.name_flags, 0);
-  const std::uint32_t module = std::exchange(named.module, 0);
-  named.watched = false;
-  forget_watched(named.data);
-  give_name(at(to), to, name, flags, module);
+void StorageTable::move_name(const c10::StorageImpl& from, const RegionKey& region,
+                             const c10::StorageImpl& to, const RegionKey& target) {
+  Storage& source = at(from);
+  const Name name = source.name_of(region);
+  if (name.id == 0) return;
+  source.take_name(region);
+  if (source.name.id == 0) {
+    source.watched = false;
+    forget_watched(source.data);
+  }
+  give_name(at(to), to, target, name);
 }
 
 void StorageTable::watch(Storage& entry, const c10::StorageImpl& storage) {
@@ -201,9 +232,9 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   entry.handle = false;
   entry.arrives = 0;
   entry.writer = {};
-  entry.name = 0;
-  entry.name_flags = 0;
-  entry.module = 0;
+  entry.name = {};
+  entry.named = {};
+  entry.parts.clear();
   entry.watched = false;
   entry.unread = false;
   entry.optimizer_state = false;

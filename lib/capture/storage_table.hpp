@@ -54,6 +54,20 @@ struct Region {
   Writer writer;
 };
 
+/// What a parameter, buffer or gradient is called.
+struct Name {
+  std::uint32_t id = 0;      ///< process-wide; 0: it has no name
+  std::uint32_t flags = 0;   ///< slot_flag::parameter, buffer or gradient
+  std::uint32_t module = 0;  ///< that owns it, see module_names.hpp
+};
+
+/// One of the parameters, buffers or gradients that share a storage, as those of a flattened RNN
+/// do.
+struct NamedPart {
+  RegionKey region;
+  Name name;
+};
+
 /// The regions of a storage that are known; nearly always one or two, which need no extra memory.
 class Regions {
  public:
@@ -78,7 +92,8 @@ class Regions {
 /// freed as it would be without Ulpscope, but the address is not reused for a different
 /// StorageImpl.
 struct Storage {
-  explicit Storage(std::pmr::memory_resource* memory) : uninitialised(memory), regions(memory) {}
+  explicit Storage(std::pmr::memory_resource* memory)
+      : parts(memory), uninitialised(memory), regions(memory) {}
 
   c10::weak_intrusive_ptr<c10::StorageImpl> alive{c10::intrusive_ptr<c10::StorageImpl>()};
   const void* data = nullptr;
@@ -86,28 +101,34 @@ struct Storage {
   std::uint64_t id = 0;
   std::size_t place = 0;  ///< in the table's list
   std::uint32_t writes = 0;
-  bool produced = false;         ///< a recorded op made or wrote it
-  bool scratch = false;          ///< an op's working memory: its bytes mean nothing to others
-  bool of_backend = false;       ///< made by a collective for its own use
-  bool handle = false;           ///< its bytes are a pointer
-  std::int8_t dtype = 0;         ///< c10::ScalarType of the tensor that was seen last
-  std::uint64_t arrives = 0;     ///< the epoch in which its bytes may still be on their way
-  bool foreign = false;          ///< memory that the allocator did not return (from_blob)
-  bool given = false;            ///< code that is no op filled it and gave it to a tensor (`set_`)
-  Writer writer;                 ///< of any part
-  std::uint32_t name = 0;        ///< process-wide name id of the parameter, buffer or gradient
-  std::uint32_t name_flags = 0;  ///< slot_flag::parameter, buffer or gradient
-  std::uint32_t module = 0;      ///< module that owns it, see module_names.hpp
-  bool watched = false;          ///< StorageTable::watch()
-  bool unread = false;           ///< no op has used what was written last
-  bool optimizer_state = false;  ///< an optimizer keeps it from step to step
-  bool leaf_gradient = false;    ///< of a leaf without a name
+  bool produced = false;      ///< a recorded op made or wrote it
+  bool scratch = false;       ///< an op's working memory: its bytes mean nothing to others
+  bool of_backend = false;    ///< made by a collective for its own use
+  bool handle = false;        ///< its bytes are a pointer
+  std::int8_t dtype = 0;      ///< c10::ScalarType of the tensor that was seen last
+  std::uint64_t arrives = 0;  ///< the epoch in which its bytes may still be on their way
+  bool foreign = false;       ///< memory that the allocator did not return (from_blob)
+  bool given = false;         ///< code that is no op filled it and gave it to a tensor (`set_`)
+  Writer writer;              ///< of any part
+  Name name;                  ///< the last that it was given; see name_of()
+  RegionKey named;            ///< the region that this name is for
+  std::pmr::vector<NamedPart> parts;  ///< all names, if there are several
+  bool watched = false;               ///< StorageTable::watch()
+  bool unread = false;                ///< no op has used what was written last
+  bool optimizer_state = false;       ///< an optimizer keeps it from step to step
+  bool leaf_gradient = false;         ///< of a leaf without a name
   std::pmr::vector<std::pair<std::size_t, std::size_t>>
       uninitialised;  ///< byte ranges [begin, end)
   /// All that recorded ops have written lies in these bytes; nothing has been written if they are
   /// none.
   std::pair<std::size_t, std::size_t> written{0, 0};
   Regions regions;
+
+  /// Of a region: that of the smallest named part that covers it. A single name is that of all
+  /// regions.
+  [[nodiscard]] Name name_of(const RegionKey& key) const noexcept;
+  void give_name(const RegionKey& key, const Name& given);
+  void take_name(const RegionKey& key);
 
   [[nodiscard]] bool touches_uninitialised(const RegionKey& key) const noexcept;
   /// Nothing has written a byte of it.
@@ -148,10 +169,11 @@ class StorageTable {
   void forget();
 
   /// The memory is that of a parameter, a buffer or a gradient.
-  void give_name(Storage& entry, const c10::StorageImpl& storage, std::uint32_t name,
-                 std::uint32_t flags, std::uint32_t module);
-  /// The name, if any, goes from one storage to another one.
-  void move_name(const c10::StorageImpl& from, const c10::StorageImpl& to);
+  void give_name(Storage& entry, const c10::StorageImpl& storage, const RegionKey& key,
+                 const Name& name);
+  /// The name of a region, if any, goes to one of another storage.
+  void move_name(const c10::StorageImpl& from, const RegionKey& region, const c10::StorageImpl& to,
+                 const RegionKey& target);
   /// What is in the memory when the program frees it is an outcome. Named memory is watched, too.
   void watch(Storage& entry, const c10::StorageImpl& storage);
   /// No op has used what was written last. Of memory whose addresses have the same hash, only the

@@ -34,7 +34,8 @@ bool arrives_later(const Thread& thread, const at::Tensor& tensor) {
 
 Seen unread(Thread& thread, const at::Tensor& tensor, Seen seen) {
   const std::lock_guard guard(storages());
-  identify(thread, storages().at(*tensor.storage().unsafeGetStorageImpl()), seen);
+  const Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
+  identify(thread, storage, storage.name, seen);
   seen.row.flags |= slot_flag::opaque | slot_flag::no_digest;
   return seen;
 }
@@ -60,7 +61,7 @@ void see_parts(Thread& thread, const at::Tensor& tensor, Seen& seen) {
   row.digest[1] = digest.low;
   std::lock_guard guard(storages());
   Storage& storage = storages().at(storage_of_parts(tensor));
-  identify(thread, storage, seen);
+  identify(thread, storage, storage.name, seen);
   row.value = storages().next_value();
   row.writes = storage.writes;
 }
@@ -93,7 +94,7 @@ void tell_ticket_of_parts(Thread& thread, const at::Tensor& tensor, std::uint64_
                           Seen& seen) {
   const std::lock_guard guard(storages());
   Storage& storage = storages().at(storage_of_parts(tensor));
-  identify(thread, storage, seen);
+  identify(thread, storage, storage.name, seen);
   seen.row.value = storages().next_value();
   seen.row.writes = storage.writes;
   seen.row.digest[0] = ticket;
@@ -185,7 +186,7 @@ Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place) {
   row.alignment = alignment_of(content);
   const std::lock_guard guard(storages());
   Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
-  identify(thread, storage, seen);
+  identify(thread, storage, storage.name_of(content.key), seen);
   if (storage.touches_uninitialised(content.key)) row.flags |= slot_flag::uninitialised;
   if (Region* region = storage.regions.find(content.key)) {
     tell(*region, row);
@@ -219,7 +220,7 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   Storage& storage = enter_write(impl, content.key, writer);
   storage.dtype = static_cast<std::int8_t>(tensor.scalar_type());
   storages().write_through(storage, content.key);
-  identify(thread, storage, seen);
+  identify(thread, storage, storage.name_of(content.key), seen);
   if (place.counts) storages().mark_unread(storage, impl);
   Region& fresh = storage.regions.remember({.key = content.key,
                                             .digest = found,
@@ -266,7 +267,7 @@ Seen see_unfilled(Thread& thread, const at::Tensor& tensor, Place place, Writer 
     storage.produced = true;
     storage.writer = writer;
   }
-  identify(thread, storage, seen);
+  identify(thread, storage, storage.name_of(content_of(tensor).key), seen);
   row.flags |= slot_flag::uninitialised;
   return seen;
 }
@@ -299,10 +300,16 @@ void note_arrives_later(Thread& thread, const at::Tensor& tensor, Writer writer)
 std::uint32_t owner_of(const at::Tensor& tensor) {
   if (!tensor.defined() || !has_known_memory(tensor)) return 0;
   const std::lock_guard guard(storages());
-  return storages().at(*tensor.storage().unsafeGetStorageImpl()).module;
+  const Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
+  if (storage.parts.empty()) return storage.name.module;
+  return storage.name_of(content_of(tensor).key).module;
 }
 
 bool can_be_read(const at::Tensor& tensor) { return tensor.defined() && has_known_memory(tensor); }
+
+RegionKey region_of(const at::Tensor& tensor) {
+  return can_be_read(tensor) ? content_of(tensor).key : RegionKey{};
+}
 
 void mark_handle(const at::Tensor& tensor) {
   if (!can_be_read(tensor)) return;

@@ -89,6 +89,9 @@ void tell_ticket_of_parts(Thread& thread, const at::Tensor& tensor, std::uint64_
 /// Whether its content can be read, here or by a device.
 [[nodiscard]] bool can_be_read(const at::Tensor& tensor);
 
+/// The bytes of its storage that a tensor covers; none if they cannot be read.
+[[nodiscard]] RegionKey region_of(const at::Tensor& tensor);
+
 /// A copy from a device that writes it was enqueued and has not been waited for: until the
 /// program's own code runs again its bytes cannot be read.
 void note_arrives_later(Thread& thread, const at::Tensor& tensor, Writer writer);

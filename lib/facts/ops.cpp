@@ -82,6 +82,7 @@ constexpr Row kNoRow("", OpClass::other);
     case gamma_function:
     case log_odds:
     case function_backward:
+    case difference_from_one:
     case halves_backward:
       return OpClass::transcendental;
     case random_numbers:
@@ -111,7 +112,7 @@ constexpr Row kNoRow("", OpClass::other);
     case sum:
     case mean:
     case cumulative_sum:
-    case cumulative_product:
+    case product:
     case margin_loss:
     case positive_sum:
     case nll_loss:

@@ -21,6 +21,7 @@ namespace ulpscope::facts {
   X(gamma_function)              \
   X(log_odds)                    \
   X(function_backward)           \
+  X(difference_from_one)         \
   X(halves_backward)             \
   X(difference_of_products)      \
   X(fused_arithmetic)            \
@@ -40,7 +41,7 @@ namespace ulpscope::facts {
   X(sum)                         \
   X(mean)                        \
   X(cumulative_sum)              \
-  X(cumulative_product)          \
+  X(product)                     \
   X(margin_loss)                 \
   X(positive_sum)                \
   X(nll_loss)                    \
@@ -131,6 +132,10 @@ inline constexpr std::uint32_t wrapper = 1U << 18;
 inline constexpr std::uint32_t adopts = 1U << 20;
 /// Its overload `Scalar` wraps the number and calls the overload `Tensor`.
 inline constexpr std::uint32_t wraps_number = 1U << 19;
+
+// How a GPU computes it.
+/// With a constant or a function of float32, numbers of float64 too.
+inline constexpr std::uint32_t float32_on_gpu = 1U << 21;
 
 }  // namespace fact
 

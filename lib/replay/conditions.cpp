@@ -40,13 +40,23 @@ Conditions::Conditions(const ReplayConditions& wanted) : grad_mode_(wanted.grad_
   context.setDeterministicMkldnn(wanted.mkldnn_deterministic);
   context.setSDPUseFlash(wanted.sdp_flash);
   context.setSDPUseMath(wanted.sdp_math);
+  context.setSDPUseMemEfficient(wanted.sdp_mem_efficient);
+  context.setSDPUseCuDNN(wanted.sdp_cudnn);
   context.setFloat32MatmulPrecision(wanted.matmul_precision);
+  context.setUserEnabledCuDNN(wanted.cudnn);
+  context.setBenchmarkCuDNN(wanted.cudnn_benchmark);
+  context.setDeterministicCuDNN(wanted.cudnn_deterministic);
+  context.setAllowTF32CuDNN(wanted.cudnn_tf32);
+  context.setAllowFP16ReductionCuBLAS(wanted.cublas_fp16_reduction);
+  context.setAllowBF16ReductionCuBLAS(wanted.cublas_bf16_reduction);
+  context.setAllowFP16AccumulationCuBLAS(wanted.cublas_fp16_accumulation);
   if (wanted.inference_mode) inference_mode_.emplace(true);
-  at::autocast::set_autocast_enabled(at::kCPU, wanted.autocast);
+  at::autocast::set_autocast_enabled(wanted.on_gpu ? at::kCUDA : at::kCPU, wanted.autocast);
 }
 
 Conditions::~Conditions() {
   at::autocast::set_autocast_enabled(at::kCPU, false);
+  at::autocast::set_autocast_enabled(at::kCUDA, false);
   at::autocast::clear_cache();
 }
 

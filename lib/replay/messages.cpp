@@ -34,7 +34,7 @@ template <class Archive>
 void save(Archive& archive, const ReplayTensor& tensor) {
   archive(tensor.role, tensor.index, tensor.element, tensor.defined, tensor.wrapped_number,
           tensor.requires_grad, tensor.has_rows, tensor.dtype, tensor.sizes, tensor.strides,
-          tensor.memory_strides, tensor.alignment);
+          tensor.memory_strides, tensor.alignment, tensor.gpu);
   put(archive, tensor.bytes);
 }
 
@@ -42,7 +42,7 @@ template <class Archive>
 void load(Archive& archive, ReplayTensor& tensor) {
   archive(tensor.role, tensor.index, tensor.element, tensor.defined, tensor.wrapped_number,
           tensor.requires_grad, tensor.has_rows, tensor.dtype, tensor.sizes, tensor.strides,
-          tensor.memory_strides, tensor.alignment);
+          tensor.memory_strides, tensor.alignment, tensor.gpu);
   put(archive, tensor.bytes);
 }
 
@@ -50,9 +50,12 @@ template <class Archive>
 void serialize(Archive& archive, ReplayConditions& conditions) {
   archive(conditions.threads, conditions.deterministic, conditions.deterministic_warns,
           conditions.fill_uninitialized, conditions.mkldnn, conditions.mkldnn_deterministic,
-          conditions.sdp_flash, conditions.sdp_math, conditions.matmul_precision,
-          conditions.grad_mode, conditions.inference_mode, conditions.autocast,
-          conditions.flush_denormal, conditions.layout, conditions.alignment,
+          conditions.sdp_flash, conditions.sdp_math, conditions.sdp_mem_efficient,
+          conditions.sdp_cudnn, conditions.matmul_precision, conditions.on_gpu, conditions.cudnn,
+          conditions.cudnn_benchmark, conditions.cudnn_deterministic, conditions.cudnn_tf32,
+          conditions.cublas_fp16_reduction, conditions.cublas_bf16_reduction,
+          conditions.cublas_fp16_accumulation, conditions.grad_mode, conditions.inference_mode,
+          conditions.autocast, conditions.flush_denormal, conditions.layout, conditions.alignment,
           conditions.first_rows);
 }
 

@@ -76,7 +76,7 @@ c10::IValue fitted(const c10::Argument& argument, c10::IValue value) {
 torch::jit::Stack stack_of(const c10::FunctionSchema& schema, const ReplayRequest& request,
                            Inputs& tensors) {
   std::map<std::size_t, c10::IValue> stored =
-      stored_arguments(request.arguments, request.precision);
+      stored_arguments(request.arguments, request.precision, request.conditions.on_gpu);
   torch::jit::Stack stack;
   for (std::size_t index = 0; index < schema.arguments().size(); ++index) {
     const c10::Argument& argument = schema.arguments()[index];
@@ -141,8 +141,9 @@ ReplayAnswer executed(const ReplayRequest& request, bool with_gradients) {
 
   torch::jit::Stack stack = stack_of(schema, request, inputs);
   give_unit(schema, request, stack);
-  if (const StandIn other = stand_in(request.op))
-    other(stack);
+  const StandIn on_cpu = request.conditions.on_gpu ? nullptr : stand_in(request.op);
+  if (on_cpu != nullptr)
+    on_cpu(stack);
   else
     op->callBoxed(stack);
 

@@ -4,10 +4,12 @@
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
+#include <algorithm>
 #include <string>
 
 #include "core/argument_codec.hpp"
 #include "core/field_reader.hpp"
+#include "replay/gpu.hpp"
 #include "replay/precision.hpp"
 #include "ulpscope/error.hpp"
 
@@ -23,7 +25,13 @@ c10::IValue list(FieldReader& reader, std::size_t smallest, Read&& read) {
   return elements;
 }
 
-c10::IValue value_of(ArgumentTag tag, FieldReader& reader, Precision precision) {
+c10::Device device(FieldReader& reader, bool on_gpu) {
+  const auto type = static_cast<c10::DeviceType>(reader.read<std::uint8_t>());
+  const auto index = reader.read<std::int8_t>();
+  return on_gpu && type == c10::kCUDA ? gpu(std::max<int>(index, 0)) : c10::Device(c10::kCPU);
+}
+
+c10::IValue value_of(ArgumentTag tag, FieldReader& reader, Precision precision, bool on_gpu) {
   switch (tag) {
     case ArgumentTag::none:
       return {};
@@ -46,9 +54,7 @@ c10::IValue value_of(ArgumentTag tag, FieldReader& reader, Precision precision) 
     case ArgumentTag::memory_format:
       return static_cast<std::int64_t>(reader.read<std::uint8_t>());
     case ArgumentTag::device:
-      reader.read<std::uint8_t>();
-      reader.read<std::int8_t>();
-      return c10::Device(c10::kCPU);
+      return device(reader, on_gpu);
     case ArgumentTag::int_list:
       return list<std::int64_t>(reader, sizeof(std::int64_t),
                                 [&] { return reader.read<std::int64_t>(); });
@@ -69,14 +75,14 @@ c10::IValue value_of(ArgumentTag tag, FieldReader& reader, Precision precision) 
 }  // namespace
 
 std::map<std::size_t, c10::IValue> stored_arguments(std::span<const std::byte> bytes,
-                                                    Precision precision) {
+                                                    Precision precision, bool on_gpu) {
   std::map<std::size_t, c10::IValue> arguments;
   FieldReader reader(bytes);
   while (!reader.at_end()) {
     const auto place = reader.read<std::uint16_t>();
     const auto tag = static_cast<ArgumentTag>(reader.read<std::uint8_t>());
     if (place & kArgumentResult) break;  // results follow arguments
-    c10::IValue value = value_of(tag, reader, precision);
+    c10::IValue value = value_of(tag, reader, precision, on_gpu);
     if (!reader.good()) throw Error(ErrorCode::corrupt, "the arguments are damaged");
     arguments.insert_or_assign(place, std::move(value));
   }

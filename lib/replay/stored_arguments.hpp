@@ -12,11 +12,12 @@
 namespace ulpscope::replay {
 
 /// The arguments of an op that are not tensors, by their index in the schema, as LibTorch takes
-/// them. With Precision::float64 a floating-point dtype is float64; every device is the CPU.
+/// them. With Precision::float64 a floating-point dtype is float64. Every device is the CPU, unless
+/// `on_gpu`.
 ///
 /// @throws Error with ErrorCode::corrupt if the bytes are damaged, and with ErrorCode::usage for
 /// an argument whose value was not recorded.
 [[nodiscard]] std::map<std::size_t, c10::IValue> stored_arguments(std::span<const std::byte> bytes,
-                                                                  Precision precision);
+                                                                  Precision precision, bool on_gpu);
 
 }  // namespace ulpscope::replay

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/elements.hpp"
+#include "replay/gpu.hpp"
 #include "replay/precision.hpp"
 #include "ulpscope/error.hpp"
 
@@ -83,6 +84,22 @@ at::Tensor as_recorded(const ReplayTensor& given, std::size_t alignment) {
   return at::as_strided(memory, given.sizes, strides, memory.storage_offset());
 }
 
+/// The same on a GPU: as far from a multiple of 64 bytes, and with the same strides.
+at::Tensor on_gpu(const at::Tensor& tensor, int number) {
+  const Sizes sizes = tensor.sizes().vec();
+  const Sizes strides = tensor.strides().vec();
+  const std::int64_t elements = reach(sizes, strides);
+  const std::size_t size = tensor.element_size();
+  const std::size_t offset =
+      reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % kAlignment;  // GPUs allocate at 0
+  if (offset % size != 0) refuse("an input begins between two elements");
+  const auto before = static_cast<std::int64_t>(offset / size);
+  const at::Tensor memory = at::zeros({before + elements}, tensor.options().device(gpu(number)))
+                                .narrow(0, before, elements);
+  memory.copy_(at::as_strided(tensor, {elements}, {1}, tensor.storage_offset()));
+  return at::as_strided(memory, sizes, strides, memory.storage_offset());
+}
+
 at::Tensor laid_out(const ReplayTensor& given, const ReplayConditions& conditions) {
   switch (conditions.layout) {
     case TensorLayout::packed:
@@ -109,6 +126,7 @@ at::Tensor to_tensor(const ReplayTensor& given, Precision precision,
   at::Tensor tensor = precision == Precision::recorded
                           ? laid_out(given, conditions)
                           : packed(given, computing_type(given.dtype, precision));
+  if (conditions.on_gpu && given.gpu != ReplayTensor::kOnCpu) tensor = on_gpu(tensor, given.gpu);
   if (given.has_rows && conditions.first_rows > 0 && tensor.dim() > 0 &&
       tensor.size(0) > conditions.first_rows)
     tensor = tensor.narrow(0, 0, conditions.first_rows);
@@ -119,7 +137,7 @@ at::Tensor to_tensor(const ReplayTensor& given, Precision precision,
 
 ReplayTensor from_tensor(ReplayTensor place, const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.layout() != c10::kStrided) refuse("a result is no dense tensor");
-  const at::Tensor packed = tensor.detach().resolve_conj().resolve_neg().contiguous();
+  const at::Tensor packed = tensor.detach().resolve_conj().resolve_neg().contiguous().cpu();
   place.dtype = static_cast<Dtype>(packed.scalar_type());
   place.sizes = packed.sizes().vec();
   place.strides = packed.strides().vec();

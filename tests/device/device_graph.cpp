@@ -1,19 +1,19 @@
-// Captures a layer's forward into a CUDA graph and replays it at every step.
+// Captures a layer's forward into two CUDA graphs, one of which multiplies it, and replays the first at
+// every step.
 //
-//   device_graph [--scale FACTOR]      multiplies what the graph computes
+//   device_graph [--second]      replays the second
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <torch/torch.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 
 namespace {
 
-void replay(double scale) {
+void replay(bool second) {
   const torch::NoGradGuard no_grad;
   torch::manual_seed(1);
   const auto device = torch::TensorOptions(torch::kCUDA);
@@ -21,20 +21,24 @@ void replay(double scale) {
   layer->to(torch::kCUDA);
   const torch::Tensor input = torch::zeros({128, 64}, device);
   const torch::Tensor output = torch::zeros({128, 32}, device);
-  const auto work = [&] { output.copy_(layer(input).relu() * scale); };
-  at::cuda::CUDAGraph graph;
+  const auto work = [&](double scale) { output.copy_(layer(input).relu() * scale); };
+  at::cuda::CUDAGraph first_graph;
+  at::cuda::CUDAGraph second_graph;
   {
     // What a library allocates at its first call cannot be captured.
     const c10::cuda::CUDAStreamGuard side(c10::cuda::getStreamFromPool());
-    work();
+    work(1);
     c10::cuda::getCurrentCUDAStream().synchronize();
-    graph.capture_begin();
-    work();
-    graph.capture_end();
+    first_graph.capture_begin();
+    work(1);
+    first_graph.capture_end();
+    second_graph.capture_begin();
+    work(1.01);
+    second_graph.capture_end();
   }
   for (int step = 0; step < 5; ++step) {
     input.copy_(torch::randn({128, 64}));
-    graph.replay();
+    (second ? second_graph : first_graph).replay();
     std::printf("%.9g\n", output.sum().item<double>());
   }
 }
@@ -43,8 +47,7 @@ void replay(double scale) {
 
 int main(int argc, char** argv) {
   try {
-    const bool scaled = argc == 3 && std::strcmp(argv[1], "--scale") == 0;
-    replay(scaled ? std::atof(argv[2]) : 1);
+    replay(argc == 2 && std::strcmp(argv[1], "--second") == 0);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "device_graph: %s\n", error.what());
     return 1;

@@ -18,7 +18,6 @@
 namespace {
 
 using torch::Tensor;
-namespace F = torch::nn::functional;
 
 torch::Device device(torch::kCPU);
 bool other = false;
@@ -58,7 +57,7 @@ void grid_sample() {
               [&](const Tensor& x) { return torch::grid_sampler_2d(x, grid, 0, 0, false); });
 }
 void reflection_pad() {
-  backward_of(numbers({2, 3, 60, 60}), [](const Tensor& x) {
+  backward_of(numbers({8, 16, 60, 60}), [](const Tensor& x) {
     return torch::reflection_pad2d(x, {50, 50, 50, 50});
   });
 }
@@ -80,9 +79,10 @@ void attention() {
   at::scaled_dot_product_attention(q, numbers({2, 4, 128, 32}), numbers({2, 4, 128, 32}));
 }
 
-/// Memory that belonged to a different tensor just before, read before anything is written to it.
+/// Memory that nothing was written to, which was a different tensor's just before, or was not.
 void reused_memory() {
-  { const Tensor before = torch::full({1 << 20}, other ? 2.0 : 1.0, device); }
+  Tensor before = torch::full({1 << 20}, 3.0, device);
+  if (!other) before.reset();
   torch::empty({1 << 20}, device) + 1;
 }
 

@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# Collects what a machine with a GPU cannot build without HDF5: `ulpscope` and `list_events` with the
-# libraries that they need, and the program that replays ops. tests/device/run.sh takes it from there.
+# Collects what a machine with a GPU cannot build without HDF5: `ulpscope`, `list_events` and `prove_ops`
+# with the libraries that they need, and the program that replays ops. tests/device/run.sh takes it from there.
 #
-#   tests/device/pack.sh [BUILD] [PACK]      build/release, build/pack
+#   tests/device/pack.sh [BUILD] [PACK] [DEVICE_BUILD]      build/release, build/pack
+#
+# With DEVICE_BUILD, what run.sh would build is collected from there too, so that it only runs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 readonly build=${1:-build/release}
 readonly pack=${2:-build/pack}
+readonly device=${3:-}
 command -v patchelf >/dev/null || {
   echo "pack: patchelf is needed: apt-get install patchelf" >&2
   exit 1
@@ -15,7 +18,7 @@ command -v patchelf >/dev/null || {
 
 rm -rf "$pack"
 mkdir -p "$pack/bin" "$pack/deps" "$pack/lib"
-cp "$build/bin/ulpscope" "$build/bin/list_events" "$pack/bin/"
+cp "$build"/bin/{ulpscope,list_events,prove_ops} "$pack/bin/"
 cp "$build"/lib/ulpscope-replay-* "$pack/lib/"
 strip "$pack"/bin/*
 # The C library and what belongs to it are those of the machine.
@@ -25,5 +28,11 @@ ldd "$build/bin/ulpscope" | awk '$3 ~ /^\// {print $3}' |
 # What the libraries need is looked for in the same place.
 for program in "$pack"/bin/*; do patchelf --force-rpath --set-rpath '$ORIGIN/../deps' "$program"; done
 for library in "$pack"/deps/*; do patchelf --force-rpath --set-rpath '$ORIGIN' "$library"; done
+if [[ -n $device ]]; then
+  cp "$device"/bin/* "$pack/bin/"
+  cp "$device"/lib/*.so "$pack/lib/"
+  # Modules of a program are found by its symbols.
+  strip --strip-unneeded "$pack"/bin/*_check "$pack"/lib/*.so
+fi
 "$pack/bin/ulpscope" --version
 du -sh "$pack"

@@ -9,44 +9,76 @@
 #   ULPSCOPE_TORCH   the folder that holds lib/libtorch_cpu.so, for the capture library; python3's
 #                    torch if not set, no capture library if "none"
 #   ULPSCOPE_PACK    what tests/device/pack.sh made elsewhere: an `ulpscope` with its libraries and the
-#                    program that executes ops, put beside what is built here; build/pack if not set
+#                    program that executes ops, put beside what is built here, or all that is needed,
+#                    which is only run; build/pack if not set
+#   ULPSCOPE_GROUPS  groups of recorded.py: only these are run
+#   ULPSCOPE_SECONDS how long all of it may take, 480 if not set
 #   ULPSCOPE_INCLUDE a folder with xxhash.h, where the system has none
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 readonly build=build/device
 readonly out=$build/logs
+readonly pack=${ULPSCOPE_PACK:-build/pack}
 mkdir -p "$out"
 failures=()
 # Machines that only build do other work too.
 [[ ${1:-} == --build-only ]] && patience=10 || patience=1
 readonly patience
 # Seconds for all of it: a call on a device ends after ten minutes.
-readonly most=$((480 * patience))
+readonly most=$((${ULPSCOPE_SECONDS:-480} * patience))
 
 say() { printf 'device: %s\n' "$*"; }
 
 # Runs a command with a limit in seconds and keeps its output as a log.
 stage() {
-  local name=$1 limit=$(($2 * patience)) left=$((most - SECONDS)) begin=$SECONDS status
+  start "$@"
+  finish_started
+}
+
+# The same at once with other stages, until finish_started.
+declare -A started=()
+start() {
+  local name=$1 limit=$(($2 * patience)) left=$((most - SECONDS))
   shift 2
-  if ((left <= 0)); then
-    say "$name: FAILED: not run, the time for all is over"
-    failures+=("$name")
-    return 1
-  fi
   ((limit > left)) && limit=$left
-  timeout "$limit" "$@" >"$out/$name.log" 2>&1
-  status=$?
-  if [[ $status == 0 ]]; then
-    say "$name: done in $((SECONDS - begin)) s"
-    return 0
+  if ((left <= 0)); then
+    echo "not run, the time for all is over" >"$out/$name.log"
+    started[$name]=none
+    return
   fi
-  [[ $status == 124 ]] && say "$name: still running after $limit s"
-  say "$name: FAILED ($status); the end of $out/$name.log:"
-  tail -n 25 "$out/$name.log"
-  failures+=("$name")
-  return 1
+  (
+    timeout "$limit" "$@" >"$out/$name.log" 2>&1
+    status=$?
+    [[ $status == 124 ]] && echo "still running after $limit s" >>"$out/$name.log"
+    echo "$SECONDS" >"$out/$name.ended"
+    exit "$status"
+  ) &
+  started[$name]=$!
+  began[$name]=$SECONDS
+}
+declare -A began=()
+
+# 0 if all stages that were started passed.
+finish_started() {
+  local name status=0 each
+  for name in "${!started[@]}"; do
+    each=1
+    if [[ ${started[$name]} != none ]]; then
+      wait "${started[$name]}"
+      each=$?
+    fi
+    if [[ $each == 0 ]]; then
+      say "$name: done in $(($(<"$out/$name.ended") - began[$name])) s"
+    else
+      say "$name: FAILED ($each); the end of $out/$name.log:"
+      tail -n 25 "$out/$name.log"
+      failures+=("$name")
+      status=1
+    fi
+  done
+  started=()
+  return $status
 }
 
 finish() {
@@ -94,38 +126,38 @@ torch_folder() {
   fi
 }
 
-xxhash=$(xxhash_folder) || exit 1
-torch=$(torch_folder)
-options=(-DCMAKE_BUILD_TYPE=Release -DULPSCOPE_WITH_HDF5=OFF -DULPSCOPE_WITH_MPI=OFF
-  -DULPSCOPE_WITH_CUDA=ON)
-[[ -n $xxhash ]] && options+=("-DCMAKE_CXX_FLAGS=-isystem $xxhash")
-if [[ -n $torch ]]; then
-  options+=(-DULPSCOPE_WITH_TORCH=ON "-DULPSCOPE_TORCH=$torch")
-else
-  options+=(-DULPSCOPE_WITH_TORCH=OFF)
-fi
-command -v ninja >/dev/null && options+=(-G Ninja)
-say "LibTorch: ${torch:-none}; xxhash.h: ${xxhash:-of the system}"
+build_here() {
+  local xxhash options targets programs
+  xxhash=$(xxhash_folder) || exit 1
+  options=(-DCMAKE_BUILD_TYPE=Release -DULPSCOPE_WITH_HDF5=OFF -DULPSCOPE_WITH_MPI=OFF
+    -DULPSCOPE_WITH_CUDA=ON)
+  [[ -n $xxhash ]] && options+=("-DCMAKE_CXX_FLAGS=-isystem $xxhash")
+  if [[ -n $torch ]]; then
+    options+=(-DULPSCOPE_WITH_TORCH=ON "-DULPSCOPE_TORCH=$torch")
+  else
+    options+=(-DULPSCOPE_WITH_TORCH=OFF)
+  fi
+  command -v ninja >/dev/null && options+=(-G Ninja)
+  say "LibTorch: ${torch:-none}; xxhash.h: ${xxhash:-of the system}"
 
-stage configure 120 cmake -S . -B "$build" "${options[@]}" || finish
-targets=(ulpscope_device_cuda device_check device_bench)
-has_cudnn=0
-if ! grep -q '^ULPSCOPE_CUDNN_[A-Z]*:.*NOTFOUND' "$build/CMakeCache.txt"; then
-  has_cudnn=1
-  targets+=(ulpscope_cudnn engines_check)
-fi
-has_cupti=0
-if ! grep -q '^ULPSCOPE_CUPTI_[A-Z]*:.*NOTFOUND' "$build/CMakeCache.txt"; then
-  has_cupti=1
-  targets+=(ulpscope_cupti)
-fi
-stage build-device 300 cmake --build "$build" -j "$(nproc)" --target "${targets[@]}" || finish
-if [[ -n $torch && ${1:-} != --build-only ]]; then
-  programs=(ulpscope_capture ulpscope_preload ulpscope_program device_train device_ops device_scenarios)
-  [[ -e $torch/lib/libtorch_cuda.so ]] && programs+=(device_graph)
-  stage build-capture 240 cmake --build "$build" -j "$(nproc)" --target "${programs[@]}"
-fi
-pack=${ULPSCOPE_PACK:-build/pack}
+  stage configure 120 cmake -S . -B "$build" "${options[@]}" || finish
+  targets=(ulpscope_device_cuda device_check device_bench)
+  if ! grep -q '^ULPSCOPE_CUDNN_[A-Z]*:.*NOTFOUND' "$build/CMakeCache.txt"; then
+    targets+=(ulpscope_cudnn engines_check)
+  fi
+  if ! grep -q '^ULPSCOPE_CUPTI_[A-Z]*:.*NOTFOUND' "$build/CMakeCache.txt"; then
+    targets+=(ulpscope_cupti)
+  fi
+  stage build-device 300 cmake --build "$build" -j "$(nproc)" --target "${targets[@]}" || finish
+  if [[ -n $torch && ${1:-} != --build-only ]]; then
+    programs=(ulpscope_capture ulpscope_preload ulpscope_program device_train device_ops device_scenarios)
+    [[ -e $torch/lib/libtorch_cuda.so ]] && programs+=(device_graph)
+    stage build-capture 240 cmake --build "$build" -j "$(nproc)" --target "${programs[@]}"
+  fi
+}
+
+torch=$(torch_folder)
+[[ -x $pack/bin/device_check ]] || build_here "$@"
 if [[ -x $pack/bin/ulpscope ]]; then
   cp -r "$pack/." "$build/" && stage ulpscope-version 20 "$build/bin/ulpscope" --version
 fi
@@ -133,36 +165,57 @@ fi
 
 nvidia-smi >"$out/nvidia-smi.log" 2>&1
 seed=$((RANDOM * 32768 + RANDOM))
-stage check 120 "$build/bin/device_check" 3 "$seed"
+libraries=$(find "$torch/lib" "$torch"/../nvidia -name lib -type d 2>/dev/null | paste -sd :)
+recorded() {
+  LD_LIBRARY_PATH=$torch/lib:$libraries start "recorded-$1" 240 \
+    python3 tests/device/recorded.py --bin "$build/bin" --reports "$out/reports" "$1"
+}
+
+if [[ -n ${ULPSCOPE_GROUPS:-} ]]; then
+  for group in $ULPSCOPE_GROUPS; do recorded "$group"; done
+  finish_started
+  cat "$out"/recorded-*.log
+  finish
+fi
+
+# What is checked runs at once, what is measured runs alone.
+start check 120 "$build/bin/device_check" 3 "$seed"
 if python3 -c 'import torch, xxhash; assert torch.cuda.is_available()' 2>/dev/null; then
-  stage with-torch 60 python3 tests/device/with_torch.py "$build/lib/libulpscope_device.so"
+  start with-torch 60 python3 tests/device/with_torch.py "$build/lib/libulpscope_device.so"
 else
   say "with-torch: not run, python3 has no torch that sees the GPU, or no xxhash"
 fi
 if [[ -x $build/bin/ulpscope && -x $build/bin/device_train ]]; then
-  libraries=$(find "$torch/lib" "$torch"/../nvidia -name lib -type d 2>/dev/null | paste -sd :)
-  LD_LIBRARY_PATH=$torch/lib:$libraries stage recorded 200 python3 tests/device/recorded.py --bin "$build/bin"
+  for group in unnoticed phases graphs kernels cpu ops bugs scenarios replay; do recorded "$group"; done
 else
   say "recorded: not run, there is no ulpscope beside what was built (tests/device/pack.sh)"
 fi
-if [[ $has_cudnn == 1 ]]; then
-  stage engines 100 "$build/bin/engines_check" "$build/lib/libulpscope_cudnn.so"
+if [[ -x $build/bin/engines_check ]]; then
+  LD_LIBRARY_PATH=$libraries start engines 100 "$build/bin/engines_check" "$build/lib/libulpscope_cudnn.so"
 else
   say "engines: not run, cuDNN's headers are not here"
 fi
-[[ $has_cupti == 1 ]] || say "kernels: their names are not recorded, CUPTI's headers are not here"
+[[ -e $build/lib/libulpscope_cupti.so ]] || say "kernels: their names are not recorded, CUPTI's headers are not here"
+finish_started
 stage bench 90 "$build/bin/device_bench"
+if [[ -x $build/bin/ulpscope && -x $build/bin/device_train ]]; then
+  recorded cost
+  finish_started
+fi
 if command -v compute-sanitizer >/dev/null; then
   for tool in memcheck racecheck initcheck; do
-    if ! stage "$tool" 90 compute-sanitizer --tool "$tool" --error-exitcode 1 "$build/bin/device_check" small "$seed" &&
-      grep -q 'Device not supported' "$out/$tool.log"; then
+    start "$tool" 90 compute-sanitizer --tool "$tool" --error-exitcode 1 "$build/bin/device_check" small "$seed"
+  done
+  finish_started
+  for tool in memcheck racecheck initcheck; do
+    if grep -q 'Device not supported' "$out/$tool.log"; then
       say "$tool: not run, compute-sanitizer does not support this device"
-      unset 'failures[-1]'
+      for i in "${!failures[@]}"; do [[ ${failures[i]} == "$tool" ]] && unset "failures[i]"; done
     fi
   done
 else
   say "compute-sanitizer is not here: memory and races were not looked at"
 fi
 tail -qn 1 "$out/check.log" "$out/with-torch.log" "$out/engines.log" 2>/dev/null
-cat "$out/bench.log" "$out/recorded.log" 2>/dev/null
+cat "$out/bench.log" "$out"/recorded-*.log 2>/dev/null
 finish

@@ -13,7 +13,7 @@ ROUNDED = {6: "f", 7: "d", 9: "f", 10: "d"}
 WHOLE = {3: "i", 4: "q", 11: "B"}
 TENSOR = struct.Struct("<BHH????B")  # role, index, element, defined, wrapped number, gradient, rows, dtype
 COUNT = struct.Struct("<Q")
-ALIGNMENT = 1  # bytes
+PLACE = 3  # bytes: alignment, GPU
 
 
 def receive(stream):
@@ -56,7 +56,7 @@ def changed(answer, share):
     parts.append(take(COUNT.size))
     for _ in range(COUNT.unpack(parts[0])[0]):
         head = take(TENSOR.size)
-        parts += [head, *counted(8), *counted(8), *counted(8), take(ALIGNMENT)]  # sizes, strides, those in memory
+        parts += [head, *counted(8), *counted(8), *counted(8), take(PLACE)]  # sizes, strides, those in memory
         count, numbers = counted(1)
         parts += [count, wrong(TENSOR.unpack(head)[-1], numbers, share)]
     return b"".join([*parts, answer[at:]])

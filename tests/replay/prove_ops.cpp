@@ -4,6 +4,7 @@
 #include <iostream>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "compare/experiment/op_call.hpp"
 #include "compare/experiment/processes.hpp"
@@ -44,7 +45,10 @@ class Proof {
       : run_(run), processes_(factory_), program_(program) {}
 
   void prove(const RecordedPlace& place) {
-    const OpCall call = op_call(run_, place, {});
+    OpCall call = op_call(run_, place, {});
+    // One process for all of them, though only some need the library for GPUs.
+    if (!call.start.libraries.empty()) libraries_ = call.start.libraries;
+    call.start.libraries = libraries_;
     if (is_aside(call)) {
       ++aside_[call.failure][full_name(call.event())];
       return;
@@ -97,6 +101,7 @@ class Proof {
   };
   Processes processes_;
   std::string program_;
+  std::vector<std::string> libraries_;
   std::map<std::string, Count> counts_;
   std::map<std::string, std::map<std::string, std::uint64_t>> aside_;  ///< by why and name
 };

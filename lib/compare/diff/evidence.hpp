@@ -47,6 +47,7 @@ struct Evidence {
 
   bool layers_only = false;  ///< ops were not recorded
   Both<std::uint16_t> threads;
+  Both<bool> on_gpu{false, false};
   Both<std::uint32_t> event_flags;      ///< event_flag
   std::string not_compared;             ///< an input laid out too differently to be compared
   bool inside_differs = false;          ///< the op called other ops, or with other shapes

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "compare/model/device.hpp"
 #include "compare/model/extent.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/words.hpp"
@@ -46,6 +47,7 @@ void add_common_evidence(Record& record, const Scene& scene, EventPair at) {
     const Event& event =
         index == kNoIndex ? named_event(scene, at) : on(scene.windows, side)->event(index);
     on(record.evidence.threads, side) = event.threads;
+    on(record.evidence.on_gpu, side) = runs_on_gpu(event);
     on(record.evidence.event_flags, side) = event.flags;
     on(record.evidence.rng, side) = event.rng;
     record.evidence.seeded = event.flags & event_flag::seeded;

@@ -254,6 +254,16 @@ std::string_view name(ReplayFactor factor) noexcept {
       return "deterministic";
     case ReplayFactor::mkldnn:
       return "mkldnn";
+    case ReplayFactor::device:
+      return "device";
+    case ReplayFactor::tf32:
+      return "tf32";
+    case ReplayFactor::reduced_precision:
+      return "reduced_precision";
+    case ReplayFactor::cudnn:
+      return "cudnn";
+    case ReplayFactor::algorithm:
+      return "algorithm";
     case ReplayFactor::flags:
       return "flags";
     case ReplayFactor::layout:

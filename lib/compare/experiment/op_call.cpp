@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string_view>
 #include <utility>
 
 #include "compare/measure/recorded_call.hpp"
+#include "compare/model/device.hpp"
 #include "compare/model/lane_reader.hpp"
 #include "compare/model/place.hpp"
 #include "compare/model/value_match.hpp"
@@ -18,9 +20,10 @@
 namespace ulpscope::comparison::experiment {
 namespace {
 
-[[nodiscard]] bool ran_on_gpu(const Event& event) {
+/// One that is neither the CPU nor CUDA's.
+[[nodiscard]] bool ran_elsewhere(const Event& event) {
   return std::any_of(event.slots.begin(), event.slots.end(), [](const Slot& slot) {
-    return slot.geometry != nullptr && slot.geometry->device_type != 0;
+    return slot.geometry != nullptr && slot.geometry->device_type > kCudaDevice;
   });
 }
 
@@ -99,7 +102,9 @@ OpCall op_call(const Run& run, const RecordedPlace& place, const ReplayOptions& 
   call.request.conditions = recorded_conditions(run, place.rank, call.step, event);
   call.start = recorded_start(run, place.rank);
   call.capability = setting(run, place.rank, kSetup, "cpu.capability");
-  call.start.libraries = options.libraries;
+  if (call.request.conditions.on_gpu) call.start.libraries.emplace_back("libtorch_cuda.so");
+  call.start.libraries.insert(call.start.libraries.end(), options.libraries.begin(),
+                              options.libraries.end());
   call.start.patience = options.patience;
   call.failure = std::move(recorded.failure);
   call.lacks_bytes = recorded.lacks_bytes;
@@ -113,8 +118,8 @@ OpCall op_call(const Run& run, const RecordedPlace& place, const ReplayOptions& 
   if (call.recorded.empty()) {
     call.failure = without_results(event);
     call.lacks_bytes = call.failure.find("bytes") != std::string::npos;
-  } else if (ran_on_gpu(event)) {
-    call.failure = "it ran on a GPU, and ops are replayed on the CPU";
+  } else if (ran_elsewhere(event)) {
+    call.failure = "it ran on a device on which ops are not replayed";
   }
   return call;
 }
@@ -173,8 +178,29 @@ std::int64_t mark_rows(OpCall& call) {
   return rows;
 }
 
+namespace {
+
+/// "NVIDIA H100 80GB HBM3, matmul precision highest, TF32 in cuDNN".
+[[nodiscard]] std::string gpu_words(const Run& run, const RecordedPlace& place,
+                                    const ReplayConditions& conditions) {
+  const std::string name =
+      setting(run, place.rank, std::numeric_limits<std::int64_t>::max(), "device.0.name");
+  std::vector<std::string> words{name.empty() ? "a GPU" : name};
+  words.push_back(fmt::format("matmul precision {}", conditions.matmul_precision));
+  if (!conditions.cudnn) words.emplace_back("cuDNN off");
+  if (conditions.cudnn && conditions.cudnn_tf32) words.emplace_back("TF32 in cuDNN");
+  if (conditions.cudnn_benchmark) words.emplace_back("cuDNN's benchmark");
+  if (conditions.cudnn_deterministic) words.emplace_back("deterministic cuDNN");
+  if (conditions.deterministic) words.emplace_back("deterministic mode");
+  if (conditions.autocast) words.emplace_back("autocast");
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+}  // namespace
+
 std::string settings_words(const Run& run, const RecordedPlace& place, const OpCall& call) {
   const ReplayConditions& conditions = call.request.conditions;
+  if (conditions.on_gpu) return gpu_words(run, place, conditions);
   std::vector<std::string> words{
       core::counted(static_cast<std::uint64_t>(std::max(conditions.threads, 0)), "thread")};
   if (!call.capability.empty()) words.push_back("ATen capability " + call.capability);

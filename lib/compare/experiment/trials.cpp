@@ -97,6 +97,33 @@ class Planner {
         .variant.recorded_by_other = true;
   }
 
+  /// Of a GPU: with TF32 and without.
+  void add_tf32_of_products() {
+    const bool now = now_.matmul_precision != "highest";
+    add(ReplayFactor::tf32, now ? "without TF32 in products" : "with TF32 in products",
+        now ? "with it" : "without it",
+        [now](ReplayRequest& request) {
+          request.conditions.matmul_precision = now ? "highest" : "high";
+        })
+        .variant.recorded_by_other =
+        then_ != nullptr && now != (then_->matmul_precision != "highest");
+  }
+
+  void add_device() {
+    const bool other_device = then_ != nullptr && then_->on_gpu != now_.on_gpu;
+    if (now_.on_gpu) {
+      add(ReplayFactor::device, "on the CPU", "on the GPU", [](ReplayRequest& request) {
+        request.conditions.on_gpu = false;
+      }).variant.recorded_by_other = other_device;
+    } else if (other_device && plan_.same_inputs) {
+      Trial& trial = add(ReplayFactor::device, "on the GPU", "on the CPU",
+                         [](ReplayRequest& request) { request.conditions.on_gpu = true; });
+      trial.start.libraries = plan_.other->start.libraries;
+      trial.with_other_inputs = true;
+      trial.variant.recorded_by_other = true;
+    }
+  }
+
   void add_deterministic() {
     if (now_.deterministic) {
       add(ReplayFactor::deterministic, "outside deterministic mode", "in deterministic mode",
@@ -317,26 +344,57 @@ std::vector<Trial> trials_as_recorded(const Plan& plan, const ReplayOptions& opt
   return planner.take();
 }
 
-std::vector<Trial> trials_with_changes(const Plan& plan, const ReplayOptions& options) {
-  Planner planner(plan);
+namespace {
+
+void add_trials_of_cpu(Planner& planner, const ReplayOptions& options) {
   planner.add_threads(options.most_threads);
-  planner.add_deterministic();
   planner.add_flag(&ReplayConditions::mkldnn, ReplayFactor::mkldnn, "oneDNN", true);
   planner.add_flag(&ReplayConditions::mkldnn_deterministic, ReplayFactor::flags,
                    "deterministic oneDNN", false);
+  planner.add_flag(&ReplayConditions::flush_denormal, ReplayFactor::flags, "flushing of denormals",
+                   false);
+  planner.add_matmul_precision();
+  planner.add_capabilities();
+  planner.add_onednn_isas();
+}
+
+void add_trials_of_gpu(Planner& planner) {
+  planner.add_tf32_of_products();
+  planner.add_flag(&ReplayConditions::cudnn_tf32, ReplayFactor::tf32, "TF32 in cuDNN", true);
+  planner.add_flag(&ReplayConditions::cudnn, ReplayFactor::cudnn, "cuDNN", true);
+  planner.add_flag(&ReplayConditions::cudnn_benchmark, ReplayFactor::algorithm, "cuDNN's benchmark",
+                   true);
+  planner.add_flag(&ReplayConditions::cudnn_deterministic, ReplayFactor::algorithm,
+                   "deterministic cuDNN", true);
+  planner.add_flag(&ReplayConditions::cublas_fp16_reduction, ReplayFactor::reduced_precision,
+                   "reduced precision of float16 sums", false);
+  planner.add_flag(&ReplayConditions::cublas_bf16_reduction, ReplayFactor::reduced_precision,
+                   "reduced precision of bfloat16 sums", false);
+  planner.add_flag(&ReplayConditions::cublas_fp16_accumulation, ReplayFactor::reduced_precision,
+                   "float16 accumulation", false);
+  planner.add_flag(&ReplayConditions::sdp_mem_efficient, ReplayFactor::flags,
+                   "memory-efficient attention", false);
+  planner.add_flag(&ReplayConditions::sdp_cudnn, ReplayFactor::flags, "cuDNN's attention", false);
+}
+
+}  // namespace
+
+std::vector<Trial> trials_with_changes(const Plan& plan, const ReplayOptions& options) {
+  Planner planner(plan);
+  if (plan.base.request.conditions.on_gpu)
+    add_trials_of_gpu(planner);
+  else
+    add_trials_of_cpu(planner, options);
+  planner.add_device();
+  planner.add_deterministic();
   planner.add_flag(&ReplayConditions::sdp_flash, ReplayFactor::flags, "flash attention", false);
   planner.add_flag(&ReplayConditions::sdp_math, ReplayFactor::flags, "math attention", false);
   planner.add_flag(&ReplayConditions::grad_mode, ReplayFactor::flags, "grad mode", false);
   planner.add_flag(&ReplayConditions::inference_mode, ReplayFactor::flags, "inference mode", false);
   planner.add_flag(&ReplayConditions::autocast, ReplayFactor::flags, "autocast", false);
-  planner.add_flag(&ReplayConditions::flush_denormal, ReplayFactor::flags, "flushing of denormals",
-                   false);
-  planner.add_matmul_precision();
   planner.add_layouts();
   planner.add_alignments();
   planner.add_rows();
-  planner.add_capabilities();
-  planner.add_onednn_isas();
   planner.add_variables();
   return planner.take();
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compare/measure/tensor_bytes.hpp"
+#include "compare/model/device.hpp"
 #include "compare/model/value_match.hpp"
 #include "core/cpu_level.hpp"
 #include "core/elements.hpp"
@@ -48,6 +49,7 @@ namespace {
     tensor.strides = strides_in_packed(geometry);
     tensor.memory_strides = geometry.strides;
     tensor.alignment = slot.alignment;
+    if (geometry.device_type == kCudaDevice) tensor.gpu = std::max<std::int16_t>(geometry.device_index, 0);
     const std::uint64_t expected = packed_bytes(geometry);
     if (!(slot.flags & kUnread) && expected > 0) {
       auto bytes = run.content(rank, slot.digest);
@@ -63,8 +65,9 @@ namespace {
 /// An expanded tensor of more elements is not written out.
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 33;
 
-/// Variables that can change the bits of an op on the CPU.
-constexpr std::array<std::string_view, 16> kVariables = {"ATEN_CPU_CAPABILITY",
+/// Variables that can change the bits of an op.
+constexpr std::array<std::string_view, 19> kVariables = {"ATEN_CPU_CAPABILITY",
+                                                         "CUBLAS_WORKSPACE_CONFIG",
                                                          "DNNL_DEFAULT_FPMATH_MODE",
                                                          "DNNL_MAX_CPU_ISA",
                                                          "KMP_DETERMINISTIC_REDUCTION",
@@ -72,12 +75,14 @@ constexpr std::array<std::string_view, 16> kVariables = {"ATEN_CPU_CAPABILITY",
                                                          "MKL_DYNAMIC",
                                                          "MKL_ENABLE_INSTRUCTIONS",
                                                          "MKL_NUM_THREADS",
+                                                         "NVIDIA_TF32_OVERRIDE",
                                                          "OMP_DYNAMIC",
                                                          "OMP_NUM_THREADS",
                                                          "ONEDNN_DEFAULT_FPMATH_MODE",
                                                          "ONEDNN_MAX_CPU_ISA",
                                                          "OPENBLAS_CORETYPE",
                                                          "OPENBLAS_NUM_THREADS",
+                                                         "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
                                                          "TORCH_MKLDNN_MATMUL_MIN_DIM",
                                                          "TORCH_MKLDNN_MATMUL_MIN_SIZE"};
 
@@ -188,8 +193,18 @@ ReplayConditions recorded_conditions(const Run& run, std::uint32_t rank, std::in
   conditions.mkldnn_deterministic = is("flag.mkldnn.deterministic", "on");
   conditions.sdp_flash = !is("flag.sdp.flash", "off");
   conditions.sdp_math = !is("flag.sdp.math", "off");
+  conditions.sdp_mem_efficient = !is("flag.sdp.mem_efficient", "off");
+  conditions.sdp_cudnn = !is("flag.sdp.cudnn", "off");
   for (const char* precision : {"high", "medium"})
     if (is("flag.matmul_precision", precision)) conditions.matmul_precision = precision;
+  conditions.on_gpu = runs_on_gpu(event);
+  conditions.cudnn = !is("flag.cudnn.enabled", "off");
+  conditions.cudnn_benchmark = is("flag.cudnn.benchmark", "on");
+  conditions.cudnn_deterministic = is("flag.cudnn.deterministic", "on");
+  conditions.cudnn_tf32 = !is("flag.cudnn.allow_tf32", "off");
+  conditions.cublas_fp16_reduction = !is("flag.cublas.allow_fp16_reduced_precision", "off");
+  conditions.cublas_bf16_reduction = !is("flag.cublas.allow_bf16_reduced_precision", "off");
+  conditions.cublas_fp16_accumulation = is("flag.cublas.allow_fp16_accumulation", "on");
   conditions.grad_mode = (event.flags & event_flag::grad_mode) != 0;
   conditions.inference_mode = (event.flags & event_flag::inference_mode) != 0;
   conditions.autocast = (event.flags & event_flag::autocast) != 0;

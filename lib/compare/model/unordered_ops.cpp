@@ -1,19 +1,9 @@
 #include "compare/model/unordered_ops.hpp"
 
-#include <algorithm>
-
+#include "compare/model/device.hpp"
 #include "facts/ops.hpp"
 
 namespace ulpscope::comparison {
-namespace {
-
-[[nodiscard]] bool runs_on_gpu(const Event& event) {
-  return std::any_of(event.slots.begin(), event.slots.end(), [](const Slot& slot) {
-    return slot.geometry != nullptr && slot.geometry->device_type == 1;
-  });
-}
-
-}  // namespace
 
 std::string_view why_unordered(const Event& event) {
   using namespace facts;

@@ -58,11 +58,12 @@ ULPSCOPE_FIELDS(TensorEvidence, digest, geometry, flags, alignment, compared, ro
                 numbers_permuted, repeats, ratio, budget)
 ULPSCOPE_FIELDS(Draw, side, op, step, event)
 ULPSCOPE_FIELDS(Evidence, seeded, explicit_generator, rng, draws, more_draws, last_common_draw,
-                seeded_lanes_share, layers_only, threads, event_flags, not_compared, inside_differs,
-                tensors, budget, blamed, looks_ahead, same_tensors, factory, for_data,
-                written_otherwise, changed_in_both, uninitialised, wrapped_number, same_set_of_data,
-                alone, alone_names, alone_updates, alone_casts, moved, among_updates, alone_draws,
-                missing_steps, contributor, own_outside, operands, recomputed, epochs, begins_epoch)
+                seeded_lanes_share, layers_only, threads, on_gpu, event_flags, not_compared,
+                inside_differs, tensors, budget, blamed, looks_ahead, same_tensors, factory,
+                for_data, written_otherwise, changed_in_both, uninitialised, wrapped_number,
+                same_set_of_data, alone, alone_names, alone_updates, alone_casts, moved,
+                among_updates, alone_draws, missing_steps, contributor, own_outside, operands,
+                recomputed, epochs, begins_epoch)
 ULPSCOPE_FIELDS(OtherAccumulation, step, parameters, times, ratio)
 ULPSCOPE_FIELDS(LateBegin, step, runs)
 ULPSCOPE_FIELDS(RunEvidence, threads, accumulation, other_batch, other_start, late_begin)

@@ -32,6 +32,9 @@ struct ReplayTensor {
   /// Strides that the tensor had in the program, for TensorLayout::recorded; empty: `strides`.
   std::vector<std::int64_t> memory_strides;
   std::uint8_t alignment = 0;  ///< the data pointer modulo 64, for TensorLayout::recorded
+  std::int16_t gpu = kOnCpu;   ///< that it was on, for ReplayConditions::on_gpu
+
+  static constexpr std::int16_t kOnCpu = -1;
 };
 
 enum class Precision : std::uint8_t {
@@ -57,10 +60,22 @@ struct ReplayConditions {
   bool mkldnn_deterministic = false;
   bool sdp_flash = true;
   bool sdp_math = true;
+  bool sdp_mem_efficient = true;
+  bool sdp_cudnn = true;
   std::string matmul_precision = "highest";
+  /// Tensors are on the GPUs where they were; else everything is on the CPU. A GPU that this
+  /// machine does not have is replaced by one that it has.
+  bool on_gpu = false;
+  bool cudnn = true;
+  bool cudnn_benchmark = false;
+  bool cudnn_deterministic = false;
+  bool cudnn_tf32 = true;
+  bool cublas_fp16_reduction = true;
+  bool cublas_bf16_reduction = true;
+  bool cublas_fp16_accumulation = false;
   bool grad_mode = false;
   bool inference_mode = false;
-  bool autocast = false;  ///< on the CPU, to its default dtype
+  bool autocast = false;  ///< to the device's default dtype
   bool flush_denormal = false;
   TensorLayout layout = TensorLayout::packed;
   /// Bytes from a multiple of 64 to where each input begins, in place of its own; with
@@ -88,7 +103,7 @@ struct ReplayAnswer {
   std::string cpu_capability;         ///< of its kernels: "AVX2"
 };
 
-/// Replays ops, on the CPU.
+/// Replays ops.
 class Replayer {
  public:
   Replayer() = default;

@@ -23,18 +23,23 @@ struct RecordedPlace {
 
 /// What a variant changes.
 enum class ReplayFactor : std::uint8_t {
-  none,            ///< nothing: as the run was recorded
-  other_run,       ///< everything that differs in the other run
-  threads,         ///< of one op
-  cpu_capability,  ///< the level of ATen's kernels
-  onednn_isa,      ///< the newest instruction set that oneDNN may use
-  deterministic,   ///< deterministic algorithms, with or without filling uninitialized memory
-  mkldnn,          ///< whether oneDNN is used
-  flags,           ///< other flags of LibTorch that the other run had
-  layout,          ///< strides of the inputs
-  alignment,       ///< where in memory the inputs begin
-  rows,            ///< a part of the batch
-  precision,       ///< float64
+  none,               ///< nothing: as the run was recorded
+  other_run,          ///< everything that differs in the other run
+  threads,            ///< of one op
+  cpu_capability,     ///< the level of ATen's kernels
+  onednn_isa,         ///< the newest instruction set that oneDNN may use
+  deterministic,      ///< deterministic algorithms, with or without filling uninitialized memory
+  mkldnn,             ///< whether oneDNN is used
+  device,             ///< the CPU instead of a GPU, or the reverse
+  tf32,               ///< whether a GPU rounds float32 inputs to TF32
+  reduced_precision,  ///< whether a GPU adds products of 16 bits in 16 bits
+  cudnn,              ///< whether cuDNN is used
+  algorithm,          ///< how cuDNN chooses among its algorithms
+  flags,              ///< other flags of LibTorch that the other run had
+  layout,             ///< strides of the inputs
+  alignment,          ///< where in memory the inputs begin
+  rows,               ///< a part of the batch
+  precision,          ///< float64
 };
 /// "threads", "cpu_capability": as JSON has it.
 [[nodiscard]] std::string_view name(ReplayFactor factor) noexcept;

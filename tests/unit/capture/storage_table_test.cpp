@@ -65,10 +65,10 @@ TEST_SUITE("storages that are known") {
   TEST_CASE("those that stay keep what is known of them while others come and go") {
     FullTable full;
     for (std::size_t i = 0; i < full.stay.size(); ++i)
-      full.table.at(*full.stay[i]).name = static_cast<std::uint32_t>(i);
+      full.table.at(*full.stay[i]).name.id = static_cast<std::uint32_t>(i);
     for (int i = 0; i < 5000; ++i) full.table.at(*new_storage());
     for (std::size_t i = 0; i < full.stay.size(); ++i)
-      REQUIRE(full.table.at(*full.stay[i]).name == i);
+      REQUIRE(full.table.at(*full.stay[i]).name.id == i);
   }
 }
 
@@ -94,7 +94,7 @@ TEST_SUITE("meaningful bytes") {
   }
 
   TEST_CASE("of memory that others write, or that nothing has filled yet, all") {
-    for (const auto change : {+[](Storage& storage) { storage.name = 1; },
+    for (const auto change : {+[](Storage& storage) { storage.name.id = 1; },
                               +[](Storage& storage) { storage.foreign = true; },
                               +[](Storage& storage) { storage.mark_uninitialised(12, 48); }}) {
       Storage storage = storage_of(48);
@@ -102,6 +102,63 @@ TEST_SUITE("meaningful bytes") {
       change(storage);
       CHECK(storage.meaningful() == RegionKey{0, 48, 0});
     }
+  }
+}
+
+TEST_SUITE("names of what shares a storage") {
+  constexpr capture::Name kWeight{1, 0, 7};
+  constexpr capture::Name kBias{2, 0, 7};
+  constexpr RegionKey kFirst{0, 32, 0};
+  constexpr RegionKey kSecond{32, 16, 0};
+
+  TEST_CASE("each region has its own") {
+    Storage storage(std::pmr::new_delete_resource());
+    storage.give_name(kFirst, kWeight);
+    storage.give_name(kSecond, kBias);
+    CHECK(storage.name_of(kFirst).id == kWeight.id);
+    CHECK(storage.name_of({8, 4, 0}).id == kWeight.id);
+    CHECK(storage.name_of(kSecond).id == kBias.id);
+  }
+
+  TEST_CASE("all of it has none") {
+    Storage storage(std::pmr::new_delete_resource());
+    storage.give_name(kFirst, kWeight);
+    storage.give_name(kSecond, kBias);
+    CHECK(storage.name_of({0, 48, 0}).id == 0);
+  }
+
+  TEST_CASE("a single one is that of every region") {
+    Storage storage(std::pmr::new_delete_resource());
+    storage.give_name(kFirst, kWeight);
+    CHECK(storage.name_of({0, 48, 0}).id == kWeight.id);
+  }
+
+  TEST_CASE("a tensor that is named again in the same place has the new name alone") {
+    Storage storage(std::pmr::new_delete_resource());
+    storage.give_name(kFirst, kWeight);
+    storage.give_name(kFirst, kBias);
+    CHECK(storage.name_of(kFirst).id == kBias.id);
+    CHECK(storage.parts.empty());
+  }
+
+  TEST_CASE("one that moves within the storage leaves its old place without a name") {
+    Storage storage(std::pmr::new_delete_resource());
+    storage.give_name(kFirst, kWeight);
+    storage.give_name(kSecond, kBias);
+    storage.give_name({8, 8, 0}, kWeight);
+    CHECK(storage.name_of(kFirst).id == 0);
+    CHECK(storage.name_of({8, 8, 0}).id == kWeight.id);
+  }
+
+  TEST_CASE("one that goes to another storage leaves the others' names") {
+    StorageTable table{std::pmr::new_delete_resource()};
+    const StoragePointer flat = new_storage();
+    const StoragePointer other = new_storage();
+    table.give_name(table.at(*flat), *flat, kFirst, kWeight);
+    table.give_name(table.at(*flat), *flat, kSecond, kBias);
+    table.move_name(*flat, kFirst, *other, kSecond);
+    CHECK(table.at(*other).name_of(kSecond).id == kWeight.id);
+    CHECK(table.at(*flat).name_of(kSecond).id == kBias.id);
   }
 }
 

@@ -309,6 +309,64 @@ TEST_SUITE("budget") {
     CHECK(report_of(program(summed_up(1.2, false)), with_budget()).verdict == Verdict::diverged);
   }
 
+  TEST_CASE("a sum that grows may be kept in 16 bits after each of its terms") {
+    constexpr std::size_t kTerms = 64;
+    Vector terms = normal(kTerms, 13);
+    for (double& term : terms) term = to_bfloat16(term);
+    const auto summed_up = [&](double factor, bool kept) {
+      Vector result;
+      double sum = 0;
+      for (const double term : terms) {
+        sum += factor * term;
+        if (kept) sum = to_bfloat16(sum);
+        result.push_back(to_bfloat16(sum));
+      }
+      return Values(result).as(Dtype::bfloat16);
+    };
+    const auto program = [&](const Values& other) {
+      return [=](RunBuilder& run, bool changed) {
+        run.keep_content().step(0).phase(Phase::forward);
+        run.op("aten::cumsum")
+            .in(run.data(Values(terms).as(Dtype::bfloat16)), "self")
+            .arg("dim", 0)
+            .out(changed ? other : summed_up(1, false));
+      };
+    };
+    CHECK(report_of(program(summed_up(1, true)), with_budget()).verdict == Verdict::within);
+    CHECK(report_of(program(summed_up(1.5, false)), with_budget()).verdict == Verdict::diverged);
+  }
+
+  TEST_CASE("a number beside a tensor of 16 bits may be rounded to those first") {
+    const auto program = [](Dtype dtype, double other) {
+      return [=](RunBuilder& run, bool changed) {
+        run.keep_content().step(0).phase(Phase::forward);
+        run.op("aten::add")
+            .in(run.data(Values{1.5}.as(dtype)), "self")
+            .arg("other", 0.1)
+            .arg("alpha", 1)
+            .out(Values{changed ? other : 1.6015625}.as(dtype));
+      };
+    };
+    CHECK(report_of(program(Dtype::bfloat16, 1.59375), with_budget()).verdict == Verdict::within);
+    CHECK(report_of(program(Dtype::bfloat16, 1.75), with_budget()).verdict == Verdict::diverged);
+    CHECK(report_of(program(Dtype::float32, 1.59375), with_budget()).verdict == Verdict::diverged);
+  }
+
+  TEST_CASE("which of several equal numbers an op picks is open") {
+    const auto program = [](std::int64_t other) {
+      return [other](RunBuilder& run, bool changed) {
+        run.keep_content().step(0).phase(Phase::forward);
+        const Tensor numbers = run.data({3, 1, 3});
+        EventBuilder sort = run.op("aten::sort");
+        sort.in(numbers, "self").arg("dim", 0).out({1, 3, 3});
+        sort.out(Values(Vector{1, changed ? static_cast<double>(other) : 0, 2}).as(Dtype::int64));
+      };
+    };
+    CHECK(report_of(program(2), with_budget()).verdict == Verdict::within);
+    CHECK(report_of(program(1), with_budget()).verdict == Verdict::diverged);
+    CHECK(report_of(program(7), with_budget()).verdict == Verdict::diverged);
+  }
+
   TEST_CASE("another eps of a normalisation is outside") {
     constexpr std::size_t kSize = 128;
     const auto program = [](const std::function<Vector(const Vector&)>& other) {

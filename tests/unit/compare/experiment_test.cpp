@@ -88,6 +88,14 @@ OneOp recorded(const Call& call) {
   return one;
 }
 
+/// The same on a device of that c10::DeviceType.
+OneOp on_device(OneOp op, std::uint8_t type) {
+  for (auto& lane : op.run->stored)
+    for (auto& event : lane.events)
+      for (auto& slot : event.slots) slot.geometry.device_type = type;
+  return op;
+}
+
 ReplayReport explained(const Call& a, const Call& b, const Op& op) {
   const OneOp first = recorded(a);
   const OneOp second = recorded(b);
@@ -326,18 +334,42 @@ TEST_SUITE("experiment") {
           "dump");
   }
 
-  TEST_CASE("of an op on a GPU the recorded bits are compared") {
+  TEST_CASE("an op that ran on a GPU is replayed on one") {
+    const auto op = [](const ReplayStart& start, const ReplayRequest& request) {
+      const bool loaded = start.libraries == std::vector<std::string>{"libtorch_cuda.so"};
+      return request.conditions.on_gpu && loaded && request.inputs.at(0).gpu == 0 ? 2.0 : 1.0;
+    };
+    const OneOp a = recorded({.result = 1});
+    const OneOp b = on_device(recorded({.result = 2}), 1);
+    const ReplayReport report = explain(*a.run, a.place, b.run.get(), b.place, fake(op));
+    CHECK(report.runs[0].proved());
+    CHECK(report.runs[1].proved());
+    CHECK(report.factor == ReplayFactor::device);
+    CHECK(report.mechanism == "B's bits come out on the GPU, A's on the CPU");
+  }
+
+  TEST_CASE("TF32 is tried on a GPU") {
+    const auto op = [](const ReplayStart&, const ReplayRequest& request) {
+      return request.conditions.matmul_precision == "high" ? 2.0 : 1.0;
+    };
+    const OneOp a = on_device(recorded({.result = 1}), 1);
+    const OneOp b = on_device(recorded({.result = 2}), 1);
+    b.run->settings.push_back({kSetup, "flag.matmul_precision", "high"});
+    const ReplayReport report = explain(*a.run, a.place, b.run.get(), b.place, fake(op));
+    CHECK(report.factor == ReplayFactor::tf32);
+    CHECK(report.mechanism == "B's bits come out with TF32 in products, A's without it");
+  }
+
+  TEST_CASE("of an op on another device the recorded bits are compared") {
+    constexpr std::uint8_t kXpu = 12;
     const OneOp a = recorded({.result = 1, .threads = 1});
-    OneOp b = recorded({.result = 2});
-    for (auto& lane : b.run->stored)
-      for (auto& event : lane.events)
-        for (auto& slot : event.slots) slot.geometry.device_type = 1;
+    const OneOp b = on_device(recorded({.result = 2}), kXpu);
     ReplayOptions options;
     options.most_threads = 2;
     const ReplayReport report =
         explain(*a.run, a.place, b.run.get(), b.place, fake(by_threads), options);
     CHECK(report.outcome == ReplayOutcome::differs);
-    CHECK(report.runs[1].failure == "it ran on a GPU, and ops are replayed on the CPU");
+    CHECK(report.runs[1].failure == "it ran on a device on which ops are not replayed");
     CHECK(report.factor == ReplayFactor::none);
     CHECK(has(report.summary, "B's bits come out with 2 threads, and B was not recorded so"));
     REQUIRE(report.nearer.has_value());

@@ -194,10 +194,23 @@ budget::ReplayJudged judge_own(const OpPair& ops, EventPair at, const std::vecto
     return {};
   budget::ReplayJudged replay =
       budget::judge_replayed(*ops.state.options.replayer, ops.scene, at, slots);
-  for (budget::Judged::Result& result : judged.results)
-    for (const budget::Judged::Result& own : replay.judged.results)
-      if (own.role == result.role && own.index == result.index && own.element == result.element)
-        result.budget.own = own.budget.own;
+  BudgetSummary& sum = judged.summary;
+  for (budget::Judged::Result& result : judged.results) {
+    for (const budget::Judged::Result& own : replay.judged.results) {
+      if (own.role != result.role || own.index != result.index || own.element != result.element)
+        continue;
+      result.budget.own = own.budget.own;
+      if (result.budget.inside || !own.budget.inside) continue;
+      // Each run's result is right for the inputs that it had.
+      result.budget = own.budget;
+      --sum.outside;
+      ++sum.inside;
+    }
+  }
+  sum.largest_used.reset();
+  for (const budget::Judged::Result& result : judged.results)
+    if (result.budget.used)
+      sum.largest_used = std::max(sum.largest_used.value_or(0), *result.budget.used);
   return replay;
 }
 

@@ -105,12 +105,15 @@ void add_positions(const Window& window, std::uint32_t op,
     const bool between_nodes = forward.position == kNone && op_has(event, facts::fact::of_engine);
     if (!belongs && !between_nodes && !accumulates(window, index)) return std::nullopt;
     if (accumulates(window, index) && added) return std::nullopt;
+    // Of what is summed, a part may be equal in both runs.
+    bool tied = belongs;
     for (const Slot& slot : event.slots) {
       if (slot.role != Role::input) continue;
       const auto why = on(stretch.state.ledger.memory, side).find(slot, stretch.scene.step);
-      if (!belongs && !why && !on(before, side).contains(slot.writer)) return std::nullopt;
+      tied = tied || why || on(before, side).contains(slot.writer);
       if (!source) source = why;
     }
+    if (!tied) return std::nullopt;
     add_positions(window, index, on(before, side));
   }
   return source;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "compare/measure/budget/models.hpp"
+#include "compare/measure/budget/positions.hpp"
 #include "compare/measure/budget/rounding.hpp"
 #include "compare/measure/elements.hpp"
 #include "compare/measure/rounding.hpp"
@@ -71,7 +72,17 @@ Judged judge(const Scene& scene, EventPair at, const std::vector<SlotPair>& slot
       continue;
     }
     op.look_at(*slot.reference);
-    const Allowance allowance = model == nullptr ? Allowance{} : model(op, slot.reference->index);
+    if (model != nullptr && pick_equal_numbers(op, *tensor)) {
+      Budget budget;
+      budget.why = "which of several equal numbers is open";
+      budget.inside = true;
+      ++sum.inside;
+      judged.results.push_back(
+          {slot.role(), slot.reference->index, slot.reference->element, budget});
+      continue;
+    }
+    const Allowance allowance =
+        model == nullptr ? Allowance{} : allowance_of(model, op, slot.reference->index);
     const bool has_model = is_known(allowance);
     std::uint64_t* count = has_model ? &sum.without_bytes : &sum.without_model;
     if (has_model && !op.lacks_bytes()) {

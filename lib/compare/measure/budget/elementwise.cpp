@@ -29,6 +29,13 @@ constexpr double kFunction = 8;    ///< of any vector or GPU library for functio
   return longest;
 }
 
+/// A CPU rounds numbers beside tensors of 16 bits to those, a GPU to float32.
+constexpr const char* kNumberBeside = "a number that is rounded to 16 bits first, or not";
+[[nodiscard]] double number_beside(const OpView& op) {
+  const Dtype dtype = op.result_dtype();
+  return dtype == Dtype::bfloat16 || dtype == Dtype::float16 ? op.largest_number() : 0;
+}
+
 }  // namespace
 
 Allowance exact(const OpView&, std::size_t) {
@@ -37,6 +44,7 @@ Allowance exact(const OpView&, std::size_t) {
 
 /// Of complex numbers each part of a result is a sum of products.
 Allowance exact_unless_complex(const OpView& op, std::size_t result) {
+  if (number_beside(op) != 0) return {1, 0, 0, kNumberBeside, 1, 0};
   if (!op.reads_complex()) return exact(op, result);
   return {kArithmetic, kArithmetic, op.largest_result(), "arithmetic of complex numbers"};
 }
@@ -44,7 +52,10 @@ Allowance exact_unless_complex(const OpView& op, std::size_t result) {
 /// a + alpha * b may be fused.
 Allowance exact_unless_scaled(const OpView& op, std::size_t result) {
   const double alpha = op.number("alpha", 1);
-  if (alpha == 1 || alpha == -1) return exact(op, result);
+  if (alpha == 1 || alpha == -1) {
+    const double number = number_beside(op);
+    return number == 0 ? exact(op, result) : Allowance{1, 1, number, kNumberBeside, 0, number};
+  }
   const double scaled = std::abs(alpha) * op.largest("other");
   return kept_sums({2, 2, std::max(op.largest("self"), scaled), "a scaled sum, fused or not"}, 1);
 }
@@ -85,6 +96,13 @@ Allowance log_odds(const OpView& op, std::size_t result) {
 Allowance function_backward(const OpView& op, std::size_t) {
   return {kFunction, kArithmetic, largest_gradient(op),
           fmt::format("{} of each element", op.name()), 1};
+}
+
+/// The gradient times one minus a square, which may be rounded to 16 bits before it is subtracted.
+Allowance difference_from_one(const OpView& op, std::size_t result) {
+  Allowance allowance = function_backward(op, result);
+  allowance.kept_size = allowance.scale;
+  return allowance;
 }
 
 /// One half of the input multiplies the gradient of the other half's gate.

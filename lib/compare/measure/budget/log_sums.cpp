@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "compare/measure/budget/models.hpp"
 
@@ -31,8 +32,13 @@ Allowance log_sum(const OpView& op, std::size_t) {
   const double terms = cumulative && known
                            ? static_cast<double>(shape[static_cast<std::size_t>(dimension)])
                            : op.elements("self") / std::max(op.result_elements(), 1.0);
-  return {4, 2 + ulp_of_sum(terms), 1,
-          fmt::format("log of a sum of {:.0f} {} exponentials", terms, op.dtype_name())};
+  Allowance allowance{
+      4, 2 + ulp_of_sum(terms), 1,
+      fmt::format("log of a sum of {:.0f} {} exponentials", terms, op.dtype_name())};
+  if (!cumulative) return allowance;
+  allowance = kept_sums(std::move(allowance), terms);
+  allowance.kept_size *= std::max(op.largest("self"), 1.0);  // as large as a sum may have been
+  return allowance;
 }
 
 /// Each step adds a log probability to the log of a sum of three: their roundings have the size of

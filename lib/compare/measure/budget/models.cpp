@@ -1,6 +1,14 @@
 #include "compare/measure/budget/models.hpp"
 
+#include <limits>
+
 namespace ulpscope::comparison::budget {
+namespace {
+
+constexpr double kEpsOfFloat32 = std::numeric_limits<float>::epsilon();
+constexpr double kEpsOfFloat64 = std::numeric_limits<double>::epsilon();
+
+}  // namespace
 
 Model model_of(const facts::Op& op) {
   using facts::ErrorModel;
@@ -14,6 +22,17 @@ Model model_of(const facts::Op& op) {
 #undef ULPSCOPE_MODEL
   }
   return nullptr;
+}
+
+Allowance allowance_of(Model model, const OpView& op, std::size_t result) {
+  Allowance allowance = model(op, result);
+  if (op.on_gpu() && op.op().has(facts::fact::float32_on_gpu) &&
+      op.result_dtype() == Dtype::float64) {
+    allowance.relative += kEpsOfFloat32 / kEpsOfFloat64;
+    allowance.absolute += kEpsOfFloat32 / kEpsOfFloat64;
+    allowance.why += ", in part of float32";
+  }
+  return allowance;
 }
 
 bool is_factor(const facts::Op& op, std::string_view argument) {

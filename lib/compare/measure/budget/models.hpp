@@ -17,6 +17,9 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 /// Null if there is none.
 [[nodiscard]] Model model_of(const facts::Op& op);
 
+/// What the model says of a result, on the device that computed it.
+[[nodiscard]] Allowance allowance_of(Model model, const OpView& op, std::size_t result);
+
 /// True for an argument of a sum of products that is one of the factors, not the addend.
 [[nodiscard]] bool is_factor(const facts::Op& op, std::string_view argument);
 
@@ -55,7 +58,7 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance fourier(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance gathered_rows(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance padding_backward(const OpView& op, std::size_t result);
-[[nodiscard]] Allowance cumulative_product(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance product(const OpView& op, std::size_t result);
 
 // normalizations and softmax
 [[nodiscard]] Allowance layer_norm(const OpView& op, std::size_t result);
@@ -98,6 +101,7 @@ using Model = Allowance (*)(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance gamma_function(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance log_odds(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance function_backward(const OpView& op, std::size_t result);
+[[nodiscard]] Allowance difference_from_one(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance halves_backward(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance difference_of_products(const OpView& op, std::size_t result);
 [[nodiscard]] Allowance fused_arithmetic(const OpView& op, std::size_t result);

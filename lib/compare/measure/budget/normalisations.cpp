@@ -178,7 +178,7 @@ Allowance batch_norm_backward(const OpView& op, std::size_t result) {
   const Slices slices = channels(op);
   const double eps = op.number("eps", op.number("epsilon", kLayerNormEps));
   const std::string_view gradient = op.has_tensor("grad_out") ? "grad_out" : "grad_output";
-  if (result == 0) return gradient_of_input(op, gradient, slices, eps);
+  if (result == 0) return kept_sums(gradient_of_input(op, gradient, slices, eps), 1);
   return gradient_of_parameter(op, gradient, slices.kept, slices, eps, result == 1);
 }
 
@@ -186,7 +186,8 @@ Allowance group_norm(const OpView& op, std::size_t result) {
   const Slices slices = groups(op);
   if (result == 1) return mean_of(op, slices);
   if (result == 2) return {ulp_of_statistics(slices.size), 0, 0, slice_words(op, slices.size)};
-  return normalised_result(op, slices, op.number("eps", kLayerNormEps));
+  // The mean and the deviation, as they are saved.
+  return kept_sums(normalised_result(op, slices, op.number("eps", kLayerNormEps)), 1);
 }
 
 Allowance group_norm_backward(const OpView& op, std::size_t result) {
@@ -252,7 +253,8 @@ Allowance log_softmax(const OpView& op, std::size_t) {
 Allowance softmax_backward(const OpView& op, std::size_t) {
   const double terms = terms_along(op, "output");
   const double ulp = 2 + ulp_of_sum(terms);
-  return {4, ulp, op.largest("output") * op.largest("grad_output"), softmax_words(op, terms)};
+  return kept_sums(
+      {4, ulp, op.largest("output") * op.largest("grad_output"), softmax_words(op, terms)}, 1);
 }
 
 /// g - exp(y) * sum(g).

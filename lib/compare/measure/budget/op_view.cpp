@@ -40,6 +40,15 @@ class Grouped {
   std::optional<Numbers> split_;
 };
 
+/// A number beside tensors of a GPU may be the CPU's.
+[[nodiscard]] bool is_on_cpu(const Event* event) {
+  return event != nullptr &&
+         std::any_of(event->slots.begin(), event->slots.end(), [](const Slot& slot) {
+           return slot.geometry != nullptr && slot.geometry->device_type == 0 &&
+                  !slot.geometry->sizes.empty();
+         });
+}
+
 }  // namespace
 
 OpView::OpView(const Run& run, std::uint32_t rank, const Event& event)
@@ -50,15 +59,23 @@ OpView::OpView(const Run& run, std::uint32_t rank, const Event& event)
       argument_names_(split_names(event.argument_names)),
       arguments_(arguments(event)) {}
 
-bool OpView::on_cpu() const {
-  const auto is_on_cpu = [](const Event* event) {
-    return event != nullptr &&
-           std::any_of(event->slots.begin(), event->slots.end(), [](const Slot& slot) {
-             return slot.geometry != nullptr && slot.geometry->device_type == 0 &&
-                    !slot.geometry->sizes.empty();
-           });
-  };
-  return is_on_cpu(&event_) || is_on_cpu(other_);
+bool OpView::on_cpu() const { return is_on_cpu(&event_) || is_on_cpu(other_); }
+
+bool OpView::on_gpu() const {
+  return !is_on_cpu(&event_) || (other_ != nullptr && !is_on_cpu(other_));
+}
+
+Dtype OpView::result_dtype() const noexcept {
+  return result_ == nullptr ? Dtype::undefined : result_->geometry->dtype;
+}
+
+double OpView::largest_number() const {
+  double size = has_tensor("other") ? 0 : std::abs(number("other", 0));
+  for (const std::string_view argument : {"self", "other"})
+    for (const Slot* slot : slots(argument))
+      if (slot->geometry->sizes.empty() && slot->geometry->dtype != result_dtype())
+        size = std::max(size, largest(argument));
+  return size;
 }
 
 void OpView::look_at(const Slot& result) {
@@ -81,6 +98,11 @@ const Numbers* OpView::numbers(const Slot& slot) const {
   if (inserted) at->second = numbers_of(run_, rank_, slot);
   if (!at->second) lacks_bytes_ = true;
   return at->second ? &*at->second : nullptr;
+}
+
+const Numbers* OpView::numbers_in(std::string_view argument) const {
+  const auto found = slots(argument);
+  return found.empty() ? nullptr : numbers(*found.front());
 }
 
 bool OpView::has_tensor(std::string_view argument) const { return !slots(argument).empty(); }

@@ -35,6 +35,7 @@ class OpView {
   [[nodiscard]] const std::vector<std::int64_t>& shape(std::string_view argument) const;
   /// Of results.
   [[nodiscard]] double result_elements() const noexcept { return result_elements_; }
+  [[nodiscard]] Dtype result_dtype() const noexcept;
   [[nodiscard]] double largest_result() const;
 
   // Of the numbers of an argument; 0 if it has no tensor.
@@ -56,6 +57,10 @@ class OpView {
   [[nodiscard]] bool reads_complex() const;
   /// One of the runs computes it on the CPU.
   [[nodiscard]] bool on_cpu() const;
+  [[nodiscard]] bool on_gpu() const;
+  /// The size of the numbers of another dtype that it takes beside tensors, as arguments or as
+  /// tensors without dimensions; 0 if there are none.
+  [[nodiscard]] double largest_number() const;
 
   [[nodiscard]] std::optional<std::string> text(std::string_view argument) const;
   [[nodiscard]] double number(std::string_view argument, double otherwise) const;
@@ -63,6 +68,9 @@ class OpView {
   [[nodiscard]] bool is_true(std::string_view argument) const;
   /// "[1, 2]", "2" or nothing.
   [[nodiscard]] std::vector<std::int64_t> list(std::string_view argument) const;
+
+  /// Of a tensor; null if it has none, or the run does not hold its bytes.
+  [[nodiscard]] const Numbers* numbers_in(std::string_view argument) const;
 
   /// True if a model needs numbers that the run does not hold.
   [[nodiscard]] bool lacks_bytes() const noexcept { return lacks_bytes_; }

@@ -143,6 +143,7 @@ Allowance matrix_product(const OpView& op, std::size_t) {
   const Allowance allowance{ulp, ulp, std::hypot(products, added),
                             sum_words(op, terms, "products")};
   if (op.name() == "addbmm") return kept_sums(allowance, batch);
+  if (op.on_gpu()) return kept_sums(allowance, 1);  // products and what they are added to
   return op.name() == "linear" ? added_late(allowance, added) : allowance;
 }
 

@@ -98,7 +98,7 @@ Replayed replayed(Replayer& replayer, const Run& run, std::uint32_t rank, const 
   std::vector<Allowance> allowances;
   std::erase_if(results, [&](const Slot* slot) {
     op.look_at(*slot);
-    Allowance allowance = model(op, slot->index);
+    Allowance allowance = allowance_of(model, op, slot->index);
     if (!is_known(allowance)) return true;
     rounds = rounds || !allows_nothing(allowance);
     request.wanted.push_back(place_of(*slot));

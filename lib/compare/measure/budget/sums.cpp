@@ -81,7 +81,8 @@ Allowance cumulative_sum(const OpView& op, std::size_t) {
   for (std::size_t d = 0; d < shape.size(); ++d)
     if (std::find(kept.begin(), kept.end(), d) == kept.end()) terms = static_cast<double>(shape[d]);
   const double ulp = ulp_of_sum(terms);
-  return {ulp, ulp, op.size_of_sum("self", kept), sum_words(op, terms, "numbers")};
+  return kept_sums({ulp, ulp, op.size_of_sum("self", kept), sum_words(op, terms, "numbers")},
+                   terms);
 }
 
 /// Terms of one sign do not cancel: the error follows the result.
@@ -168,13 +169,16 @@ Allowance padding_backward(const OpView& op, std::size_t) {
   return summed(op, terms, op.largest("grad_output") * std::sqrt(terms));
 }
 
-/// Each factor rounds the product once.
-Allowance cumulative_product(const OpView& op, std::size_t) {
+/// Each factor rounds the product once; a cumulative one has a whole dimension of them.
+Allowance product(const OpView& op, std::size_t) {
   const auto& shape = op.shape("self");
-  const double factors =
-      shape.empty() ? 1 : static_cast<double>(*std::max_element(shape.begin(), shape.end()));
-  return {2 + ulp_of_sum(factors), 0, 0,
-          fmt::format("product of {:.0f} {} numbers", factors, op.dtype_name())};
+  const bool cumulative = op.result_elements() == op.elements("self") && !shape.empty();
+  const double factors = cumulative
+                             ? static_cast<double>(*std::max_element(shape.begin(), shape.end()))
+                             : terms_of(op, "self");
+  return kept_sums({2 + ulp_of_sum(factors), 0, 0,
+                    fmt::format("product of {:.0f} {} numbers", factors, op.dtype_name())},
+                   factors);
 }
 
 /// Rows that are added to the rows of a result by an index; how many go to one row is unknown.

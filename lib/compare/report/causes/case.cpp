@@ -4,12 +4,29 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
+#include <set>
+#include <sstream>
 #include <utility>
 
 #include "compare/model/words.hpp"
 #include "compare/report/environment.hpp"
 
 namespace ulpscope::comparison {
+namespace {
+
+/// Those of a list that are not in the other one, or "nothing".
+[[nodiscard]] std::string words_without(const std::string& list, const std::string& other) {
+  std::istringstream others(other);
+  const std::set<std::string> known(std::istream_iterator<std::string>(others), {});
+  std::istringstream words(list);
+  std::vector<std::string> own;
+  for (std::string word; words >> word;)
+    if (!known.contains(word)) own.push_back(word);
+  return own.empty() ? "nothing" : listed(own);
+}
+
+}  // namespace
 
 OpClass class_of(const Finding& finding) {
   const OpClass op = facts::class_of(finding.op);
@@ -25,9 +42,15 @@ OpClass class_of(const Finding& finding) {
 
 std::string words(const EnvironmentDifference& difference) {
   const std::string when = when_words(difference);
-  return fmt::format("{} is {} and {}{}{}", difference.key,
-                     difference.reference.value_or("not set"),
-                     difference.candidate.value_or("not set"), when.empty() ? "" : " ", when);
+  const std::string reference = difference.reference.value_or("not set");
+  const std::string candidate = difference.candidate.value_or("not set");
+  constexpr std::size_t kList = 60;
+  if (reference.size() > kList && candidate.size() > kList)
+    return fmt::format("{} has {} in the reference only and {} in the candidate only{}{}",
+                       difference.key, words_without(reference, candidate),
+                       words_without(candidate, reference), when.empty() ? "" : " ", when);
+  return fmt::format("{} is {} and {}{}{}", difference.key, reference, candidate,
+                     when.empty() ? "" : " ", when);
 }
 
 bool diverging_sequence(const Case& of) {

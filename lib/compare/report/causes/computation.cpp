@@ -16,7 +16,11 @@ namespace {
 [[nodiscard]] bool is_origin(const Case& of) { return of.is(FindingKind::origin); }
 
 void add_settings(Cause& cause, const std::vector<const EnvironmentDifference*>& settings) {
-  for (const EnvironmentDifference* setting : settings) cause.evidence.push_back(words(*setting));
+  constexpr std::size_t kMost = 6;
+  for (std::size_t k = 0; k < std::min(settings.size(), kMost); ++k)
+    cause.evidence.push_back(words(*settings[k]));
+  if (settings.size() > kMost)
+    cause.evidence.push_back(fmt::format("{} more settings differ", settings.size() - kMost));
 }
 
 void add_children(Cause& cause, const Finding& finding) {
@@ -52,6 +56,10 @@ void add_kernels(Cause& cause, const Finding& finding) {
          backends(of.finding().children.reference) != backends(of.finding().children.candidate);
 }
 
+[[nodiscard]] bool other_device(const Case& of) {
+  return is_origin(of) && of.evidence().on_gpu.reference != of.evidence().on_gpu.candidate;
+}
+
 [[nodiscard]] bool other_flag(const Case& of, std::uint32_t flag) {
   return (of.evidence().event_flags.reference ^ of.evidence().event_flags.candidate) & flag;
 }
@@ -59,7 +67,7 @@ void add_kernels(Cause& cause, const Finding& finding) {
 }  // namespace
 
 std::optional<Cause> threads(const Case& of) {
-  if (!is_origin(of)) return std::nullopt;
+  if (!is_origin(of) || other_device(of)) return std::nullopt;
   const auto settings = of.settings(Setting::threads);
   const auto& used = of.evidence().threads;
   if (settings.empty() && used.reference == used.candidate) return std::nullopt;
@@ -84,7 +92,7 @@ std::optional<Cause> threads(const Case& of) {
 }
 
 std::optional<Cause> isa(const Case& of) {
-  if (!is_origin(of)) return std::nullopt;
+  if (!is_origin(of) || other_device(of)) return std::nullopt;
   const auto settings = of.settings(Setting::isa);
   if (settings.empty()) return std::nullopt;
   const OpClass op = class_of(of.finding());
@@ -101,7 +109,7 @@ std::optional<Cause> isa(const Case& of) {
 }
 
 std::optional<Cause> library(const Case& of) {
-  if (!is_origin(of)) return std::nullopt;
+  if (!is_origin(of) || other_device(of)) return std::nullopt;
   const auto settings = of.settings(Setting::library);
   if (settings.empty()) return std::nullopt;
   const bool only_program = std::all_of(
@@ -116,6 +124,14 @@ std::optional<Cause> library(const Case& of) {
 }
 
 std::optional<Cause> backend(const Case& of) {
+  if (other_device(of)) {
+    Cause cause = of.cause("backend", Confidence::certain);
+    const bool first = of.evidence().on_gpu.reference;
+    cause.evidence = {fmt::format("the op ran on {} and on {}", first ? "a GPU" : "the CPU",
+                                  first ? "the CPU" : "a GPU")};
+    if (of.evidence().inside_differs) add_children(cause, of.finding());
+    return cause;
+  }
   const auto settings = of.settings(Setting::backend);
   const bool seen = other_backend(of);
   const OpClass op = class_of(of.finding());
@@ -133,7 +149,7 @@ std::optional<Cause> backend(const Case& of) {
 
 std::optional<Cause> algorithm(const Case& of) {
   const bool kernels_differ = other_kernels(of.finding());
-  if (!is_origin(of) || other_backend(of)) return std::nullopt;
+  if (!is_origin(of) || other_backend(of) || other_device(of)) return std::nullopt;
   if (!of.evidence().inside_differs && !kernels_differ) return std::nullopt;
   const auto& used = of.evidence().threads;
   const bool threads_differ =
