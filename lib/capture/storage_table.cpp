@@ -139,7 +139,7 @@ void StorageTable::forget() {
 }
 
 Name Storage::name_of(const RegionKey& key) const noexcept {
-  if (parts.empty()) return name;
+  if (parts.empty()) return named.bytes == 0 || named.overlaps(key) ? name : Name{};
   const NamedPart* best = nullptr;
   for (const NamedPart& part : parts)
     if (part.region.covers(key) && (best == nullptr || part.region.bytes < best->region.bytes))

@@ -125,7 +125,7 @@ struct Storage {
   Regions regions;
 
   /// Of a region: that of the smallest named part that covers it. A single name is that of all
-  /// regions.
+  /// regions that share bytes with it.
   [[nodiscard]] Name name_of(const RegionKey& key) const noexcept;
   void give_name(const RegionKey& key, const Name& given);
   void take_name(const RegionKey& key);

@@ -17,11 +17,15 @@
 ///
 /// Prints the ops that do not give their recorded bits, and fails if fewer than SHARE of the names
 /// of ops do: those of which a call was replayed and every replayed call gave its bits. Calls that
-/// draw random numbers, return views or leave nothing of their own do not count.
+/// draw random numbers, return views, leave nothing of their own or give other bits every time do
+/// not count.
 namespace {
 
 using namespace ulpscope;
 using namespace ulpscope::comparison::experiment;
+
+constexpr const char* kNotDeterministic = "it is not deterministic";
+constexpr unsigned kRepeats = 5;
 
 struct Count {
   std::uint64_t proved = 0;
@@ -53,8 +57,12 @@ class Proof {
       ++aside_[call.failure][full_name(call.event())];
       return;
     }
-    Count& count = counts_[full_name(call.event())];
     const std::string failure = failure_of(call);
+    if (failure == kNotDeterministic) {
+      ++aside_[failure][full_name(call.event())];
+      return;
+    }
+    Count& count = counts_[full_name(call.event())];
     if (failure.empty()) {
       ++count.proved;
       return;
@@ -92,6 +100,8 @@ class Proof {
     const ReplayAnswer answer = processes_.replay(call.start, call.request);
     if (!answer.failure.empty()) return answer.failure;
     if (same_bits(answer.results, call.recorded)) return {};
+    if (processes_.repeat(call.start, call.request, kRepeats).results.size() > 1)
+      return kNotDeterministic;
     return "other bits: " + difference_words(call.recorded, answer.results);
   }
 

@@ -127,7 +127,13 @@ TEST_SUITE("names of what shares a storage") {
     CHECK(storage.name_of({0, 48, 0}).id == 0);
   }
 
-  TEST_CASE("a single one is that of every region") {
+  TEST_CASE("beside the only one that has a name there is none") {
+    Storage storage(std::pmr::new_delete_resource());
+    storage.give_name(kFirst, kWeight);
+    CHECK(storage.name_of(kSecond).id == 0);
+  }
+
+  TEST_CASE("a single one is that of all that shares bytes with it") {
     Storage storage(std::pmr::new_delete_resource());
     storage.give_name(kFirst, kWeight);
     CHECK(storage.name_of({0, 48, 0}).id == kWeight.id);
