@@ -306,9 +306,18 @@ void print_cause(const Cause& cause, Page& page) {
               fmt::format("{} ({})", escaped(cause.id), name(cause.confidence)));
   for (const std::string& evidence : cause.evidence) page.detail("for", escaped(evidence));
   for (const std::string& against : cause.against) page.detail("against", escaped(against));
-  for (const std::string& attempt : cause.attempt) {
+  if (!cause.tested) return;
+  for (const std::string& attempt : cause.attempt)
     page.detail("try", escaped(attempt), Page::Wrap::no);
-  }
+}
+
+/// An origin whose bytes are in both dumps can be replayed.
+bool can_be_explained(const Report& report, const Finding& finding) {
+  const bool tested =
+      std::any_of(report.causes.begin(), report.causes.end(),
+                  [](const Cause& cause) { return cause.finding == 0 && cause.tested; });
+  return finding.kind == FindingKind::origin && !tested && !report.causes.empty() &&
+         !bytes_missing(finding);
 }
 
 }  // namespace
@@ -335,6 +344,12 @@ void render_first_finding(const Report& report, std::size_t index, Page& page) {
   }
   if (first != nullptr) {
     page.remark(Ink::bold, "help", fmt::format("ulpscope explain {}", escaped(first->id)));
+  }
+  if (index == 0 && can_be_explained(report, finding)) {
+    page.remark(Ink::bold, "help",
+                fmt::format("ulpscope compare --explain {} {} tests it",
+                            escaped(shell_quoted(report.reference.path)),
+                            escaped(shell_quoted(report.candidate.path))));
   }
   print_inspect(report, finding, page);
 }

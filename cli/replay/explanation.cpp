@@ -118,6 +118,8 @@ void confirm_cause(Report& report, const ReplayReport& replay) {
     cause = *found;
     report.causes.erase(found);
   }
+  cause.tested = true;
+  if (replay.factor != ReplayFactor::threads) cause.attempt.clear();
   cause.id = id;
   cause.confidence = Confidence::certain;
   cause.evidence.insert(cause.evidence.begin(), fmt::format("replayed: {}", replay.mechanism));

@@ -182,6 +182,7 @@ struct Cause {
   std::vector<std::string> evidence;
   std::vector<std::string> against;
   std::vector<std::string> attempt;  ///< commands to try ("try" in JSON)
+  bool tested = false;  ///< an experiment has shown the cause, and that the commands help
 };
 
 struct Propagated {
