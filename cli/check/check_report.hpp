@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/check/bisection.hpp"
 #include "cli/check/observation.hpp"
 #include "cli/check/rates.hpp"
 #include "ulpscope/replay_report.hpp"
@@ -38,6 +39,7 @@ struct CheckReport {
   std::optional<Report> comparison;
   bool with_bytes = false;
   std::optional<ReplayReport> replay;  ///< of the op where they diverge
+  std::optional<Bisection> bisection;  ///< which of their settings makes them diverge
   Observation observation = Observation::unknown;
   std::vector<std::string> notes;           ///< what else the runs showed, a sentence each
   std::vector<std::filesystem::path> kept;  ///< dumps that remain

@@ -67,10 +67,13 @@ int run_bisect(const Command& command, Arguments arguments) {
                progress.show(fmt::format("bisect: {}: {:.0f} s", what, since.count()));
              });
   progress.erase();
-  if (request.format == Format::json)
+  if (request.format == Format::json) {
     render_bisection_json(bisection, std::cout);
-  else
-    render_bisection(bisection, request.output.terminal(), std::cout);
+  } else {
+    Page page(request.output.terminal());
+    render_bisection(bisection, page);
+    std::cout << page.text();
+  }
   return static_cast<int>(exit_of(bisection.result));
 }
 

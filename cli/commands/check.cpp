@@ -24,6 +24,7 @@ struct CheckRequest {
   std::string command_b;
   Format format = Format::text;
   OutputOptions output;
+  bool bisect = false;
 };
 
 void add_runs(Options& options, CheckOptions& to) {
@@ -140,6 +141,11 @@ bool parse(const Command& command, Arguments arguments, CheckRequest& request) {
   add_what_a_run_needs(options, to);
   add_limits(options, to);
   add_replay(options, to);
+  options
+      .flag("--bisect", "CHECK_BISECT", "find which of several settings makes two runs diverge",
+            request.bisect)
+      .more("Of two variants: runs with parts of what they were started with, as ulpscope bisect")
+      .rare();
   options.value("-o,--output", "DIRECTORY", "CHECK_OUTPUT",
                 "where the dumps that explain go (runs/check-PROGRAM-N)",
                 [&to](const auto&, const auto& value) { to.directory = value; });
@@ -155,14 +161,26 @@ bool parse(const Command& command, Arguments arguments, CheckRequest& request) {
   return true;
 }
 
+/// The settings of the two runs that diverge.
+void bisect_settings(const CheckOptions& options, const RunMaker::Watch& watch,
+                     CheckReport& report) {
+  if (report.verdict != Verdict::diverged || !report.comparison || report.interrupted) return;
+  BisectionOptions bisection;
+  bisection.max_runs = options.max_runs;
+  bisection.run = options.run;
+  report.bisection = bisect(report.comparison->reference.path, report.comparison->candidate.path,
+                            bisection, watch);
+}
+
 int run_check(const Command& command, Arguments arguments) {
   CheckRequest request;
   if (!parse(command, std::move(arguments), request)) return 0;
   Progress progress;
-  const CheckReport report =
-      check(request.options, [&progress](const std::string& what, auto since) {
-        progress.show(fmt::format("check: {}: {:.0f} s", what, since.count()));
-      });
+  const RunMaker::Watch watch = [&progress](const std::string& what, auto since) {
+    progress.show(fmt::format("check: {}: {:.0f} s", what, since.count()));
+  };
+  CheckReport report = check(request.options, watch);
+  if (request.bisect) bisect_settings(request.options, watch, report);
   progress.erase();
   if (request.format == Format::json)
     render_check_json(report, std::cout);

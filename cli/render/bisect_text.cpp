@@ -8,7 +8,6 @@
 
 #include "cli/render/json_documents.hpp"
 #include "cli/render/json_values.hpp"
-#include "cli/render/page.hpp"
 #include "cli/render/verdict_text.hpp"
 #include "cli/term/escape.hpp"
 #include "core/counts.hpp"
@@ -54,30 +53,36 @@ std::string unanswered(BisectionResult result) {
     case BisectionResult::no_difference:
       return "a new run with all settings of the candidate is equal to the reference: the "
              "difference comes from something else";
+    case BisectionResult::equal:
+      return "the two runs do not differ";
     default:
       return "stopped before a smallest set was found";
   }
 }
 
 void print_answer(const Bisection& bisection, Page& page) {
+  const std::string answer = bisection_answer(bisection);
   if (bisection.result == BisectionResult::equal)
-    return print_verdict(Ink::green, "IDENTICAL:", "the two runs do not differ", page);
-  if (bisection.result != BisectionResult::found)
-    return print_verdict(Ink::yellow, "INCONCLUSIVE:", unanswered(bisection.result), page);
-  std::vector<std::string> words;
-  for (const std::size_t index : bisection.smallest)
-    words.push_back(words_of(bisection.switches[index]));
-  print_verdict(Ink::red, "FOUND",
-                fmt::format("{} of {} makes the difference: {}",
-                            core::counted(bisection.smallest.size(), "setting"),
-                            bisection.switches.size(), fmt::join(words, "; ")),
-                page);
+    print_verdict(Ink::green, "IDENTICAL:", answer, page);
+  else if (bisection.result == BisectionResult::found)
+    print_verdict(Ink::red, "FOUND", answer, page);
+  else
+    print_verdict(Ink::yellow, "INCONCLUSIVE:", answer, page);
 }
 
 }  // namespace
 
-void render_bisection(const Bisection& bisection, const Terminal& terminal, std::ostream& out) {
-  Page page(terminal);
+std::string bisection_answer(const Bisection& bisection) {
+  if (bisection.result != BisectionResult::found) return unanswered(bisection.result);
+  std::vector<std::string> words;
+  for (const std::size_t index : bisection.smallest)
+    words.push_back(words_of(bisection.switches[index]));
+  return fmt::format("{} of {} make{} the difference: {}",
+                     core::counted(bisection.smallest.size(), "setting"), bisection.switches.size(),
+                     bisection.smallest.size() == 1 ? "s" : "", fmt::join(words, "; "));
+}
+
+void render_bisection(const Bisection& bisection, Page& page) {
   print_answer(bisection, page);
   page.line();
   std::string_view label = "differ";
@@ -97,10 +102,9 @@ void render_bisection(const Bisection& bisection, const Terminal& terminal, std:
   if (!bisection.others.empty())
     page.labelled("not tried", escaped(fmt::format("{} (cannot be chosen by itself)",
                                                    fmt::join(bisection.others, ", "))));
-  out << page.text();
 }
 
-void render_bisection_json(const Bisection& bisection, std::ostream& out) {
+Json bisection_json(const Bisection& bisection) {
   const auto value = [](const std::optional<std::string>& text) {
     return text ? Json(*text) : Json(nullptr);
   };
@@ -115,15 +119,19 @@ void render_bisection_json(const Bisection& bisection, std::ostream& out) {
                       {"runs", trial.runs},
                       {"as_reference", trial.as_reference},
                       {"as_candidate", trial.as_candidate}});
-  out << text_of({{"format", "ulpscope-bisect"},
-                  {"schema_version", 1},
-                  {"result", name(bisection.result)},
-                  {"settings", switches},
-                  {"smallest", bisection.smallest},
-                  {"complete", bisection.complete},
-                  {"trials", trials},
-                  {"not_tried", bisection.others},
-                  {"command", bisection.command}});
+  return {{"format", "ulpscope-bisect"},
+          {"schema_version", 1},
+          {"result", name(bisection.result)},
+          {"settings", switches},
+          {"smallest", bisection.smallest},
+          {"complete", bisection.complete},
+          {"trials", trials},
+          {"not_tried", bisection.others},
+          {"command", bisection.command}};
+}
+
+void render_bisection_json(const Bisection& bisection, std::ostream& out) {
+  out << text_of(bisection_json(bisection));
 }
 
 }  // namespace ulpscope::cli

@@ -57,6 +57,7 @@ void render_check_json(const CheckReport& report, std::ostream& out) {
       {"kept", kept},
       {"bytes", report.with_bytes},
       {"replay", report.replay ? replay_json(*report.replay) : Json(nullptr)},
+      {"bisection", report.bisection ? bisection_json(*report.bisection) : Json(nullptr)},
       {"report", report.comparison ? report_json(*report.comparison) : Json(nullptr)}};
   out << text_of(document);
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/render/bisect_text.hpp"
 #include "cli/render/page.hpp"
 #include "cli/render/replay_text.hpp"
 #include "cli/render/text.hpp"
@@ -205,6 +206,7 @@ void render_check(const CheckReport& report, const Terminal& terminal, std::ostr
     label = "";
   }
   if (report.replay) page.labelled("replayed", escaped(report.replay->summary));
+  if (report.bisection) page.labelled("bisected", bisection_answer(*report.bisection));
   print_kept(report, page);
   if (report.comparison && report.verdict != Verdict::identical) {
     if (!report.with_bytes && report.comparison->first() != nullptr)
@@ -214,6 +216,10 @@ void render_check(const CheckReport& report, const Terminal& terminal, std::ostr
   if (report.replay) {
     page.line();
     render_replay(*report.replay, page);
+  }
+  if (report.bisection) {
+    page.line();
+    render_bisection(*report.bisection, page);
   }
   out << page.text();
 }

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "cli/check/bisection.hpp"
 #include "cli/render/json_values.hpp"
 #include "ulpscope/replay_report.hpp"
 #include "ulpscope/report.hpp"
@@ -14,6 +15,8 @@ namespace ulpscope::cli {
 [[nodiscard]] Json finding_json(const Finding& finding);
 /// The document that render_replay_json() prints.
 [[nodiscard]] Json replay_json(const ReplayReport& report);
+/// The document that render_bisection_json() prints.
+[[nodiscard]] Json bisection_json(const Bisection& bisection);
 
 /// A document as text: bytes that are not UTF-8 are replaced.
 [[nodiscard]] std::string text_of(const Json& document);

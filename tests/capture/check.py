@@ -16,9 +16,10 @@ import tempfile
 
 class Check:
     """What is passed to `check`, and what it must say. `first` are fields of the first finding, `causes` ids of which
-    the first cause is one, `also` one that must be among them. Without a verdict that is "diverged" nothing may be found."""
+    the first cause is one, `also` one that must be among them, `settings` the smallest set of --bisect. Without a verdict that is "diverged" nothing may be found."""
 
-    def __init__(self, program, options=(), verdict="diverged", first=None, causes=(), also=None, flags=()):
+    def __init__(self, program, options=(), verdict="diverged", first=None, causes=(), also=None, flags=(), settings=None):
+        self.settings = settings
         self.program, self.options, self.flags = program, list(options), list(flags)
         self.verdict, self.first, self.causes, self.also = verdict, first or {}, causes, also
 
@@ -28,9 +29,9 @@ def by_chance(chance, **expected):
     return Check("by_chance", ["--until-differs"], flags=["--chance", chance, "--threads", threads], **expected)
 
 
-def pair(program, flag, **expected):
+def pair(program, flag, options=(), **expected):
     """The program without and with a flag."""
-    return Check(program, flags=[flag], options=["--pair"], **expected)
+    return Check(program, flags=[flag], options=["--pair", *options], **expected)
 
 
 MLP = "layernorm_mlp"
@@ -53,15 +54,17 @@ CASES = {
     "data-order": pair("digits_resnet", "--swap-samples 1", first={"kind": "data"}, causes=["data-order"]),
     "one-draw-more": pair(MLP, "--extra-draw 1", first={"step": 1}, causes=["rng-shift"]),
     "one-write": pair(MLP, "--raw-write 1", first={"kind": "write", "step": 1}, causes=["external-write"]),
+    "bisect": pair(MLP, "--validate 8 --eps 1e-6", ["--bisect"], first={"kind": "arguments"}, causes=["argument"],
+                   settings=["--eps"]),
     "eval": pair(MLP, "--eval", first={"step": 0}, causes=["mode"]),
 }
 
 
 def command_of(case, folder):
     program = os.path.join(folder, case.program)
-    if case.options == ["--pair"]:
+    if case.options and case.options[0] == "--pair":
         plain = shlex.join([program, "--steps", "3"])
-        return ["--a", plain, "--b", f"{plain} {case.flags[0]}"]
+        return case.options[1:] + ["--a", plain, "--b", f"{plain} {case.flags[0]}"]
     return case.options + ["--", program] + case.flags
 
 
@@ -83,6 +86,11 @@ def complaints(case, code, report):
         yield f"causes {causes}, not {' or '.join(case.causes)}"
     if case.also and case.also not in causes:
         yield f"{case.also} is not among the causes {causes}"
+    if case.settings:
+        found = report["bisection"]
+        names = [found["settings"][k]["name"] for k in found["smallest"]]
+        if names != case.settings:
+            yield f"the settings {names} are found, not {case.settings}"
     if not report["bytes"]:
         yield "the difference was not recorded with bytes"
     for dump in report["kept"]:
