@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "compare/align/worker_job.hpp"
 #include "compare/diff/effect.hpp"
 #include "compare/diff/explain/replays.hpp"
 #include "compare/diff/explain/spread.hpp"
@@ -120,7 +121,8 @@ void LaneComparison::ensure_inputs(const Entry& entry, const Ensure& ensure) con
   const auto right = scene.windows.candidate->event(at.candidate).slots;
   for (std::size_t k = 0; k < std::min(left.size(), right.size()); ++k)
     if (left[k].role == Role::input && right[k].role == Role::input)
-      join_({left[k].writer_lane, left[k].writer}, {right[k].writer_lane, right[k].writer});
+      join_({left[k].writer_lane, left[k].writer}, {right[k].writer_lane, right[k].writer},
+            holds_digest(left[k]) && holds_digest(right[k]) && left[k].digest == right[k].digest);
 }
 
 void LaneComparison::count_accumulations(const Scene& scene, EventPair at) {

@@ -20,8 +20,9 @@ namespace ulpscope::comparison {
 /// something that is about to be compared reads what was written there.
 using Ensure = std::function<void(Side, std::uint32_t lane, std::uint64_t position)>;
 
-/// Says that the same input of the same op was written at these places.
-using Join = std::function<void(EventPlace reference, EventPlace candidate)>;
+/// Says that the same input of the same op was written at these places, and whether it holds the
+/// same.
+using Join = std::function<void(EventPlace reference, EventPlace candidate, bool same)>;
 
 /// Compares one lane of both runs, step by step, entry by entry. Either run may lack the lane: the
 /// other's entries there have no partner.

@@ -234,6 +234,7 @@ void OutcomeJudge::judge_rest(Side side) {
   const bool out_of_order = state_.lanes_run_apart && totals.touched_alone;
   for (const Outcome& outcome : on(left_, side)) {
     const Slot& slot = *outcome.slot;
+    if (on(state_.made_ahead, side).contains(slot.storage)) continue;
     const std::optional<Source> why = reason(side, outcome);
     if (alone.made(slot)) {
       if (is_kept_by_optimizer(slot) ||

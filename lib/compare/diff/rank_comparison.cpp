@@ -68,7 +68,7 @@ void RankComparison::pair_lanes() {
   Join join;
   if (!workers.reference.empty() || !workers.candidate.empty()) {
     workers_ = std::make_unique<WorkerPool>(state_, workers);
-    join = [this](EventPlace a, EventPlace b) { workers_->join(a, b); };
+    join = [this](EventPlace a, EventPlace b, bool same) { workers_->join(a, b, same); };
   }
   const auto add = [&](const Both<std::optional<Lane>>& pair) {
     lanes_.push_back(std::make_unique<LaneComparison>(state_, pair, join));

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -150,6 +151,7 @@ struct RankState {
 
   Ledger ledger;
   Both<AloneMemory> alone_memory;
+  Both<std::unordered_set<std::uint64_t>> made_ahead;  ///< storages of samples that none has taken
   Both<std::vector<Freed>> freed;
   RngTracker rng;
   NumbersRead numbers_read;

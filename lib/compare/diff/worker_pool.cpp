@@ -75,12 +75,31 @@ void WorkerPool::count_aligned(const JobOp& op) {
   }
 }
 
-void WorkerPool::join(EventPlace reference, EventPlace candidate) {
+void WorkerPool::made_elsewhere(Side side, EventPlace place) {
+  const std::optional<JobId> id = jobs_.find(side, place);
+  if (!id || jobs_.at(*id).trains) return;
+  feeds_others_ = true;
+  jobs_.thread_of(side, place.lane)->feeds_others = true;
+  const WorkerJob& job = jobs_.at(*id);
+  samples_.note_taken(job);
+  Coverage& coverage = state_.totals.coverage;
+  for (const JobOp& op : job.ops) {
+    state_.rng.drew_in_thread(*op.window, op.event, side);
+    (side == Side::reference ? coverage.only_reference : coverage.only_candidate) +=
+        op.end() - op.event;
+  }
+  jobs_.forget(*id);
+}
+
+void WorkerPool::join(EventPlace reference, EventPlace candidate, bool same) {
   const Both<EventPlace> places{reference, candidate};
   Both<WaitingJobs::Thread*> threads;
+  for (const Side side : kSides) on(threads, side) = jobs_.thread_of(side, on(places, side).lane);
   for (const Side side : kSides) {
-    on(threads, side) = jobs_.thread_of(side, on(places, side).lane);
-    if (on(threads, side) == nullptr) return;
+    if (on(threads, side) != nullptr) continue;
+    const Side other = the_other(side);
+    if (same && on(threads, other) != nullptr) made_elsewhere(other, on(places, other));
+    return;
   }
   feeds_others_ = true;
   for (const Side side : kSides) on(threads, side)->feeds_others = true;
@@ -269,7 +288,11 @@ void WorkerPool::count_alone(const WorkerJob& job, bool is_sample) {
   AloneMemory& memory = on(state_.alone_memory, job.side);
   for (const JobOp& op : job.ops) {
     state_.rng.drew_in_thread(*op.window, op.event, job.side);
-    if (!is_sample) {
+    if (is_sample) {
+      for (std::uint32_t index = op.event; index < op.end(); ++index)
+        for (const Slot& slot : op.window->event(index).slots)
+          if (writes(slot)) on(state_.made_ahead, job.side).insert(slot.storage);
+    } else {
       state_.numbers_read.read_alone(job.side, op.outer());
       memory.read(*op.window, op.event, false);
       bool draws = false;

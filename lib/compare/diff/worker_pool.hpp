@@ -33,8 +33,10 @@ class WorkerPool {
   /// Takes in what the threads did up to a step.
   void read(std::int64_t step, std::int64_t candidate_step);
 
-  /// The same op in both runs reads what was written at these places: the jobs there are partners.
-  void join(EventPlace reference, EventPlace candidate);
+  /// The same op in both runs reads what was written at these places, the `same` or not: the jobs
+  /// there are partners. Where only one run has a job there, and it is the same, the other run has
+  /// made it in a lane beside the pool.
+  void join(EventPlace reference, EventPlace candidate, bool same);
 
   /// Takes in the rest and compares the jobs that nothing joined.
   void finish();
@@ -56,6 +58,7 @@ class WorkerPool {
   };
 
   void make_room();
+  void made_elsewhere(Side side, EventPlace place);
   void count_aligned(const JobOp& op);
   void compare(JobId reference, JobId candidate);
   void stand_alone(Side side, const JobOp& op, std::int64_t step, const Source* explained);

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <string>
+
 #include "tests/unit/compare/report_of.hpp"
 
 using namespace ulpscope;
@@ -37,6 +40,20 @@ void load(RunBuilder& run, const Loading& how) {
   }
 }
 
+/// Three steps with a batch each, which main stacks itself or a thread does, as many as `made`.
+void load_one_by_one(RunBuilder& run, bool by_thread, int made, const std::string& augment) {
+  for (int batch = 0; batch < made; ++batch) {
+    const std::string n = std::to_string(batch);
+    run.lane(by_thread ? LaneRole::worker : LaneRole::main, 0);
+    run.step(std::min(batch, 2)).phase(Phase::data);
+    const Tensor image = run.data(labelled("image" + n));
+    const Tensor stacked = run.op("aten::stack").in(image).out(labelled("batch" + n + augment));
+    if (batch > 2) continue;
+    run.lane(LaneRole::main, 0).step(batch).phase(Phase::forward);
+    run.op("aten::mm").in(stacked).out(labelled("y" + run.content_words(stacked)));
+  }
+}
+
 }  // namespace
 
 TEST_SUITE("workers") {
@@ -51,6 +68,24 @@ TEST_SUITE("workers") {
     CHECK(report.verdict == Verdict::identical);
     CHECK(report.findings.empty());
     CHECK(report.coverage.aligned == 12);
+  }
+
+  TEST_CASE("whether threads make the batches, or the program itself, is no difference") {
+    const auto by_itself = [](RunBuilder& run) { load_one_by_one(run, false, 3, ""); };
+    const auto by_thread = [](RunBuilder& run) { load_one_by_one(run, true, 5, ""); };
+    const Report more = report_of(by_itself, by_thread);
+    CHECK(more.verdict == Verdict::identical);
+    CHECK(std::none_of(more.findings.begin(), more.findings.end(), [](const Finding& finding) {
+      return finding.event.candidate && !finding.event.reference;
+    }));
+    CHECK(report_of(by_thread, by_itself).verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a thread that makes other batches than the program itself is found") {
+    const Report report =
+        report_of([](RunBuilder& run) { load_one_by_one(run, false, 3, ""); },
+                  [](RunBuilder& run) { load_one_by_one(run, true, 5, " flipped"); });
+    CHECK(report.verdict == Verdict::diverged);
   }
 
   TEST_CASE("threads that draw from one generator in another order are named") {
