@@ -244,6 +244,11 @@ bool parse(const Command& command, Arguments arguments, Task& task) {
           "and "
           "library version, and the report begins with what of these differs");
   options
+      .flag("--allow-longer", "ALLOW_LONGER", "steps after the other run's end do not count",
+            compare_options.allow_longer)
+      .more("Else runs that are equal up to there are inconclusive")
+      .rare();
+  options
       .value("--step-offset", "N", "STEP_OFFSET", "candidate step = reference step + N",
              [&](const auto& source, const auto& value) {
                compare_options.step_offset = signed_number(source, value);

@@ -110,6 +110,14 @@ void print_diverged(const Report& report, Page& page) {
   print_verdict(Ink::plain, std::string(kVerdict.size(), ' '), extent(report), page);
 }
 
+/// One run may have more where that is allowed.
+std::uint64_t common_steps(const Report& report) {
+  const bool goes_on = std::any_of(report.findings.begin(), report.findings.end(),
+                                   [](const Finding& finding) { return finding.goes_on; });
+  return goes_on ? std::min(report.reference.steps, report.candidate.steps)
+                 : report.reference.steps;
+}
+
 }  // namespace
 
 void print_verdict(Ink ink, std::string_view verdict, std::string_view text, Page& page) {
@@ -141,7 +149,7 @@ void render_verdict(const Report& report, Page& page) {
     case Verdict::identical: {
       const std::string apart = aside(report.coverage);
       std::string text = fmt::format("{}, {}, {}", core::counted(report.coverage.aligned, "event"),
-                                     core::counted(report.reference.steps, "step"),
+                                     core::counted(common_steps(report), "step"),
                                      apart.empty() ? "every bit" : "every value that was compared");
       if (!apart.empty()) text += fmt::format(" ({})", apart);
       return print_verdict(Ink::green, "IDENTICAL:", text, page);

@@ -82,6 +82,10 @@ std::string headline(const Finding& finding) {
       if (reads_differences(finding)) return "its inputs differ already, and its arguments too";
       return "identical inputs, different arguments: the runs diverge at this op";
     case FindingKind::sequence:
+      if (finding.goes_on)
+        return fmt::format("the {} goes on here, where the {} has ended",
+                           only_candidate(finding) ? "candidate" : "reference",
+                           only_candidate(finding) ? "reference" : "candidate");
       return fmt::format("this op runs in the {} only{}",
                          only_candidate(finding) ? "candidate" : "reference",
                          finding.diverges ? "" : ", and every value after it is equal");

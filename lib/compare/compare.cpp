@@ -274,6 +274,9 @@ class Comparison {
     outlook.complete = {runs_.reference->info().complete, runs_.candidate->info().complete};
     outlook.events = {runs_.reference->info().events, runs_.candidate->info().events};
     outlook.uncompared_steps = result_.uncompared_steps;
+    outlook.longer = result_.longer;
+    outlook.allow_longer = options_.allow_longer;
+    outlook.common_steps = std::min(runs_.reference->info().steps, runs_.candidate->info().steps);
     outlook.lone_ranks = lone_.size();
     outlook.selects = other_selection();
     if (options_.budget) outlook.budget = result_.budget;
@@ -311,8 +314,9 @@ class Comparison {
       const bool rewrite =
           report.verdict == Verdict::identical &&
           (finding.kind == FindingKind::sequence || finding.kind == FindingKind::arguments);
-      if (!finding.diverges && !rewrite) continue;
-      if (k == 0) add_what_each_run_shows(result_.records[k], runs_, options_.step_offset);
+      if (!finding.diverges && !rewrite && !finding.goes_on) continue;
+      if (k == 0 || finding.goes_on)
+        add_what_each_run_shows(result_.records[k], runs_, options_.step_offset);
       for (Cause& cause :
            causes::diagnose(Case(result_.records[k], k, report, result_.totals.evidence)))
         report.causes.push_back(std::move(cause));

@@ -255,9 +255,11 @@ bool LaneComparison::report_missing_steps(Side side, std::int64_t step,
     const Event& event = on(scene.windows, side)->event(index);
     if (!is_unit(state_, event)) continue;
     (void)enter_alone(state_, FindingKind::sequence, scene, at,
-                      side == Side::reference ? std::optional(event.position) : last_position_, {},
-                      [&](Record& record) {
+                      side == Side::reference ? std::optional(event.position) : last_position_,
+                      {.harmless = true}, [&](Record& record) {
                         record.evidence.missing_steps = true;
+                        record.finding.diverges = false;
+                        record.finding.goes_on = true;
                         record.finding.notes.push_back(
                             fmt::format("the {} goes on where the other run ends", name(side)));
                       });

@@ -103,6 +103,7 @@ void OutcomeJudge::judge() {
     totals.touched_alone = totals.touched_alone || on(state_.alone_memory, side).any();
     totals.too_many = totals.too_many || on(state_.alone_memory, side).overflowed();
   }
+  if (state_.longer) return judge_shorter(the_other(*state_.longer));
   cancel_equal([](const Outcome& one) {
     return std::tuple(one.event.event->root, one.slot->name, kept_by(one), one.alone,
                       content_of(*one.slot));
@@ -223,6 +224,25 @@ const OutcomeJudge::Outcome* OutcomeJudge::partner_of(Side side, const Outcome& 
         other.slot->geometry->dtype == outcome.slot->geometry->dtype)
       return &other;
   return nullptr;
+}
+
+/// The other run goes on, and leaves something else. This one must have left what its ops left,
+/// which was compared.
+void OutcomeJudge::judge_shorter(Side side) {
+  OutcomeTotals& totals = state_.totals.outcomes;
+  for (const Outcome& outcome : on(left_, side)) {
+    const Slot& slot = *outcome.slot;
+    if (!is_known(slot)) continue;
+    const bool known = slot.flags & slot_flag::verified;
+    const bool is_left = outcome.stands && is_named(slot) && !known &&
+                         !on(contents_, the_other(side)).contains(content_of(slot));
+    if ((slot.flags & slot_flag::changed) || is_left)
+      ++totals.unknown;
+    else
+      ++totals.compared;
+  }
+  judge_changed_alone(side);
+  judge_adopted(side);
 }
 
 /// What has no equal in the other run.

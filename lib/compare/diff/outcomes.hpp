@@ -48,6 +48,7 @@ class OutcomeJudge {
   template <class Key>
   void cancel_equal(Key key);
   void pair_named();
+  void judge_shorter(Side side);
   void judge_rest(Side side);
   void judge_made_alone(Side side, const Outcome& outcome);
   void judge_changed_alone(Side side);

@@ -389,6 +389,7 @@ void RankComparison::end_with_extra_steps(Side side) {
       goes_on_unrecorded(ended, ended == Side::reference ? first->step : to_candidate(first->step));
   bool entered = unrecorded || !state_.runs.reference->info().complete ||
                  !state_.runs.candidate->info().complete || state_.book.diverges();
+  if (!entered) state_.longer = side;
   std::uint64_t& steps = on(extra_steps_, side);
   while (const auto next = next_step()) {
     ++steps;

@@ -15,8 +15,7 @@ namespace {
 [[nodiscard]] bool beyond_tolerance(const Record& record) {
   const Both<std::uint32_t>& flags = record.evidence.event_flags;
   const bool one_threw = (flags.reference ^ flags.candidate) & event_flag::threw;
-  return record.finding.diverges && (record.finding.kind == FindingKind::metadata || one_threw ||
-                                     record.evidence.missing_steps);
+  return record.finding.diverges && (record.finding.kind == FindingKind::metadata || one_threw);
 }
 
 enum class Explained : std::uint8_t { no, unknown, by_rounding };
@@ -36,7 +35,7 @@ void add_up_budgets(FindingBook& book, RankResult& result) {
   result.beyond_budget = book.diverges(Source{.finding = kLeftOutFinding});
   std::vector<Record>& records = book.records();
   for (Record& record : records) {
-    if (!record.listed || !record.finding.diverges || record.evidence.missing_steps) continue;
+    if (!record.listed || !record.finding.diverges) continue;
     if (record.copy_of) record.evidence.budget = records[*record.copy_of].evidence.budget;
     const BudgetSummary& one = record.evidence.budget;
     const bool judged = one.inside + one.allowed + one.outside + one.without_bytes > 0;
@@ -55,7 +54,7 @@ void take_findings(FindingBook& book, const CompareOptions& options, RankResult&
   bool diverges = book.diverges(Source{.finding = kLeftOutFinding});
   for (Record& record : book.records()) {
     if (!record.listed) continue;
-    if (record.evidence.missing_steps && record.finding.diverges) {
+    if (record.evidence.missing_steps) {
       result.missing_steps = std::move(record);
       continue;
     }
@@ -90,8 +89,6 @@ void RankResult::add(RankResult&& rank, const CompareOptions& options) {
   if (rank.missing_steps && !diverges) {
     rank.records.push_back(std::move(*rank.missing_steps));
     ++rank.found;
-    rank.diverges = rank.beyond_tolerance = true;
-    rank.beyond_budget = options.budget;
   }
   records.insert(records.end(), std::make_move_iterator(rank.records.begin()),
                  std::make_move_iterator(rank.records.end()));
@@ -105,6 +102,8 @@ void RankResult::add(RankResult&& rank, const CompareOptions& options) {
   comparison::add(totals, rank.totals);
   values.add_rank(rank.values);
   uncompared_steps += rank.uncompared_steps;
+  for (const Side side : kSides)
+    on(longer, side) = std::max(on(longer, side), on(rank.longer, side));
   append(unseen, std::move(rank.unseen));
 }
 
@@ -116,7 +115,11 @@ RankResult compare_rank(const Both<const Run*>& runs, const Both<std::uint32_t>&
                             judge);
   comparison.run();
   const auto& extra = comparison.extra_steps();
-  result.uncompared_steps = comparison.skipped_steps() + extra.reference + extra.candidate;
+  result.uncompared_steps = comparison.skipped_steps();
+  if (comparison.is_longer())
+    result.longer = extra;
+  else
+    result.uncompared_steps += extra.reference + extra.candidate;
   result.unseen = comparison.unseen();
   take_findings(book, options, result);
   result.values = judge.sums(with_common);

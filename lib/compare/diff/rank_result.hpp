@@ -22,12 +22,13 @@ struct RankResult {
   bool beyond_tolerance = false;  ///< one that no tolerance covers
   BudgetSummary budget;           ///< if one was requested, of all origins
   bool beyond_budget = false;     ///< a finding that is not an origin, or one that was not kept
-  /// That steps are missing, if nothing else in these ranks diverges. It may follow from a
-  /// different rank.
+  /// Where one run goes on after the other's end, if nothing else in these ranks diverges. It may
+  /// follow from a different rank.
   std::optional<Record> missing_steps;
   Totals totals;
   ValueSums values;
-  std::uint64_t uncompared_steps = 0;  ///< steps that only one run has and no finding names
+  std::uint64_t uncompared_steps = 0;  ///< steps that only one run has, those of `longer` aside
+  Both<std::uint64_t> longer;          ///< steps that a run has after the other's end
   std::vector<std::string> unseen;     ///< what could not be compared, in words
 
   /// Adds the results of a later rank.

@@ -151,6 +151,7 @@ struct RankState {
 
   Ledger ledger;
   Both<AloneMemory> alone_memory;
+  std::optional<Side> longer;  ///< the run that merely goes on where the other one has ended
   Both<std::unordered_set<std::uint64_t>> made_ahead;  ///< storages of samples that none has taken
   Both<std::vector<Freed>> freed;
   RngTracker rng;

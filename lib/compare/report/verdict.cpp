@@ -42,6 +42,16 @@ namespace {
   return {};
 }
 
+/// One run merely goes on after the other's end; empty if it does not, or may.
+[[nodiscard]] std::string goes_on(const Outlook& outlook) {
+  if (outlook.allow_longer) return {};
+  for (const Side side : kSides)
+    if (const std::uint64_t more = on(outlook.longer, side); more > 0)
+      return fmt::format("in the {} that both have; the {} has {} more",
+                         core::counted(outlook.common_steps, "step"), name(side), more);
+  return {};
+}
+
 [[nodiscard]] Decision with_tolerance(const Outlook& outlook) {
   if (outlook.beyond_tolerance || outlook.values.outside > 0) return {Verdict::diverged, {}};
   if (outlook.values.unknown > 0)
@@ -51,6 +61,8 @@ namespace {
                     core::counted(outlook.values.unknown, "value")));
   if (const std::string rest = unknown_rest(outlook); !rest.empty())
     return inconclusive(fmt::format("all that both have is inside the tolerance, but {}", rest));
+  if (const std::string more = goes_on(outlook); !more.empty())
+    return inconclusive(fmt::format("inside the tolerance {}", more));
   return {Verdict::within, {}};
 }
 
@@ -67,6 +79,8 @@ namespace {
                                     core::counted(budget.without_model, "result")));
   if (const std::string rest = unknown_rest(outlook); !rest.empty())
     return inconclusive(fmt::format("every origin is inside its budget, but {}", rest));
+  if (const std::string more = goes_on(outlook); !more.empty())
+    return inconclusive(fmt::format("every origin is inside its budget {}", more));
   return {Verdict::within, {}};
 }
 
@@ -129,6 +143,8 @@ Decision decide(const Outlook& outlook) {
   if (totals.given_up > 0)
     return inconclusive(
         fmt::format("{} could not be aligned", core::counted(totals.given_up, "event")));
+  if (const std::string more = goes_on(outlook); !more.empty())
+    return inconclusive(fmt::format("identical {}", more));
   return {Verdict::identical, {}};
 }
 

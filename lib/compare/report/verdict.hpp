@@ -20,7 +20,10 @@ struct Outlook {
   bool beyond_tolerance = false;  ///< one that no tolerance covers: dtype, shape, missing steps
   Both<bool> complete{};
   Both<std::uint64_t> events{};
-  std::uint64_t uncompared_steps = 0;     ///< steps that only one run has and no finding names
+  std::uint64_t uncompared_steps = 0;  ///< steps that only one run has, those of `longer` aside
+  Both<std::uint64_t> longer{};        ///< steps that a run has after the other's end
+  bool allow_longer = false;
+  std::uint64_t common_steps = 0;
   std::uint64_t lone_ranks = 0;           ///< ranks that only one run has
   std::string selects{};                  ///< what one recording alone leaves out, in words
   std::optional<BudgetSummary> budget{};  ///< of all origins, where one was asked for

@@ -38,9 +38,9 @@ ULPSCOPE_FIELDS(TensorReport, role, index, element, name, dtype, shape, equal, d
                 tolerance)
 ULPSCOPE_FIELDS(ArgumentReport, name, reference, candidate)
 ULPSCOPE_FIELDS(Neighbour, event, op, module, equal, finding, note)
-ULPSCOPE_FIELDS(Finding, kind, diverges, rank, lane, step, phase, root, module, module_type,
-                between, op, overload, parents, children, kernels, forward_op, device, where, event,
-                tensors, arguments, neighbours, notes)
+ULPSCOPE_FIELDS(Finding, kind, diverges, goes_on, rank, lane, step, phase, root, module,
+                module_type, between, op, overload, parents, children, kernels, forward_op, device,
+                where, event, tensors, arguments, neighbours, notes)
 ULPSCOPE_FIELDS(NotCompared, uninitialised, handle, layout, no_bytes, ignored, opaque)
 ULPSCOPE_FIELDS(Coverage, aligned, only_reference, only_candidate, not_compared, outcomes,
                 outcomes_recorded, unseen)
@@ -79,7 +79,7 @@ ULPSCOPE_FIELDS(Totals, coverage, propagated, ops, aligned_ops, values, given_up
 ULPSCOPE_FIELDS(ValueSums::RuleCount, passed, failed)
 ULPSCOPE_FIELDS(ValueSums, outside, unknown, rules, growth, losses, path, path_questions)
 ULPSCOPE_FIELDS(RankResult, records, found, diverges, beyond_tolerance, budget, beyond_budget,
-                missing_steps, totals, values, uncompared_steps, unseen)
+                missing_steps, totals, values, uncompared_steps, longer, unseen)
 ULPSCOPE_FIELDS(ValueQuestion, ranks, digests, geometries, distance, evidence, repeats, limits)
 ULPSCOPE_FIELDS(ValueAnswer, known, difference, inside, rows_permuted, numbers_permuted, ratio,
                 repeats)

@@ -78,6 +78,7 @@ struct Neighbour {
 struct Finding {
   FindingKind kind = FindingKind::origin;
   bool diverges = true;
+  bool goes_on = false;  ///< sequence: here one run goes on, where the other one has ended
   std::uint32_t rank = 0;
   std::string lane;                  ///< "main", "autograd", "worker 0", "thread 3"
   std::optional<std::int64_t> step;  ///< empty in setup

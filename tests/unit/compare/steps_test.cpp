@@ -55,16 +55,52 @@ TEST_SUITE("steps") {
     CHECK(counted.read < 4 * kSteps);
   }
 
-  TEST_CASE("steps that one complete run has alone are a finding") {
+  TEST_CASE("a run that merely is longer is inconclusive") {
     const Report report = report_of([](RunBuilder& run) { train(run, 0, 3); },
                                     [](RunBuilder& run) { train(run, 0, 5); });
-    CHECK(report.verdict == Verdict::diverged);
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(report.summary ==
+          "inconclusive: identical in the 3 steps that both have; the candidate has 2 more");
     REQUIRE(report.findings.size() == 1);
+    CHECK_FALSE(report.findings[0].diverges);
+    CHECK(report.findings[0].goes_on);
     CHECK(report.findings[0].kind == FindingKind::sequence);
     CHECK(report.findings[0].step == 3);
     CHECK(report.findings[0].op == "aten::mm");
     CHECK(cause_ids(report) == "epoch");
     CHECK(report.coverage.only_candidate == 4);
+  }
+
+  TEST_CASE("a run that merely is longer is identical where that is allowed") {
+    CompareOptions options;
+    options.allow_longer = true;
+    const auto three = [](RunBuilder& run) { train(run, 0, 3); };
+    const auto five = [](RunBuilder& run) { train(run, 0, 5); };
+    CHECK(report_of(three, five, options).verdict == Verdict::identical);
+    CHECK(report_of(five, three, options).verdict == Verdict::identical);
+  }
+
+  TEST_CASE("of a run that is shorter a change after its last op is seen") {
+    CompareOptions options;
+    options.allow_longer = true;
+    const auto update = [](RunBuilder& run, int steps, bool changed) {
+      const Tensor weight = run.parameter("fc.weight", labelled("w"));
+      for (int step = 0; step < steps; ++step) {
+        run.step(step).phase(Phase::forward);
+        const Tensor x = run.data(labelled("x"));
+        run.op("aten::mm").in(x).in(weight).out(labelled("y" + std::to_string(step)));
+        run.phase(Phase::optimizer);
+        run.op("aten::add_").in(weight).in(x).writes(weight, labelled("w" + std::to_string(step)));
+      }
+      if (changed) run.overwrite(weight, labelled("by hand"));
+      run.leaves({weight});
+    };
+    const auto two = [&](RunBuilder& run) { update(run, 2, false); };
+    const auto two_changed = [&](RunBuilder& run) { update(run, 2, true); };
+    const auto three = [&](RunBuilder& run) { update(run, 3, false); };
+    CHECK(report_of(two, three, options).verdict == Verdict::identical);
+    CHECK(report_of(two_changed, three, options).verdict == Verdict::inconclusive);
+    CHECK(report_of(three, two_changed, options).verdict == Verdict::inconclusive);
   }
 
   TEST_CASE("missing steps after a difference are no finding of their own") {

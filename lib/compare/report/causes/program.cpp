@@ -143,7 +143,7 @@ std::optional<Cause> structure(const Case& of) {
 }
 
 std::optional<Cause> harmless_rewrite(const Case& of) {
-  if (of.report().verdict != Verdict::identical) return std::nullopt;
+  if (of.report().verdict != Verdict::identical || of.finding().goes_on) return std::nullopt;
   Cause cause = of.cause("harmless-rewrite", Confidence::certain);
   cause.evidence = {"the op lists differ, and every value that both runs have is equal"};
   return cause;
