@@ -10,6 +10,7 @@
 #include "cli/options/options.hpp"
 #include "cli/record/cannot_run.hpp"
 #include "cli/record/record_settings.hpp"
+#include "cli/record/selection.hpp"
 #include "cli/record/session.hpp"
 #include "cli/record/write.hpp"
 #include "cli/team/launch.hpp"
@@ -213,7 +214,7 @@ bool parse(const Command& command, Arguments arguments, RecordOptions& record_op
       .rare();
   add_what_is_written(options, record_options);
   add_following(options, following);
-  options.flag("--require", "REQUIRE", "fail if the program is known not to be recordable",
+  options.flag("--require", "REQUIRE", "fail if nothing can be recorded, or nothing was",
                record_options.require);
   options.flag("--force", "FORCE", "replace the dump that is there", record_options.force);
   add_rarely_needed(options, record_options);
@@ -246,7 +247,11 @@ int record_alone(const RecordOptions& options) {
   try {
     const RecordResult result = record(options);
     say(fmt::format("ulpscope: {}", escaped(closing_line(result))));
-    return result.exit_code;
+    if (!result.status.recorded && options.require) return static_cast<int>(Exit::not_started);
+    const std::string nothing = why_nothing_was_selected(options, result);
+    if (nothing.empty()) return result.exit_code;
+    say(fmt::format("ulpscope: note: nothing was selected: {}", escaped(nothing)));
+    return options.require ? static_cast<int>(Exit::not_started) : result.exit_code;
   } catch (const writer::BeingRecorded& error) {
     refuse(error);
   } catch (const CannotRun& error) {
@@ -331,7 +336,7 @@ const Command kRecordCommand{
     "A program that uses no LibTorch, or one that cannot be entered (statically linked, "
     "set-user-id, built with a sanitizer), runs unrecorded and one line says why.\n"
     "Exit codes: the command's own, 128 + signal if a signal ended it, 125 if ulpscope could not "
-    "start it, 126 or 127 if it cannot be run or found.",
+    "start it or, with --require, recorded nothing, 126 or 127 if it cannot be run or found.",
     "ulpscope record -o runs/a -- ./train --epochs 1\n"
     "ulpscope record --level full --steps 0-2 -- ./train",
     Exit::not_started,

@@ -1,5 +1,5 @@
-// Captures a layer's forward into two CUDA graphs, one of which multiplies it, and replays the first at
-// every step.
+// Captures a layer's forward into two CUDA graphs, one of which multiplies it, and replays the
+// first at every step.
 //
 //   device_graph [--second]      replays the second
 #include <ATen/cuda/CUDAGraph.h>

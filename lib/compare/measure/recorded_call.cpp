@@ -49,7 +49,8 @@ namespace {
     tensor.strides = strides_in_packed(geometry);
     tensor.memory_strides = geometry.strides;
     tensor.alignment = slot.alignment;
-    if (geometry.device_type == kCudaDevice) tensor.gpu = std::max<std::int16_t>(geometry.device_index, 0);
+    if (geometry.device_type == kCudaDevice)
+      tensor.gpu = std::max<std::int16_t>(geometry.device_index, 0);
     const std::uint64_t expected = packed_bytes(geometry);
     if (!(slot.flags & kUnread) && expected > 0) {
       auto bytes = run.content(rank, slot.digest);
