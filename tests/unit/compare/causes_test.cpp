@@ -502,4 +502,27 @@ TEST_SUITE("rewrites") {
     CHECK(find_cause(counted, "structure") != nullptr);
     CHECK(find_cause(counted, "reduced-precision") == nullptr);
   }
+
+  TEST_CASE("a batch of other samples of what a thread holds is data-order, and told once") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor all = run.data({1, 2, 3, 4, 5, 6, 7, 8});
+      run.lane(LaneRole::worker, 0).step(0).phase(Phase::data);
+      const std::int64_t shift = changed ? 2 : 0;
+      const std::vector<Tensor> samples = {run.view(all, {2}, {1}, shift),
+                                           run.view(all, {2}, {1}, 2 + shift),
+                                           run.view(all, {2}, {1}, 4 + shift)};
+      const Tensor batch =
+          run.op("aten::stack").in_list(samples, "tensors").out(labelled(changed ? "b" : "a", 6));
+      run.lane(LaneRole::main, 0).phase(Phase::forward);
+      run.op("aten::relu").in(batch).out(labelled(changed ? "y2" : "y1"));
+    });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::stack");
+    CHECK(report.first()->kind == FindingKind::data);
+    CHECK(cause_ids(report).starts_with("data-order"));
+    CHECK(std::count_if(report.first()->notes.begin(), report.first()->notes.end(),
+                        [](const std::string& note) {
+                          return note.find("tensors") != std::string::npos;
+                        }) <= 1);
+  }
 }

@@ -11,6 +11,7 @@
 #include "compare/measure/rounding.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/words.hpp"
+#include "core/counts.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -115,6 +116,26 @@ void enter_others(OpPair& ops, const std::vector<const SlotPair*>& others,
          computed(phase_of_last_write(ops.scene, Side::reference, *slot.reference));
 }
 
+/// Of a list of tensors the first is described for all.
+void describe_all(const OpPair& ops, Record& record, FindingKind kind,
+                  const std::vector<const SlotPair*>& fresh) {
+  std::vector<std::string>& notes = record.finding.notes;
+  for (std::size_t k = 0; k < fresh.size(); ++k) {
+    const std::size_t before = notes.size();
+    describe_fresh(ops, record, kind, *fresh[k]);
+    std::size_t more = 0;
+    while (k + 1 < fresh.size() && fresh[k + 1]->any().element > 0 &&
+           fresh[k + 1]->any().index == fresh[k]->any().index) {
+      const std::size_t described = notes.size();
+      describe_fresh(ops, record, kind, *fresh[++k]);
+      notes.resize(described);
+      ++more;
+    }
+    if (more > 0 && notes.size() > before)
+      notes.back() += fmt::format(", and so do {}", core::counted(more, "more tensor"));
+  }
+}
+
 }  // namespace
 
 std::uint64_t inputs_key(const std::vector<const SlotPair*>& slots) {
@@ -190,7 +211,7 @@ void enter_fresh(OpPair& ops, FindingKind kind, const std::vector<const SlotPair
         std::vector<SlotPair> told = ops.slots;
         if (kind == FindingKind::data) std::stable_partition(told.begin(), told.end(), is_fresh);
         add_tensors(record, told);
-        for (const SlotPair* slot : fresh) describe_fresh(ops, record, kind, *slot);
+        describe_all(ops, record, kind, fresh);
       });
   for (const SlotPair* slot : fresh) {
     ops.differ(slot->reference, slot->candidate, source);

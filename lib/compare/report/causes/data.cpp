@@ -52,8 +52,25 @@ template <class Test>
   });
 }
 
+/// All that it reads and that differs are views, of the same shape, of other places in what holds
+/// the data.
+[[nodiscard]] bool reads_other_places(const Case& of) {
+  if (!of.is(FindingKind::data) || of.evidence().layers_only) return false;
+  bool any = false;
+  for (std::size_t k = 0; k < of.finding().tensors.size(); ++k) {
+    const TensorReport& tensor = of.finding().tensors[k];
+    if (tensor.role != Role::input || tensor.equal) continue;
+    const auto& [a, b] = of.evidence().tensors[k].geometry;
+    if (a.sizes != b.sizes || a.strides != b.strides || a.storage_offset == b.storage_offset)
+      return false;
+    any = true;
+  }
+  return any;
+}
+
 [[nodiscard]] bool is_content(const Case& of) {
-  return of.is(FindingKind::data) && (!of.evidence().uninitialised || of.evidence().for_data);
+  return of.is(FindingKind::data) && !reads_other_places(of) &&
+         (!of.evidence().uninitialised || of.evidence().for_data);
 }
 
 /// What the program itself noted differently at the finding: its samples, its epoch, its
@@ -114,6 +131,12 @@ std::optional<Cause> data_order(const Case& of) {
     cause.attempt = {"seed the sampler the same way in both programs"};
     return cause;
   }
+  if (reads_other_places(of)) {
+    Cause cause = of.cause("data-order", Confidence::likely);
+    cause.evidence = {"what it reads are views of other places in what holds the data"};
+    cause.attempt = {"seed the sampler the same way in both programs"};
+    return cause;
+  }
   if (!is_content(of)) return std::nullopt;
   Cause cause = of.cause("data-order", Confidence::certain);
   if (in_another_order(of)) {
@@ -166,7 +189,7 @@ std::optional<Cause> uninitialised(const Case& of) {
     cause.attempt = {of.command("MALLOC_PERTURB_=85"), of.command("MALLOC_PERTURB_=165")};
     return cause;
   }
-  if (!of.evidence().uninitialised) return std::nullopt;
+  if (!of.evidence().uninitialised || reads_other_places(of)) return std::nullopt;
   const bool filled_elsewhere = of.evidence().for_data;
   Cause cause =
       of.cause("uninitialised", filled_elsewhere ? Confidence::possible : Confidence::likely);
