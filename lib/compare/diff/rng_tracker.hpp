@@ -30,6 +30,7 @@ class RngTracker {
     std::optional<Source> drawn_alone;    ///< the finding of the latest of those draws
     std::uint32_t drawn_in = kNoLane;     ///< the lane of those draws, in the reference
     bool drawn_by_threads = false;        ///< that share work, at any time
+    bool drawn_beside_threads = false;    ///< by others, at any time
     Both<std::uint64_t> more_of_threads;  ///< draws of theirs that only that run has made
   };
 

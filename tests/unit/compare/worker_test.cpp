@@ -106,6 +106,35 @@ TEST_SUITE("workers") {
     CHECK(report.propagated.events >= 4);
   }
 
+  TEST_CASE("a thread that draws beside the program from its generator is named") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      for (int step = 0; step < 3; ++step) {
+        const auto load = [&] {
+          run.lane(LaneRole::worker, 0).step(step).phase(Phase::data);
+          return run.op("aten::rand").draws(1).out(labelled("b" + std::to_string(run.drawn())));
+        };
+        const auto drop = [&](const Tensor& batch) {
+          run.lane(LaneRole::main, 0).step(step).phase(Phase::forward);
+          const std::string drawn = std::to_string(run.drawn());
+          const Tensor mask = run.op("aten::bernoulli").draws(1).out(labelled("m" + drawn));
+          run.op("aten::mul")
+              .in(batch)
+              .in(mask)
+              .out(labelled("y" + run.content_words(batch) + drawn));
+        };
+        if (changed && step == 1) {
+          run.lane(LaneRole::main, 0).step(step).phase(Phase::forward);
+          drop(run.data(labelled("early")));
+          static_cast<void>(load());
+        } else {
+          drop(load());
+        }
+      }
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    CHECK(find_cause(report, "thread-rng") != nullptr);
+  }
+
   TEST_CASE("what a worker makes otherwise is found where it is made") {
     const Report report = report_of(
         [](RunBuilder& run) {

@@ -22,11 +22,17 @@ namespace {
   });
 }
 
-/// Several threads of the role draw from the default generator.
-[[nodiscard]] bool shares_generator(const OpPair& ops, const Event& seeded) {
+[[nodiscard]] bool shares_work(LaneRole role) {
+  return role == LaneRole::worker || role == LaneRole::thread;
+}
+
+/// Several threads draw from the default generator: several of one role, or one beside the program.
+[[nodiscard]] bool shares_generator(const OpPair& ops, const Event& seeded,
+                                    const RngTracker::Stream& stream) {
   const LaneRole role = ops.scene.lanes.reference->role;
   if (seeded.flags & event_flag::explicit_generator) return false;
-  if (role != LaneRole::worker && role != LaneRole::thread) return false;
+  if (!shares_work(role)) return stream.drawn_by_threads;
+  if (stream.drawn_beside_threads) return true;
   const auto lanes = ops.scene.runs.reference->lanes(ops.scene.ranks.reference);
   return std::count_if(lanes.begin(), lanes.end(),
                        [&](const Lane& lane) { return lane.role == role; }) > 1;
@@ -42,6 +48,8 @@ void explain_draws(OpPair& ops) {
     const Event& a = reference.event(pair.reference);
     const Event& b = candidate.event(pair.candidate);
     if (!(a.flags & b.flags & event_flag::seeded)) return;
+    if (drew(a) && !shares_work(ops.scene.lanes.reference->role))
+      ops.state.rng.stream(a).drawn_beside_threads = true;
     if (a.rng.before == b.rng.before) {
       ops.state.rng.in_step(a, ops.scene.lanes.reference->id, ops.scene.step);
       if (a.rng.after != b.rng.after) ops.uneven_draws.push_back(&a);
@@ -70,7 +78,7 @@ void explain_draws(OpPair& ops) {
   if (stream.shifted) return ops.propagated(stream.source);
   stream.source = enter_finding(
       ops.state, FindingKind::rng, ops.scene, shifted, ops.at, {}, [&](Record& record) {
-        record.evidence.seeded_lanes_share = shares_generator(ops, a);
+        record.evidence.seeded_lanes_share = shares_generator(ops, a, stream);
         record.evidence.draws = stream.draws;
         record.evidence.more_draws = stream.more_draws;
         record.evidence.last_common_draw = stream.last_common_draw;
