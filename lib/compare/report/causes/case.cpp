@@ -61,6 +61,16 @@ bool prepares_data(const Finding& finding) {
   return !finding.module && (finding.phase == Phase::data || finding.phase == Phase::setup);
 }
 
+bool picks_samples(const Case& of) {
+  const Finding& finding = of.finding();
+  if (!of.is(FindingKind::arguments) || !prepares_data(finding) ||
+      !facts::Op(finding.op).has(facts::fact::picks))
+    return false;
+  return std::all_of(finding.arguments.begin(), finding.arguments.end(), [](const auto& argument) {
+    return argument.name == "index" || argument.name == "start" || argument.name == "end";
+  });
+}
+
 std::optional<std::int64_t> Case::late_begin() const {
   const auto found = runs_.late_begin.find(record_.ranks.reference);
   const bool from_before =

@@ -59,6 +59,8 @@ class Case {
 
 /// It is where data is prepared, outside modules.
 [[nodiscard]] bool prepares_data(const Finding& finding);
+/// The program picks samples: it reads different rows of the data it holds.
+[[nodiscard]] bool picks_samples(const Case& of);
 
 using facts::OpClass;
 /// Of what a finding names, which may be a module.

@@ -41,17 +41,6 @@ template <class Test>
          of.evidence().alone_draws && of.runs().other_start;
 }
 
-/// The program picks samples: it reads different rows of the data it holds.
-[[nodiscard]] bool picks_samples(const Case& of) {
-  const Finding& finding = of.finding();
-  if (!of.is(FindingKind::arguments) || !prepares_data(finding) ||
-      !facts::Op(finding.op).has(facts::fact::picks))
-    return false;
-  return std::all_of(finding.arguments.begin(), finding.arguments.end(), [](const auto& argument) {
-    return argument.name == "index" || argument.name == "start" || argument.name == "end";
-  });
-}
-
 /// All that it reads and that differs are views, of the same shape, of other places in what holds
 /// the data.
 [[nodiscard]] bool reads_other_places(const Case& of) {

@@ -39,7 +39,9 @@ namespace {
 
 std::optional<Cause> argument(const Case& of) {
   if (!of.is(FindingKind::arguments)) return std::nullopt;
-  Cause cause = of.cause("argument", Confidence::certain);
+  // That other samples are picked says more.
+  Cause cause =
+      of.cause("argument", picks_samples(of) ? Confidence::possible : Confidence::certain);
   for (const ArgumentReport& report : of.finding().arguments)
     cause.evidence.push_back(
         is_tensor(of.finding(), report)
