@@ -40,11 +40,10 @@ std::string as_option(std::string_view globs) {
 
 std::string why_nothing_was_selected(const RecordOptions& options, const RecordResult& result) {
   const ring::Settings& settings = options.settings;
-  if (!result.status.recorded) return {};
+  if (!result.status.recorded || !result.status.complete) return {};
   const bool selects_steps =
       settings.first_step > 0 || settings.last_step != std::numeric_limits<std::uint64_t>::max();
-  if (result.status.counts.events == 0)
-    return selects_steps ? "no step of --steps was reached" : "the program ran no op";
+  if (result.status.counts.events == 0 && selects_steps) return "no step of --steps was reached";
   const std::string ops = as_option(settings.ops.view());
   const std::string modules = as_option(settings.modules.view());
   if (ops.empty() && modules.empty()) return {};

@@ -533,7 +533,7 @@ void see_gradient(Thread& thread) {
       const std::lock_guard guard(storages());
       const c10::StorageImpl& impl = *parameter.storage().unsafeGetStorageImpl();
       Storage& owner = storages().at(impl);
-      name = owner.name_of(region_of(parameter));
+      name = owner.parts.empty() ? owner.name : owner.name_of(region_of(parameter));
       if (!owner.watched) storages().watch(owner, impl);
     }
     if (name.id != 0) {

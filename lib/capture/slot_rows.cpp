@@ -109,7 +109,7 @@ Known tell_read(Thread& thread, const at::Tensor& tensor, Place place, const Con
       !boundary || settings().verify == ring::Verify::off || region->checked == thread.epoch;
   if (!trusted) return Known::checked;
   tell(*region, row);
-  send_missing_content(thread, tensor, content, *region);
+  if (region->no_content) send_missing_content(thread, tensor, content, *region);
   note_content(*region, row);
   return Known::told;
 }
@@ -129,7 +129,7 @@ bool tell_left(Thread& thread, const at::Tensor& tensor, Place place, const Cont
   }
   if (place.counts) storages().mark_unread(storage, *tensor.storage().unsafeGetStorageImpl());
   tell(*region, seen.row);
-  send_missing_content(thread, tensor, content, *region);
+  if (region->no_content) send_missing_content(thread, tensor, content, *region);
   note_content(*region, seen.row);
   return true;
 }

@@ -138,13 +138,14 @@ void StorageTable::forget() {
   });
 }
 
-Name Storage::name_of(const RegionKey& key) const noexcept {
-  if (parts.empty()) return named.bytes == 0 || named.overlaps(key) ? name : Name{};
+const Name& Storage::name_of_part(const RegionKey& key) const noexcept {
+  static constexpr Name kNone;
+  if (parts.empty()) return named.bytes == 0 || named.overlaps(key) ? name : kNone;
   const NamedPart* best = nullptr;
   for (const NamedPart& part : parts)
     if (part.region.covers(key) && (best == nullptr || part.region.bytes < best->region.bytes))
       best = &part;
-  return best == nullptr ? Name{} : best->name;
+  return best == nullptr ? kNone : best->name;
 }
 
 void Storage::give_name(const RegionKey& key, const Name& given) {
@@ -232,9 +233,11 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   entry.handle = false;
   entry.arrives = 0;
   entry.writer = {};
-  entry.name = {};
-  entry.named = {};
-  entry.parts.clear();
+  if (entry.name.id != 0) {
+    entry.name = {};
+    entry.named = {};
+    entry.parts.clear();
+  }
   entry.watched = false;
   entry.unread = false;
   entry.optimizer_state = false;

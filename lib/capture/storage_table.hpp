@@ -126,9 +126,14 @@ struct Storage {
 
   /// Of a region: that of the smallest named part that covers it. A single name is that of all
   /// regions that share bytes with it.
-  [[nodiscard]] Name name_of(const RegionKey& key) const noexcept;
+  [[nodiscard]] const Name& name_of(const RegionKey& key) const noexcept {
+    if (name.id == 0 || (parts.empty() && named == key)) return name;
+    return name_of_part(key);
+  }
   void give_name(const RegionKey& key, const Name& given);
   void take_name(const RegionKey& key);
+
+  [[nodiscard]] const Name& name_of_part(const RegionKey& key) const noexcept;
 
   [[nodiscard]] bool touches_uninitialised(const RegionKey& key) const noexcept;
   /// Nothing has written a byte of it.

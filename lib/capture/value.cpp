@@ -267,7 +267,8 @@ Seen see_unfilled(Thread& thread, const at::Tensor& tensor, Place place, Writer 
     storage.produced = true;
     storage.writer = writer;
   }
-  identify(thread, storage, storage.name_of(content_of(tensor).key), seen);
+  const bool named = storage.name.id != 0;
+  identify(thread, storage, named ? storage.name_of(content_of(tensor).key) : storage.name, seen);
   row.flags |= slot_flag::uninitialised;
   return seen;
 }
@@ -308,7 +309,11 @@ std::uint32_t owner_of(const at::Tensor& tensor) {
 bool can_be_read(const at::Tensor& tensor) { return tensor.defined() && has_known_memory(tensor); }
 
 RegionKey region_of(const at::Tensor& tensor) {
-  return can_be_read(tensor) ? content_of(tensor).key : RegionKey{};
+  if (!can_be_read(tensor)) return {};
+  if (!tensor.is_contiguous() || tensor.is_conj() || tensor.is_neg()) return content_of(tensor).key;
+  const std::size_t size = tensor.element_size();
+  return {static_cast<std::size_t>(tensor.storage_offset()) * size,
+          static_cast<std::size_t>(tensor.numel()) * size, 0};
 }
 
 void mark_handle(const at::Tensor& tensor) {
