@@ -161,6 +161,7 @@ void Storage::give_name(const RegionKey& key, const Name& given) {
   }
   name = given;
   named = key;
+  is_named_whole = parts.empty() && key.offset == 0 && bytes > 0 && key.bytes == bytes;
 }
 
 void Storage::take_name(const RegionKey& key) {
@@ -168,6 +169,7 @@ void Storage::take_name(const RegionKey& key) {
   name = parts.empty() ? Name{} : parts.back().name;
   named = parts.empty() ? RegionKey{} : parts.back().region;
   if (parts.size() == 1) parts.clear();
+  is_named_whole = false;
 }
 
 void StorageTable::give_name(Storage& entry, const c10::StorageImpl& storage, const RegionKey& key,
@@ -236,6 +238,7 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   if (entry.name.id != 0) {
     entry.name = {};
     entry.named = {};
+    entry.is_named_whole = false;
     entry.parts.clear();
   }
   entry.watched = false;

@@ -101,17 +101,18 @@ struct Storage {
   std::uint64_t id = 0;
   std::size_t place = 0;  ///< in the table's list
   std::uint32_t writes = 0;
-  bool produced = false;      ///< a recorded op made or wrote it
-  bool scratch = false;       ///< an op's working memory: its bytes mean nothing to others
-  bool of_backend = false;    ///< made by a collective for its own use
-  bool handle = false;        ///< its bytes are a pointer
-  std::int8_t dtype = 0;      ///< c10::ScalarType of the tensor that was seen last
-  std::uint64_t arrives = 0;  ///< the epoch in which its bytes may still be on their way
-  bool foreign = false;       ///< memory that the allocator did not return (from_blob)
-  bool given = false;         ///< code that is no op filled it and gave it to a tensor (`set_`)
-  Writer writer;              ///< of any part
-  Name name;                  ///< the last that it was given; see name_of()
-  RegionKey named;            ///< the region that this name is for
+  bool produced = false;        ///< a recorded op made or wrote it
+  bool scratch = false;         ///< an op's working memory: its bytes mean nothing to others
+  bool of_backend = false;      ///< made by a collective for its own use
+  bool handle = false;          ///< its bytes are a pointer
+  std::int8_t dtype = 0;        ///< c10::ScalarType of the tensor that was seen last
+  std::uint64_t arrives = 0;    ///< the epoch in which its bytes may still be on their way
+  bool foreign = false;         ///< memory that the allocator did not return (from_blob)
+  bool given = false;           ///< code that is no op filled it and gave it to a tensor (`set_`)
+  Writer writer;                ///< of any part
+  Name name;                    ///< the last that it was given; see name_of()
+  RegionKey named;              ///< the region that this name is for
+  bool is_named_whole = false;  ///< the name is for all of it
   std::pmr::vector<NamedPart> parts;  ///< all names, if there are several
   bool watched = false;               ///< StorageTable::watch()
   bool unread = false;                ///< no op has used what was written last
@@ -127,7 +128,7 @@ struct Storage {
   /// Of a region: that of the smallest named part that covers it. A single name is that of all
   /// regions that share bytes with it.
   [[nodiscard]] const Name& name_of(const RegionKey& key) const noexcept {
-    if (name.id == 0 || (parts.empty() && named == key)) return name;
+    if (name.id == 0 || is_named_whole) return name;
     return name_of_part(key);
   }
   void give_name(const RegionKey& key, const Name& given);
