@@ -40,12 +40,17 @@ bool GeometryTable::is_at(const Slot& slot, const GeometryWords& words) const no
 }
 
 GeometryTable::Found GeometryTable::number(const GeometryWords& words) {
+  if (is_at(latest_, words)) return {latest_.id, false};
   const std::uint64_t hash = hash_of(words);
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = hash & mask;
   for (; slots_[at].id != 0; at = (at + 1) & mask)
-    if (slots_[at].hash == hash && is_at(slots_[at], words)) return {slots_[at].id, false};
-  slots_[at] = {hash, ++count_, static_cast<std::uint32_t>(words.count()), words_.size()};
+    if (slots_[at].hash == hash && is_at(slots_[at], words)) {
+      latest_ = slots_[at];
+      return {latest_.id, false};
+    }
+  latest_ = {hash, ++count_, static_cast<std::uint32_t>(words.count()), words_.size()};
+  slots_[at] = latest_;
   words_.insert(words_.end(), words.head.begin(), words.head.end());
   words_.insert(words_.end(), words.sizes.begin(), words.sizes.end());
   words_.insert(words_.end(), words.strides.begin(), words.strides.end());

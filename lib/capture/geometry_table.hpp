@@ -45,6 +45,7 @@ class GeometryTable {
   void grow();
 
   std::pmr::vector<Slot> slots_;
+  Slot latest_;  ///< the tensors of an op often have one geometry
   std::pmr::vector<std::int64_t> words_;
   std::uint32_t count_ = 0;
 };
