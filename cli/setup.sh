@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what building and testing Ulpscope needs, and only what is missing:
 #   - Debian packages, as root or through sudo;
-#   - LibTorch: the official PyPI wheel, into build/torch (nothing outside the repository).
+#   - LibTorch: the official PyPI wheel, into build/torch (nothing outside the repository);
+#   - what `import torch` needs beside it, likewise.
 # Repeated, it does nothing and needs no network.
 #
 #   ULPSCOPE_TORCH          a LibTorch to use instead: the folder that holds lib/libtorch_cpu.so
@@ -12,6 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly torch_version="${ULPSCOPE_TORCH_VERSION:-2.11.0}"
 readonly torch_folder=build/torch
 readonly stamp="$torch_folder/installed-version"
+readonly python_stamp="$torch_folder/installed-for-python"
 readonly packages=(
   g++ cmake ninja-build ccache git pkg-config python3 python3-pip
   libhdf5-dev hdf5-tools libxtensor-dev libxxhash-dev libcli11-dev libfmt-dev nlohmann-json3-dev
@@ -78,8 +80,51 @@ unpack_wheels() {
   shift
   python=$(python_with_pip)
   "$python" -m pip install --quiet --disable-pip-version-check --root-user-action=ignore \
-    --no-deps --only-binary=:all: --python-version 3.11 --no-compile --upgrade \
+    --no-deps --only-binary=:all: --python-version "$(python_version)" --no-compile --upgrade \
     --target "$folder" "$@"
+}
+
+# The version of Debian's Python if there is a wheel for it.
+python_version() {
+  local version
+  version=$("$(python_with_pip)" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  case $version in
+    3.1[0-4]) echo "$version" ;;
+    *) echo 3.11 ;;
+  esac
+}
+
+imports_torch() {
+  PYTHONPATH=$torch_folder "$(python_with_pip)" -c 'import torch' 2>/dev/null
+}
+
+# The wheels beside torch that it requires (Requires-Dist), by the names of their packages.
+required_by_torch() {
+  sed -n 's/^Requires-Dist: \([^;]*\).*/\1/p' "$torch_folder"/torch-*.dist-info/METADATA |
+    grep -E "^($1)\b"
+}
+
+# `import torch` loads the CUDA wheel's libraries even if there is no GPU. Those that the machine
+# lacks are added; without them Python programs are not tested.
+install_for_python() {
+  [[ -n ${ULPSCOPE_TORCH:-} || -e $python_stamp ]] && return
+  say "PyTorch: adding what import torch needs"
+  local wheels=(MarkupSafe mpmath 'numpy>=1.26') each
+  while read -r each; do
+    wheels+=("$each")
+  done < <(required_by_torch 'filelock|typing-extensions|sympy|networkx|jinja2|fsspec')
+  while read -r each; do
+    case $each in
+      libcufile.so.*) wheels+=('nvidia-cufile') ;;
+      libcusparseLt.so.*) wheels+=("$(required_by_torch nvidia-cusparselt-cu13)") ;;
+      libnvshmem_host.so.*) wheels+=("$(required_by_torch nvidia-nvshmem-cu13)") ;;
+      *) say "PyTorch: $each is missing: Python programs cannot be tested" ;;
+    esac
+  done < <(env -u LD_LIBRARY_PATH ldd "$torch_folder/torch/lib/libtorch_cuda.so" 2>/dev/null |
+    awk '/not found/ {print $1}')
+  unpack_wheels "$torch_folder" "${wheels[@]}" || say "PyTorch: these could not be added: ${wheels[*]}"
+  imports_torch || say "PyTorch: import torch fails: Python programs are not tested"
+  touch "$python_stamp"
 }
 
 missing_libraries() {
@@ -129,3 +174,4 @@ install_torch() {
 
 install_packages
 install_torch
+install_for_python

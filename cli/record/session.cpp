@@ -72,7 +72,7 @@ std::string reason_for_nothing(const std::string& known, const Executable& execu
     return fmt::format("no capture library fits its LibTorch; there is one for {}",
                        fmt::join(versions, ", "));
   }
-  return "no process of it loaded LibTorch before start";
+  return "no process of it computed anything with LibTorch";
 }
 
 /// Delivers what is recorded until the command and all processes that it left behind have ended.

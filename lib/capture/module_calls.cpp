@@ -349,6 +349,10 @@ void tell_roots_again() {
   told_roots().stamps.clear();
 }
 
+const OpInfo& forward_of(std::uint32_t module) {
+  return call_info(EventKind::module, module, "forward");
+}
+
 void lock_module_calls() { told_roots().mutex.lock(); }
 void unlock_module_calls() { told_roots().mutex.unlock(); }
 

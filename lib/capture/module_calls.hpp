@@ -31,6 +31,9 @@ void follow_modules(Thread& thread, std::uint32_t child, std::span<const at::Ten
 /// order, others are dropped.
 void close_frames_above(Thread& thread, std::size_t count);
 
+/// What a call of a known module is: "Conv2d::forward".
+[[nodiscard]] const OpInfo& forward_of(std::uint32_t module);
+
 /// Begins the call of a module that announces itself, with its tensor arguments in order.
 void begin_module_call(Thread& thread, const OpInfo& info, std::uint32_t module,
                        std::uint64_t object, bool trusted,

@@ -252,6 +252,39 @@ std::uint32_t learn_script_module(const c10::ivalue::Object& module) {
   return number;
 }
 
+std::vector<std::uint32_t> learn_described(const DescribedRoot& root) {
+  ModuleRegistry& all = module_registry();
+  std::vector<at::Tensor> tensors;  // released when the registry is not locked any more
+  for (const DescribedRoot::Tensor& each : root.tensors)
+    tensors.push_back(at::Tensor(
+        c10::intrusive_ptr<at::TensorImpl, c10::UndefinedTensorImpl>::unsafe_reclaim_from_nonowning(
+            const_cast<at::TensorImpl*>(each.tensor))));
+  const std::lock_guard guard(all.mutex);
+  const std::uint32_t name = root.known_as != 0 ? all.modules.at(root.known_as - 1).name.root
+                                                : name_of_root(all, root.modules.front().type);
+  std::pmr::vector<WeakTensor> state(&process_memory());
+  Walk walk{.all = all, .root_name = name, .state = state};
+  std::vector<std::uint32_t> numbers;
+  for (const DescribedRoot::Module& each : root.modules) {
+    const std::uint32_t number =
+        number_of(all, {.path = name_id(each.path), .root = name, .type = name_id(each.type)});
+    numbers.push_back(number);
+    all.modules[number - 1].root = numbers.front();
+    all.modules[number - 1].above = numbers.size() == 1 ? 0 : numbers.at(each.above);
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    walk.tie(tensors[i], root.tensors[i].name, root.tensors[i].flag,
+             numbers.at(root.tensors[i].module));
+  all.state[numbers.front()] = std::move(state);
+  return numbers;
+}
+
+void forget_root(std::uint32_t module) {
+  ModuleRegistry& all = module_registry();
+  const std::lock_guard guard(all.mutex);
+  all.state.erase(module);
+}
+
 std::uint32_t module_at(const void* address) {
   ModuleRegistry& all = module_registry();
   const std::lock_guard guard(all.mutex);
@@ -342,11 +375,14 @@ bool is_called_by_its_class(std::uint32_t module, std::uint32_t module_class) {
 
 std::pmr::vector<NamedTensor> state_of(std::uint32_t root) {
   ModuleRegistry& all = module_registry();
-  const std::lock_guard guard(all.mutex);
+  std::pmr::vector<WeakTensor> known(&process_memory());
+  {
+    const std::lock_guard guard(all.mutex);
+    const auto found = all.state.find(root);
+    if (found != all.state.end()) known = found->second;
+  }
   std::pmr::vector<NamedTensor> state(&process_memory());
-  const auto found = all.state.find(root);
-  if (found == all.state.end()) return state;
-  for (const WeakTensor& each : found->second)
+  for (const WeakTensor& each : known)
     if (const auto alive = each.tensor.lock())
       state.push_back({at::Tensor(alive), each.name, each.flag, each.module});
   return state;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory_resource>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,6 +37,30 @@ void learn_module(const torch::nn::Module& module, std::string_view name = {});
 /// The same for a TorchScript module that is called, and its number. One that is known to be inside
 /// another is not walked.
 std::uint32_t learn_script_module(const c10::ivalue::Object& module);
+
+/// A tree of modules that are not objects of LibTorch's, as Python's nn.Module.
+struct DescribedRoot {
+  struct Module {
+    std::string path;       ///< "layer1.conv1", "" for the root, which is the first one
+    std::string type;       ///< "Conv2d"
+    std::size_t above = 0;  ///< which one it is registered in
+  };
+  struct Tensor {
+    const at::TensorImpl* tensor = nullptr;  ///< alive during the call
+    std::string name;                        ///< "layer1.conv1.weight"
+    std::uint32_t flag = 0;                  ///< slot_flag::parameter or buffer
+    std::size_t module = 0;                  ///< which one owns it
+  };
+  std::uint32_t known_as = 0;  ///< its number if it has been walked before
+  std::vector<Module> modules;
+  std::vector<Tensor> tensors;
+};
+
+/// Maps the tensors of a described tree to their storages. @return the modules' numbers, in order.
+std::vector<std::uint32_t> learn_described(const DescribedRoot& root);
+
+/// A root is now inside another one.
+void forget_root(std::uint32_t module);
 
 /// The number of the module at `address`, or 0 if no walk has found it. Recognizes an address that
 /// a module of a different class has taken over.

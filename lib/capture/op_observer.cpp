@@ -394,15 +394,23 @@ void watch_first_state(Thread& thread, const Frame& step) {
   auto& known = thread.optimizers;
   if (std::find(known.begin(), known.end(), step.object) != known.end()) return;
   known.push_back(step.object);
-  const std::lock_guard guard(storages());
-  storages().for_each([&](Storage& storage) {
-    if (storage.id < step.first_storage || storage.watched) return;
-    if (storage.writer.lane != thread.lane() || storage.writer.position == ring::kNone) return;
-    const auto alive = storage.alive.lock();
-    if (!alive) return;
+  std::pmr::vector<c10::weak_intrusive_ptr<c10::StorageImpl>> made(&process_memory());
+  {
+    const std::lock_guard guard(storages());
+    storages().for_each([&](Storage& storage) {
+      if (storage.id < step.first_storage || storage.watched) return;
+      if (storage.writer.lane != thread.lane() || storage.writer.position == ring::kNone) return;
+      if (!storage.alive.expired()) made.push_back(storage.alive);
+    });
+  }
+  for (const auto& each : made) {
+    const auto alive = each.lock();
+    if (!alive) continue;
+    const std::lock_guard guard(storages());
+    Storage& storage = storages().at(*alive);
     storage.optimizer_state = true;
     storages().watch(storage, *alive);
-  });
+  }
 }
 
 /// Whether a change of what an op has computed would show.

@@ -374,7 +374,7 @@ void send_outcomes_of_thread(Thread& thread) {
 void send_outcomes_of_run(bool at_once) noexcept {
   if (!recording() || idle() || detail::InHook::any()) return;
   Thread* const thread = at_once ? Thread::opened() : Thread::current();
-  if (thread == nullptr) return;
+  if (thread == nullptr || thread->ended_at == thread->next_position) return;
   const Thread::Inside inside(*thread);
   guarded("the outcomes of a run", [&] {
     close_frames_above(*thread, 0);
@@ -390,6 +390,7 @@ void send_outcomes_of_run(bool at_once) noexcept {
     give_up_arriving(*thread);
     send(*thread, outcome("end of run"), outcomes,
          default_fingerprint(c10::Device(c10::DeviceType::CPU)));
+    thread->ended_at = thread->next_position;
   });
 }
 

@@ -21,6 +21,7 @@ void send_outcomes_of_thread(Thread& thread);
 void send_freed_state(Thread& thread);
 
 /// Sends what the calling thread has freed and all live memory: the program ends, or its recording.
+/// Does nothing if the thread has not done anything since it last did that.
 /// @param at_once by _exit(): a thread that has not computed requests no lane then.
 void send_outcomes_of_run(bool at_once = false) noexcept;
 

@@ -111,7 +111,8 @@ class Thread {
   std::pmr::vector<std::byte> packed;                ///< scratch for strided content
   std::array<std::byte, 64 << 10> argument_scratch;  ///< arguments of the current event
   std::uint64_t next_position = 0;
-  std::uint64_t epoch = 0;         ///< what was checked in it is still so
+  std::uint64_t ended_at = ring::kNone;  ///< where it has sent the outcomes of the run
+  std::uint64_t epoch = 0;               ///< what was checked in it is still so
   std::uint64_t moment = 0;        ///< counts what the program's code calls: inside or outside
   bool look_at_settings = true;    ///< the program may have changed some since they were sent
   std::uint32_t first_module = 0;  ///< the first one that ran inside no other

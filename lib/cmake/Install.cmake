@@ -6,7 +6,8 @@
 #                                             capture library per LibTorch version; several builds may
 #                                             install theirs under one prefix; beside them the
 #                                             programs that replay ops, what `compare` opens
-#                                             under mpirun, and kernels for GPUs
+#                                             under mpirun, kernels for GPUs, and the hooks for
+#                                             Python programs
 #   lib/cmake/ulpscope                        find_package(ulpscope)
 include(CMakePackageConfigHelpers)
 
@@ -18,6 +19,7 @@ install(TARGETS ulpscope_preload LIBRARY DESTINATION ${inside})
 if(TARGET ulpscope_capture)
   install(TARGETS ulpscope_capture LIBRARY DESTINATION ${inside})
 endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/lib/python DESTINATION ${inside} FILES_MATCHING PATTERN "*.py")
 
 if(TARGET ulpscope_replay_program)
   install(TARGETS ulpscope_replay_program RUNTIME DESTINATION ${inside})

@@ -31,6 +31,8 @@
       "  .quad ulpscope_stub_" #mangled "\n"                   \
       ".text\n");
 #include "symbols.def"
+/* Each op asks here whether anybody observes it. */
+ULPSCOPE_SYMBOL(first_op, RecordFunction, _ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE)
 #undef ULPSCOPE_SYMBOL
 
 /* Saves what a call may carry in registers, looks up the function of the slot in r11 and continues
@@ -93,6 +95,11 @@ static const struct UlpscopeSymbol symbols[] = {
 };
 enum { symbol_count = sizeof(symbols) / sizeof(symbols[0]) };
 
+static const struct UlpscopeSymbol first_op = {
+    "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE",
+    &ulpscope_slot__ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE};
+static void (*before_first_op)(void);
+
 /* What the slots held when the object was loaded. */
 static void* stubs[symbol_count];
 
@@ -118,17 +125,23 @@ static void* next_definition(const char* name) {
   return found;
 }
 
-/* The definition of a slot that was called before it was filled: LibTorch was loaded by dlopen. */
-__attribute__((used, visibility("hidden"))) void* ulpscope_resolve(void** slot) {
-  for (size_t i = 0; i < symbol_count; ++i) {
-    if (symbols[i].slot != slot) continue;
-    void* next = next_definition(symbols[i].name);
-    if (!next) abort(); /* as the loader does for an undefined symbol */
-    *slot = next;
-    return next;
-  }
+static const char* name_of(void** slot) {
+  if (slot == first_op.slot) return first_op.name;
+  for (size_t i = 0; i < symbol_count; ++i)
+    if (symbols[i].slot == slot) return symbols[i].name;
   abort();
 }
+
+/* The definition of a slot that was called before it was filled: LibTorch was loaded by dlopen. */
+__attribute__((used, visibility("hidden"))) void* ulpscope_resolve(void** slot) {
+  if (slot == first_op.slot && before_first_op) before_first_op();
+  void* next = next_definition(name_of(slot));
+  if (!next) abort(); /* as the loader does for an undefined symbol */
+  *slot = next;
+  return next;
+}
+
+void ulpscope_call_before_first_op(void (*function)(void)) { before_first_op = function; }
 
 int ulpscope_start_with_jumps(UlpscopeCaptureStart* start, const char* socket_path) {
   if (!stubs[0])

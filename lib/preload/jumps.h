@@ -13,6 +13,10 @@ extern "C" {
 __attribute__((visibility("hidden"))) int ulpscope_start_with_jumps(UlpscopeCaptureStart* start,
                                                                      const char* socket_path);
 
+/* Has a function called before the first op of a LibTorch that is loaded later. Threads may call it
+ * at once, and it may run ops itself. */
+__attribute__((visibility("hidden"))) void ulpscope_call_before_first_op(void (*function)(void));
+
 #ifdef __cplusplus
 }
 #endif

@@ -166,10 +166,10 @@ struct StackMessage {
   std::uint32_t frames;
 };
 
-/// An address as an offset in the file of a mapped object.
+/// An address as an offset in the file of a mapped object, or a line of Python code.
 struct StackFrame {
-  std::uint64_t offset;  ///< virtual address in the object, as its symbol table counts
-  std::uint32_t object;  ///< string id of the object's path
+  std::uint64_t offset;  ///< virtual address in the object, as its symbol table counts; line
+  std::uint32_t object;  ///< string id of the object's path, or of "python:FILE\nFUNCTION"
   std::uint32_t reserved;
 };
 

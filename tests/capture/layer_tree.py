@@ -2,7 +2,9 @@
 """Records a program that saves its layers' values with torch::save, and compares every one, bit for
 bit, with what h5py and h5dump read under its name in the recording. Needs h5py, not PyTorch.
 
-    layer_tree.py --bin build/release/bin
+    layer_tree.py --bin build/release/bin [-- COMMAND]
+
+COMMAND is given the folder to save in as its last argument.
 """
 
 import argparse
@@ -102,14 +104,16 @@ def dumped_by_h5dump(segment, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
+    parser.add_argument("command", nargs="*")
     arguments = parser.parse_args()
+    command = arguments.command or [os.path.join(arguments.bin, "saved_layers"), "--steps", "3",
+                                    "--folder"]
     wrong = compared = 0
     with tempfile.TemporaryDirectory(prefix="ulpscope-layers-") as folder:
         dump, files = os.path.join(folder, "dump"), os.path.join(folder, "files")
         os.mkdir(files)
         subprocess.run([os.path.join(arguments.bin, "ulpscope"), "record", "--level", "full", "-o",
-                        dump, "--", os.path.join(arguments.bin, "saved_layers"), "--steps", "3",
-                        "--folder", files], check=True)
+                        dump, "--", *command, files], check=True)
         segments = sorted(glob.glob(os.path.join(dump, "rank0000", "segment-*.h5")))
         for path in sorted(glob.glob(os.path.join(files, "*.pt"))):
             name = os.path.basename(path)[:-3]

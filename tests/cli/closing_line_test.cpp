@@ -44,8 +44,8 @@ TEST_SUITE("closing line") {
 
   TEST_CASE("a command that ran unrecorded is a note") {
     RecordResult result;
-    result.status.reason = "no process of it loaded LibTorch before start";
+    result.status.reason = "no process of it computed anything with LibTorch";
     CHECK(closing_line(result) ==
-          "note: the command ran unrecorded: no process of it loaded LibTorch before start");
+          "note: the command ran unrecorded: no process of it computed anything with LibTorch");
   }
 }

@@ -17,7 +17,7 @@ namespace ulpscope::comparison {
 namespace {
 
 /// Keys that can change results; '*' matches any characters.
-constexpr std::array<std::string_view, 23> kChangesBits{"torch.*",         "program.build_id",
+constexpr std::array<std::string_view, 25> kChangesBits{"torch.*",         "program.build_id",
                                                         "library.*",       "cpu.model",
                                                         "cpu.capability",  "cpu.onednn_isa",
                                                         "cpu.flags",       "threads.*",
@@ -28,7 +28,8 @@ constexpr std::array<std::string_view, 23> kChangesBits{"torch.*",         "prog
                                                         "env.*",           "env_now.*",
                                                         "blas.*",          "mkl.*",
                                                         "onednn.*",        "note.rng.*",
-                                                        "cublas.*"};
+                                                        "cublas.*",        "python.*",
+                                                        "numpy.*"};
 
 /// Variables that choose what is printed, stored or preloaded, not what is computed.
 constexpr std::array<std::string_view, 13> kHarmlessVariables{

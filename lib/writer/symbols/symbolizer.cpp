@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "writer/symbols/object_symbols.hpp"
+#include "writer/symbols/python_call.hpp"
 
 namespace ulpscope::writer {
 
@@ -42,6 +43,7 @@ Symbolizer& Symbolizer::operator=(Symbolizer&&) noexcept = default;
 Symbolizer::~Symbolizer() = default;
 
 std::string Symbolizer::operator()(std::string_view object, std::uint64_t offset) {
+  if (is_python(object)) return python_call(object, offset);
   auto found = state_->objects.find(object);
   if (found == state_->objects.end()) {
     const std::string path(object);

@@ -10,7 +10,8 @@ namespace ulpscope::writer {
 /// Names return addresses of the recorded program: from its debug information ("train.cpp:41
 /// train(Model&)", a line for each inlined call, innermost first), from its symbol table alone
 /// ("train+0x1a2b train(Model&)"), or as bare offsets ("train+0x1a2b"). Caches its answers. Reads
-/// local files only. Never throws because of a file's content.
+/// local files only. Never throws because of a file's content. Calls of Python code arrive with
+/// their names: "train.py:41 Net.forward".
 class Symbolizer {
  public:
   Symbolizer();
@@ -18,7 +19,8 @@ class Symbolizer {
   Symbolizer& operator=(Symbolizer&&) noexcept;
   ~Symbolizer();
 
-  /// `offset`: a return address as the symbol table of the file `object` counts.
+  /// `offset`: a return address as the symbol table of the file `object` counts; the line if
+  /// `object` is "python:FILE\nFUNCTION".
   [[nodiscard]] std::string operator()(std::string_view object, std::uint64_t offset);
 
   /// What reads debug information: "libdw 0.188", or "no library (addresses only)".

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "writer/symbols/python_call.hpp"
 #include "writer/symbols/symbolizer.hpp"
 
 namespace ulpscope::writer {
@@ -12,6 +13,7 @@ Symbolizer& Symbolizer::operator=(Symbolizer&&) noexcept = default;
 Symbolizer::~Symbolizer() = default;
 
 std::string Symbolizer::operator()(std::string_view object, std::uint64_t offset) {
+  if (is_python(object)) return python_call(object, offset);
   return fmt::format("{}+{:#x}", object.substr(object.rfind('/') + 1), offset);
 }
 

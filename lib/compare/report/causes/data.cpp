@@ -117,12 +117,14 @@ std::optional<Cause> data_order(const Case& of) {
   if (picks_samples(of)) {
     Cause cause = of.cause("data-order", Confidence::likely);
     cause.evidence = {fmt::format("{} picks different rows of equal data", of.finding().op)};
+    add_notes(of, cause);
     cause.attempt = {"seed the sampler the same way in both programs"};
     return cause;
   }
   if (reads_other_places(of)) {
     Cause cause = of.cause("data-order", Confidence::likely);
     cause.evidence = {"what it reads are views of other places in what holds the data"};
+    add_notes(of, cause);
     cause.attempt = {"seed the sampler the same way in both programs"};
     return cause;
   }

@@ -1,0 +1,165 @@
+/// What the Python hooks (lib/python) call, by ctypes: plain functions of plain types. None throws;
+/// while nothing is recorded none has an effect. Those that begin something return a number for the
+/// one that ends it, 0 if there is nothing to end.
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "capture/environment.hpp"
+#include "capture/module_calls.hpp"
+#include "capture/module_names.hpp"
+#include "capture/object_numbers.hpp"
+#include "capture/op_observer.hpp"
+#include "capture/outcomes.hpp"
+#include "capture/python_frames.hpp"
+#include "capture/thread.hpp"
+#include "ulpscope/run.hpp"
+
+#define ULPSCOPE_FOR_PYTHON extern "C" __attribute__((visibility("default")))
+
+namespace ulpscope::capture {
+namespace {
+
+/// The program's tensors behind their addresses (`Tensor._cdata`), held by Python meanwhile.
+class GivenTensors {
+ public:
+  GivenTensors(at::TensorImpl* const* addresses, std::size_t count) {
+    tensors_.reserve(count);
+    for (std::size_t i = 0; i < count; ++i)
+      tensors_.push_back(at::Tensor(c10::intrusive_ptr<at::TensorImpl, c10::UndefinedTensorImpl>::
+                                        unsafe_reclaim_from_nonowning(addresses[i])));
+    for (const at::Tensor& tensor : tensors_) pointers_.push_back(&tensor);
+  }
+  [[nodiscard]] std::span<const at::Tensor* const> get() const noexcept { return pointers_; }
+
+ private:
+  std::vector<at::Tensor> tensors_;
+  std::vector<const at::Tensor*> pointers_;
+};
+
+/// Runs `body` with the calling thread, if something is recorded.
+template <class Body>
+void with_thread(std::string_view call, Body&& body) noexcept {
+  Thread* const thread = Thread::current();
+  if (thread == nullptr) return;
+  const Thread::Inside inside(*thread);
+  guarded(call, [&] { body(*thread); });
+}
+
+}  // namespace
+}  // namespace ulpscope::capture
+
+using namespace ulpscope::capture;
+using ulpscope::EventKind;
+
+ULPSCOPE_FOR_PYTHON int ulpscope_python_recording() { return recording() ? 1 : 0; }
+
+/// @param known_as the root's number if it has been walked before, else 0.
+ULPSCOPE_FOR_PYTHON DescribedRoot* ulpscope_python_root(std::uint32_t known_as) {
+  return new DescribedRoot{.known_as = known_as, .modules = {}, .tensors = {}};
+}
+
+ULPSCOPE_FOR_PYTHON void ulpscope_python_add_module(DescribedRoot* root, const char* path,
+                                                    const char* type, std::size_t above) {
+  root->modules.push_back({path, type, above});
+}
+
+ULPSCOPE_FOR_PYTHON void ulpscope_python_add_tensor(DescribedRoot* root,
+                                                    const at::TensorImpl* tensor, const char* name,
+                                                    int is_buffer, std::size_t module) {
+  const std::uint32_t flag =
+      is_buffer != 0 ? ulpscope::slot_flag::buffer : ulpscope::slot_flag::parameter;
+  root->tensors.push_back({tensor, name, flag, module});
+}
+
+/// Releases the description. @param numbers room for as many as it has modules; zeros if nothing is
+/// recorded.
+ULPSCOPE_FOR_PYTHON void ulpscope_python_learn(DescribedRoot* root, std::uint32_t* numbers) {
+  const std::unique_ptr<DescribedRoot> described(root);
+  with_thread("learning modules", [&](Thread&) {
+    const std::vector<std::uint32_t> found = learn_described(*described);
+    std::copy(found.begin(), found.end(), numbers);
+  });
+}
+
+ULPSCOPE_FOR_PYTHON void ulpscope_python_forget_root(std::uint32_t module) {
+  with_thread("learning modules", [&](Thread&) { forget_root(module); });
+}
+
+/// A module is called with these tensors. @param trusted only library code runs in it.
+ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_module(std::uint32_t module, int trusted,
+                                                             at::TensorImpl* const* tensors,
+                                                             std::size_t count) {
+  std::size_t frames = 0;
+  with_thread("the start of a call", [&](Thread& thread) {
+    const GivenTensors given(tensors, count);
+    begin_module_call(thread, forward_of(module), module, module, trusted != 0, given.get());
+    frames = thread.frames.size();
+  });
+  return frames;
+}
+
+/// @param threw it left by an exception, without results.
+ULPSCOPE_FOR_PYTHON void ulpscope_python_end_module(std::size_t frames, int threw,
+                                                    at::TensorImpl* const* tensors,
+                                                    std::size_t count) {
+  with_thread("the end of a call", [&](Thread& thread) {
+    if (thread.frames.size() < frames) return;
+    close_frames_above(thread, frames);
+    if (threw == 0) module_call_returns(thread, GivenTensors(tensors, count).get());
+    end_event(thread, frames, threw != 0);
+  });
+}
+
+namespace {
+
+std::size_t begin_of_optimizer(EventKind kind, const char* name, const void* optimizer,
+                               bool trusted) {
+  std::size_t frames = 0;
+  with_thread("the start of a call", [&](Thread& thread) {
+    if (kind == EventKind::optimizer) sample_environment(thread, /*trains=*/true);
+    begin_event(thread, named_info(kind, name), object_number(optimizer), trusted);
+    frames = thread.frames.size();
+  });
+  return frames;
+}
+
+}  // namespace
+
+/// @param name "SGD::step" @param optimizer the address of the object: which one it is.
+ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_step(const char* name, const void* optimizer,
+                                                           int trusted) {
+  return begin_of_optimizer(EventKind::optimizer, name, optimizer, trusted != 0);
+}
+
+/// @param name "SGD::zero_grad"
+ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_zero_grad(const char* name,
+                                                                const void* optimizer) {
+  return begin_of_optimizer(EventKind::zero_grad, name, optimizer, /*trusted=*/true);
+}
+
+ULPSCOPE_FOR_PYTHON void ulpscope_python_end(std::size_t frames, int threw) {
+  with_thread("the end of a call", [&](Thread& thread) { end_event(thread, frames, threw != 0); });
+}
+
+ULPSCOPE_FOR_PYTHON void ulpscope_python_setting(const char* key, const char* value) {
+  with_thread("a setting", [&](Thread& thread) { thread.send_environment(key, value); });
+}
+
+/// A sentence for the dump.
+ULPSCOPE_FOR_PYTHON void ulpscope_python_notice(const char* sentence) {
+  with_thread("a notice", [&](Thread& thread) { thread.send_notice(sentence, /*fatal=*/false); });
+}
+
+/// The interpreter ends: what comes later takes apart what the run leaves. To be called without the
+/// interpreter's lock.
+ULPSCOPE_FOR_PYTHON void ulpscope_python_finish() {
+  end_python_frames();
+  send_outcomes_of_run();
+}

@@ -1,0 +1,81 @@
+"""The functions of the capture library (lib/capture/python_calls.cpp).
+
+Called by ctypes with the GIL held: what they are given lives until they return.
+"""
+
+import ctypes
+import sys
+
+_preload = ctypes.PyDLL(None)
+_preload.ulpscope_recording_library.restype = ctypes.c_void_p
+
+_library = None
+
+_SIGNATURES = {
+    "root": (ctypes.c_void_p, [ctypes.c_uint32]),
+    "add_module": (None, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]),
+    "add_tensor": (
+        None,
+        [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_size_t],
+    ),
+    "learn": (None, [ctypes.c_void_p, ctypes.c_void_p]),
+    "forget_root": (None, [ctypes.c_uint32]),
+    "begin_module": (
+        ctypes.c_size_t,
+        [ctypes.c_uint32, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t],
+    ),
+    "end_module": (None, [ctypes.c_size_t, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t]),
+    "begin_step": (ctypes.c_size_t, [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int]),
+    "begin_zero_grad": (ctypes.c_size_t, [ctypes.c_char_p, ctypes.c_void_p]),
+    "end": (None, [ctypes.c_size_t, ctypes.c_int]),
+    "setting": (None, [ctypes.c_char_p, ctypes.c_char_p]),
+    "notice": (None, [ctypes.c_char_p]),
+}
+
+
+class _Library:
+    """Its functions by their names, without the prefix `ulpscope_python_`."""
+
+    def __init__(self, handle: int) -> None:
+        library = ctypes.PyDLL("libulpscope_capture", handle=handle)
+        for name, (result, arguments) in _SIGNATURES.items():
+            function = getattr(library, "ulpscope_python_" + name)
+            function.restype = result
+            function.argtypes = arguments
+            setattr(self, name, function)
+        # Other threads may have to take the lock for this one to end.
+        self.finish = ctypes.CDLL("libulpscope_capture", handle=handle).ulpscope_python_finish
+
+
+_when_recording = []
+
+
+def when_recording(function) -> None:
+    """Calls `function` with the library once it records, before the hooks' next call of it."""
+    if _library is not None:
+        function(_library)
+    else:
+        _when_recording.append(function)
+
+
+def library():
+    """The capture library, None until it records: from the program's first op on."""
+    global _library
+    if _library is None:
+        handle = _preload.ulpscope_recording_library()
+        if handle:
+            _library = _Library(handle)
+            while _when_recording:
+                _when_recording.pop(0)(_library)
+    return _library
+
+
+def text(value: str) -> bytes:
+    """As C functions take it; what UTF-8 cannot say is escaped."""
+    return value.encode("utf-8", "backslashreplace").replace(b"\0", b"\\0")
+
+
+def finish() -> None:
+    """The interpreter ends: sends what the run leaves before modules are taken apart."""
+    if library() is not None:
+        _library.finish()

@@ -1,0 +1,51 @@
+"""torch.compile sees the program as it is without the hooks."""
+
+import sys
+import types
+
+_torch = None
+
+
+def is_compiling() -> bool:
+    """Whether Dynamo traces the caller, which then must do what it would without the hooks."""
+    return _torch.compiler.is_compiling()
+
+
+def _codes(value, package: str):
+    """The code of a function or of a class's functions that belong to the package."""
+    if getattr(value, "__module__", "").partition(".")[0] != package:
+        return
+    if isinstance(value, types.FunctionType):
+        yield value.__code__
+    elif isinstance(value, type):
+        for each in vars(value).values():
+            yield from _codes(getattr(each, "__func__", each), package)
+
+
+def _with_inner(code):
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _with_inner(constant)
+
+
+def follow(module) -> None:
+    """Keeps Dynamo out of the frames of all hooks. To be called when torch.nn.modules.module has
+    just been imported."""
+    from torch._C._dynamo.eval_frame import (
+        _FrameAction,
+        _FrameExecStrategy,
+        set_code_exec_strategy,
+    )
+
+    global _torch
+    _torch = module.torch
+    strategy = _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.DEFAULT)
+    package = __name__.partition(".")[0]
+    for name, each in list(sys.modules.items()):
+        if name.partition(".")[0] != package:
+            continue
+        for value in list(vars(each).values()):
+            for code in _codes(value, package):
+                for inner in _with_inner(code):
+                    set_code_exec_strategy(inner, strategy)

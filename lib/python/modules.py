@@ -1,0 +1,126 @@
+"""Calls of modules. nn.Module.__call__ is replaced: global forward hooks would break the graphs of
+torch.compile and are not given keyword arguments."""
+
+import threading
+
+from . import capture, compilation, generators, tensors, trees
+from .guard import failed
+
+_LIBRARY_MODULES = "torch.nn.modules."
+
+_hooks = ()  # the dicts of hooks that hold for all modules
+_script_module = None
+_library_classes = {}
+
+
+class _Calls(threading.local):
+    depth = 0
+
+
+_calls = _Calls()
+
+
+def _only_library_code(module) -> bool:
+    """Whether nothing of the program's runs inside the call, other modules aside."""
+    kind = type(module)
+    known = _library_classes.get(kind)
+    if known is None:
+        known = _library_classes[kind] = kind.__module__.startswith(_LIBRARY_MODULES)
+    if not known:
+        return False
+    state = module.__dict__
+    return not (
+        state["_modules"]
+        or state["_forward_hooks"]
+        or state["_forward_pre_hooks"]
+        or state["_backward_hooks"]
+        or state["_backward_pre_hooks"]
+        or "forward" in state
+        or any(_hooks)
+    )
+
+
+def _is_script(module) -> bool:
+    """Its calls run in LibTorch's interpreter."""
+    return isinstance(module.__dict__.get("_c"), _script_module)
+
+
+def _begin(module, args, kwargs) -> int:
+    library = capture.library()
+    if library is None or _is_script(module):
+        return 0
+    outermost = _calls.depth == 0
+    if outermost:
+        generators.look(library)
+    number = trees.number_of(library, module, outermost)
+    given, count = tensors.packed(args, kwargs)
+    return library.begin_module(number, _only_library_code(module), given, count)
+
+
+def _end(frames: int, result, threw: bool) -> None:
+    returned, count = tensors.packed(result)
+    capture.library().end_module(frames, threw, returned, count)
+
+
+def _replacement(original):
+    def _wrapped_call_impl(self, *args, **kwargs):
+        frames = 0
+        try:
+            frames = _begin(self, args, kwargs)
+        except Exception as error:
+            failed("a call of a module", error)
+        if frames == 0:
+            return original(self, *args, **kwargs)
+        _calls.depth += 1
+        result, threw = None, True
+        try:
+            result = original(self, *args, **kwargs)
+            threw = False
+            return result
+        finally:
+            _calls.depth -= 1
+            try:
+                _end(frames, result, threw)
+            except Exception as error:
+                failed("a call of a module", error)
+
+    return _wrapped_call_impl
+
+
+def _apply_and_look(original):
+    def _apply(self, *args, **kwargs):
+        result = original(self, *args, **kwargs)
+        if not compilation.is_compiling():
+            trees.has_changed(self)
+        return result
+
+    return _apply
+
+
+def follow(module) -> None:
+    """To be called when torch.nn.modules.module has just been imported."""
+    compilation.follow(module)
+    global _hooks, _script_module
+    tensors.follow(module.torch._C, module.torch.Tensor, module.Parameter)
+    _hooks = (
+        module._global_forward_hooks,
+        module._global_forward_pre_hooks,
+        module._global_backward_hooks,
+        module._global_backward_pre_hooks,
+    )
+    _script_module = module.torch._C.ScriptModule
+
+    def registers_module(owner, name, child):
+        if child is not None:
+            trees.is_registered(owner, child)
+
+    def registers_tensor(owner, name, tensor):
+        trees.has_changed(owner)
+
+    module.register_module_module_registration_hook(registers_module)
+    module.register_module_parameter_registration_hook(registers_tensor)
+    module.register_module_buffer_registration_hook(registers_tensor)
+    module.Module._apply = _apply_and_look(module.Module._apply)
+    call = _replacement(module.Module._wrapped_call_impl)
+    module.Module._wrapped_call_impl = call
+    module.Module.__call__ = call

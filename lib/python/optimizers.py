@@ -1,0 +1,80 @@
+"""Steps of optimizers, and zero_grad."""
+
+import threading
+
+from . import capture, compilation, generators
+from .guard import failed
+
+_LIBRARY_OPTIMIZERS = "torch.optim."
+
+
+class _Open(threading.local):
+    def __init__(self) -> None:
+        self.steps = {}  # id of an optimizer -> frames of its step
+
+
+_open = _Open()
+
+
+def _name(optimizer, method: str) -> bytes:
+    return capture.text(f"{type(optimizer).__name__}::{method}")
+
+
+def _begin_step(optimizer, args, kwargs) -> None:
+    if compilation.is_compiling():
+        return
+    try:
+        library = capture.library()
+        if library is None:
+            return
+        has_closure = len(args) > 1 or kwargs.get("closure") is not None
+        trusted = type(optimizer).__module__.startswith(_LIBRARY_OPTIMIZERS) and not has_closure
+        generators.look(library)
+        _open.steps[id(optimizer)] = library.begin_step(
+            _name(optimizer, "step"), id(optimizer), trusted
+        )
+    except Exception as error:
+        failed("an optimizer's step", error)
+
+
+def _end_step(optimizer, args, kwargs) -> None:
+    if compilation.is_compiling():
+        return
+    try:
+        frames = _open.steps.pop(id(optimizer), 0)
+        if frames:
+            capture.library().end(frames, False)
+    except Exception as error:
+        failed("an optimizer's step", error)
+
+
+def _noted_zero_grad(original):
+    def zero_grad(self, *args, **kwargs):
+        frames = 0
+        try:
+            library = capture.library()
+            if library is not None:
+                frames = library.begin_zero_grad(_name(self, "zero_grad"), id(self))
+        except Exception as error:
+            failed("zero_grad", error)
+        threw = True
+        try:
+            result = original(self, *args, **kwargs)
+            threw = False
+            return result
+        finally:
+            if frames:
+                try:
+                    capture.library().end(frames, threw)
+                except Exception as error:
+                    failed("zero_grad", error)
+
+    return zero_grad
+
+
+def follow(module) -> None:
+    """To be called when torch.optim.optimizer has just been imported."""
+    module.register_optimizer_step_pre_hook(_begin_step)
+    module.register_optimizer_step_post_hook(_end_step)
+    noted = _noted_zero_grad(module.Optimizer.zero_grad)
+    module.Optimizer.zero_grad = module.torch._disable_dynamo(noted)

@@ -1,0 +1,156 @@
+"""Which modules the program has, and where in which tree: the paths of nn.Module.named_modules()."""
+
+import ctypes
+import weakref
+
+from . import capture, tensors
+
+_known = {}  # id of a module -> _Module
+_owners = {}  # id of a module -> weak reference to the one in which it was registered first
+_most_owners = 1024  # then those that are gone are removed
+_changed = set()  # ids of roots in which something has been registered since they were walked
+_free = {}  # type of a root -> numbers of roots of that type that are gone
+_stateless = {}  # type -> number of all roots of that type that have nothing inside
+
+
+class _Module:
+    """A module that a walk has found."""
+
+    __slots__ = ("reference", "number", "root")
+
+    def __init__(self, module, number: int, root: int) -> None:
+        key = id(module)
+
+        def gone(reference) -> None:
+            if key in _known and _known[key].reference is reference:
+                del _known[key]
+
+        self.reference = weakref.ref(module, gone)
+        self.number = number
+        self.root = root
+
+
+def _found(module):
+    known = _known.get(id(module))
+    return known if known is not None and known.reference() is module else None
+
+
+def is_registered(owner, module) -> None:
+    """`owner` has been given a module."""
+    global _owners, _most_owners
+    key = id(module)
+    earlier = _owners.get(key)
+    if earlier is None or earlier() is None:
+        _owners[key] = weakref.ref(owner)
+    if len(_owners) > _most_owners:
+        _owners = {key: each for key, each in _owners.items() if each() is not None}
+        _most_owners = 2 * len(_owners) + 1024
+    has_changed(owner)
+
+
+def has_changed(module) -> None:
+    """A module has been given a parameter, a buffer or a module."""
+    known = _found(module)
+    if known is not None:
+        _changed.add(known.root)
+
+
+def _top_of(module):
+    """The outermost module in which it was registered."""
+    met = set()
+    while id(module) not in met:
+        met.add(id(module))
+        owner = _owners.get(id(module))
+        owner = owner() if owner is not None else None
+        if owner is None or all(each is not module for each in _part(owner, "_modules").values()):
+            return module
+        module = owner
+    return module
+
+
+def _part(module, name: str) -> dict:
+    part = module.__dict__.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _described(root) -> tuple:
+    """Its modules as (module, path, index of the one above) and tensors as (tensor, name, is a
+    buffer, index of its module), in the order of named_modules()."""
+    modules, state, met = [], [], set()
+
+    def visit(module, path: str, above: int) -> None:
+        if id(module) in met:
+            return
+        met.add(id(module))
+        index = len(modules)
+        modules.append((module, path, above))
+        prefix = path + "." if path else ""
+        for is_buffer, part in enumerate(("_parameters", "_buffers")):
+            for name, tensor in _part(module, part).items():
+                if tensor is not None:
+                    state.append((tensor, prefix + name, is_buffer, index))
+        for name, child in _part(module, "_modules").items():
+            if child is not None:
+                visit(child, prefix + name, index)
+
+    visit(root, "", 0)
+    return modules, state
+
+
+def _type_of(module) -> str:
+    return type(module).__name__
+
+
+def _goes(kind: str, number: int) -> None:
+    _free.setdefault(kind, []).append(number)
+
+
+def _learn(library, root) -> None:
+    modules, state = _described(root)
+    kind = _type_of(root)
+    before = _found(root)
+    is_new = before is None or before.root != id(root)
+    if len(modules) == 1 and not state and kind in _stateless:
+        _known[id(root)] = _Module(root, _stateless[kind], id(root))
+        return
+    free = _free.get(kind)
+    known_as = free.pop(0) if is_new and free else 0 if is_new else before.number
+    described = library.root(known_as)
+    for module, path, above in modules:
+        library.add_module(described, capture.text(path), capture.text(_type_of(module)), above)
+    for tensor, name, is_buffer, index in state:
+        address = tensors.address_of(tensor)
+        if address is not None:
+            library.add_tensor(described, address, capture.text(name), is_buffer, index)
+    numbers = (ctypes.c_uint32 * len(modules))()
+    library.learn(described, numbers)
+    for (module, _, _), number in zip(modules, numbers):
+        earlier = _found(module)
+        if module is not root and earlier is not None and earlier.root == id(module):
+            library.forget_root(earlier.number)
+        _known[id(module)] = _Module(module, number, id(root))
+    if len(modules) == 1 and not state:
+        _stateless[kind] = numbers[0]
+    elif is_new:
+        weakref.finalize(root, _goes, kind, numbers[0]).atexit = False
+    _changed.discard(id(root))
+
+
+def number_of(library, module, outermost: bool) -> int:
+    """The module's number. Walks the tree that it belongs to if that is new or has changed.
+
+    Args:
+        outermost: no call of another module encloses this one.
+    """
+    known = _found(module)
+    if known is None:
+        _learn(library, _top_of(module))
+        if _found(module) is None:
+            _learn(library, module)
+        known = _found(module)
+    elif outermost and known.root in _changed:
+        root = _known[known.root].reference() if known.root in _known else None
+        _changed.discard(known.root)
+        _learn(library, _top_of(module if root is None else root))
+        known = _found(module) or known
+    return known.number

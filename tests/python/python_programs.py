@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Records the Python programs beside this file.
+
+    python_programs.py --bin build/release/bin --torch build/torch CASE
+    python_programs.py --list
+
+`NAME`: the program prints the same bare and recorded, two recordings are IDENTICAL and nothing was
+left out. Other cases are what is said about one program.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAMS = ("cnn", "transformer", "trees", "habits", "threads", "compiled", "ranks")
+
+
+class Tools:
+    """Runs programs and `ulpscope` in a folder of their own."""
+
+    def __init__(self, arguments, folder):
+        self.ulpscope = os.path.join(arguments.bin, "ulpscope")
+        self.folder = folder
+        self.python = arguments.python
+        self.environment = dict(os.environ, PYTHONPATH=arguments.torch,
+                                PYTHONPYCACHEPREFIX=arguments.torch + "-bytecode")
+        self.environment.pop("PYTHONDONTWRITEBYTECODE", None)
+
+    def run(self, *command):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False,
+                              cwd=self.folder, env=self.environment)
+        return done.returncode, done.stdout, done.stderr
+
+    def command(self, program, *flags):
+        return (self.python, os.path.join(HERE, "programs", program + ".py"), *flags)
+
+    def record(self, name, program, *flags, options=()):
+        """What the program ended with and printed, and the dump's status."""
+        ended = self.run(self.ulpscope, "record", "-o", name, *options, "--",
+                         *self.command(program, *flags))
+        with open(os.path.join(self.folder, name, "status.json"), encoding="utf-8") as file:
+            return ended[:2], json.load(file)
+
+    def compare(self, *dumps):
+        code, text, errors = self.run(self.ulpscope, "compare", *dumps, "--format", "json")
+        return code, json.loads(text) if text else errors
+
+
+def unnoticed(tools, program):
+    bare = tools.run(*tools.command(program))
+    if bare[0] != 0 or "digest" not in bare[1]:
+        yield f"bare, the program ended with {bare}"
+    for name in ("first", "second"):
+        recorded, status = tools.record(name, program)
+        if recorded != bare[:2]:
+            yield f"bare: {bare[:2]}\nrecorded: {recorded}"
+        if not status["complete"] or status["notes"] or status["counts"]["steps"] == 0:
+            yield f"status of the {name} dump: {status}"
+    code, report = tools.compare("first", "second")
+    if code != 0:
+        yield f"two equal runs: {code} {json.dumps(report, indent=1)[:6000]}"
+
+
+def called_modules(tools, dump):
+    """{(root, path, type)} of the modules that have calls, as `inspect` prints their trees."""
+    _, text, _ = tools.run(tools.ulpscope, "inspect", dump, "layers")
+    found = set()
+    for line in text.splitlines():
+        words = line.split()
+        if line.startswith("rank 0, "):
+            root, above = words[-1], []
+        elif line.startswith("module "):
+            calls = slice(line.index("calls"), line.index("calls") + len("calls"))
+        elif words:
+            depth = (len(line) - len(line.lstrip())) // 2
+            above[depth:] = [words[0]]
+            if line[calls].strip():
+                found.add((root, ".".join(above[1:]) or "(root)", words[1]))
+    return found
+
+
+def module_paths(tools):
+    """Those of named_modules(), which the program prints for the modules that are called."""
+    (_, printed), _ = tools.record("dump", "trees")
+    expected = {tuple(line.split()[1:]) for line in printed.splitlines()
+                if line.startswith("called ")}
+    found = called_modules(tools, "dump")
+    if not expected or found != expected:
+        yield f"not found: {sorted(expected - found)}\nnot called: {sorted(found - expected)}"
+
+
+def learning_rate(tools):
+    """Another learning rate is found in the first update of the first parameter."""
+    for name, rate in (("reference", "0.1"), ("candidate", "0.2")):
+        tools.record(name, "cnn", rate, options=["--stacks"])
+    code, report = tools.compare("reference", "candidate")
+    first = report["findings"][0]
+    place = (first["op"], first["module"], first["phase"], first["step"])
+    if code != 1 or place != ("aten::add_", "conv", "optimizer", 0):
+        yield f"found at {place}, exit code {code}"
+    with open(os.path.join(HERE, "programs", "cnn.py"), encoding="utf-8") as file:
+        line = 1 + [text.strip() for text in file].index("optimizer.step()")
+    if first["where"] != f"cnn.py:{line}":
+        yield f"called at {first['where']}, not at line {line}"
+    if report["causes"][0]["id"] != "argument":
+        yield f"causes: {report['causes']}"
+
+
+def python_generator(tools):
+    """A value that depends on Python's generator: its state is the evidence."""
+    tools.record("reference", "transformer", "0")
+    tools.record("candidate", "transformer", "1")
+    code, report = tools.compare("reference", "candidate")
+    first = report["findings"][0]
+    cause = report["causes"][0]
+    if code != 1 or first["kind"] != "data" or cause["id"] != "data-content":
+        yield f"exit code {code}, first finding {first}"
+    if "note.rng.python" not in json.dumps(cause):
+        yield f"no evidence of the generator: {cause}"
+
+
+CASES = {"module_paths": module_paths, "learning_rate": learning_rate,
+         "python_generator": python_generator}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin")
+    parser.add_argument("--torch", help="the folder that holds Python's package torch")
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("case", nargs="?", choices=[*PROGRAMS, *CASES])
+    arguments = parser.parse_args()
+    if arguments.list:
+        print("\n".join([*PROGRAMS, *CASES]))
+        return 0
+    arguments.bin, arguments.torch = map(os.path.abspath, (arguments.bin, arguments.torch))
+    with tempfile.TemporaryDirectory(prefix="ulpscope-python-") as folder:
+        tools = Tools(arguments, folder)
+        case = CASES.get(arguments.case)
+        wrong = list(case(tools) if case else unnoticed(tools, arguments.case))
+    for sentence in wrong:
+        print(sentence)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
