@@ -88,7 +88,7 @@ std::string headline(const Finding& finding) {
                            only_candidate(finding) ? "reference" : "candidate");
       return fmt::format("this op runs in the {} only{}",
                          only_candidate(finding) ? "candidate" : "reference",
-                         finding.diverges ? "" : ", and every value after it is equal");
+                         finding.diverges ? "" : ", and no difference follows from it");
     case FindingKind::rng:
       return "the RNG state before this op differs";
     case FindingKind::data:

@@ -92,12 +92,28 @@ ULPSCOPE_FOR_PYTHON void ulpscope_python_forget_root(std::uint32_t module) {
   with_thread("learning modules", [&](Thread&) { forget_root(module); });
 }
 
+namespace {
+
+/// An exception may have ended calls before they could say so.
+void drop_modules(Thread& thread) {
+  const auto stale = std::find_if(
+      thread.frames.begin(), thread.frames.end(),
+      [](const auto& frame) { return frame.info->kind == EventKind::module && !frame.from_stack; });
+  if (stale != thread.frames.end())
+    close_frames_above(thread, static_cast<std::size_t>(stale - thread.frames.begin()));
+}
+
+}  // namespace
+
 /// A module is called with these tensors. @param trusted only library code runs in it.
+/// @param outermost no call of another module encloses it.
 ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_module(std::uint32_t module, int trusted,
+                                                             int outermost,
                                                              at::TensorImpl* const* tensors,
                                                              std::size_t count) {
   std::size_t frames = 0;
   with_thread("the start of a call", [&](Thread& thread) {
+    if (outermost != 0) drop_modules(thread);
     const GivenTensors given(tensors, count);
     begin_module_call(thread, forward_of(module), module, module, trusted != 0, given.get());
     frames = thread.frames.size();

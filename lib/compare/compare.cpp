@@ -42,6 +42,18 @@ constexpr std::size_t kDiagnosed = 20;
   return std::any_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.events > 0; });
 }
 
+/// Whether strings have other hashes in each process: CPython adds a salt to them that
+/// PYTHONHASHSEED can fix.
+[[nodiscard]] bool hashes_at_random(const Run& run) {
+  bool salted = false;
+  for (const std::uint32_t rank : run.ranks())
+    for (const EnvironmentEntry& entry : run.environment(rank)) {
+      salted = salted || (entry.key == "python.hash_randomization" && entry.value == "1");
+      if (entry.key == "env.PYTHONHASHSEED" && entry.value != "random") return false;
+    }
+  return salted;
+}
+
 /// Values that are equal to each other: the distance between two of them need be taken once.
 using Contents = std::tuple<std::uint32_t, std::uint32_t, Digest, Digest, Dtype>;
 [[nodiscard]] Contents contents(const ValueQuestion& question) {
@@ -104,12 +116,27 @@ class Comparison {
       }
   }
 
+  /// Processes that a rank has created: workers that load data.
+  [[nodiscard]] Both<std::set<std::uint32_t>> created_ranks() const {
+    Both<std::set<std::uint32_t>> created;
+    for (const Side side : kSides)
+      for (const std::uint32_t rank : on(runs_, side)->ranks()) {
+        const RankIdentity identity = on(runs_, side)->identity(rank);
+        if (identity.creator && identity.declared.empty() && computes(*on(runs_, side), rank))
+          on(created, side).insert(rank);
+      }
+    return created;
+  }
+
   void compare_ranks(Report& report) {
     std::map<std::string, EnvironmentDifference> environment;
     name_lone_ranks();
     const auto pairs = numbers_of(rank_pairs_);
     workforce_.compare_ranks(pairs,
                              [this](RankResult&& rank) { result_.add(std::move(rank), options_); });
+    result_.totals.evidence.created = created_ranks();
+    result_.totals.evidence.random_hashes =
+        hashes_at_random(*runs_.reference) && hashes_at_random(*runs_.candidate);
     note_contributions(result_.records, runs_, pairs);
     put_in_order(result_.records, options_);
     const auto& late = result_.totals.evidence.late_begin;

@@ -22,7 +22,7 @@ _SIGNATURES = {
     "forget_root": (None, [ctypes.c_uint32]),
     "begin_module": (
         ctypes.c_size_t,
-        [ctypes.c_uint32, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t],
+        [ctypes.c_uint32, ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t],
     ),
     "end_module": (None, [ctypes.c_size_t, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t]),
     "begin_step": (ctypes.c_size_t, [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int]),

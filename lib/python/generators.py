@@ -6,6 +6,7 @@ import struct
 import sys
 
 from . import capture
+from .imports import after_import
 
 _seen = {}  # what each generator's state was when it was last looked at
 
@@ -21,14 +22,14 @@ def _python_state() -> tuple:
 
 
 def _numpy_state() -> tuple:
-    state = sys.modules["numpy"].random.get_state(legacy=False)
+    state = sys.modules["numpy.random"].get_state(legacy=False)
     rest = (state["bit_generator"], state["state"]["pos"], state["has_gauss"], state["gauss"])
     return tuple(state["state"]["key"].tolist()), repr(rest)
 
 
 def _look(library, name: str, state: tuple) -> None:
     mark = hash(state)
-    if _seen.setdefault(name, mark) == mark:
+    if _seen.get(name) == mark:
         return
     _seen[name] = mark
     words, rest = state
@@ -47,6 +48,7 @@ def look(library) -> None:
 def follow() -> None:
     """To be called once, before the program can have used the generators."""
     _seen["python"] = hash(_python_state())
+    after_import("numpy.random", lambda module: _seen.update(numpy=hash(_numpy_state())))
 
     def note_versions(library) -> None:
         library.setting(b"python.version", sys.version.split()[0].encode())

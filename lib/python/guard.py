@@ -1,7 +1,7 @@
 """What goes wrong in a hook stays in it."""
 
 import os
-import sys
+import signal
 
 from . import capture
 
@@ -9,19 +9,29 @@ _folder = os.path.dirname(__file__)
 _told = False
 
 
-def is_ours(error: BaseException) -> bool:
-    """Whether an exception was raised by the hooks, not by a signal handler that ran inside them."""
+def _code_of(function):
+    return getattr(getattr(function, "__func__", function), "__code__", None)
+
+
+def belongs_to_program(error: BaseException) -> bool:
+    """Whether an exception only happened to be raised while a hook ran: by a signal handler, or by
+    another thread (PyThreadState_SetAsyncExc)."""
+    handlers = {_code_of(signal.getsignal(each)) for each in signal.valid_signals()} - {None}
     trace = error.__traceback__
-    while trace.tb_next is not None:
+    while trace is not None:
+        innermost = trace.tb_frame.f_code
+        if innermost in handlers:
+            return True
         trace = trace.tb_next
-    return trace.tb_frame.f_code.co_filename.startswith(_folder)
+    is_ours = innermost.co_filename.startswith(_folder)
+    return is_ours and type(error).__module__ not in ("builtins", "ctypes")
 
 
 def failed(where: str, error: Exception) -> None:
     """To be called in an `except` clause. Says in the dump, once, what is not recorded; raises what
     belongs to the program."""
     global _told
-    if not is_ours(error):
+    if belongs_to_program(error):
         raise error
     if _told:
         return

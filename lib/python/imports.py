@@ -30,18 +30,22 @@ def _run_after(loader, function) -> None:
     def exec_module(module):
         execute(module)
         del loader.exec_module
-        try:
-            function(module)
-        except Exception as error:
-            failed(f"the import of {module.__name__}", error)
+        _call(function, module)
 
     loader.exec_module = exec_module
+
+
+def _call(function, module) -> None:
+    try:
+        function(module)
+    except Exception as error:
+        failed(f"the import of {module.__name__}", error)
 
 
 def after_import(name: str, function) -> None:
     """Calls function(module) when `name` has been imported for the first time."""
     if name in sys.modules:
-        function(sys.modules[name])
+        _call(function, sys.modules[name])
         return
     _waiting[name] = function
     if _Finder not in sys.meta_path:

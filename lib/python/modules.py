@@ -1,6 +1,7 @@
 """Calls of modules. nn.Module.__call__ is replaced: global forward hooks would break the graphs of
 torch.compile and are not given keyword arguments."""
 
+import functools
 import threading
 
 from . import capture, compilation, generators, tensors, trees
@@ -54,7 +55,7 @@ def _begin(module, args, kwargs) -> int:
         generators.look(library)
     number = trees.number_of(library, module, outermost)
     given, count = tensors.packed(args, kwargs)
-    return library.begin_module(number, _only_library_code(module), given, count)
+    return library.begin_module(number, _only_library_code(module), outermost, given, count)
 
 
 def _end(frames: int, result, threw: bool) -> None:
@@ -63,28 +64,35 @@ def _end(frames: int, result, threw: bool) -> None:
 
 
 def _replacement(original):
+    """Repeats the body of PyTorch's own function, which one frame more would make visible: recursion
+    would end earlier, and warnings (`stacklevel`) would blame another line."""
+    if original.__code__.co_names != ("_compiled_call_impl", "_call_impl"):
+        raise RuntimeError("nn.Module.__call__ is not as known")
+
     def _wrapped_call_impl(self, *args, **kwargs):
         frames = 0
         try:
             frames = _begin(self, args, kwargs)
         except Exception as error:
             failed("a call of a module", error)
+        call = self._call_impl if self._compiled_call_impl is None else self._compiled_call_impl
         if frames == 0:
-            return original(self, *args, **kwargs)
-        _calls.depth += 1
+            return call(*args, **kwargs)
+        depth = _calls.depth
         result, threw = None, True
         try:
-            result = original(self, *args, **kwargs)
+            _calls.depth = depth + 1
+            result = call(*args, **kwargs)
             threw = False
             return result
         finally:
-            _calls.depth -= 1
+            _calls.depth = depth
             try:
                 _end(frames, result, threw)
             except Exception as error:
                 failed("a call of a module", error)
 
-    return _wrapped_call_impl
+    return functools.update_wrapper(_wrapped_call_impl, original, updated=())
 
 
 def _apply_and_look(original):
@@ -94,7 +102,7 @@ def _apply_and_look(original):
             trees.has_changed(self)
         return result
 
-    return _apply
+    return functools.update_wrapper(_apply, original, updated=())
 
 
 def follow(module) -> None:

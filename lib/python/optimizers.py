@@ -1,5 +1,6 @@
 """Steps of optimizers, and zero_grad."""
 
+import functools
 import threading
 
 from . import capture, compilation, generators
@@ -69,7 +70,7 @@ def _noted_zero_grad(original):
                 except Exception as error:
                     failed("zero_grad", error)
 
-    return zero_grad
+    return functools.update_wrapper(zero_grad, original, updated=())
 
 
 def follow(module) -> None:

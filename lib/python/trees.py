@@ -73,28 +73,28 @@ def _part(module, name: str) -> dict:
     return part if isinstance(part, dict) else {}
 
 
-def _described(root) -> tuple:
-    """Its modules as (module, path, index of the one above) and tensors as (tensor, name, is a
-    buffer, index of its module), in the order of named_modules()."""
-    modules, state, met = [], [], set()
+class _Description:
+    """The modules of a tree as (module, path, index of the one above) and its tensors as (tensor, name,
+    is a buffer, index of its module), in the order of named_modules()."""
 
-    def visit(module, path: str, above: int) -> None:
-        if id(module) in met:
+    def __init__(self, root) -> None:
+        self.modules, self.state, self._met = [], [], set()
+        self._visit(root, "", 0)
+
+    def _visit(self, module, path: str, above: int) -> None:
+        if id(module) in self._met:
             return
-        met.add(id(module))
-        index = len(modules)
-        modules.append((module, path, above))
+        self._met.add(id(module))
+        index = len(self.modules)
+        self.modules.append((module, path, above))
         prefix = path + "." if path else ""
         for is_buffer, part in enumerate(("_parameters", "_buffers")):
             for name, tensor in _part(module, part).items():
                 if tensor is not None:
-                    state.append((tensor, prefix + name, is_buffer, index))
+                    self.state.append((tensor, prefix + name, is_buffer, index))
         for name, child in _part(module, "_modules").items():
             if child is not None:
-                visit(child, prefix + name, index)
-
-    visit(root, "", 0)
-    return modules, state
+                self._visit(child, prefix + name, index)
 
 
 def _type_of(module) -> str:
@@ -106,7 +106,8 @@ def _goes(kind: str, number: int) -> None:
 
 
 def _learn(library, root) -> None:
-    modules, state = _described(root)
+    description = _Description(root)
+    modules, state = description.modules, description.state
     kind = _type_of(root)
     before = _found(root)
     is_new = before is None or before.root != id(root)

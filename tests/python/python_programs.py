@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PROGRAMS = ("cnn", "transformer", "trees", "habits", "threads", "compiled", "ranks")
+PROGRAMS = ("cnn", "transformer", "trees", "habits", "threads", "compiled", "ranks", "visible")
 
 
 class Tools:
@@ -123,7 +123,70 @@ def python_generator(tools):
         yield f"no evidence of the generator: {cause}"
 
 
-CASES = {"module_paths": module_paths, "learning_rate": learning_rate,
+def signals(tools):
+    """An exception of the program's signal handler reaches the program, whatever code it interrupts."""
+    bare = tools.run(*tools.command("signals"))
+    recorded, status = tools.record("dump", "signals")
+    if bare[:2] != (0, "caught 100\n") or recorded != bare[:2] or status["notes"]:
+        yield f"bare: {bare}\nrecorded: {recorded}, {status['notes']}"
+
+
+def broken(tools):
+    """What fails in a hook is a notice, and the program goes on."""
+    bare = tools.run(*tools.command("broken"))
+    recorded, status = tools.record("dump", "broken")
+    if bare[0] != 0 or recorded != bare[:2]:
+        yield f"bare: {bare}\nrecorded: {recorded}"
+    if status["counts"]["events"] == 0 or not any("hooks failed" in note for note in status["notes"]):
+        yield f"no notice: {status}"
+
+
+# The first finding for what pairs.py plants: kind, op, module, phase, step, cause.
+PAIRS = {
+    "transformer": {
+        "threads": ("origin", None, None, "backward", 0, "threads"),
+        "avx2": ("origin", "aten::_scaled_dot_product_flash_attention_for_cpu", "layers.0",
+                 "forward", 0, "isa"),
+        "ulp": ("write", "aten::linear", "layers.1.fc1", "forward", 2, "external-write"),
+        "signs": ("write", "aten::linear", "layers.1.fc1", "forward", 2, "external-write"),
+        "write": ("write", "aten::linear", "layers.1.fc2", "forward", 2, "external-write"),
+        "rand": ("rng", "aten::bernoulli_", "layers.0.drop", "forward", 2, "rng-shift"),
+        "eps": ("arguments", "aten::layer_norm", "layers.1.ln2", "forward", 2, "argument"),
+        "swap": ("data", "aten::flatten", "", "forward", 2, "data-order"),
+        "matmul": None,
+        "none": None},
+    "cnn": {
+        "threads": ("origin", "aten::convolution_backward", None, "backward", 0, "threads"),
+        "avx2": ("origin", "aten::_log_softmax", None, "forward", 0, "isa"),
+        "momentum": ("arguments", "aten::batch_norm", "layers.1.bn1", "forward", 2, "argument"),
+        "matmul": None,
+        "none": None}}
+
+
+def planted(tools, net):
+    """What is planted is the first finding, with its cause; the others are identical (on a CPU `linear`
+    and `matmul` of these sizes give the same bits)."""
+    tools.record("none", "pairs", net, "none", options=["--level", "full"])
+    for plant, expected in PAIRS[net].items():
+        variables = {"ATEN_CPU_CAPABILITY": "avx2"} if plant == "avx2" else {}
+        tools.environment.update(variables)
+        tools.record("planted", "pairs", net, plant, options=["--level", "full", "--force"])
+        for variable in variables:
+            del tools.environment[variable]
+        code, report = tools.compare("none", "planted")
+        if expected is None:
+            if code != 0:
+                yield f"{plant}: {report['summary']}"
+            continue
+        first = report["first"] or {}
+        place = *(first.get(key) for key in ("kind", "op", "module", "phase", "step")), \
+            report["causes"][0]["id"] if report["causes"] else None
+        if code != 1 or any(wanted not in (None, found) for wanted, found in zip(expected, place)):
+            yield f"{plant}: {place}, exit code {code}, not {expected}"
+
+
+CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda tools: planted(tools, "transformer"),
+         "planted_cnn": lambda tools: planted(tools, "cnn"), "module_paths": module_paths, "learning_rate": learning_rate,
          "python_generator": python_generator}
 
 

@@ -86,6 +86,18 @@ class InputPairs {
   std::vector<const Slot*> right_;
 };
 
+/// Whether they hold the same values, but not each the same.
+[[nodiscard]] bool hold_the_same(const std::vector<SlotPair>& parameters) {
+  Both<std::vector<Digest>> held;
+  for (const SlotPair& slot : parameters) {
+    if (slot.match != Match::differs) return false;
+    held.reference.push_back(slot.reference->digest);
+    held.candidate.push_back(slot.candidate->digest);
+  }
+  for (const Side side : kSides) std::sort(on(held, side).begin(), on(held, side).end());
+  return parameters.size() > 1 && held.reference == held.candidate;
+}
+
 [[nodiscard]] bool is_different_input(const SlotPair& slot) {
   return slot.role() == Role::input && is_difference(slot.match);
 }
@@ -124,6 +136,7 @@ Judgement BoundaryJudge::judge(const Scene& scene, EventPair at) {
   compare_boundary_slots(scene.windows.reference->event(at.reference),
                          scene.windows.candidate->event(at.candidate), slots_);
   const Event& told = scene.windows.reference->event(at.reference);
+  std::vector<SlotPair> unexplained;
   for (const SlotPair& slot : slots_) {
     if (told.kind == EventKind::parameters)
       state_.other_parameters.see(told.root, slot.reference->name);
@@ -139,13 +152,42 @@ Judgement BoundaryJudge::judge(const Scene& scene, EventPair at) {
       judgement.source = source;
       state_.book.make_diverging(*source);
       if (other) state_.book.make_diverging(*other);
-    } else if (slot.match == Match::differs && known_to_be_written_unseen(slot)) {
-      wait(scene, at, slot);
+    } else {
+      unexplained.push_back(slot);
     }
   }
+  if (told.kind == EventKind::parameters && hold_the_same(unexplained))
+    name_otherwise(scene, at, unexplained, judgement);
+  else
+    for (const SlotPair& slot : unexplained)
+      if (slot.match == Match::differs && known_to_be_written_unseen(slot)) wait(scene, at, slot);
   state_.totals.values += judgement.compared;
   ++state_.totals.coverage.aligned;
   return judgement;
+}
+
+/// The values of one run's parameters belong to other names in the other run.
+void BoundaryJudge::name_otherwise(const Scene& scene, EventPair at,
+                                   const std::vector<SlotPair>& parameters, Judgement& judgement) {
+  const Source source =
+      enter_finding(state_, FindingKind::parameter, scene, at, at, {}, [&](Record& record) {
+        record.evidence.named_otherwise = true;
+        add_tensors(record, parameters);
+        const SlotPair& first = parameters.front();
+        const auto partner =
+            std::find_if(parameters.begin(), parameters.end(), [&](const SlotPair& slot) {
+              return slot.candidate->digest == first.reference->digest;
+            });
+        record.finding.notes.push_back(
+            fmt::format("what {} holds in the reference, {} holds in the candidate",
+                        first.reference->name, partner->candidate->name));
+      });
+  for (const SlotPair& slot : parameters)
+    state_.ledger.enter(differing::contents(slot.reference->digest, slot.candidate->digest),
+                        source);
+  judgement.differs = true;
+  judgement.outcome = Outcome::found;
+  judgement.source = source;
 }
 
 void BoundaryJudge::wait(const Scene& scene, EventPair at, const SlotPair& slot) {

@@ -45,6 +45,8 @@ class BoundaryJudge {
   };
   [[nodiscard]] bool explained(Waiting& waiting);
   void wait(const Scene& scene, EventPair at, const SlotPair& slot);
+  void name_otherwise(const Scene& scene, EventPair at, const std::vector<SlotPair>& parameters,
+                      Judgement& judgement);
 
   RankState& state_;
   std::vector<SlotPair> slots_;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,7 @@ struct Evidence {
   bool changed_in_both = false;    ///< `changed` in both runs
   bool uninitialised = false;      ///< reads memory that no recorded op wrote
   bool wrapped_number = false;     ///< the argument travelled as a tensor without dimensions
+  bool named_otherwise = false;    ///< parameter: the same values belong to other names
   bool same_set_of_data = false;   ///< over the whole run both read the same data, reordered
 
   Both<std::vector<std::string>> alone;          ///< sequence: the ops that one run has
@@ -105,9 +107,11 @@ struct LateBegin {
 /// What the runs as a whole show.
 struct RunEvidence {
   Both<std::uint32_t> threads;  ///< of the program besides the main one: workers that load data
+  Both<std::set<std::uint32_t>> created;  ///< ranks that another rank created, likewise
   std::optional<OtherAccumulation> accumulation;
   bool other_batch = false;                       ///< a tensor differs only in its first dimension
   bool other_start = false;                       ///< a parameter differs in the first forward
+  bool random_hashes = false;                     ///< strings have other hashes in each process
   std::map<std::uint32_t, LateBegin> late_begin;  ///< by rank of the reference
 };
 

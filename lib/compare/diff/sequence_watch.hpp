@@ -18,7 +18,8 @@ namespace ulpscope::comparison {
 class SequenceWatch {
  public:
   /// `source` is just before the entries from `next` on.
-  void add(const Source& source, const LaneWalk& walk, std::size_t next);
+  /// @param only_views its ops compute nothing.
+  void add(const Source& source, const LaneWalk& walk, std::size_t next, bool only_views = false);
 
   /// An aligned entry was compared. Calls `tell` for what turns out to diverge.
   void passed(FindingBook& book, bool op, bool anchor, const Judgement& judgement,
@@ -29,6 +30,7 @@ class SequenceWatch {
  private:
   struct Watched {
     Source source;
+    bool only_views = false;
     bool anchor_ahead = false;
     std::uint32_t ops_left = 8;
     std::uint64_t compared = 0;

@@ -61,12 +61,13 @@ ULPSCOPE_FIELDS(Evidence, seeded, explicit_generator, rng, draws, more_draws, la
                 seeded_lanes_share, layers_only, threads, on_gpu, event_flags, not_compared,
                 inside_differs, tensors, budget, blamed, looks_ahead, same_tensors, factory,
                 for_data, written_otherwise, changed_in_both, uninitialised, wrapped_number,
-                same_set_of_data, alone, alone_names, alone_updates, alone_casts, moved,
-                among_updates, alone_draws, missing_steps, contributor, own_outside, operands,
-                recomputed, epochs, begins_epoch)
+                same_set_of_data, named_otherwise, alone, alone_names, alone_updates, alone_casts,
+                moved, among_updates, alone_draws, missing_steps, contributor, own_outside,
+                operands, recomputed, epochs, begins_epoch)
 ULPSCOPE_FIELDS(OtherAccumulation, step, parameters, times, ratio)
 ULPSCOPE_FIELDS(LateBegin, step, runs)
-ULPSCOPE_FIELDS(RunEvidence, threads, accumulation, other_batch, other_start, late_begin)
+ULPSCOPE_FIELDS(RunEvidence, threads, created, accumulation, other_batch, other_start,
+                random_hashes, late_begin)
 ULPSCOPE_FIELDS(ReportedTensor, report, evidence)
 ULPSCOPE_FIELDS(Effect, place, tensor, of_data, drawn)
 ULPSCOPE_FIELDS(Record, finding, evidence, effect, ranks, copy_of, listed, order_step, course,

@@ -186,6 +186,22 @@ Stretch::Stretch(RankState& rank_state, const LaneWalk& lane_walk, const Scene& 
   }
 }
 
+/// Whether an op computes nothing: its results are memory that it was given.
+bool only_views(const Event& event) {
+  bool any = false;
+  for (const Slot& slot : event.slots) {
+    if (slot.role == Role::input) continue;
+    any = true;
+    const bool is_given =
+        slot.role == Role::output &&
+        std::any_of(event.slots.begin(), event.slots.end(), [&](const Slot& given) {
+          return given.role == Role::input && given.storage == slot.storage;
+        });
+    if (!is_given) return false;
+  }
+  return any;
+}
+
 StretchContents contents_of(const Stretch& stretch) {
   StretchContents result;
   Both<bool> goes_on{};  // beyond the update that it may begin with
@@ -195,6 +211,7 @@ StretchContents contents_of(const Stretch& stretch) {
         side == Side::reference ? result.first.reference : result.first.candidate;
     if (first == kNoIndex) first = index;
     on(result.ops, side).emplace_back(event.op);
+    result.only_views = result.only_views && only_views(event);
     if (casts(event)) ++on(result.casts, side);
     for (const Slot& slot : event.slots)
       if (!slot.name.empty()) on(result.names, side).emplace_back(slot.name);

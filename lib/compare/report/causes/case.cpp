@@ -11,6 +11,7 @@
 
 #include "compare/model/words.hpp"
 #include "compare/report/environment.hpp"
+#include "core/glob.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -55,6 +56,25 @@ std::string words(const EnvironmentDifference& difference) {
 
 bool diverging_sequence(const Case& of) {
   return of.is(FindingKind::sequence) && of.finding().diverges && !of.evidence().missing_steps;
+}
+
+void add_notes(const Case& of, Cause& cause) {
+  for (const EnvironmentDifference& difference : of.report().environment) {
+    if (!core::glob_match("note.*", difference.key) ||
+        !differs_in(difference, of.finding().step.value_or(kSetup)))
+      continue;
+    cause.evidence.push_back(core::glob_match("note.rng.*", difference.key)
+                                 ? difference.key + " differs: the state of that generator"
+                                 : words(difference));
+  }
+}
+
+bool in_another_order(const Case& of) {
+  if (of.evidence().same_set_of_data) return true;
+  const Finding& finding = of.finding();
+  for (std::size_t k = 0; k < finding.tensors.size(); ++k)
+    if (!finding.tensors[k].equal && of.evidence().tensors[k].rows_permuted) return true;
+  return false;
 }
 
 bool prepares_data(const Finding& finding) {

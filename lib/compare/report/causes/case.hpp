@@ -40,6 +40,12 @@ class Case {
   /// Whether a setting differs where the finding is and can change bits.
   [[nodiscard]] bool counts(const EnvironmentDifference& difference) const;
 
+  /// It is in a process that a rank has created, such as a worker that loads data.
+  [[nodiscard]] bool in_created_rank() const {
+    return runs_.created.reference.contains(record_.ranks.reference) &&
+           runs_.created.candidate.contains(record_.ranks.candidate);
+  }
+
   [[nodiscard]] Cause cause(std::string id, Confidence confidence) const;
   /// The command that was recorded, with variables set before it.
   [[nodiscard]] std::string command(std::string_view variables) const;
@@ -54,8 +60,15 @@ class Case {
 /// "threads.intra_op is 1 and 2".
 [[nodiscard]] std::string words(const EnvironmentDifference& difference);
 
+/// What the program itself noted differently at the finding, as evidence: its samples, its epoch,
+/// its generators.
+void add_notes(const Case& of, Cause& cause);
+
 /// Ops that only one run has and that change something, in steps that both have.
 [[nodiscard]] bool diverging_sequence(const Case& of);
+
+/// It reads the same samples as the other run, in a different order.
+[[nodiscard]] bool in_another_order(const Case& of);
 
 /// It is where data is prepared, outside modules.
 [[nodiscard]] bool prepares_data(const Finding& finding);

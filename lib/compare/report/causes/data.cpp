@@ -62,20 +62,6 @@ template <class Test>
          (!of.evidence().uninitialised || of.evidence().for_data);
 }
 
-/// What the program itself noted differently at the finding: its samples, its epoch, its
-/// generators.
-void add_notes(const Case& of, Cause& cause) {
-  for (const EnvironmentDifference& difference : of.report().environment)
-    if (core::glob_match("note.*", difference.key) &&
-        differs_in(difference, of.finding().step.value_or(kSetup)))
-      cause.evidence.push_back(words(difference));
-}
-
-[[nodiscard]] bool in_another_order(const Case& of) {
-  return of.evidence().same_set_of_data ||
-         any_differing(of, [](const TensorEvidence& tensor) { return tensor.rows_permuted; });
-}
-
 }  // namespace
 
 std::optional<Cause> init(const Case& of) {
@@ -87,7 +73,8 @@ std::optional<Cause> init(const Case& of) {
     cause.attempt = {"construct the same modules in the same order, or load the same weights"};
     return cause;
   }
-  if (!of.is(FindingKind::parameter) || !at_start(of.finding()) || of.late_begin())
+  if (!of.is(FindingKind::parameter) || !at_start(of.finding()) || of.late_begin() ||
+      of.evidence().named_otherwise)
     return std::nullopt;
   if (any_differing(of, [](const TensorEvidence& tensor) { return tensor.numbers_permuted; }))
     return std::nullopt;
@@ -103,6 +90,7 @@ std::optional<Cause> weights(const Case& of) {
   if (!of.is(FindingKind::parameter)) return std::nullopt;
   const bool permuted =
       any_differing(of, [](const TensorEvidence& tensor) { return tensor.numbers_permuted; });
+  if (of.evidence().named_otherwise) return std::nullopt;
   if (!permuted && (at_start(of.finding()) || of.late_begin())) return std::nullopt;
   Cause cause = of.cause("weights", permuted ? Confidence::certain : Confidence::likely);
   cause.evidence = {
@@ -226,14 +214,21 @@ std::optional<Cause> alias(const Case& of) {
 
 std::optional<Cause> worker(const Case& of) {
   const auto& threads = of.runs().threads;
+  const auto& processes = of.runs().created;
+  const bool other_processes = processes.reference.size() != processes.candidate.size();
+  if (threads.reference == threads.candidate && !other_processes) return std::nullopt;
   const std::string& lane = of.finding().lane;
   const bool of_data = of.is(FindingKind::data) || of.is(FindingKind::rng) ||
                        of.finding().phase == Phase::data || lane.starts_with("worker") ||
-                       lane.starts_with("thread");
-  if (threads.reference == threads.candidate || !of_data) return std::nullopt;
+                       lane.starts_with("thread") ||
+                       (other_processes && (prepares_data(of.finding()) || of.in_created_rank()));
+  if (!of_data) return std::nullopt;
   Cause cause = of.cause("worker", Confidence::likely);
-  cause.evidence = {fmt::format("{} and {} threads work beside the main one", threads.reference,
-                                threads.candidate)};
+  cause.evidence = {other_processes
+                        ? fmt::format("the runs have {} and {} worker processes",
+                                      processes.reference.size(), processes.candidate.size())
+                        : fmt::format("{} and {} threads work beside the main one",
+                                      threads.reference, threads.candidate)};
   cause.attempt = {"use the same number of workers, and a generator of its own for each"};
   return cause;
 }

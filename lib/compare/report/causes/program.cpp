@@ -49,6 +49,7 @@ std::optional<Cause> argument(const Case& of) {
             : fmt::format("{} of {}", argument_words(report), of.finding().op));
   if (of.evidence().same_tensors)
     cause.evidence.emplace_back("it reads the same tensors in both runs, in a different order");
+  add_notes(of, cause);
   return cause;
 }
 

@@ -102,15 +102,31 @@ std::optional<Cause> backward_order(const Case& of) {
 }
 
 std::optional<Cause> hash_order(const Case& of) {
-  if (!diverging_sequence(of) || of.finding().phase == Phase::backward ||
-      !same_ops_in_another_order(of))
-    return std::nullopt;
-  Cause cause = of.cause("hash-order", Confidence::possible);
-  cause.evidence = {"the same ops run in a different order"};
-  cause.against = {"the program may have been changed to run them so"};
-  cause.attempt = {
-      "iterate over a sorted container; a hash of addresses or strings differs from "
-      "process to process"};
+  const bool other_ops = diverging_sequence(of) && of.finding().phase != Phase::backward &&
+                         same_ops_in_another_order(of);
+  const bool other_names = of.evidence().named_otherwise;
+  // Without its bytes, data in another order look like other data.
+  const bool other_data =
+      of.runs().random_hashes && of.report().reference.command == of.report().candidate.command &&
+      (picks_samples(of) || (of.is(FindingKind::data) && prepares_data(of.finding())));
+  if (!other_ops && !other_names && !other_data) return std::nullopt;
+  const bool known_order = other_names || (other_data && in_another_order(of));
+  Cause cause =
+      of.cause("hash-order",
+               known_order && of.runs().random_hashes ? Confidence::likely : Confidence::possible);
+  if (other_ops) cause.evidence.emplace_back("the same ops run in a different order");
+  if (other_names)
+    cause.evidence.emplace_back(
+        "the same values belong to other names: modules are registered in a different order");
+  if (of.runs().random_hashes)
+    cause.evidence.emplace_back(
+        "PYTHONHASHSEED is not set: strings have other hashes in each process, and sets of them "
+        "another order");
+  if (!other_data) cause.against = {"the program may have been changed to run them so"};
+  cause.attempt = {of.runs().random_hashes ? "PYTHONHASHSEED=0 " + of.command("")
+                                           : "iterate over a sorted container; a hash of addresses "
+                                             "or strings differs from process to "
+                                             "process"};
   return cause;
 }
 
