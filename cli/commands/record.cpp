@@ -202,13 +202,15 @@ void add_following(Options& options, Following& to) {
 bool parse(const Command& command, Arguments arguments, RecordOptions& record_options,
            Following& following) {
   bool stacks = false;
+  bool no_stacks = false;
   bool kernels = false;
   Options options(command);
   options.value("-o,--output", "DUMP", "DUMP", "where the dump goes (runs/PROGRAM-N)",
                 [&](const auto&, const auto& value) { record_options.dump = value; });
   add_what_is_recorded(options, record_options);
   options.flag("--stacks", "STACKS", "record where in the program each op was called", stacks)
-      .more("File and line need a program built with -g");
+      .more("File and line need a program built with -g. Those of Python code are always recorded");
+  options.flag("--no-stacks", "NO_STACKS", "leave out where in Python code, too", no_stacks).rare();
   options.flag("--kernels", "KERNELS", "record which kernels each op launches on a GPU", kernels)
       .more("Told by CUPTI, which no profiler of the program can use at the same time")
       .rare();
@@ -220,7 +222,11 @@ bool parse(const Command& command, Arguments arguments, RecordOptions& record_op
   add_rarely_needed(options, record_options);
   record_options.command = split_command(options, arguments);
   if (!options.parse(std::move(arguments))) return false;
-  record_options.settings.stacks = stacks ? 1 : 0;
+  if (stacks && no_stacks)
+    throw Error(ErrorCode::usage, "--stacks and --no-stacks contradict each other");
+  record_options.settings.stacks = stacks      ? ring::Stacks::all
+                                   : no_stacks ? ring::Stacks::none
+                                               : ring::Stacks::python;
   record_options.settings.kernels = kernels ? 1 : 0;
   record_options.creator = fmt::format("ulpscope {}", kVersion);
   refuse_contradictions(record_options);

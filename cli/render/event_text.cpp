@@ -197,7 +197,10 @@ void render_event(const Event& event, Page& page) {
   std::string_view stack = event.stack;
   for (std::string_view label = "stack"; !stack.empty(); label = "") {
     const std::size_t end = std::min(stack.find('\n'), stack.size());
-    page.labelled(label, escaped(stack.substr(0, end)));
+    std::string call(stack.substr(0, end));
+    if (const std::size_t tab = call.find('\t'); tab != std::string::npos)
+      call.replace(tab, 1, ": ");
+    page.labelled(label, escaped(call));
     stack.remove_prefix(std::min(end + 1, stack.size()));
   }
   print_arguments(event, page);

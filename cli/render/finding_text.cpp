@@ -123,6 +123,7 @@ void print_op(const Finding& finding, Page& page) {
   const std::string facts_text = fmt::format("{}", fmt::join(facts, ", "));
   page.framed(fmt::format("{}{}{}", page.paint(Ink::bold, op_name(finding)),
                           facts.empty() ? "" : "  ", page.paint(Ink::dim, facts_text)));
+  if (!finding.source.empty()) page.framed_labelled("line", escaped(finding.source));
   if (!finding.parents.empty()) page.framed_labelled("called by", joined(finding.parents, " > "));
   if (!finding.forward_op.empty()) {
     page.framed_labelled("forward op", escaped(finding.forward_op));

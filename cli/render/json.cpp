@@ -327,6 +327,7 @@ Json finding_json(const Finding& finding) {
           {"forward_op", known(finding.forward_op)},
           {"device", finding.device},
           {"where", known(finding.where)},
+          {"source", known(finding.source)},
           {"event", both(finding.event, position)},
           {"tensors", list(finding.tensors, tensor_json)},
           {"arguments", list(finding.arguments, argument_json)},

@@ -26,6 +26,11 @@ std::uint64_t take_native_frames(Thread& thread) {
 
 }  // namespace
 
+bool wants_call_sites() noexcept {
+  const ring::Stacks wanted = settings().stacks;
+  return wanted == ring::Stacks::all || (wanted == ring::Stacks::python && runs_python());
+}
+
 std::uint32_t call_site(Thread& thread) {
   thread.stack_frames.clear();
   // The calls of compiled code that run Python code are the interpreter's own.

@@ -49,6 +49,13 @@ inline constexpr std::uint64_t kFullRingBytes = std::uint64_t{64} << 20;
   return level == Level::full ? kFullRingBytes : kDigestRingBytes;
 }
 
+/// In which code the calls that led to an op are recorded.
+enum class Stacks : std::uint8_t {
+  python,  ///< the program's Python code, which costs little and needs no debug information
+  all,     ///< compiled code, too
+  none,
+};
+
 /// What the writer sends to every process that it records. Copied byte by byte. Setup is recorded
 /// if the steps begin at 0; an empty range, `first_step` above `last_step`, is only setup.
 struct Settings {
@@ -62,7 +69,7 @@ struct Settings {
   Level level = Level::digest;
   Verify verify = Verify::full;
   CaptureScope capture = CaptureScope::ops;
-  std::uint8_t stacks = 0;         ///< 1: record where in the program an op was called
+  Stacks stacks = Stacks::python;  ///< where in the program an op was called
   std::uint8_t kernels = 0;        ///< 1: record which kernels an op launches on a GPU
   std::int8_t mkldnn = -1;         ///< the program begins with it 1: on, 0: off; -1: as it is
   std::int8_t deterministic = -1;  ///< likewise, deterministic algorithms

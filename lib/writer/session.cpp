@@ -60,7 +60,7 @@ void set_window(const ring::Settings& settings, dump::RecordingOptions& recordin
   recording.segment_seconds = options.segment_seconds;
   if (options.segment_bytes != 0) recording.segment_bytes = options.segment_bytes;
   set_window(options.settings, recording);
-  if (options.settings.stacks != 0) {
+  if (options.settings.stacks != ring::Stacks::none) {
     recording.resolve_frame = [names = std::make_shared<Symbolizer>()](auto object, auto offset) {
       return (*names)(object, offset);
     };

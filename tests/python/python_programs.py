@@ -96,7 +96,7 @@ def module_paths(tools):
 def learning_rate(tools):
     """Another learning rate is found in the first update of the first parameter."""
     for name, rate in (("reference", "0.1"), ("candidate", "0.2")):
-        tools.record(name, "cnn", rate, options=["--stacks"])
+        tools.record(name, "cnn", rate)
     code, report = tools.compare("reference", "candidate")
     first = report["findings"][0]
     place = (first["op"], first["module"], first["phase"], first["step"])
@@ -104,10 +104,19 @@ def learning_rate(tools):
         yield f"found at {place}, exit code {code}"
     with open(os.path.join(HERE, "programs", "cnn.py"), encoding="utf-8") as file:
         line = 1 + [text.strip() for text in file].index("optimizer.step()")
-    if first["where"] != f"cnn.py:{line}":
-        yield f"called at {first['where']}, not at line {line}"
+    if (first["where"], first["source"]) != (f"cnn.py:{line}", "optimizer.step()"):
+        yield f"called at {first['where']}, {first['source']}, not at line {line}"
     if report["causes"][0]["id"] != "argument":
         yield f"causes: {report['causes']}"
+
+
+def no_stacks(tools):
+    """With --no-stacks no line is known; with --stacks both kinds are."""
+    tools.record("reference", "cnn", "0.1", options=["--no-stacks"])
+    tools.record("candidate", "cnn", "0.2", options=["--no-stacks"])
+    first = tools.compare("reference", "candidate")[1]["first"]
+    if first["where"] or first["source"]:
+        yield f"called at {first['where']}: {first['source']}"
 
 
 def python_generator(tools):
@@ -186,7 +195,9 @@ def planted(tools, net):
 
 
 CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda tools: planted(tools, "transformer"),
-         "planted_cnn": lambda tools: planted(tools, "cnn"), "module_paths": module_paths, "learning_rate": learning_rate,
+         "planted_cnn": lambda tools: planted(tools, "cnn"),
+         "module_paths": module_paths, "learning_rate": learning_rate,
+         "no_stacks": no_stacks,
          "python_generator": python_generator}
 
 

@@ -55,7 +55,9 @@ Finding describe(FindingKind kind, const Scene& scene, EventPair at) {
   }
   if (const HeldEvent forward = forward_of(scene, side, index); forward.event != nullptr)
     finding.forward_op = forward.event->op;
-  finding.where = program_line(scene, side, index);
+  ProgramLine line = program_line(scene, side, index);
+  finding.where = std::move(line.place);
+  finding.source = std::move(line.source);
   for (const Side one : kSides) {
     const std::uint32_t own = one == Side::reference ? at.reference : at.candidate;
     if (own == kNoIndex) continue;

@@ -136,22 +136,24 @@ std::vector<std::string> inner_names(const Window& window, std::uint32_t event) 
   return names;
 }
 
-std::string place_in_program(std::string_view stack) {
+ProgramLine place_in_program(std::string_view stack) {
   constexpr std::array<std::string_view, 4> kLibraries{"torch::", "at::", "c10::", "std::"};
-  std::string_view innermost;
+  ProgramLine innermost;
   while (!stack.empty()) {
     const std::string_view call = stack.substr(0, stack.find('\n'));
     stack.remove_prefix(std::min(call.size() + 1, stack.size()));
     const std::size_t blank = std::min(call.find(' '), call.size());
-    const std::string_view place = call.substr(0, blank);
     const std::string_view function = call.substr(std::min(blank + 1, call.size()));
-    if (innermost.empty()) innermost = place;
+    const std::size_t tab = std::min(call.find('\t'), call.size());
+    const ProgramLine line{std::string(call.substr(0, blank)),
+                           std::string(call.substr(std::min(tab + 1, call.size())))};
+    if (innermost.place.empty()) innermost = line;
     const bool of_a_library =
         std::any_of(kLibraries.begin(), kLibraries.end(),
                     [function](std::string_view library) { return function.starts_with(library); });
-    if (!of_a_library) return std::string(place);
+    if (!of_a_library) return line;
   }
-  return std::string(innermost);
+  return innermost;
 }
 
 std::string tensor_name(const Event& event, const Slot& slot) {
@@ -177,12 +179,14 @@ Both<std::string> neighbours_by_module(const Window& window, std::uint32_t at) {
   return names;
 }
 
-std::string program_line(const Scene& scene, Side side, std::uint32_t event) {
+ProgramLine program_line(const Scene& scene, Side side, std::uint32_t event) {
   const Window& window = *on(scene.windows, side);
-  for (std::uint32_t up = event; up != kNoIndex; up = window.parent(up))
-    if (!window.event(up).stack.empty()) return place_in_program(window.event(up).stack);
+  const std::uint32_t near = near_forward(scene, side, event);
+  for (const std::uint32_t from : {near, event})
+    for (std::uint32_t up = from; up != kNoIndex; up = window.parent(up))
+      if (!window.event(up).stack.empty()) return place_in_program(window.event(up).stack);
   const HeldEvent forward = forward_of(scene, side, event);
-  return forward.event == nullptr ? std::string() : place_in_program(forward.event->stack);
+  return forward.event == nullptr ? ProgramLine() : place_in_program(forward.event->stack);
 }
 
 }  // namespace ulpscope::comparison

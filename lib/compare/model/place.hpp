@@ -22,9 +22,15 @@ namespace ulpscope::comparison {
 /// Place of that lane among the lanes of one position: main, autograd, workers, other threads.
 [[nodiscard]] std::uint8_t lane_order(const Lane& lane, const Event& event) noexcept;
 
-/// "train.cpp:41", the innermost call of a stack outside LibTorch and the standard library; if
-/// there are only their calls, the innermost; empty without a stack.
-[[nodiscard]] std::string place_in_program(std::string_view stack);
+/// A line of the program.
+struct ProgramLine {
+  std::string place;   ///< "train.cpp:41"; empty: not known
+  std::string source;  ///< "loss.backward()"; empty: not known
+};
+
+/// The innermost call of a stack outside LibTorch and the standard library; if there are only their
+/// calls, the innermost.
+[[nodiscard]] ProgramLine place_in_program(std::string_view stack);
 
 /// Names of the ops and autograd nodes that an event runs inside, outermost first.
 [[nodiscard]] std::vector<std::string> callers(const Window& window, std::uint32_t event);
@@ -57,7 +63,8 @@ struct ModuleName {
 /// Names of the nearest modules before and after an event; empty if there are none.
 [[nodiscard]] Both<std::string> neighbours_by_module(const Window& window, std::uint32_t at);
 
-/// "train.cpp:41", from the innermost call of the program that is known around an event.
-[[nodiscard]] std::string program_line(const Scene& scene, Side side, std::uint32_t event);
+/// The innermost call of the program that is known around an event or, in backward, around its
+/// forward op.
+[[nodiscard]] ProgramLine program_line(const Scene& scene, Side side, std::uint32_t event);
 
 }  // namespace ulpscope::comparison

@@ -40,7 +40,7 @@ ULPSCOPE_FIELDS(ArgumentReport, name, reference, candidate)
 ULPSCOPE_FIELDS(Neighbour, event, op, module, equal, finding, note)
 ULPSCOPE_FIELDS(Finding, kind, diverges, goes_on, rank, lane, step, phase, root, module,
                 module_type, between, op, overload, parents, children, kernels, forward_op, device,
-                where, event, tensors, arguments, neighbours, notes)
+                where, source, event, tensors, arguments, neighbours, notes)
 ULPSCOPE_FIELDS(NotCompared, uninitialised, handle, layout, no_bytes, ignored, opaque)
 ULPSCOPE_FIELDS(Coverage, aligned, only_reference, only_candidate, not_compared, outcomes,
                 outcomes_recorded, unseen)

@@ -94,7 +94,8 @@ struct Finding {
   Both<std::vector<std::string>> kernels;  ///< launched on a GPU, in order, if recorded
   std::string forward_op;
   std::string device;
-  std::string where;
+  std::string where;   ///< "train.py:41": of a backward op, where its forward op was called
+  std::string source;  ///< that line's text, if it was recorded
   Both<std::optional<std::uint64_t>> event;
   std::vector<TensorReport> tensors;
   std::vector<ArgumentReport> arguments;

@@ -18,6 +18,7 @@ struct Symbolizer::State {
     std::unordered_map<std::uint64_t, std::string> known;
   };
   std::map<std::string, Object, std::less<>> objects;
+  PythonCalls python;
 };
 
 namespace {
@@ -43,7 +44,7 @@ Symbolizer& Symbolizer::operator=(Symbolizer&&) noexcept = default;
 Symbolizer::~Symbolizer() = default;
 
 std::string Symbolizer::operator()(std::string_view object, std::uint64_t offset) {
-  if (is_python(object)) return python_call(object, offset);
+  if (is_python(object)) return state_->python(object, offset);
   auto found = state_->objects.find(object);
   if (found == state_->objects.end()) {
     const std::string path(object);

@@ -5,15 +5,17 @@
 
 namespace ulpscope::writer {
 
-struct Symbolizer::State {};
+struct Symbolizer::State {
+  PythonCalls python;
+};
 
-Symbolizer::Symbolizer() = default;
+Symbolizer::Symbolizer() : state_(new State) {}
 Symbolizer::Symbolizer(Symbolizer&&) noexcept = default;
 Symbolizer& Symbolizer::operator=(Symbolizer&&) noexcept = default;
 Symbolizer::~Symbolizer() = default;
 
 std::string Symbolizer::operator()(std::string_view object, std::uint64_t offset) {
-  if (is_python(object)) return python_call(object, offset);
+  if (is_python(object)) return state_->python(object, offset);
   return fmt::format("{}+{:#x}", object.substr(object.rfind('/') + 1), offset);
 }
 

@@ -69,12 +69,20 @@ TEST_SUITE("origin") {
   }
 
   TEST_CASE("the place in the program is the innermost call that is not a library's") {
-    CHECK(comparison::place_in_program("") == "");
-    CHECK(comparison::place_in_program("train.cpp:41 main\nstart.cpp:1 _start") == "train.cpp:41");
-    CHECK(comparison::place_in_program("train+0x12 main") == "train+0x12");
-    CHECK(comparison::place_in_program("train+0x12") == "train+0x12");
-    CHECK(comparison::place_in_program("any.h:1 at::Tensor torch::f()\nvector:9 std::g()") ==
+    CHECK(comparison::place_in_program("").place == "");
+    CHECK(comparison::place_in_program("train.cpp:41 main\nstart.cpp:1 _start").place ==
+          "train.cpp:41");
+    CHECK(comparison::place_in_program("train+0x12 main").place == "train+0x12");
+    CHECK(comparison::place_in_program("train+0x12").place == "train+0x12");
+    CHECK(comparison::place_in_program("any.h:1 at::Tensor torch::f()\nvector:9 std::g()").place ==
           "any.h:1");
+  }
+
+  TEST_CASE("a line of the program comes with its text, where that was recorded") {
+    const auto line = comparison::place_in_program("train.py:41 Net.forward\tx = f(x)\na.py:1 g");
+    CHECK(line.place == "train.py:41");
+    CHECK(line.source == "x = f(x)");
+    CHECK(comparison::place_in_program("train.py:41 Net.forward").source.empty());
   }
 
   TEST_CASE("blame goes to the deepest op with equal inputs") {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "tests/support/dump_builder.hpp"
@@ -69,8 +70,8 @@ TEST_SUITE("symbolizer") {
     const places::Address address = places::outer(count);
     Symbolizer names;
     CHECK(names(address.object, address.offset) ==
-          "symbolizer_test.cpp:35 places::inlined(int&)\n"
-          "symbolizer_test.cpp:41 places::outer(int&)");
+          "symbolizer_test.cpp:36 places::inlined(int&)\n"
+          "symbolizer_test.cpp:42 places::outer(int&)");
   }
 
   TEST_CASE("a symbol table alone gives the function") {
@@ -103,5 +104,18 @@ TEST_SUITE("symbolizer") {
     Symbolizer names;
     const std::string first = names(address.object, address.offset);
     CHECK(names(address.object, address.offset) == first);
+  }
+
+  TEST_CASE("a call of Python code has the text of its line, if the file can be read") {
+    const TempDir dir;
+    const std::string file = (dir.path() / "train.py").string();
+    std::ofstream(file) << "import torch\n\n    x = f(\tx)  \n";
+    Symbolizer names;
+    CHECK(names("python:" + file + "\nNet.forward", 3) == "train.py:3 Net.forward\tx = f( x)");
+    CHECK(names("python:" + file + "\n<module>", 2) == "train.py:2 <module>");
+    CHECK(names("python:" + file + "\n<module>", 9) == "train.py:9 <module>");
+    CHECK(names("python:/dev/zero\nf", 1) == "zero:1 f");
+    CHECK(names("python:" + dir.path().string() + "\nf", 1).ends_with(":1 f"));
+    CHECK(names("python:", 0) == ":0 ");
   }
 }
