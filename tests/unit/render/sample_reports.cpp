@@ -138,6 +138,7 @@ Report arguments_report() {
   arguments.op = "aten::layer_norm";
   arguments.device = "cpu";
   arguments.where = "train.cpp:41";
+  arguments.source = "x = norm(x);";
   arguments.event = {512, 515};
   arguments.tensors = {tensor(Role::input, 0, "input", {64, 256}, true),
                        tensor(Role::input, 2, "weight", {256}, true),
