@@ -121,8 +121,8 @@ def no_stacks(tools):
 
 def python_generator(tools):
     """A value that depends on Python's generator: its state is the evidence."""
-    tools.record("reference", "transformer", "0")
-    tools.record("candidate", "transformer", "1")
+    tools.record("reference", "transformer", "0", "0")
+    tools.record("candidate", "transformer", "1", "0")
     code, report = tools.compare("reference", "candidate")
     first = report["findings"][0]
     cause = report["causes"][0]

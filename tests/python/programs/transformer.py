@@ -1,6 +1,6 @@
 """A transformer whose data come from worker processes; Python's and NumPy's random numbers.
 
-Usage: transformer.py [SEED_OF_PYTHON]
+Usage: transformer.py [SEED_OF_PYTHON [WORKERS]]
 """
 
 import random
@@ -43,7 +43,8 @@ def main():
     model = Model()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.9)
-    for words in DataLoader(Words(), batch_size=8, shuffle=True, num_workers=2):
+    workers = int(sys.argv[2]) if len(sys.argv) > 2 else 2
+    for words in DataLoader(Words(), batch_size=8, shuffle=True, num_workers=workers):
         scale = torch.tensor(random.uniform(3.9, 4.1) + numpy.random.uniform(0, 0.1))
         out = model(words[:, :-1], scale=scale)
         loss = nn.functional.cross_entropy(out.reshape(-1, 50), words[:, 1:].reshape(-1))
