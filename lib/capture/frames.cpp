@@ -110,8 +110,7 @@ Frame new_event(Thread& thread, const OpInfo& info) {
     frame.forward = parent->forward;
     frame.forward_lane = parent->forward_lane;
   }
-  if (wants_call_sites() && in_full_steps() && in_user_code(thread))
-    frame.stack = call_site(thread);
+  if (in_full_steps() && in_user_code(thread)) frame.stack = call_site(thread);
   frame.slots = thread.slots.size();
   frame.arguments = thread.arguments.size();
   frame.written = thread.written.size();

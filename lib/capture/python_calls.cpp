@@ -58,8 +58,6 @@ void with_thread(std::string_view call, Body&& body) noexcept {
 using namespace ulpscope::capture;
 using ulpscope::EventKind;
 
-ULPSCOPE_FOR_PYTHON int ulpscope_python_recording() { return recording() ? 1 : 0; }
-
 /// @param known_as the root's number if it has been walked before, else 0.
 ULPSCOPE_FOR_PYTHON DescribedRoot* ulpscope_python_root(std::uint32_t known_as) {
   return new DescribedRoot{.known_as = known_as, .modules = {}, .tensors = {}};

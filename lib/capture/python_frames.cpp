@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -20,52 +21,58 @@ namespace {
 constexpr std::size_t kMostCodes = 65536;
 constexpr auto kLongestWait = std::chrono::seconds(1);
 
-/// Functions of the interpreter's stable interface, looked up by name: it is any version of
-/// CPython.
+using Object = void;
+
+/// Functions of the interpreter's stable interface.
+#define ULPSCOPE_INTERPRETER(FUNCTION)                              \
+  FUNCTION(Object*, PyGILState_GetThisThreadState, ())              \
+  FUNCTION(int, PyGILState_Ensure, ())                              \
+  FUNCTION(void, PyGILState_Release, (int))                         \
+  FUNCTION(Object*, PyEval_GetFrame, ())                            \
+  FUNCTION(Object*, PyFrame_GetBack, (Object*))                     \
+  FUNCTION(Object*, PyFrame_GetCode, (Object*))                     \
+  FUNCTION(int, PyFrame_GetLineNumber, (Object*))                   \
+  FUNCTION(Object*, PyObject_GetAttrString, (Object*, const char*)) \
+  FUNCTION(const char*, PyUnicode_AsUTF8, (Object*))                \
+  FUNCTION(void, PyErr_Clear, ())                                   \
+  FUNCTION(void, Py_IncRef, (Object*))                              \
+  FUNCTION(void, Py_DecRef, (Object*))
+
+/// They are looked up by name: it is any version of CPython.
 struct Interpreter {
-  using Object = void;
-  Object* (*PyGILState_GetThisThreadState)();
-  int (*PyGILState_Ensure)();
-  void (*PyGILState_Release)(int state);
-  Object* (*PyEval_GetFrame)();
-  Object* (*PyFrame_GetBack)(Object* frame);
-  Object* (*PyFrame_GetCode)(Object* frame);
-  int (*PyFrame_GetLineNumber)(Object* frame);
-  Object* (*PyObject_GetAttrString)(Object* object, const char* name);
-  const char* (*PyUnicode_AsUTF8)(Object* text);
-  void (*PyErr_Clear)();
-  void (*Py_IncRef)(Object* object);
-  void (*Py_DecRef)(Object* object);
+#define ULPSCOPE_DECLARE(Result, name, arguments) Result(*name) arguments = nullptr;
+  ULPSCOPE_INTERPRETER(ULPSCOPE_DECLARE)
+#undef ULPSCOPE_DECLARE
 
   /// Null if there is none, or not all of it is exported.
   static const Interpreter* get() {
-    static const Interpreter found = look_up();
-    return found.Py_DecRef == nullptr ? nullptr : &found;
+    static const std::optional<Interpreter> found = look_up();
+    return found ? &*found : nullptr;
   }
 
  private:
-  static Interpreter look_up() {
-    Interpreter all{};
-    bool complete = true;
-    const auto find = [&complete]<class Function>(Function*& function, const char* name) {
-      function = reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
-      complete &= function != nullptr;
-    };
-    find(all.PyGILState_GetThisThreadState, "PyGILState_GetThisThreadState");
-    find(all.PyGILState_Ensure, "PyGILState_Ensure");
-    find(all.PyGILState_Release, "PyGILState_Release");
-    find(all.PyEval_GetFrame, "PyEval_GetFrame");
-    find(all.PyFrame_GetBack, "PyFrame_GetBack");
-    find(all.PyFrame_GetCode, "PyFrame_GetCode");
-    find(all.PyFrame_GetLineNumber, "PyFrame_GetLineNumber");
-    find(all.PyObject_GetAttrString, "PyObject_GetAttrString");
-    find(all.PyUnicode_AsUTF8, "PyUnicode_AsUTF8");
-    find(all.PyErr_Clear, "PyErr_Clear");
-    find(all.Py_IncRef, "Py_IncRef");
-    find(all.Py_DecRef, "Py_DecRef");
-    if (!complete) all.Py_DecRef = nullptr;
+  static std::optional<Interpreter> look_up() {
+    Interpreter all;
+#define ULPSCOPE_FIND(Result, name, arguments)                                 \
+  all.name = reinterpret_cast<decltype(all.name)>(dlsym(RTLD_DEFAULT, #name)); \
+  if (all.name == nullptr) return std::nullopt;
+    ULPSCOPE_INTERPRETER(ULPSCOPE_FIND)
+#undef ULPSCOPE_FIND
     return all;
   }
+};
+
+/// Holds the interpreter's lock.
+class Lock {
+ public:
+  explicit Lock(const Interpreter& python) : python_(python), state_(python.PyGILState_Ensure()) {}
+  ~Lock() { python_.PyGILState_Release(state_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  const Interpreter& python_;
+  int state_;
 };
 
 /// What is known about the code of functions, by address. Code that is known is kept alive.
@@ -81,6 +88,14 @@ KnownCode& known_code() {
 
 std::atomic<bool> ended{false};
 std::atomic<int> takers{0};
+
+/// A thread that takes frames.
+struct Taker {
+  Taker() { takers.fetch_add(1); }
+  ~Taker() { takers.fetch_sub(1); }
+  Taker(const Taker&) = delete;
+  Taker& operator=(const Taker&) = delete;
+};
 
 /// The path of the object that contains an address, without its last `parts` parts; ends with '/'.
 std::string folder_of(const void* address, int parts) {
@@ -129,52 +144,34 @@ std::uint32_t name_of_code(const Interpreter& python, void* code) {
   return name;
 }
 
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
-  return hash ^ (hash >> 29);
-}
-
-std::uint64_t take(const Interpreter& python, Thread& thread,
-                   std::pmr::vector<ring::StackFrame>& frames, std::size_t most) {
-  std::uint64_t hash = 0;
-  void* frame = python.PyEval_GetFrame();
+void take(const Interpreter& python, Thread& thread, std::size_t most) {
+  auto& frames = thread.stack_frames;
+  Object* frame = python.PyEval_GetFrame();
   python.Py_IncRef(frame);
   while (frame != nullptr) {
-    void* const code = python.PyFrame_GetCode(frame);
+    Object* const code = python.PyFrame_GetCode(frame);
     const std::uint32_t name = name_of_code(python, code);
     python.Py_DecRef(code);
     if (name != 0 && frames.size() < most) {
       const auto line = static_cast<std::uint64_t>(python.PyFrame_GetLineNumber(frame));
       frames.push_back({line, thread.string(name), 0});
-      hash = mixed(mixed(hash, name), line);
     }
-    void* const back = frames.size() < most ? python.PyFrame_GetBack(frame) : nullptr;
+    Object* const back = frames.size() < most ? python.PyFrame_GetBack(frame) : nullptr;
     python.Py_DecRef(frame);
     frame = back;
   }
-  return hash;
 }
 
 }  // namespace
 
-bool runs_python() noexcept {
+bool take_python_frames(Thread& thread, std::size_t most) {
   const Interpreter* const python = Interpreter::get();
-  return python != nullptr && python->PyGILState_GetThisThreadState() != nullptr;
-}
-
-std::uint64_t take_python_frames(Thread& thread, std::pmr::vector<ring::StackFrame>& frames,
-                                 std::size_t most) {
-  const Interpreter* const python = Interpreter::get();
-  if (python == nullptr || python->PyGILState_GetThisThreadState() == nullptr) return 0;
-  takers.fetch_add(1);
-  std::uint64_t hash = 0;
-  if (!ended.load()) {
-    const int state = python->PyGILState_Ensure();
-    hash = take(*python, thread, frames, most);
-    python->PyGILState_Release(state);
-  }
-  takers.fetch_sub(1);
-  return hash;
+  if (python == nullptr || python->PyGILState_GetThisThreadState() == nullptr) return false;
+  const Taker taker;
+  if (ended.load()) return true;
+  const Lock lock(*python);
+  take(*python, thread, most);
+  return true;
 }
 
 void end_python_frames() noexcept {

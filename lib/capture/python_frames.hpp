@@ -1,27 +1,21 @@
 #pragma once
 
-#include <cstdint>
-#include <memory_resource>
-#include <vector>
+#include <cstddef>
 
 #include "capture/thread.hpp"
 
 /// Where in its Python code the program is.
 namespace ulpscope::capture {
 
-/// Appends the Python calls of the calling thread, innermost first, PyTorch's own left out, up to a
-/// number of frames: an object "python:FILE\nFUNCTION" and the line as offset. Takes the
-/// interpreter's lock: to be called where no lock of capture is held.
-/// @return a hash of them; 0 if the thread runs no Python code.
-std::uint64_t take_python_frames(Thread& thread, std::pmr::vector<ring::StackFrame>& frames,
-                                 std::size_t most);
+/// Appends the Python calls of the calling thread to its `stack_frames`, innermost first, PyTorch's
+/// own left out, up to a number of frames: an object "python:FILE\nFUNCTION" and the line as
+/// offset. Takes the interpreter's lock: to be called where no lock of capture is held.
+/// @return false if the thread runs no Python code.
+bool take_python_frames(Thread& thread, std::size_t most);
 
 /// The interpreter is about to end, after which a thread that waits for its lock never gets it: no
 /// frames are taken from now on. Waits for threads that take some. To be called without the
 /// interpreter's lock.
 void end_python_frames() noexcept;
-
-/// Whether the program's Python code runs on the calling thread.
-[[nodiscard]] bool runs_python() noexcept;
 
 }  // namespace ulpscope::capture

@@ -123,7 +123,7 @@ class Thread {
   std::pmr::vector<const at::Tensor*> read;                           ///< scratch
   CallStack call_stack;                                               ///< scratch
   std::pmr::vector<ring::StackFrame> stack_frames;                    ///< scratch
-  std::pmr::unordered_map<std::uint64_t, std::uint32_t> stack_ids;    ///< by hash of the addresses
+  std::pmr::unordered_map<std::uint64_t, std::uint32_t> stack_ids;    ///< by hash of the frames
   std::pmr::vector<std::uint64_t> optimizers;     ///< objects that have stepped here
   std::pmr::vector<std::uint8_t> wanted_ops;      ///< what the filter said, by OpInfo::index
   std::pmr::vector<std::uint8_t> wanted_modules;  ///< likewise, by module

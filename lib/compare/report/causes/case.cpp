@@ -70,11 +70,8 @@ void add_notes(const Case& of, Cause& cause) {
 }
 
 bool in_another_order(const Case& of) {
-  if (of.evidence().same_set_of_data) return true;
-  const Finding& finding = of.finding();
-  for (std::size_t k = 0; k < finding.tensors.size(); ++k)
-    if (!finding.tensors[k].equal && of.evidence().tensors[k].rows_permuted) return true;
-  return false;
+  return of.evidence().same_set_of_data ||
+         any_differing(of, [](const TensorEvidence& tensor) { return tensor.rows_permuted; });
 }
 
 bool prepares_data(const Finding& finding) {

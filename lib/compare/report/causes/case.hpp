@@ -67,6 +67,14 @@ void add_notes(const Case& of, Cause& cause);
 /// Ops that only one run has and that change something, in steps that both have.
 [[nodiscard]] bool diverging_sequence(const Case& of);
 
+/// Whether what is known about one of the tensors that differ passes a test.
+template <class Test>
+[[nodiscard]] bool any_differing(const Case& of, Test test) {
+  for (std::size_t k = 0; k < of.finding().tensors.size(); ++k)
+    if (!of.finding().tensors[k].equal && test(of.evidence().tensors[k])) return true;
+  return false;
+}
+
 /// It reads the same samples as the other run, in a different order.
 [[nodiscard]] bool in_another_order(const Case& of);
 

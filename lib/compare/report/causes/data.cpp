@@ -22,13 +22,6 @@ namespace {
   return names;
 }
 
-template <class Test>
-[[nodiscard]] bool any_differing(const Case& of, Test test) {
-  for (std::size_t k = 0; k < of.finding().tensors.size(); ++k)
-    if (!of.finding().tensors[k].equal && test(of.evidence().tensors[k])) return true;
-  return false;
-}
-
 [[nodiscard]] bool measured(const Case& of) {
   return std::any_of(of.finding().tensors.begin(), of.finding().tensors.end(),
                      [](const TensorReport& tensor) { return tensor.difference.has_value(); });
