@@ -18,9 +18,17 @@ command -v patchelf >/dev/null || {
 
 rm -rf "$pack"
 mkdir -p "$pack/bin" "$pack/deps" "$pack/lib"
+if [[ -n $device ]]; then
+  cmake --build "$device" -j "$(nproc)"
+  cp "$device"/bin/* "$pack/bin/"
+  cp "$device"/lib/*.so "$pack/lib/"
+  cp -r "$device/lib/python" "$pack/lib/"
+  # Modules of a program are found by its symbols.
+  strip --strip-unneeded "$pack"/bin/*_check "$pack"/lib/*.so
+fi
 cp "$build"/bin/{ulpscope,list_events,prove_ops} "$pack/bin/"
 cp "$build"/lib/ulpscope-replay-* "$pack/lib/"
-strip "$pack"/bin/*
+strip "$pack"/bin/{ulpscope,list_events,prove_ops}
 # The C library and what belongs to it are those of the machine.
 ldd "$build/bin/ulpscope" | awk '$3 ~ /^\// {print $3}' |
   grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|libgcc_s)\.so' |
@@ -28,11 +36,5 @@ ldd "$build/bin/ulpscope" | awk '$3 ~ /^\// {print $3}' |
 # What the libraries need is looked for in the same place.
 for program in "$pack"/bin/*; do patchelf --force-rpath --set-rpath '$ORIGIN/../deps' "$program"; done
 for library in "$pack"/deps/*; do patchelf --force-rpath --set-rpath '$ORIGIN' "$library"; done
-if [[ -n $device ]]; then
-  cp "$device"/bin/* "$pack/bin/"
-  cp "$device"/lib/*.so "$pack/lib/"
-  # Modules of a program are found by its symbols.
-  strip --strip-unneeded "$pack"/bin/*_check "$pack"/lib/*.so
-fi
 "$pack/bin/ulpscope" --version
 du -sh "$pack"

@@ -9,6 +9,7 @@ The bin folder holds ulpscope and device_train. Prints a line per check; ends wi
 """
 
 import argparse
+import concurrent.futures
 import glob
 import json
 import os
@@ -71,7 +72,15 @@ MECHANISMS = {
     "index_add": "the op itself is not deterministic",
     "scatter_add": "the op itself is not deterministic",
 }
-GROUPS = ["unnoticed", "phases", "graphs", "kernels", "cpu", "ops", "bugs", "scenarios", "replay", "cost"]
+# What tests/device/device_train.py plants: kind, op, module, step of the first finding, and its cause.
+PLANTED = {
+    "rand": ("rng", None, "layers.0.drop", 1, "rng-shift"),
+    "eps": ("arguments", "aten::layer_norm", "layers.1.ln2", 1, "argument"),
+    "tf32": ("origin", None, None, 0, "tf32"),
+    "scale": ("arguments", "aten::mul", "layers.1", 1, "argument"),
+    "swap": ("data", None, None, None, "data-order"),
+}
+GROUPS = ["unnoticed", "phases", "graphs", "kernels", "cpu", "ops", "bugs", "scenarios", "replay", "python", "cost"]
 
 
 class Checks:
@@ -107,6 +116,21 @@ class Bench:
     def train(self, flags):
         return self.run([os.path.join(self.bin, "device_train"), *self.device, *flags],
                         self.environment)
+
+    def python(self, flags):
+        device = "cpu" if self.stand_in else "cuda"
+        return [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "device_train.py"),
+                "--device", device, *flags]
+
+    def record_python(self, name, flags, level="digest", options=()):
+        """The folder of the dump, what the program printed, and the notes of the recording."""
+        dump = os.path.join(self.folder, name)
+        done = self.run([os.path.join(self.bin, "ulpscope"), "record", "--force", "--level", level, "-o", dump,
+                         *options, "--", *self.python(flags)], {})
+        with open(os.path.join(dump, "status.json"), encoding="utf-8") as file:
+            status = json.load(file)
+        assert status["complete"], status
+        return dump, done, status["notes"]
 
     def record(self, name, flags, level="digest", cpu=False, options=(), variables=None, program="device_train"):
         device = ["--device", "cpu"] if cpu else self.device
@@ -166,9 +190,20 @@ def check_cost(bench, checks):
                 _, done = bench.record("cost", [*flags, *steps], level)
                 ratios.setdefault(level, []).append(step_time(done) / bare)
         for level, values in ratios.items():
-            checks.say(f"cost, {name}, {level}", True,
-                       f"{statistics.median(values):.3f} ({min(values):.2f}-{max(values):.2f}) "
-                       f"times the bare step, {len(values)} pairs")
+            say_cost(checks, f"{name}, {level}", values)
+    for flags in (["--width", "64"], ["--width", "512"], ["--width", "512", "--mode", "compiled"]):
+        ratios = []
+        for _ in range(2):
+            steps = ["--steps", "8" if bench.stand_in else "60"]
+            bare = step_time(bench.run(bench.python([*flags, *steps]), {}))
+            ratios.append(step_time(bench.record_python("cost", [*flags, *steps])[1]) / bare)
+        say_cost(checks, f"python, {' '.join(flags)}, {1000 * bare:.2f} ms", ratios)
+
+
+def say_cost(checks, name, values):
+    checks.say(f"cost, {name}", True,
+               f"{statistics.median(values):.3f} ({min(values):.2f}-{max(values):.2f}) "
+               f"times the bare step, {len(values)} pairs")
 
 
 def check_kernels(bench, checks):
@@ -337,6 +372,55 @@ def check_replay(bench, checks):
         checks.say(f"replay {program} {' '.join(flags)}", done.returncode == 0, done.stdout[-1500:])
 
 
+def check_python(bench, checks):
+    """Python programs are not affected, repeat, and what is planted in one is named with its line."""
+    def repeated(mode):
+        flags = ["--mode", mode, "--dropout"]
+        try:
+            bare = bench.run(bench.python(flags), {}).stdout
+            results = [bench.record_python(f"python-{mode}-{number}", flags) for number in range(2)]
+            report = bench.compare(*(dump for dump, _, _ in results))
+        except Exception as error:  # pylint: disable=broad-except
+            return f"python {mode}", False, str(error)[-2000:]
+        equal = all(done.stdout == bare for _, done, _ in results)
+        return (f"python {mode}", equal and report["verdict"] == "identical",
+                f"{'prints the same' if equal else 'PRINTS SOMETHING ELSE'}; {report['summary']}; "
+                f"{report['reference']['events']} events, {report['coverage']['not_compared']}, "
+                f"notes {results[0][2]}")
+
+    def planted(plant):
+        found = None
+        try:
+            dumps = [bench.record_python(f"python-{plant}-{name}", ["--dropout", "--plant", name], "full")[0]
+                     for name in ("none", plant)]
+            report = bench.compare(*dumps)
+            first = report["first"]
+            causes = [one["id"] for one in report["causes"]]
+            found = (*(first[key] for key in ("kind", "op", "module", "step")), causes[0] if causes else None)
+            text = f"{report['summary']}; {found}, {first['where']}: {first['source']}"
+        except Exception as error:  # pylint: disable=broad-except
+            text = str(error)[-2000:]
+        right = found is not None and all(wanted in (None, one) for wanted, one in zip(PLANTED[plant], found))
+        return f"python planted {plant}", right, text
+
+    def against_cpu(_):
+        try:
+            cpu = bench.record_python("python-cpu", ["--device", "cpu", "--steps", "2"], "full")[0]
+            device = bench.record_python("python-device", ["--steps", "2"], "full")[0]
+            report = bench.compare(cpu, device, "--budget")
+        except Exception as error:  # pylint: disable=broad-except
+            return "python against the CPU", False, str(error)[-2000:]
+        return ("python against the CPU", report["verdict"] in ("within", "identical") and report["budget"]["outside"] == 0,
+                f"{report['summary']}; {report['budget']['replay']}")
+
+    # The CPU's products have no TF32.
+    work = [(repeated, mode) for mode in ("compiled", "plain", "amp", "graph", "workers", "streams")]
+    work += [(planted, plant) for plant in PLANTED if plant != "tf32" or not bench.stand_in] + [(against_cpu, None)]
+    with concurrent.futures.ThreadPoolExecutor(2 if bench.stand_in else 8) as pool:
+        for future in [pool.submit(function, argument) for function, argument in work]:
+            checks.say(*future.result())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
@@ -350,7 +434,8 @@ def main():
         bench = Bench(arguments, folder)
         for name, check in (("unnoticed", check_unnoticed), ("phases", check_phases), ("graphs", check_graphs),
                             ("kernels", check_kernels), ("cpu", check_against_cpu), ("ops", check_ops), ("bugs", check_bugs),
-                            ("scenarios", check_scenarios), ("replay", check_replay), ("cost", check_cost)):
+                            ("scenarios", check_scenarios), ("replay", check_replay), ("python", check_python),
+                            ("cost", check_cost)):
             if name not in groups:
                 continue
             try:

@@ -150,7 +150,7 @@ build_here() {
   fi
   stage build-device 300 cmake --build "$build" -j "$(nproc)" --target "${targets[@]}" || finish
   if [[ -n $torch && ${1:-} != --build-only ]]; then
-    programs=(ulpscope_capture ulpscope_preload ulpscope_program device_train device_ops device_scenarios)
+    programs=(ulpscope_capture ulpscope_preload ulpscope_python ulpscope_program device_train device_ops device_scenarios)
     [[ -e $torch/lib/libtorch_cuda.so ]] && programs+=(device_graph)
     stage build-capture 240 cmake --build "$build" -j "$(nproc)" --target "${programs[@]}"
   fi
@@ -186,7 +186,7 @@ else
   say "with-torch: not run, python3 has no torch that sees the GPU, or no xxhash"
 fi
 if [[ -x $build/bin/ulpscope && -x $build/bin/device_train ]]; then
-  for group in unnoticed phases graphs kernels cpu ops bugs scenarios replay; do recorded "$group"; done
+  for group in unnoticed phases graphs kernels cpu ops bugs scenarios replay python; do recorded "$group"; done
 else
   say "recorded: not run, there is no ulpscope beside what was built (tests/device/pack.sh)"
 fi

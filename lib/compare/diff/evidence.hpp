@@ -138,11 +138,13 @@ struct Record {
   std::optional<std::uint32_t> copy_of;    ///< the finding whose other occurrences were harmless
   bool listed = true;                      ///< false: kept only in case its effect is read
   std::optional<std::int64_t> order_step;  ///< the step of what it follows from, where later
-  std::uint8_t course = 0;                 ///< of its step, if positions do not show it
   std::uint8_t lane_order = 0;             ///< main, autograd, workers, other threads
-  std::uint64_t order_event = 0;           ///< position that it takes in the reference lane
-  bool after_order_event = false;          ///< it follows that event rather than being it
-  std::uint64_t more_in_step = 0;          ///< further occurrences in the same step
+  /// Of a finding in backward that has its own lane: the position in the forward's lane after which
+  /// it ran.
+  std::optional<std::uint64_t> after_forward;
+  std::uint64_t order_event = 0;   ///< position that it takes in the reference lane
+  bool after_order_event = false;  ///< it follows that event rather than being it
+  std::uint64_t more_in_step = 0;  ///< further occurrences in the same step
   std::vector<std::pair<std::int64_t, std::int64_t>> repeats;  ///< later steps, closed ranges
 };
 

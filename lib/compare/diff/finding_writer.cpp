@@ -30,12 +30,15 @@ constexpr std::size_t kFactoryBlocks = 256;
   return hash.add(distinction.key).value();
 }
 
-/// Positions of different lanes are unrelated: if backward has its own lane, a step is forward,
-/// backward, then updates.
-[[nodiscard]] std::uint8_t course_of(const RankState& state, const Event& event) {
-  if (!state.backward_apart) return 0;
-  if (event.flags & event_flag::in_backward) return 1;
-  return event.phase == Phase::optimizer ? 2 : 0;
+/// Positions of different lanes are unrelated: what runs in autograd's takes its place in the
+/// forward's. `position` is one of the reference's lane.
+[[nodiscard]] std::optional<std::uint64_t> after_forward(const Scene& scene,
+                                                         std::uint64_t position) {
+  if (scene.lanes.reference->role != LaneRole::autograd) return std::nullopt;
+  const Window& window = *scene.windows.reference;
+  if (window.size() == 0) return kNone;
+  const std::uint32_t index = window.find(position);
+  return window.held(index == kNoIndex ? 0 : index).after_forward;
 }
 
 /// An origin that only one run has was compared with its own replay: there is nothing else to
@@ -72,7 +75,7 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
                             record.ranks = scene.ranks;
                             record.finding = describe(kind, scene, at);
                             record.order_event = where.order_event;
-                            record.course = course_of(state, event);
+                            record.after_forward = after_forward(scene, where.order_event);
                             record.lane_order = lane_order(*scene.lanes.reference, event);
                             add_common_evidence(record, scene, at);
                             record.evidence.layers_only = state.only_layers;
@@ -100,7 +103,7 @@ Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, Event
         record.ranks = scene.ranks;
         record.finding = describe(kind, scene, at);
         record.order_event = where.order_event;
-        record.course = course_of(state, event);
+        record.after_forward = after_forward(scene, where.order_event);
         record.after_order_event = where.follows;
         record.lane_order =
             lane_order(*(in_reference ? scene.lanes.reference : scene.lanes.candidate), event);

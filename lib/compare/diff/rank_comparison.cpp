@@ -73,7 +73,6 @@ void RankComparison::pair_lanes() {
   const auto add = [&](const Both<std::optional<Lane>>& pair) {
     lanes_.push_back(std::make_unique<LaneComparison>(state_, pair, join));
     const LaneRole role = (pair.reference ? *pair.reference : *pair.candidate).role;
-    state_.backward_apart = state_.backward_apart || role == LaneRole::autograd;
     if (pair.reference && pair.candidate) return;
     const Lane& lane = pair.reference ? *pair.reference : *pair.candidate;
     if (role == LaneRole::trainer) ++state_.totals.lone_trainers;

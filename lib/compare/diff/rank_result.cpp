@@ -77,9 +77,10 @@ void append(std::vector<std::string>& to, std::vector<std::string>&& more) {
 void put_in_order(std::vector<Record>& records, const CompareOptions& options) {
   const auto key = [&](const Record& record) {
     return std::tuple(!record.finding.diverges, explained(record, options.budget),
-                      order_step(record), record.evidence.contributor.has_value(), record.course,
-                      record.order_event, record.after_order_event, record.lane_order,
-                      record.finding.rank);
+                      order_step(record), record.evidence.contributor.has_value(),
+                      record.after_forward.value_or(record.order_event),
+                      record.after_forward.has_value(), record.order_event,
+                      record.after_order_event, record.lane_order, record.finding.rank);
   };
   std::stable_sort(records.begin(), records.end(),
                    [&](const Record& a, const Record& b) { return key(a) < key(b); });

@@ -170,7 +170,6 @@ struct RankState {
   /// Several trainers, or threads that share work: they are not compared in the order in which they
   /// ran.
   bool lanes_run_apart = false;
-  bool backward_apart = false;  ///< it has its own lane
 };
 
 }  // namespace ulpscope::comparison

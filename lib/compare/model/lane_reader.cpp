@@ -51,9 +51,17 @@ std::vector<HeldEvent> LaneReader::peek() const {
 
 void LaneReader::read(std::int64_t step, std::size_t limit, std::vector<HeldEvent>& events) {
   while (ahead_ && sane_step(ahead_->step) <= step && events.size() < limit) {
-    for (const Event& event : ahead_->events) events.push_back({&event, ahead_});
+    for (const Event& event : ahead_->events) events.push_back(held(event));
     fetch();
   }
+}
+
+HeldEvent LaneReader::held(const Event& event) {
+  if (std::exchange(step_, ahead_->step) != ahead_->step) after_forward_ = kNone;
+  if (event.forward != kNone && event.forward_lane != lane_)
+    after_forward_ =
+        after_forward_ == kNone ? event.forward : std::max(after_forward_, event.forward);
+  return {&event, ahead_, after_forward_};
 }
 
 std::uint64_t LaneReader::skip(std::int64_t step) {

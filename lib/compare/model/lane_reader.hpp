@@ -36,6 +36,7 @@ class LaneReader {
 
  private:
   void fetch();
+  [[nodiscard]] HeldEvent held(const Event& event);
 
   const Run* run_;
   std::uint32_t rank_;
@@ -44,6 +45,8 @@ class LaneReader {
   std::size_t blocks_ = 0;
   std::optional<LayersView> layers_;
   std::shared_ptr<const Block> ahead_;
+  std::int64_t step_ = kSetup;           ///< of the events that were read last
+  std::uint64_t after_forward_ = kNone;  ///< HeldEvent::after_forward of the last of them
 };
 
 /// Position of an event in a run, if a slot's writer or a node's forward op names one.

@@ -15,6 +15,10 @@ inline constexpr std::uint32_t kNoIndex = ~std::uint32_t{0};
 struct HeldEvent {
   const Event* event = nullptr;
   std::shared_ptr<const Block> block;
+  /// In a lane whose nodes belong to a different lane's forward: the last op of that lane that a
+  /// node of this step belongs to, up to this event. Backward begins at its loss, so this event
+  /// runs after that op.
+  std::uint64_t after_forward = kNone;
 };
 
 /// What is aligned between two runs: an outermost op, or the end of a scope.

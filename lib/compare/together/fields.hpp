@@ -70,8 +70,8 @@ ULPSCOPE_FIELDS(RunEvidence, threads, created, accumulation, other_batch, other_
                 random_hashes, late_begin)
 ULPSCOPE_FIELDS(ReportedTensor, report, evidence)
 ULPSCOPE_FIELDS(Effect, place, tensor, of_data, drawn)
-ULPSCOPE_FIELDS(Record, finding, evidence, effect, ranks, copy_of, listed, order_step, course,
-                lane_order, order_event, after_order_event, more_in_step, repeats)
+ULPSCOPE_FIELDS(Record, finding, evidence, effect, ranks, copy_of, listed, order_step, lane_order,
+                after_forward, order_event, after_order_event, more_in_step, repeats)
 ULPSCOPE_FIELDS(OutcomeTotals, known, compared, unknown, unfilled, extra, extra_numbers,
                 extra_draws, touched_alone, too_many)
 ULPSCOPE_FIELDS(Totals, coverage, propagated, ops, aligned_ops, values, given_up, lone_trainers,

@@ -1,3 +1,5 @@
+#include <set>
+
 #include "tests/unit/compare/report_of.hpp"
 
 using namespace ulpscope;
@@ -23,6 +25,27 @@ void train(RunBuilder& run, bool on_device, const char* gradient) {
       [&] { g = run.op("aten::mul").in(one).in(y).out(labelled(gradient)); }, kMainLane);
   run.lane(LaneRole::main, 0).backward(false);
   run.op("aten::neg").in(g).out(labelled(std::string("step by ") + gradient));
+}
+
+/// A forward of one op and its backward on a device. Each that is in `other` has another result.
+void pass_on_device(RunBuilder& run, const std::string& name, const std::set<std::string>& other) {
+  const auto result = [&](const std::string& of) {
+    return labelled(of + (other.contains(of) ? "'" : ""));
+  };
+  const std::string gradient = "gradient of " + name;
+  const std::uint64_t forward = run.next_position();
+  const Tensor y = run.op("aten::exp").in(run.data(labelled("data"))).out(result(name));
+  run.lane(LaneRole::autograd, 0, "pt_autograd_0").backward(true);
+  run.node(
+      "ExpBackward0", forward,
+      [&] { run.op("aten::mul").in(run.data(labelled("seed"))).out(result(gradient)); }, kMainLane);
+  run.lane(LaneRole::main, 0).backward(false);
+}
+
+[[nodiscard]] std::vector<std::string> places(const Report& report) {
+  std::vector<std::string> places;
+  for (const Finding& finding : report.findings) places.push_back(finding.lane + " " + finding.op);
+  return places;
 }
 
 /// A normalization that each run computes by a different library, forward and backward. `extra` is
@@ -82,6 +105,30 @@ TEST_SUITE("backward") {
     CHECK(report.findings[0].op == "aten::mul");
     CHECK(report.findings[0].lane == "autograd");
     CHECK(report.propagated.events == 1);
+  }
+
+  TEST_CASE("what follows the update of a step follows its backward in a thread of the device") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const std::set<std::string> other{"gradient of a"};
+      run.step(0).phase(Phase::forward);
+      pass_on_device(run, "a", changed ? other : std::set<std::string>{});
+      run.phase(Phase::optimizer);
+      run.op("aten::neg").in(run.data(labelled("data"))).out(labelled("b"));
+      run.phase(Phase::data);
+      run.op("aten::sin").in(run.data(labelled("data"))).out(labelled(changed ? "c'" : "c"));
+    });
+    CHECK(places(report) == std::vector<std::string>{"autograd aten::mul", "main aten::sin"});
+  }
+
+  TEST_CASE("a forward between two backward passes in a thread of the device is between them") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const std::set<std::string> other{"gradient of a", "b", "gradient of b"};
+      run.step(0).phase(Phase::forward);
+      for (const char* name : {"a", "b"})
+        pass_on_device(run, name, changed ? other : std::set<std::string>{});
+    });
+    CHECK(places(report) ==
+          std::vector<std::string>{"autograd aten::mul", "main aten::exp", "autograd aten::mul"});
   }
 
   TEST_CASE("a thread of the program's own that trains is no thread of the device") {

@@ -212,8 +212,8 @@ std::optional<Cause> worker(const Case& of) {
   if (threads.reference == threads.candidate && !other_processes) return std::nullopt;
   const std::string& lane = of.finding().lane;
   const bool of_data = of.is(FindingKind::data) || of.is(FindingKind::rng) ||
-                       of.finding().phase == Phase::data || lane.starts_with("worker") ||
-                       lane.starts_with("thread") ||
+                       (of.finding().phase == Phase::data && !of.finding().module) ||
+                       lane.starts_with("worker") || lane.starts_with("thread") ||
                        (other_processes && (prepares_data(of.finding()) || of.in_created_rank()));
   if (!of_data) return std::nullopt;
   Cause cause = of.cause("worker", Confidence::likely);
