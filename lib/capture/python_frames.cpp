@@ -33,6 +33,8 @@ using Object = void;
   FUNCTION(Object*, PyFrame_GetCode, (Object*))                     \
   FUNCTION(int, PyFrame_GetLineNumber, (Object*))                   \
   FUNCTION(Object*, PyObject_GetAttrString, (Object*, const char*)) \
+  FUNCTION(Object*, PySys_GetObject, (const char*))                 \
+  FUNCTION(Object*, PyDict_GetItemString, (Object*, const char*))   \
   FUNCTION(const char*, PyUnicode_AsUTF8, (Object*))                \
   FUNCTION(void, PyErr_Clear, ())                                   \
   FUNCTION(void, Py_IncRef, (Object*))                              \
@@ -107,15 +109,6 @@ std::string folder_of(const void* address, int parts) {
   return path;
 }
 
-/// Whether a file is PyTorch's, the recorder's or no file at all.
-bool is_no_program(std::string_view file) {
-  static const std::string torch =
-      folder_of(reinterpret_cast<const void*>(&at::globalContext), 2);  // torch/lib/libtorch_cpu.so
-  static const std::string hooks = folder_of(&ended, 1) + "python/";
-  return file.empty() || file.front() == '<' || (!torch.empty() && file.starts_with(torch)) ||
-         file.starts_with(hooks);
-}
-
 std::string text_of(const Interpreter& python, void* object, const char* attribute) {
   std::string text;
   void* const value = python.PyObject_GetAttrString(object, attribute);
@@ -124,6 +117,32 @@ std::string text_of(const Interpreter& python, void* object, const char* attribu
   if (bytes == nullptr) python.PyErr_Clear();
   python.Py_DecRef(value);
   return text;
+}
+
+/// The folder of Python's standard library, with '/' at its end; empty if it is not known.
+std::string standard_library(const Interpreter& python) {
+  Object* const modules = python.PySys_GetObject("modules");
+  Object* const module = modules == nullptr ? nullptr : python.PyDict_GetItemString(modules, "os");
+  std::string file = module == nullptr ? "" : text_of(python, module, "__file__");
+  file.resize(file.find_last_of('/') + 1);
+  return file;
+}
+
+/// Whether a file is of Python's standard library, and not of a package that is installed in it.
+bool is_standard(const Interpreter& python, std::string_view file) {
+  static const std::string folder = standard_library(python);
+  if (folder.empty() || !file.starts_with(folder)) return false;
+  file.remove_prefix(folder.size());
+  return !file.starts_with("site-packages/") && !file.starts_with("dist-packages/");
+}
+
+/// Whether a file is PyTorch's, Python's, the recorder's or no file at all.
+bool is_no_program(const Interpreter& python, std::string_view file) {
+  static const std::string torch =
+      folder_of(reinterpret_cast<const void*>(&at::globalContext), 2);  // torch/lib/libtorch_cpu.so
+  static const std::string hooks = folder_of(&ended, 1) + "python/";
+  return file.empty() || file.front() == '<' || (!torch.empty() && file.starts_with(torch)) ||
+         file.starts_with(hooks) || is_standard(python, file);
 }
 
 /// The name id of "python:FILE\nFUNCTION", 0 for code that is none of the program's.
@@ -137,7 +156,8 @@ std::uint32_t name_of_code(const Interpreter& python, void* code) {
   const std::string file = text_of(python, code, "co_filename");
   std::string function = text_of(python, code, "co_qualname");
   if (function.empty()) function = text_of(python, code, "co_name");
-  const std::uint32_t name = is_no_program(file) ? 0 : name_id("python:" + file + "\n" + function);
+  const std::uint32_t name =
+      is_no_program(python, file) ? 0 : name_id("python:" + file + "\n" + function);
   const std::lock_guard guard(known.mutex);
   if (known.names.size() < kMostCodes && known.names.emplace(code, name).second)
     python.Py_IncRef(code);

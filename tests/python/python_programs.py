@@ -132,6 +132,19 @@ def python_generator(tools):
         yield f"no evidence of the generator: {cause}"
 
 
+def early_batches(tools):
+    """A batch that comes early is taken early: that changes nothing, and is not found instead of what does."""
+    for name, flags in (("first", ("0", "0")), ("second", ("1", "0")), ("third", ("1", "1"))):
+        tools.record(name, "loader", *flags)
+    code, report = tools.compare("first", "second")
+    if code != 0 or report["coverage"]["only_reference"] == 0:
+        yield f"batches in another order: exit code {code}, {report['coverage']}"
+    code, report = tools.compare("first", "third")
+    first = report["first"] or {}
+    if code != 1 or first["kind"] != "data" or "random.random()" not in first["source"]:
+        yield f"exit code {code}, first finding {first}"
+
+
 def signals(tools):
     """An exception of the program's signal handler reaches the program, whatever code it interrupts."""
     bare = tools.run(*tools.command("signals"))
@@ -198,7 +211,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "planted_cnn": lambda tools: planted(tools, "cnn"),
          "module_paths": module_paths, "learning_rate": learning_rate,
          "no_stacks": no_stacks,
-         "python_generator": python_generator}
+         "python_generator": python_generator, "early_batches": early_batches}
 
 
 def main():

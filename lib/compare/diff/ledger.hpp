@@ -28,7 +28,7 @@ enum class Differing : std::uint8_t {
   arguments,    ///< of a forward op, which its backward has from it
   alone,        ///< an op that the other run lacks, or one that it calls
   detached,     ///< an op whose result only the other run detaches: no gradient reaches it
-  view,         ///< memory that an op without a partner has viewed differently
+  view,         ///< memory that an op without a partner has handed out, or has viewed differently
 };
 
 /// Something that differs, and what identifies it.

@@ -158,7 +158,7 @@ void LoneStretches::enter_stretch(const Stretch& stretch) {
   else if (inherited)
     source_ = *inherited;
   else
-    watch_.add(source_, walk_, until_, ops.only_views);
+    watch_.add(source_, walk_, until_, ops.compute_nothing);
   if (!known) neighbours_.stand_alone(scene, event, side);
 }
 

@@ -9,19 +9,13 @@ namespace {
 
 constexpr std::size_t kEntriesAhead = 4096;
 
-/// Memory that code has changed past all ops.
-[[nodiscard]] bool is_write(const Judgement& judgement, const FindingBook& book) {
-  return judgement.source && judgement.source->finding < book.records().size() &&
-         book.records()[judgement.source->finding].finding.kind == FindingKind::write;
-}
-
 /// A different result from equal inputs follows from nothing before. Nor do differences follow from
 /// what was found later, or from what was there before if the same ops had no effect without it;
-/// nor does a write past all ops from ops that compute nothing.
-[[nodiscard]] bool may_follow_from(const Source& alone, bool only_views, const Judgement& judgement,
-                                   const FindingBook& book) {
+/// nor does what does not read their memory from ops that compute nothing.
+[[nodiscard]] bool may_follow_from(const Source& alone, bool compute_nothing,
+                                   const Judgement& judgement, const FindingBook& book) {
   if (!judgement.follows) return false;
-  if (only_views && is_write(judgement, book)) return false;
+  if (compute_nothing) return judgement.source && judgement.source->finding == alone.finding;
   if (judgement.outcome == Outcome::found || !judgement.source) return true;
   const Source& source = *judgement.source;
   const bool before = source.step != alone.step || source.order_event <= alone.order_event;
@@ -39,9 +33,9 @@ bool is_anchor(const Event& event) {
 }
 
 void SequenceWatch::add(const Source& source, const LaneWalk& walk, std::size_t next,
-                        bool only_views) {
+                        bool compute_nothing) {
   Watched watched;
-  watched.only_views = only_views;
+  watched.compute_nothing = compute_nothing;
   watched.source = source;
   const Scene scene = walk.scene();
   const std::size_t end = std::min(walk.entries().size(), next + kEntriesAhead);
@@ -56,7 +50,8 @@ void SequenceWatch::add(const Source& source, const LaneWalk& walk, std::size_t 
 void SequenceWatch::passed(FindingBook& book, bool op, bool anchor, const Judgement& judgement,
                            const std::function<void(Record&)>& tell) {
   std::erase_if(watched_, [&](Watched& watched) {
-    if (judgement.differs && may_follow_from(watched.source, watched.only_views, judgement, book)) {
+    if (judgement.differs &&
+        may_follow_from(watched.source, watched.compute_nothing, judgement, book)) {
       book.make_diverging(watched.source, tell);
       return true;
     }

@@ -18,8 +18,9 @@ namespace ulpscope::comparison {
 class SequenceWatch {
  public:
   /// `source` is just before the entries from `next` on.
-  /// @param only_views its ops compute nothing.
-  void add(const Source& source, const LaneWalk& walk, std::size_t next, bool only_views = false);
+  /// @param compute_nothing its ops do not: only what reads their memory follows from them.
+  void add(const Source& source, const LaneWalk& walk, std::size_t next,
+           bool compute_nothing = false);
 
   /// An aligned entry was compared. Calls `tell` for what turns out to diverge.
   void passed(FindingBook& book, bool op, bool anchor, const Judgement& judgement,
@@ -30,7 +31,7 @@ class SequenceWatch {
  private:
   struct Watched {
     Source source;
-    bool only_views = false;
+    bool compute_nothing = false;
     bool anchor_ahead = false;
     std::uint32_t ops_left = 8;
     std::uint64_t compared = 0;

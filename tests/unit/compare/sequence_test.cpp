@@ -747,6 +747,29 @@ TEST_SUITE("sequence") {
     CHECK(report.first()->kind == FindingKind::metadata);
   }
 
+  TEST_CASE("from memory that one run alone hands out follows what reads it, nothing else") {
+    const auto program = [](bool reads_it) {
+      return [=](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::data);
+        const Tensor data = run.data(labelled(changed && !reads_it ? "other noise" : "noise"));
+        Tensor memory = data;
+        if (changed) {
+          memory = run.op("aten::empty").out_uninitialised(labelled("garbage"));
+          run.op("aten::view").in(memory, "self").returns_view(memory);
+        }
+        run.op("aten::mul").in(reads_it ? memory : data).out(labelled(changed ? "b" : "a"));
+      };
+    };
+    const Report unread = report_of(program(false));
+    REQUIRE(unread.first() != nullptr);
+    CHECK(unread.first()->kind == FindingKind::data);
+    CHECK(unread.first()->op == "aten::mul");
+    const Report read = report_of(program(true));
+    REQUIRE(read.first() != nullptr);
+    CHECK(read.first()->kind == FindingKind::sequence);
+    CHECK(read.first()->op == "aten::empty");
+  }
+
   TEST_CASE("a square matrix that one run alone transposes is not the same") {
     const auto program = [](const Values& matrix, bool keep, bool matters) {
       return [=](RunBuilder& run, bool changed) {

@@ -35,6 +35,17 @@ namespace {
   return ops.state.ledger.find(differing::contents(slot.reference->digest, slot.candidate->digest));
 }
 
+/// A run reads what no op wrote, in memory that only it has handed out.
+[[nodiscard]] std::optional<Source> handed_out_alone(const OpPair& ops, const SlotPair& slot) {
+  for (const Side side : kSides) {
+    const Slot& one = side == Side::reference ? *slot.reference : *slot.candidate;
+    if (!(one.flags & slot_flag::unproduced) || (one.flags & slot_flag::view)) continue;
+    if (auto source = ops.state.ledger.find(differing::view(side, one.storage, ops.scene.step)))
+      return source;
+  }
+  return std::nullopt;
+}
+
 /// Extra tensors of one run in a list shift the tensors after them.
 [[nodiscard]] bool is_list_of_other_length(const OpPair& ops, std::uint16_t index) {
   return std::any_of(ops.slots.begin(), ops.slots.end(), [&](const SlotPair& slot) {
@@ -72,6 +83,8 @@ void explain_inputs(OpPair& ops) {
       if (const auto before = differed_before(ops, slot)) {
         ops.propagated(*before);
         ops.differ(slot.reference, slot.candidate, *before);
+      } else if (const auto alone = handed_out_alone(ops, slot)) {
+        ops.propagated(*alone);
       } else {
         fresh.push_back(&slot);
       }

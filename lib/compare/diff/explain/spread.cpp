@@ -84,7 +84,7 @@ void write_alone(RankState& state, const Scene& scene, Side side, std::uint32_t 
 void view_alone(RankState& state, const Scene& scene, Side side, std::uint32_t index,
                 const Source& source) {
   for (const Slot& slot : on(scene.windows, side)->event(index).slots)
-    if (slot.role != Role::input && (slot.flags & slot_flag::view))
+    if (slot.role != Role::input && (slot.flags & (slot_flag::view | slot_flag::uninitialised)))
       state.ledger.enter(differing::view(side, slot.storage, scene.step), source);
 }
 

@@ -13,7 +13,7 @@ void spread(OpPair& ops);
 /// An op that only `side` has: what it writes differs from now on, because of `source`.
 void write_alone(RankState& state, const Scene& scene, Side side, std::uint32_t event,
                  const Source& source);
-/// The views that such an op takes are known to its readers.
+/// The views that such an op takes, and the memory that it hands out, are known to their readers.
 void view_alone(RankState& state, const Scene& scene, Side side, std::uint32_t event,
                 const Source& source);
 

@@ -186,8 +186,8 @@ Stretch::Stretch(RankState& rank_state, const LaneWalk& lane_walk, const Scene& 
   }
 }
 
-/// Whether an op computes nothing: its results are memory that it was given.
-bool only_views(const Event& event) {
+/// Whether an op's results are memory that it was given, or that no op has written.
+bool computes_nothing(const Event& event) {
   bool any = false;
   for (const Slot& slot : event.slots) {
     if (slot.role == Role::input) continue;
@@ -197,7 +197,8 @@ bool only_views(const Event& event) {
         std::any_of(event.slots.begin(), event.slots.end(), [&](const Slot& given) {
           return given.role == Role::input && given.storage == slot.storage;
         });
-    if (!is_given) return false;
+    if (!is_given && !(slot.flags & (slot_flag::uninitialised | slot_flag::unproduced)))
+      return false;
   }
   return any;
 }
@@ -211,7 +212,7 @@ StretchContents contents_of(const Stretch& stretch) {
         side == Side::reference ? result.first.reference : result.first.candidate;
     if (first == kNoIndex) first = index;
     on(result.ops, side).emplace_back(event.op);
-    result.only_views = result.only_views && only_views(event);
+    result.compute_nothing = result.compute_nothing && computes_nothing(event);
     if (casts(event)) ++on(result.casts, side);
     for (const Slot& slot : event.slots)
       if (!slot.name.empty()) on(result.names, side).emplace_back(slot.name);

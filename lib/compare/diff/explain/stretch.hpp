@@ -55,7 +55,7 @@ struct StretchContents {
   Both<std::vector<std::string>> names;    ///< of tensors that they touch
   Both<std::vector<std::string>> updated;  ///< parameters, before anything else continues
   bool draws = false;
-  bool only_views = true;  ///< they compute nothing: their results are memory that they were given
+  bool compute_nothing = true;  ///< their results are memory they were given, or that no op wrote
 };
 [[nodiscard]] StretchContents contents_of(const Stretch& stretch);
 
