@@ -18,7 +18,7 @@ readonly packages=(
   g++ cmake ninja-build ccache git pkg-config python3 python3-pip
   libhdf5-dev hdf5-tools libxtensor-dev libxxhash-dev libcli11-dev libfmt-dev nlohmann-json3-dev
   libtomlplusplus-dev doctest-dev python3-h5py clang-format libdw-dev valgrind strace
-  libopenmpi-dev openmpi-bin libcereal-dev libboost-math-dev
+  libopenmpi-dev openmpi-bin libcereal-dev libboost-math-dev python3-pytest
 )
 
 say() { printf 'setup: %s\n' "$*"; }

@@ -260,8 +260,10 @@ std::vector<std::uint32_t> learn_described(const DescribedRoot& root) {
         c10::intrusive_ptr<at::TensorImpl, c10::UndefinedTensorImpl>::unsafe_reclaim_from_nonowning(
             const_cast<at::TensorImpl*>(each.tensor))));
   const std::lock_guard guard(all.mutex);
-  const std::uint32_t name = root.known_as != 0 ? all.modules.at(root.known_as - 1).name.root
-                                                : name_of_root(all, root.modules.front().type);
+  const std::uint32_t name =
+      root.known_as != 0
+          ? all.modules.at(root.known_as - 1).name.root
+          : name_of_root(all, root.name.empty() ? root.modules.front().type : root.name);
   std::pmr::vector<WeakTensor> state(&process_memory());
   Walk walk{.all = all, .root_name = name, .state = state};
   std::vector<std::uint32_t> numbers;

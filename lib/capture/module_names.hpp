@@ -52,6 +52,7 @@ struct DescribedRoot {
     std::size_t module = 0;                  ///< which one owns it
   };
   std::uint32_t known_as = 0;  ///< its number if it has been walked before
+  std::string name;            ///< of the root in events; empty: its class name
   std::vector<Module> modules;
   std::vector<Tensor> tensors;
 };

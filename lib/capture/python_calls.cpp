@@ -1,6 +1,6 @@
-/// What the Python hooks (lib/python) call, by ctypes: plain functions of plain types. None throws;
-/// while nothing is recorded none has an effect. Those that begin something return a number for the
-/// one that ends it, 0 if there is nothing to end.
+/// What the Python hooks (lib/python/hooks) call, by ctypes: plain functions of plain types. None
+/// throws; while nothing is recorded none has an effect. Those that begin something return a number
+/// for the one that ends it, 0 if there is nothing to end.
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include "capture/object_numbers.hpp"
 #include "capture/op_observer.hpp"
 #include "capture/outcomes.hpp"
+#include "capture/program_calls.hpp"
 #include "capture/python_frames.hpp"
 #include "capture/thread.hpp"
 #include "ulpscope/run.hpp"
@@ -55,12 +56,15 @@ void with_thread(std::string_view call, Body&& body) noexcept {
 }  // namespace
 }  // namespace ulpscope::capture
 
+extern "C" const ulpscope::capture::ProgramCalls* ulpscope_program_calls();
+
 using namespace ulpscope::capture;
 using ulpscope::EventKind;
 
 /// @param known_as the root's number if it has been walked before, else 0.
-ULPSCOPE_FOR_PYTHON DescribedRoot* ulpscope_python_root(std::uint32_t known_as) {
-  return new DescribedRoot{.known_as = known_as, .modules = {}, .tensors = {}};
+/// @param name of the root in events; empty for its class name.
+ULPSCOPE_FOR_PYTHON DescribedRoot* ulpscope_python_root(std::uint32_t known_as, const char* name) {
+  return new DescribedRoot{.known_as = known_as, .name = name, .modules = {}, .tensors = {}};
 }
 
 ULPSCOPE_FOR_PYTHON void ulpscope_python_add_module(DescribedRoot* root, const char* path,
@@ -164,6 +168,27 @@ ULPSCOPE_FOR_PYTHON void ulpscope_python_end(std::size_t frames, int threw) {
 
 ULPSCOPE_FOR_PYTHON void ulpscope_python_setting(const char* key, const char* value) {
   with_thread("a setting", [&](Thread& thread) { thread.send_environment(key, value); });
+}
+
+/// Ends a step.
+ULPSCOPE_FOR_PYTHON void ulpscope_python_step() { ulpscope_program_calls()->step(); }
+
+/// Null if there is nothing to end.
+ULPSCOPE_FOR_PYTHON void* ulpscope_python_begin_scope(const char* name) {
+  return ulpscope_program_calls()->begin_scope(name);
+}
+
+ULPSCOPE_FOR_PYTHON void ulpscope_python_end_scope(void* scope) {
+  ulpscope_program_calls()->end_scope(scope);
+}
+
+ULPSCOPE_FOR_PYTHON void ulpscope_python_note_rng(const char* name, const std::byte* state,
+                                                  std::size_t size) {
+  ulpscope_program_calls()->note_rng(name, {state, size});
+}
+
+ULPSCOPE_FOR_PYTHON void ulpscope_python_note_batch(const std::int64_t* ids, std::size_t count) {
+  ulpscope_program_calls()->note_batch({ids, count});
 }
 
 /// A sentence for the dump.

@@ -19,7 +19,7 @@ install(TARGETS ulpscope_preload LIBRARY DESTINATION ${inside})
 if(TARGET ulpscope_capture)
   install(TARGETS ulpscope_capture LIBRARY DESTINATION ${inside})
 endif()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/lib/python DESTINATION ${inside} FILES_MATCHING PATTERN "*.py")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/lib/python/hooks/ DESTINATION ${inside}/python FILES_MATCHING PATTERN "*.py")
 
 if(TARGET ulpscope_replay_program)
   install(TARGETS ulpscope_replay_program RUNTIME DESTINATION ${inside})

@@ -6,13 +6,15 @@ Called by ctypes with the GIL held: what they are given lives until they return.
 import ctypes
 import sys
 
-_preload = ctypes.PyDLL(None)
-_preload.ulpscope_recording_library.restype = ctypes.c_void_p
+# Of the preloaded object; a process that only records itself has none.
+_preloaded = getattr(ctypes.PyDLL(None), "ulpscope_recording_library", None)
+if _preloaded is not None:
+    _preloaded.restype = ctypes.c_void_p
 
 _library = None
 
 _SIGNATURES = {
-    "root": (ctypes.c_void_p, [ctypes.c_uint32]),
+    "root": (ctypes.c_void_p, [ctypes.c_uint32, ctypes.c_char_p]),
     "add_module": (None, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]),
     "add_tensor": (
         None,
@@ -30,6 +32,11 @@ _SIGNATURES = {
     "end": (None, [ctypes.c_size_t, ctypes.c_int]),
     "setting": (None, [ctypes.c_char_p, ctypes.c_char_p]),
     "notice": (None, [ctypes.c_char_p]),
+    "step": (None, []),
+    "begin_scope": (ctypes.c_void_p, [ctypes.c_char_p]),
+    "end_scope": (None, [ctypes.c_void_p]),
+    "note_rng": (None, [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]),
+    "note_batch": (None, [ctypes.c_char_p, ctypes.c_size_t]),
 }
 
 
@@ -58,15 +65,31 @@ def when_recording(function) -> None:
         _when_recording.append(function)
 
 
-def library():
-    """The capture library, None until it records: from the program's first op on."""
+def begin(handle: int) -> None:
+    """The library with this handle records from now on."""
     global _library
-    if _library is None:
-        handle = _preload.ulpscope_recording_library()
+    _library = _Library(handle)
+    while _when_recording:
+        _when_recording.pop(0)(_library)
+
+
+def end() -> None:
+    """Nothing is recorded from now on."""
+    global _library
+    _library = None
+
+
+def is_preloaded() -> bool:
+    """Whether `ulpscope record` records this process."""
+    return _preloaded is not None
+
+
+def library():
+    """The capture library, None while it does not record: it does from the program's first op on."""
+    if _library is None and _preloaded is not None:
+        handle = _preloaded()
         if handle:
-            _library = _Library(handle)
-            while _when_recording:
-                _when_recording.pop(0)(_library)
+            begin(handle)
     return _library
 
 

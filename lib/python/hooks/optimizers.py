@@ -38,13 +38,17 @@ def _begin_step(optimizer, args, kwargs) -> None:
         failed("an optimizer's step", error)
 
 
+def _end(frames: int, threw: bool) -> None:
+    library = capture.library()
+    if frames and library is not None:
+        library.end(frames, threw)
+
+
 def _end_step(optimizer, args, kwargs) -> None:
     if compilation.is_compiling():
         return
     try:
-        frames = _open.steps.pop(id(optimizer), 0)
-        if frames:
-            capture.library().end(frames, False)
+        _end(_open.steps.pop(id(optimizer), 0), False)
     except Exception as error:
         failed("an optimizer's step", error)
 
@@ -66,7 +70,7 @@ def _noted_zero_grad(original):
         finally:
             if frames:
                 try:
-                    capture.library().end(frames, threw)
+                    _end(frames, threw)
                 except Exception as error:
                     failed("zero_grad", error)
 

@@ -6,7 +6,7 @@ notice: what goes wrong here is a notice in the dump, and the program goes on.
 
 import atexit
 
-from . import generators, modules, optimizers
+from . import generators, modules, optimizers, program
 from .capture import finish
 from .imports import after_import
 

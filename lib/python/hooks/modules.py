@@ -59,8 +59,10 @@ def _begin(module, args, kwargs) -> int:
 
 
 def _end(frames: int, result, threw: bool) -> None:
-    returned, count = tensors.packed(result)
-    capture.library().end_module(frames, threw, returned, count)
+    library = capture.library()
+    if library is not None:
+        returned, count = tensors.packed(result)
+        library.end_module(frames, threw, returned, count)
 
 
 def _replacement(original):

@@ -9,7 +9,7 @@ _known = {}  # id of a module -> _Module
 _owners = {}  # id of a module -> weak reference to the one in which it was registered first
 _most_owners = 1024  # then those that are gone are removed
 _changed = set()  # ids of roots in which something has been registered since they were walked
-_free = {}  # type of a root -> numbers of roots of that type that are gone
+_free = {}  # name or type of a root -> numbers of such roots that are gone
 _stateless = {}  # type -> number of all roots of that type that have nothing inside
 
 
@@ -101,28 +101,38 @@ def _type_of(module) -> str:
     return type(module).__name__
 
 
-def _goes(kind: str, number: int) -> None:
-    _free.setdefault(kind, []).append(number)
+def _goes(called: str, number: int) -> None:
+    _free.setdefault(called, []).append(number)
 
 
-def _learn(library, root) -> None:
+def watch(library, root, name: str) -> None:
+    """Gives a root a name; an empty one is that of its class."""
+    before = _found(root)
+    if before is not None and before.root == id(root) and name:
+        library.forget_root(before.number)
+    _learn(library, root, name)
+
+
+def _learn(library, root, name: str = "") -> None:
     description = _Description(root)
     modules, state = description.modules, description.state
     kind = _type_of(root)
     before = _found(root)
-    is_new = before is None or before.root != id(root)
-    if len(modules) == 1 and not state and kind in _stateless:
+    is_new = bool(name) or before is None or before.root != id(root)
+    has_state = bool(name) or len(modules) > 1 or bool(state)
+    if not has_state and kind in _stateless:
         _known[id(root)] = _Module(root, _stateless[kind], id(root))
         return
-    free = _free.get(kind)
-    known_as = free.pop(0) if is_new and free else 0 if is_new else before.number
-    described = library.root(known_as)
+    called = name or kind
+    free = _free.get(called) if is_new else None
+    known_as = free.pop(0) if free else 0 if is_new else before.number
+    described = library.root(known_as, capture.text(name))
     for module, path, above in modules:
         library.add_module(described, capture.text(path), capture.text(_type_of(module)), above)
-    for tensor, name, is_buffer, index in state:
+    for tensor, path, is_buffer, index in state:
         address = tensors.address_of(tensor)
         if address is not None:
-            library.add_tensor(described, address, capture.text(name), is_buffer, index)
+            library.add_tensor(described, address, capture.text(path), is_buffer, index)
     numbers = (ctypes.c_uint32 * len(modules))()
     library.learn(described, numbers)
     for (module, _, _), number in zip(modules, numbers):
@@ -130,10 +140,10 @@ def _learn(library, root) -> None:
         if module is not root and earlier is not None and earlier.root == id(module):
             library.forget_root(earlier.number)
         _known[id(module)] = _Module(module, number, id(root))
-    if len(modules) == 1 and not state:
+    if not has_state:
         _stateless[kind] = numbers[0]
     elif is_new:
-        weakref.finalize(root, _goes, kind, numbers[0]).atexit = False
+        weakref.finalize(root, _goes, called, numbers[0]).atexit = False
     _changed.discard(id(root))
 
 
