@@ -1,54 +1,129 @@
-"""Python's and NumPy's random numbers: the digests of their generators' states as settings."""
+"""Python's and NumPy's random numbers: the digests of their generators' states as settings.
 
+Both are MT19937 in memory that stays in place, which is read in a microsecond; asking for the states
+takes fifty. Not seen there is half of a pair of normal numbers that NumPy keeps.
+"""
+
+import ctypes
 import hashlib
 import random
-import struct
 import sys
 
 from . import capture
 from .imports import after_import
 
-_seen = {}  # what each generator's state was when it was last looked at
+_WORDS = 624
+_STATE_BYTES = 4 * _WORDS + 4  # and the position in them
 
 
-def _digest(*parts: bytes) -> str:
-    return hashlib.blake2b(b"".join(parts), digest_size=16).hexdigest()
+class _Memory:
+    """The words and the position of a generator that is alive as long as this."""
+
+    def __init__(self, generator, address: int) -> None:
+        self.generator = generator
+        self.address = address
+
+    def read(self) -> bytes:
+        return ctypes.string_at(self.address, _STATE_BYTES)
 
 
-def _python_state() -> tuple:
-    # getstate() hashes to another number in each run: its None hashes to an address up to 3.11.
-    version, words, gauss = random.getstate()
-    return words, repr((version, gauss))
+def _memory_of_python(generator):
+    """`struct { PyObject_HEAD int index; uint32_t state[624]; }` (CPython's _randommodule.c)."""
+    memory = _Memory(generator, id(generator) + object.__basicsize__)
+    words = generator.getstate()[1]
+    expected = b"".join(word.to_bytes(4, sys.byteorder) for word in (words[-1], *words[:-1]))
+    return memory if memory.read() == expected else None
 
 
-def _numpy_state() -> tuple:
-    state = sys.modules["numpy.random"].get_state(legacy=False)
-    rest = (state["bit_generator"], state["state"]["pos"], state["has_gauss"], state["gauss"])
-    return tuple(state["state"]["key"].tolist()), repr(rest)
+def _memory_of_numpy(bits):
+    """`struct { uint32_t key[624]; int pos; }` (NumPy's mt19937.h)."""
+    if type(bits).__name__ != "MT19937":
+        return None
+    memory = _Memory(bits, bits.ctypes.state_address)
+    state = bits.state["state"]
+    expected = state["key"].tobytes() + int(state["pos"]).to_bytes(4, sys.byteorder)
+    return memory if memory.read() == expected else None
 
 
-def _look(library, name: str, state: tuple) -> None:
-    mark = hash(state)
-    if _seen.get(name) == mark:
-        return
-    _seen[name] = mark
-    words, rest = state
-    digest = _digest(struct.pack(f"{len(words)}Q", *words), rest.encode())
-    library.setting(capture.text("note.rng." + name), digest.encode())
+class _Python:
+    name = "python"
+
+    @staticmethod
+    def generator():
+        return random._inst
+
+    memory_of = staticmethod(_memory_of_python)
+
+    @staticmethod
+    def state(generator) -> bytes:
+        # getstate() hashes to another number in each run: its None hashes to an address up to 3.11.
+        return repr(generator.getstate()).encode()
+
+    @staticmethod
+    def kept(generator):
+        """Half of a pair of normal numbers."""
+        return generator.gauss_next
+
+
+class _NumPy:
+    name = "numpy"
+
+    @staticmethod
+    def generator():
+        return sys.modules["numpy.random"].mtrand._rand._bit_generator
+
+    memory_of = staticmethod(_memory_of_numpy)
+
+    @staticmethod
+    def state(generator) -> bytes:
+        return repr(generator.state).encode()
+
+    @staticmethod
+    def kept(generator):
+        return None
+
+
+class _Watch:
+    """A generator's state as it was when it was last looked at."""
+
+    def __init__(self, kind) -> None:
+        self._kind = kind
+        self._generator = None
+        self._memory = None
+        self._seen = self._read()
+
+    def _read(self) -> tuple:
+        generator = self._kind.generator()
+        if generator is not self._generator:
+            self._generator = generator
+            self._memory = self._kind.memory_of(generator)
+        state = self._kind.state(generator) if self._memory is None else self._memory.read()
+        return state, self._kind.kept(generator)
+
+    def look(self, library) -> None:
+        state = self._read()
+        if state == self._seen:
+            return
+        self._seen = state
+        words, kept = state
+        digest = hashlib.blake2b(words + repr(kept).encode(), digest_size=16).hexdigest()
+        library.setting(capture.text("note.rng." + self._kind.name), digest.encode())
+
+
+_watches = []
 
 
 def look(library) -> None:
     """Notes the states that have changed since they were looked at. A generator that is neither
     seeded nor used starts with another state in each run, which means nothing."""
-    _look(library, "python", _python_state())
-    if "numpy.random" in sys.modules:
-        _look(library, "numpy", _numpy_state())
+    for watch in _watches:
+        watch.look(library)
 
 
 def follow() -> None:
     """To be called once, before the program can have used the generators."""
-    _seen["python"] = hash(_python_state())
-    after_import("numpy.random", lambda module: _seen.update(numpy=hash(_numpy_state())))
+    _watches.append(_Watch(_Python))
+    after_import("numpy.random", lambda module: _watches.append(_Watch(_NumPy)))
 
     def note_versions(library) -> None:
         library.setting(b"python.version", sys.version.split()[0].encode())
