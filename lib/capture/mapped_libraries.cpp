@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <link.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -39,11 +40,20 @@ std::string build_id_in(const char* notes, std::size_t size) {
   return {};
 }
 
+/// What torch.compile has generated and loaded (torch/_inductor/runtime/cache_dir_utils.py).
+/// Kernels are events, with what identifies their code.
+bool is_generated(std::string_view path) {
+  const char* const cache = std::getenv("TORCHINDUCTOR_CACHE_DIR");
+  if (cache != nullptr && *cache != '\0' && path.starts_with(cache)) return true;
+  return path.find("/torchinductor_") != std::string_view::npos;
+}
+
 int add_library(dl_phdr_info* info, std::size_t /*size*/, void* data) {
   auto& libraries = *static_cast<std::vector<MappedLibrary>*>(data);
   const std::string_view path = info->dlpi_name;
   MappedLibrary library;
   library.is_program = libraries.empty();
+  if (!library.is_program && is_generated(path)) return 0;
   library.name = path.substr(path.rfind('/') + 1);
   for (int i = 0; i < info->dlpi_phnum && library.build_id.empty(); ++i) {
     const ElfW(Phdr)& header = info->dlpi_phdr[i];

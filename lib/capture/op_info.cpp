@@ -248,6 +248,23 @@ const OpInfo& named_info(EventKind kind, std::string_view name) {
   return named_info_locked(all, kind, name);
 }
 
+const OpInfo& kernel_info(std::string_view name, std::string_view argument_names,
+                          const std::vector<ArgumentInfo>& arguments, std::uint32_t flags) {
+  Registry& all = registry();
+  const std::lock_guard guard(all.mutex);
+  auto& info = immortal<OpInfo>(&process_memory());
+  info.index = ++all.count;
+  info.kind = EventKind::op;
+  info.name = name;
+  info.argument_names = argument_names;
+  info.arguments.assign(arguments.begin(), arguments.end());
+  info.flags = flags;
+  info.foreign = true;
+  info.generated = true;
+  info.writes = true;
+  return info;
+}
+
 void lock_op_info() { registry().mutex.lock(); }
 void unlock_op_info() { registry().mutex.unlock(); }
 

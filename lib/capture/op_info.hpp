@@ -45,6 +45,7 @@ struct OpInfo {
   std::uint32_t flags = 0;  ///< event_flag bits that hold for every call: view, factory
   bool seeded = false;      ///< may draw from a generator
   bool foreign = false;     ///< none of LibTorch's
+  bool generated = false;   ///< does not say which of the arguments it writes it reads, too
   bool wrapper = false;     ///< computes only through the ops it calls
   bool writes = false;      ///< some argument is written
   bool rearranges = false;  ///< changes what a tensor refers to, not its content
@@ -86,6 +87,12 @@ extern std::atomic<bool> collective_known;
 /// The info of an event that is not a RecordFunction record: a module's forward, an optimizer's
 /// step.
 [[nodiscard]] const OpInfo& named_info(EventKind kind, std::string_view name);
+
+/// The info of a kernel that a compiler has generated.
+/// @param argument_names joined by ','
+[[nodiscard]] const OpInfo& kernel_info(std::string_view name, std::string_view argument_names,
+                                        const std::vector<ArgumentInfo>& arguments,
+                                        std::uint32_t flags);
 
 void lock_op_info();  ///< for fork()
 void unlock_op_info();

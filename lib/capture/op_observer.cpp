@@ -2,6 +2,7 @@
 
 #include <ATen/SequenceNumber.h>
 #include <ATen/record_function.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
 #include <torch/csrc/autograd/variable.h>
@@ -97,6 +98,9 @@ WrittenArgument written_argument(const at::Tensor& tensor, std::uint16_t index,
 Access access_of(const Frame& frame, std::size_t index, c10::ArrayRef<const c10::IValue> inputs) {
   const OpInfo& info = *frame.info;
   if (index >= info.arguments.size()) return Access::read;
+  if (info.generated && info.arguments[index].access == Access::written &&
+      is_unfilled(inputs[index].toTensor()))
+    return Access::overwritten;
   return info.collective ? access_in_collective(info, index, inputs, frame.rank_in_group)
                          : info.arguments[index].access;
 }
@@ -329,10 +333,41 @@ void adopt_memory(c10::ArrayRef<const c10::IValue> inputs) {
                        *from.storage().unsafeGetStorageImpl(), target);
 }
 
+/// Whether ops only derive dtypes and shapes: torch.compile and torch.export trace programs with
+/// tensors that have no content (torch/_subclasses/fake_tensor.py).
+bool is_tracing(const Thread& thread) {
+  if (!thread.frames.empty() && thread.frames.back().traced) return true;
+  const bool in_some_mode =
+      c10::impl::tls_local_dispatch_key_set().included_.has(c10::DispatchKey::Python);
+  return in_some_mode &&
+         c10::impl::TorchDispatchModeTLS::get_mode(c10::impl::TorchDispatchModeKey::FAKE);
+}
+
+/// Whether an op's first tensor has no content: a FakeTensor, or one of device meta.
+bool is_without_content(c10::ArrayRef<const c10::IValue> inputs) {
+  for (const c10::IValue& value : inputs) {
+    if (!value.isTensor()) continue;
+    const c10::TensorImpl& tensor = *value.toTensor().unsafeGetTensorImpl();
+    const c10::DispatchKeySet keys = tensor.key_set();
+    return (keys.has_backend(c10::BackendComponent::MetaBit) ||
+            keys.has(c10::DispatchKey::Python)) &&
+           tensor.has_storage() && tensor.storage().device_type() == c10::DeviceType::Meta;
+  }
+  return false;
+}
+
+void begin_traced_call(Thread& thread, std::uint64_t handle, const OpInfo& info) {
+  Frame frame = silent_frame(thread, info);
+  frame.handle = handle;
+  frame.traced = true;
+  thread.frames.push_back(std::move(frame));
+}
+
 void begin_record(Thread& thread, const at::RecordFunction& record) {
   const OpInfo& info = op_info(record);
-  const std::uint32_t script_module = script_module_of(record);
   const bool is_call = info.kind == EventKind::op || info.kind == EventKind::scope;
+  if (is_call && is_tracing(thread)) return begin_traced_call(thread, record.handle(), info);
+  const std::uint32_t script_module = script_module_of(record);
   if (only_layers() && is_call && !info.engine)
     return begin_op_between_layers(thread, record, info);
   if (info.engine) {
@@ -345,6 +380,8 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
   }
 
   const auto inputs = arguments_of(record, info);
+  if (info.kind == EventKind::op && is_without_content(inputs))
+    return begin_traced_call(thread, record.handle(), info);
   if (info.copies && delivers(inputs))
     return begin_delivery(thread, record, info, inputs[0].toTensor());
   const bool from_user_code = info.kind == EventKind::op && in_user_code(thread);
@@ -352,7 +389,7 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
   if (info.adopts) adopt_memory(inputs);
   look_at_settings(thread);
   const std::uint32_t module = is_filtered() ? module_of(thread, info, inputs) : 0;
-  const bool unwanted = is_filtered() && !is_wanted(thread, info, module);
+  const bool unwanted = thread.compilers > 0 || (is_filtered() && !is_wanted(thread, info, module));
   if (unwanted && is_call) return begin_unwanted_op(thread, record.handle(), info, inputs, module);
   const bool silent = unwanted || (only_layers() && info.kind == EventKind::node);
   Frame frame = silent ? silent_frame(thread, info) : new_event(thread, info);
@@ -594,6 +631,7 @@ void end_record(Thread& thread, const at::RecordFunction& record) {
   close_frames_above(thread, static_cast<std::size_t>(thread.frames.rend() - begun));
 
   Frame& frame = thread.frames.back();
+  if (frame.traced) return end_innermost(thread);
   const ValuesOfOp values(thread, *frame.info);
   RngFingerprint after;
   if (frame.delivers) {
@@ -660,9 +698,11 @@ void begin_event(Thread& thread, const OpInfo& info, std::uint64_t object, bool 
   thread.frames.push_back(std::move(frame));
 }
 
-bool begin_backend_call(Thread& thread, const OpInfo& info, const GroupMember& member,
-                        c10::ArrayRef<const c10::IValue> inputs) {
-  if (is_inside_exchange(thread)) return false;
+namespace {
+
+/// @param member of the group that exchanges data, or null.
+bool begin_call(Thread& thread, const OpInfo& info, const GroupMember* member,
+                c10::ArrayRef<const c10::IValue> inputs) {
   const bool from_user_code = in_user_code(thread);
   if (only_layers() && !from_user_code) return false;
   if (from_user_code) arrive_from_user_code(thread, info, inputs);
@@ -674,7 +714,7 @@ bool begin_backend_call(Thread& thread, const OpInfo& info, const GroupMember& m
   }
   Frame frame = new_event(thread, info);
   const ValuesOfOp values(thread, info);
-  note_group(frame, member);
+  if (member != nullptr) note_group(frame, *member);
   read_arguments(thread, frame, inputs);
   frame.first_storage = storages().next_id();
   frame.first_node = at::sequence_number::peek();
@@ -682,8 +722,20 @@ bool begin_backend_call(Thread& thread, const OpInfo& info, const GroupMember& m
   return true;
 }
 
-void end_backend_call(Thread& thread, std::size_t frames, bool threw,
-                      c10::ArrayRef<const c10::IValue> results) {
+}  // namespace
+
+bool begin_backend_call(Thread& thread, const OpInfo& info, const GroupMember& member,
+                        c10::ArrayRef<const c10::IValue> inputs) {
+  return !is_inside_exchange(thread) && begin_call(thread, info, &member, inputs);
+}
+
+bool begin_direct_call(Thread& thread, const OpInfo& info,
+                       c10::ArrayRef<const c10::IValue> inputs) {
+  return begin_call(thread, info, nullptr, inputs);
+}
+
+void end_direct_call(Thread& thread, std::size_t frames, bool threw,
+                     c10::ArrayRef<const c10::IValue> results) {
   if (thread.frames.size() < frames) return;
   close_frames_above(thread, frames);
   Frame& frame = thread.frames.back();

@@ -27,9 +27,13 @@ void begin_event(Thread& thread, const OpInfo& info, std::uint64_t object, bool 
 bool begin_backend_call(Thread& thread, const OpInfo& info, const GroupMember& member,
                         c10::ArrayRef<const c10::IValue> inputs);
 
-/// Ends such an op. @param frames number of frames including its own.
-void end_backend_call(Thread& thread, std::size_t frames, bool threw,
-                      c10::ArrayRef<const c10::IValue> results);
+/// Begins an op that the program executes past LibTorch's dispatcher: a kernel that a compiler has
+/// generated. False if it does not matter.
+bool begin_direct_call(Thread& thread, const OpInfo& info, c10::ArrayRef<const c10::IValue> inputs);
+
+/// Ends an op of either kind. @param frames number of frames including its own.
+void end_direct_call(Thread& thread, std::size_t frames, bool threw,
+                     c10::ArrayRef<const c10::IValue> results);
 
 /// Ends an event that begin_event began, or the call of a module that announced itself; what is
 /// still open inside ends before it. @param frames number of frames including its own.

@@ -15,6 +15,7 @@
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
 #include "capture/object_numbers.hpp"
+#include "capture/op_info.hpp"
 #include "capture/op_observer.hpp"
 #include "capture/outcomes.hpp"
 #include "capture/program_calls.hpp"
@@ -42,6 +43,22 @@ class GivenTensors {
  private:
   std::vector<at::Tensor> tensors_;
   std::vector<const at::Tensor*> pointers_;
+};
+
+/// The same as arguments or results of an op.
+class GivenValues {
+ public:
+  GivenValues(at::TensorImpl* const* addresses, std::size_t count) {
+    const GivenTensors tensors(addresses, count);
+    for (const at::Tensor* tensor : tensors.get()) values_.emplace_back(*tensor);
+  }
+  void add(const c10::IValue& value) { values_.push_back(value); }
+  [[nodiscard]] c10::ArrayRef<const c10::IValue> get() const noexcept {
+    return c10::ArrayRef<const c10::IValue>(values_.data(), values_.size());
+  }
+
+ private:
+  std::vector<c10::IValue> values_;
 };
 
 /// Runs `body` with the calling thread, if something is recorded.
@@ -168,6 +185,75 @@ ULPSCOPE_FOR_PYTHON void ulpscope_python_end(std::size_t frames, int threw) {
 
 ULPSCOPE_FOR_PYTHON void ulpscope_python_setting(const char* key, const char* value) {
   with_thread("a setting", [&](Thread& thread) { thread.send_environment(key, value); });
+}
+
+namespace {
+
+struct GeneratedKernel {
+  const OpInfo& info;
+  c10::IValue source;
+};
+
+}  // namespace
+
+/// A kernel that a compiler has generated.
+/// @param argument_names joined by ',' @param access a letter each: 'r' it is read, 'w' it is
+///        written, and may be read.
+/// @param source what identifies its code.
+ULPSCOPE_FOR_PYTHON const GeneratedKernel* ulpscope_python_kernel(const char* name,
+                                                                  const char* argument_names,
+                                                                  const char* access,
+                                                                  const char* source) {
+  std::vector<ArgumentInfo> arguments;
+  for (const char letter : std::string_view(access))
+    arguments.push_back({.access = letter == 'r' ? Access::read : Access::written});
+  arguments.emplace_back();
+  const std::string names = std::string(argument_names) + ",source";
+  return new GeneratedKernel{kernel_info(name, names, arguments, 0), std::string(source)};
+}
+
+/// It is called with these tensors.
+ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_kernel(const GeneratedKernel* kernel,
+                                                             at::TensorImpl* const* tensors,
+                                                             std::size_t count) {
+  std::size_t frames = 0;
+  with_thread("the start of a kernel", [&](Thread& thread) {
+    GivenValues inputs(tensors, count);
+    inputs.add(kernel->source);
+    if (begin_direct_call(thread, kernel->info, inputs.get())) frames = thread.frames.size();
+  });
+  return frames;
+}
+
+ULPSCOPE_FOR_PYTHON void ulpscope_python_end_kernel(std::size_t frames, int threw) {
+  with_thread("the end of a kernel",
+              [&](Thread& thread) { end_direct_call(thread, frames, threw != 0, {}); });
+}
+
+/// Compiled code has allocated memory.
+ULPSCOPE_FOR_PYTHON void ulpscope_python_allocated(at::TensorImpl* tensor) {
+  with_thread("an allocation", [&](Thread& thread) {
+    static const OpInfo& allocation =
+        kernel_info("inductor::empty_strided", "", {}, ulpscope::event_flag::factory);
+    const GivenValues results(&tensor, 1);
+    if (begin_direct_call(thread, allocation, {}))
+      end_direct_call(thread, thread.frames.size(), /*threw=*/false, results.get());
+  });
+}
+
+/// Code in this file is generated: frames in it are not the program's.
+ULPSCOPE_FOR_PYTHON void ulpscope_python_generated(const char* file) {
+  guarded("generated code", [&] { leave_out_frames_in(file); });
+}
+
+/// A compiler begins or ends its work on this thread.
+ULPSCOPE_FOR_PYTHON void ulpscope_python_compiler(int begins) {
+  with_thread("a compiler", [&](Thread& thread) {
+    if (begins != 0)
+      ++thread.compilers;
+    else if (thread.compilers > 0)
+      --thread.compilers;
+  });
 }
 
 /// Ends a step.

@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -81,6 +83,7 @@ class Lock {
 struct KnownCode {
   std::mutex mutex;
   std::pmr::unordered_map<const void*, std::uint32_t> names{&process_memory()};
+  std::pmr::set<std::pmr::string, std::less<>> generated{&process_memory()};  ///< files
 };
 
 KnownCode& known_code() {
@@ -156,9 +159,11 @@ std::uint32_t name_of_code(const Interpreter& python, void* code) {
   const std::string file = text_of(python, code, "co_filename");
   std::string function = text_of(python, code, "co_qualname");
   if (function.empty()) function = text_of(python, code, "co_name");
-  const std::uint32_t name =
-      is_no_program(python, file) ? 0 : name_id("python:" + file + "\n" + function);
+  const bool left_out = is_no_program(python, file);
   const std::lock_guard guard(known.mutex);
+  const std::uint32_t name = left_out || known.generated.contains(std::string_view(file))
+                                 ? 0
+                                 : name_id("python:" + file + "\n" + function);
   if (known.names.size() < kMostCodes && known.names.emplace(code, name).second)
     python.Py_IncRef(code);
   return name;
@@ -192,6 +197,12 @@ bool take_python_frames(Thread& thread, std::size_t most) {
   const Lock lock(*python);
   take(*python, thread, most);
   return true;
+}
+
+void leave_out_frames_in(std::string_view file) {
+  KnownCode& known = known_code();
+  const std::lock_guard guard(known.mutex);
+  known.generated.emplace(file);
 }
 
 void end_python_frames() noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "capture/thread.hpp"
 
@@ -12,6 +13,9 @@ namespace ulpscope::capture {
 /// offset. Takes the interpreter's lock: to be called where no lock of capture is held.
 /// @return false if the thread runs no Python code.
 bool take_python_frames(Thread& thread, std::size_t most);
+
+/// Frames in this file are none of the program's.
+void leave_out_frames_in(std::string_view file);
 
 /// The interpreter is about to end, after which a thread that waits for its lock never gets it: no
 /// frames are taken from now on. Waits for threads that take some. To be called without the

@@ -76,6 +76,7 @@ struct Frame {
   bool from_stack = false;     ///< a call of a module that the program defines
   bool delivers = false;       ///< fills what a collective has promised
   bool arrives_later = false;  ///< what it writes comes from a device and is not waited for
+  bool traced = false;         ///< an op that computes nothing: a program is traced
   std::size_t slots = 0;       ///< where its slots begin
   std::size_t arguments = 0;   ///< where its encoded arguments begin
   std::size_t written = 0;     ///< where its written arguments begin
@@ -132,6 +133,7 @@ class Thread {
   std::uint32_t changing_modules = 0;  ///< calls that give modules other tensors, `to()`, under way
   std::pmr::vector<const void*> freed;  ///< by the program, since its last outermost op
   bool freed_watched = false;           ///< likewise, memory that is watched
+  std::uint32_t compilers = 0;          ///< at work: the ops that they call are not the program's
   bool in_engine = false;  ///< the last outermost thing that ran was the autograd engine's
 
   /// Bytes that all threads have digested again to verify inputs.

@@ -338,6 +338,13 @@ void mark_scratch(const at::Tensor& tensor) {
   storages().at(*tensor.storage().unsafeGetStorageImpl()).scratch = true;
 }
 
+bool is_unfilled(const at::Tensor& tensor) {
+  if (!can_be_read(tensor)) return false;
+  const RegionKey region = region_of(tensor);
+  const std::lock_guard guard(storages());
+  return storages().at(*tensor.storage().unsafeGetStorageImpl()).is_uninitialised(region);
+}
+
 void mark_unfilled_scratch(const at::Tensor& tensor) {
   if (!can_be_read(tensor)) return;
   const std::lock_guard guard(storages());

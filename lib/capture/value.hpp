@@ -92,6 +92,9 @@ void tell_ticket_of_parts(Thread& thread, const at::Tensor& tensor, std::uint64_
 /// The bytes of its storage that a tensor covers; none if they cannot be read.
 [[nodiscard]] RegionKey region_of(const at::Tensor& tensor);
 
+/// Whether nothing has been written to its memory since an op handed it out.
+[[nodiscard]] bool is_unfilled(const at::Tensor& tensor);
+
 /// A copy from a device that writes it was enqueued and has not been waited for: until the
 /// program's own code runs again its bytes cannot be read.
 void note_arrives_later(Thread& thread, const at::Tensor& tensor, Writer writer);

@@ -25,6 +25,12 @@ if(TARGET ulpscope_replay_program)
   install(TARGETS ulpscope_replay_program RUNTIME DESTINATION ${inside})
 endif()
 
+set(ULPSCOPE_OTHER_BUILDS "" CACHE STRING "Builds for other LibTorches: what is specific to those is installed too")
+foreach(build IN LISTS ULPSCOPE_OTHER_BUILDS)
+  file(GLOB binaries ${build}/lib/libulpscope_capture-*.so ${build}/lib/ulpscope-replay-*)
+  install(PROGRAMS ${binaries} DESTINATION ${inside})
+endforeach()
+
 foreach(library ulpscope_device_cuda ulpscope_cudnn ulpscope_cupti)
   if(TARGET ${library})
     install(TARGETS ${library} LIBRARY DESTINATION ${inside})

@@ -145,6 +145,31 @@ def early_batches(tools):
         yield f"exit code {code}, first finding {first}"
 
 
+def inductor(tools):
+    """Generated kernels are events; compiling is none: whether code is generated or taken from a cache is no
+    difference, and other code is found in the kernel that has it."""
+    tools.environment["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(tools.folder, "cache")
+    recorded = {}
+    for name, eps in (("generated", "1e-5"), ("cached", "1e-5"), ("other", "1e-3")):
+        recorded[name], status = tools.record(name, "inductor", eps)
+        if status["notes"]:
+            yield f"notes: {status['notes']}"
+    bare = tools.run(*tools.command("inductor", "1e-5"))
+    if recorded["generated"] != bare[:2] or recorded["cached"] != bare[:2]:
+        yield f"bare: {bare}\nrecorded: {recorded}"
+    code, report = tools.compare("generated", "cached")
+    alone = report["coverage"]["only_reference"] + report["coverage"]["only_candidate"]
+    if code != 0 or alone != 0 or report["coverage"]["not_compared"]["opaque"] != 0:
+        yield f"generated and cached: exit code {code}, {report['coverage']}"
+    code, report = tools.compare("cached", "other")
+    first, causes = report["first"] or {}, [cause["id"] for cause in report["causes"] if cause["finding"] == 0]
+    place = (first.get("kind"), first.get("step"), first.get("phase"), [each["name"] for each in first.get("arguments", [])])
+    if code != 1 or place != ("arguments", 1, "forward", ["source"]) or causes[:1] != ["compiled"]:
+        yield f"other code: exit code {code}, {place}, {causes}"
+    if not str(first.get("op")).startswith("inductor::cpp_fused") or "norm" not in str(first.get("module")):
+        yield f"other code: {first.get('op')} of {first.get('module')}"
+
+
 def signals(tools):
     """An exception of the program's signal handler reaches the program, whatever code it interrupts."""
     bare = tools.run(*tools.command("signals"))
@@ -211,7 +236,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "planted_cnn": lambda tools: planted(tools, "cnn"),
          "module_paths": module_paths, "learning_rate": learning_rate,
          "no_stacks": no_stacks,
-         "python_generator": python_generator, "early_batches": early_batches}
+         "python_generator": python_generator, "early_batches": early_batches, "inductor": inductor}
 
 
 def main():

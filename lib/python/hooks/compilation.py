@@ -1,7 +1,13 @@
-"""torch.compile sees the program as it is without the hooks."""
+"""torch.compile sees the program as it is without the hooks; what it computes to compile is not the
+program's."""
 
+import contextlib
+import functools
 import sys
 import types
+
+from . import capture
+from .guard import failed
 
 _torch = None
 
@@ -49,3 +55,33 @@ def follow(module) -> None:
             for code in _codes(value, package):
                 for inner in _with_inner(code):
                     set_code_exec_strategy(inner, strategy)
+
+
+def _tell(begins: bool) -> None:
+    try:
+        library = capture.library()
+        if library is not None:
+            library.compiler(begins)
+    except Exception as error:
+        failed("a compilation", error)
+
+
+def follow_compilers(module) -> None:
+    """To be called when torch._dynamo.callback has just been imported."""
+    handler = module.CompilationCallbackHandler
+    original = handler.install_callbacks
+    triggers = (module.CallbackTrigger.DYNAMO, module.CallbackTrigger.LAZY_BACKWARD)
+
+    @contextlib.contextmanager
+    def install_callbacks(self, trigger, compile_id):
+        with original(self, trigger, compile_id):
+            if trigger not in triggers:
+                yield
+                return
+            _tell(True)
+            try:
+                yield
+            finally:
+                _tell(False)
+
+    handler.install_callbacks = functools.update_wrapper(install_callbacks, original, updated=())

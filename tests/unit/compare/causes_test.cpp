@@ -81,6 +81,18 @@ TEST_SUITE("causes") {
     CHECK(first_cause(report) == "int-cast");
   }
 
+  TEST_CASE("a kernel that a compiler has generated otherwise has other code, no other argument") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      run.op("inductor::cpp_fused_gelu_0")
+          .in(run.data(labelled("x")), "in_ptr0")
+          .arg("source", std::string(changed ? "3b567b21" : "a971d144"))
+          .out(labelled(changed ? "y'" : "y"));
+    });
+    CHECK(cause_ids(report) == "compiled");
+    CHECK(report.causes.front().confidence == Confidence::certain);
+  }
+
   TEST_CASE("another number of draws from an equal state is a matter of size") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       const int size = changed ? 17 : 16;

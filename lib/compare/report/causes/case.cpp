@@ -88,6 +88,13 @@ bool picks_samples(const Case& of) {
   });
 }
 
+bool has_other_code(const Case& of) {
+  const Finding& finding = of.finding();
+  return of.is(FindingKind::arguments) && finding.op.starts_with("inductor::") &&
+         std::any_of(finding.arguments.begin(), finding.arguments.end(),
+                     [](const ArgumentReport& argument) { return argument.name == "source"; });
+}
+
 std::optional<std::int64_t> Case::late_begin() const {
   const auto found = runs_.late_begin.find(record_.ranks.reference);
   const bool from_before =

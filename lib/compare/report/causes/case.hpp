@@ -80,6 +80,8 @@ template <class Test>
 
 /// It is where data is prepared, outside modules.
 [[nodiscard]] bool prepares_data(const Finding& finding);
+/// A compiler has generated different code for a kernel.
+[[nodiscard]] bool has_other_code(const Case& of);
 /// The program picks samples: it reads different rows of the data it holds.
 [[nodiscard]] bool picks_samples(const Case& of);
 

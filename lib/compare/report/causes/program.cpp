@@ -38,7 +38,7 @@ namespace {
 }  // namespace
 
 std::optional<Cause> argument(const Case& of) {
-  if (!of.is(FindingKind::arguments)) return std::nullopt;
+  if (!of.is(FindingKind::arguments) || has_other_code(of)) return std::nullopt;
   // That other samples are picked says more.
   Cause cause =
       of.cause("argument", picks_samples(of) ? Confidence::possible : Confidence::certain);

@@ -131,6 +131,13 @@ std::optional<Cause> hash_order(const Case& of) {
 }
 
 std::optional<Cause> compiled(const Case& of) {
+  if (has_other_code(of)) {
+    Cause cause = of.cause("compiled", Confidence::certain);
+    cause.evidence = {
+        fmt::format("the compiler has generated different code for {}", of.finding().op)};
+    cause.attempt = {"TORCH_LOGS=output_code " + of.command("")};
+    return cause;
+  }
   if (!of.is(FindingKind::sequence) && !of.is(FindingKind::origin)) return std::nullopt;
   std::vector<std::string> found;
   for (const Side side : kSides) {
