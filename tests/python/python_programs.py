@@ -93,6 +93,16 @@ def module_paths(tools):
         yield f"not found: {sorted(expected - found)}\nnot called: {sorted(found - expected)}"
 
 
+def compiled_tree(tools):
+    """A model that torch.compile was given keeps its names: it is the tree of the eager one."""
+    tools.record("dump", "compiled")
+    found = called_modules(tools, "dump")
+    if ("Net", "(root)", "Net") not in found:
+        yield f"not found: {found}"
+    if any("_orig_mod" in path or "Optimized" in kind for _, path, kind in found):
+        yield f"the wrapper has a name: {found}"
+
+
 def learning_rate(tools):
     """Another learning rate is found in the first update of the first parameter."""
     for name, rate in (("reference", "0.1"), ("candidate", "0.2")):
@@ -234,7 +244,7 @@ def planted(tools, net):
 
 CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda tools: planted(tools, "transformer"),
          "planted_cnn": lambda tools: planted(tools, "cnn"),
-         "module_paths": module_paths, "learning_rate": learning_rate,
+         "module_paths": module_paths, "compiled_tree": compiled_tree, "learning_rate": learning_rate,
          "no_stacks": no_stacks,
          "python_generator": python_generator, "early_batches": early_batches, "inductor": inductor}
 

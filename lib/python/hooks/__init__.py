@@ -6,13 +6,14 @@ notice: what goes wrong here is a notice in the dump, and the program goes on.
 
 import atexit
 
-from . import compilation, generators, kernels, modules, optimizers, program
+from . import compilation, generators, kernels, modules, optimizers, program, trees
 from .capture import finish
 from .imports import after_import
 
 after_import("torch.nn.modules.module", modules.follow)
 after_import("torch.optim.optimizer", optimizers.follow)
 after_import("torch._dynamo.callback", compilation.follow_compilers)
+after_import("torch._dynamo.eval_frame", trees.follow_wrappers)
 after_import("torch._inductor.async_compile", kernels.follow)
 generators.follow()
 atexit.register(finish)

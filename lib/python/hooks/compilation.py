@@ -10,6 +10,13 @@ from . import capture
 from .guard import failed
 
 _torch = None
+_untraced = []  # code of functions
+
+
+def untraced(function):
+    """Decorates a hook that runs no code of the program: Dynamo is kept out of what it calls, too."""
+    _untraced.append(function.__code__)
+    return function
 
 
 def is_compiling() -> bool:
@@ -55,6 +62,8 @@ def follow(module) -> None:
             for code in _codes(value, package):
                 for inner in _with_inner(code):
                     set_code_exec_strategy(inner, strategy)
+    for code in _untraced:
+        set_code_exec_strategy(code, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
 
 
 def _tell(begins: bool) -> None:

@@ -46,9 +46,10 @@ def _is_script(module) -> bool:
     return isinstance(module.__dict__.get("_c"), _script_module)
 
 
+@compilation.untraced
 def _begin(module, args, kwargs) -> int:
     library = capture.library()
-    if library is None or _is_script(module):
+    if library is None or _is_script(module) or trees.is_wrapper(module):
         return 0
     outermost = _calls.depth == 0
     if outermost:
@@ -58,6 +59,7 @@ def _begin(module, args, kwargs) -> int:
     return library.begin_module(number, _only_library_code(module), outermost, given, count)
 
 
+@compilation.untraced
 def _end(frames: int, result, threw: bool) -> None:
     library = capture.library()
     if library is not None:

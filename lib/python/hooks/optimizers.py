@@ -21,6 +21,7 @@ def _name(optimizer, method: str) -> bytes:
     return capture.text(f"{type(optimizer).__name__}::{method}")
 
 
+@compilation.untraced
 def _begin_step(optimizer, args, kwargs) -> None:
     if compilation.is_compiling():
         return
@@ -44,6 +45,7 @@ def _end(frames: int, threw: bool) -> None:
         library.end(frames, threw)
 
 
+@compilation.untraced
 def _end_step(optimizer, args, kwargs) -> None:
     if compilation.is_compiling():
         return

@@ -11,6 +11,7 @@ _most_owners = 1024  # then those that are gone are removed
 _changed = set()  # ids of roots in which something has been registered since they were walked
 _free = {}  # name or type of a root -> numbers of such roots that are gone
 _stateless = {}  # type -> number of all roots of that type that have nothing inside
+_wrapper = None  # the type of what torch.compile makes of a module
 
 
 class _Module:
@@ -35,8 +36,27 @@ def _found(module):
     return known if known is not None and known.reference() is module else None
 
 
+def follow_wrappers(module) -> None:
+    """To be called when torch._dynamo.eval_frame has just been imported."""
+    global _wrapper
+    _wrapper = module.OptimizedModule
+
+
+def is_wrapper(module) -> bool:
+    """Whether it stands for a module that torch.compile was given, which has its names and its calls:
+    an eager model and a compiled one are the same tree."""
+    return type(module) is _wrapper
+
+
+def _wrapped(module):
+    return _part(module, "_modules").get("_orig_mod", module) if is_wrapper(module) else module
+
+
 def is_registered(owner, module) -> None:
     """`owner` has been given a module."""
+    if is_wrapper(owner):
+        return
+    module = _wrapped(module)
     global _owners, _most_owners
     key = id(module)
     earlier = _owners.get(key)
@@ -62,10 +82,14 @@ def _top_of(module):
         met.add(id(module))
         owner = _owners.get(id(module))
         owner = owner() if owner is not None else None
-        if owner is None or all(each is not module for each in _part(owner, "_modules").values()):
+        if owner is None or not _has(owner, module):
             return module
         module = owner
     return module
+
+
+def _has(owner, module) -> bool:
+    return any(_wrapped(each) is module for each in _part(owner, "_modules").values())
 
 
 def _part(module, name: str) -> dict:
@@ -94,7 +118,7 @@ class _Description:
                     self.state.append((tensor, prefix + name, is_buffer, index))
         for name, child in _part(module, "_modules").items():
             if child is not None:
-                self._visit(child, prefix + name, index)
+                self._visit(_wrapped(child), prefix + name, index)
 
 
 def _type_of(module) -> str:
@@ -107,6 +131,7 @@ def _goes(called: str, number: int) -> None:
 
 def watch(library, root, name: str) -> None:
     """Gives a root a name; an empty one is that of its class."""
+    root = _wrapped(root)
     before = _found(root)
     if before is not None and before.root == id(root) and name:
         library.forget_root(before.number)
