@@ -60,6 +60,10 @@ expect 0 IDENTICAL ulpscope compare a b
 expect 0 '' ulpscope record -o c -- python "$here/train.py" 0.2
 expect 1 DIVERGED ulpscope compare a c
 expect 0 True python -c 'import ulpscope; print(bool(ulpscope.compare("a", "b")))'
+# A process records itself.
+expect 0 '' python -c 'import ulpscope, torch
+with ulpscope.record("d"): torch.ones(3).sum()'
+expect 0 aten::sum ulpscope inspect d setup
 # It finds the LibTorch of the environment.
 linear=$(inside ulpscope inspect a 0 | awk '$3 == "aten::linear" && !n++ {print $1}')
 expect 0 'gives its recorded bits' ulpscope replay a "0/$linear"

@@ -81,6 +81,29 @@ TEST_SUITE("causes") {
     CHECK(first_cause(report) == "int-cast");
   }
 
+  TEST_CASE("an optimizer that updates lists in one run only is named") {
+    const auto evidence = [](const char* other) {
+      const Report report = report_of([&](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::optimizer);
+        const Tensor weight = run.parameter("fc.weight", labelled("weight"));
+        run.op(changed ? other : "aten::mul_")
+            .in(weight)
+            .writes(weight, labelled(changed ? "b" : "a"));
+        run.step(1).phase(Phase::forward);
+        run.op("aten::mm").in(weight).out(labelled(changed ? "d" : "c"));
+      });
+      const Cause* const structure = find_cause(report, "structure");
+      REQUIRE(structure != nullptr);
+      return std::any_of(structure->evidence.begin(), structure->evidence.end(),
+                         [](const std::string& sentence) {
+                           return sentence.find("foreach") != std::string::npos &&
+                                  sentence.find("in the candidate only") != std::string::npos;
+                         });
+    };
+    CHECK(evidence("aten::_foreach_mul_"));
+    CHECK_FALSE(evidence("aten::lerp_"));
+  }
+
   TEST_CASE("a kernel that a compiler has generated otherwise has other code, no other argument") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

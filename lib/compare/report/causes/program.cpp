@@ -133,6 +133,20 @@ std::optional<Cause> resume(const Case& of) {
   return std::nullopt;
 }
 
+/// The run that alone updates parameters in lists (torch/optim: `foreach`).
+[[nodiscard]] std::optional<Side> only_in_lists(const Case& of) {
+  const auto in_lists = [&](Side side) {
+    const auto& ops = on(of.evidence().alone, side);
+    return std::any_of(ops.begin(), ops.end(), [](const std::string& op) {
+      return op.starts_with("aten::_foreach_") || op.starts_with("aten::_fused_");
+    });
+  };
+  if (of.finding().phase != Phase::optimizer ||
+      in_lists(Side::reference) == in_lists(Side::candidate))
+    return std::nullopt;
+  return in_lists(Side::reference) ? Side::reference : Side::candidate;
+}
+
 std::optional<Cause> structure(const Case& of) {
   if (!diverging_sequence(of)) return std::nullopt;
   Cause cause = of.cause("structure", Confidence::likely);
@@ -141,6 +155,11 @@ std::optional<Cause> structure(const Case& of) {
       cause.evidence.push_back(fmt::format("only the {} runs {}", name(side), listed(ops)));
   if (of.evidence().moved)
     cause.evidence.emplace_back("the other run updates the same parameters at a different place");
+  if (const auto side = only_in_lists(of))
+    cause.evidence.push_back(fmt::format(
+        "the optimizer updates lists of parameters in the {} only, as it does by default on a GPU: "
+        "set its foreach (or fused) to the same value in both programs",
+        name(*side)));
   cause.evidence.emplace_back("values that both runs have after it differ");
   return cause;
 }
