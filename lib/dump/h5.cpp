@@ -176,7 +176,7 @@ std::uint64_t write_table(hid_t file, const TableSchema& table, std::span<const 
   const Space space(checked("create a table", H5Screate_simple(1, &rows, nullptr)));
   const Properties properties(checked("create a table", H5Pcreate(H5P_DATASET_CREATE)));
   checked("create a table", H5Pset_fill_time(properties.get(), H5D_FILL_TIME_NEVER));
-  const Dataset dataset(
+  Dataset dataset(
       checked("create a table", H5Dcreate2(file, table.path, type.get(), space.get(), H5P_DEFAULT,
                                            properties.get(), H5P_DEFAULT)));
   if (rows > 0) {
@@ -184,8 +184,12 @@ std::uint64_t write_table(hid_t file, const TableSchema& table, std::span<const 
             H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()));
   }
   write_attribute(dataset.get(), "description", table.description);
-  return rows > 0 ? offset_of(dataset) : 0;
+  const std::uint64_t offset = rows > 0 ? offset_of(dataset) : 0;
+  close(dataset);
+  return offset;
 }
+
+void close(Dataset& dataset) { checked("write a dataset", H5Dclose(dataset.release())); }
 
 Space space_of(std::span<const hsize_t> sizes) {
   return Space(checked(

@@ -77,6 +77,9 @@ R checked(std::string_view doing, R result) {
 /// @returns where the rows are in the file; 0 if there are none.
 std::uint64_t write_table(hid_t file, const TableSchema& table, std::span<const std::byte> bytes);
 
+/// Writes what HDF5 still holds of its bytes, which without this would fail unnoticed.
+void close(Dataset& dataset);
+
 /// No dimensions: a scalar.
 [[nodiscard]] Space space_of(std::span<const hsize_t> sizes);
 

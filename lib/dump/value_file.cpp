@@ -37,15 +37,16 @@ void ValueFile::add(const std::string& path, Dtype dtype, std::span<const std::i
   }
   const std::vector<hsize_t> shape(sizes.begin(), sizes.end());
   const h5::Space space = h5::space_of(shape);
-  const h5::Dataset dataset(h5::checked(
-      "create '" + path + "'", H5Dcreate2(hdf5_->file.get(), path.c_str(), type, space.get(),
-                                          hdf5_->with_parents.get(), H5P_DEFAULT, H5P_DEFAULT)));
+  h5::Dataset dataset(h5::checked("create '" + path + "'",
+                                  H5Dcreate2(hdf5_->file.get(), path.c_str(), type, space.get(),
+                                             hdf5_->with_parents.get(), H5P_DEFAULT, H5P_DEFAULT)));
   if (!bytes.empty()) {
     h5::checked("write '" + path + "'",
                 H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()));
   }
   h5::write_attribute(dataset.get(), attribute::kDtype, name(dtype));
   h5::write_attribute(dataset.get(), attribute::kDigest, to_string(digest(bytes)));
+  h5::close(dataset);
 }
 
 void ValueFile::close() {

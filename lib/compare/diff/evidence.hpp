@@ -34,6 +34,7 @@ struct Draw {
   std::string op;
   std::int64_t step = kSetup;
   std::uint64_t event = kNone;
+  std::string where;  ///< in the program: "train.cpp:41"; empty if not known
 };
 
 /// What the diagnosis rules use in addition to the finding itself.

@@ -1,5 +1,6 @@
 #include "compare/diff/rng_tracker.hpp"
 
+#include "compare/model/place.hpp"
 #include "compare/model/words.hpp"
 
 namespace ulpscope::comparison {
@@ -49,7 +50,8 @@ void RngTracker::drew_alone(Side side, const Window& window, std::uint32_t event
     from.drawn_alone = source;
     from.drawn_in = lane;
     if (from.draws.size() < kDrawsKept)
-      from.draws.push_back({side, std::string(window.event(event).op), step, draw.position});
+      from.draws.push_back({side, std::string(window.event(event).op), step, draw.position,
+                            place_in_program(window.event(event).stack).place});
     else
       ++from.more_draws;
   });

@@ -56,7 +56,7 @@ namespace comparison {
 
 ULPSCOPE_FIELDS(TensorEvidence, digest, geometry, flags, alignment, compared, rows_permuted,
                 numbers_permuted, repeats, ratio, budget)
-ULPSCOPE_FIELDS(Draw, side, op, step, event)
+ULPSCOPE_FIELDS(Draw, side, op, step, event, where)
 ULPSCOPE_FIELDS(Evidence, seeded, explicit_generator, rng, draws, more_draws, last_common_draw,
                 seeded_lanes_share, layers_only, threads, on_gpu, event_flags, not_compared,
                 inside_differs, tensors, budget, blamed, looks_ahead, same_tensors, factory,

@@ -24,7 +24,7 @@ TEST_SUITE("rng") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::data);
       const Tensor x = run.data(labelled("x"));
-      if (changed) run.op("aten::rand").draws(1).out(labelled("unused"));
+      if (changed) run.op("aten::rand").draws(1).stack("data.cpp:7 load").out(labelled("unused"));
       run.phase(Phase::forward);
       Tensor h;
       run.module_with_output("fc",
@@ -42,7 +42,8 @@ TEST_SUITE("rng") {
     CHECK(finding.parents == std::vector<std::string>{"aten::dropout"});
     CHECK(finding.module == "drop");
     CHECK(cause_ids(report) == "rng-shift");
-    CHECK(has(find_cause(report, "rng-shift")->evidence.back(), "aten::rand at event 0"));
+    CHECK(has(find_cause(report, "rng-shift")->evidence.back(),
+              "aten::rand at event 0 (step 0, data.cpp:7)"));
     REQUIRE(report.findings.size() == 2);
     CHECK(report.findings[1].kind == FindingKind::sequence);
     CHECK(report.findings[1].op == "aten::rand");

@@ -86,8 +86,9 @@ std::optional<Cause> rng_shift(const Case& of) {
     std::vector<std::string> draws;
     for (const Draw& draw : evidence.draws)
       if (draw.side == side)
-        draws.push_back(
-            fmt::format("{} at event {} ({})", draw.op, draw.event, step_words(draw.step)));
+        draws.push_back(fmt::format("{} at event {} ({}{})", draw.op, draw.event,
+                                    step_words(draw.step),
+                                    draw.where.empty() ? "" : ", " + draw.where));
     if (!draws.empty())
       cause.evidence.push_back(fmt::format("only the {} drew here: {} ({})", name(side),
                                            listed(draws),
