@@ -343,7 +343,15 @@ bool is_tracing(const Thread& thread) {
          c10::impl::TorchDispatchModeTLS::get_mode(c10::impl::TorchDispatchModeKey::FAKE);
 }
 
-/// Whether an op's first tensor has no content: a FakeTensor, or one of device meta.
+/// Whether its results may be on a device that computes.
+bool names_device(c10::ArrayRef<const c10::IValue> inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [](const c10::IValue& value) {
+    return value.isDevice() && !value.toDevice().is_meta();
+  });
+}
+
+/// Whether an op computes nothing because its first tensor has no content: a FakeTensor, or one of
+/// device meta. `randn_like(meta, device="cpu")` does compute.
 bool is_without_content(c10::ArrayRef<const c10::IValue> inputs) {
   for (const c10::IValue& value : inputs) {
     if (!value.isTensor()) continue;
@@ -351,7 +359,8 @@ bool is_without_content(c10::ArrayRef<const c10::IValue> inputs) {
     const c10::DispatchKeySet keys = tensor.key_set();
     return (keys.has_backend(c10::BackendComponent::MetaBit) ||
             keys.has(c10::DispatchKey::Python)) &&
-           tensor.has_storage() && tensor.storage().device_type() == c10::DeviceType::Meta;
+           tensor.has_storage() && tensor.storage().device_type() == c10::DeviceType::Meta &&
+           !names_device(inputs);
   }
   return false;
 }

@@ -92,6 +92,7 @@ class Training:
         self.scaler = torch.amp.GradScaler(self.device, enabled=self.mode == "amp")
         self.forward = torch.compile(self.model) if self.mode == "compiled" else self.model
         self.graph = None
+        self.warmed = 0
 
     def loss(self, words):
         with torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.mode == "amp"):
@@ -130,8 +131,6 @@ class Training:
         self.words.copy_(words)
         self.graph.replay()
         return self.static_loss.clone()
-
-    warmed = 0
 
 
 def main():

@@ -35,6 +35,20 @@ namespace {
   return at == finding.arguments.end() ? nullptr : &*at;
 }
 
+/// The run that alone updates parameters in lists (torch/optim: `foreach`).
+[[nodiscard]] std::optional<Side> only_in_lists(const Case& of) {
+  const auto in_lists = [&](Side side) {
+    const auto& ops = on(of.evidence().alone, side);
+    return std::any_of(ops.begin(), ops.end(), [](const std::string& op) {
+      return op.starts_with("aten::_foreach_") || op.starts_with("aten::_fused_");
+    });
+  };
+  if (of.finding().phase != Phase::optimizer ||
+      in_lists(Side::reference) == in_lists(Side::candidate))
+    return std::nullopt;
+  return in_lists(Side::reference) ? Side::reference : Side::candidate;
+}
+
 }  // namespace
 
 std::optional<Cause> argument(const Case& of) {
@@ -131,20 +145,6 @@ std::optional<Cause> resume(const Case& of) {
     return cause;
   }
   return std::nullopt;
-}
-
-/// The run that alone updates parameters in lists (torch/optim: `foreach`).
-[[nodiscard]] std::optional<Side> only_in_lists(const Case& of) {
-  const auto in_lists = [&](Side side) {
-    const auto& ops = on(of.evidence().alone, side);
-    return std::any_of(ops.begin(), ops.end(), [](const std::string& op) {
-      return op.starts_with("aten::_foreach_") || op.starts_with("aten::_fused_");
-    });
-  };
-  if (of.finding().phase != Phase::optimizer ||
-      in_lists(Side::reference) == in_lists(Side::candidate))
-    return std::nullopt;
-  return in_lists(Side::reference) ? Side::reference : Side::candidate;
 }
 
 std::optional<Cause> structure(const Case& of) {
