@@ -138,7 +138,7 @@ bool RankComparison::advance(Trainer& trainer) {
 void RankComparison::ensure(Trainer& trainer, Side side, std::uint64_t position) {
   const LaneWalk& walk = trainer.lane->walk();
   const auto passed = [&] {
-    if (trainer.step) return walk.has_passed(side, position);
+    if (trainer.step && !walk.at_end()) return walk.has_passed(side, position);
     const auto& reader = walk.reader(side);
     return !reader || reader->position() > position;
   };

@@ -531,6 +531,24 @@ TEST_SUITE("sequence") {
     CHECK(report.first()->op == "aten::sin");
   }
 
+  TEST_CASE("a trainer is compared as far as others read it, whatever step that is in") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor x = run.data(labelled("x"));
+      Tensor y;
+      run.lane(LaneRole::trainer, 0).phase(Phase::forward);
+      for (int step = 0; step < 3; ++step) {
+        const bool differs = changed && step == 2;
+        y = run.step(step).op("aten::exp").in(x).out(labelled(differs ? "b" : "a"));
+      }
+      run.lane(LaneRole::main, 0).step(0).op("aten::cos").in(x).out(labelled("c"));
+      run.step(1).op("aten::neg").in(y).out(labelled(changed ? "-b" : "-a"));
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.first()->op == "aten::exp");
+    CHECK(report.first()->step == 2);
+    CHECK(report.propagated.events == 1);
+  }
+
   TEST_CASE("what a thread that trains nothing takes from one that trains is no difference") {
     const auto program = [](bool elsewhere) {
       return [elsewhere](RunBuilder& run) {
