@@ -24,9 +24,9 @@ namespace {
   return false;
 }
 
-[[nodiscard]] std::uint64_t identity(const Event& event) {
+[[nodiscard]] std::uint64_t identity(const Lane& lane, const Event& event) {
   KeyHash hash;
-  hash.add(event.op).add(event.overload).add(static_cast<std::uint64_t>(event.phase));
+  hash.add(lane.id).add(event.op).add(event.overload).add(static_cast<std::uint64_t>(event.phase));
   if (event.has_module) hash.add(event.module).add(event.root);
   return hash.value();
 }
@@ -177,7 +177,8 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
   if (judgement.pending) watch_.add(*judgement.pending, walk_, walk_.cursor() + 1);
   if (!is_unit(state_, reference)) return;
   if (judgement.outcome != Outcome::equal) note_path(scene, at);
-  const std::uint64_t occurrence = state_.history.occurrence(identity(reference), scene.step);
+  const std::uint64_t occurrence =
+      state_.history.occurrence(identity(*scene.lanes.reference, reference), scene.step);
   add_history(reference, occurrence, records);
   if (judgement.outcome == Outcome::equal)
     state_.history.equal(occurrence, scene.step);

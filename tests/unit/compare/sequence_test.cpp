@@ -549,6 +549,21 @@ TEST_SUITE("sequence") {
     CHECK(report.propagated.events == 1);
   }
 
+  TEST_CASE("in which steps an op gave identical results is counted for each thread") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      for (std::uint32_t number = 0; number < 2; ++number) {
+        run.lane(LaneRole::trainer, number).phase(Phase::forward);
+        const Tensor x = run.data(labelled("x" + std::to_string(number)));
+        for (int step = 0; step < 3; ++step) {
+          const bool differs = changed && number == 1 && step == 2;
+          run.step(step).op("aten::exp").in(x).out(labelled(differs ? "b" : "a"));
+        }
+      }
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(has(notes_of(*report.first()), "this op gave identical results in steps 0 - 1"));
+  }
+
   TEST_CASE("what a thread that trains nothing takes from one that trains is no difference") {
     const auto program = [](bool elsewhere) {
       return [elsewhere](RunBuilder& run) {
