@@ -211,11 +211,12 @@ void print_slots(const Report& report, const Finding& finding, bool differing_on
                     {outcome(tensor), tensor.equal ? Ink::plain : Ink::red}});
   }
   for (const ArgumentReport& argument : finding.arguments) {
-    rows.push_back({{"arg"},
-                    {escaped(argument.name)},
-                    {},
-                    mark(false),
-                    {is_long(argument) ? "differs" : argument_change(argument), Ink::red}});
+    rows.push_back(
+        {{"arg"},
+         {escaped(argument.name)},
+         {argument.of.empty() ? "" : fmt::format("of {}", escaped(argument.of)), Ink::dim},
+         mark(false),
+         {is_long(argument) ? "differs" : argument_change(argument), Ink::red}});
   }
   if (!rows.empty()) {
     if (!differing_only) page.framed();

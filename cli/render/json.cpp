@@ -133,8 +133,18 @@ Json tensor_json(const TensorReport& tensor) {
 Json argument_json(const ArgumentReport& argument) {
   const auto text = [](const std::string& value) { return Json(value); };
   return {{"name", argument.name},
+          {"of", known(argument.of)},
           {"reference", optional(argument.reference, text)},
           {"candidate", optional(argument.candidate, text)}};
+}
+
+Json model_json(const ModelDifference& model) {
+  const auto text = [](const std::string& value) { return Json(value); };
+  return {{"root", model.root},
+          {"path", model.path},
+          {"what", name(model.what)},
+          {"reference", optional(model.reference, text)},
+          {"candidate", optional(model.candidate, text)}};
 }
 
 Json neighbour_json(const Neighbour& neighbour) {
@@ -321,6 +331,7 @@ Json finding_json(const Finding& finding) {
           {"between", optional(finding.between, neighbours)},
           {"op", known(finding.op)},
           {"overload", finding.overload},
+          {"meaning", known(finding.meaning)},
           {"parents", strings(finding.parents)},
           {"children", both(finding.children, strings)},
           {"kernels", both(finding.kernels, strings)},
@@ -352,6 +363,7 @@ Json report_json(const Report& report) {
           {"growth", list(report.growth, growth_json)},
           {"path", path_json(report.path)},
           {"environment", list(report.environment, environment_json)},
+          {"models", list(report.models, model_json)},
           {"causes", list(report.causes, cause_json)},
           {"rules", list(report.rules, rule_json)},
           {"budget", report.budget ? budget_summary_json(report) : Json(nullptr)}};

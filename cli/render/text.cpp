@@ -9,6 +9,7 @@
 #include "cli/render/budget_table.hpp"
 #include "cli/render/findings_text.hpp"
 #include "cli/render/growth_text.hpp"
+#include "cli/render/model_differences_text.hpp"
 #include "cli/render/page.hpp"
 #include "cli/render/tolerance_text.hpp"
 #include "cli/render/verdict_text.hpp"
@@ -187,6 +188,7 @@ void render_details(const Report& report, Page& page) {
   page.line();
   print_runs(report, page);
   print_ranks(report, page);
+  render_model_differences(report, page);
   print_settings(report, page);
   print_coverage(report.coverage, page);
   render_rules(report, page);

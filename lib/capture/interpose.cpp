@@ -32,6 +32,7 @@
 #include "capture/module_names.hpp"
 #include "capture/object_numbers.hpp"
 #include "capture/op_observer.hpp"
+#include "capture/optimizer_options.hpp"
 #include "capture/outcomes.hpp"
 #include "capture/step_window.hpp"
 #include "capture/system_calls.hpp"
@@ -114,6 +115,9 @@ class CallEvent {
     begin([&](Thread& thread) {
       if (kind == EventKind::optimizer) sample_environment(thread, /*trains=*/true);
       begin_event(thread, call_info(kind, index, method), object_number(object), trusted);
+      if (kind == EventKind::optimizer && !idle())
+        write_options(thread, kClassNames[index],
+                      *static_cast<const torch::optim::Optimizer*>(object));
     });
   }
   CallEvent(const CallEvent&) = delete;
@@ -157,7 +161,9 @@ class CallEvent {
     static auto& known = immortal<std::array<std::atomic<const OpInfo*>, kCount>>();
     const OpInfo* info = known[index].load(std::memory_order_acquire);
     if (info == nullptr) {
-      info = &named_info(kind, std::string(kClassNames[index]) + "::" + std::string(method));
+      const bool steps = kind == EventKind::optimizer;
+      info = &named_info(kind, std::string(kClassNames[index]) + "::" + std::string(method),
+                         steps ? option_names(kClassNames[index]) : std::string_view());
       known[index].store(info, std::memory_order_release);
     }
     return *info;

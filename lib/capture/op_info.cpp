@@ -187,15 +187,19 @@ void describe(OpInfo& info, const c10::OperatorHandle& handle) {
     info.scratch_returns.push_back(op.row().is_unspecified(i));
 }
 
-const OpInfo& named_info_locked(Registry& all, EventKind kind, std::string_view name) {
+const OpInfo& named_info_locked(Registry& all, EventKind kind, std::string_view name,
+                                std::string_view argument_names) {
   std::pmr::string key(&process_memory());
   key += static_cast<char>('0' + static_cast<int>(kind));
   key += name;
+  key += '\n';
+  key += argument_names;
   if (const auto found = all.named.find(key); found != all.named.end()) return *found->second;
   auto& info = immortal<OpInfo>(&process_memory());
   info.index = ++all.count;
   info.kind = kind;
   info.name = name;
+  info.argument_names = argument_names;
   info.engine = kind == EventKind::scope && name.starts_with("autograd::engine::evaluate_function");
   info.user_node = kind == EventKind::node && name.starts_with("torch::autograd::CppNode");
   all.named.emplace(std::move(key), &info);
@@ -242,10 +246,10 @@ const OpInfo& op_info(const at::RecordFunction& record) {
 
 const OpInfo* op_info(const char* name) { return find_registered({name, ""}); }
 
-const OpInfo& named_info(EventKind kind, std::string_view name) {
+const OpInfo& named_info(EventKind kind, std::string_view name, std::string_view argument_names) {
   Registry& all = registry();
   const std::lock_guard guard(all.mutex);
-  return named_info_locked(all, kind, name);
+  return named_info_locked(all, kind, name, argument_names);
 }
 
 const OpInfo& kernel_info(std::string_view name, std::string_view argument_names,

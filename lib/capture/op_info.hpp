@@ -86,7 +86,9 @@ extern std::atomic<bool> collective_known;
 
 /// The info of an event that is not a RecordFunction record: a module's forward, an optimizer's
 /// step.
-[[nodiscard]] const OpInfo& named_info(EventKind kind, std::string_view name);
+/// @param argument_names joined by ','
+[[nodiscard]] const OpInfo& named_info(EventKind kind, std::string_view name,
+                                       std::string_view argument_names = {});
 
 /// The info of a kernel that a compiler has generated.
 /// @param argument_names joined by ','

@@ -20,6 +20,7 @@
 #include "capture/outcomes.hpp"
 #include "capture/program_calls.hpp"
 #include "capture/python_frames.hpp"
+#include "capture/step_window.hpp"
 #include "capture/thread.hpp"
 #include "ulpscope/run.hpp"
 
@@ -154,12 +155,14 @@ ULPSCOPE_FOR_PYTHON void ulpscope_python_end_module(std::size_t frames, int thre
 
 namespace {
 
-std::size_t begin_of_optimizer(EventKind kind, const char* name, const void* optimizer,
-                               bool trusted) {
+std::size_t begin_of_optimizer(const OpInfo& info, const void* optimizer, bool trusted,
+                               std::span<const std::byte> arguments) {
   std::size_t frames = 0;
   with_thread("the start of a call", [&](Thread& thread) {
-    if (kind == EventKind::optimizer) sample_environment(thread, /*trains=*/true);
-    begin_event(thread, named_info(kind, name), object_number(optimizer), trusted);
+    if (info.kind == EventKind::optimizer) sample_environment(thread, /*trains=*/true);
+    begin_event(thread, info, object_number(optimizer), trusted);
+    if (!idle())
+      thread.arguments.insert(thread.arguments.end(), arguments.begin(), arguments.end());
     frames = thread.frames.size();
   });
   return frames;
@@ -168,15 +171,21 @@ std::size_t begin_of_optimizer(EventKind kind, const char* name, const void* opt
 }  // namespace
 
 /// @param name "SGD::step" @param optimizer the address of the object: which one it is.
+/// @param option_names of its hyperparameters, joined by ',' @param options their values, in the
+///        form of core/argument_codec.hpp
 ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_step(const char* name, const void* optimizer,
-                                                           int trusted) {
-  return begin_of_optimizer(EventKind::optimizer, name, optimizer, trusted != 0);
+                                                           int trusted, const char* option_names,
+                                                           const std::byte* options,
+                                                           std::size_t size) {
+  return begin_of_optimizer(named_info(EventKind::optimizer, name, option_names), optimizer,
+                            trusted != 0, {options, size});
 }
 
 /// @param name "SGD::zero_grad"
 ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_zero_grad(const char* name,
                                                                 const void* optimizer) {
-  return begin_of_optimizer(EventKind::zero_grad, name, optimizer, /*trusted=*/true);
+  return begin_of_optimizer(named_info(EventKind::zero_grad, name), optimizer, /*trusted=*/true,
+                            {});
 }
 
 ULPSCOPE_FOR_PYTHON void ulpscope_python_end(std::size_t frames, int threw) {

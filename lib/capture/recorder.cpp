@@ -221,6 +221,10 @@ void begin_in_child() noexcept {
     const std::lock_guard guard(process().opening);
     if (!newly_forked.load(std::memory_order_relaxed)) return;
     forget_collectives_of_parent();
+    {
+      const std::lock_guard storage_guard(storages());
+      storages().forget_writers();
+    }
     connect();
     newly_forked.store(false, std::memory_order_relaxed);
   });

@@ -49,6 +49,11 @@ Region& Regions::remember(const Region& region) {
   return more_.emplace_back(region);
 }
 
+void Regions::forget_writers() noexcept {
+  for (Region& region : inline_) region.writer = {};
+  for (Region& region : more_) region.writer = {};
+}
+
 bool Storage::touches_uninitialised(const RegionKey& key) const noexcept {
   return std::any_of(uninitialised.begin(), uninitialised.end(), [&](const auto& range) {
     return range.first < key.offset + key.bytes && key.offset < range.second;
@@ -135,6 +140,13 @@ void StorageTable::forget() {
     entry.uninitialised.clear();
     entry.written = {0, 0};
     entry.regions.clear();
+  });
+}
+
+void StorageTable::forget_writers() {
+  entries_.for_each([](Storage& entry) {
+    entry.writer = {};
+    entry.regions.forget_writers();
   });
 }
 

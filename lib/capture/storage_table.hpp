@@ -77,6 +77,7 @@ class Regions {
   /// Drops what is known of bytes that a region overlaps.
   void forget(const RegionKey& overlapping);
   Region& remember(const Region& region);
+  void forget_writers() noexcept;
   void clear() noexcept {
     inline_count_ = 0;
     more_.clear();
@@ -173,6 +174,8 @@ class StorageTable {
 
   /// Drops what is known of bytes and writers; names and numbers stay.
   void forget();
+  /// Drops who wrote what: events of the process that this one was forked from.
+  void forget_writers();
 
   /// The memory is that of a parameter, a buffer or a gradient.
   void give_name(Storage& entry, const c10::StorageImpl& storage, const RegionKey& key,

@@ -23,6 +23,7 @@
 #include "compare/report/differences.hpp"
 #include "compare/report/each_run.hpp"
 #include "compare/report/environment.hpp"
+#include "compare/report/meaning.hpp"
 #include "compare/report/summary.hpp"
 #include "compare/report/verdict.hpp"
 #include "compare/workforce.hpp"
@@ -89,10 +90,12 @@ class Comparison {
     if (report.propagated.events > 0) report.propagated.note = note_on_propagated();
     report.growth = result_.values.growth_points();
     report.path = result_.values.path;
+    report.models = totals.evidence.models;
     report.rules = rules();
     if (options_.budget) add_budgets(report);
     const Decision decision = decide(outlook());
     report.verdict = decision.verdict;
+    add_meanings(report);
     diagnose(report);
     report.summary = summary(report, decision.reason);
     return report;
@@ -332,6 +335,12 @@ class Comparison {
                                                                        return others.contains(name);
                                                                      });
       }
+  }
+
+  void add_meanings(Report& report) {
+    for (std::size_t k = 0; k < report.findings.size() && k < kDiagnosed; ++k)
+      report.findings[k].meaning =
+          meaning(Case(result_.records[k], k, report, result_.totals.evidence));
   }
 
   void diagnose(Report& report) {

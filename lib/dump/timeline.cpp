@@ -215,8 +215,9 @@ void Timeline::place(const TimelineEvent& event, Entry& entry) {
     begin_forward(event, at);
   } else if (begins_quiet_forward(event)) {
     begin_quiet_forward(event, at);
-  } else if (event.module != reading_.forward_module) {
-    reading_.left_first_module = true;
+  } else {
+    if (event.module != reading_.forward_module) reading_.left_first_module = true;
+    if (runs_in_forward(event)) insert(reading_.entered, event.root);
   }
   if (event.kind == EventKind::step) {
     reading_.explicit_steps = true;
@@ -317,9 +318,12 @@ bool Timeline::begins_forward(const TimelineEvent& event) const {
 }
 
 /// Without a backward pass or an optimizer between them, forwards are separated by their root
-/// module, or by the first module being called again.
+/// module, or by the first module being called again. A root that has not run in this forward yet,
+/// such as the loss, continues it.
 bool Timeline::begins_forward_again(const TimelineEvent& event) const {
-  return reading_.known.empty() && comes_round_again(event);
+  const bool continues = event.root != reading_.forward_root && event.root != 0 &&
+                         !contains(reading_.entered, event.root);
+  return reading_.known.empty() && !continues && comes_round_again(event);
 }
 
 bool Timeline::comes_round_again(const TimelineEvent& event) const {
@@ -340,6 +344,7 @@ void Timeline::remember_forward(const TimelineEvent& event) {
   reading_.forward_root = event.root;
   reading_.forward_module = event.module;
   reading_.left_first_module = false;
+  reading_.entered = {event.root};
   if (event.kind == EventKind::module && event.is_root_module) {
     reading_.root_module = {event.depth, true};
   }

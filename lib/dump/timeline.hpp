@@ -118,6 +118,7 @@ class Timeline {
     std::uint64_t optimizer_object = 0;
     std::uint32_t forward_root = 0;
     std::uint32_t forward_module = 0;
+    std::vector<std::uint64_t> entered;  ///< roots that run in the forward that began last
     std::vector<std::uint64_t> stepped;  ///< optimizers that have stepped in this step
     std::vector<std::uint64_t> known;    ///< optimizers that have ever stepped
   };

@@ -28,7 +28,7 @@ std::vector<std::byte> Timeline::save() const {
   out.put(settled_.optimizer_object);
   out.put(settled_.forward_root);
   out.put(settled_.forward_module);
-  for (const auto* items : {&settled_.stepped, &settled_.known}) {
+  for (const auto* items : {&settled_.entered, &settled_.stepped, &settled_.known}) {
     out.put(items->size());
     for (const auto item : *items) out.put(item);
   }
@@ -77,7 +77,7 @@ bool Timeline::restore(std::span<const std::byte> saved) {
   settled_.optimizer_object = in.get<std::uint64_t>();
   settled_.forward_root = in.get<std::uint32_t>();
   settled_.forward_module = in.get<std::uint32_t>();
-  for (auto* items : {&settled_.stepped, &settled_.known}) {
+  for (auto* items : {&settled_.entered, &settled_.stepped, &settled_.known}) {
     for (auto count = in.get<std::size_t>(); count > 0 && in.ok(); --count) {
       items->push_back(in.get<std::uint64_t>());
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "compare/measure/ratio.hpp"
 #include "compare/measure/rounding.hpp"
@@ -67,8 +68,25 @@ void Accumulations::count_passes() {
     if (2 * count > all) more_passes_ = more;
 }
 
+void Accumulations::find_gradients_of_one_run() {
+  OtherGradients found;
+  found.step = step_;
+  std::size_t common = 0;
+  for (const auto& [name, last] : gradients_) {
+    if (last.reference.times > 0 && last.candidate.times > 0)
+      ++common;
+    else
+      on(found.only, last.reference.times > 0 ? Side::reference : Side::candidate).push_back(name);
+  }
+  if (common == 0 || (found.only.reference.empty() && found.only.candidate.empty())) return;
+  for (const Side side : kSides)
+    std::sort(on(found.only, side).begin(), on(found.only, side).end());
+  of_one_run_ = std::move(found);
+}
+
 void Accumulations::end_step(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks) {
   count_passes();
+  if (!of_one_run_) find_gradients_of_one_run();
   if (other_) return;
   OtherAccumulation found;
   found.step = step_;

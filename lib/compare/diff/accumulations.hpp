@@ -26,6 +26,11 @@ class Accumulations {
   void end_step(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks);
 
   [[nodiscard]] const std::optional<OtherAccumulation>& other() const noexcept { return other_; }
+  /// Parameters that get a gradient in one run only, in the first step in which some do, where the
+  /// other run has gone through backward, too.
+  [[nodiscard]] const std::optional<OtherGradients>& of_one_run() const noexcept {
+    return of_one_run_;
+  }
   /// How many more backward passes the candidate has in the step that ended, each with its own
   /// gradients: a step continues if an update is left out. 0 if most parameters do not agree.
   [[nodiscard]] std::int64_t more_passes() const noexcept { return more_passes_; }
@@ -38,12 +43,14 @@ class Accumulations {
     Geometry geometry;
   };
   void count_passes();
+  void find_gradients_of_one_run();
 
   std::int64_t step_ = kSetup;
   std::int64_t more_passes_ = 0;
   std::unordered_map<std::string, Both<Last>> gradients_;
   Both<std::unordered_set<std::string>> zeroed_;
   std::optional<OtherAccumulation> other_;
+  std::optional<OtherGradients> of_one_run_;
 };
 
 }  // namespace ulpscope::comparison

@@ -84,6 +84,7 @@ ReportedTensor reported(const SlotPair& pair) {
     on(tensor.evidence.digest, side) = slot->digest;
     on(tensor.evidence.flags, side) = slot->flags;
     on(tensor.evidence.alignment, side) = slot->alignment;
+    if (slot->name.empty()) on(tensor.evidence.storage, side) = slot->storage;
     if (slot->geometry == nullptr) continue;
     on(tensor.evidence.geometry, side) = *slot->geometry;
     on(tensor.report.shape, side) = slot->geometry->sizes;

@@ -15,6 +15,7 @@ namespace ulpscope::comparison {
 
 /// What was recorded of one tensor of a finding, in both runs.
 struct TensorEvidence {
+  Both<std::uint64_t> storage{kNone, kNone};  ///< of a tensor without a name
   Both<Digest> digest;
   Both<Geometry> geometry;
   Both<std::uint32_t> flags;  ///< slot_flag
@@ -69,8 +70,11 @@ struct Evidence {
   bool named_otherwise = false;    ///< parameter: the same values belong to other names
   bool same_set_of_data = false;   ///< over the whole run both read the same data, reordered
 
-  Both<std::vector<std::string>> alone;          ///< sequence: the ops that one run has
-  Both<std::vector<std::string>> alone_names;    ///< sequence: names of the tensors they touch
+  Both<std::vector<std::string>> alone;        ///< sequence: the ops that one run has
+  Both<std::vector<std::string>> alone_names;  ///< sequence: names of the tensors they touch
+  Both<std::vector<std::uint64_t>>
+      alone_storages;                            ///< sequence: of what they write, without a name
+  Both<std::vector<std::string>> alone_written;  ///< sequence: its name in the model, if it has one
   Both<std::vector<std::string>> alone_updates;  ///< sequence: names of the parameters they update
   Both<std::size_t> alone_casts{};  ///< sequence: those that change the floating-point dtype
   bool moved = false;               ///< sequence: the other run has these updates later or before
@@ -99,6 +103,12 @@ struct OtherAccumulation {
   std::optional<double> ratio;  ///< candidate / reference at the end, where it is one number
 };
 
+/// Parameters that get a gradient in one run only.
+struct OtherGradients {
+  std::int64_t step = kSetup;  ///< the first in which that is so
+  Both<std::vector<std::string>> only;
+};
+
 /// A recording that does not begin with its program's first step.
 struct LateBegin {
   std::int64_t step = 0;  ///< the first that is recorded in both runs
@@ -110,6 +120,8 @@ struct RunEvidence {
   Both<std::uint32_t> threads;  ///< of the program besides the main one: workers that load data
   Both<std::set<std::uint32_t>> created;  ///< ranks that another rank created, likewise
   std::optional<OtherAccumulation> accumulation;
+  std::optional<OtherGradients> gradients;
+  std::vector<ModelDifference> models;
   bool other_batch = false;                       ///< a tensor differs only in its first dimension
   bool other_start = false;                       ///< a parameter differs in the first forward
   bool random_hashes = false;                     ///< strings have other hashes in each process

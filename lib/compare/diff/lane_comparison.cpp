@@ -98,7 +98,7 @@ bool LaneComparison::advance(const Ensure& ensure) {
   visit([&](Side side, std::uint32_t index) {
     const Event& event = on(scene.windows, side)->event(index);
     on(state_.data_reads, side).passed(event);
-    on(state_.known_parameters, side).passed(event);
+    on(state_.models, side).passed(event);
   });
   walk_.next();
   busy_ = false;
@@ -154,6 +154,7 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
   const Event& candidate = scene.windows.candidate->event(at.candidate);
   Totals& totals = state_.totals;
   last_position_ = reference.position;
+  state_.optimizer_options.passed(scene, at);
   if (is_unit(state_, reference)) {
     ++totals.ops.reference;
     ++totals.ops.candidate;

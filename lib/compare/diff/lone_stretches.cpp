@@ -126,6 +126,7 @@ void LoneStretches::enter_stretch(const Stretch& stretch) {
       adds || (event.flags & event_flag::in_optimizer) || event.phase == Phase::optimizer;
   const bool in_loss = !adds && !event.has_module &&
                        (event.phase == Phase::forward || event.phase == Phase::backward);
+  const bool is_between_modules = event.phase == Phase::data && !event.has_module;
   // A step that only one run has continues from parameters that only it has updated.
   if (step_alone_)
     if (const auto update = differs_already(stretch, slot_flag::parameter))
@@ -137,13 +138,15 @@ void LoneStretches::enter_stretch(const Stretch& stretch) {
       {.key = key.value(), .once_per_step = in_loss, .any_place = updates, .harmless = true},
       [&](Record& record) {
         record.finding.diverges = false;
-        record.listed = !state_.only_layers;  // how much is seen of modules is not a difference
+        // How much is seen of modules is not a difference, nor when a loader hands out its batches.
+        record.listed = !state_.only_layers && !(ops.compute_nothing && is_between_modules);
         for (const Side one : kSides)
           if (!on(ops.ops, one).empty())
             record.finding.notes.push_back(
                 fmt::format("only in the {}: {}", name(one), listed(on(ops.ops, one))));
         record.evidence.alone = ops.ops;
         record.evidence.alone_names = ops.names;
+        record.evidence.alone_storages = ops.written;
         record.evidence.alone_updates = ops.updated;
         record.evidence.alone_draws = ops.draws;
         record.evidence.alone_casts = ops.casts;

@@ -2,38 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 
 #include "compare/diff/source.hpp"
-#include "compare/model/hash.hpp"
-#include "ulpscope/run.hpp"
 
 namespace ulpscope::comparison {
-
-/// The parameters and buffers that one run has shown, by the model that they belong to.
-class KnownParameters {
- public:
-  void passed(const Event& event) {
-    if (event.kind != EventKind::parameters) return;
-    for (const Slot& slot : event.slots) known_.insert(key(event.root, slot.name));
-  }
-
-  [[nodiscard]] bool contain(std::string_view root, std::string_view name) const {
-    return known_.contains(key(root, name));
-  }
-
- private:
-  [[nodiscard]] static std::uint64_t key(std::string_view root, std::string_view name) {
-    return KeyHash().add(root).add(name).value();
-  }
-
-  std::unordered_set<std::uint64_t> known_;
-};
 
 /// Ops that read different parameters in the two runs, with the same content in both: two
 /// normalizations before the first update. Nothing differs until gradients and updates, which go to

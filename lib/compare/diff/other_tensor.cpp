@@ -129,7 +129,7 @@ struct Read {
 }  // namespace
 
 std::optional<Both<std::string>> other_root(const Scene& scene, EventPair at, const SlotPair& input,
-                                            const Both<KnownParameters>& known) {
+                                            const Both<ShownModels>& known) {
   if (input.reference == nullptr || input.candidate == nullptr) return std::nullopt;
   const Event& a = scene.windows.reference->event(at.reference);
   const Event& b = scene.windows.candidate->event(at.candidate);
@@ -146,7 +146,7 @@ std::optional<Both<std::string>> other_root(const Scene& scene, EventPair at, co
 
 std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
                                               const SlotPair& input, const Both<DataReads>& data,
-                                              const Both<KnownParameters>& known,
+                                              const Both<ShownModels>& known,
                                               const OtherParameters& parameters) {
   constexpr std::uint32_t kUnknown = slot_flag::changed | slot_flag::no_digest;
   if (input.match == Match::one_sided || either(input, kUnknown)) return std::nullopt;

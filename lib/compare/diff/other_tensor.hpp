@@ -19,14 +19,14 @@ namespace ulpscope::comparison {
 [[nodiscard]] std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
                                                             const SlotPair& input,
                                                             const Both<DataReads>& data,
-                                                            const Both<KnownParameters>& known,
+                                                            const Both<ShownModels>& known,
                                                             const OtherParameters& parameters);
 
 /// "weight of Net" and "weight of Net#2": two models of one kind; both runs have both, and they
 /// call different ones.
 [[nodiscard]] std::optional<Both<std::string>> other_root(const Scene& scene, EventPair at,
                                                           const SlotPair& input,
-                                                          const Both<KnownParameters>& known);
+                                                          const Both<ShownModels>& known);
 
 /// "index of aten::gather, encoder.0, event 12": the first op of the model that has read in this
 /// window what a run gives the op now; empty if none has.

@@ -36,6 +36,14 @@ constexpr std::string_view kEndOfRun = "end of run";
          slot.geometry != nullptr;
 }
 
+/// A process that was forked has all memory of its creator. What it has not written is compared
+/// there.
+[[nodiscard]] bool is_inherited(const Slot& slot, const RankIdentity& process) noexcept {
+  constexpr std::uint32_t kOwn =
+      slot_flag::unproduced | slot_flag::changed | slot_flag::uninitialised;
+  return process.creator.has_value() && slot.writer == kNone && !(slot.flags & kOwn);
+}
+
 [[nodiscard]] bool is_kept_by_optimizer(const Slot& slot) noexcept {
   return slot.flags & slot_flag::optimizer_state;
 }
@@ -151,6 +159,7 @@ void OutcomeJudge::read(Side side, const Lane& lane) {
   const Run& run = *on(state_.runs, side);
   const std::uint32_t rank = on(state_.ranks, side);
   const std::size_t blocks = run.block_count(rank, lane.id);
+  const RankIdentity process = run.identity(rank);
   const std::size_t before = on(left_, side).size();
   for (std::size_t back = 1; back <= blocks; ++back) {
     const auto block = std::make_shared<const Block>(run.block(rank, lane.id, blocks - back));
@@ -160,6 +169,7 @@ void OutcomeJudge::read(Side side, const Lane& lane) {
       any = true;
       const bool ends = event.op == kEndOfRun;
       for (const Slot& slot : event.slots) {
+        if (is_inherited(slot, process)) continue;
         const bool stands = ends && !(slot.flags & slot_flag::freed);
         const bool alone = on(state_.alone_memory, side).made(slot);
         on(left_, side).push_back({{&event, block}, &slot, lane, stands, ends, alone});

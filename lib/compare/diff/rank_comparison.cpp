@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "compare/align/lane_pairs.hpp"
+#include "compare/diff/later_names.hpp"
+#include "compare/diff/model_differences.hpp"
 #include "compare/diff/outcomes.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/layers_view.hpp"
@@ -243,6 +245,9 @@ void RankComparison::run() {
     }
   RunEvidence& evidence = state_.totals.evidence;
   if (!evidence.accumulation) evidence.accumulation = state_.accumulations.other();
+  evidence.gradients = state_.accumulations.of_one_run();
+  evidence.models = model_differences(state_.models);
+  for (Record& record : state_.book.records()) name_tensors(state_.models, record);
   for (const Source& source : state_.layers.differing_parameters())
     state_.book.make_diverging(source);
   if (workers_) {

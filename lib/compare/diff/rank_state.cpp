@@ -83,6 +83,9 @@ void add(Totals& to, const Totals& more) {
   budget::add(to.replay, more.replay);
   add(to.outcomes, more.outcomes);
   if (!to.evidence.accumulation) to.evidence.accumulation = more.evidence.accumulation;
+  if (!to.evidence.gradients) to.evidence.gradients = more.evidence.gradients;
+  // Ranks train the same model.
+  if (to.evidence.models.empty()) to.evidence.models = more.evidence.models;
   to.evidence.other_batch = to.evidence.other_batch || more.evidence.other_batch;
   to.evidence.other_start = to.evidence.other_start || more.evidence.other_start;
   to.evidence.late_begin.insert(more.evidence.late_begin.begin(), more.evidence.late_begin.end());

@@ -16,11 +16,13 @@
 #include "compare/diff/layer_flow.hpp"
 #include "compare/diff/ledger.hpp"
 #include "compare/diff/numbers_read.hpp"
+#include "compare/diff/optimizer_options.hpp"
 #include "compare/diff/other_parameters.hpp"
 #include "compare/diff/rng_tracker.hpp"
 #include "compare/measure/value_judge.hpp"
 #include "compare/model/data_reads.hpp"
 #include "compare/model/lane_reader.hpp"
+#include "compare/model/shown_models.hpp"
 #include "compare/model/side.hpp"
 #include "ulpscope/compare.hpp"
 
@@ -159,7 +161,8 @@ struct RankState {
   History history;
   Accumulations accumulations;
   Both<DataReads> data_reads;
-  Both<KnownParameters> known_parameters;
+  Both<ShownModels> models;
+  OptimizerOptions optimizer_options;
   OtherParameters other_parameters;
   Both<OtherwiseComputed> otherwise;
   WindowLimits windows;

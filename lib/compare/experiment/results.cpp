@@ -60,14 +60,15 @@ template <class Format>
 }
 
 /// Sums over the results of an op.
-struct Totals {
+struct ResultCounts {
   TrueDistance distance;
   double squares = 0;
   std::uint64_t count = 0;
 };
 
 /// False if the two cannot be compared.
-[[nodiscard]] bool add(const ReplayTensor& result, const ReplayTensor& truth, Totals& totals) {
+[[nodiscard]] bool add(const ReplayTensor& result, const ReplayTensor& truth,
+                       ResultCounts& totals) {
   const auto found = decode(result.dtype, result.bytes);
   const auto exact = decode(truth.dtype, truth.bytes);
   if (!found || !exact || found->size() != exact->size()) return false;
@@ -116,7 +117,7 @@ Results first_rows(Results results, std::int64_t rows) {
 
 std::optional<TrueDistance> true_distance(const Results& results, const Results& truth) {
   if (results.size() != truth.size()) return std::nullopt;
-  Totals totals;
+  ResultCounts totals;
   for (std::size_t k = 0; k < results.size(); ++k) {
     const bool is_float = is_floating_point(results[k].dtype) || is_complex(results[k].dtype);
     if (!is_float || elements_of(results[k]) == 0) continue;

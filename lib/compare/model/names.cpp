@@ -56,6 +56,22 @@ std::string_view name(FindingKind kind) noexcept {
   return "";
 }
 
+std::string_view name(ModelAspect aspect) noexcept {
+  switch (aspect) {
+    case ModelAspect::type:
+      return "type";
+    case ModelAspect::tensor:
+      return "tensor";
+    case ModelAspect::shape:
+      return "shape";
+    case ModelAspect::dtype:
+      return "dtype";
+    case ModelAspect::requires_grad:
+      return "requires_grad";
+  }
+  return "";
+}
+
 std::string_view name(RankMatch match) noexcept {
   switch (match) {
     case RankMatch::number:

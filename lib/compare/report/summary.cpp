@@ -32,6 +32,7 @@ namespace {
 }
 
 [[nodiscard]] std::string what_happened_to(const std::string& op, const Finding& finding) {
+  if (!finding.meaning.empty()) return finding.meaning;
   switch (finding.kind) {
     case FindingKind::origin:
       return fmt::format("{} {}", op,

@@ -36,11 +36,12 @@ ULPSCOPE_FIELDS(Difference, elements, differing, ulp_max, ulp_mean, histogram, a
 ULPSCOPE_FIELDS(ToleranceResult, inside, rule)
 ULPSCOPE_FIELDS(TensorReport, role, index, element, name, dtype, shape, equal, difference,
                 tolerance)
-ULPSCOPE_FIELDS(ArgumentReport, name, reference, candidate)
+ULPSCOPE_FIELDS(ArgumentReport, name, reference, candidate, of)
+ULPSCOPE_FIELDS(ModelDifference, root, path, what, reference, candidate)
 ULPSCOPE_FIELDS(Neighbour, event, op, module, equal, finding, note)
 ULPSCOPE_FIELDS(Finding, kind, diverges, goes_on, rank, lane, step, phase, root, module,
-                module_type, between, op, overload, parents, children, kernels, forward_op, device,
-                where, source, event, tensors, arguments, neighbours, notes)
+                module_type, between, op, overload, meaning, parents, children, kernels, forward_op,
+                device, where, source, event, tensors, arguments, neighbours, notes)
 ULPSCOPE_FIELDS(NotCompared, uninitialised, handle, layout, no_bytes, ignored, opaque)
 ULPSCOPE_FIELDS(Coverage, aligned, only_reference, only_candidate, not_compared, outcomes,
                 outcomes_recorded, unseen)
@@ -54,20 +55,21 @@ ULPSCOPE_FIELDS(BudgetSummary, inside, allowed, outside, without_bytes, without_
 
 namespace comparison {
 
-ULPSCOPE_FIELDS(TensorEvidence, digest, geometry, flags, alignment, compared, rows_permuted,
-                numbers_permuted, repeats, ratio, budget)
+ULPSCOPE_FIELDS(TensorEvidence, storage, digest, geometry, flags, alignment, compared,
+                rows_permuted, numbers_permuted, repeats, ratio, budget)
 ULPSCOPE_FIELDS(Draw, side, op, step, event, where)
 ULPSCOPE_FIELDS(Evidence, seeded, explicit_generator, rng, draws, more_draws, last_common_draw,
                 seeded_lanes_share, layers_only, threads, on_gpu, event_flags, not_compared,
                 inside_differs, tensors, budget, blamed, looks_ahead, same_tensors, factory,
                 for_data, written_otherwise, changed_in_both, uninitialised, wrapped_number,
-                same_set_of_data, named_otherwise, alone, alone_names, alone_updates, alone_casts,
-                moved, among_updates, alone_draws, missing_steps, contributor, own_outside,
-                operands, recomputed, epochs, begins_epoch)
+                same_set_of_data, named_otherwise, alone, alone_names, alone_storages,
+                alone_written, alone_updates, alone_casts, moved, among_updates, alone_draws,
+                missing_steps, contributor, own_outside, operands, recomputed, epochs, begins_epoch)
 ULPSCOPE_FIELDS(OtherAccumulation, step, parameters, times, ratio)
+ULPSCOPE_FIELDS(OtherGradients, step, only)
 ULPSCOPE_FIELDS(LateBegin, step, runs)
-ULPSCOPE_FIELDS(RunEvidence, threads, created, accumulation, other_batch, other_start,
-                random_hashes, late_begin)
+ULPSCOPE_FIELDS(RunEvidence, threads, created, accumulation, gradients, models, other_batch,
+                other_start, random_hashes, late_begin)
 ULPSCOPE_FIELDS(ReportedTensor, report, evidence)
 ULPSCOPE_FIELDS(Effect, place, tensor, of_data, drawn)
 ULPSCOPE_FIELDS(Record, finding, evidence, effect, ranks, copy_of, listed, order_step, lane_order,

@@ -63,6 +63,25 @@ struct ArgumentReport {
   std::string name;
   std::optional<std::string> reference;  ///< empty if that run's op has no such argument
   std::optional<std::string> candidate;
+  std::string of = {};  ///< "SGD": a hyperparameter of the optimizer around the op; empty: the op's own
+};
+
+/// Where the models of the runs differ.
+enum class ModelAspect : std::uint8_t {
+  type,    ///< class of a module
+  tensor,  ///< a parameter or buffer that one model has
+  shape,
+  dtype,
+  requires_grad,
+};
+[[nodiscard]] std::string_view name(ModelAspect aspect) noexcept;
+
+struct ModelDifference {
+  std::string root;  ///< the reference's
+  std::string path;  ///< of a parameter, buffer or module; "" the root
+  ModelAspect what = ModelAspect::shape;
+  std::optional<std::string> reference;  ///< empty if that run's model has no such tensor
+  std::optional<std::string> candidate;
 };
 
 /// An op next to the finding, for the report's list of neighbors.
@@ -89,6 +108,8 @@ struct Finding {
   std::optional<Both<std::string>> between;  ///< unattributed: neighbors named (before, after)
   std::string op;
   std::string overload;
+  std::string meaning;  ///< what happened, in the words of the program: "lr of SGD is 0.05 and
+                        ///< 0.06"; empty where nothing is known beyond the op
   std::vector<std::string> parents;  ///< outermost first
   Both<std::vector<std::string>> children;
   Both<std::vector<std::string>> kernels;  ///< launched on a GPU, in order, if recorded
@@ -265,6 +286,7 @@ struct Report {
   std::vector<GrowthPoint> growth;
   Path path;
   std::vector<EnvironmentDifference> environment;
+  std::vector<ModelDifference> models;
   std::vector<Cause> causes;
   std::vector<RuleUse> rules;           ///< as CompareOptions::rules
   std::optional<BudgetSummary> budget;  ///< empty if none was requested

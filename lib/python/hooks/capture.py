@@ -27,7 +27,17 @@ _SIGNATURES = {
         [ctypes.c_uint32, ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t],
     ),
     "end_module": (None, [ctypes.c_size_t, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t]),
-    "begin_step": (ctypes.c_size_t, [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int]),
+    "begin_step": (
+        ctypes.c_size_t,
+        [
+            ctypes.c_char_p,
+            ctypes.c_void_p,
+            ctypes.c_int,
+            ctypes.c_char_p,
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+        ],
+    ),
     "begin_zero_grad": (ctypes.c_size_t, [ctypes.c_char_p, ctypes.c_void_p]),
     "end": (None, [ctypes.c_size_t, ctypes.c_int]),
     "setting": (None, [ctypes.c_char_p, ctypes.c_char_p]),

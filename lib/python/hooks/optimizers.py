@@ -3,7 +3,7 @@
 import functools
 import threading
 
-from . import capture, compilation, generators
+from . import capture, compilation, generators, hyperparameters
 from .guard import failed
 
 _LIBRARY_OPTIMIZERS = "torch.optim."
@@ -32,8 +32,9 @@ def _begin_step(optimizer, args, kwargs) -> None:
         has_closure = len(args) > 1 or kwargs.get("closure") is not None
         trusted = type(optimizer).__module__.startswith(_LIBRARY_OPTIMIZERS) and not has_closure
         generators.look(library)
+        names, values = hyperparameters.written(optimizer)
         _open.steps[id(optimizer)] = library.begin_step(
-            _name(optimizer, "step"), id(optimizer), trusted
+            _name(optimizer, "step"), id(optimizer), trusted, names, values, len(values)
         )
     except Exception as error:
         failed("an optimizer's step", error)

@@ -760,6 +760,27 @@ TEST_SUITE("sequence") {
     CHECK(diverging(report) == 1);
   }
 
+  TEST_CASE("a sum of gradients that one run lacks follows from the reader that it detaches") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const std::uint64_t forward = run.next_position();
+      const Tensor y = run.op("aten::mm").in(run.data(labelled("x"))).out(labelled("y"));
+      run.op("aten::exp").in(y).out(labelled("read by a loss"));
+      if (changed) run.op("aten::detach").given(y, slot_flag::metadata_only).returns_view(y);
+      run.op("aten::sin").in(y).out(labelled("read by another"));
+      run.phase(Phase::backward).backward(true);
+      Tensor g = run.op("aten::mul").in(run.data(labelled("one"))).out(labelled("g"));
+      if (!changed)
+        run.op("aten::add_").in(g).in(run.data(labelled("more"))).writes(g, labelled("sum"));
+      run.node("MmBackward0", forward,
+               [&] { run.op("aten::mm").in(g).out(labelled(changed ? "less" : "all")); });
+      run.backward(false);
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.first()->op == "aten::detach");
+    CHECK(report.first()->event.candidate.has_value());
+  }
+
   TEST_CASE("a view that one run takes inside of an op explains no other order after it") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

@@ -249,6 +249,12 @@ TEST_SUITE("timeline") {
     CHECK(places({"forward", "deeper", "forward", "deeper"}) == "0f 0f 1f 1f");
   }
 
+  TEST_CASE("a loss that is a root of its own belongs to the forward before it") {
+    CHECK(places({"forward", "G", "backward", "forward", "G", "backward"}) == "0f 0f 0b 1f 1f 1b");
+    CHECK(places({"forward", "G", "forward", "G"}) == "0f 0f 1f 1f");
+    CHECK(places({"forward", "G", "G"}) == "0f 0f 1f");
+  }
+
   TEST_CASE("without grad mode every root forward is a step where nothing trains") {
     CHECK(places({"data", "peek", "infer", "infer2", "clip", "data", "infer", "infer2", "peek"}) ==
           "-s -s 0e 0e 0e 0d 1e 1e 1e");

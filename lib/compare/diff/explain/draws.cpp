@@ -38,6 +38,15 @@ namespace {
                        [&](const Lane& lane) { return lane.role == role; }) > 1;
 }
 
+/// The seeds are numbers that the program has read before, which differ for a reason that is known:
+/// a sampler takes the seed of its own generator from the default one.
+[[nodiscard]] std::optional<Source> read_as_seed(const OpPair& ops, const Event& reference,
+                                                 const Event& candidate) {
+  if (reference.rng.seed == candidate.rng.seed) return std::nullopt;
+  return ops.state.ledger.find(differing::number(fmt::format("{}", reference.rng.seed),
+                                                 fmt::format("{}", candidate.rng.seed)));
+}
+
 }  // namespace
 
 void explain_draws(OpPair& ops) {
@@ -76,6 +85,11 @@ void explain_draws(OpPair& ops) {
   const Event& a = reference.event(shifted.reference);
   RngTracker::Stream& stream = ops.state.rng.stream(a);
   if (stream.shifted) return ops.propagated(stream.source);
+  if (const auto read = read_as_seed(ops, a, candidate.event(shifted.candidate))) {
+    stream.shifted = true;
+    stream.source = *read;
+    return ops.propagated(*read);
+  }
   stream.source = enter_finding(
       ops.state, FindingKind::rng, ops.scene, shifted, ops.at, {}, [&](Record& record) {
         record.evidence.seeded_lanes_share = shares_generator(ops, a, stream);

@@ -154,10 +154,9 @@ void enter_each_kind(OpPair& ops, const std::vector<const SlotPair*>& fresh) {
     const bool as_left = slot->role() == Role::input &&
                          !was_changed(ops, Side::reference, *slot->reference) &&
                          !was_changed(ops, Side::candidate, *slot->candidate);
-    if (const auto tensors =
-            as_left ? other_tensor(ops.scene, ops.at, *slot, ops.state.data_reads,
-                                   ops.state.known_parameters, ops.state.other_parameters)
-                    : std::optional<Both<std::string>>()) {
+    if (const auto tensors = as_left ? other_tensor(ops.scene, ops.at, *slot, ops.state.data_reads,
+                                                    ops.state.models, ops.state.other_parameters)
+                                     : std::optional<Both<std::string>>()) {
       others.push_back(slot);
       given.push_back(
           {tensor_name(*slot->owner, slot->any()), tensors->reference, tensors->candidate});

@@ -65,7 +65,7 @@ void explain_inputs(OpPair& ops) {
       const auto source = ops.reason_of(slot);
       if (!source || !ops.state.book.diverges(*source)) continue;  // its kernel's results are equal
     }
-    if (other_root(ops.scene, ops.at, slot, ops.state.known_parameters)) {
+    if (other_root(ops.scene, ops.at, slot, ops.state.models)) {
       ops.inputs_differ = true;
       fresh.push_back(&slot);
     } else if (const auto read = differs_for_readers(ops, slot)) {

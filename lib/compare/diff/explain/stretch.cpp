@@ -46,14 +46,28 @@ void add_positions(const Window& window, std::uint32_t op,
     positions.insert(window.event(inner).position);
 }
 
-/// The stretch is what backward does for an op whose result only the other run detaches.
+/// The forward op of the node that reads what the engine has summed; without a position if that is
+/// not known.
+[[nodiscard]] EventPlace summed_for(const Window& window, std::uint32_t sum) {
+  const std::uint64_t first = window.event(sum).position;
+  const std::uint64_t last = window.event(window.end(sum) - 1).position;
+  for (std::uint32_t reader = window.end(sum); reader < window.size(); ++reader)
+    for (const Slot& slot : window.event(reader).slots)
+      if (slot.role == Role::input && first <= slot.writer && slot.writer <= last)
+        return forward_place(window, reader);
+  return {};
+}
+
+/// The stretch is what backward does for an op whose result only the other run detaches: its node,
+/// or the sum of what several readers of the result pass to it.
 [[nodiscard]] std::optional<Source> cut_by_detach(const Stretch& stretch) {
   for (const auto& [side, window, index] : stretch.units) {
     const Event& event = window.event(index);
     if (!(event.flags & event_flag::in_backward)) return std::nullopt;
-    if (auto source =
-            stretch.state.ledger.find(differing::detached(side, forward_place(window, index))))
-      return source;
+    EventPlace forward = forward_place(window, index);
+    if (forward.position == kNone && op_has(event, facts::fact::of_engine))
+      forward = summed_for(window, index);
+    if (auto source = stretch.state.ledger.find(differing::detached(side, forward))) return source;
   }
   return std::nullopt;
 }
@@ -215,7 +229,10 @@ StretchContents contents_of(const Stretch& stretch) {
     result.compute_nothing = result.compute_nothing && computes_nothing(event);
     if (casts(event)) ++on(result.casts, side);
     for (const Slot& slot : event.slots)
-      if (!slot.name.empty()) on(result.names, side).emplace_back(slot.name);
+      if (!slot.name.empty())
+        on(result.names, side).emplace_back(slot.name);
+      else if (writes(slot))
+        on(result.written, side).push_back(slot.storage);
     if (!updates_parameter(event) && event.phase != Phase::optimizer) on(goes_on, side) = true;
     if (!on(goes_on, side)) add_updated(event, on(result.updated, side));
     for (std::uint32_t inner = index; inner < window.end(index); ++inner)

@@ -60,9 +60,13 @@ namespace {
 std::optional<Cause> init(const Case& of) {
   if (draws_before_training(of)) {
     Cause cause = of.cause("init", Confidence::likely);
-    cause.evidence = {
+    for (const Side side : kSides)
+      if (const auto& written = on(of.evidence().alone_written, side); !written.empty())
+        cause.evidence.push_back(fmt::format("only the {} initializes {} by {}", name(side),
+                                             listed(written, 3), of.finding().op));
+    cause.evidence.emplace_back(
         "the ops that only one run has draw random numbers before training begins: "
-        "what is drawn after them, other weights too, is shifted"};
+        "what is drawn after them, other weights too, is shifted");
     cause.attempt = {"construct the same modules in the same order, or load the same weights"};
     return cause;
   }

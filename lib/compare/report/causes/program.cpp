@@ -7,6 +7,7 @@
 #include "compare/model/value_match.hpp"
 #include "compare/model/words.hpp"
 #include "compare/report/causes/rules.hpp"
+#include "core/counts.hpp"
 #include "core/glob.hpp"
 
 namespace ulpscope::comparison::causes {
@@ -35,6 +36,54 @@ namespace {
   return at == finding.arguments.end() ? nullptr : &*at;
 }
 
+/// A hyperparameter of the optimizer around the op.
+[[nodiscard]] bool is_option(const ArgumentReport& argument) { return !argument.of.empty(); }
+
+[[nodiscard]] std::string model_words(const ModelDifference& model) {
+  const std::string path = model.path.empty() ? model.root : model.path;
+  if (model.what == ModelAspect::tensor)
+    return fmt::format("only the {} has {}",
+                       name(model.reference ? Side::reference : Side::candidate), path);
+  const bool is_shape = model.what == ModelAspect::shape;
+  return fmt::format("{}{} is {} and {}", is_shape ? "" : fmt::format("{} of ", name(model.what)),
+                     path, *model.reference, *model.candidate);
+}
+
+/// What makes models compute something else, apart from which of their parameters are trained.
+[[nodiscard]] bool is_structure(const ModelDifference& model) {
+  return model.what != ModelAspect::requires_grad;
+}
+
+/// One of the finding's tensors is the parameter or buffer that has another shape in the other run.
+[[nodiscard]] bool is_of_finding(const ModelDifference& model, const Finding& finding) {
+  return std::any_of(finding.tensors.begin(), finding.tensors.end(),
+                     [&](const TensorReport& tensor) {
+                       return !tensor.equal && tensor.name == model.path &&
+                              (tensor.shape.reference != tensor.shape.candidate);
+                     });
+}
+
+[[nodiscard]] bool makes_other_parameter(const Case& of) {
+  const auto& models = of.report().models;
+  return std::any_of(models.begin(), models.end(), [&](const ModelDifference& model) {
+    return is_structure(model) && is_of_finding(model, of.finding());
+  });
+}
+
+[[nodiscard]] bool have_other_shapes(const std::vector<ModelDifference>& models) {
+  return std::any_of(models.begin(), models.end(),
+                     [](const ModelDifference& model) { return model.what == ModelAspect::shape; });
+}
+
+/// Which parameters are trained, where one run alone has the gradients of some.
+void add_trained(const Case& of, Cause& cause) {
+  if (of.finding().phase != Phase::backward && of.finding().phase != Phase::optimizer) return;
+  std::vector<std::string> changed;
+  for (const ModelDifference& model : of.report().models)
+    if (model.what == ModelAspect::requires_grad) changed.push_back(model_words(model));
+  if (!changed.empty()) cause.evidence.push_back(listed(changed, 3));
+}
+
 /// The run that alone updates parameters in lists (torch/optim: `foreach`).
 [[nodiscard]] std::optional<Side> only_in_lists(const Case& of) {
   const auto in_lists = [&](Side side) {
@@ -52,15 +101,23 @@ namespace {
 }  // namespace
 
 std::optional<Cause> argument(const Case& of) {
-  if (!of.is(FindingKind::arguments) || has_other_code(of)) return std::nullopt;
+  const auto& all = of.finding().arguments;
+  const bool set_otherwise =
+      diverging_sequence(of) && std::any_of(all.begin(), all.end(), is_option);
+  if ((!of.is(FindingKind::arguments) && !set_otherwise) || has_other_code(of) ||
+      makes_other_parameter(of))
+    return std::nullopt;
   // That other samples are picked says more.
-  Cause cause =
-      of.cause("argument", picks_samples(of) ? Confidence::possible : Confidence::certain);
-  for (const ArgumentReport& report : of.finding().arguments)
+  Cause cause = of.cause("argument", picks_samples(of) ? Confidence::possible
+                                     : set_otherwise   ? Confidence::likely
+                                                       : Confidence::certain);
+  for (const ArgumentReport& report : all)
     cause.evidence.push_back(
         is_tensor(of.finding(), report)
             ? fmt::format("{} is given a different tensor as {}", of.finding().op, report.name)
-            : fmt::format("{} of {}", argument_words(report), of.finding().op));
+            : fmt::format("{} of {}", argument_words(report),
+                          is_option(report) ? report.of : of.finding().op));
+  add_trained(of, cause);
   if (of.evidence().same_tensors)
     cause.evidence.emplace_back("it reads the same tensors in both runs, in a different order");
   add_notes(of, cause);
@@ -147,8 +204,29 @@ std::optional<Cause> resume(const Case& of) {
   return std::nullopt;
 }
 
+std::optional<Cause> other_model(const Case& of) {
+  const auto& models = of.report().models;
+  const bool here = makes_other_parameter(of);
+  const bool concerns =
+      here || (!of.finding().step && (diverging_sequence(of) || of.is(FindingKind::arguments)));
+  if (!concerns || !std::any_of(models.begin(), models.end(), is_structure)) return std::nullopt;
+  Cause cause = of.cause("structure", here ? Confidence::certain : Confidence::likely);
+  std::vector<std::string> differ;
+  for (const bool of_finding : {true, false})
+    for (const ModelDifference& model : models)
+      if (is_structure(model) && is_of_finding(model, of.finding()) == of_finding)
+        differ.push_back(model_words(model));
+  constexpr std::size_t kListed = 3;
+  for (std::size_t k = 0; k < std::min(kListed, differ.size()); ++k)
+    cause.evidence.push_back(differ[k]);
+  if (differ.size() > kListed)
+    cause.evidence.push_back(
+        fmt::format("{} of the models", core::counted(differ.size() - kListed, "more difference")));
+  return cause;
+}
+
 std::optional<Cause> structure(const Case& of) {
-  if (!diverging_sequence(of)) return std::nullopt;
+  if (!diverging_sequence(of) || other_model(of)) return std::nullopt;
   Cause cause = of.cause("structure", Confidence::likely);
   for (const Side side : kSides)
     if (const auto& ops = on(of.evidence().alone, side); !ops.empty())
@@ -160,6 +238,7 @@ std::optional<Cause> structure(const Case& of) {
         "the optimizer updates lists of parameters in the {} only, as it does by default on a GPU: "
         "set its foreach (or fused) to the same value in both programs",
         name(*side)));
+  add_trained(of, cause);
   cause.evidence.emplace_back("values that both runs have after it differ");
   return cause;
 }
@@ -212,6 +291,7 @@ std::optional<Cause> reduced_precision(const Case& of) {
 }
 
 std::optional<Cause> batch_size(const Case& of) {
+  if (have_other_shapes(of.report().models)) return std::nullopt;
   for (std::size_t k = 0; of.is(FindingKind::metadata) && k < of.finding().tensors.size(); ++k) {
     const TensorReport& tensor = of.finding().tensors[k];
     const auto& flags = of.evidence().tensors[k].flags;

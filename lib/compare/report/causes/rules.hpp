@@ -61,6 +61,7 @@ std::optional<Cause> argument(const Case&);
 std::optional<Cause> mode(const Case&);
 std::optional<Cause> buffer_update(const Case&);
 std::optional<Cause> resume(const Case&);
+std::optional<Cause> other_model(const Case&);
 std::optional<Cause> structure(const Case&);
 std::optional<Cause> harmless_rewrite(const Case&);
 std::optional<Cause> dtype(const Case&);

@@ -1,0 +1,195 @@
+#include "capture/optimizer_options.hpp"
+
+#include <torch/optim.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "capture/thread.hpp"
+#include "core/argument_writer.hpp"
+
+namespace ulpscope::capture {
+namespace {
+
+using namespace torch::optim;
+using Groups = std::vector<OptimizerParamGroup>;
+
+/// The fields of a class of options (torch/csrc/api/include/torch/optim), in the order of `kNames`.
+template <class Options>
+struct Fields;
+
+template <>
+struct Fields<SGDOptions> {
+  static constexpr std::string_view kNames = "lr,momentum,dampening,weight_decay,nesterov";
+  static auto of(const SGDOptions& one) {
+    return std::make_tuple(one.lr(), one.momentum(), one.dampening(), one.weight_decay(),
+                           one.nesterov());
+  }
+};
+
+template <class Options>
+struct AdamFields {
+  static constexpr std::string_view kNames = "lr,betas,eps,weight_decay,amsgrad";
+  static auto of(const Options& one) {
+    return std::make_tuple(one.lr(), one.betas(), one.eps(), one.weight_decay(), one.amsgrad());
+  }
+};
+template <>
+struct Fields<AdamOptions> : AdamFields<AdamOptions> {};
+template <>
+struct Fields<AdamWOptions> : AdamFields<AdamWOptions> {};
+
+template <>
+struct Fields<AdagradOptions> {
+  static constexpr std::string_view kNames =
+      "lr,lr_decay,weight_decay,initial_accumulator_value,eps";
+  static auto of(const AdagradOptions& one) {
+    return std::make_tuple(one.lr(), one.lr_decay(), one.weight_decay(),
+                           one.initial_accumulator_value(), one.eps());
+  }
+};
+
+template <>
+struct Fields<RMSpropOptions> {
+  static constexpr std::string_view kNames = "lr,alpha,eps,weight_decay,momentum,centered";
+  static auto of(const RMSpropOptions& one) {
+    return std::make_tuple(one.lr(), one.alpha(), one.eps(), one.weight_decay(), one.momentum(),
+                           one.centered());
+  }
+};
+
+template <>
+struct Fields<LBFGSOptions> {
+  static constexpr std::string_view kNames =
+      "lr,max_iter,max_eval,tolerance_grad,tolerance_change,history_size,line_search_fn";
+  static auto of(const LBFGSOptions& one) {
+    return std::make_tuple(one.lr(), one.max_iter(), one.max_eval(), one.tolerance_grad(),
+                           one.tolerance_change(), one.history_size(), one.line_search_fn());
+  }
+};
+
+void write(ArgumentWriter& writer, std::uint16_t index, double value) {
+  writer.number(index, value);
+}
+void write(ArgumentWriter& writer, std::uint16_t index, bool value) {
+  writer.boolean(index, value);
+}
+void write(ArgumentWriter& writer, std::uint16_t index, std::int64_t value) {
+  writer.integer(index, value);
+}
+void write(ArgumentWriter& writer, std::uint16_t index, const std::string& value) {
+  writer.string(index, value);
+}
+void write(ArgumentWriter& writer, std::uint16_t index, const std::tuple<double, double>& value) {
+  writer.double_list(
+      index, 2, [&](std::size_t k) { return k == 0 ? std::get<0>(value) : std::get<1>(value); });
+}
+template <class Value>
+void write(ArgumentWriter& writer, std::uint16_t index, const std::optional<Value>& value) {
+  if (value)
+    write(writer, index, *value);
+  else
+    writer.none(index);
+}
+
+/// One value of each group.
+template <class At>
+void write_list(ArgumentWriter& writer, std::uint16_t index, std::size_t count, double /*value*/,
+                At at) {
+  writer.double_list(index, count, at);
+}
+template <class At>
+void write_list(ArgumentWriter& writer, std::uint16_t index, std::size_t count, bool /*value*/,
+                At at) {
+  writer.bool_list(index, count, at);
+}
+template <class At>
+void write_list(ArgumentWriter& writer, std::uint16_t index, std::size_t count,
+                std::int64_t /*value*/, At at) {
+  writer.int_list(index, count, at);
+}
+template <class At>
+void write_list(ArgumentWriter& writer, std::uint16_t index, std::size_t count,
+                const std::tuple<double, double>& /*value*/, At at) {
+  writer.double_list(index, 2 * count, [&](std::size_t k) {
+    const std::tuple<double, double> pair = at(k / 2);
+    return k % 2 == 0 ? std::get<0>(pair) : std::get<1>(pair);
+  });
+}
+/// LBFGS, which alone has options that can be missing, allows no second group.
+template <class Value, class At>
+void write_list(ArgumentWriter& writer, std::uint16_t index, std::size_t /*count*/,
+                const std::optional<Value>& value, At /*at*/) {
+  write(writer, index, value);
+}
+
+template <class Options, std::size_t kField>
+void write_field(ArgumentWriter& writer, const Groups& groups) {
+  const auto at = [&](std::size_t k) {
+    return std::get<kField>(Fields<Options>::of(static_cast<const Options&>(groups[k].options())));
+  };
+  const auto first = at(0);
+  bool all_equal = true;
+  for (std::size_t k = 1; k < groups.size(); ++k) all_equal = all_equal && at(k) == first;
+  if (all_equal)
+    write(writer, kField, first);
+  else
+    write_list(writer, kField, groups.size(), first, at);
+}
+
+template <class Options>
+void write_fields(ArgumentWriter& writer, const Groups& groups) {
+  for (const OptimizerParamGroup& group : groups)
+    if (!group.has_options() || dynamic_cast<const Options*>(&group.options()) == nullptr) return;
+  constexpr std::size_t kCount =
+      std::tuple_size_v<decltype(Fields<Options>::of(std::declval<const Options&>()))>;
+  [&]<std::size_t... kField>(std::index_sequence<kField...>) {
+    (write_field<Options, kField>(writer, groups), ...);
+  }
+  (std::make_index_sequence<kCount>());
+}
+
+struct Row {
+  std::string_view optimizer_class;
+  std::string_view names;
+  void (*write)(ArgumentWriter&, const Groups&);
+};
+
+template <class Options>
+constexpr Row row(std::string_view optimizer_class) {
+  return {optimizer_class, Fields<Options>::kNames, &write_fields<Options>};
+}
+
+constexpr Row kRows[] = {
+    row<SGDOptions>("SGD"),         row<AdamOptions>("Adam"),       row<AdamWOptions>("AdamW"),
+    row<AdagradOptions>("Adagrad"), row<RMSpropOptions>("RMSprop"), row<LBFGSOptions>("LBFGS"),
+};
+
+const Row* find_row(std::string_view optimizer_class) noexcept {
+  for (const Row& row : kRows)
+    if (row.optimizer_class == optimizer_class) return &row;
+  return nullptr;
+}
+
+}  // namespace
+
+std::string_view option_names(std::string_view optimizer_class) noexcept {
+  const Row* const row = find_row(optimizer_class);
+  return row == nullptr ? std::string_view() : row->names;
+}
+
+void write_options(Thread& thread, std::string_view optimizer_class,
+                   const torch::optim::Optimizer& optimizer) {
+  const Row* const row = find_row(optimizer_class);
+  if (row == nullptr || optimizer.param_groups().empty()) return;
+  ArgumentWriter writer(thread.argument_scratch);
+  row->write(writer, optimizer.param_groups());
+  thread.arguments.insert(thread.arguments.end(), writer.bytes().begin(), writer.bytes().end());
+}
+
+}  // namespace ulpscope::capture

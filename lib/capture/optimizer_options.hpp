@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string_view>
+
+namespace torch::optim {
+class Optimizer;
+}
+
+namespace ulpscope::capture {
+
+class Thread;
+
+/// Names of the hyperparameters of one of LibTorch's optimizers ("SGD"), joined by ','; empty for a
+/// class that it does not have.
+[[nodiscard]] std::string_view option_names(std::string_view optimizer_class) noexcept;
+
+/// Writes them as arguments of the innermost frame's event, in the order of option_names(). Where
+/// groups of parameters disagree, as a list.
+void write_options(Thread& thread, std::string_view optimizer_class,
+                   const torch::optim::Optimizer& optimizer);
+
+}  // namespace ulpscope::capture

@@ -1,0 +1,45 @@
+#include "compare/model/shown_models.hpp"
+
+#include "compare/model/hash.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] std::uint64_t key(std::string_view root, std::string_view name) {
+  return KeyHash().add(root).add(name).value();
+}
+
+}  // namespace
+
+void ShownModels::passed(const Event& event) {
+  if (event.kind == EventKind::parameters) {
+    for (const Slot& slot : event.slots)
+      if (seen_.insert(key(event.root, slot.name)).second) show(event, slot);
+  } else if (event.kind == EventKind::module && event.has_module) {
+    if (seen_.insert(KeyHash().add(event.root).add(event.module).add(event.module_type).value())
+            .second)
+      models_[std::string(event.root)].module_types.try_emplace(std::string(event.module),
+                                                                event.module_type);
+  }
+}
+
+void ShownModels::show(const Event& event, const Slot& slot) {
+  if (slot.geometry == nullptr || slot.name.empty() || event.op == kFreedParameters) return;
+  models_[std::string(event.root)].tensors.try_emplace(
+      std::string(slot.name),
+      ShownTensor{slot.geometry->dtype, slot.geometry->sizes, (slot.flags & slot_flag::buffer) != 0,
+                  (slot.flags & slot_flag::requires_grad) != 0});
+  const auto [named, first] = names_.try_emplace(slot.storage, slot.name);
+  if (!first && named->second != slot.name) named->second.clear();
+}
+
+bool ShownModels::contain(std::string_view root, std::string_view name) const {
+  return seen_.contains(key(root, name));
+}
+
+std::string_view ShownModels::name_of(std::uint64_t storage) const {
+  const auto named = names_.find(storage);
+  return named == names_.end() ? std::string_view() : named->second;
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::comparison {
+
+/// A parameter or buffer as its model showed it first.
+struct ShownTensor {
+  Dtype dtype = Dtype::undefined;
+  std::vector<std::int64_t> shape;
+  bool buffer = false;
+  bool requires_grad = false;
+};
+
+struct ShownModel {
+  std::map<std::string, ShownTensor, std::less<>> tensors;       ///< by name
+  std::map<std::string, std::string, std::less<>> module_types;  ///< of those called, by path
+};
+
+/// The models that one run has shown so far, by their roots.
+class ShownModels {
+ public:
+  void passed(const Event& event);
+
+  [[nodiscard]] const std::map<std::string, ShownModel, std::less<>>& all() const noexcept {
+    return models_;
+  }
+  [[nodiscard]] bool contain(std::string_view root, std::string_view name) const;
+  /// The parameter or buffer that has memory of its own, by that memory; empty for any other.
+  [[nodiscard]] std::string_view name_of(std::uint64_t storage) const;
+
+ private:
+  void show(const Event& event, const Slot& slot);
+
+  std::map<std::string, ShownModel, std::less<>> models_;
+  std::unordered_set<std::uint64_t> seen_;                ///< keys of what is in `models_`
+  std::unordered_map<std::uint64_t, std::string> names_;  ///< by storage; empty: of several
+};
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,83 @@
+#include "compare/report/meaning.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "compare/model/words.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+/// An optimizer is set otherwise: "lr of SGD is 0.05 and 0.06".
+[[nodiscard]] std::string options(const Case& of) {
+  std::vector<std::string> parts;
+  for (const ArgumentReport& option : of.finding().arguments)
+    if (!option.of.empty())
+      parts.push_back(fmt::format(
+          "{}{} {} and {}", option.name, parts.empty() ? fmt::format(" of {} is", option.of) : "",
+          option.reference.value_or("missing"), option.candidate.value_or("missing")));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// A tensor of the model has another shape: "stem.weight is [8, 3, 3, 3] and [12, 3, 3, 3]".
+[[nodiscard]] std::string shape(const Case& of) {
+  for (const ModelDifference& model : of.report().models) {
+    const bool is_here = std::any_of(
+        of.finding().tensors.begin(), of.finding().tensors.end(), [&](const TensorReport& tensor) {
+          return !tensor.equal && tensor.name == model.path && model.what == ModelAspect::shape;
+        });
+    if (is_here)
+      return fmt::format("{} is {} and {}", model.path, *model.reference, *model.candidate);
+  }
+  return {};
+}
+
+/// Parameters of one run get no gradient: "layer1.conv.weight gets no gradient in the candidate".
+[[nodiscard]] std::string gradients(const Case& of) {
+  const auto& other = of.runs().gradients;
+  const Finding& finding = of.finding();
+  const bool may_say_so = finding.phase == Phase::backward || finding.phase == Phase::optimizer;
+  if (!other || !may_say_so || finding.step != other->step) return {};
+  for (const Side side : kSides) {
+    const auto& only = on(other->only, side);
+    if (only.empty()) continue;
+    std::vector<std::string> parameters;
+    for (const std::string& gradient : only)
+      parameters.push_back(gradient.substr(0, gradient.rfind(".grad")));
+    return fmt::format("{} {} no gradient in the {}", listed(parameters, 3),
+                       parameters.size() == 1 ? "gets" : "get", name(the_other(side)));
+  }
+  return {};
+}
+
+/// Ops of one run initialize a tensor of the model again.
+[[nodiscard]] std::string initialization(const Case& of) {
+  if (!of.is(FindingKind::sequence) || of.finding().step) return {};
+  for (const Side side : kSides)
+    if (const auto& written = on(of.evidence().alone_written, side); !written.empty())
+      return fmt::format("{} writes {} in the {} only", of.finding().op, listed(written, 3),
+                         name(side));
+  return {};
+}
+
+/// In the order of what says most.
+constexpr auto kReadings =
+    std::to_array<std::string (*)(const Case&)>({options, shape, gradients, initialization});
+
+}  // namespace
+
+std::string meaning(const Case& of) {
+  if (!of.is(FindingKind::arguments) && !of.is(FindingKind::sequence) &&
+      !of.is(FindingKind::metadata))
+    return {};
+  for (const auto reading : kReadings)
+    if (std::string words = reading(of); !words.empty()) return words;
+  return {};
+}
+
+}  // namespace ulpscope::comparison

@@ -1,0 +1,85 @@
+"""An optimizer's hyperparameters, as arguments of its step (lib/core/argument_codec.hpp)."""
+
+import struct
+import weakref
+from operator import is_
+
+from . import capture
+
+_NONE, _INT, _DOUBLE, _BOOL, _STRING = 0, 1, 2, 3, 5
+_DOUBLE_LIST, _STRING_LIST, _OPAQUE = 12, 14, 15
+_PLAIN = (float, int, bool, str, type(None))
+
+_known = weakref.WeakKeyDictionary()  # an optimizer -> (its values, what they were written as)
+
+
+class _Opaque(str):
+    """The name of the type of a value that is not read: reading a tensor is an op."""
+
+
+def _readable(value):
+    if type(value) in _PLAIN:
+        return value
+    for kind in (float, int, str):  # NumPy's float64 is a float
+        if isinstance(value, kind):
+            return kind(value)
+    if isinstance(value, (tuple, list)):
+        return tuple(_readable(one) for one in value)
+    return _Opaque(type(value).__name__)
+
+
+def _string(value: str) -> bytes:
+    text = capture.text(value)
+    return struct.pack("<I", len(text)) + text
+
+
+def _is_number(value) -> bool:
+    return isinstance(value, (float, int)) and not isinstance(value, bool)
+
+
+def _written(value) -> bytes:
+    """The tag of the value, and the value."""
+    if value is None:
+        return struct.pack("<B", _NONE)
+    if isinstance(value, bool):
+        return struct.pack("<BB", _BOOL, value)
+    if isinstance(value, float):
+        return struct.pack("<Bd", _DOUBLE, value)
+    if isinstance(value, int) and abs(value) < 2**63:
+        return struct.pack("<Bq", _INT, value)
+    if isinstance(value, tuple):
+        if all(map(_is_number, value)):
+            return struct.pack(f"<BI{len(value)}d", _DOUBLE_LIST, len(value), *value)
+        words = b"".join(_string(str(one)) for one in value)
+        return struct.pack("<BI", _STRING_LIST, len(value)) + words
+    return struct.pack("<B", _OPAQUE if isinstance(value, _Opaque) else _STRING) + _string(
+        str(value)
+    )
+
+
+def _of_groups(values):
+    """One value where all groups of parameters agree, else a list of what each has."""
+    first = values[0]
+    if all(type(one) is type(first) and one == first for one in values):
+        return first
+    pairs = all(isinstance(one, tuple) for one in values)
+    return sum(values, ()) if pairs else tuple(values)
+
+
+def written(optimizer):
+    """Names, joined by ',', and values of the hyperparameters of all groups of parameters."""
+    groups = optimizer.param_groups
+    values = [value for group in groups for name, value in group.items() if name != "params"]
+    last = _known.get(optimizer)
+    if last is not None and len(last[0]) == len(values) and all(map(is_, last[0], values)):
+        return last[1]
+    names = [name for name in groups[0] if name != "params"]
+    arguments = b"".join(
+        struct.pack("<H", index)
+        + _written(_of_groups([_readable(group.get(name)) for group in groups]))
+        for index, name in enumerate(names)
+    )
+    result = capture.text(",".join(str(name).replace(",", "_") for name in names)), arguments
+    if all(isinstance(value, (*_PLAIN, tuple)) for value in values):
+        _known[optimizer] = values, result
+    return result
