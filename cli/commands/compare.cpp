@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <sstream>
-#include <system_error>
 
 #include "cli/check/check_report.hpp"
+#include "cli/commands/report_output.hpp"
 #include "cli/inputs/module_map.hpp"
 #include "cli/inputs/open_run.hpp"
 #include "cli/inputs/tolerance_file.hpp"
@@ -20,67 +17,20 @@
 #include "cli/options/options.hpp"
 #include "cli/options/output_options.hpp"
 #include "cli/options/selected_steps.hpp"
-#include "cli/options/text_or_json.hpp"
 #include "cli/render/check_text.hpp"
-#include "cli/render/json.hpp"
 #include "cli/render/replay_text.hpp"
-#include "cli/render/text.hpp"
 #include "cli/replay/explanation.hpp"
 #include "cli/replay/find_replayer.hpp"
 #include "cli/team/compare_in_team.hpp"
 #include "cli/team/launch.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/say.hpp"
-#include "cli/term/width.hpp"
 #include "cli/term/working.hpp"
 #include "ulpscope/error.hpp"
 #include "ulpscope/run_groups.hpp"
 
 namespace ulpscope::cli {
 namespace {
-
-Format format_named(const std::string& source, const std::string& value) {
-  return static_cast<Format>(choice(source, value, {"text", "json"}));
-}
-
-struct OutputFile {
-  Format format = Format::text;
-  std::string path;
-};
-
-OutputFile output_file(const std::string& source, const std::string& value) {
-  const std::size_t equals = value.find('=');
-  if (equals == std::string::npos || equals + 1 == value.size()) {
-    throw Error(ErrorCode::usage, fmt::format("{} takes FORMAT=FILE, not '{}'", source, value),
-                fmt::format("give it as {} json=report.json", source));
-  }
-  return {format_named(source, value.substr(0, equals)), value.substr(equals + 1)};
-}
-
-void render(const Report& report, Format format, const Terminal& terminal, std::ostream& out) {
-  switch (format) {
-    case Format::text:
-      return render_text(report, terminal, out);
-    case Format::json:
-      return render_json(report, out);
-  }
-}
-
-void write_file(const Report& report, const OutputFile& file, const Terminal& on_screen) {
-  Terminal terminal{kWidthWhenPiped, false, on_screen.ascii};
-  std::ostringstream text;
-  render(report, file.format, terminal, text);
-  errno = 0;
-  std::ofstream out(file.path, std::ios::binary | std::ios::trunc);
-  out << text.view();
-  out.close();
-  if (!out) {
-    throw Error(ErrorCode::io,
-                fmt::format("'{}' could not be written: {}", file.path,
-                            std::generic_category().message(errno)),
-                "name a file in a directory that exists and has room, as -o json=report.json");
-  }
-}
 
 /// Comparing two different programs is legitimate, but may be a mistake.
 void note_other_program(const RunInfo& reference, const RunInfo& candidate) {
@@ -151,8 +101,8 @@ struct Task {
   bool explain = false;     ///< replay the op where the runs diverge
   bool by_position = true;  ///< steps are aligned by position if a part of a dump is given
   CompareOptions options;
-  Format format = Format::text;
-  std::vector<OutputFile> files;
+  const ReportFormat* format = nullptr;
+  ReportFiles files;
   OutputOptions output;
 };
 
@@ -164,13 +114,8 @@ bool parse(const Command& command, Arguments arguments, Task& task) {
                      task.reference);
   options.positionals("CANDIDATE", "the dump that is compared with it; several: which are equal",
                       task.candidates);
-  attach_format(options, task.format);
-  options.value(
-      "-o,--output", "FORMAT=FILE", "OUTPUT", "also write the report to a file (repeatable)",
-      [&](const auto& source, const auto& value) {
-        task.files.push_back(output_file(source, value));
-      },
-      true);
+  attach_report_format(options, task.format);
+  task.files.attach(options, "-o,--output", "OUTPUT");
   options
       .value("--by", "ops|layers", "BY", "every op, or modules as units",
              [&](const auto& source, const auto& value) {
@@ -286,8 +231,8 @@ void prepare(const Task& task, const Run& reference, const Run& candidate,
 
 int answer(const Task& task, const Report& report) {
   const Terminal terminal = task.output.terminal();
-  for (const OutputFile& file : task.files) write_file(report, file, terminal);
-  render(report, task.format, terminal, std::cout);
+  task.files.write(report, terminal);
+  task.format->render(report, terminal, std::cout);
   return static_cast<int>(exit_code(report.verdict));
 }
 
@@ -307,7 +252,7 @@ int answer_explained(const Task& task, const Run& reference, const Run& candidat
   }();
   if (replay) confirm_cause(report, *replay);
   const int code = answer(task, report);
-  if (replay && task.format == Format::text) {
+  if (replay && task.format->name == "text") {
     Page page(task.output.terminal());
     page.line();
     render_replay(*replay, page);
@@ -378,10 +323,15 @@ int answer_for_several(const Task& task) {
   if (!task.files.empty())
     throw Error(ErrorCode::usage, "-o takes the report of two dumps",
                 "for several, --format json prints what was found");
+  const bool json = task.format->name == "json";
+  if (!json && task.format->name != "text")
+    throw Error(ErrorCode::usage,
+                fmt::format("--format {} is the report of two dumps", task.format->name),
+                "for several, --format json prints what was found");
   std::vector<std::string> dumps{task.reference};
   dumps.insert(dumps.end(), task.candidates.begin(), task.candidates.end());
   const CheckReport report = compare_several(task, dumps);
-  if (task.format == Format::json)
+  if (json)
     render_check_json(report, std::cout);
   else
     render_check(report, task.output.terminal(), std::cout);
