@@ -21,7 +21,8 @@ readonly packages=(
   g++ cmake ninja-build ccache git pkg-config python3 python3-pip python3-venv
   libhdf5-dev hdf5-tools libxtensor-dev libxxhash-dev libcli11-dev libfmt-dev nlohmann-json3-dev
   libtomlplusplus-dev doctest-dev python3-h5py clang-format libdw-dev valgrind strace
-  libopenmpi-dev openmpi-bin libcereal-dev libboost-math-dev python3-pytest
+  libopenmpi-dev openmpi-bin libcereal-dev libboost-math-dev libpugixml-dev
+  python3-pytest python3-jsonschema python3-junitparser
 )
 
 say() { printf 'setup: %s\n' "$*"; }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/base/words.hpp"
+#include "cli/commands/report_output.hpp"
 #include "cli/options/command.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/output_options.hpp"
@@ -23,6 +24,7 @@ struct CheckRequest {
   std::string command_a;  ///< of --a and --b, for a shell
   std::string command_b;
   Format format = Format::text;
+  ReportFiles files;
   OutputOptions output;
   bool bisect = false;
 };
@@ -150,6 +152,7 @@ bool parse(const Command& command, Arguments arguments, CheckRequest& request) {
                 "where the dumps that explain go (runs/check-PROGRAM-N)",
                 [&to](const auto&, const auto& value) { to.directory = value; });
   attach_format(options, request.format);
+  request.files.attach(options, "--report", "REPORT");
   request.output.attach(options);
   const auto first =
       arguments.begin() + static_cast<std::ptrdiff_t>(options.leading_options(arguments));
@@ -182,6 +185,7 @@ int run_check(const Command& command, Arguments arguments) {
   CheckReport report = check(request.options, watch);
   if (request.bisect) bisect_settings(request.options, watch, report);
   progress.erase();
+  request.files.write(comparison_of(report), request.output.terminal());
   if (request.format == Format::json)
     render_check_json(report, std::cout);
   else

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
+#include <iostream>
 #include <sstream>
 
 #include "cli/base/whole_file.hpp"
@@ -44,7 +45,8 @@ void ReportFiles::attach(Options& options, const std::string& names, const std::
                 {format_named(source, value.substr(0, equals), false), value.substr(equals + 1)});
           },
           true)
-      .more(fmt::format("FORMAT is one of {}", fmt::join(format_names(false), ", ")));
+      .more(fmt::format("FORMAT is one of {}; the file - is standard output",
+                        fmt::join(format_names(false), ", ")));
 }
 
 void ReportFiles::write(const Report& report, const Terminal& on_screen) const {
@@ -52,12 +54,16 @@ void ReportFiles::write(const Report& report, const Terminal& on_screen) const {
   for (const File& file : files_) {
     std::ostringstream text;
     file.format->render(report, terminal, text);
+    if (file.path == "-") {
+      std::cout << text.view();
+      continue;
+    }
     try {
       write_whole_file(file.path, text.view());
     } catch (const std::filesystem::filesystem_error& error) {
       throw Error(ErrorCode::io,
                   fmt::format("'{}' could not be written: {}", file.path, error.code().message()),
-                  "name a file in a directory that exists and has room, as -o json=report.json");
+                  "name a file in a directory that exists and has room, as json=report.json");
     }
   }
 }

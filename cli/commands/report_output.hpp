@@ -10,7 +10,8 @@
 
 namespace ulpscope::cli {
 
-/// Files that a report is written to, in addition to what is printed.
+/// Files that the report of two runs is written to, in addition to what is printed. The file - is
+/// standard output.
 class ReportFiles {
  public:
   /// Adds the option that names them, as FORMAT=FILE.

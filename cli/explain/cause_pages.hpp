@@ -18,4 +18,7 @@ struct CausePage {
 /// The title without the id.
 [[nodiscard]] std::string_view title(const CausePage& page);
 
+/// What stands under a heading; empty if the page does not have it.
+[[nodiscard]] std::string_view section(const CausePage& page, std::string_view heading);
+
 }  // namespace ulpscope::cli

@@ -55,6 +55,14 @@ std::string_view title(const CausePage& page) {
   return colon == line.npos ? line : line.substr(colon + 2);
 }
 
+std::string_view section(const CausePage& page, std::string_view heading) {
+  const std::string head = fmt::format("\n## {}\n", heading);
+  const std::size_t at = page.text.find(head);
+  if (at == page.text.npos) return {};
+  const std::string_view rest = page.text.substr(at + head.size());
+  return rest.substr(0, rest.find("\n\n## "));
+}
+
 void render_markdown(std::string_view text, Page& page) {
   Paragraph paragraph(page);
   bool after_code = false;

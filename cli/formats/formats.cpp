@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/formats/github.hpp"
+#include "cli/formats/junit.hpp"
+#include "cli/formats/markdown.hpp"
+#include "cli/formats/sarif.hpp"
 #include "cli/render/json.hpp"
 #include "cli/render/text.hpp"
 
@@ -18,6 +22,10 @@ void anywhere(const Report& report, const Terminal& /*terminal*/, std::ostream& 
 constexpr std::array kFormats{
     ReportFormat{"text", render_text, true},
     ReportFormat{"json", anywhere<render_json>, true},
+    ReportFormat{"markdown", anywhere<render_markdown_report>, true},
+    ReportFormat{"junit", anywhere<render_junit>, true},
+    ReportFormat{"sarif", anywhere<render_sarif>, true},
+    ReportFormat{"github", anywhere<render_github>, true},
 };
 
 }  // namespace

@@ -80,12 +80,6 @@ std::string why_inconclusive(const CheckReport& report) {
   return "what the runs computed is equal, but they did not end alike";
 }
 
-void print_check_verdict(const CheckReport& report, Page& page) {
-  if (report.comparison && report.comparison->verdict == report.verdict)
-    return render_verdict(*report.comparison, page);
-  print_verdict(Ink::yellow, "INCONCLUSIVE:", why_inconclusive(report), page);
-}
-
 /// How many runs gave which result.
 void print_results(const CheckReport& report, Page& page) {
   const std::size_t runs = recorded_runs(report);
@@ -192,9 +186,17 @@ void print_kept(const CheckReport& report, Page& page) {
 
 }  // namespace
 
+Report comparison_of(const CheckReport& report) {
+  Report comparison = report.comparison.value_or(Report{});
+  if (report.comparison && comparison.verdict == report.verdict) return comparison;
+  comparison.verdict = Verdict::inconclusive;
+  comparison.summary = "inconclusive: " + why_inconclusive(report);
+  return comparison;
+}
+
 void render_check(const CheckReport& report, const Terminal& terminal, std::ostream& out) {
   Page page(terminal);
-  print_check_verdict(report, page);
+  render_verdict(comparison_of(report), page);
   page.line();
   print_results(report, page);
   print_groups(report, page);

@@ -11,7 +11,11 @@ namespace ulpscope::cli {
 /// runs, then the comparison of the two runs that explain it.
 void render_check(const CheckReport& report, const Terminal& terminal, std::ostream& out);
 
-/// The same as a JSON document, with the comparison's report inside.
+/// The comparison that explains what a check has found, with the verdict of the whole check: equal
+/// runs are inconclusive if recording them made them equal.
+[[nodiscard]] Report comparison_of(const CheckReport& report);
+
+/// What a check has found as a JSON document, with the comparison's report inside.
 void render_check_json(const CheckReport& report, std::ostream& out);
 
 }  // namespace ulpscope::cli

@@ -98,16 +98,13 @@ std::string extent(const Report& report) {
   return text;
 }
 
-void print_diverged(const Report& report, Page& page) {
-  constexpr std::string_view kVerdict = "DIVERGED";
+VerdictWords diverged_words(const Report& report) {
   const Finding* const first = report.first();
-  if (first == nullptr)
-    return print_verdict(Ink::red, kVerdict, escaped(after_verdict(report)), page);
-  print_verdict(Ink::red, kVerdict,
-                fmt::format("{}: {}{}", place_in_sentence(*first, report),
-                            escaped(comparison::what_happened(*first)), cause_in_sentence(report)),
-                page);
-  print_verdict(Ink::plain, std::string(kVerdict.size(), ' '), extent(report), page);
+  if (first == nullptr) return {"DIVERGED", escaped(after_verdict(report)), {}};
+  return {"DIVERGED",
+          fmt::format("{}: {}{}", place_in_sentence(*first, report),
+                      escaped(comparison::what_happened(*first)), cause_in_sentence(report)),
+          extent(report)};
 }
 
 /// One run may have more where that is allowed.
@@ -116,6 +113,28 @@ std::uint64_t common_steps(const Report& report) {
                                    [](const Finding& finding) { return finding.goes_on; });
   return goes_on ? std::min(report.reference.steps, report.candidate.steps)
                  : report.reference.steps;
+}
+
+VerdictWords identical_words(const Report& report) {
+  const std::string apart = aside(report.coverage);
+  std::string sentence = fmt::format("{}, {}, {}", core::counted(report.coverage.aligned, "event"),
+                                     core::counted(common_steps(report), "step"),
+                                     apart.empty() ? "every bit" : "every value that was compared");
+  if (!apart.empty()) sentence += fmt::format(" ({})", apart);
+  return {"IDENTICAL:", std::move(sentence), {}};
+}
+
+Ink ink_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::identical:
+    case Verdict::within:
+      return Ink::green;
+    case Verdict::diverged:
+      return Ink::red;
+    case Verdict::inconclusive:
+      return Ink::yellow;
+  }
+  return Ink::plain;
 }
 
 }  // namespace
@@ -143,26 +162,28 @@ std::string not_compared(const NotCompared& counts) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-void render_verdict(const Report& report, Page& page) {
-  const std::string summary = escaped(after_verdict(report));
+VerdictWords verdict_words(const Report& report) {
   switch (report.verdict) {
-    case Verdict::identical: {
-      const std::string apart = aside(report.coverage);
-      std::string text = fmt::format("{}, {}, {}", core::counted(report.coverage.aligned, "event"),
-                                     core::counted(common_steps(report), "step"),
-                                     apart.empty() ? "every bit" : "every value that was compared");
-      if (!apart.empty()) text += fmt::format(" ({})", apart);
-      return print_verdict(Ink::green, "IDENTICAL:", text, page);
-    }
+    case Verdict::identical:
+      return identical_words(report);
     case Verdict::within:
-      return print_verdict(
-          Ink::green, "WITHIN",
-          fmt::format("the {}: {}", report.budget ? "budget" : "tolerance", summary), page);
+      return {"WITHIN",
+              fmt::format("the {}: {}", report.budget ? "budget" : "tolerance",
+                          escaped(after_verdict(report))),
+              {}};
     case Verdict::diverged:
-      return print_diverged(report, page);
+      return diverged_words(report);
     case Verdict::inconclusive:
-      return print_verdict(Ink::yellow, "INCONCLUSIVE:", summary, page);
+      return {"INCONCLUSIVE:", escaped(after_verdict(report)), {}};
   }
+  return {};
+}
+
+void render_verdict(const Report& report, Page& page) {
+  const VerdictWords words = verdict_words(report);
+  print_verdict(ink_of(report.verdict), words.verdict, words.sentence, page);
+  if (!words.extent.empty())
+    print_verdict(Ink::plain, std::string(words.verdict.size(), ' '), words.extent, page);
 }
 
 }  // namespace ulpscope::cli

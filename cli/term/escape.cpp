@@ -35,7 +35,7 @@ bool steers_a_terminal(char32_t c) {
   const auto within = [c](char32_t low, char32_t high) { return c >= low && c <= high; };
   return c < 0x20 || within(0x7f, 0x9f) || c == 0x61c || within(0x200b, 0x200f) ||
          within(0x2028, 0x202e) || within(0x2060, 0x206f) || c == 0xfeff ||
-         within(0xfff9, 0xfffb) || within(0xe0000, 0xe0fff);
+         within(0xfff9, 0xfffb) || within(0xfffe, 0xffff) || within(0xe0000, 0xe0fff);
 }
 
 }  // namespace

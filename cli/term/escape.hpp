@@ -5,8 +5,8 @@
 
 namespace ulpscope::cli {
 
-/// `text` made safe for a terminal: bytes that control it (control characters, bidirectional marks)
-/// and bytes that are not UTF-8 become \xNN.
+/// `text` made safe for a terminal and for XML: bytes that control a terminal (control characters,
+/// bidirectional marks), that are no characters or not UTF-8 become \xNN.
 [[nodiscard]] std::string escaped(std::string_view text);
 
 /// `text` as one argument of a POSIX shell, quoted only where it needs to be.

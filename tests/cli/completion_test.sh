@@ -50,7 +50,7 @@ options() {
 choices() {
   expect "digest full stats" record --level ''
   expect "full" record --level f
-  expect "json text" compare a b --format ''
+  expect "github json junit markdown sarif text" compare a b --format ''
   expect "" compare a b --max-ulp ''
 }
 
