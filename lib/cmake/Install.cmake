@@ -9,6 +9,7 @@
 #                                             under mpirun, kernels for GPUs, and the hooks for
 #                                             Python programs
 #   lib/cmake/ulpscope                        find_package(ulpscope)
+#   share/ulpscope/report.schema.json         what the JSON of `compare` looks like
 include(CMakePackageConfigHelpers)
 
 set(inside ${CMAKE_INSTALL_LIBDIR}/ulpscope)
