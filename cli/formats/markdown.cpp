@@ -76,9 +76,9 @@ std::string arguments_text(const Finding& finding) {
   std::vector<std::string> parts;
   for (const ArgumentReport& argument : finding.arguments)
     if (parts.size() < kMostArguments)
-      parts.push_back(fmt::format("{} is {} and {}", code(argument.name),
-                                  setting_cell(argument.reference),
-                                  setting_cell(argument.candidate)));
+      parts.push_back(
+          fmt::format("{} is {} and {}", argument.name.empty() ? "it" : code(argument.name),
+                      setting_cell(argument.reference), setting_cell(argument.candidate)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

@@ -2,20 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/term/escape.hpp"
 
 namespace ulpscope::cli {
 namespace {
-
-/// Those characters of `text` as HTML's character references.
-std::string referenced(std::string_view text, std::string_view characters) {
-  std::string result;
-  for (const char c : text)
-    result += characters.find(c) == characters.npos
-                  ? std::string(1, c)
-                  : fmt::format("&#{};", static_cast<unsigned>(static_cast<unsigned char>(c)));
-  return result;
-}
 
 constexpr std::string_view kMarkup = "\\`*_{}[]<>#!|~&$";
 
@@ -30,11 +22,19 @@ bool is_linked(std::string_view text) {
 std::string markdown_code(std::string_view text) {
   const std::string safe = escaped(text);
   if (safe.empty()) return {};
-  // A code span has no escapes, and the end of a table's cell comes before it.
-  const bool plain = safe.find_first_of("`|\\") == safe.npos && safe.find_first_not_of(' ') == 0 &&
-                     safe.back() != ' ';
-  return plain ? fmt::format("`{}`", safe)
-               : fmt::format("<code>{}</code>", referenced(safe, kMarkup));
+  std::string inside;
+  std::size_t run = 0;
+  std::size_t longest_run = 0;
+  for (const char c : safe) {
+    run = c == '`' ? run + 1 : 0;
+    longest_run = std::max(longest_run, run);
+    // A table takes the backslash away; two before it would end the cell.
+    if (c == '|') inside += inside.ends_with('\\') ? "\\x7c" : "\\|";
+    if (c != '|') inside += c;
+  }
+  const std::string fence(longest_run + 1, '`');
+  const std::string_view pad = longest_run == 0 ? "" : " ";
+  return fmt::format("{}{}{}{}{}", fence, pad, inside, pad, fence);
 }
 
 std::string markdown_prose(std::string_view text) {
@@ -48,6 +48,17 @@ std::string markdown_prose(std::string_view text) {
   return result;
 }
 
-std::string html_text(std::string_view text) { return referenced(text, "&<"); }
+std::string html_text(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '&')
+      result += "&amp;";
+    else if (c == '<')
+      result += "&lt;";
+    else
+      result += c;
+  }
+  return result;
+}
 
 }  // namespace ulpscope::cli

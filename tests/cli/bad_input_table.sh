@@ -193,6 +193,16 @@ unwritable_report() {
     "$ulpscope" compare reference same -o json=missing/r.json
   expect "a report file on a full disk" 2 "could not be written: No space left" help \
     "$ulpscope" compare reference same -o json=/dev/full
+  printf before >report.json
+  expect "a report that the disk has no room for" 2 "'report.json' could not be written: File too large" help \
+    bash -c 'trap "" XFSZ; ulimit -f 1; "$0" compare reference same -o json=report.json' "$ulpscope"
+  [ "$(cat report.json)" = before ] || { failed=1; echo "FAILED: the report that was there is damaged"; }
+  mkdir folder && touch folder/there && ln -s folder/there link
+  expect "a report in place of a directory" 2 "could not be written: Is a directory" help \
+    "$ulpscope" compare reference same -o json=folder
+  expect "a report through a link" 0 "IDENTICAL" "" "$ulpscope" compare reference same -o json=link
+  [ -L link ] && [ -s folder/there ] || { failed=1; echo "FAILED: the link is not what it was"; }
+  [ -z "$(find . -name '*.partial')" ] || { failed=1; echo "FAILED: a part of a report was left"; }
   expect "standard output on a full disk" 2 "could not be written to standard output" help \
     bash -c '"$0" compare reference same >/dev/full' "$ulpscope"
 }

@@ -16,6 +16,8 @@ def commands(dump, other, output):
         yield ["compare", dump, other, "--format", form]
         yield ["verify", dump, "--format", form]
         yield ["env", dump, other, "--format", form, "--all"]
+    for form in ("markdown", "junit", "sarif", "github"):
+        yield ["compare", dump, other, "--format", form]
     yield ["compare", other, dump]
     yield ["compare", dump, other, "--by", "layers"]
     yield ["compare", dump, other, "--budget", "--max-ulp", "4"]

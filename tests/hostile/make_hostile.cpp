@@ -246,13 +246,18 @@ void make_forged(const fs::path& directory) {
   write_content_in_a_hole(sparse, sound);
 }
 
-/// Bytes that control a terminal, reverse text, end a script or are not UTF-8.
+/// Bytes that control a terminal, reverse text, end a script, a cell or an annotation, mention
+/// somebody, are no characters or not UTF-8.
 std::string evil(const std::string& what) {
   return what +
          "\x1b[2J\x1b]0;owned\x07\r\n\t\x7f\xc2\x9b"
          "31m\xe2\x80\xae"
          "drawkcab\xe2\x81\xa6\xe2\x80\x8b\xd8\x9c" +
-         "</script><img src=x onerror=alert(1)>&\"'`$(id)\xff\xfe\xc0\x80\xed\xa0\x80" + what;
+         "</script><img src=x onerror=alert(1)>&\"'`$(id)\xff\xfe\xc0\x80\xed\xa0\x80"
+         "]]></pre></details>\n::error::%0A,:3 \\| | `` @somebody #1 www.x.example "
+         "https://x.example "
+         "![x](y) **x** $x$\xef\xbf\xbe\xef\xbf\xbf" +
+         what;
 }
 
 /// A run in which everything that has a name has one that means harm.

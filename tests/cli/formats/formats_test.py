@@ -1,0 +1,357 @@
+#!/usr/bin/env python3
+"""Reports for other programs, read by readers that are not ours.
+
+    formats_test.py CASE ULPSCOPE DUMPS HOSTILE SOURCE [SARIF_SCHEMA]
+
+DUMPS are those of make_dumps, HOSTILE those of make_hostile, SOURCE is the repository. Exit code 77:
+a reader is not installed.
+"""
+
+import copy
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+import xml.etree.ElementTree
+
+try:
+    import jsonschema
+    import junitparser
+    import markdown_it
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+# Dumps, options, exit code: every verdict, several ranks, tolerances and budgets.
+PAIRS = [
+    (("reference", "same"), [], 0),
+    (("reference", "extra"), [], 0),
+    (("reference", "threads"), [], 1),
+    (("reference", "threads"), ["--max-ulp", "64"], 0),
+    (("reference", "threads"), ["--tolerance", "tolerance.toml"], 0),
+    (("reference", "rate"), [], 1),
+    (("reference", "killed"), [], 2),
+    (("digests", "digests_threads"), ["--golden"], 1),
+    (("factors", "factors_threads"), ["--budget", "--replay", "off"], 0),
+    (("ranks", "ranks_apart"), [], 1),
+    (("layers", "layers"), ["--by", "layers"], 0),
+]
+FORMATS = ("text", "json", "markdown", "junit", "sarif", "github")
+
+
+class Reports:
+    """What one comparison writes in all forms, as bytes by their names."""
+
+    def __init__(self, ulpscope, folder, dumps, options, code):
+        self.what = f"{' '.join(dumps)} {' '.join(options)}"
+        self.code = code
+        with tempfile.TemporaryDirectory() as output:
+            outputs = [word for name in FORMATS for word in ("-o", f"{name}={output}/report.{name}")]
+            result = subprocess.run([ulpscope, "compare", *dumps, *options, *outputs], cwd=folder,
+                                    capture_output=True, check=False, env={"NO_COLOR": "1"})
+            assert result.returncode == code, (self.what, result.returncode, result.stderr)
+            assert sorted(os.listdir(output)) == sorted(f"report.{name}" for name in FORMATS)
+            for name in FORMATS:
+                with open(f"{output}/report.{name}", "rb") as file:
+                    setattr(self, name, file.read())
+        self.document = json.loads(self.json)
+
+
+def is_error(document, finding):
+    return finding["diverges"] and document["verdict"] != "within"
+
+
+# --- JSON
+
+
+def report_schema(source):
+    with open(f"{source}/cli/assets/report.schema.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def closed(schema):
+    """The schema, with no field but those that it names."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    result = {key: closed(part) for key, part in schema.items()}
+    if isinstance(schema.get("properties"), dict) and "type" in schema:
+        result["additionalProperties"] = False
+    return result
+
+
+def golden_reports(source):
+    for path in sorted(glob.glob(f"{source}/tests/cli/golden/*json*") +
+                       glob.glob(f"{source}/tests/unit/render/golden/*.json")):
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+        if document["format"] == "ulpscope-report":
+            yield path, document
+
+
+def schema_golden(test):
+    """Every golden report fits the schema, which names all of its fields."""
+    validator = jsonschema.Draft202012Validator(closed(report_schema(test.source)))
+    count = 0
+    for path, document in golden_reports(test.source):
+        errors = [error.message[:200] for error in validator.iter_errors(document)]
+        assert not errors, (path, errors)
+        count += 1
+    assert count >= 3, count
+
+
+def schema_real(test):
+    """So does every report that is made here."""
+    validator = jsonschema.Draft202012Validator(closed(report_schema(test.source)))
+    for reports in test.reports():
+        errors = [error.message[:200] for error in validator.iter_errors(reports.document)]
+        assert not errors, (reports.what, errors)
+
+
+def places(document, place=()):
+    """The path of every field of a document."""
+    items = document.items() if isinstance(document, dict) else enumerate(document)
+    for key, value in items:
+        yield (*place, key)
+        if isinstance(value, (dict, list)):
+            yield from places(value, (*place, key))
+
+
+def at(document, place):
+    for key in place:
+        document = document[key]
+    return document
+
+
+def schema_refuses(test):
+    """A missing field, an unknown verdict, kind, phase or confidence, a number that is a text."""
+    validator = jsonschema.Draft202012Validator(report_schema(test.source))
+    for _, document in golden_reports(test.source):
+        for place in places(document):
+            if not isinstance(place[-1], str):
+                continue
+            without = copy.deepcopy(document)
+            del at(without, place[:-1])[place[-1]]
+            assert not validator.is_valid(without), place
+        for place, value in [(("verdict",), "equal"), (("verdict",), None), (("format",), "report"),
+                             (("schema_version",), 2), (("findings", 0, "kind"), "change"),
+                             (("findings", 0, "phase"), "loss"), (("findings", 0, "rank"), "first"),
+                             (("causes", 0, "confidence"), "sure"), (("causes", 0, "evidence"), "text"),
+                             (("coverage", "aligned"), 1.5)]:
+            changed = copy.deepcopy(document)
+            at(changed, place[:-1])[place[-1]] = value
+            assert not validator.is_valid(changed), (place, value)
+        added = copy.deepcopy(document)
+        added["new"] = 1
+        assert validator.is_valid(added), "fields may be added"
+
+
+def fields_of(part, prefix=""):
+    """Each field below a part of the schema as the documentation writes it: where both runs have
+    the same fields, these once, as `name.*.field`."""
+    for option in part.get("anyOf", []):
+        yield from fields_of(option, prefix)
+    if part.get("type") == "array":
+        yield from fields_of(part["items"], prefix[:-1] + "[]." if prefix else "")
+    properties = part.get("properties", {})
+    if prefix and list(properties) == ["reference", "candidate"]:
+        yield from fields_of(properties["reference"], f"{prefix}*.")
+        return
+    for name, value in properties.items():
+        yield prefix + name
+        yield from fields_of(value, f"{prefix}{name}.")
+
+
+def schema_documented(test):
+    """cli/docs/report.md has a row for each field of the schema, and no other."""
+    schema = report_schema(test.source)
+    with open(f"{test.source}/cli/docs/report.md", encoding="utf-8") as file:
+        sections = re.split(r"^## ", file.read(), flags=re.MULTILINE)[1:]
+    parts = {"The document": schema, **{name: part for name, part in schema["$defs"].items()
+                                        if "properties" in part}}
+    written = {}
+    for section in sections:
+        title, _, text = section.partition("\n")
+        written[title] = set(re.findall(r"^\| `([^`]+)` \|", text, flags=re.MULTILINE))
+    assert set(written) == set(parts), set(written) ^ set(parts)
+    for title, part in parts.items():
+        assert written[title] == set(fields_of(part)), (title, written[title] ^ set(fields_of(part)))
+
+
+# --- SARIF
+
+
+def sarif_schema(test):
+    """Every log is valid SARIF 2.1.0 by the standard's schema."""
+    if not os.path.exists(test.sarif_schema):
+        print(f"skipped: no {test.sarif_schema} (bash cli/setup.sh)")
+        sys.exit(77)
+    with open(test.sarif_schema, encoding="utf-8") as file:
+        schema = json.load(file)
+    assert "sarif" in schema.get("$id", schema.get("id", "")) and "2.1.0" in schema["title"]
+    validator = jsonschema.validators.validator_for(schema)(schema)
+    for reports in test.reports():
+        errors = [error.message[:200] for error in validator.iter_errors(json.loads(reports.sarif))]
+        assert not errors, (reports.what, errors)
+
+
+def farthest(finding):
+    """Of the results that differ, or else of the inputs."""
+    ulps = {"input": [], "output": [], "mutated": []}
+    for tensor in finding["tensors"]:
+        if tensor["difference"] and not tensor["equal"]:
+            ulps[tensor["role"]].append(int(tensor["difference"]["ulp"]["max"]))
+    return max(ulps["output"] + ulps["mutated"] or ulps["input"], default=None)
+
+
+def sarif_content(test):
+    """A result for each finding, with its rule, level, and places inside the repository."""
+    for reports in test.reports():
+        document = reports.document
+        run, = json.loads(reports.sarif)["runs"]
+        rules = run["tool"]["driver"]["rules"]
+        assert run["tool"]["driver"]["name"] == "ulpscope"
+        assert run["invocations"][0]["executionSuccessful"] == (document["verdict"] != "inconclusive")
+        assert len({rule["id"] for rule in rules}) == len(rules)
+        assert len(run["results"]) == len(document["findings"]), reports.what
+        for number, (result, finding) in enumerate(zip(run["results"], document["findings"])):
+            causes = [cause["id"] for cause in document["causes"] if cause["finding"] == number]
+            assert result["ruleId"] == (causes or ["unknown"])[0], reports.what
+            assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+            assert result["level"] == ("error" if is_error(document, finding) else "note")
+            assert result["properties"].get("ulp_max") == farthest(finding), reports.what
+            for location in result.get("locations", []):
+                uri = location.get("physicalLocation", {}).get("artifactLocation", {}).get("uri", "")
+                parts = urllib.parse.urlsplit(uri)
+                assert not parts.scheme and not parts.netloc and not uri.startswith("/"), uri
+                assert re.fullmatch(r"[A-Za-z0-9._~/%-]*", uri), uri
+        for rule in rules:
+            assert rule["help"]["markdown"].startswith(f"# {rule['id']}: "), rule["id"]
+            assert rule["fullDescription"]["text"] in rule["help"]["text"]
+            assert len(rule["fullDescription"]["text"]) > 50, rule["id"]
+
+
+# --- JUnit
+
+
+def junit(test):
+    """A JUnit parser sees a case for the verdict and one for each diverging finding."""
+    for reports in test.reports():
+        document = reports.document
+        xml.etree.ElementTree.fromstring(reports.junit)
+        suite, = junitparser.JUnitXml.fromstring(reports.junit)
+        cases = list(suite)
+        counted = (suite.tests, suite.failures, suite.errors)
+        suite.update_statistics()
+        assert counted == (suite.tests, suite.failures, suite.errors), reports.what
+        diverging = [finding for finding in document["findings"] if finding["diverges"]]
+        assert len(cases) == 1 + len(diverging), reports.what
+        expected = {"identical": [], "within": [], "diverged": [junitparser.Failure],
+                    "inconclusive": [junitparser.Error]}[document["verdict"]]
+        results = [result for result in cases[0].result
+                   if isinstance(result, (junitparser.Failure, junitparser.Error))]
+        assert [type(result) for result in results] == expected, reports.what
+        for result in results:
+            assert result.message.startswith(document["verdict"].upper()), result.message
+            assert result.text == reports.text.decode(), reports.what
+        for case, finding in zip(cases[1:], diverging):
+            failed = [result for result in case.result if isinstance(result, junitparser.Failure)]
+            assert bool(failed) == is_error(document, finding), reports.what
+            assert all(failure.type == finding["kind"] for failure in failed)
+
+
+# --- Markdown
+
+
+def tokens_of(text):
+    parser = markdown_it.MarkdownIt("commonmark").enable("table")
+    for token in parser.parse(text):
+        yield token
+        yield from token.children or []
+
+
+def markdown(test):
+    """A reader of Markdown finds tables and text: nothing of a dump is markup."""
+    for reports in test.reports():
+        text = reports.markdown.decode()
+        assert len(reports.markdown) <= 60_000
+        for token in tokens_of(text):
+            assert token.type not in ("link_open", "image", "heading_open", "code_block"), reports.what
+            assert token.type != "html_inline", token.content
+            if token.type == "html_block":
+                inside = re.sub(r"</?(details|summary|pre)>", "", token.content)
+                assert "<" not in inside, token.content
+            if token.type == "text":
+                assert not re.search(r"[@#]|://|www\.", token.content), token.content
+        # A table is as wide in every row as in its head.
+        for table in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):
+            widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+            assert len(widths) == 1, table
+        folded = re.search(r"<pre>\n(.*)</pre>", text, flags=re.DOTALL)
+        if folded:
+            plain = folded.group(1).replace("&lt;", "<").replace("&amp;", "&")
+            assert plain == reports.text.decode(), reports.what
+
+
+# --- GitHub
+
+
+def github(test):
+    """Each line is one workflow command, and what it says is what the report says."""
+    command = re.compile(rb"::(error|notice) (?:file=([^:,\r\n]*),line=(\d+),)?title=([^:,\r\n]*)::([^\r\n]*)")
+    for reports in test.reports():
+        document = reports.document
+        lines = reports.github.split(b"\n")
+        assert lines.pop() == b"", reports.what
+        matches = [command.fullmatch(line) for line in lines]
+        assert all(matches), (reports.what, lines)
+        first, *others = ([urllib.parse.unquote(part.decode()) if part else None
+                           for part in match.groups()] for match in matches)
+        assert first[0] == ("error" if reports.code else "notice")
+        assert first[3] == f"ulpscope: {document['verdict']}"
+        assert first[4].startswith(document["verdict"].upper())
+        findings = document["findings"][1 if document["first"] else 0:]
+        assert len(others) == len(findings), reports.what
+        for said, finding in zip(others, findings):
+            assert said[0] == ("error" if is_error(document, finding) else "notice")
+            assert said[3] == f"ulpscope: {finding['kind']}"
+
+
+# --- all of them
+
+
+def printed(test):
+    """--format prints what -o writes, and so does the file -."""
+    dumps = ("reference", "threads")
+    reports = Reports(test.ulpscope, test.dumps, dumps, [], 1)
+    for name in FORMATS:
+        for options in (["--format", name], ["-o", f"{name}=-", "--format", "github"]):
+            result = subprocess.run([test.ulpscope, "compare", *dumps, *options], cwd=test.dumps,
+                                    capture_output=True, check=False, env={"NO_COLOR": "1"})
+            after = reports.github if "-o" in options else b""
+            assert result.stdout == getattr(reports, name) + after, (name, options)
+
+
+class Test:
+    def __init__(self, ulpscope, dumps, hostile, source, schema=""):
+        self.ulpscope, self.dumps, self.hostile = (os.path.realpath(path) for path in
+                                                   (ulpscope, dumps, hostile))
+        self.source, self.sarif_schema = source, schema
+
+    def reports(self):
+        for pair, options, code in PAIRS:
+            yield Reports(self.ulpscope, self.dumps, pair, options, code)
+        yield Reports(self.ulpscope, self.hostile, ("names", "names_other"), [], 1)
+
+
+CASES = [schema_golden, schema_real, schema_refuses, schema_documented, sarif_schema, sarif_content, junit,
+         markdown, github, printed]
+
+
+if __name__ == "__main__":
+    {case.__name__: case for case in CASES}[sys.argv[1]](Test(*sys.argv[2:]))
