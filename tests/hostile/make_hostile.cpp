@@ -275,6 +275,9 @@ void make_names(const fs::path& directory, bool differs) {
   lane.messages.environment(dump.tick(), "env." + evil("NAME"), evil(other));
   lane.messages.environment(dump.tick(), "note." + evil("note"), evil(other));
   lane.messages.environment(dump.tick(), "library." + evil("lib"), evil(other));
+  // So short that no table leaves out a part.
+  lane.messages.environment(dump.tick(), "library.`a|b\\|c``", "<b>|\\|``%0A" + other);
+  lane.messages.environment(dump.tick(), "library.@x", "#1 @x" + other);
   lane.messages.notice(false, evil("A notice of the program"));
   const std::string root = evil("Net");
   for (unsigned step = 0; step < 3; ++step) {

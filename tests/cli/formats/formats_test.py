@@ -315,6 +315,7 @@ def github(test):
         assert first[0] == ("error" if reports.code else "notice")
         assert first[3] == f"ulpscope: {document['verdict']}"
         assert first[4].startswith(document["verdict"].upper())
+        assert not re.search(r"[\x00-\x1f]", "".join(part or "" for part in first + sum(others, [])))
         findings = document["findings"][1 if document["first"] else 0:]
         assert len(others) == len(findings), reports.what
         for said, finding in zip(others, findings):
