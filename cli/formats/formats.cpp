@@ -7,6 +7,7 @@
 #include "cli/formats/junit.hpp"
 #include "cli/formats/markdown.hpp"
 #include "cli/formats/sarif.hpp"
+#include "cli/formats/svg.hpp"
 #include "cli/render/json.hpp"
 #include "cli/render/text.hpp"
 
@@ -26,6 +27,7 @@ constexpr std::array kFormats{
     ReportFormat{"junit", anywhere<render_junit>, true},
     ReportFormat{"sarif", anywhere<render_sarif>, true},
     ReportFormat{"github", anywhere<render_github>, true},
+    ReportFormat{"svg", anywhere<render_svg>, false},
 };
 
 }  // namespace

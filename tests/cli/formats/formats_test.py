@@ -40,7 +40,8 @@ PAIRS = [
     (("ranks", "ranks_apart"), [], 1),
     (("layers", "layers"), ["--by", "layers"], 0),
 ]
-FORMATS = ("text", "json", "markdown", "junit", "sarif", "github")
+PRINTED = ("text", "json", "markdown", "junit", "sarif", "github")
+FORMATS = (*PRINTED, "svg")
 
 
 class Reports:
@@ -323,6 +324,26 @@ def github(test):
             assert said[3] == f"ulpscope: {finding['kind']}"
 
 
+# --- SVG
+
+
+def svg(test):
+    """A picture of known elements alone, whose bars are the bins of the first finding's histogram."""
+    known = {"svg", "text", "line", "rect", "polyline", "circle"}
+    for reports in test.reports():
+        root = xml.etree.ElementTree.fromstring(reports.svg)
+        elements = [element.tag.removeprefix("{http://www.w3.org/2000/svg}") for element in root.iter()]
+        assert set(elements) <= known, set(elements) - known
+        assert not [name for element in root.iter() for name in element.attrib if name.startswith("on")]
+        findings = reports.document["findings"]
+        histograms = [tensor["difference"]["ulp"]["histogram"] for tensor in findings[0]["tensors"]
+                      if tensor["difference"]] if findings else []
+        bins = {sum(1 for least, count in histogram if least and count) for histogram in histograms}
+        assert elements.count("rect") in (bins or {0}), reports.what
+        growth = [point for point in reports.document["growth"] if point["scaled_max"]]
+        assert elements.count("circle") == (len(growth) if len(growth) > 1 else 0), reports.what
+
+
 # --- all of them
 
 
@@ -330,7 +351,7 @@ def printed(test):
     """--format prints what -o writes, and so does the file -."""
     dumps = ("reference", "threads")
     reports = Reports(test.ulpscope, test.dumps, dumps, [], 1)
-    for name in FORMATS:
+    for name in PRINTED:
         for options in (["--format", name], ["-o", f"{name}=-", "--format", "github"]):
             result = subprocess.run([test.ulpscope, "compare", *dumps, *options], cwd=test.dumps,
                                     capture_output=True, check=False, env={"NO_COLOR": "1"})
@@ -351,7 +372,7 @@ class Test:
 
 
 CASES = [schema_golden, schema_real, schema_refuses, schema_documented, sarif_schema, sarif_content, junit,
-         markdown, github, printed]
+         markdown, github, svg, printed]
 
 
 if __name__ == "__main__":
