@@ -98,6 +98,13 @@ def complaints(case, code, report):
             yield f"{dump} was not kept"
 
 
+def reported(document, path):
+    """A report file has the comparison of the two runs that explain the difference."""
+    with open(path, encoding="utf-8") as file:
+        if json.load(file) != document["report"]:
+            yield "--report is not the comparison that was printed"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -111,11 +118,14 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ulpscope-check-") as folder:
         output = os.path.join(folder, "dumps")
         done = subprocess.run(
-            [os.path.join(bin_folder, "ulpscope"), "check", "--format", "json", "-o", output] +
+            [os.path.join(bin_folder, "ulpscope"), "check", "--format", "json", "-o", output,
+             "--report", f"json={folder}/report.json"] +
             command_of(case, bin_folder), cwd=folder, capture_output=True, text=True, timeout=280)
         if not done.stdout:
             return done.stderr
-        wrong = list(complaints(case, done.returncode, json.loads(done.stdout)))
+        document = json.loads(done.stdout)
+        wrong = list(complaints(case, done.returncode, document))
+        wrong += reported(document, os.path.join(folder, "report.json"))
         if case.verdict == "identical" and os.path.exists(output):
             wrong.append("dumps of equal runs were kept")
     return "\n".join(wrong) or None
