@@ -26,6 +26,8 @@ readonly packages=(
   libtomlplusplus-dev doctest-dev python3-h5py clang-format libdw-dev valgrind strace
   libopenmpi-dev openmpi-bin libcereal-dev libboost-math-dev libpugixml-dev
   python3-pytest python3-jsonschema python3-junitparser python3-markdown-it
+  esbuild node-d3-array node-d3-axis node-d3-scale node-d3-selection node-d3-shape
+  chromium chromium-driver python3-selenium
 )
 
 say() { printf 'setup: %s\n' "$*"; }

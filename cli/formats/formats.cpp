@@ -8,6 +8,7 @@
 #include "cli/formats/markdown.hpp"
 #include "cli/formats/sarif.hpp"
 #include "cli/formats/svg.hpp"
+#include "cli/render/html.hpp"
 #include "cli/render/json.hpp"
 #include "cli/render/text.hpp"
 
@@ -28,6 +29,7 @@ constexpr std::array kFormats{
     ReportFormat{"sarif", anywhere<render_sarif>, true},
     ReportFormat{"github", anywhere<render_github>, true},
     ReportFormat{"svg", anywhere<render_svg>, false},
+    ReportFormat{"html", anywhere<render_html>, false},
 };
 
 }  // namespace

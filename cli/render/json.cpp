@@ -373,6 +373,10 @@ std::string text_of(const Json& document) {
   return document.dump(2, ' ', true, Json::error_handler_t::replace) + '\n';
 }
 
+std::string compact_text_of(const Json& document) {
+  return document.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
 void render_json(const Report& report, std::ostream& out) { out << text_of(report_json(report)); }
 
 }  // namespace ulpscope::cli

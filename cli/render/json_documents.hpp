@@ -20,5 +20,7 @@ namespace ulpscope::cli {
 
 /// A document as text: bytes that are not UTF-8 are replaced.
 [[nodiscard]] std::string text_of(const Json& document);
+/// The same in one line, for programs.
+[[nodiscard]] std::string compact_text_of(const Json& document);
 
 }  // namespace ulpscope::cli

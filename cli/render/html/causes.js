@@ -1,0 +1,43 @@
+// Causes, with what speaks for and against them.
+import { bounded, element, section, shown } from "./dom.js";
+import { counted } from "./numbers.js";
+
+const kMostCauses = 40;
+const kMostLines = 12;
+
+function lines(label, texts, asCode) {
+  return bounded(texts, kMostLines,
+    (text) => element("div", { class: label }, element("dt", {}, label), element("dd", {}, asCode ? element("code", {}, shown(text, 1000)) : shown(text))),
+    (more) => element("div", {}, element("dt", {}, ""), element("dd", {}, `${counted(more, "more line")}`)));
+}
+
+/** One cause; `more` stands beside its name. */
+export function causeOf(cause, ...more) {
+  return element("article", { class: "cause" },
+    element("h3", {}, element("span", { class: `confidence ${cause.confidence}` }, shown(cause.confidence)), " ", shown(cause.id), ...more),
+    element("dl", { class: "facts evidence" }, lines("for", cause.evidence), lines("against", cause.against), lines("try", cause.try, true)));
+}
+
+/** Causes that say the same of several findings, once. */
+function alike(causes) {
+  const groups = new Map();
+  for (const cause of causes) {
+    const key = JSON.stringify([cause.id, cause.confidence, cause.evidence, cause.against, cause.try]);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(cause);
+  }
+  return [...groups.values()];
+}
+
+export function causesOf(report, state) {
+  const groups = alike(report.causes);
+  const link = (cause) => {
+    const made = element("a", { href: "#finding" }, `finding ${cause.finding + 1}`);
+    made.addEventListener("click", () => state.select(cause.finding));
+    return [" ", made];
+  };
+  return section("causes", "Causes", bounded(groups, kMostCauses,
+    (group) => causeOf(group[0], element("span", { class: "of" }, " of", group.slice(0, 8).map(link),
+      group.length > 8 ? ` and ${counted(group.length - 8, "more finding")}` : null)),
+    (more) => element("p", { class: "caption" }, `${counted(more, "more cause")}: each finding shows its own.`)));
+}

@@ -1,0 +1,77 @@
+// Elements and text. Whatever a report holds becomes a text node or an attribute, never markup.
+
+/** Characters that the page shows of one text; the JSON document has all of it. */
+export const kMostCharacters = 600;
+
+// What controls a terminal, breaks lines or changes the direction of text.
+const kSteering = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+function visible(character) {
+  if (character === "\t") return "  ";
+  const code = character.charCodeAt(0).toString(16);
+  return code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
+}
+
+/** A text of the report as the page shows it: of bounded length, without characters that steer what is around it. */
+export function shown(text, most = kMostCharacters) {
+  const whole = String(text);
+  const left = whole.length - most;
+  const part = left > 0 ? whole.slice(0, most) : whole;
+  const safe = part.replace(kSteering, visible);
+  return left > 0 ? `${safe}… (${left.toLocaleString("en-US")} more characters)` : safe;
+}
+
+/** An element of HTML. Attributes whose value is null or false are left out; children are nodes or texts. */
+export function element(name, attributes, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes ?? {})) {
+    if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return made;
+}
+
+/** A button that does something. */
+export function button(attributes, does, ...children) {
+  const made = element("button", { type: "button", ...attributes }, ...children);
+  made.addEventListener("click", does);
+  return made;
+}
+
+/** A section with a heading; what it holds may be null, and then there is none. */
+export function section(id, title, ...content) {
+  const children = content.flat(Infinity).filter(Boolean);
+  if (children.length === 0) return null;
+  const heading = element("h2", { id: `${id}-title` }, title);
+  return element("section", { id, "aria-labelledby": heading.id }, heading, ...children);
+}
+
+/** A table of rows of cells; `numbers` are the columns aligned to the right. */
+export function table(attributes, headings, rows, numbers = []) {
+  const aligned = (column) => (numbers.includes(column) ? { class: "number" } : {});
+  return element("div", { class: "scroll" }, element("table", attributes,
+    element("thead", {}, element("tr", {},
+      headings.map((text, column) => element("th", { scope: "col", ...aligned(column) }, text)))),
+    element("tbody", {}, rows.map((cells) =>
+      element("tr", {}, cells.map((cell, column) => element("td", aligned(column), cell)))))));
+}
+
+/** Code or a name, in a monospaced font. */
+export function code(text, most) {
+  return element("code", {}, shown(text, most));
+}
+
+/** Pairs of a label and what it says; pairs without content are left out. */
+export function facts(pairs) {
+  const rows = pairs.filter(([, content]) => content !== null && content !== undefined && content !== "");
+  if (rows.length === 0) return null;
+  return element("dl", { class: "facts" }, rows.map(([label, content]) =>
+    element("div", {}, element("dt", {}, label), element("dd", {}, content))));
+}
+
+/** The first `most` of a list, and a line with how many more there are. */
+export function bounded(list, most, show, more) {
+  const children = list.slice(0, most).map(show);
+  if (list.length > most) children.push(more(list.length - most));
+  return children;
+}
