@@ -7,9 +7,10 @@ import { grouped } from "./numbers.js";
 const kWidth = 160;
 const kHeight = 10;
 
-/** All of a dimension, or the indices that the report lists where these are all. */
+/** All of a dimension, or the indices that differ; null where the report lists only the first of them. */
 function draw(axis) {
   const size = Number(axis.size);
+  if (Number(axis.differing) !== size && Number(axis.differing) > axis.indices.length) return null;
   const svg = create("svg").attr("class", "dimension").attr("width", kWidth).attr("height", kHeight).attr("aria-hidden", "true");
   svg.append("rect").attr("class", "ground").attr("width", kWidth).attr("height", kHeight);
   if (Number(axis.differing) === size) {
@@ -25,12 +26,12 @@ function wordsOf(axis) {
   const count = `${grouped(axis.differing)} of ${grouped(axis.size)}`;
   if (Number(axis.differing) === Number(axis.size)) return count;
   const more = Number(axis.differing) > axis.indices.length;
-  return `${count}: ${axis.indices.join(", ")}${more ? ", … (the first are drawn)" : ""}`;
+  return `${count}: ${axis.indices.join(", ")}${more ? ", …" : ""}`;
 }
 
 export function axesOf(axes) {
   if (axes.length === 0) return null;
   return element("figure", {}, element("figcaption", {}, "Indices with elements that differ, by dimension"),
     element("table", { class: "axes" }, axes.slice(0, 16).map((axis, dimension) => element("tr", {},
-      element("th", { scope: "row" }, `dim ${dimension}`), element("td", {}, draw(axis)), element("td", {}, wordsOf(axis))))));
+      element("th", { scope: "row" }, `dim ${dimension}`), element("td", {}, draw(axis), wordsOf(axis))))));
 }

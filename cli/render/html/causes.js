@@ -6,16 +6,20 @@ const kMostCauses = 40;
 const kMostLines = 12;
 
 function lines(label, texts, asCode) {
-  return bounded(texts, kMostLines,
-    (text) => element("div", { class: label }, element("dt", {}, label), element("dd", {}, asCode ? element("code", {}, shown(text, 1000)) : shown(text))),
-    (more) => element("div", {}, element("dt", {}, ""), element("dd", {}, `${counted(more, "more line")}`)));
+  if (texts.length === 0) return null;
+  const said = bounded(texts, kMostLines,
+    (text) => element("div", {}, asCode ? element("code", {}, shown(text, 1000)) : shown(text)),
+    (more) => element("div", {}, counted(more, "more line")));
+  return element("div", { class: label }, element("dt", {}, label), element("dd", {}, said));
 }
 
 /** One cause; `more` stands beside its name. */
-export function causeOf(cause, ...more) {
-  return element("article", { class: "cause" },
-    element("h3", {}, element("span", { class: `confidence ${cause.confidence}` }, shown(cause.confidence)), " ", shown(cause.id), ...more),
-    element("dl", { class: "facts evidence" }, lines("for", cause.evidence), lines("against", cause.against), lines("try", cause.try, true)));
+export function causeOf(cause, open, ...more) {
+  return element("details", { class: "cause", open },
+    element("summary", {}, element("strong", {}, shown(cause.id)), " ",
+      element("span", { class: `confidence ${shown(cause.confidence, 20)}` }, shown(cause.confidence, 20)), ...more),
+    element("dl", { class: "facts evidence" }, lines("for", cause.evidence), lines("against", cause.against), lines("try", cause.try, true),
+      element("div", {}, element("dt", {}, "more"), element("dd", {}, element("code", {}, `ulpscope explain ${shown(cause.id, 80)}`)))));
 }
 
 /** Causes that say the same of several findings, once. */
@@ -37,7 +41,7 @@ export function causesOf(report, state) {
     return [" ", made];
   };
   return section("causes", "Causes", bounded(groups, kMostCauses,
-    (group) => causeOf(group[0], element("span", { class: "of" }, " of", group.slice(0, 8).map(link),
+    (group) => causeOf(group[0], true, element("span", { class: "of" }, " of", group.slice(0, 8).map(link),
       group.length > 8 ? ` and ${counted(group.length - 8, "more finding")}` : null)),
     (more) => element("p", { class: "caption" }, `${counted(more, "more cause")}: each finding shows its own.`)));
 }

@@ -5,6 +5,9 @@ import { counted, grouped, percentage, short } from "./numbers.js";
 const kLeftOut = { uninitialised: "uninitialized", handle: "handles", layout: "in a different layout", no_bytes: "without bytes",
   ignored: "ignored", opaque: "opaque" };
 
+const kRankMatches = { number: "by number", declared: "by the rank they declare", creation: "by creator and order of creation",
+  content: "by what they compute" };
+
 function leftOut(counts) {
   return Object.entries(kLeftOut).filter(([key]) => Number(counts[key]) !== 0).map(([key, words]) => `${grouped(counts[key])} ${words}`).join(", ");
 }
@@ -13,7 +16,7 @@ function ranks(report) {
   if (report.rank_pairs.length < 2) return null;
   const by = {};
   for (const pair of report.rank_pairs) by[pair.by] = (by[pair.by] ?? 0) + 1;
-  return Object.entries(by).map(([how, count]) => `${grouped(count)} by ${shown(how, 40)}`).join(", ");
+  return Object.entries(by).map(([how, count]) => `${grouped(count)} ${kRankMatches[how] ?? shown(how, 40)}`).join(", ");
 }
 
 export function coverageOf(report) {
@@ -22,7 +25,7 @@ export function coverageOf(report) {
     .filter(([count]) => Number(count) !== 0).map(([count, words]) => `, ${grouped(count)} ${words}`).join("");
   return section("coverage", "What was compared", facts([
     ["aligned", `${counted(coverage.aligned, "event")}${alone}`],
-    ["left at the end", coverage.outcomes_recorded ? counted(coverage.outcomes, "value") : "not recorded in both runs"],
+    ["outcomes", coverage.outcomes_recorded ? counted(coverage.outcomes, "value") : "not recorded in both runs"],
     ["not compared", leftOut(coverage.not_compared)],
     ["ranks matched", ranks(report)],
     ...coverage.unseen.slice(0, 40).map((text) => ["unseen", shown(text)])]));

@@ -43,18 +43,20 @@ function operation(finding) {
     ["event", events(finding)]]);
 }
 
-function mark(equal) {
-  return element("span", { class: equal ? "equal" : "unequal", "aria-hidden": "true" }, equal ? "=" : "×");
+const kSigns = { "only in candidate": "+", "only in reference": "−" };
+
+function mark(equal, note) {
+  return element("span", { class: equal ? "equal" : "unequal", "aria-hidden": "true" }, kSigns[note] ?? (equal ? "=" : "×"));
 }
 
 function tensors(finding) {
   if (finding.tensors.length === 0) return null;
   const row = (tensor) => element("tr", {}, element("td", {}, slotOf(tensor)), element("td", {}, code(tensor.name, 120)),
     element("td", {}, typeAndShape(tensor)), element("td", { class: tensor.equal ? "" : "changed" }, mark(tensor.equal), " ", outcomeOf(tensor)),
-    element("td", { class: "number" }, tensor.difference === null ? "" : `${grouped(tensor.difference.ulp.max)} ULP`),
+    element("td", { class: "number" }, tensor.difference === null ? "" : grouped(tensor.difference.ulp.max)),
     element("td", { class: "number" }, tensor.difference === null || tensor.difference.scaled_max === null ? "" : short(tensor.difference.scaled_max)));
   return element("div", { class: "scroll" }, element("table", { class: "tensors" },
-    element("thead", {}, element("tr", {}, ["", "tensor", "type", "result", "largest", "scaled"].map((text) => element("th", { scope: "col" }, text)))),
+    element("thead", {}, element("tr", {}, ["", "tensor", "type", "result", "largest ULP", "scaled"].map((text) => element("th", { scope: "col" }, text)))),
     element("tbody", {}, bounded(finding.tensors, kMostTensors, row,
       (more) => element("tr", {}, element("td", { colspan: 6 }, counted(more, "more tensor")))))));
 }
@@ -80,7 +82,7 @@ function argumentsOf(finding) {
 function neighbours(finding) {
   if (finding.neighbours.length === 0) return null;
   const row = (neighbour) => element("tr", { class: neighbour.finding ? "here" : null },
-    element("td", {}, mark(neighbour.equal)), element("td", { class: "number" }, neighbour.event === null ? "" : String(neighbour.event)),
+    element("td", {}, mark(neighbour.equal, neighbour.note)), element("td", { class: "number" }, neighbour.event === null ? "" : String(neighbour.event)),
     element("td", {}, code(neighbour.op, 120)), element("td", {}, code(neighbour.module, 120)),
     element("td", {}, neighbour.finding ? "← this finding" : shown(neighbour.note ?? "")));
   return element("div", {}, element("h3", {}, "Around it"), element("div", { class: "scroll" }, element("table", { class: "neighbours" },
@@ -90,7 +92,7 @@ function neighbours(finding) {
 function causes(finding) {
   const known = finding.causes.filter((cause) => cause.id !== "unknown");
   if (known.length === 0) return null;
-  return element("div", {}, element("h3", {}, "Why"), bounded(known, kMostCauses, (cause) => causeOf(cause),
+  return element("div", {}, element("h3", {}, "Why"), bounded(known, kMostCauses, (cause, index) => causeOf(cause, index === 0),
     (more) => element("p", { class: "caption" }, counted(more, "more cause"))));
 }
 
@@ -114,7 +116,7 @@ function contents(report, finding) {
 
 export function findingOf(report, state) {
   if (report.findings.length === 0) return null;
-  const panel = element("section", { id: "finding", "aria-labelledby": "finding-title", "aria-live": "polite" });
+  const panel = element("section", { id: "finding", "aria-labelledby": "finding-title" });
   const show = () => panel.replaceChildren(...contents(report, report.findings[state.selected]).filter(Boolean));
   state.watch((what) => what === "selected" && show());
   show();

@@ -32,7 +32,7 @@ export class List {
   build() {
     const of = (read) => new Set(this.report.findings.map(read));
     const [kinds, phases] = [of((finding) => finding.kind), of((finding) => finding.phase)];
-    this.search = element("input", { type: "search", id: "search", placeholder: "Search op, module, kind, step 3, cause…   /",
+    this.search = element("input", { type: "search", id: "search", placeholder: "Search op, module, step 3…",
       "aria-label": "Search findings", autocomplete: "off", spellcheck: "false", maxlength: 200 });
     this.search.addEventListener("input", () => this.state.narrow({ words: this.search.value }));
     this.kind = choice("kind", kKinds.filter((kind) => kinds.has(kind)), (kind) => this.state.narrow({ kind }));

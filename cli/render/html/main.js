@@ -31,7 +31,7 @@ function build() {
     element("header", {}, element("span", { class: "product" }, "Ulpscope report"), element("span", { class: "space" }),
       list === null ? null : element("span", { class: "keys" }, element("kbd", {}, "j"), element("kbd", {}, "k"), " next, previous ", element("kbd", {}, "/"), " search"),
       saveButton(), themeSwitch()),
-    element("main", {}, verdictOf(report), runsOf(report), stripOf(report, state) ?? "",
+    element("main", { class: report.verdict === "within" ? "within" : null }, verdictOf(report), runsOf(report), stripOf(report, state) ?? "",
       element("div", { class: list === null ? "columns single" : "columns" },
         column("aside", modulesOf(report, state), list?.section) ?? "",
         column("body", findingOf(report, state), spreadOf(report), growthOf(report), causesOf(report, state),

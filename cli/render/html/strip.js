@@ -12,10 +12,11 @@ import { kPhases } from "./words.js";
 
 const kRow = 16;
 const kLeastColumn = 5;
-const kMostColumn = 34;
+const kMostColumn = 48;
 const kLabels = 76;
 const kAxis = 20;
 const kAllOps = "all ops";
+const kUsualPhases = ["data", "forward", "backward", "optimizer"];
 
 /** The first and the last step that the report names, from step 0 where the runs begin there. */
 function stepRange(report) {
@@ -101,7 +102,7 @@ function moveAmong(cells, event) {
 
 function draw(report, state, width) {
   const columns = columnsOf(report, width - kLabels);
-  const rows = [...kPhases.filter((phase) => phase !== "eval" || report.findings.some((finding) => finding.phase === "eval")), kAllOps];
+  const rows = [...kPhases.filter((phase) => kUsualPhases.includes(phase) || report.findings.some((finding) => finding.phase === phase)), kAllOps];
   const size = Math.min(Math.floor((width - kLabels - 1) / columns.length), kMostColumn);
   const x = scaleBand().domain(columns.map((_, index) => index)).range([kLabels, kLabels + size * columns.length]);
   const y = scaleBand().domain(rows).range([0, kRow * rows.length]);
@@ -140,14 +141,16 @@ function draw(report, state, width) {
 function drawAxis(svg, columns, size, top) {
   const steps = columns.filter((column) => !column.setup);
   const left = kLabels + (steps.length < columns.length ? size : 0);
-  if (left > kLabels) svg.append("text").attr("class", "tick").attr("x", kLabels).attr("y", top + 15).text(size * columns.length < 80 ? "" : "setup");
+  if (left > kLabels) svg.append("text").attr("class", "tick").attr("x", kLabels).attr("y", top + 15).text("setup");
   if (steps.length === 0) return;
   const each = steps[0].last - steps[0].first + 1;
   const scale = scaleLinear().domain([steps[0].first, steps[0].first + each * steps.length]).range([left, left + size * steps.length]);
-  const room = Math.max(Math.floor((size * steps.length) / 56), 1);
-  const ticks = (steps.length === 1 ? [steps[0].first] : scale.ticks(room)).filter((step) => Number.isInteger(step) && step <= steps[steps.length - 1].last)
-    .filter((step) => left === kLabels || scale(step) > left + 24 || steps.length < 3);
-  svg.append("g").attr("class", "axis").attr("transform", `translate(${each === 1 ? size / 2 : 0},${top})`)
+  const room = Math.max(Math.floor((size * steps.length) / 40), 1);
+  const middle = each === 1 ? size / 2 : 0;
+  const clear = kLabels + (left > kLabels ? 44 : 0);
+  const ticks = (steps.length === 1 ? [steps[0].first] : scale.ticks(room))
+    .filter((step) => Number.isInteger(step) && step <= steps[steps.length - 1].last && scale(step) + middle >= clear);
+  svg.append("g").attr("class", "axis").attr("transform", `translate(${middle},${top})`)
     .call(axisBottom(scale).tickValues(ticks).tickFormat(String).tickSizeOuter(0));
 }
 

@@ -53,8 +53,9 @@ function addFinding(roots, finding, isFirst) {
 
 /** The modules on the way to the loss, in order, where there is one root that they can belong to. */
 function addPath(roots, report) {
-  if (report.path === null || roots.size !== 1) return;
-  const [root] = roots.keys();
+  const named = [...roots.keys()].filter((name) => name !== "");
+  if (report.path === null || named.length !== 1) return;
+  const [root] = named;
   let order = 0;
   for (const point of report.path.points.slice(0, 400)) {
     if (point.module === "") continue;
@@ -89,7 +90,8 @@ class Tree {
   constructor(state) {
     this.state = state;
     this.nodes = 0;
-    this.left_out = 0;
+    this.leftOut = 0;
+    this.numbered = false;
     this.buttons = new Map();
   }
 
@@ -100,11 +102,12 @@ class Tree {
 
   item(child) {
     if (this.nodes >= kMostNodes) {
-      this.left_out += 1;
+      this.leftOut += 1;
       return null;
     }
     this.nodes += 1;
     const { name, node } = joined(child);
+    this.numbered ||= node.order !== null;
     return element("li", {}, this.row(name, node), this.list(node.children.values()));
   }
 
@@ -134,8 +137,8 @@ export function modulesOf(report, state) {
   const list = tree.list(treeOf(report).values());
   list.className = "tree";
   state.watch(() => tree.mark());
-  const numbered = report.path === null ? "" : " → numbers are the order on the way to the loss.";
+  const numbered = !tree.numbered ? "" : " → numbers are the order on the way to the loss.";
   return section("modules", "Modules with findings", element("p", { class: "caption" }, `A module filters the list of findings.${numbered}`),
-    list, tree.left_out === 0 ? null
+    list, tree.leftOut === 0 ? null
       : element("p", { class: "caption" }, `The first ${kMostNodes} modules are shown; the search finds the others.`));
 }

@@ -1,0 +1,74 @@
+"""A headless Chromium, and what is asked of a page in it."""
+
+import os
+import shutil
+import sys
+
+CANNOT_BE_TESTED = 77
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
+except ImportError:
+    print("python3-selenium is not installed")
+    sys.exit(CANNOT_BE_TESTED)
+
+
+class Browser:
+    """One browser; use it in a `with`."""
+
+    def __init__(self, scripts=True):
+        driver = shutil.which("chromedriver")
+        if driver is None or shutil.which("chromium") is None:
+            print("chromium and chromium-driver are not installed")
+            sys.exit(CANNOT_BE_TESTED)
+        options = Options()
+        # Without its sandbox, which root in a container cannot have; /dev/shm is small there, too.
+        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                         "--no-first-run", "--disable-background-networking"):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        if not scripts:
+            options.add_experimental_option(
+                "prefs", {"profile.managed_default_content_settings.javascript": 2})
+        self.driver = webdriver.Chrome(options=options, service=Service(driver))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.driver.quit()
+
+    def open(self, path, width=1400, theme="light"):
+        """Opens a page. What its console says is an error, whatever it is."""
+        self.command("Emulation.setDeviceMetricsOverride",
+                     width=width, height=900, deviceScaleFactor=1, mobile=False)
+        self.command("Emulation.setEmulatedMedia",
+                     features=[{"name": "prefers-color-scheme", "value": theme}])
+        self.driver.get("file://" + os.path.abspath(path))
+        said = self.console()
+        assert said == [], f"{path}: the console says {said}"
+
+    def command(self, name, **arguments):
+        return self.driver.execute_cdp_cmd(name, arguments)
+
+    def console(self):
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def text(self, selector):
+        """What the first such element holds, hidden or not; None where there is none."""
+        return self.run("return document.querySelector(arguments[0])?.textContent ?? null", selector)
+
+    def texts(self, selector):
+        return self.run("return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)",
+                        selector)
+
+    def click(self, selector):
+        self.run("document.querySelector(arguments[0]).click()", selector)
+
+    def press(self, keys):
+        self.driver.switch_to.active_element.send_keys(keys)

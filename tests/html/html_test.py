@@ -1,0 +1,318 @@
+"""html_test.py ULPSCOPE DUMPS PAGES CASE: what a browser shows of an HTML report.
+
+Reports of recorded runs are made of DUMPS; those of PAGES (make_pages) are what no small dump leads to.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from browser import Browser
+
+ulpscope, dumps, pages, case = sys.argv[1:5]
+# Each has another kind of finding, settings, causes, a tolerance, a budget, ranks or none of these.
+COMPARISONS = (["reference", "threads"], ["digests", "digests_threads", "--golden"], ["reference", "rate"],
+               ["reference", "extra"], ["reference", "killed"], ["reference", "same"],
+               ["ranks", "ranks_apart"], ["reference", "other_cpu"],
+               ["reference", "threads", "--tolerance", "tolerance.toml"],
+               ["factors", "factors_threads", "--budget", "--replay", "off"])
+
+
+def grouped(number):
+    return f"{int(number):,}"
+
+
+def compare(arguments, folder):
+    """The page of a comparison, and its report."""
+    page, document = os.path.join(folder, "report.html"), os.path.join(folder, "report.json")
+    result = subprocess.run([ulpscope, "compare", *arguments, "-o", f"html={page}", "-o", f"json={document}"],
+                            cwd=dumps, capture_output=True, text=True, check=False)
+    assert result.returncode in (0, 1, 2) and os.path.exists(page), f"{arguments}: {result.stderr}"
+    with open(document, encoding="ascii") as file:
+        return page, json.load(file)
+
+
+def made(name):
+    """A page that make_pages has made, and its report."""
+    with open(os.path.join(pages, name + ".json"), encoding="ascii") as file:
+        return os.path.join(pages, name + ".html"), json.load(file)
+
+
+def for_each_comparison(check):
+    """Calls check(browser, report) with the page of each comparison open."""
+    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        for arguments in COMPARISONS:
+            page, report = compare(arguments, folder)
+            browser.open(page)
+            try:
+                check(browser, report)
+            except AssertionError as error:
+                raise AssertionError(f"{' '.join(arguments)}: {error}") from error
+
+
+def expect(shown, report):
+    assert shown == report, f"the page has {shown!r}, the report {report!r}"
+
+
+def ulp_of(finding):
+    """The largest ULP distance among a finding's tensors, as the list prints it."""
+    differences = [t["difference"] for t in finding["tensors"] if t["difference"]]
+    distances = [int(d["ulp"]["max"]) for d in differences if int(d["differing"])]
+    return f"{grouped(max(distances))} ULP" if distances else ""
+
+
+def op_of(finding):
+    if finding["op"] is None:
+        return "ops outside of modules"
+    return finding["op"] + ("." + finding["overload"] if finding["overload"] else "")
+
+
+def document():
+    def check(browser, report):
+        expect(json.loads(browser.text("script#report")), report)
+    for_each_comparison(check)
+
+
+def verdict():
+    def check(browser, report):
+        words = browser.text("h1")
+        if not report["summary"].startswith(report["verdict"]):
+            words = words.removeprefix(report["verdict"] + " ")
+        expect(words, report["summary"])
+        expect(browser.text(".badge"), report["verdict"])
+        expect(browser.texts(".run .path"), [report[run]["path"] for run in ("reference", "candidate")])
+    for_each_comparison(check)
+
+
+def findings():
+    def check(browser, report):
+        rows = list(zip(browser.texts(".row .kind"), browser.texts(".row .op"), browser.texts(".row .ulp")))
+        expect(rows, [(f["kind"], op_of(f), ulp_of(f)) for f in report["findings"]])
+        for finding, place in zip(report["findings"], browser.texts(".row .place")):
+            assert (finding["module"] or "") in place and finding["phase"] in place, place
+        if report["findings"]:
+            expect(browser.text(".status"), grouped(len(report["findings"])))
+    for_each_comparison(check)
+
+
+def panel():
+    """Every finding, selected in the list, is shown in full: tensors, worst elements, histograms."""
+    def check(browser, report):
+        for number, finding in enumerate(report["findings"]):
+            browser.click(f"#finding-{number}")
+            expect(browser.text("#finding h2"), op_of(finding))
+            expect(len(browser.texts(".tensors tbody tr")), len(finding["tensors"]))
+            apart = [t["difference"] for t in finding["tensors"] if not t["equal"] and t["difference"]]
+            expect(len(browser.texts(".difference")), len(apart))
+            expect([bits for d in apart if d["worst"] for bits in d["worst"]["bits"]],
+                   browser.texts(".worst td:nth-child(3)"))
+            expect(browser.texts(".worst td.number"),
+                   [str(d["worst"][run]) for d in apart if d["worst"] for run in ("reference", "candidate")])
+            bins = [grouped(b[1]) for d in apart if any(int(b[0]) for b in d["ulp"]["histogram"])
+                    for b in d["ulp"]["histogram"]]
+            expect(browser.texts(".difference figure details td:last-child"), bins)
+            expect(browser.texts(".axes th"), [f"dim {i}" for d in apart for i in range(len(d["axes"]))])
+            for note in finding["notes"]:
+                assert note in browser.texts(".notes li"), note
+            expect(browser.texts(".arguments tbody code"),
+                   [a[key] if a[key] is not None else "absent" for a in finding["arguments"]
+                    for key in ("name", "reference", "candidate")])
+    for_each_comparison(check)
+
+
+def settings():
+    def check(browser, report):
+        rows = browser.texts("#settings tbody tr")
+        ordered = sorted(report["environment"], key=lambda setting: not setting["can_change_bits"])
+        expect(len(rows), len(ordered))
+        for row, setting in zip(rows, ordered):
+            assert row.startswith(setting["key"]), row
+            for run in ("reference", "candidate"):
+                assert (setting[run] if setting[run] is not None else "(unset)")[:300] in row, row
+    for_each_comparison(check)
+
+
+def causes():
+    def check(browser, report):
+        shown = " ".join(browser.texts("#causes .cause"))
+        expect(len(browser.texts("#causes .of a")), len(report["causes"]))
+        for cause in report["causes"]:
+            assert f"{cause['id']} {cause['confidence']}" in shown, cause["id"]
+            for line in [*cause["evidence"], *cause["against"], *cause["try"]]:
+                assert line in shown, line
+    for_each_comparison(check)
+
+
+def hostile_names():
+    """Names that are markup run no script, make no element, and are there to be read."""
+    page, report = made("hostile")
+    with Browser() as browser:
+        browser.open(page)
+        expect(json.loads(browser.text("script#report")), report)
+        for number in range(len(report["findings"])):
+            browser.click(f"#finding-{number}")
+            browser.click("#finding .difference summary") if browser.text("#finding .difference") else None
+            expect(browser.run("return document.querySelectorAll('script').length"), 2)
+            expect(browser.run("return document.querySelectorAll('img, iframe, object, embed, link').length"), 0)
+            assert "<script>harm=1</script><img src=x onerror=harm=1>" in browser.text("#finding h2")
+        assert browser.run("return typeof harm") == "undefined", "a name has run as a script"
+        assert "<script>" in browser.text("h1") and "\\u202e" in browser.text("h1"), browser.text("h1")
+        for steering in ("\u2028", "\u202e", "\x01"):
+            assert steering not in browser.text("#view"), f"U+{ord(steering):04X} is in the page"
+        expect(browser.console(), [])
+
+
+def long_names():
+    """Of a name of 10 MB the page shows the beginning, and how much there is; the document has all of it."""
+    page, report = made("long_names")
+    with Browser() as browser:
+        browser.open(page)
+        expect(len(json.loads(browser.text("script#report"))["first"]["op"]), len(report["first"]["op"]))
+        assert re.search(r"x… \([\d,]+ more characters\)", browser.text("#finding h2")), "nothing is left out"
+        assert len(browser.text("#view")) < 100_000, "a long name is in the page"
+        assert browser.run("return document.querySelectorAll('#view *').length") < 2_000
+
+
+def policy():
+    """Only the page's script and style are allowed."""
+    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        page, _ = compare(COMPARISONS[0], folder)
+        browser.open(page)
+        content = browser.run("return document.querySelector('meta[http-equiv=Content-Security-Policy]').content")
+        assert content.startswith("default-src 'none'; script-src 'sha256-"), content
+        assert "unsafe" not in content and "http" not in content, content
+        browser.run("""const script = document.createElement("script");
+                       script.textContent = "window.added = 1";
+                       document.body.append(script);
+                       const image = document.createElement("div");
+                       image.innerHTML = "<b style='color: red' onclick='window.clicked = 1'>x</b>";
+                       document.body.append(image);
+                       image.firstChild.click();""")
+        expect(browser.run("return [typeof added, typeof clicked]"), ["undefined", "undefined"])
+        expect(browser.run("return getComputedStyle(document.querySelector('div > b')).color === 'rgb(255, 0, 0)'"), False)
+        expect(browser.run("return performance.getEntriesByType('resource').length"), 0)
+        refused = browser.console()
+        assert len(refused) >= 3 and all("Content Security Policy" in line for line in refused), refused
+
+
+def many_findings():
+    """10,000 findings: a part is listed, all are searched, the last can be reached."""
+    page, report = made("many_findings")
+    count = len(report["findings"])
+    with Browser() as browser:
+        browser.open(page)
+        expect(browser.text(".status"), f"1 – 100 of {grouped(count)}")
+        expect(len(browser.texts(".row[role=option]")), 100)
+        browser.press("/")
+        browser.press(f"conv{count - 1}")
+        expect(browser.texts(".row .ulp"), [ulp_of(report["findings"][-1])])
+        expect(browser.text(".status"), f"1 (of {grouped(count)})")
+        browser.click(f"#finding-{count - 1}")
+        assert report["findings"][-1]["module"] in browser.text("#finding"), "it is not shown"
+        browser.run("const search = document.getElementById('search'); search.value = 'threads';"
+                    "search.dispatchEvent(new Event('input'))")
+        expect(browser.text(".status"), f"{grouped(count - 99)} – {grouped(count)} of {grouped(count)}")
+        browser.run("search.value = 'nothing has this name'; search.dispatchEvent(new Event('input'))")
+        expect(browser.texts(".row[role=option]"), [])
+
+
+def narrow():
+    """380 pixels are enough: only tables scroll sideways."""
+    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        made_pages = [made(name)[0] for name in ("hostile", "long_names", "many_findings", "identical")]
+        for arguments in [*COMPARISONS, None]:
+            for page in made_pages if arguments is None else [compare(arguments, folder)[0]]:
+                browser.open(page, width=380)
+                browser.run("for (const each of document.querySelectorAll('details')) each.open = true")
+                expect(browser.run("return document.documentElement.scrollWidth"), 380)
+
+
+def keyboard():
+    """j and k go through the list, arrows within it; / searches, Escape ends that."""
+    page, report = made("many_findings")
+    selected = "return [...document.querySelectorAll('[aria-selected=true]')].map(row => row.id)"
+    with Browser() as browser:
+        browser.open(page)
+        expect(browser.run(selected), ["finding-0"])
+        browser.press("jjjk")
+        expect(browser.run(selected), ["finding-2"])
+        browser.press("j" * 98)
+        expect(browser.run(selected), ["finding-100"])
+        assert browser.text(".status").startswith("101 – 200 "), browser.text(".status")
+        assert f"finding 101 of {grouped(len(report['findings']))}" in browser.text("#finding")
+        browser.run("document.querySelector('.rows').focus()")
+        browser.press("\ue015\ue015\ue013")  # down, down, up
+        expect(browser.run(selected), ["finding-101"])
+        expect(browser.run("return document.querySelector('.rows').getAttribute('aria-activedescendant')"), "finding-101")
+        assert browser.run("return getComputedStyle(document.activeElement).outlineStyle") == "solid", "focus is invisible"
+        browser.press("/")
+        expect(browser.run("return document.activeElement.id"), "search")
+        browser.press("jk")
+        expect(browser.run("return document.activeElement.value"), "jk")
+        browser.press("\ue00c")  # Escape
+        expect(browser.run("return document.activeElement === document.body"), True)
+
+
+def themes():
+    """Light and dark, as the system has it or as chosen."""
+    page, _ = made("hostile")
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    with Browser() as browser:
+        browser.open(page, theme="light")
+        light = browser.run(ground)
+        browser.open(page, theme="dark")
+        dark = browser.run(ground)
+        assert light != dark, light
+        for theme, color in (("light", light), ("dark", dark), ("system", dark)):
+            browser.run("const choice = document.getElementById('theme'); choice.value = arguments[0];"
+                        "choice.dispatchEvent(new Event('change'))", theme)
+            expect(browser.run(ground), color)
+
+
+def paper():
+    """Printed, everything is open and nothing is to be pressed."""
+    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        page, _ = compare(COMPARISONS[0], folder)
+        browser.open(page)
+        closed = "return document.querySelectorAll('#view details:not([open])').length"
+        before = browser.run(closed)
+        assert before > 0, "nothing is closed"
+        browser.run("window.during = null; addEventListener('beforeprint', () => setTimeout(() => 0) &&"
+                    "(window.during = document.querySelectorAll('#view details:not([open])').length))")
+        browser.command("Page.printToPDF")
+        expect(browser.run("return window.during"), 0)
+        expect(browser.run(closed), before)
+        browser.command("Emulation.setEmulatedMedia", media="print")
+        expect(browser.run("return getComputedStyle(document.getElementById('save')).display"), "none")
+        expect(browser.run("return getComputedStyle(document.querySelector('.rows')).maxHeight"), "none")
+
+
+def without_scripts():
+    """Where a mail program runs no scripts, the page is the report as text."""
+    page, _ = made("hostile")
+    with Browser(scripts=False) as browser:
+        browser.open(page)
+        body = browser.driver.find_element("tag name", "body").text
+        assert body.startswith("DIVERGED"), body[:80]
+        assert "error[origin]" in body and "<script>harm=1</script>" in body, body
+        expect(len(browser.driver.find_elements("css selector", "img")), 0)
+
+
+def unwritable():
+    """A page that cannot be written: one line, exit code 2, and nothing of it is left."""
+    with tempfile.TemporaryDirectory() as folder:
+        for place, reason in ((os.path.join(folder, "missing", "report.html"), "No such file or directory"),
+                              (folder, "Is a directory"), ("/dev/full", "No space left on device")):
+            result = subprocess.run([ulpscope, "compare", "reference", "threads", "-o", f"html={place}"],
+                                    cwd=dumps, capture_output=True, text=True, check=False)
+            expect(result.returncode, 2)
+            assert f"'{place}' could not be written: {reason}" in result.stderr, result.stderr
+            expect(result.stdout, "")
+            expect(os.listdir(folder), [])
+
+
+if __name__ == "__main__":
+    globals()[case]()

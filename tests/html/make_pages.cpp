@@ -1,0 +1,127 @@
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include "cli/render/html.hpp"
+#include "cli/render/json.hpp"
+#include "tests/unit/render/sample_reports.hpp"
+
+/// Makes pages that no small dump leads to: DIRECTORY/NAME.html and the JSON document beside it.
+namespace {
+
+using namespace ulpscope;
+
+/// What each text becomes: markup, the end of the element that it stands in, what breaks lines or
+/// turns text around, and bytes that are no UTF-8.
+std::string harmful(const std::string& text) {
+  return text + "<script>harm=1</script><img src=x onerror=harm=1>]]></script><script>harm=1//" +
+         "<!--\xe2\x80\xa8\xe2\x80\xae\xff\"'`&amp;\x01";
+}
+
+void make_harmful(std::string& text) { text = harmful(text); }
+
+void make_harmful(std::vector<std::string>& texts) {
+  for (std::string& text : texts) make_harmful(text);
+}
+
+void make_harmful(Finding& finding) {
+  for (std::string* text :
+       {&finding.lane, &finding.root, &finding.module_type, &finding.op, &finding.overload,
+        &finding.forward_op, &finding.device, &finding.where, &finding.source})
+    make_harmful(*text);
+  if (finding.module) make_harmful(*finding.module);
+  for (std::vector<std::string>* texts :
+       {&finding.parents, &finding.children.reference, &finding.kernels.candidate, &finding.notes})
+    make_harmful(*texts);
+  for (TensorReport& tensor : finding.tensors) make_harmful(tensor.name);
+  for (ArgumentReport& argument : finding.arguments) {
+    make_harmful(argument.name);
+    if (argument.reference) make_harmful(*argument.reference);
+  }
+  for (Neighbour& neighbour : finding.neighbours) {
+    make_harmful(neighbour.op);
+    make_harmful(neighbour.module);
+  }
+}
+
+Report hostile_report() {
+  Report report = test::origin_report();
+  const Report other = test::arguments_report();
+  report.findings.insert(report.findings.end(), other.findings.begin(), other.findings.end());
+  make_harmful(report.summary);
+  make_harmful(report.reference.path);
+  make_harmful(report.candidate.command);
+  report.findings.front().between = {harmful("fc1"), harmful("fc2")};
+  for (Finding& finding : report.findings) make_harmful(finding);
+  for (EnvironmentDifference& setting : report.environment) {
+    make_harmful(setting.key);
+    if (setting.candidate) make_harmful(*setting.candidate);
+  }
+  for (Cause& cause : report.causes) {
+    make_harmful(cause.id);
+    make_harmful(cause.evidence);
+    make_harmful(cause.against);
+    make_harmful(cause.attempt);
+  }
+  report.path = {17, {{140913, harmful("aten::mul"), harmful("layer2"), 1.0, 3}}};
+  report.propagated.note = harmful("");
+  report.coverage.unseen = {harmful("")};
+  return report;
+}
+
+/// Names of 10 MB: without a space, and of a million modules inside one another.
+Report long_names_report() {
+  constexpr std::size_t kLong = std::size_t{10} << 20;
+  Report report = test::origin_report();
+  Finding& finding = report.findings.front();
+  finding.op = std::string(kLong, 'x');
+  std::string path;
+  while (path.size() < kLong) path += "inner.....";
+  finding.module = path + "last";
+  finding.tensors.back().name = std::string(kLong, 'y');
+  return report;
+}
+
+Report many_findings_report() {
+  constexpr std::size_t kFindings = 10'000;
+  Report report = test::origin_report();
+  const Finding pattern = report.findings.front();
+  report.findings.clear();
+  report.causes.clear();
+  report.reference.steps = report.candidate.steps = kFindings / 20;
+  for (std::size_t i = 0; i < kFindings; ++i) {
+    Finding finding = pattern;
+    finding.step = static_cast<std::int64_t>(i / 20);
+    finding.module = "layers." + std::to_string(i % 400) + ".conv" + std::to_string(i);
+    finding.event = {i, i};
+    finding.tensors.back().difference->ulp_max = i + 1;
+    report.findings.push_back(std::move(finding));
+    report.causes.push_back({"threads", Confidence::certain, i, {"threads differ"}, {}, {}});
+  }
+  return report;
+}
+
+void write(const std::filesystem::path& directory, const std::string& name, const Report& report) {
+  std::ofstream page(directory / (name + ".html"), std::ios::binary);
+  cli::render_html(report, page);
+  std::ofstream document(directory / (name + ".json"), std::ios::binary);
+  cli::render_json(report, document);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: make_pages DIRECTORY\n";
+    return 2;
+  }
+  const std::filesystem::path directory = argv[1];
+  std::filesystem::create_directories(directory);
+  write(directory, "hostile", hostile_report());
+  write(directory, "long_names", long_names_report());
+  write(directory, "many_findings", many_findings_report());
+  write(directory, "identical", test::identical_report());
+  return 0;
+}
