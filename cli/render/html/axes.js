@@ -1,23 +1,36 @@
 // On which indices of each dimension elements differ.
-import { create } from "d3-selection";
+import {create} from "d3-selection";
 
-import { element } from "./dom.js";
-import { grouped } from "./numbers.js";
+import {element} from "./dom.js";
+import {grouped} from "./numbers.js";
 
 const kWidth = 160;
 const kHeight = 10;
 
-/** All of a dimension, or the indices that differ; null where the report lists only the first of them. */
+/**
+ * All of a dimension, or the indices that differ; null where the report lists only the first of
+ * them.
+ */
 function draw(axis) {
   const size = Number(axis.size);
   if (Number(axis.differing) !== size && Number(axis.differing) > axis.indices.length) return null;
-  const svg = create("svg").attr("class", "dimension").attr("width", kWidth).attr("height", kHeight).attr("aria-hidden", "true");
+  const svg = create("svg")
+                  .attr("class", "dimension")
+                  .attr("width", kWidth)
+                  .attr("height", kHeight)
+                  .attr("aria-hidden", "true");
   svg.append("rect").attr("class", "ground").attr("width", kWidth).attr("height", kHeight);
   if (Number(axis.differing) === size) {
     svg.append("rect").attr("class", "differs").attr("width", kWidth).attr("height", kHeight);
   } else {
-    svg.selectAll("rect.differs").data(axis.indices).enter().append("rect").attr("class", "differs")
-      .attr("x", (index) => (kWidth * Number(index)) / size).attr("width", Math.max(kWidth / size, 1.5)).attr("height", kHeight);
+    svg.selectAll("rect.differs")
+        .data(axis.indices)
+        .enter()
+        .append("rect")
+        .attr("class", "differs")
+        .attr("x", (index) => (kWidth * Number(index)) / size)
+        .attr("width", Math.max(kWidth / size, 1.5))
+        .attr("height", kHeight);
   }
   return svg.node();
 }
@@ -31,7 +44,12 @@ function wordsOf(axis) {
 
 export function axesOf(axes) {
   if (axes.length === 0) return null;
-  return element("figure", {}, element("figcaption", {}, "Indices with elements that differ, by dimension"),
-    element("table", { class: "axes" }, axes.slice(0, 16).map((axis, dimension) => element("tr", {},
-      element("th", { scope: "row" }, `dim ${dimension}`), element("td", {}, draw(axis), wordsOf(axis))))));
+  return element(
+      "figure", {}, element("figcaption", {}, "Indices with elements that differ, by dimension"),
+      element(
+          "table", {class: "axes"},
+          axes.slice(0, 16).map(
+              (axis, dimension) => element(
+                  "tr", {}, element("th", {scope: "row"}, `dim ${dimension}`),
+                  element("td", {}, draw(axis), wordsOf(axis))))));
 }

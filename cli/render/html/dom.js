@@ -4,7 +4,8 @@
 export const kMostCharacters = 600;
 
 // What controls a terminal, breaks lines or changes the direction of text.
-const kSteering = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+const kSteering =
+    /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
 function visible(character) {
   if (character === "\t") return "  ";
@@ -12,7 +13,10 @@ function visible(character) {
   return code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
 }
 
-/** A text of the report as the page shows it: of bounded length, without characters that steer what is around it. */
+/**
+ * A text of the report as the page shows it: of bounded length, without characters that steer what
+ * is around it.
+ */
 export function shown(text, most = kMostCharacters) {
   const whole = String(text);
   const left = whole.length - most;
@@ -21,19 +25,24 @@ export function shown(text, most = kMostCharacters) {
   return left > 0 ? `${safe}… (${left.toLocaleString("en-US")} more characters)` : safe;
 }
 
-/** An element of HTML. Attributes whose value is null or false are left out; children are nodes or texts. */
+/**
+ * An element of HTML. Attributes whose value is null or false are left out; children are nodes or
+ * texts.
+ */
 export function element(name, attributes, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes ?? {})) {
-    if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
+    if (value !== null && value !== undefined && value !== false)
+      made.setAttribute(key, value === true ? "" : value);
   }
-  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  made.append(...children.flat(Infinity).filter(
+      (child) => child !== null && child !== undefined && child !== false));
   return made;
 }
 
 /** A button that does something. */
 export function button(attributes, does, ...children) {
-  const made = element("button", { type: "button", ...attributes }, ...children);
+  const made = element("button", {type: "button", ...attributes}, ...children);
   made.addEventListener("click", does);
   return made;
 }
@@ -42,18 +51,29 @@ export function button(attributes, does, ...children) {
 export function section(id, title, ...content) {
   const children = content.flat(Infinity).filter(Boolean);
   if (children.length === 0) return null;
-  const heading = element("h2", { id: `${id}-title` }, title);
-  return element("section", { id, "aria-labelledby": heading.id }, heading, ...children);
+  const heading = element("h2", {id: `${id}-title`}, title);
+  return element("section", {id, "aria-labelledby": heading.id}, heading, ...children);
 }
 
 /** A table of rows of cells; `numbers` are the columns aligned to the right. */
 export function table(attributes, headings, rows, numbers = []) {
-  const aligned = (column) => (numbers.includes(column) ? { class: "number" } : {});
-  return element("div", { class: "scroll" }, element("table", attributes,
-    element("thead", {}, element("tr", {},
-      headings.map((text, column) => element("th", { scope: "col", ...aligned(column) }, text)))),
-    element("tbody", {}, rows.map((cells) =>
-      element("tr", {}, cells.map((cell, column) => element("td", aligned(column), cell)))))));
+  const aligned = (column) => (numbers.includes(column) ? {class: "number"} : {});
+  return element(
+      "div", {class: "scroll"},
+      element(
+          "table", attributes,
+          element(
+              "thead", {},
+              element(
+                  "tr", {},
+                  headings.map(
+                      (text, column) => element("th", {scope: "col", ...aligned(column)}, text)))),
+          element(
+              "tbody", {},
+              rows.map(
+                  (cells) => element(
+                      "tr", {},
+                      cells.map((cell, column) => element("td", aligned(column), cell)))))));
 }
 
 /** Code or a name, in a monospaced font. */
@@ -61,12 +81,21 @@ export function code(text, most) {
   return element("code", {}, shown(text, most));
 }
 
+/** A quiet line of text. */
+export function caption(...content) {
+  return element("p", {class: "caption"}, ...content);
+}
+
 /** Pairs of a label and what it says; pairs without content are left out. */
 export function facts(pairs) {
-  const rows = pairs.filter(([, content]) => content !== null && content !== undefined && content !== "");
+  const rows =
+      pairs.filter(([, content]) => content !== null && content !== undefined && content !== "");
   if (rows.length === 0) return null;
-  return element("dl", { class: "facts" }, rows.map(([label, content]) =>
-    element("div", {}, element("dt", {}, label), element("dd", {}, content))));
+  return element(
+      "dl", {class: "facts"},
+      rows.map(
+          ([label, content]) =>
+              element("div", {}, element("dt", {}, label), element("dd", {}, content))));
 }
 
 /** The first `most` of a list, and a line with how many more there are. */

@@ -1,33 +1,39 @@
 // One finding in full.
-import { causeOf } from "./causes.js";
-import { bounded, code, element, facts, shown, table } from "./dom.js";
-import { differenceOf } from "./difference.js";
-import { counted, grouped, short } from "./numbers.js";
-import { hasRanks } from "./report.js";
-import { eventPath, headline, moduleOf, opOf, outcomeOf, slotOf, timeOf, typeAndShape } from "./words.js";
+import {causeOf} from "./causes.js";
+import {bounded, caption, code, element, facts, shown, table} from "./dom.js";
+import {mark} from "./mark.js";
+import {counted, grouped} from "./numbers.js";
+import {hasRanks} from "./report.js";
+import {differencesOf, tensorsOf} from "./tensors.js";
+import {eventPath, headline, moduleOf, opOf, timeOf} from "./words.js";
 
-const kMostTensors = 40;
-const kMostDifferences = 12;
+const kMostArguments = 40;
 const kMostNames = 24;
 const kMostCauses = 8;
 
 function names(list) {
   if (list.length === 0) return "nothing";
   const more = list.length - kMostNames;
-  return list.slice(0, kMostNames).map((name) => shown(name, 200)).join(", ") + (more > 0 ? ` and ${more} more` : "");
+  return list.slice(0, kMostNames).map((name) => shown(name, 200)).join(", ") +
+      (more > 0 ? ` and ${more} more` : "");
 }
 
 /** What only differs is worth a line: which ops it calls, which kernels it launches. */
-function differing(label, { reference, candidate }, event) {
+function differing(label, {reference, candidate}, event) {
   if (JSON.stringify(reference) === JSON.stringify(candidate)) return [];
-  return [event.reference === null ? null : [`${label}, reference`, element("code", {}, names(reference))],
-    event.candidate === null ? null : [`${label}, candidate`, element("code", {}, names(candidate))]].filter(Boolean);
+  return [
+    event.reference === null ? null :
+                               [`${label}, reference`, element("code", {}, names(reference))],
+    event.candidate === null ? null : [`${label}, candidate`, element("code", {}, names(candidate))]
+  ].filter(Boolean);
 }
 
-function events({ event, ...finding }) {
+function events({event, ...finding}) {
   if (event.reference === null && event.candidate === null) return null;
   if (event.reference === null) return `${eventPath(finding, event.candidate)} in the candidate`;
-  const other = event.candidate === null ? " in the reference" : event.candidate === event.reference ? "" : ` (candidate ${event.candidate})`;
+  const other = event.candidate === null  ? " in the reference" :
+      event.candidate === event.reference ? "" :
+                                            ` (candidate ${event.candidate})`;
   return `${eventPath(finding, event.reference)}${other}`;
 }
 
@@ -35,90 +41,117 @@ function operation(finding) {
   const parents = finding.parents;
   return facts([
     ["device", shown(finding.device, 80)], ["root", shown(finding.root, 120)],
-    ["at", finding.module !== null && finding.between !== null ? moduleOf({ ...finding, module: null }, 120) : null],
-    ["line", finding.where === null ? null : [code(finding.where, 300), finding.source === null ? null : element("code", { class: "source" }, shown(finding.source, 300))]],
-    ["called by", parents.length === 0 ? null : element("code", {}, parents.slice(0, kMostNames).map((name) => shown(name, 200)).join(" › "))],
+    [
+      "at",
+      finding.module !== null && finding.between !== null ?
+          moduleOf({...finding, module: null}, 120) :
+          null
+    ],
+    [
+      "line",
+      finding.where === null ?
+          null :
+          [
+            code(finding.where, 300),
+            finding.source === null ? null :
+                                      element("code", {class: "source"}, shown(finding.source, 300))
+          ]
+    ],
+    [
+      "called by",
+      parents.length === 0 ?
+          null :
+          element(
+              "code", {}, parents.slice(0, kMostNames).map((name) => shown(name, 200)).join(" › "))
+    ],
     ["forward op", finding.forward_op === null ? null : code(finding.forward_op, 200)],
-    ...differing("calls", finding.children, finding.event), ...differing("launches", finding.kernels, finding.event),
-    ["event", events(finding)]]);
-}
-
-const kSigns = { "only in candidate": "+", "only in reference": "−" };
-
-function mark(equal, note) {
-  return element("span", { class: equal ? "equal" : "unequal", "aria-hidden": "true" }, kSigns[note] ?? (equal ? "=" : "×"));
-}
-
-function tensors(finding) {
-  if (finding.tensors.length === 0) return null;
-  const row = (tensor) => element("tr", {}, element("td", {}, slotOf(tensor)), element("td", {}, code(tensor.name, 120)),
-    element("td", {}, typeAndShape(tensor)), element("td", { class: tensor.equal ? "" : "changed" }, mark(tensor.equal), " ", outcomeOf(tensor)),
-    element("td", { class: "number" }, tensor.difference === null ? "" : grouped(tensor.difference.ulp.max)),
-    element("td", { class: "number" }, tensor.difference === null || tensor.difference.scaled_max === null ? "" : short(tensor.difference.scaled_max)));
-  return element("div", { class: "scroll" }, element("table", { class: "tensors" },
-    element("thead", {}, element("tr", {}, ["", "tensor", "type", "result", "largest ULP", "scaled"].map((text) => element("th", { scope: "col" }, text)))),
-    element("tbody", {}, bounded(finding.tensors, kMostTensors, row,
-      (more) => element("tr", {}, element("td", { colspan: 6 }, counted(more, "more tensor")))))));
-}
-
-function differences(finding) {
-  const all = finding.tensors.filter((tensor) => tensor.difference !== null && !tensor.equal);
-  if (all.length === 0) {
-    const without = finding.tensors.some((tensor) => !tensor.equal && tensor.difference === null);
-    return without ? [element("p", { class: "caption" }, "How far apart is not known: the bytes are not in both dumps (record with --level full).")] : [];
-  }
-  const results = all.findIndex((tensor) => tensor.role !== "input");
-  const open = finding.kind === "origin" && results > 0 ? results : 0;
-  return bounded(all, kMostDifferences, (tensor, index) => differenceOf(tensor, index === open),
-    (more) => element("p", { class: "caption" }, `${counted(more, "more tensor")} with a difference`));
+    ...differing("calls", finding.children, finding.event),
+    ...differing("launches", finding.kernels, finding.event), ["event", events(finding)]
+  ]);
 }
 
 function argumentsOf(finding) {
   if (finding.arguments.length === 0) return null;
-  return table({ class: "arguments" }, ["argument", "reference", "candidate"], finding.arguments.slice(0, kMostTensors).map((argument) =>
-    [argument.name, argument.reference ?? "absent", argument.candidate ?? "absent"].map((text) => code(text))));
+  return table(
+      {class: "arguments"}, ["argument", "reference", "candidate"],
+      finding.arguments.slice(0, kMostArguments)
+          .map(
+              (argument) => [argument.name, argument.reference ?? "absent",
+                             argument.candidate ?? "absent"]
+                                .map((text) => code(text))));
 }
 
 function neighbours(finding) {
   if (finding.neighbours.length === 0) return null;
-  const row = (neighbour) => element("tr", { class: neighbour.finding ? "here" : null },
-    element("td", {}, mark(neighbour.equal, neighbour.note)), element("td", { class: "number" }, neighbour.event === null ? "" : String(neighbour.event)),
-    element("td", {}, code(neighbour.op, 120)), element("td", {}, code(neighbour.module, 120)),
-    element("td", {}, neighbour.finding ? "← this finding" : shown(neighbour.note ?? "")));
-  return element("div", {}, element("h3", {}, "Around it"), element("div", { class: "scroll" }, element("table", { class: "neighbours" },
-    element("tbody", {}, finding.neighbours.slice(0, kMostNames).map(row)))));
+  const row = (neighbour) => element(
+      "tr", {class: neighbour.finding ? "here" : null},
+      element("td", {}, mark(neighbour.equal, neighbour.note)),
+      element("td", {class: "number"}, neighbour.event === null ? "" : String(neighbour.event)),
+      element("td", {}, code(neighbour.op, 120)), element("td", {}, code(neighbour.module, 120)),
+      element("td", {}, neighbour.finding ? "← this finding" : shown(neighbour.note ?? "")));
+  return element(
+      "div", {}, element("h3", {}, "Around it"),
+      element(
+          "div", {class: "scroll"},
+          element(
+              "table", {class: "neighbours"},
+              element("tbody", {}, finding.neighbours.slice(0, kMostNames).map(row)))));
 }
 
 function causes(finding) {
   const known = finding.causes.filter((cause) => cause.id !== "unknown");
   if (known.length === 0) return null;
-  return element("div", {}, element("h3", {}, "Why"), bounded(known, kMostCauses, (cause, index) => causeOf(cause, index === 0),
-    (more) => element("p", { class: "caption" }, counted(more, "more cause"))));
+  return element(
+      "div", {}, element("h3", {}, "Why"),
+      bounded(
+          known, kMostCauses, (cause, index) => causeOf(cause, index === 0),
+          (more) => caption(counted(more, "more cause"))));
 }
 
 function notes(finding) {
   if (finding.notes.length === 0) return null;
-  return element("ul", { class: "notes" }, finding.notes.slice(0, kMostNames).map((note) => element("li", {}, shown(note))));
+  return element(
+      "ul", {class: "notes"},
+      finding.notes.slice(0, kMostNames).map((note) => element("li", {}, shown(note))));
 }
 
 function contents(report, finding) {
   const isFirst = report.first !== null && finding.number === 0;
-  const where = [hasRanks(report) ? `rank ${finding.rank}` : null, timeOf(finding), finding.lane === "main" ? null : shown(finding.lane, 80), moduleOf(finding)];
+  const where = [
+    hasRanks(report) ? `rank ${finding.rank}` : null, timeOf(finding),
+    finding.lane === "main" ? null : shown(finding.lane, 80), moduleOf(finding)
+  ];
   return [
-    element("p", { class: "where" }, element("span", { class: finding.diverges ? "kind" : "kind harmless" }, finding.kind),
-      ` finding ${grouped(finding.number + 1)} of ${grouped(report.findings.length)}${isFirst ? ", the first difference" : ""}`,
-      finding.diverges ? null : ", does not diverge"),
-    element("h2", { id: "finding-title" }, code(opOf(finding))),
-    element("p", { class: "headline" }, headline(finding), "."),
-    element("p", { class: "where" }, where.filter(Boolean).join(" / ")),
-    operation(finding), notes(finding), argumentsOf(finding), tensors(finding), ...differences(finding), neighbours(finding), causes(finding)];
+    element(
+        "p", {class: "where"},
+        element("span", {class: finding.diverges ? "kind" : "kind harmless"}, finding.kind),
+        ` finding ${grouped(finding.number + 1)} of ${grouped(report.findings.length)}${
+            isFirst ? ", the first difference" : ""}`,
+        finding.diverges ? null : ", does not diverge"),
+    element("h2", {id: "finding-title"}, code(opOf(finding))),
+    element("p", {class: "headline"}, headline(finding), "."),
+    element("p", {class: "where"}, where.filter(Boolean).join(" / ")), operation(finding),
+    notes(finding), argumentsOf(finding), tensorsOf(finding), ...differencesOf(finding),
+    neighbours(finding), causes(finding)
+  ];
+}
+
+/** Scrolls to the panel where it is above or below what is seen. */
+function bringIntoView(panel) {
+  const {top, bottom} = panel.getBoundingClientRect();
+  if (top > 0.7 * innerHeight || bottom < 80) panel.scrollIntoView({block: "start"});
 }
 
 export function findingOf(report, state) {
   if (report.findings.length === 0) return null;
-  const panel = element("section", { id: "finding", "aria-labelledby": "finding-title" });
-  const show = () => panel.replaceChildren(...contents(report, report.findings[state.selected]).filter(Boolean));
-  state.watch((what) => what === "selected" && show());
+  const panel = element("section", {id: "finding", "aria-labelledby": "finding-title"});
+  const show = () =>
+      panel.replaceChildren(...contents(report, report.findings[state.selected]).filter(Boolean));
+  state.watch((what) => {
+    if (what !== "selected") return;
+    show();
+    bringIntoView(panel);
+  });
   show();
   return panel;
 }

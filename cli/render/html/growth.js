@@ -1,44 +1,62 @@
 // How the difference grows from step to step.
-import { chart } from "./chart.js";
-import { element, section, table } from "./dom.js";
-import { exact, grouped, short } from "./numbers.js";
-import { numeric } from "./report.js";
+import {chart} from "./chart.js";
+import {caption, element, section, table} from "./dom.js";
+import {exact, grouped, short} from "./numbers.js";
+import {numeric} from "./report.js";
 
 const kMostRows = 200;
 
 function figure(title, series, logarithmic, legend) {
-  const holder = element("div", { class: "holder" });
+  const holder = element("div", {class: "holder"});
   const made = element("figure", {}, element("figcaption", {}, title, legend), holder);
   new ResizeObserver(() => {
-    const drawn = chart(series, { width: Math.max(holder.clientWidth, 200), label: title, logarithmic });
-    holder.replaceChildren(...(drawn === null ? [element("p", { class: "caption" }, "nothing to draw")] : [drawn]));
+    const drawn =
+        chart(series, {width: Math.max(holder.clientWidth, 200), label: title, logarithmic});
+    holder.replaceChildren(...(drawn === null ? [caption("nothing to draw")] : [drawn]));
   }).observe(holder);
   return made;
 }
 
 function charts(growth) {
   if (growth.length < 2) return null;
-  const of = (name, read) => ({ name, points: growth.map((point) => [Number(point.step), numeric(read(point))]) });
+  const of = (name, read) =>
+      ({name, points: growth.map((point) => [Number(point.step), numeric(read(point))])});
   const losses = growth.some((point) => point.loss !== null);
-  const key = (index, name) => element("span", { class: `key line-${index}` }, name);
-  return element("div", { class: "charts" },
-    figure("Largest ULP distance", [of("largest ULP", (point) => point.ulp_max)], true),
-    figure("Largest scaled difference", [of("scaled", (point) => point.scaled_max)], true),
-    losses ? figure("Loss", [of("reference", (point) => point.loss?.reference), of("candidate", (point) => point.loss?.candidate)], false,
-      [key(0, "reference"), key(1, "candidate")]) : null);
+  const key = (index, name) => element("span", {class: `key line-${index}`}, name);
+  return element(
+      "div", {class: "charts"},
+      figure("Largest ULP distance", [of("largest ULP", (point) => point.ulp_max)], true),
+      figure("Largest scaled difference", [of("scaled", (point) => point.scaled_max)], true),
+      losses ? figure(
+                   "Loss",
+                   [
+                     of("reference", (point) => point.loss?.reference),
+                     of("candidate", (point) => point.loss?.candidate)
+                   ],
+                   false, [key(0, "reference"), key(1, "candidate")]) :
+               null);
 }
 
 function rows(growth) {
-  return growth.slice(0, kMostRows).map((point) => [String(point.step), point.ulp_max === null ? "" : grouped(point.ulp_max),
-    point.scaled_max === null ? "" : short(point.scaled_max), point.loss === null ? "" : exact(point.loss.reference), point.loss === null ? "" : exact(point.loss.candidate)]);
+  return growth.slice(0, kMostRows)
+      .map(
+          (point) =>
+              [String(point.step), point.ulp_max === null ? "" : grouped(point.ulp_max),
+               point.scaled_max === null ? "" : short(point.scaled_max),
+               point.loss === null ? "" : exact(point.loss.reference),
+               point.loss === null ? "" : exact(point.loss.candidate)]);
 }
 
 export function growthOf(report) {
-  const { growth } = report;
+  const {growth} = report;
   if (growth.length === 0) return null;
-  const values = table({}, ["step", "largest ULP", "scaled", "loss, reference", "candidate"], rows(growth), [0, 1, 2, 3, 4]);
+  const values = table(
+      {}, ["step", "largest ULP", "scaled", "loss, reference", "candidate"], rows(growth),
+      [0, 1, 2, 3, 4]);
   const more = growth.length - kMostRows;
-  const note = more > 0 ? element("p", { class: "caption" }, `${grouped(more)} more steps are in the JSON document.`) : null;
-  return section("growth", "Growth over steps", charts(growth),
-    element("details", { open: growth.length < 9 }, element("summary", {}, "values"), values, note));
+  const note = more > 0 ? caption(`${grouped(more)} more steps are in the JSON document.`) : null;
+  return section(
+      "growth", "Growth over steps", charts(growth),
+      element(
+          "details", {open: growth.length < 9}, element("summary", {}, "values"), values, note));
 }

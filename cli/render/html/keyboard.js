@@ -1,4 +1,5 @@
-// Keys: j and k (arrows in the list) go from finding to finding, / searches, Escape leaves the search.
+// Keys: j and k (arrows in the list) go from finding to finding, / searches, Escape leaves the
+// search.
 
 function isTyping(target) {
   return target.closest("input, select, textarea") !== null;
@@ -12,10 +13,13 @@ export function listenForKeys(list) {
       return;
     }
     const inList = list.rows.contains(event.target);
-    const moves = { j: 1, k: -1, ...(inList ? { ArrowDown: 1, ArrowUp: -1 } : {}) };
-    if (event.key === "/") list.search.focus();
-    else if (event.key in moves) list.move(moves[event.key]);
-    else return;
+    const moves = {j: 1, k: -1, ...(inList ? {ArrowDown: 1, ArrowUp: -1} : {})};
+    if (event.key === "/")
+      list.search.focus();
+    else if (event.key in moves)
+      list.move(moves[event.key]);
+    else
+      return;
     event.preventDefault();
   });
 }

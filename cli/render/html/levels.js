@@ -1,5 +1,5 @@
 // Scaled differences in classes of two powers of ten, each with a color of its own.
-import { scaleThreshold } from "d3-scale";
+import {scaleThreshold} from "d3-scale";
 
 const kBounds = [1e-7, 1e-6, 1e-5, 1e-4, 1e-2];
 

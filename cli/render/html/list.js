@@ -1,18 +1,19 @@
 // All findings that pass the filter, a page at a time.
-import { button, element, section, shown } from "./dom.js";
-import { Filter } from "./filter.js";
-import { levelClass } from "./levels.js";
-import { grouped, short } from "./numbers.js";
-import { hasRanks, largestScaled, largestUlp } from "./report.js";
-import { kNoFilter } from "./state.js";
-import { kKinds, kPhases, moduleOf, opOf, timeOf } from "./words.js";
+import {button, caption, element, section, shown} from "./dom.js";
+import {Filter} from "./filter.js";
+import {levelClass} from "./levels.js";
+import {grouped, short} from "./numbers.js";
+import {hasRanks, largestScaled, largestUlp} from "./report.js";
+import {kNoFilter} from "./state.js";
+import {kKinds, kPhases, moduleOf, opOf, timeOf} from "./words.js";
 
 const kPage = 100;
 const kMostName = 120;
 
 function choice(label, values, apply) {
-  const made = element("select", { "aria-label": label },
-    element("option", { value: "" }, `any ${label}`), values.map((value) => element("option", { value }, value)));
+  const made = element(
+      "select", {"aria-label": label}, element("option", {value: ""}, `any ${label}`),
+      values.map((value) => element("option", {value}, value)));
   made.addEventListener("change", () => apply(made.value));
   return made;
 }
@@ -32,22 +33,39 @@ export class List {
   build() {
     const of = (read) => new Set(this.report.findings.map(read));
     const [kinds, phases] = [of((finding) => finding.kind), of((finding) => finding.phase)];
-    this.search = element("input", { type: "search", id: "search", placeholder: "Search op, module, step 3…",
-      "aria-label": "Search findings", autocomplete: "off", spellcheck: "false", maxlength: 200 });
-    this.search.addEventListener("input", () => this.state.narrow({ words: this.search.value }));
-    this.kind = choice("kind", kKinds.filter((kind) => kinds.has(kind)), (kind) => this.state.narrow({ kind }));
-    this.phase = choice("phase", kPhases.filter((phase) => phases.has(phase)), (phase) => this.state.narrow({ phase, steps: null }));
-    this.diverging = element("input", { type: "checkbox" });
-    this.diverging.addEventListener("change", () => this.state.narrow({ diverging: this.diverging.checked }));
-    this.chips = element("span", { class: "chips" });
-    this.status = element("span", { role: "status", class: "status" });
-    this.before = button({ "aria-label": "Previous page" }, () => this.turn(-1), "‹");
-    this.after = button({ "aria-label": "Next page" }, () => this.turn(1), "›");
-    this.rows = element("div", { role: "listbox", tabindex: 0, "aria-label": "Findings", class: "rows" });
-    this.section = section("findings", "All findings",
-      element("div", { class: "controls" }, this.search, this.kind, this.phase,
-        element("label", {}, this.diverging, " diverging only")),
-      element("div", { class: "controls" }, this.status, this.chips, element("span", { class: "space" }), this.before, this.after), this.rows);
+    this.search = element("input", {
+      type: "search",
+      id: "search",
+      placeholder: "Search op, module, step 3…",
+      "aria-label": "Search findings",
+      autocomplete: "off",
+      spellcheck: "false",
+      maxlength: 200
+    });
+    this.search.addEventListener("input", () => this.state.narrow({words: this.search.value}));
+    this.kind = choice(
+        "kind", kKinds.filter((kind) => kinds.has(kind)), (kind) => this.state.narrow({kind}));
+    this.phase = choice(
+        "phase", kPhases.filter((phase) => phases.has(phase)),
+        (phase) => this.state.narrow({phase, steps: null}));
+    this.diverging = element("input", {type: "checkbox"});
+    this.diverging.addEventListener(
+        "change", () => this.state.narrow({diverging: this.diverging.checked}));
+    this.chips = element("span", {class: "chips"});
+    this.status = element("span", {role: "status", class: "status"});
+    this.before = button({"aria-label": "Previous page"}, () => this.turn(-1), "‹");
+    this.after = button({"aria-label": "Next page"}, () => this.turn(1), "›");
+    this.rows =
+        element("div", {role: "listbox", tabindex: 0, "aria-label": "Findings", class: "rows"});
+    this.section = section(
+        "findings", "All findings",
+        element(
+            "div", {class: "controls"}, this.search, this.kind, this.phase,
+            element("label", {}, this.diverging, " diverging only")),
+        element(
+            "div", {class: "controls"}, this.status, this.chips, element("span", {class: "space"}),
+            this.before, this.after),
+        this.rows);
   }
 
   /** The rows of the current page, and what is said of it. */
@@ -55,9 +73,11 @@ export class List {
     const first = this.page * kPage;
     const part = this.passing.slice(first, first + kPage);
     this.rows.replaceChildren(...part.map((number) => this.row(this.report.findings[number])));
-    if (part.length === 0) this.rows.append(element("p", { class: "caption" }, "No finding passes the filter."));
+    if (part.length === 0) this.rows.append(caption("No finding passes the filter."));
     const all = this.report.findings.length;
-    const range = this.passing.length > kPage ? `${grouped(first + 1)} – ${grouped(first + part.length)} of ` : "";
+    const range = this.passing.length > kPage ?
+        `${grouped(first + 1)} – ${grouped(first + part.length)} of ` :
+        "";
     const of = this.passing.length === all ? "" : ` (of ${grouped(all)})`;
     this.status.textContent = `${range}${grouped(this.passing.length)}${of}`;
     this.before.disabled = this.page === 0;
@@ -67,26 +87,44 @@ export class List {
 
   row(finding) {
     const [ulp, scaled] = [largestUlp(finding), largestScaled(finding)];
-    const made = element("div", { role: "option", id: `finding-${finding.number}`, class: finding.diverges ? "row" : "row harmless" },
-      element("span", { class: "kind" }, finding.kind), element("span", { class: "op" }, opOf(finding, kMostName)),
-      element("span", { class: "ulp" }, ulp === null ? "" : `${grouped(ulp)} ULP`),
-      element("i", { class: scaled === null ? "none" : levelClass(scaled), title: scaled === null ? null : `${short(scaled)} scaled` }),
-      element("span", { class: "place" }, hasRanks(this.report) ? `rank ${finding.rank} / ` : "", timeOf(finding), " / ", moduleOf(finding, kMostName)));
+    const made = element(
+        "div", {
+          role: "option",
+          id: `finding-${finding.number}`,
+          class: finding.diverges ? "row" : "row harmless"
+        },
+        element("span", {class: "kind"}, finding.kind),
+        element("span", {class: "op"}, opOf(finding, kMostName)),
+        element("span", {class: "ulp"}, ulp === null ? "" : `${grouped(ulp)} ULP`), element("i", {
+          class: scaled === null ? "none" : levelClass(scaled),
+          title: scaled === null ? null : `${short(scaled)} scaled`
+        }),
+        element(
+            "span", {class: "place"}, hasRanks(this.report) ? `rank ${finding.rank} / ` : "",
+            timeOf(finding), " / ", moduleOf(finding, kMostName)));
     made.addEventListener("click", () => this.state.select(finding.number));
     return made;
   }
 
   /** The filter has changed: its controls may not be what changed it. */
   filtered() {
-    const { words, kind, phase, diverging, module, steps } = this.state.filter;
+    const {words, kind, phase, diverging, module, steps} = this.state.filter;
     if (this.search.value !== words) this.search.value = words;
     [this.kind.value, this.phase.value, this.diverging.checked] = [kind, phase, diverging];
-    const chip = (text, change) => button({ class: "chip", "aria-label": `Remove the filter ${text}` }, () => this.state.narrow(change), `${text} ×`);
+    const chip = (text, change) => button(
+        {class: "chip", "aria-label": `Remove the filter ${text}`}, () => this.state.narrow(change),
+        `${text} ×`);
     const chips = [];
-    if (steps !== null) chips.push(chip(steps === "setup" ? "setup" : steps[0] === steps[1] ? `step ${steps[0]}` : `steps ${steps[0]} - ${steps[1]}`, { steps: null }));
-    if (module !== null) chips.push(chip(this.nameOf(module), { module: null }));
-    if (this.state.filter !== kNoFilter && Object.keys(kNoFilter).some((key) => this.state.filter[key] !== kNoFilter[key])) {
-      chips.push(button({ class: "chip" }, () => this.state.narrow(kNoFilter), "clear"));
+    if (steps !== null)
+      chips.push(chip(
+          steps === "setup"         ? "setup" :
+              steps[0] === steps[1] ? `step ${steps[0]}` :
+                                      `steps ${steps[0]} - ${steps[1]}`,
+          {steps: null}));
+    if (module !== null) chips.push(chip(this.nameOf(module), {module: null}));
+    if (this.state.filter !== kNoFilter &&
+        Object.keys(kNoFilter).some((key) => this.state.filter[key] !== kNoFilter[key])) {
+      chips.push(button({class: "chip"}, () => this.state.narrow(kNoFilter), "clear"));
     }
     this.chips.replaceChildren(...chips);
     this.passing = this.filter.passing(this.state.filter);
@@ -110,8 +148,10 @@ export class List {
   }
 
   mark() {
-    for (const row of this.rows.querySelectorAll("[aria-selected=true]")) row.removeAttribute("aria-selected");
-    const row = document.getElementById(`finding-${this.state.selected}`) ?? this.rows.querySelector(`#finding-${this.state.selected}`);
+    for (const row of this.rows.querySelectorAll("[aria-selected=true]"))
+      row.removeAttribute("aria-selected");
+    const row = document.getElementById(`finding-${this.state.selected}`) ??
+        this.rows.querySelector(`#finding-${this.state.selected}`);
     this.rows.setAttribute("aria-activedescendant", row === null ? "" : row.id);
     if (row === null) return;
     row.setAttribute("aria-selected", "true");
@@ -120,7 +160,7 @@ export class List {
 
   /** Only the list scrolls, not the page. */
   scrollTo(row) {
-    const { rows } = this;
+    const {rows} = this;
     const top = row.offsetTop - rows.offsetTop;
     if (top < rows.scrollTop) rows.scrollTop = top;
     const bottom = top + row.offsetHeight - rows.clientHeight;

@@ -1,4 +1,5 @@
-// Numbers as the text report prints them. Integers beyond 2^53 and non-finite numbers are strings in the document.
+// Numbers as the text report prints them. Integers beyond 2^53 and non-finite numbers are strings
+// in the document.
 
 /** "1,944,019,888" */
 export function grouped(value) {

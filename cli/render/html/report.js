@@ -26,7 +26,8 @@ function largest(finding, read) {
 }
 
 export function largestUlp(finding) {
-  return largest(finding, (difference) => (Number(difference.differing) === 0 ? null : difference.ulp.max));
+  return largest(
+      finding, (difference) => (Number(difference.differing) === 0 ? null : difference.ulp.max));
 }
 
 export function largestScaled(finding) {

@@ -1,9 +1,9 @@
 // The document that the page shows, as a file.
-import { button } from "./dom.js";
-import { documentText } from "./report.js";
+import {button} from "./dom.js";
+import {documentText} from "./report.js";
 
 function save() {
-  const address = URL.createObjectURL(new Blob([documentText()], { type: "application/json" }));
+  const address = URL.createObjectURL(new Blob([documentText()], {type: "application/json"}));
   const link = document.createElement("a");
   link.href = address;
   link.download = "ulpscope-report.json";
@@ -12,5 +12,5 @@ function save() {
 }
 
 export function saveButton() {
-  return button({ id: "save" }, save, "Save JSON");
+  return button({id: "save"}, save, "Save JSON");
 }

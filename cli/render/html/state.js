@@ -1,6 +1,13 @@
 // What the reader has chosen: a finding, and which findings are listed.
 
-export const kNoFilter = { words: "", kind: "", phase: "", diverging: false, module: null, steps: null };
+export const kNoFilter = {
+  words: "",
+  kind: "",
+  phase: "",
+  diverging: false,
+  module: null,
+  steps: null
+};
 
 export class State {
   constructor() {
@@ -20,7 +27,7 @@ export class State {
   }
 
   narrow(change) {
-    this.filter = { ...this.filter, ...change };
+    this.filter = {...this.filter, ...change};
     this.changed("filter");
   }
 

@@ -1,20 +1,31 @@
 // The modules that have findings, as a tree of their dotted paths.
-import { button, element, section, shown } from "./dom.js";
-import { moduleKey } from "./filter.js";
-import { levelClass } from "./levels.js";
-import { counted, grouped, short } from "./numbers.js";
-import { largestScaled, largestUlp } from "./report.js";
+import {button, caption, element, section, shown} from "./dom.js";
+import {moduleKey} from "./filter.js";
+import {levelClass} from "./levels.js";
+import {counted, grouped, short} from "./numbers.js";
+import {largestScaled, largestUlp} from "./report.js";
 
 const kMostNodes = 250;
 const kMostDepth = 24;
 const kMostName = 120;
 
 function newNode(name, key) {
-  return { name, key, type: null, children: new Map(), findings: 0, first: false, ulp: null, scaled: null, order: null };
+  return {
+    name,
+    key,
+    type: null,
+    children: new Map(),
+    findings: 0,
+    first: false,
+    ulp: null,
+    scaled: null,
+    order: null
+  };
 }
 
 function raise(node, what, value) {
-  if (value !== null && (node[what] === null || Number(value) > Number(node[what]))) node[what] = value;
+  if (value !== null && (node[what] === null || Number(value) > Number(node[what])))
+    node[what] = value;
 }
 
 /** The parts of a path; what is deeper than the tree goes is one part. */
@@ -27,12 +38,14 @@ function partsOf(path) {
 
 /** The node of a module, made where it is missing. */
 function nodeAt(roots, root, module) {
-  if (!roots.has(root)) roots.set(root, newNode(root === "" ? "(no root module)" : root, `${root}\n`));
+  if (!roots.has(root))
+    roots.set(root, newNode(root === "" ? "(no root module)" : root, `${root}\n`));
   let node = roots.get(root);
   const path = [];
   for (const part of module === "" ? [] : partsOf(module)) {
     path.push(part);
-    if (!node.children.has(part)) node.children.set(part, newNode(part, `${root}\n${path.join(".")}`));
+    if (!node.children.has(part))
+      node.children.set(part, newNode(part, `${root}\n${path.join(".")}`));
     node = node.children.get(part);
   }
   return node;
@@ -41,7 +54,8 @@ function nodeAt(roots, root, module) {
 function addFinding(roots, finding, isFirst) {
   let node = nodeAt(roots, finding.root, finding.module ?? "");
   if (finding.module === null) {
-    if (!node.children.has("\n-")) node.children.set("\n-", newNode("no module", moduleKey(finding)));
+    if (!node.children.has("\n-"))
+      node.children.set("\n-", newNode("no module", moduleKey(finding)));
     node = node.children.get("\n-");
   }
   node.type ??= finding.module_type;
@@ -51,7 +65,9 @@ function addFinding(roots, finding, isFirst) {
   raise(node, "scaled", largestScaled(finding));
 }
 
-/** The modules on the way to the loss, in order, where there is one root that they can belong to. */
+/**
+ * The modules on the way to the loss, in order, where there is one root that they can belong to.
+ */
 function addPath(roots, report) {
   const named = [...roots.keys()].filter((name) => name !== "");
   if (report.path === null || named.length !== 1) return;
@@ -68,7 +84,8 @@ function addPath(roots, report) {
 
 function treeOf(report) {
   const roots = new Map();
-  for (const finding of report.findings) addFinding(roots, finding, report.first !== null && finding.number === 0);
+  for (const finding of report.findings)
+    addFinding(roots, finding, report.first !== null && finding.number === 0);
   addPath(roots, report);
   return roots;
 }
@@ -83,7 +100,7 @@ function joined(node) {
     name += `${last === node && node.key.endsWith("\n") ? ": " : "."}${child.name}`;
     last = child;
   }
-  return { name, node: last };
+  return {name, node: last};
 }
 
 class Tree {
@@ -106,28 +123,38 @@ class Tree {
       return null;
     }
     this.nodes += 1;
-    const { name, node } = joined(child);
+    const {name, node} = joined(child);
     this.numbered ||= node.order !== null;
     return element("li", {}, this.row(name, node), this.list(node.children.values()));
   }
 
   row(name, node) {
-    const choose = () => this.state.narrow({ module: this.state.filter.module === node.key ? null : node.key });
-    const made = button({ class: "module", "aria-pressed": "false" }, choose,
-      element("span", { class: "name" }, shown(name, kMostName)),
-      node.type === null ? null : element("span", { class: "type" }, shown(node.type, 40)),
-      node.first ? element("span", { class: "start" }, "starts here") : null,
-      node.order === null ? null : element("span", { class: "order", title: "its place on the way to the loss" }, `→ ${node.order}`),
-      element("span", { class: "space" }),
-      node.findings === 0 ? null : element("span", { class: "count" }, counted(node.findings, "finding")),
-      node.ulp === null ? null : element("span", { class: "far" }, `${grouped(node.ulp)} ULP`),
-      node.scaled === null ? null : element("i", { class: levelClass(node.scaled), title: `${short(node.scaled)} scaled` }));
+    const choose = () =>
+        this.state.narrow({module: this.state.filter.module === node.key ? null : node.key});
+    const made = button(
+        {class: "module", "aria-pressed": "false"}, choose,
+        element("span", {class: "name"}, shown(name, kMostName)),
+        node.type === null ? null : element("span", {class: "type"}, shown(node.type, 40)),
+        node.first ? element("span", {class: "start"}, "starts here") : null,
+        node.order === null ?
+            null :
+            element(
+                "span", {class: "order", title: "its place on the way to the loss"},
+                `→ ${node.order}`),
+        element("span", {class: "space"}),
+        node.findings === 0 ? null :
+                              element("span", {class: "count"}, counted(node.findings, "finding")),
+        node.ulp === null ? null : element("span", {class: "far"}, `${grouped(node.ulp)} ULP`),
+        node.scaled === null ?
+            null :
+            element("i", {class: levelClass(node.scaled), title: `${short(node.scaled)} scaled`}));
     this.buttons.set(node.key, made);
     return made;
   }
 
   mark() {
-    for (const [key, made] of this.buttons) made.setAttribute("aria-pressed", String(key === this.state.filter.module));
+    for (const [key, made] of this.buttons)
+      made.setAttribute("aria-pressed", String(key === this.state.filter.module));
   }
 }
 
@@ -138,7 +165,10 @@ export function modulesOf(report, state) {
   list.className = "tree";
   state.watch(() => tree.mark());
   const numbered = !tree.numbered ? "" : " → numbers are the order on the way to the loss.";
-  return section("modules", "Modules with findings", element("p", { class: "caption" }, `A module filters the list of findings.${numbered}`),
-    list, tree.leftOut === 0 ? null
-      : element("p", { class: "caption" }, `The first ${kMostNodes} modules are shown; the search finds the others.`));
+  return section(
+      "modules", "Modules with findings",
+      caption(`A module filters the list of findings.${numbered}`), list,
+      tree.leftOut === 0 ?
+          null :
+          caption(`The first ${kMostNodes} modules are shown; the search finds the others.`));
 }

@@ -1,37 +1,47 @@
 // The answer in a sentence, its first cause, and both runs.
-import { code, element, facts, shown, table } from "./dom.js";
-import { counted } from "./numbers.js";
+import {code, element, facts, shown, table} from "./dom.js";
+import {counted} from "./numbers.js";
 
 const kMostWords = 60;
 
 /** The summary, its first word marked where it is the verdict. */
 function sentence(report) {
-  const { verdict, summary } = report;
+  const {verdict, summary} = report;
   const begins = summary.startsWith(verdict);
-  return element("h1", { id: "verdict" },
-    element("span", { class: `badge ${verdict}` }, shown(verdict)), begins ? null : " ",
-    shown(begins ? summary.slice(verdict.length) : summary, 2000));
+  return element(
+      "h1", {id: "verdict"}, element("span", {class: `badge ${verdict}`}, shown(verdict)),
+      begins ? null : " ", shown(begins ? summary.slice(verdict.length) : summary, 2000));
 }
 
 function firstCause(report) {
   const cause = report.first === null ? undefined : report.findings[0].causes[0];
   if (cause === undefined || cause.id === "unknown") return null;
-  return element("p", { class: "because" }, "Cause: ", element("strong", {}, shown(cause.id)), ` (${shown(cause.confidence)})`,
-    cause.evidence.length > 0 ? `: ${shown(cause.evidence[0], 200)}` : null);
+  return element(
+      "p", {class: "because"}, "Cause: ", element("strong", {}, shown(cause.id)),
+      ` (${shown(cause.confidence)})`,
+      cause.evidence.length > 0 ? `: ${shown(cause.evidence[0], 200)}` : null);
 }
 
 function golden(report) {
   if (report.golden === null) return null;
-  const { same_conditions: same, differ } = report.golden;
-  if (same) return element("p", {}, "Golden: recorded with the same instruction set, threads and libraries.");
-  return element("div", { class: "note" },
-    element("p", {}, "Golden: recorded under other conditions than the candidate, so that bits may differ without a fault of the program:"),
-    table({}, ["setting", "reference", "candidate"],
-      differ.slice(0, 50).map((setting) => [setting.key, setting.reference, setting.candidate].map((text) => code(text ?? "(unset)", 200)))));
+  const {same_conditions: same, differ} = report.golden;
+  if (same)
+    return element(
+        "p", {}, "Golden: recorded with the same instruction set, threads and libraries.");
+  return element(
+      "div", {class: "note"},
+      element(
+          "p", {},
+          "Golden: recorded under other conditions than the candidate, so that bits may differ without a fault of the program:"),
+      table(
+          {}, ["setting", "reference", "candidate"],
+          differ.slice(0, 50).map(
+              (setting) => [setting.key, setting.reference, setting.candidate].map(
+                  (text) => code(text ?? "(unset)", 200)))));
 }
 
 export function verdictOf(report) {
-  return element("div", { class: "verdict" }, sentence(report), firstCause(report), golden(report));
+  return element("div", {class: "verdict"}, sentence(report), firstCause(report), golden(report));
 }
 
 function command(words) {
@@ -42,15 +52,22 @@ function command(words) {
 }
 
 function run(name, summary, report) {
-  const parts = [counted(summary.steps, "step"), counted(summary.events, "event"), counted(summary.values, "value")];
+  const parts = [
+    counted(summary.steps, "step"), counted(summary.events, "event"),
+    counted(summary.values, "value")
+  ];
   if (summary.level !== "") parts.push(`level ${shown(summary.level)}`);
-  if (Math.max(report.reference.ranks, report.candidate.ranks) > 1) parts.unshift(counted(summary.ranks, "rank"));
+  if (Math.max(report.reference.ranks, report.candidate.ranks) > 1)
+    parts.unshift(counted(summary.ranks, "rank"));
   if (!summary.complete) parts.push("incomplete");
-  return element("section", { class: "run", "aria-label": name }, element("h2", {}, name),
-    element("p", { class: "path" }, code(summary.path)),
-    facts([["holds", parts.join(", ")], ["command", command(summary.command)]]));
+  return element(
+      "section", {class: "run", "aria-label": name}, element("h2", {}, name),
+      element("p", {class: "path"}, code(summary.path)),
+      facts([["holds", parts.join(", ")], ["command", command(summary.command)]]));
 }
 
 export function runsOf(report) {
-  return element("div", { class: "runs" }, run("Reference", report.reference, report), run("Candidate", report.candidate, report));
+  return element(
+      "div", {class: "runs"}, run("Reference", report.reference, report),
+      run("Candidate", report.candidate, report));
 }

@@ -1,9 +1,10 @@
 // What the report's fields are called in the page.
-import { shown } from "./dom.js";
-import { grouped, percentage } from "./numbers.js";
+import {shown} from "./dom.js";
+import {grouped, percentage} from "./numbers.js";
 
 export const kPhases = ["setup", "data", "forward", "backward", "optimizer", "eval"];
-export const kKinds = ["origin", "arguments", "sequence", "rng", "data", "parameter", "write", "metadata"];
+export const kKinds =
+    ["origin", "arguments", "sequence", "rng", "data", "parameter", "write", "metadata"];
 
 const kHeadlines = {
   origin: "Identical inputs and arguments, different result",
@@ -15,12 +16,14 @@ const kHeadlines = {
 };
 
 function onlyIn(finding) {
-  return finding.event.reference === null && finding.event.candidate !== null ? "candidate" : "reference";
+  return finding.event.reference === null && finding.event.candidate !== null ? "candidate" :
+                                                                                "reference";
 }
 
 export function headline(finding) {
   if (finding.kind === "sequence") {
-    return `Runs in the ${onlyIn(finding)} only${finding.diverges ? "" : ", and no difference follows from it"}`;
+    return `Runs in the ${onlyIn(finding)} only${
+        finding.diverges ? "" : ", and no difference follows from it"}`;
   }
   if (finding.kind === "metadata") {
     return finding.diverges ? "dtype or shape differs" : "Layout or device differs";
@@ -35,7 +38,9 @@ export function stepOf(finding) {
 
 /** "step 17 / backward", "setup" */
 export function timeOf(finding) {
-  return finding.step === null && finding.phase === "setup" ? "setup" : `${stepOf(finding)} / ${finding.phase}`;
+  return finding.step === null && finding.phase === "setup" ?
+      "setup" :
+      `${stepOf(finding)} / ${finding.phase}`;
 }
 
 /** "layer2.0.conv1 (Conv2d)", "Net (root module)", "after fc" */
@@ -55,7 +60,8 @@ export function moduleOf(finding, most) {
 /** "aten::add_.Scalar" */
 export function opOf(finding, most) {
   if (finding.op === null) return "ops outside of modules";
-  return shown(finding.op, most) + (finding.overload === "" ? "" : `.${shown(finding.overload, most)}`);
+  return shown(finding.op, most) +
+      (finding.overload === "" ? "" : `.${shown(finding.overload, most)}`);
 }
 
 /** "17/140913", as `ulpscope inspect` takes it. */
@@ -65,7 +71,7 @@ export function eventPath(finding, event) {
 
 /** "in", "out 1", "mut 0", with the place in a list: "in 0 [2]" */
 export function slotOf(tensor) {
-  const label = { input: "in", output: "out", mutated: "mut" }[tensor.role];
+  const label = {input: "in", output: "out", mutated: "mut"}[tensor.role];
   const index = tensor.role === "output" || tensor.name === "" ? ` ${tensor.index}` : "";
   return `${label}${index}${tensor.element === 0 ? "" : ` [${tensor.element}]`}`;
 }
@@ -76,7 +82,7 @@ function sizes(shape) {
 
 /** "float32 [128, 64, 3, 3]", both shapes where they differ */
 export function typeAndShape(tensor) {
-  const { reference, candidate } = tensor.shape;
+  const {reference, candidate} = tensor.shape;
   const [first, second] = [shown(sizes(reference), 120), shown(sizes(candidate), 120)];
   return `${shown(tensor.dtype, 40)} ${first}${first === second ? "" : ` → ${second}`}`;
 }
@@ -86,16 +92,20 @@ export function outcomeOf(tensor) {
   if (tensor.equal) return "identical";
   if (sizes(tensor.shape.reference) !== sizes(tensor.shape.candidate)) return "shape differs";
   if (tensor.difference === null) return "differs";
-  const { differing, elements } = tensor.difference;
-  return `${grouped(differing)} of ${grouped(elements)} differ (${percentage(differing, elements)})`;
+  const {differing, elements} = tensor.difference;
+  return `${grouped(differing)} of ${grouped(elements)} differ (${
+      percentage(differing, elements)})`;
 }
 
 /** "from step 5", "in steps 5 - 6"; empty if a setting differs throughout */
 export function whenOf(setting) {
   const step = (number) => (number === null ? "setup" : `step ${number}`);
-  return (setting.steps ?? []).slice(0, 3).map(([first, last]) => {
-    if (last === null) return `from ${step(first)}`;
-    if (first === last) return `in ${step(first)}`;
-    return first === null ? `until ${step(last)}` : `in steps ${first} - ${last}`;
-  }).join(", ");
+  return (setting.steps ?? [])
+      .slice(0, 3)
+      .map(([first, last]) => {
+        if (last === null) return `from ${step(first)}`;
+        if (first === last) return `in ${step(first)}`;
+        return first === null ? `until ${step(last)}` : `in steps ${first} - ${last}`;
+      })
+      .join(", ");
 }
