@@ -191,6 +191,8 @@ tolerance_files() {
 unwritable_report() {
   expect "a report file in no directory" 2 "'missing/r.json' could not be written: No such file" help \
     "$ulpscope" compare reference same -o json=missing/r.json
+  expect "a page in no directory" 2 "'missing/r.html' could not be written: No such file" help \
+    "$ulpscope" compare reference same -o html=missing/r.html
   expect "a report file on a full disk" 2 "could not be written: No space left" help \
     "$ulpscope" compare reference same -o json=/dev/full
   printf before >report.json

@@ -41,11 +41,11 @@ def made(name):
         return os.path.join(pages, name + ".html"), json.load(file)
 
 
-def for_each_comparison(check):
-    """Calls check(browser, report) with the page of each comparison open."""
+def for_each_report(check):
+    """Calls check(browser, report) with the page of each comparison open, and with that of a mixed report."""
     with tempfile.TemporaryDirectory() as folder, Browser() as browser:
-        for arguments in COMPARISONS:
-            page, report = compare(arguments, folder)
+        for arguments in [*COMPARISONS, ["mixed"]]:
+            page, report = compare(arguments, folder) if len(arguments) > 1 else made("mixed")
             browser.open(page)
             try:
                 check(browser, report)
@@ -73,7 +73,7 @@ def op_of(finding):
 def document():
     def check(browser, report):
         expect(json.loads(browser.text("script#report")), report)
-    for_each_comparison(check)
+    for_each_report(check)
 
 
 def verdict():
@@ -84,7 +84,7 @@ def verdict():
         expect(words, report["summary"])
         expect(browser.text(".badge"), report["verdict"])
         expect(browser.texts(".run .path"), [report[run]["path"] for run in ("reference", "candidate")])
-    for_each_comparison(check)
+    for_each_report(check)
 
 
 def findings():
@@ -95,7 +95,114 @@ def findings():
             assert (finding["module"] or "") in place and finding["phase"] in place, place
         if report["findings"]:
             expect(browser.text(".status"), grouped(len(report["findings"])))
-    for_each_comparison(check)
+    for_each_report(check)
+
+
+def filters():
+    """Each control lists exactly the findings that it says, and what it did can be undone."""
+    page, report = made("mixed")
+
+    def listed(browser):
+        return browser.run("return [...document.querySelectorAll('.row[role=option]')].map(row => +row.id.split('-')[1])")
+
+    def those(passes):
+        return [number for number, finding in enumerate(report["findings"]) if passes(finding)]
+
+    def choose(browser, label, value):
+        browser.run("const choice = document.querySelector(arguments[0]); choice.value = arguments[1];"
+                    "choice.dispatchEvent(new Event('change'))", f"[aria-label={label}]", value)
+
+    with Browser() as browser:
+        browser.open(page)
+        everything = those(lambda finding: True)
+        expect(listed(browser), everything)
+        for label in ("kind", "phase"):
+            for value in {finding[label] for finding in report["findings"]}:
+                choose(browser, label, value)
+                expect(listed(browser), those(lambda finding: finding[label] == value))
+            choose(browser, label, "")
+        browser.click("#findings input[type=checkbox]")
+        expect(listed(browser), those(lambda finding: finding["diverges"]))
+        browser.click("#findings input[type=checkbox]")
+        expect(listed(browser), everything)
+        for name, count in zip(browser.texts(".module .name"), range(100)):
+            browser.run("document.querySelectorAll('.module')[arguments[0]].click()", count)
+            inside = [report["findings"][number] for number in listed(browser)]
+            last = name.split(": ")[-1].split(".")[-1]
+            assert inside == [] or all(last in (f["module"] or "no module").split(".") or last == f["root"]
+                                       or name == "(no root module)" for f in inside), f"{name}: {inside}"
+            browser.run("document.querySelectorAll('.module')[arguments[0]].click()", count)
+        for cell in range(len(browser.texts(".cell[role=button]"))):
+            browser.run("document.querySelectorAll('.cell[role=button]')[arguments[0]]"
+                        ".dispatchEvent(new MouseEvent('click'))", cell)
+            step, phase = browser.texts(".cell[role=button] title")[cell].split(";")[0].split(", ")
+            expect(listed(browser), those(lambda finding: finding["phase"] == phase and step == (
+                "setup" if finding["step"] is None else f"step {finding['step']}")))
+        browser.run("[...document.querySelectorAll('.chip')].at(-1).click()")
+        expect(listed(browser), everything)
+
+
+def steps():
+    """Each step and phase with findings has a cell that says how many, and how far apart they are."""
+    def check(browser, report):
+        cells = {}
+        for finding in report["findings"]:
+            step = "setup" if finding["step"] is None else f"step {finding['step']}"
+            cells.setdefault((step, finding["phase"]), []).append(finding)
+        expected = []
+        for (step, phase), here in cells.items():
+            words = f"{step}, {phase}; {len(here)} finding{'s' if len(here) > 1 else ''}"
+            if report["first"] is not None and report["findings"][0] in here:
+                words += "; the first difference"
+            scaled = [t["difference"]["scaled_max"] for finding in here for t in finding["tensors"] if t["difference"]]
+            scaled = [float(value) for value in scaled if value is not None]
+            expected.append((words, max(scaled, default=None)))
+        shown = browser.texts(".cell[role=button] title")
+        expect(len(shown), len(expected))
+        for title, (words, scaled) in zip(shown, expected):
+            assert title.startswith(words), f"{title!r}, not {words!r}"
+            said = re.search(r"at most (\S+) of", title)
+            assert (said is None) == (scaled is None), title
+            assert said is None or abs(float(said[1]) - scaled) <= 0.006 * scaled, title
+    for_each_report(check)
+
+
+def modules():
+    """The tree has every module with findings, how many there are, and where it starts."""
+    def check(browser, report):
+        if not report["findings"]:
+            return expect(browser.text(".tree"), None)
+        counts = [int(re.match(r"[\d,]+", text)[0].replace(",", "")) for text in browser.texts(".module .count")]
+        expect(sum(counts), len(report["findings"]))
+        names = " ".join(browser.texts(".module .name")).replace(": ", " ").replace(".", " ").split()
+        for finding in report["findings"]:
+            for part in (finding["module"] or "").split("."):
+                assert part == "" or part in names, f"{part} of {finding['module']}"
+        starts = browser.run("""return [...document.querySelectorAll(".start")].map(
+                                  start => start.closest("button").querySelector(".name").textContent)""")
+        first = report["first"]
+        expect(len(starts), 0 if first is None else 1)
+        if first is not None and first["module"]:
+            assert first["module"].endswith(starts[0].split(": ")[-1]), starts
+        points = report["path"]["points"] if report["path"] else []
+        expect(browser.texts("#spread tbody td:nth-child(2)"), [point["op"] for point in points])
+        expect(browser.texts("#spread tbody td:nth-child(4)"), [grouped(point["ulp_max"]) for point in points])
+    for_each_report(check)
+
+
+def growth():
+    def check(browser, report):
+        rows = browser.run("""return [...document.querySelectorAll("#growth tbody tr")].map(
+                                row => [...row.children].map(cell => cell.textContent))""")
+        expect(len(rows), len(report["growth"]))
+        for row, point in zip(rows, report["growth"]):
+            expect(row[:2], [str(point["step"]), "" if point["ulp_max"] is None else grouped(point["ulp_max"])])
+            if point["loss"] is not None:
+                expect([float(value) for value in row[3:]], [point["loss"]["reference"], point["loss"]["candidate"]])
+        expect(len(browser.texts("#growth .chart")), 0 if len(rows) < 2 else 2 + any(p["loss"] for p in report["growth"]))
+        expect(len(browser.texts("#growth circle.line-1")), sum(p["loss"] is not None for p in report["growth"])
+               if len(rows) > 1 else 0)
+    for_each_report(check)
 
 
 def panel():
@@ -120,7 +227,7 @@ def panel():
             expect(browser.texts(".arguments tbody code"),
                    [a[key] if a[key] is not None else "absent" for a in finding["arguments"]
                     for key in ("name", "reference", "candidate")])
-    for_each_comparison(check)
+    for_each_report(check)
 
 
 def settings():
@@ -132,7 +239,7 @@ def settings():
             assert row.startswith(setting["key"]), row
             for run in ("reference", "candidate"):
                 assert (setting[run] if setting[run] is not None else "(unset)")[:300] in row, row
-    for_each_comparison(check)
+    for_each_report(check)
 
 
 def causes():
@@ -143,7 +250,7 @@ def causes():
             assert f"{cause['id']} {cause['confidence']}" in shown, cause["id"]
             for line in [*cause["evidence"], *cause["against"], *cause["try"]]:
                 assert line in shown, line
-    for_each_comparison(check)
+    for_each_report(check)
 
 
 def hostile_names():
@@ -207,7 +314,7 @@ def many_findings():
         expect(browser.text(".status"), f"1 – 100 of {grouped(count)}")
         expect(len(browser.texts(".row[role=option]")), 100)
         browser.press("/")
-        browser.press(f"conv{count - 1}")
+        browser.press(f"backward conv{count - 1}")
         expect(browser.texts(".row .ulp"), [ulp_of(report["findings"][-1])])
         expect(browser.text(".status"), f"1 (of {grouped(count)})")
         browser.click(f"#finding-{count - 1}")
@@ -222,7 +329,7 @@ def many_findings():
 def narrow():
     """380 pixels are enough: only tables scroll sideways."""
     with tempfile.TemporaryDirectory() as folder, Browser() as browser:
-        made_pages = [made(name)[0] for name in ("hostile", "long_names", "many_findings", "identical")]
+        made_pages = [made(name)[0] for name in ("mixed", "hostile", "long_names", "many_findings", "identical")]
         for arguments in [*COMPARISONS, None]:
             for page in made_pages if arguments is None else [compare(arguments, folder)[0]]:
                 browser.open(page, width=380)

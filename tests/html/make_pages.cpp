@@ -1,8 +1,11 @@
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/render/html.hpp"
 #include "cli/render/json.hpp"
@@ -46,10 +49,32 @@ void make_harmful(Finding& finding) {
   }
 }
 
-Report hostile_report() {
+/// Findings of several kinds, steps, phases and modules; of the first, several tensors differ, one
+/// of them by more than a double counts exactly.
+Report mixed_report() {
   Report report = test::origin_report();
   const Report other = test::arguments_report();
   report.findings.insert(report.findings.end(), other.findings.begin(), other.findings.end());
+  for (Cause cause : other.causes) {
+    cause.finding += 1;
+    report.causes.push_back(std::move(cause));
+  }
+  std::vector<TensorReport>& tensors = report.findings.front().tensors;
+  TensorReport far = tensors.back();
+  far.index = 2;
+  far.dtype = Dtype::float64;
+  far.difference->ulp_max = (std::uint64_t{1} << 60) + 1;
+  far.difference->scaled_max = 0.25;
+  far.difference->axes = {{128, 1, {17}}, {64, 64, {0, 1, 2, 3, 4, 5, 6, 7}}};
+  tensors.insert(tensors.end() - 1, far);
+  report.path = {17,
+                 {{140913, "aten::mm", "layer2.0.conv1", 1e-7, 118},
+                  {140920, "aten::mm", "layer1.0.conv1", 1e-5, 4000}}};
+  return report;
+}
+
+Report hostile_report() {
+  Report report = mixed_report();
   make_harmful(report.summary);
   make_harmful(report.reference.path);
   make_harmful(report.candidate.command);
@@ -71,23 +96,22 @@ Report hostile_report() {
   return report;
 }
 
-/// Names of 10 MB: without a space, and of a million modules inside one another.
+/// Names of 10 MB without a space, and of a million modules inside one another.
 Report long_names_report() {
   constexpr std::size_t kLong = std::size_t{10} << 20;
   Report report = test::origin_report();
   Finding& finding = report.findings.front();
   finding.op = std::string(kLong, 'x');
-  std::string path;
-  while (path.size() < kLong) path += "inner.....";
-  finding.module = path + "last";
-  finding.tensors.back().name = std::string(kLong, 'y');
+  finding.module = std::string(kLong / 10, '.') + "last";
   return report;
 }
 
 Report many_findings_report() {
   constexpr std::size_t kFindings = 10'000;
   Report report = test::origin_report();
-  const Finding pattern = report.findings.front();
+  Finding pattern = report.findings.front();
+  pattern.tensors.erase(pattern.tensors.begin(), pattern.tensors.end() - 1);
+  pattern.neighbours.clear();
   report.findings.clear();
   report.causes.clear();
   report.reference.steps = report.candidate.steps = kFindings / 20;
@@ -119,6 +143,7 @@ int main(int argc, char** argv) {
   }
   const std::filesystem::path directory = argv[1];
   std::filesystem::create_directories(directory);
+  write(directory, "mixed", mixed_report());
   write(directory, "hostile", hostile_report());
   write(directory, "long_names", long_names_report());
   write(directory, "many_findings", many_findings_report());
