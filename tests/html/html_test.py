@@ -222,6 +222,8 @@ def panel():
                     for b in d["ulp"]["histogram"]]
             expect(browser.texts(".difference figure details td:last-child"), bins)
             expect(browser.texts(".axes th"), [f"dim {i}" for d in apart for i in range(len(d["axes"]))])
+            expect(browser.texts("#finding .cause strong"), [
+                cause["id"] for cause in report["causes"] if cause["finding"] == number and cause["id"] != "unknown"])
             for note in finding["notes"]:
                 assert note in browser.texts(".notes li"), note
             expect(browser.texts(".arguments tbody code"),
@@ -246,6 +248,9 @@ def causes():
     def check(browser, report):
         shown = " ".join(browser.texts("#causes .cause"))
         expect(len(browser.texts("#causes .of a")), len(report["causes"]))
+        known = [c for c in report["causes"] if c["finding"] == 0 and report["first"]][:1]
+        if known and known[0]["id"] != "unknown":
+            assert f"{known[0]['id']} ({known[0]['confidence']})" in browser.text(".because"), known
         for cause in report["causes"]:
             assert f"{cause['id']} {cause['confidence']}" in shown, cause["id"]
             for line in [*cause["evidence"], *cause["against"], *cause["try"]]:

@@ -67,6 +67,12 @@ Report mixed_report() {
   far.difference->scaled_max = 0.25;
   far.difference->axes = {{128, 1, {17}}, {64, 64, {0, 1, 2, 3, 4, 5, 6, 7}}};
   tensors.insert(tensors.end() - 1, far);
+  Finding farther = report.findings.front();
+  farther.tensors.back().difference->scaled_max = 0.5;
+  Finding in_forward = report.findings.front();
+  in_forward.phase = Phase::forward;
+  report.findings.push_back(std::move(farther));
+  report.findings.push_back(std::move(in_forward));
   report.path = {17,
                  {{140913, "aten::mm", "layer2.0.conv1", 1e-7, 118},
                   {140920, "aten::mm", "layer1.0.conv1", 1e-5, 4000}}};

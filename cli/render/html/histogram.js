@@ -18,10 +18,10 @@ function exponents(bins) {
   return Array.from({length: last - first + 1}, (_, index) => first + index);
 }
 
-/** "1", "256", "1.0e9" */
+/** "1", "256", "4e6" */
 function power(exponent) {
   const value = 2 ** exponent;
-  return value < 1e5 ? grouped(value) : short(value);
+  return value < 1e5 ? grouped(value) : value.toExponential(0).replace("e+", "e");
 }
 
 function draw(bins) {
@@ -46,7 +46,7 @@ function draw(bins) {
       .attr("y", (bin) => kHeight - Math.max(y(Number(bin[1])), 2))
       .append("title")
       .text((bin) => `${grouped(bin[0])} ULP and more: ${grouped(bin[1])}`);
-  const every = Math.ceil(40 / x.step());
+  const every = Math.ceil(44 / x.step());
   svg.append("g")
       .attr("class", "axis")
       .attr("transform", `translate(0,${kHeight})`)

@@ -2,10 +2,10 @@
 find_program(ULPSCOPE_ESBUILD esbuild)
 find_path(ULPSCOPE_D3 d3-scale/package.json PATHS /usr/share/nodejs /usr/lib/nodejs NO_DEFAULT_PATH)
 if(NOT ULPSCOPE_ESBUILD)
-  message(FATAL_ERROR "esbuild, which bundles the HTML report's viewer, was not found. Run `bash cli/setup.sh`.")
+  message(FATAL_ERROR "esbuild, which bundles the HTML report's viewer, was not found: run `bash cli/setup.sh`.")
 endif()
 if(NOT ULPSCOPE_D3)
-  message(FATAL_ERROR "D3's modules, which the HTML report's viewer uses, were not found. Run `bash cli/setup.sh`, or "
+  message(FATAL_ERROR "D3's modules, which the HTML report's viewer uses, were not found: run `bash cli/setup.sh`, or "
                       "name their folder with -DULPSCOPE_D3=/path/to/node_modules.")
 endif()
 
