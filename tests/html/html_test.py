@@ -355,6 +355,10 @@ def keyboard():
         browser.press("j" * 98)
         expect(browser.run(selected), ["finding-100"])
         assert browser.text(".status").startswith("101 – 200 "), browser.text(".status")
+        seen = browser.run("""const [list, row] = [".rows", "[aria-selected=true]"].map(
+                                name => document.querySelector(name).getBoundingClientRect());
+                              return row.top >= list.top - 1 && row.bottom <= list.bottom + 1""")
+        assert seen, "the selected finding is not in the visible part of the list"
         assert f"finding 101 of {grouped(len(report['findings']))}" in browser.text("#finding")
         browser.run("document.querySelector('.rows').focus()")
         browser.press("\ue015\ue015\ue013")  # down, down, up

@@ -55,27 +55,6 @@ export function section(id, title, ...content) {
   return element("section", {id, "aria-labelledby": heading.id}, heading, ...children);
 }
 
-/** A table of rows of cells; `numbers` are the columns aligned to the right. */
-export function table(attributes, headings, rows, numbers = []) {
-  const aligned = (column) => (numbers.includes(column) ? {class: "number"} : {});
-  return element(
-      "div", {class: "scroll"},
-      element(
-          "table", attributes,
-          element(
-              "thead", {},
-              element(
-                  "tr", {},
-                  headings.map(
-                      (text, column) => element("th", {scope: "col", ...aligned(column)}, text)))),
-          element(
-              "tbody", {},
-              rows.map(
-                  (cells) => element(
-                      "tr", {},
-                      cells.map((cell, column) => element("td", aligned(column), cell)))))));
-}
-
 /** Code or a name, in a monospaced font. */
 export function code(text, most) {
   return element("code", {}, shown(text, most));

@@ -1,14 +1,15 @@
 // One finding in full.
 import {causeOf} from "./causes.js";
-import {bounded, caption, code, element, facts, shown, table} from "./dom.js";
+import {bounded, caption, code, element, facts, shown} from "./dom.js";
 import {mark} from "./mark.js";
 import {counted, grouped} from "./numbers.js";
 import {hasRanks} from "./report.js";
+import {table} from "./table.js";
 import {differencesOf, tensorsOf} from "./tensors.js";
 import {eventPath, headline, moduleOf, opOf, timeOf} from "./words.js";
 
-const kMostArguments = 40;
 const kMostNames = 24;
+const kMostNotes = 24;
 const kMostCauses = 8;
 
 function names(list) {
@@ -70,15 +71,15 @@ function operation(finding) {
   ]);
 }
 
+function argumentCells(argument) {
+  return [argument.name, argument.reference ?? "absent", argument.candidate ?? "absent"].map(
+      (text) => code(text));
+}
+
 function argumentsOf(finding) {
   if (finding.arguments.length === 0) return null;
-  return table(
-      {class: "arguments"}, ["argument", "reference", "candidate"],
-      finding.arguments.slice(0, kMostArguments)
-          .map(
-              (argument) => [argument.name, argument.reference ?? "absent",
-                             argument.candidate ?? "absent"]
-                                .map((text) => code(text))));
+  const headings = ["argument", "reference", "candidate"];
+  return table({class: "arguments"}, headings, finding.arguments, argumentCells);
 }
 
 function neighbours(finding) {
@@ -95,7 +96,12 @@ function neighbours(finding) {
           "div", {class: "scroll"},
           element(
               "table", {class: "neighbours"},
-              element("tbody", {}, finding.neighbours.slice(0, kMostNames).map(row)))));
+              element(
+                  "tbody", {},
+                  bounded(
+                      finding.neighbours, kMostNames, row,
+                      (more) => element(
+                          "tr", {}, element("td", {colspan: 5}, counted(more, "more op"))))))));
 }
 
 function causes(finding) {
@@ -112,7 +118,9 @@ function notes(finding) {
   if (finding.notes.length === 0) return null;
   return element(
       "ul", {class: "notes"},
-      finding.notes.slice(0, kMostNames).map((note) => element("li", {}, shown(note))));
+      bounded(
+          finding.notes, kMostNotes, (note) => element("li", {}, shown(note)),
+          (more) => element("li", {}, counted(more, "more note"))));
 }
 
 function contents(report, finding) {

@@ -1,10 +1,9 @@
 // How the difference grows from step to step.
 import {chart} from "./chart.js";
-import {caption, element, section, table} from "./dom.js";
+import {caption, element, section} from "./dom.js";
 import {exact, grouped, short} from "./numbers.js";
 import {numeric} from "./report.js";
-
-const kMostRows = 200;
+import {table} from "./table.js";
 
 function figure(title, series, logarithmic, legend) {
   const holder = element("div", {class: "holder"});
@@ -37,26 +36,20 @@ function charts(growth) {
                null);
 }
 
-function rows(growth) {
-  return growth.slice(0, kMostRows)
-      .map(
-          (point) =>
-              [String(point.step), point.ulp_max === null ? "" : grouped(point.ulp_max),
-               point.scaled_max === null ? "" : short(point.scaled_max),
-               point.loss === null ? "" : exact(point.loss.reference),
-               point.loss === null ? "" : exact(point.loss.candidate)]);
+function cells({step, ulp_max: ulp, scaled_max: scaled, loss}) {
+  return [
+    String(step), ulp === null ? "" : grouped(ulp), scaled === null ? "" : short(scaled),
+    loss === null ? "" : exact(loss.reference), loss === null ? "" : exact(loss.candidate)
+  ];
 }
 
 export function growthOf(report) {
   const {growth} = report;
   if (growth.length === 0) return null;
-  const values = table(
-      {}, ["step", "largest ULP", "scaled", "loss, reference", "candidate"], rows(growth),
-      [0, 1, 2, 3, 4]);
-  const more = growth.length - kMostRows;
-  const note = more > 0 ? caption(`${grouped(more)} more steps are in the JSON document.`) : null;
+  const headings = ["step", "largest ULP", "scaled", "loss, reference", "candidate"];
   return section(
       "growth", "Growth over steps", charts(growth),
       element(
-          "details", {open: growth.length < 9}, element("summary", {}, "values"), values, note));
+          "details", {open: growth.length < 9}, element("summary", {}, "values"),
+          table({}, headings, growth, cells, [0, 1, 2, 3, 4])));
 }

@@ -4,8 +4,9 @@ import {axisBottom} from "d3-axis";
 import {scaleBand, scaleLinear} from "d3-scale";
 import {create} from "d3-selection";
 
-import {element, table} from "./dom.js";
+import {element} from "./dom.js";
 import {grouped, short} from "./numbers.js";
+import {table} from "./table.js";
 
 const kHeight = 84;
 const kBottom = 18;
@@ -74,7 +75,5 @@ export function histogramOf(bins) {
       draw(apart),
       element(
           "details", {}, element("summary", {}, "counts"),
-          table(
-              {}, ["ULP", "elements"], bins.map((bin) => [rangeOf(bin), grouped(bin[1])]),
-              [0, 1])));
+          table({}, ["ULP", "elements"], bins, (bin) => [rangeOf(bin), grouped(bin[1])], [0, 1])));
 }

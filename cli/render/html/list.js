@@ -122,8 +122,7 @@ export class List {
                                       `steps ${steps[0]} - ${steps[1]}`,
           {steps: null}));
     if (module !== null) chips.push(chip(this.nameOf(module), {module: null}));
-    if (this.state.filter !== kNoFilter &&
-        Object.keys(kNoFilter).some((key) => this.state.filter[key] !== kNoFilter[key])) {
+    if (Object.keys(kNoFilter).some((key) => this.state.filter[key] !== kNoFilter[key])) {
       chips.push(button({class: "chip"}, () => this.state.narrow(kNoFilter), "clear"));
     }
     this.chips.replaceChildren(...chips);
@@ -150,8 +149,7 @@ export class List {
   mark() {
     for (const row of this.rows.querySelectorAll("[aria-selected=true]"))
       row.removeAttribute("aria-selected");
-    const row = document.getElementById(`finding-${this.state.selected}`) ??
-        this.rows.querySelector(`#finding-${this.state.selected}`);
+    const row = this.rows.querySelector(`#finding-${this.state.selected}`);
     this.rows.setAttribute("aria-activedescendant", row === null ? "" : row.id);
     if (row === null) return;
     row.setAttribute("aria-selected", "true");
@@ -161,7 +159,7 @@ export class List {
   /** Only the list scrolls, not the page. */
   scrollTo(row) {
     const {rows} = this;
-    const top = row.offsetTop - rows.offsetTop;
+    const top = row.offsetTop;
     if (top < rows.scrollTop) rows.scrollTop = top;
     const bottom = top + row.offsetHeight - rows.clientHeight;
     if (bottom > rows.scrollTop) rows.scrollTop = bottom;

@@ -1,6 +1,6 @@
 // The page of a report: reads the document in it and builds the sections.
 import {causesOf} from "./causes.js";
-import {coverageOf, tolerancesOf} from "./coverage.js";
+import {coverageOf} from "./coverage.js";
 import {element, shown} from "./dom.js";
 import {findingOf} from "./finding.js";
 import {growthOf} from "./growth.js";
@@ -14,6 +14,7 @@ import {spreadOf} from "./spread.js";
 import {State} from "./state.js";
 import {stripOf} from "./strip.js";
 import {themeSwitch} from "./theme.js";
+import {tolerancesOf} from "./tolerances.js";
 import {modulesOf} from "./tree.js";
 import {runsOf, verdictOf} from "./verdict.js";
 

@@ -1,29 +1,20 @@
 // Settings in which the runs differ.
-import {caption, code, element, section, table} from "./dom.js";
+import {caption, code, element, section} from "./dom.js";
 import {counted} from "./numbers.js";
+import {table} from "./table.js";
 import {whenOf} from "./words.js";
 
-const kMostRows = 300;
-
-function rows(settings) {
-  return settings.slice(0, kMostRows)
-      .map(
-          (setting) => [
-              [
-                code(setting.key, 200),
-                whenOf(setting) === "" ? null :
-                                         element("span", {class: "when"}, ` ${whenOf(setting)}`)
-              ],
-              code(setting.reference ?? "(unset)", 300),
-              code(setting.candidate ?? "(unset)", 300)]);
+function cells(setting) {
+  const when = whenOf(setting);
+  return [
+    [code(setting.key, 200), when === "" ? null : element("span", {class: "when"}, ` ${when}`)],
+    code(setting.reference ?? "(unset)", 300), code(setting.candidate ?? "(unset)", 300)
+  ];
 }
 
-function tableOf(settings) {
-  return [
-    table({class: "settings"}, ["setting", "reference", "candidate"], rows(settings)),
-    settings.length > kMostRows ? caption(counted(settings.length - kMostRows, "more setting")) :
-                                  null
-  ];
+/** A row for each setting in which the runs differ. */
+export function settingsTable(settings) {
+  return table({class: "settings"}, ["setting", "reference", "candidate"], settings, cells);
 }
 
 export function settingsOf(report) {
@@ -31,7 +22,7 @@ export function settingsOf(report) {
       (can) => report.environment.filter((setting) => setting.can_change_bits === can));
   return section(
       "settings", "Settings that differ",
-      matter.length === 0 ? null : [caption("These can change bits:"), tableOf(matter)],
+      matter.length === 0 ? null : [caption("These can change bits:"), settingsTable(matter)],
       rest.length === 0 ?
           null :
           element(
@@ -43,5 +34,5 @@ export function settingsOf(report) {
                           rest.length,
                           matter.length === 0 ? "setting" :
                                                 "more setting")} that cannot change bits`),
-              tableOf(rest)));
+              settingsTable(rest)));
 }

@@ -2,8 +2,8 @@
 import {caption, code, element, section, shown} from "./dom.js";
 import {levelClass} from "./levels.js";
 import {counted, grouped, short} from "./numbers.js";
+import {table} from "./table.js";
 
-const kMostPoints = 200;
 const kMostRanges = 8;
 
 /** ", in step 0", ", in steps 0 - 3, 7" */
@@ -21,30 +21,15 @@ export function spreadOf(report) {
   const {path, propagated} = report;
   const note = Number(propagated.events) === 0 ?
       null :
-      element(
-          "p", {class: "caption"},
+      caption(
           `${counted(propagated.events, "event")} inherited it${stepsOf(propagated.steps)}`,
           propagated.note === null ? "." : `: ${shown(propagated.note)}.`);
   if (path === null) return section("spread", "How it spreads", note);
-  const row = (point, index) => element(
-      "tr", {}, element("td", {class: "number"}, String(index + 1)),
-      element("td", {}, code(point.op, 120)), element("td", {}, code(point.module, 160)),
-      element("td", {class: "number"}, grouped(point.ulp_max)),
-      element("td", {class: "number"}, point.scaled_max === null ? "" : short(point.scaled_max)),
-      element("td", {}, element("i", {class: levelClass(point.scaled_max)})));
-  const left = path.points.length - kMostPoints;
+  const cells = (point, index) =>
+      [String(index + 1), code(point.op, 120), code(point.module, 160), grouped(point.ulp_max),
+       point.scaled_max === null ? "" : short(point.scaled_max),
+       element("i", {class: levelClass(point.scaled_max)})];
   return section(
       "spread", `How it spreads in step ${path.step}`, note,
-      element(
-          "div", {class: "scroll tall"},
-          element(
-              "table", {},
-              element(
-                  "thead", {},
-                  element(
-                      "tr", {},
-                      ["", "op", "module", "largest ULP", "scaled",
-                       ""].map((text) => element("th", {scope: "col"}, text)))),
-              element("tbody", {}, path.points.slice(0, kMostPoints).map(row)))),
-      left > 0 ? caption(`${grouped(left)} more ops are in the JSON document.`) : null);
+      table({}, ["", "op", "module", "largest ULP", "scaled", ""], path.points, cells, [0, 3, 4]));
 }

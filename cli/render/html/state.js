@@ -16,7 +16,7 @@ export class State {
     this.listeners = [];
   }
 
-  /** Calls `listener` now and after each change, with what has changed: "selected" or "filter". */
+  /** Calls `listener` after each change, with what has changed: "selected" or "filter". */
   watch(listener) {
     this.listeners.push(listener);
   }

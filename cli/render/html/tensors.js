@@ -3,44 +3,27 @@ import {bounded, caption, code, element} from "./dom.js";
 import {differenceOf} from "./difference.js";
 import {mark} from "./mark.js";
 import {counted, grouped, short} from "./numbers.js";
+import {table} from "./table.js";
 import {outcomeOf, slotOf, typeAndShape} from "./words.js";
 
-const kMostTensors = 40;
 const kMostDifferences = 12;
+
+function cells(tensor) {
+  const {difference, equal} = tensor;
+  const scaled = difference === null ? null : difference.scaled_max;
+  return [
+    element("td", {class: "slot"}, slotOf(tensor)), code(tensor.name, 120),
+    element("td", {class: equal ? null : "changed"}, mark(equal), " ", outcomeOf(tensor)),
+    difference === null ? "" : grouped(difference.ulp.max), scaled === null ? "" : short(scaled),
+    typeAndShape(tensor)
+  ];
+}
 
 /** A row for each tensor; null where there is none. */
 export function tensorsOf(finding) {
   if (finding.tensors.length === 0) return null;
-  const row = (tensor) => element(
-      "tr", {}, element("td", {class: "slot"}, slotOf(tensor)),
-      element("td", {}, code(tensor.name, 120)),
-      element(
-          "td", {class: tensor.equal ? "" : "changed"}, mark(tensor.equal), " ", outcomeOf(tensor)),
-      element(
-          "td", {class: "number"},
-          tensor.difference === null ? "" : grouped(tensor.difference.ulp.max)),
-      element(
-          "td", {class: "number"},
-          tensor.difference === null || tensor.difference.scaled_max === null ?
-              "" :
-              short(tensor.difference.scaled_max)),
-      element("td", {}, typeAndShape(tensor)));
-  return element(
-      "div", {class: "scroll"},
-      element(
-          "table", {class: "tensors"},
-          element(
-              "thead", {},
-              element(
-                  "tr", {},
-                  ["", "tensor", "result", "largest ULP", "scaled", "type"].map(
-                      (text) => element("th", {scope: "col"}, text)))),
-          element(
-              "tbody", {},
-              bounded(
-                  finding.tensors, kMostTensors, row,
-                  (more) => element(
-                      "tr", {}, element("td", {colspan: 6}, counted(more, "more tensor")))))));
+  const headings = ["", "tensor", "result", "largest ULP", "scaled", "type"];
+  return table({class: "tensors"}, headings, finding.tensors, cells, [3, 4]);
 }
 
 /** Each tensor that differs, in full; only one is open. */

@@ -1,6 +1,7 @@
 // The answer in a sentence, its first cause, and both runs.
-import {code, element, facts, shown, table} from "./dom.js";
+import {code, element, facts, shown} from "./dom.js";
 import {counted} from "./numbers.js";
+import {settingsTable} from "./settings.js";
 
 const kMostWords = 60;
 
@@ -33,11 +34,7 @@ function golden(report) {
       element(
           "p", {},
           "Golden: recorded under other conditions than the candidate, so that bits may differ without a fault of the program:"),
-      table(
-          {}, ["setting", "reference", "candidate"],
-          differ.slice(0, 50).map(
-              (setting) => [setting.key, setting.reference, setting.candidate].map(
-                  (text) => code(text ?? "(unset)", 200)))));
+      settingsTable(differ));
 }
 
 export function verdictOf(report) {
