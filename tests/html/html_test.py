@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 from browser import Browser
 
@@ -258,6 +259,42 @@ def causes():
     for_each_report(check)
 
 
+def judged():
+    """What was compared, and what rules and budgets have decided."""
+    def check(browser, report):
+        coverage = report["coverage"]
+        assert f"{grouped(coverage['aligned'])} event" in browser.text("#coverage"), browser.text("#coverage")
+        for unseen in coverage["unseen"]:
+            assert unseen in browser.text("#coverage"), unseen
+        rules = browser.run("""return [...document.querySelectorAll("#rules tbody tr")].map(
+                                 row => [1, 6, 7].map(column => row.children[column].textContent))""")
+        expect(rules, [[rule["op"], grouped(rule["passed"]), grouped(rule["failed"])] for rule in report["rules"]])
+        ops = browser.run("""return [...document.querySelectorAll("#budget tbody tr")].map(
+                               row => [0, 1, 2].map(column => row.children[column].textContent))""")
+        budget = report["budget"] or {"ops": []}
+        expect(ops, [[op["op"], grouped(op["results"]), grouped(op["outside"])] for op in budget["ops"]])
+        conditions = report["golden"]["differ"] if report["golden"] else []
+        expect(len(browser.texts(".verdict tbody tr")), len(conditions))
+    for_each_report(check)
+
+
+def saved():
+    """The button writes the JSON report."""
+    page, report = made("mixed")
+    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        browser.open(page)
+        browser.command("Browser.setDownloadBehavior", behavior="allow", downloadPath=folder)
+        browser.click("#save")
+        place = os.path.join(folder, "ulpscope-report.json")
+        for _ in range(600):
+            if os.path.exists(place):
+                break
+            time.sleep(0.1)
+        with open(place, encoding="ascii") as file:
+            expect(json.load(file), report)
+        expect(browser.console(), [])
+
+
 def hostile_names():
     """Names that are markup run no script, make no element, and are there to be read."""
     page, report = made("hostile")
@@ -355,10 +392,12 @@ def keyboard():
         browser.press("j" * 98)
         expect(browser.run(selected), ["finding-100"])
         assert browser.text(".status").startswith("101 – 200 "), browser.text(".status")
+        browser.press("j" * 40)
         seen = browser.run("""const [list, row] = [".rows", "[aria-selected=true]"].map(
                                 name => document.querySelector(name).getBoundingClientRect());
                               return row.top >= list.top - 1 && row.bottom <= list.bottom + 1""")
         assert seen, "the selected finding is not in the visible part of the list"
+        browser.press("k" * 40)
         assert f"finding 101 of {grouped(len(report['findings']))}" in browser.text("#finding")
         browser.run("document.querySelector('.rows').focus()")
         browser.press("\ue015\ue015\ue013")  # down, down, up
