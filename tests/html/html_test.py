@@ -412,6 +412,26 @@ def keyboard():
         expect(browser.run("return document.activeElement === document.body"), True)
 
 
+def cells():
+    """The strip of steps by keys: one stop of the tab key, arrows go on, Enter filters."""
+    page, report = made("mixed")
+    with Browser() as browser:
+        browser.open(page)
+        expect(len(browser.texts(".cell[tabindex='0']")), 1)
+        browser.run("document.querySelector(\".cell[tabindex='0']\").focus()")
+        browser.press("\ue014")  # right
+        title = browser.run("return document.activeElement.querySelector('title').textContent")
+        expect(title, browser.texts(".cell[role=button] title")[1])
+        browser.press("\ue007")  # Enter
+        phase = title.split(";")[0].split(", ")[1]
+        expect(browser.run("return document.querySelector('[aria-label=phase]').value"), phase)
+        expect(len(browser.texts(".row[role=option]")), int(re.search(r"(\d+) finding", title)[1]))
+        browser.press("\ue012")  # left
+        expect(browser.run("return document.activeElement.querySelector('title').textContent"),
+               browser.texts(".cell[role=button] title")[0])
+        expect(len(browser.texts(".cell[tabindex='0']")), 1)
+
+
 def themes():
     """Light and dark, as the system has it or as chosen."""
     page, _ = made("hostile")
