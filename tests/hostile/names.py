@@ -45,6 +45,8 @@ def main():
                 ["compare", dump, other, "--format", "\x1b[2J"],
                 ["compare", dump, other, "--tolerance", "\x1b[2J"],
                 ["compare", dump, other, "--map", "\x1b[2J"]]
+        page = os.path.join(output, "report.html")
+        more.append(["compare", dump, other, "-o", f"html={page}"])
         hostile_rules = os.path.join(output, "rules.toml")
         with open(hostile_rules, "wb") as file:
             file.write(b'[[rule]]\n"\x1b[2J\xe2\x80\xae" = 1\n')
@@ -69,6 +71,10 @@ def main():
             harm = harm_in(file.read(), True)
             if harm:
                 failures.append(f"report.json: {harm}")
+        with open(page, "rb") as file:
+            harm = harm_in(file.read(), False)
+            if harm:
+                failures.append(f"report.html: {harm}")
         for root, _, files in os.walk(output):
             for name in files:
                 if harm_in(name.encode(errors="surrogateescape"), False):

@@ -8,7 +8,6 @@ const kSteering =
     /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
 function visible(character) {
-  if (character === "\t") return "  ";
   const code = character.charCodeAt(0).toString(16);
   return code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
 }
@@ -21,7 +20,7 @@ export function shown(text, most = kMostCharacters) {
   const whole = String(text);
   const left = whole.length - most;
   const part = left > 0 ? whole.slice(0, most) : whole;
-  const safe = part.replace(kSteering, visible);
+  const safe = part.replace(/\t/g, "  ").replace(kSteering, visible);
   return left > 0 ? `${safe}… (${left.toLocaleString("en-US")} more characters)` : safe;
 }
 
