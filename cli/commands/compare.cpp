@@ -11,6 +11,7 @@
 #include "cli/commands/report_output.hpp"
 #include "cli/inputs/module_map.hpp"
 #include "cli/inputs/open_run.hpp"
+#include "cli/inputs/tensor_files.hpp"
 #include "cli/inputs/tolerance_file.hpp"
 #include "cli/inputs/watched_run.hpp"
 #include "cli/options/command.hpp"
@@ -96,9 +97,10 @@ std::chrono::year_month_day today() {
 struct Task {
   std::string reference;
   std::vector<std::string> candidates;
-  std::string ranks;        ///< a selector for both; empty: all
-  bool replay = true;       ///< with a budget: replay ops, where that can be done
-  bool explain = false;     ///< replay the op where the runs diverge
+  std::vector<LayoutChange> layouts;  ///< of tensors in files
+  std::string ranks;                  ///< a selector for both; empty: all
+  bool replay = true;                 ///< with a budget: replay ops, where that can be done
+  bool explain = false;               ///< replay the op where the runs diverge
   bool by_position = true;  ///< steps are aligned by position if a part of a dump is given
   CompareOptions options;
   const ReportFormat* format = nullptr;
@@ -130,6 +132,19 @@ bool parse(const Command& command, Arguments arguments, Task& task) {
           "A line is `encoder.*.attn -> blocks.*.attention`: the reference's name, then the "
           "candidate's; * stands for one part of it, what follows a # says nothing, the first line "
           "that fits counts, also for the modules inside")
+      .rare();
+  options
+      .value(
+          "--layout", "NCHW=NHWC", "LAYOUT",
+          "files of tensors: order of the candidate's dimensions",
+          [&](const auto& source, const auto& value) {
+            task.layouts.push_back(parse_layout(source, value));
+          },
+          true)
+      .more(
+          "Tensors with as many dimensions as letters are compared as if the candidate had the "
+          "reference's order; GLOB:OI=IO is for tensors of that name alone; the first that fits "
+          "counts (repeatable)")
       .rare();
   options
       .value("--max-ulp", "N", "MAX_ULP", "tolerate differences up to N ULP",
@@ -273,6 +288,44 @@ int compare_alone(const Task& task) {
   return answer(task, report);
 }
 
+bool are_tensors(const Task& task) {
+  return names_tensors(task.reference) ||
+         std::any_of(task.candidates.begin(), task.candidates.end(), names_tensors);
+}
+
+/// What is an option of recorded runs alone.
+void refuse_options_of_runs(const Task& task) {
+  const CompareOptions& options = task.options;
+  const std::pair<bool, const char*> given[] = {{options.by_layers, "--by"},
+                                                {options.budget, "--budget"},
+                                                {task.explain, "--explain"},
+                                                {options.golden, "--golden"},
+                                                {options.allow_longer, "--allow-longer"},
+                                                {!task.by_position, "--step-offset"},
+                                                {!task.ranks.empty(), "--ranks"}};
+  for (const auto& [is_given, name] : given)
+    if (is_given)
+      throw Error(ErrorCode::usage, fmt::format("{} is for dumps, not for files of tensors", name),
+                  "files of tensors take --max-ulp, --rtol, --atol, --tolerance, --ignore, --map "
+                  "and --layout");
+}
+
+int compare_files(const Task& task) {
+  refuse_options_of_runs(task);
+  if (task.candidates.size() > 1)
+    throw Error(ErrorCode::usage, "files of tensors are compared two at a time",
+                "give one candidate");
+  const std::string& candidate = task.candidates.front();
+  require_tensors(task.reference, candidate);
+  const auto a = open_tensor_file(task.reference);
+  const auto b = open_tensor_file(candidate);
+  const auto report = [&] {
+    const Working working("comparing tensors");
+    return compare_tensors(*a, *b, task.options, task.layouts);
+  }();
+  return answer(task, report);
+}
+
 int compare_with_others(const Launch& launched, const Task& task, const std::string& arguments) {
   if (launched.speaks()) answer_end_of_all();
   std::unique_ptr<Replayer> replayer;
@@ -345,6 +398,9 @@ int run_compare(const Command& command, Arguments arguments) {
   try {
     Task task;
     if (!parse(command, std::move(arguments), task)) return 0;
+    if (are_tensors(task)) return launched.speaks() ? compare_files(task) : 0;
+    if (!task.layouts.empty())
+      throw Error(ErrorCode::usage, "--layout is for files of tensors, not for dumps");
     if (task.candidates.size() > 1) return launched.speaks() ? answer_for_several(task) : 0;
     return launched.alone() ? compare_alone(task) : compare_with_others(launched, task, words);
   } catch (...) {

@@ -78,6 +78,11 @@ bool is_rank(const fs::path& path) {
 
 }  // namespace
 
+bool is_in_dump(const fs::path& path) {
+  const bool is_ours = is_rank(path.parent_path()) || path.filename() == dump::status_path({});
+  return is_ours && !dump_around(path).empty();
+}
+
 void require_dump(const fs::path& path) {
   fs::path clean = path;
   if (!clean.has_filename()) clean = clean.parent_path();

@@ -55,8 +55,8 @@ std::string place_text(const Difference& difference) {
 /// Two values may be one another's rounding: an op made them of the same inputs, or they are close.
 bool counts_in_ulp(const Finding& finding, const TensorReport& tensor) {
   constexpr double kClose = 0x1p-7;  // bfloat16's eps
-  return finding.kind == FindingKind::origin || tensor.tolerance || tensor.difference->budget ||
-         tensor.difference->scaled_max.value_or(1) < kClose;
+  return finding.of_file || finding.kind == FindingKind::origin || tensor.tolerance ||
+         tensor.difference->budget || tensor.difference->scaled_max.value_or(1) < kClose;
 }
 
 class DifferenceLines {
@@ -150,11 +150,11 @@ void render_difference(const Report& report, const Finding& finding, const Tenso
               fmt::format("{} with a different sign", core::grouped(difference.signed_zero)));
   }
 
-  const std::string title = slot_title(tensor);
+  const std::string title = finding.of_file ? std::string() : slot_title(tensor) + ": ";
   const bool scalar = !difference.worst || difference.worst->index.empty();
   page.framed();
-  const std::string headline = scalar ? fmt::format("{}: largest difference", title)
-                                      : fmt::format("{}: largest difference, at [{}]", title,
+  const std::string headline = scalar ? title + "largest difference"
+                                      : fmt::format("{}largest difference, at [{}]", title,
                                                     fmt::join(difference.worst->index, ", "));
   for (const std::string& line : wrapped(headline, page.framed_width())) {
     page.framed(page.paint(Ink::bold, line));

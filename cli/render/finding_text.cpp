@@ -60,6 +60,8 @@ void print_headline(const Report& report, const Finding& finding, Page& page) {
   const std::string events = event_numbers(finding);
   const std::size_t used = 6 + display_width(where);
   const std::string arrow = page.paint(Ink::blue, "-->");
+  if (events.empty() && used <= page.terminal().width)
+    return page.line(fmt::format("  {} {}", arrow, where));
   if (used + 2 + display_width(events) <= page.terminal().width) {
     const std::size_t fill = page.terminal().width - used - display_width(events);
     page.line(fmt::format("  {} {}{}{}", arrow, where, std::string(fill, ' '),
@@ -141,6 +143,23 @@ std::string argument_text(const std::optional<std::string>& value) {
 std::string argument_change(const ArgumentReport& argument) {
   return fmt::format("{} -> {}", argument_text(argument.reference),
                      argument_text(argument.candidate));
+}
+
+/// Of a tensor of a file there is no op to name.
+void print_tensor(const Finding& finding, Page& page) {
+  const TensorReport& tensor = finding.tensors.front();
+  const bool alone = finding.kind == FindingKind::sequence;
+  if (alone) {
+    TensorReport only = tensor;
+    if (!finding.event.reference) only.shape.reference = tensor.shape.candidate;
+    only.shape.candidate = only.shape.reference;
+    return page.framed(type_and_shape(only));
+  }
+  const std::string result =
+      finding.kind == FindingKind::parameter ? "  x  " + outcome(tensor) : std::string();
+  page.framed(type_and_shape(tensor) + page.paint(Ink::red, result));
+  for (const ArgumentReport& argument : finding.arguments)
+    page.framed_labelled(argument.name, argument_change(argument));
 }
 
 bool is_long(const ArgumentReport& argument) {
@@ -288,9 +307,10 @@ void print_neighbours(const Finding& finding, Page& page) {
 }
 
 bool bytes_missing(const Finding& finding) {
-  return std::any_of(finding.tensors.begin(), finding.tensors.end(), [](const TensorReport& t) {
-    return !t.equal && !t.difference && t.shape.reference == t.shape.candidate;
-  });
+  return !finding.of_file &&
+         std::any_of(finding.tensors.begin(), finding.tensors.end(), [](const TensorReport& t) {
+           return !t.equal && !t.difference && t.shape.reference == t.shape.candidate;
+         });
 }
 
 /// The command that shows the event, in the reference if it has it.
@@ -328,8 +348,12 @@ void render_first_finding(const Report& report, std::size_t index, Page& page) {
   const Finding& finding = report.findings[index];
   print_headline(report, finding, page);
   page.framed();
-  print_op(finding, page);
-  print_slots(report, finding, false, page);
+  if (finding.of_file) {
+    print_tensor(finding, page);
+  } else {
+    print_op(finding, page);
+    print_slots(report, finding, false, page);
+  }
   print_differences(report, finding, page);
   print_neighbours(finding, page);
   page.framed();
@@ -353,7 +377,7 @@ void render_first_finding(const Report& report, std::size_t index, Page& page) {
                             escaped(shell_quoted(report.reference.path)),
                             escaped(shell_quoted(report.candidate.path))));
   }
-  print_inspect(report, finding, page);
+  if (!finding.of_file) print_inspect(report, finding, page);
 }
 
 void render_further_finding(const Report& report, std::size_t index, Page& page) {

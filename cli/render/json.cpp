@@ -165,6 +165,7 @@ Json list(const std::vector<T>& values, F&& convert) {
 
 Json run_json(const RunSummary& run) {
   return {{"path", run.path},
+          {"format", known(run.format)},
           {"command", strings(run.command)},
           {"complete", run.complete},
           {"ranks", run.ranks},
@@ -279,6 +280,13 @@ Json rule_json(const RuleUse& use) {
           {"failed", integer(use.failed)}};
 }
 
+Json tensor_totals_json(const TensorTotals& totals) {
+  return {{"compared", integer(totals.compared)},
+          {"differing", integer(totals.differing)},
+          {"inside", integer(totals.inside)},
+          {"other_type", integer(totals.other_type)}};
+}
+
 Json op_budget_json(const OpBudget& op) {
   return {{"op", op.op},
           {"results", integer(op.results)},
@@ -321,10 +329,11 @@ Json finding_json(const Finding& finding) {
   };
   return {{"kind", name(finding.kind)},
           {"diverges", finding.diverges},
+          {"of_file", finding.of_file},
           {"rank", finding.rank},
           {"lane", finding.lane},
           {"step", optional(finding.step, [](std::int64_t step) { return integer(step); })},
-          {"phase", name(finding.phase)},
+          {"phase", finding.of_file ? Json(nullptr) : Json(name(finding.phase))},
           {"root", finding.root},
           {"module", optional(finding.module, text)},
           {"module_type", known(finding.module_type)},
@@ -366,7 +375,8 @@ Json report_json(const Report& report) {
           {"models", list(report.models, model_json)},
           {"causes", list(report.causes, cause_json)},
           {"rules", list(report.rules, rule_json)},
-          {"budget", report.budget ? budget_summary_json(report) : Json(nullptr)}};
+          {"budget", report.budget ? budget_summary_json(report) : Json(nullptr)},
+          {"tensors", optional(report.tensors, tensor_totals_json)}};
 }
 
 std::string text_of(const Json& document) {

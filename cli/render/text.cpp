@@ -11,6 +11,7 @@
 #include "cli/render/growth_text.hpp"
 #include "cli/render/model_differences_text.hpp"
 #include "cli/render/page.hpp"
+#include "cli/render/tensors_text.hpp"
 #include "cli/render/tolerance_text.hpp"
 #include "cli/render/verdict_text.hpp"
 #include "cli/render/wording.hpp"
@@ -180,6 +181,7 @@ bool is_plain_success(const Report& report) {
 }  // namespace
 
 void render_details(const Report& report, Page& page) {
+  if (report.tensors) return render_tensors(report, page);
   if (is_plain_success(report)) {
     print_ranks(report, page);
     return;

@@ -107,6 +107,21 @@ VerdictWords diverged_words(const Report& report) {
           extent(report)};
 }
 
+VerdictWords words_of_files(const Report& report) {
+  const std::string summary = escaped(after_verdict(report));
+  switch (report.verdict) {
+    case Verdict::identical:
+      return {"IDENTICAL:", summary, {}};
+    case Verdict::within:
+      return {"WITHIN", "the tolerance: " + summary, {}};
+    case Verdict::diverged:
+      return {"DIVERGED:", summary, {}};
+    case Verdict::inconclusive:
+      return {"INCONCLUSIVE:", summary, {}};
+  }
+  return {};
+}
+
 /// One run may have more where that is allowed.
 std::uint64_t common_steps(const Report& report) {
   const bool goes_on = std::any_of(report.findings.begin(), report.findings.end(),
@@ -163,6 +178,7 @@ std::string not_compared(const NotCompared& counts) {
 }
 
 VerdictWords verdict_words(const Report& report) {
+  if (report.tensors) return words_of_files(report);
   switch (report.verdict) {
     case Verdict::identical:
       return identical_words(report);

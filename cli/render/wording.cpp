@@ -41,6 +41,15 @@ bool all_equal(const Finding& finding) {
                      [](const TensorReport& tensor) { return tensor.equal; });
 }
 
+std::string headline_of_tensor(const Finding& finding) {
+  if (finding.kind == FindingKind::sequence)
+    return fmt::format("this tensor is in the {} only",
+                       only_candidate(finding) ? "candidate" : "reference");
+  if (finding.kind == FindingKind::parameter) return "the values of this tensor differ";
+  return finding.arguments.empty() ? "the shape of this tensor differs"
+                                   : "the dtype of this tensor differs";
+}
+
 /// A call of a module, whose arguments are not recorded.
 bool is_call(const Finding& finding) { return finding.op.ends_with("::forward"); }
 
@@ -67,6 +76,7 @@ std::string between_words(const Both<std::string>& modules) {
 }
 
 std::string headline(const Finding& finding) {
+  if (finding.of_file) return headline_of_tensor(finding);
   switch (finding.kind) {
     case FindingKind::origin:
       if (finding.op.empty())
@@ -131,6 +141,7 @@ std::string rank_matches(const Report& report) {
 }
 
 std::string place(const Finding& finding, const Report& report) {
+  if (finding.of_file) return escaped(finding.tensors.front().name);
   std::vector<std::string> parts;
   if (std::max(report.reference.ranks, report.candidate.ranks) > 1)
     parts.push_back(rank_name(report, finding.rank));
@@ -148,6 +159,7 @@ std::string event_path(const Finding& finding, std::uint64_t event) {
 }
 
 std::string event_numbers(const Finding& finding) {
+  if (finding.of_file) return {};
   const auto& [reference, candidate] = finding.event;
   if (reference && candidate && *reference != *candidate)
     return fmt::format("event {} (candidate {})", event_path(finding, *reference), *candidate);

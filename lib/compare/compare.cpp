@@ -104,8 +104,8 @@ class Comparison {
  private:
   [[nodiscard]] static RunSummary summary_of(const Run& run) {
     const RunInfo& info = run.info();
-    return {info.path,  info.command, info.complete, info.ranks,
-            info.steps, info.events,  info.values,   info.level};
+    return {info.path,   info.command, info.complete, info.ranks, info.steps,
+            info.events, info.values,  info.level,    {}};
   }
 
   void name_lone_ranks() {

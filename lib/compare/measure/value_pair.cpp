@@ -25,10 +25,22 @@ std::optional<ValuePair> ValuePair::open(const Both<const Run*>& runs,
   pair.tensor_.shape = packed_shape(geometries.reference);
   pair.tensor_.strides = packed_strides(geometries.reference, pair.tensor_.shape);
   pair.size_ = packed_bytes(geometries.reference);
-  pair.runs_ = runs;
-  pair.ranks_ = ranks;
-  pair.digests_ = digests;
+  for (const Side side : kSides)
+    on(pair.open_, side) = [run = on(runs, side), rank = on(ranks, side),
+                            digest = on(digests, side)] { return run->open_content(rank, digest); };
   return pair;
+}
+
+ValuePair::ValuePair(Dtype dtype, std::vector<std::int64_t> shape, Both<Open> open)
+    : open_(std::move(open)) {
+  Geometry geometry;
+  geometry.dtype = dtype;
+  geometry.sizes = std::move(shape);
+  geometry.strides.assign(geometry.sizes.size(), 1);  // all alike: row-major
+  tensor_.dtype = dtype;
+  tensor_.strides = packed_strides(geometry, geometry.sizes);
+  size_ = packed_bytes(geometry);
+  tensor_.shape = std::move(geometry.sizes);
 }
 
 bool ValuePair::row_major() const noexcept {
@@ -43,9 +55,9 @@ bool ValuePair::row_major() const noexcept {
 void ValuePair::for_each_piece(const std::function<bool(Piece, Piece)>& use) const {
   Both<std::unique_ptr<ContentReader>> readers;
   Both<std::vector<std::byte>> buffers;
-  if (runs_.reference != nullptr) {
+  if (open_.reference) {
     for (const Side side : kSides) {
-      on(readers, side) = on(runs_, side)->open_content(on(ranks_, side), on(digests_, side));
+      on(readers, side) = on(open_, side)();
       on(buffers, side).resize(std::min<std::uint64_t>(size_, kPiece));
     }
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -26,6 +27,10 @@ class ValuePair {
                                                      const Both<Geometry>& geometries);
   /// Of the content in memory.
   explicit ValuePair(TensorBytes tensor);
+  /// Opens one side's content from its beginning.
+  using Open = std::function<std::unique_ptr<ContentReader>()>;
+  /// Of contents in row-major order, of the size that dtype and shape have.
+  ValuePair(Dtype dtype, std::vector<std::int64_t> shape, Both<Open> open);
 
   [[nodiscard]] Dtype dtype() const noexcept { return tensor_.dtype; }
   [[nodiscard]] const std::vector<std::int64_t>& shape() const noexcept { return tensor_.shape; }
@@ -43,11 +48,9 @@ class ValuePair {
  private:
   ValuePair() = default;
 
-  TensorBytes tensor_;  ///< without bytes where they are read from the runs
+  TensorBytes tensor_;  ///< without bytes where they are read in pieces
   std::uint64_t size_ = 0;
-  Both<const Run*> runs_{nullptr, nullptr};
-  Both<std::uint32_t> ranks_;
-  Both<Digest> digests_;
+  Both<Open> open_;
 };
 
 }  // namespace ulpscope::comparison

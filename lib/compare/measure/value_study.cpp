@@ -38,22 +38,27 @@ void read_once(const ValuePair& pair, const ValueQuestion& question, ValueAnswer
 
 }  // namespace
 
-ValueAnswer study(const Both<const Run*>& runs, const ValueQuestion& question) {
+ValueAnswer study(const ValuePair& pair, const ValueQuestion& question) {
   ValueAnswer answer;
+  answer.known = true;
+  if (question.distance || question.evidence || question.limits) read_once(pair, question, answer);
+  if (!question.evidence) return answer;
+  answer.numbers_permuted = answer.difference->sums_equal && same_numbers(pair);
+  answer.rows_permuted = answer.numbers_permuted && same_rows(pair);
+  answer.ratio =
+      constant_ratio(pair, *answer.difference, rounding_distance(pair.dtype(), roundings::kOneOp));
+  return answer;
+}
+
+ValueAnswer study(const Both<const Run*>& runs, const ValueQuestion& question) {
   const auto pair = ValuePair::open(runs, question.ranks, question.digests, question.geometries);
-  answer.known = pair.has_value();
-  if (!pair) return answer;
+  if (!pair) return {};
+  ValueAnswer answer = study(*pair, question);
   if (question.repeats && pair->size() <= kLargestLookedThrough) {
     const auto bytes =
         runs.reference->content(question.ranks.reference, question.digests.reference);
     if (bytes) answer.repeats = number_repeats(*bytes, element_size(pair->dtype()));
   }
-  if (question.distance || question.evidence || question.limits) read_once(*pair, question, answer);
-  if (!question.evidence) return answer;
-  answer.numbers_permuted = answer.difference->sums_equal && same_numbers(*pair);
-  answer.rows_permuted = answer.numbers_permuted && same_rows(*pair);
-  answer.ratio = constant_ratio(*pair, *answer.difference,
-                                rounding_distance(pair->dtype(), roundings::kOneOp));
   return answer;
 }
 

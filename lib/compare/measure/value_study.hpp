@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "compare/measure/value_pair.hpp"
 #include "compare/model/side.hpp"
 #include "ulpscope/difference.hpp"
 #include "ulpscope/run.hpp"
@@ -35,5 +36,7 @@ struct ValueAnswer {
 /// Reads the bytes, piece by piece.
 /// @throws Error with ErrorCode::corrupt if they are not those that were recorded.
 [[nodiscard]] ValueAnswer study(const Both<const Run*>& runs, const ValueQuestion& question);
+/// The same of contents that are known already, `repeats` aside.
+[[nodiscard]] ValueAnswer study(const ValuePair& pair, const ValueQuestion& question);
 
 }  // namespace ulpscope::comparison

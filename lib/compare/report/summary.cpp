@@ -31,6 +31,14 @@ namespace {
   return "an input";
 }
 
+[[nodiscard]] std::string what_happened_to_tensor(const Finding& finding) {
+  const std::string& tensor = finding.tensors.front().name;
+  if (finding.kind == FindingKind::metadata) return tensor + " has another dtype or shape";
+  if (finding.kind != FindingKind::sequence) return tensor + " differs";
+  return fmt::format("{} is in the {} only", tensor,
+                     finding.event.reference ? "reference" : "candidate");
+}
+
 [[nodiscard]] std::string what_happened_to(const std::string& op, const Finding& finding) {
   if (!finding.meaning.empty()) return finding.meaning;
   switch (finding.kind) {
@@ -83,6 +91,7 @@ namespace {
 }  // namespace
 
 std::string what_happened(const Finding& finding) {
+  if (finding.of_file) return what_happened_to_tensor(finding);
   return what_happened_to(op_of(finding), finding);
 }
 

@@ -98,6 +98,10 @@ struct Finding {
   FindingKind kind = FindingKind::origin;
   bool diverges = true;
   bool goes_on = false;  ///< sequence: here one run goes on, where the other one has ended
+  /// Of files of tensors: it has no op, lane, step and phase, and one tensor. `parameter`: its
+  /// values differ; `metadata`: its dtype or shape; `sequence`: one file alone has it. `event` is
+  /// the tensor's place in each file.
+  bool of_file = false;
   std::uint32_t rank = 0;
   std::string lane;                  ///< "main", "autograd", "worker 0", "thread 3"
   std::optional<std::int64_t> step;  ///< empty in setup
@@ -133,6 +137,7 @@ struct RunSummary {
   std::uint64_t events = 0;
   std::uint64_t values = 0;
   std::string level;
+  std::string format;  ///< of a file of tensors: "safetensors"; empty: a dump
 };
 
 struct NotCompared {
@@ -273,6 +278,15 @@ struct RankPair {
   RankIdentity identity;  ///< in the reference
 };
 
+/// Of files of tensors: how many that both have were compared, and what came of it. Those that only
+/// one has are in Coverage.
+struct TensorTotals {
+  std::uint64_t compared = 0;
+  std::uint64_t differing = 0;   ///< of these
+  std::uint64_t inside = 0;      ///< of those that differ, inside the tolerance
+  std::uint64_t other_type = 0;  ///< not compared: another dtype or shape
+};
+
 struct Report {
   Verdict verdict = Verdict::inconclusive;
   std::string summary;                     ///< one sentence
@@ -292,6 +306,7 @@ struct Report {
   std::optional<BudgetSummary> budget;  ///< empty if none was requested
   std::vector<OpBudget> op_budgets;     ///< largest share of its budget first
   std::optional<ReplaySummary> replay;  ///< empty if ops could not be replayed
+  std::optional<TensorTotals> tensors;  ///< of files of tensors; empty: of dumps
 
   /// The earliest diverging finding, or null; with a budget, the earliest that rounding does not
   /// explain comes before those that it does.

@@ -1,0 +1,159 @@
+#include "tensors/hdf5.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tensors/hdf5_process.hpp"
+#include "tensors/refuse.hpp"
+#include "tensors/stored_tensors.hpp"
+
+namespace ulpscope::tensors {
+namespace {
+
+/// A dataset as boxes that follow each other in row-major order: of one dimension a range of
+/// indices, of those before it one index, of those after it all.
+class Boxes {
+ public:
+  Boxes(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& chunk,
+        std::size_t element)
+      : shape_(shape), begin_(shape.size(), 0) {
+    inner_ = element;
+    cut_ = shape_.size();
+    while (cut_ > 0 && inner_ * static_cast<std::uint64_t>(shape_[cut_ - 1]) <= Hdf5Process::kBox)
+      inner_ *= static_cast<std::uint64_t>(shape_[--cut_]);
+    if (cut_ == 0) return;
+    --cut_;
+    most_ = static_cast<std::int64_t>(Hdf5Process::kBox / inner_);
+    // Whole chunks, so that each is unpacked once.
+    if (cut_ < chunk.size() && chunk[cut_] > 0 && most_ > chunk[cut_]) most_ -= most_ % chunk[cut_];
+  }
+
+  [[nodiscard]] const std::vector<std::int64_t>& begin() const noexcept { return begin_; }
+  [[nodiscard]] std::vector<std::int64_t> size() const {
+    std::vector<std::int64_t> size = shape_;
+    for (std::size_t d = 0; most_ > 0 && d < cut_; ++d) size[d] = 1;
+    if (most_ > 0) size[cut_] = count();
+    return size;
+  }
+  [[nodiscard]] std::uint64_t bytes() const {
+    return most_ > 0 ? inner_ * static_cast<std::uint64_t>(count()) : inner_;
+  }
+  void next() {
+    if (most_ == 0) return;
+    begin_[cut_] += count();
+    for (std::size_t d = cut_; d > 0 && begin_[d] == shape_[d]; --d) {
+      begin_[d] = 0;
+      ++begin_[d - 1];
+    }
+  }
+
+ private:
+  [[nodiscard]] std::int64_t count() const { return std::min(most_, shape_[cut_] - begin_[cut_]); }
+
+  std::vector<std::int64_t> shape_;
+  std::vector<std::int64_t> begin_;
+  std::size_t cut_ = 0;      ///< the dimension of which a box has a range
+  std::int64_t most_ = 0;    ///< indices of it in a box; 0: all is one box
+  std::uint64_t inner_ = 0;  ///< bytes of one of them
+};
+
+class BoxReader : public ContentReader {
+ public:
+  BoxReader(std::shared_ptr<Hdf5Process> process, std::string name, Boxes boxes, std::uint64_t size)
+      : process_(std::move(process)),
+        name_(std::move(name)),
+        boxes_(std::move(boxes)),
+        size_(size) {}
+
+  [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
+  void read(std::span<std::byte> piece) override {
+    while (!piece.empty()) {
+      if (at_ == box_.size()) fetch();
+      const std::size_t taken = std::min(piece.size(), box_.size() - at_);
+      std::memcpy(piece.data(), &box_[at_], taken);
+      at_ += taken;
+      piece = piece.subspan(taken);
+    }
+  }
+
+ private:
+  /// It is copied, because another dataset of the file may be read before it is used up.
+  void fetch() {
+    const auto bytes = process_->read(name_, boxes_.begin(), boxes_.size(), boxes_.bytes());
+    box_.assign(bytes.begin(), bytes.end());
+    at_ = 0;
+    boxes_.next();
+  }
+
+  std::shared_ptr<Hdf5Process> process_;
+  std::string name_;
+  Boxes boxes_;
+  std::uint64_t size_;
+  std::vector<std::byte> box_;
+  std::size_t at_ = 0;
+};
+
+class DatasetSource : public Source {
+ public:
+  DatasetSource(std::shared_ptr<Hdf5Process> process, const Hdf5Entry& entry, std::uint64_t size)
+      : process_(std::move(process)), entry_(entry), size_(size) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  [[nodiscard]] std::unique_ptr<ContentReader> stream(std::uint64_t,
+                                                      std::uint64_t bytes) const override {
+    return std::make_unique<BoxReader>(
+        process_, entry_.name, Boxes(entry_.shape, entry_.chunk, element_size(entry_.dtype)),
+        bytes);
+  }
+
+ private:
+  std::shared_ptr<Hdf5Process> process_;
+  Hdf5Entry entry_;
+  std::uint64_t size_;
+};
+
+[[nodiscard]] bool is_inside(const OpenFile& file, const Hdf5Entry& entry, std::uint64_t bytes) {
+  return entry.offset <= file.size() && bytes <= file.size() - entry.offset;
+}
+
+}  // namespace
+
+bool looks_like_hdf5(const OpenFile& file) {
+  constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+  constexpr std::uint64_t kFirstAfter = 512;
+  constexpr std::uint64_t kLastLooked = std::uint64_t{1} << 24;
+  for (std::uint64_t at = 0; at <= kLastLooked && at + kSignature.size() <= file.size();
+       at = at == 0 ? kFirstAfter : 2 * at)
+    if (file.text_at(at, kSignature.size()) == kSignature) return true;
+  return false;
+}
+
+std::unique_ptr<TensorFile> open_hdf5(std::shared_ptr<const OpenFile> file) {
+  const auto process = std::make_shared<Hdf5Process>(file->path());
+  auto tensors = std::make_unique<StoredTensors>(file->path(), "hdf5");
+  for (Hdf5Entry& entry : process->list()) {
+    if (!entry.unreadable.empty()) {
+      tensors->add_unreadable(std::move(entry.name), std::move(entry.unreadable));
+      continue;
+    }
+    StoredTensor tensor{
+        .name = entry.name, .dtype = entry.dtype, .shape = entry.shape, .unreadable = {}};
+    Placement placement{.source = nullptr, .strides = {}, .order = entry.order};
+    const auto bytes = byte_count(entry.shape, element_size(entry.dtype));
+    if (!bytes) damaged(file->path(), "an impossible shape is claimed for '" + entry.name + "'");
+    placement.strides = row_major(entry.shape);
+    if (!entry.contiguous)
+      placement.source = std::make_shared<DatasetSource>(process, entry, *bytes);
+    else if (is_inside(*file, entry, *bytes))
+      placement.source = part_of(file, entry.offset, *bytes);
+    else
+      damaged(file->path(), "the bytes of '" + entry.name + "' are outside of it");
+    tensors->add(std::move(tensor), std::move(placement));
+  }
+  return tensors;
+}
+
+}  // namespace ulpscope::tensors

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "tensors/open_file.hpp"
+#include "ulpscope/tensor_file.hpp"
+
+namespace ulpscope::tensors {
+
+/// Whether a file has HDF5's signature where it may be: at its beginning, at 512 bytes or a power
+/// of two times that.
+[[nodiscard]] bool looks_like_hdf5(const OpenFile& file);
+
+/// The datasets of an HDF5 file, by their paths in it. Attributes are not compared. Contiguous ones
+/// are read from the file, all others by a process with limits: see Hdf5Process.
+[[nodiscard]] std::unique_ptr<TensorFile> open_hdf5(std::shared_ptr<const OpenFile> file);
+
+}  // namespace ulpscope::tensors

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ulpscope/dtype.hpp"
+
+/// What only the process that calls HDF5 runs: see hdf5_reader.
+namespace ulpscope::tensors {
+
+/// A dataset, or another object or link that cannot be compared.
+struct Hdf5Entry {
+  std::string name;        ///< "model_weights/dense/kernel:0"
+  std::string unreadable;  ///< as StoredTensor
+  Dtype dtype = Dtype::undefined;
+  std::endian order = std::endian::little;
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> chunk;  ///< of chunked ones
+  bool contiguous = false;          ///< its bytes are in the file at `offset`
+  std::uint64_t offset = 0;
+};
+
+/// Goes through the hard links of a file. Neither links nor datasets that lead to other files are
+/// followed.
+/// @throws Error if HDF5 does.
+void list_hdf5(const std::filesystem::path& path, const std::function<void(const Hdf5Entry&)>& use);
+
+/// Reads boxes of a file's datasets.
+class Hdf5Boxes {
+ public:
+  explicit Hdf5Boxes(const std::filesystem::path& path);
+  ~Hdf5Boxes();
+  Hdf5Boxes(const Hdf5Boxes&) = delete;
+  Hdf5Boxes& operator=(const Hdf5Boxes&) = delete;
+
+  /// The elements of a box, in row-major order and in the dataset's own type.
+  /// @throws Error if HDF5 does, or if they are not `bytes.size()`.
+  void read(const std::string& name, const std::vector<std::int64_t>& begin,
+            const std::vector<std::int64_t>& size, std::span<std::byte> bytes);
+
+ private:
+  struct Open;
+  std::unique_ptr<Open> open_;
+};
+
+}  // namespace ulpscope::tensors

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tensors/hdf5_list.hpp"
+
+namespace ulpscope::tensors {
+
+/// A child process that calls HDF5, which crashes on damaged files: its memory is limited, and its
+/// end is an Error here. It shares one box of elements with this process.
+class Hdf5Process {
+ public:
+  /// The largest box, in bytes.
+  static constexpr std::size_t kBox = std::size_t{1} << 24;
+
+  /// @throws Error with ErrorCode::io. Call it while this process has one thread.
+  explicit Hdf5Process(const std::filesystem::path& file);
+  Hdf5Process(const Hdf5Process&) = delete;
+  Hdf5Process& operator=(const Hdf5Process&) = delete;
+  ~Hdf5Process();
+
+  /// All entries of the file. Called once, first.
+  /// @throws Error with ErrorCode::corrupt if HDF5 cannot read the file, crashes or hangs.
+  [[nodiscard]] std::vector<Hdf5Entry> list();
+  /// See Hdf5Boxes::read(). The bytes are valid up to the next call.
+  /// @throws the same.
+  [[nodiscard]] std::span<const std::byte> read(const std::string& name,
+                                                const std::vector<std::int64_t>& begin,
+                                                const std::vector<std::int64_t>& size,
+                                                std::size_t bytes);
+
+ private:
+  [[noreturn]] void fail_without_answer();
+
+  std::filesystem::path file_;
+  int child_ = -1;
+  int socket_ = -1;
+  std::byte* box_ = nullptr;
+};
+
+}  // namespace ulpscope::tensors

@@ -1,0 +1,43 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tensors/hdf5.hpp"
+#include "tensors/npy.hpp"
+#include "tensors/open_file.hpp"
+#include "tensors/refuse.hpp"
+#include "tensors/safetensors.hpp"
+#include "ulpscope/error.hpp"
+#include "ulpscope/tensor_file.hpp"
+
+namespace ulpscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The first bytes of a file, fewer if it has fewer.
+[[nodiscard]] std::string start_of(const tensors::OpenFile& file) {
+  constexpr std::uint64_t kMost = 16;
+  return file.text_at(0, std::min(kMost, file.size()));
+}
+
+}  // namespace
+
+std::unique_ptr<TensorFile> open_tensor_file(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return tensors::open_npy_directory(path);
+  const auto file = std::make_shared<tensors::OpenFile>(path);
+  const std::string start = start_of(*file);
+  if (start.starts_with("\x93NUMPY")) return tensors::open_npy(file);
+  if (start.starts_with("PK\x03\x04") || start.starts_with("PK\x05\x06"))
+    return tensors::open_npz(path);
+  if (tensors::looks_like_hdf5(*file)) return tensors::open_hdf5(file);
+  if (tensors::looks_like_safetensors(*file)) return tensors::open_safetensors(file);
+  throw Error(ErrorCode::not_a_dump,
+              fmt::format("'{}' is neither a dump nor a file of tensors", path.string()),
+              "a dump is the directory that `ulpscope record -o` wrote; files of tensors are "
+              ".npy, .npz, .safetensors, .h5, .pt and .onnx");
+}
+
+}  // namespace ulpscope
