@@ -10,7 +10,7 @@
 #include "tensors/npy_header.hpp"
 #include "tensors/refuse.hpp"
 #include "tensors/stored_tensors.hpp"
-#include "tensors/zip_archive.hpp"
+#include "ulpscope/error.hpp"
 
 namespace ulpscope::tensors {
 namespace {
@@ -70,9 +70,15 @@ std::unique_ptr<TensorFile> open_npy_directory(const fs::path& path) {
   return tensors;
 }
 
-std::unique_ptr<TensorFile> open_npz(const fs::path& path) {
-  auto archive = std::make_shared<ZipArchive>(path);
-  auto tensors = std::make_unique<StoredTensors>(path, "npz");
+std::unique_ptr<TensorFile> open_npz(std::shared_ptr<const ZipArchive> archive) {
+  const std::vector<ZipMember>& members = archive->members();
+  if (!members.empty() && std::none_of(members.begin(), members.end(), [](const ZipMember& one) {
+        return one.name.ends_with(kExtension);
+      }))
+    throw Error(ErrorCode::not_a_dump,
+                fmt::format("'{}' is a zip archive without tensors", archive->path().string()),
+                "those of NumPy and PyTorch are read");
+  auto tensors = std::make_unique<StoredTensors>(archive->path(), "npz");
   for (const ZipMember& member : archive->members()) {
     std::string name = member.name;
     if (name.ends_with('/')) continue;
@@ -82,7 +88,7 @@ std::unique_ptr<TensorFile> open_npz(const fs::path& path) {
     }
     name.resize(name.size() - kExtension.size());
     add_array(*tensors, std::move(name), member_of(archive, member),
-              fmt::format("{}' in '{}", member.name, path.string()));
+              fmt::format("{}' in '{}", member.name, archive->path().string()));
   }
   return tensors;
 }

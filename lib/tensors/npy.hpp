@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tensors/open_file.hpp"
+#include "tensors/zip_archive.hpp"
 #include "ulpscope/tensor_file.hpp"
 
 /// NumPy's arrays.
@@ -17,6 +18,7 @@ namespace ulpscope::tensors {
 [[nodiscard]] std::unique_ptr<TensorFile> open_npy_directory(const std::filesystem::path& path);
 
 /// The arrays of a zip archive, compressed or not.
-[[nodiscard]] std::unique_ptr<TensorFile> open_npz(const std::filesystem::path& path);
+/// @throws Error with ErrorCode::not_a_dump if it has none.
+[[nodiscard]] std::unique_ptr<TensorFile> open_npz(std::shared_ptr<const ZipArchive> archive);
 
 }  // namespace ulpscope::tensors

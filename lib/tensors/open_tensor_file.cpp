@@ -8,6 +8,8 @@
 #include "tensors/open_file.hpp"
 #include "tensors/refuse.hpp"
 #include "tensors/safetensors.hpp"
+#include "tensors/torch_archive.hpp"
+#include "tensors/zip_archive.hpp"
 #include "ulpscope/error.hpp"
 #include "ulpscope/tensor_file.hpp"
 
@@ -22,6 +24,12 @@ namespace fs = std::filesystem;
   return file.text_at(0, std::min(kMost, file.size()));
 }
 
+[[nodiscard]] std::unique_ptr<TensorFile> open_archive(
+    std::shared_ptr<const tensors::ZipArchive> archive) {
+  if (tensors::is_torch_archive(*archive)) return tensors::open_torch_archive(std::move(archive));
+  return tensors::open_npz(std::move(archive));
+}
+
 }  // namespace
 
 std::unique_ptr<TensorFile> open_tensor_file(const fs::path& path) {
@@ -31,7 +39,10 @@ std::unique_ptr<TensorFile> open_tensor_file(const fs::path& path) {
   const std::string start = start_of(*file);
   if (start.starts_with("\x93NUMPY")) return tensors::open_npy(file);
   if (start.starts_with("PK\x03\x04") || start.starts_with("PK\x05\x06"))
-    return tensors::open_npz(path);
+    return open_archive(std::make_shared<tensors::ZipArchive>(path));
+  if (start.starts_with("\x80\x02\x8a\x0a"))
+    tensors::unsupported(path, "it is a pickle in the form of PyTorch before 1.6",
+                         "torch.save of a later PyTorch writes it as an archive");
   if (tensors::looks_like_hdf5(*file)) return tensors::open_hdf5(file);
   if (tensors::looks_like_safetensors(*file)) return tensors::open_safetensors(file);
   throw Error(ErrorCode::not_a_dump,

@@ -74,6 +74,11 @@ class TensorComparison {
     for (const TensorPairs::Pair& pair : pairs.pairs) compare(pair);
     for (const std::size_t index : pairs.only_reference) only_in(Side::reference, index);
     for (const std::size_t index : pairs.only_candidate) only_in(Side::candidate, index);
+    for (const Side side : kSides)
+      if (const std::uint64_t plain = on(pairs.plain, side); plain > 0)
+        report_.coverage.unseen.push_back(fmt::format(
+            "{} of the {}, which the other file has none of",
+            core::counted(plain, "number, text or None", "numbers, texts and None"), name(side)));
     for (const ModuleRename* rename : pairs.unused)
       report_.coverage.unseen.push_back(fmt::format("no tensor of the candidate fits {} -> {}",
                                                     rename->reference, rename->candidate));

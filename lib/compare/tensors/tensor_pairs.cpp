@@ -60,6 +60,14 @@ void add(Paths& paths, const TensorFile& file, std::size_t index, const std::str
               "leave one of them out with --ignore, or give it another name with --map");
 }
 
+/// Of what a file alone has, takes away plain values if the other one has none at all.
+std::uint64_t leave_out_plain(const TensorFile& file, const TensorFile& other,
+                              std::vector<std::size_t>& alone) {
+  const auto is_plain = [](const StoredTensor& tensor) { return tensor.plain; };
+  if (std::any_of(other.tensors().begin(), other.tensors().end(), is_plain)) return 0;
+  return std::erase_if(alone, [&](std::size_t k) { return is_plain(file.tensors()[k]); });
+}
+
 }  // namespace
 
 std::string tensor_path(std::string_view name) {
@@ -106,6 +114,8 @@ TensorPairs pair_tensors(const TensorFile& reference, const TensorFile& candidat
   for (const auto& [path, k] : candidates)
     if (!has_partner[k]) result.only_candidate.push_back(k);
   std::sort(result.only_candidate.begin(), result.only_candidate.end());
+  result.plain = {leave_out_plain(reference, candidate, result.only_reference),
+                  leave_out_plain(candidate, reference, result.only_candidate)};
   result.ignored = ignored.size();
   result.unused = renames.unused();
   return result;

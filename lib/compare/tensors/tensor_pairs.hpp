@@ -17,6 +17,8 @@ struct TensorPairs {
   std::vector<Pair> pairs;  ///< in the reference's order
   std::vector<std::size_t> only_reference;
   std::vector<std::size_t> only_candidate;
+  /// Plain values of a file, where the other one's format has none.
+  Both<std::uint64_t> plain{};
   std::uint64_t ignored = 0;                ///< in one file or both, counted once
   std::vector<const ModuleRename*> unused;  ///< renames that fitted nothing
 };

@@ -18,6 +18,7 @@ struct StoredTensor {
   std::string name;  ///< as the file has it: "layer1.conv1.weight", "dense/kernel:0"
   Dtype dtype = Dtype::undefined;
   std::vector<std::int64_t> shape;
+  bool plain = false;      ///< a number, text or None beside the tensors, which few formats have
   std::string unreadable;  ///< why it has no numbers to compare, in words; empty if it has
 };
 
