@@ -5,6 +5,7 @@
 
 #include "tensors/hdf5.hpp"
 #include "tensors/npy.hpp"
+#include "tensors/onnx.hpp"
 #include "tensors/open_file.hpp"
 #include "tensors/refuse.hpp"
 #include "tensors/safetensors.hpp"
@@ -44,6 +45,7 @@ std::unique_ptr<TensorFile> open_tensor_file(const fs::path& path) {
     tensors::unsupported(path, "it is a pickle in the form of PyTorch before 1.6",
                          "torch.save of a later PyTorch writes it as an archive");
   if (tensors::looks_like_hdf5(*file)) return tensors::open_hdf5(file);
+  if (tensors::looks_like_onnx(*file)) return tensors::open_onnx(file);
   if (tensors::looks_like_safetensors(*file)) return tensors::open_safetensors(file);
   throw Error(ErrorCode::not_a_dump,
               fmt::format("'{}' is neither a dump nor a file of tensors", path.string()),

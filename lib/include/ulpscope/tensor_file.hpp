@@ -42,7 +42,7 @@ class TensorFile {
 };
 
 /// Opens a `.npy`, `.npz`, `.safetensors`, `.h5`, `.pt` or `.onnx` file, known by what is in it
-/// rather than by its name, or a directory of `.npy` files. Nothing in it is trusted, and nothing
+/// rather than by its name (`.onnx` aside), or a directory of `.npy` files. Nothing in it is trusted, and nothing
 /// is executed.
 ///
 /// @throws Error: io, not_a_dump (none of these), version (a form that is not read), corrupt.
