@@ -422,6 +422,8 @@ const Command kCompareCommand{
     "Several candidates are sorted into groups of equal runs, with how often runs differ, and the "
     "op "
     "at which each group leaves the others.\n"
+    "Two files of tensors (.npy or a directory of them, .npz, .safetensors, .h5, .pt, .onnx) are "
+    "compared by name.\n"
     "Without a tolerance every bit counts, -0 and +0 and the payload of a NaN included.\n"
     "Started by mpirun, the processes share out the ranks of large dumps and the values that "
     "differ; "
@@ -429,7 +431,8 @@ const Command kCompareCommand{
     "Exit codes: 0 identical or within the tolerance, 1 diverged, 2 trouble or inconclusive.",
     "ulpscope compare runs/a runs/b\n"
     "ulpscope compare golden new --max-ulp 4 -o json=report.json\n"
-    "ulpscope compare old new --by layers --map renamed.txt",
+    "ulpscope compare old new --by layers --map renamed.txt\n"
+    "ulpscope compare model.pt model.onnx --layout OI=IO --max-ulp 2",
     Exit::trouble,
     run_compare};
 

@@ -39,6 +39,7 @@ void require_tensors(const std::string& reference, const std::string& candidate)
   if (has_tensors == names_tensors(candidate)) return;
   const std::string& file = has_tensors ? reference : candidate;
   const std::string& other = has_tensors ? candidate : reference;
+  static_cast<void>(open_tensor_file(file));
   require_dump(other);
   throw Error(
       ErrorCode::usage,

@@ -10,7 +10,8 @@ namespace ulpscope::cli {
 /// one.
 [[nodiscard]] bool names_tensors(const std::string& argument);
 
-/// @throws Error unless both are files of tensors: a dump has no tensors that go by name alone.
+/// @throws Error unless both are files of tensors, or look like such: a dump has no tensors that go
+/// by name alone.
 void require_tensors(const std::string& reference, const std::string& candidate);
 
 /// "NCHW=NHWC", or "conv*:OIHW=HWIO" for some tensors only.

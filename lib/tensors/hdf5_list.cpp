@@ -33,6 +33,20 @@ void set_space(const h5::Dataset& dataset, Hdf5Entry& entry) {
   for (int d = 0; d < dimensions; ++d) entry.shape.push_back(static_cast<std::int64_t>(sizes[d]));
 }
 
+/// The first filter of a dataset that HDF5 cannot apply; empty if it has all.
+[[nodiscard]] std::string missing_filter(const h5::Properties& creation) {
+  const int count = std::max(H5Pget_nfilters(creation.get()), 0);
+  for (unsigned number = 0; number < static_cast<unsigned>(count); ++number) {
+    char name[64] = {};
+    std::size_t values = 0;
+    const H5Z_filter_t filter = H5Pget_filter2(creation.get(), number, nullptr, &values, nullptr,
+                                               sizeof(name) - 1, name, nullptr);
+    if (filter >= 0 && H5Zfilter_avail(filter) > 0) continue;
+    return *name != '\0' ? name : fmt::format("filter {}", filter);
+  }
+  return {};
+}
+
 void set_layout(const h5::Dataset& dataset, Hdf5Entry& entry) {
   const h5::Properties creation(
       h5::checked("read a dataset's properties", H5Dget_create_plist(dataset.get())));
@@ -46,6 +60,9 @@ void set_layout(const h5::Dataset& dataset, Hdf5Entry& entry) {
           h5::checked("read chunks", H5Pget_chunk(creation.get(), H5S_MAX_RANK, sizes));
       for (int d = 0; d < dimensions; ++d)
         entry.chunk.push_back(static_cast<std::int64_t>(sizes[d]));
+      if (const std::string filter = missing_filter(creation); !filter.empty())
+        entry.unreadable = fmt::format(
+            "is compressed by {}, which HDF5 has no plugin for (HDF5_PLUGIN_PATH)", filter);
       return;
     }
     case H5D_CONTIGUOUS:

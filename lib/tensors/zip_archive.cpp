@@ -99,6 +99,7 @@ class MemberSource : public Source {
 ZipArchive::ZipArchive(std::filesystem::path path) : path_(std::move(path)) {
   int code = 0;
   archive_ = ::zip_open(path_.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code);
+  if (code == ZIP_ER_EXISTS) damaged(path_, "two of its members have one name");
   if (archive_ == nullptr) {
     zip_error_t error;
     ::zip_error_init_with_code(&error, code);

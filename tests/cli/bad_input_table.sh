@@ -59,13 +59,13 @@ other_things() {
 }
 a_file() {
   touch bad
-  compare "a file" "'bad' is a file, and a dump is a directory"
+  compare "a file" "'bad' is neither a dump nor a file of tensors"
   compare "a segment of a dump" "is a file, and a dump is a directory" "$(segment reference)"
   compare "a rank of a dump" "is a part of a dump" reference/rank0000
 }
 other_hdf5() {
   cp "$(segment reference)" bad
-  compare "an HDF5 file" "'bad' is a file, and a dump is a directory"
+  compare "an HDF5 file" "'same' is a dump, and 'bad' holds tensors: they cannot be compared"
   rm bad
   cp -r reference bad
   head -c 20000 /dev/urandom >"$(segment bad)"

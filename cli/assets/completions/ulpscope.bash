@@ -59,6 +59,8 @@ _ulpscope() {
     mapfile -t COMPREPLY < <(compgen -W "$names" -- "$current")
   elif [[ $command == explain ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$(_ulpscope_causes "$program")" -- "$current")
+  elif [[ $command == compare ]]; then
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -d -- "$current")
   fi

@@ -42,8 +42,8 @@ class TensorFile {
 };
 
 /// Opens a `.npy`, `.npz`, `.safetensors`, `.h5`, `.pt` or `.onnx` file, known by what is in it
-/// rather than by its name (`.onnx` aside), or a directory of `.npy` files. Nothing in it is trusted, and nothing
-/// is executed.
+/// rather than by its name (`.onnx` aside), or a directory of `.npy` files. Nothing in it is
+/// trusted, and nothing is executed.
 ///
 /// @throws Error: io, not_a_dump (none of these), version (a form that is not read), corrupt.
 [[nodiscard]] std::unique_ptr<TensorFile> open_tensor_file(const std::filesystem::path& path);
