@@ -153,7 +153,8 @@ void print_tensor(const Finding& finding, Page& page) {
     TensorReport only = tensor;
     if (!finding.event.reference) only.shape.reference = tensor.shape.candidate;
     only.shape.candidate = only.shape.reference;
-    return page.framed(type_and_shape(only));
+    if (tensor.dtype != Dtype::undefined) page.framed(type_and_shape(only));
+    return;
   }
   const std::string result =
       finding.kind == FindingKind::parameter ? "  x  " + outcome(tensor) : std::string();

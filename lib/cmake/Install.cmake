@@ -42,9 +42,10 @@ if(TARGET ulpscope_mpi)
 endif()
 
 install(TARGETS ulpscope_program EXPORT ulpscopeCaptureTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-# Opening dumps and comparing them are one for those who use them.
-target_link_libraries(ulpscope_compare INTERFACE $<INSTALL_INTERFACE:ulpscope::dump>)
-install(TARGETS ulpscope_core ulpscope_facts ulpscope_dump ulpscope_compare EXPORT ulpscopeCompareTargets
+# Opening dumps and files of tensors and comparing them are one for those who use them.
+target_link_libraries(ulpscope_compare INTERFACE $<INSTALL_INTERFACE:ulpscope::dump>
+                                                 $<INSTALL_INTERFACE:ulpscope::tensors>)
+install(TARGETS ulpscope_core ulpscope_facts ulpscope_dump ulpscope_tensors ulpscope_compare EXPORT ulpscopeCompareTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 foreach(component Capture Compare)
   install(EXPORT ulpscope${component}Targets NAMESPACE ulpscope:: DESTINATION ${package})

@@ -68,9 +68,18 @@ void send_message(int socket, const MessageWriter& message) {
   return message;
 }
 
+// AddressSanitizer's own memory exceeds any limit.
+#if defined(__SANITIZE_ADDRESS__)
+#define ULPSCOPE_SANITIZES_ADDRESSES 1
+#elif defined(__has_feature)
+#define ULPSCOPE_SANITIZES_ADDRESSES __has_feature(address_sanitizer)
+#else
+#define ULPSCOPE_SANITIZES_ADDRESSES 0
+#endif
+
 /// A chunk that claims to unpack to more, or a loop of allocations, ends the child alone.
 void limit_memory() {
-#if !defined(__SANITIZE_ADDRESS__)
+#if !ULPSCOPE_SANITIZES_ADDRESSES
   constexpr rlim_t kMost = rlim_t{4} << 30;
   const rlimit limit{kMost, kMost};
   ::setrlimit(RLIMIT_DATA, &limit);

@@ -94,10 +94,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const test::TempDir dir;
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data + 1), size - 1);
+  if (may_be_hdf5(bytes)) return 0;
   fs::path path = dir.path() / "file";
   switch (data[0] % 5) {
     case 0:
-      if (may_be_hdf5(bytes)) return 0;
       write_file(path, bytes);
       break;
     case 1:

@@ -88,6 +88,14 @@ class Formats(support.Case):
                                 compression_opts=1)
         self.assert_identical("a.npy", "b.h5", tensors=1)
 
+    def test_h5_in_boxes_of_a_later_dimension(self):
+        array = (np.arange(54_000_000) % 251).astype(np.uint8).reshape(3, 2, 9_000_000)
+        np.save(self.path("a.npy"), array)
+        with h5py.File(self.path("b.h5"), "w") as file:
+            file.create_dataset("array", data=array, chunks=(1, 2, 1_000_000), compression="gzip",
+                                compression_opts=1)
+        self.assert_identical("a.npy", "b.h5", tensors=1)
+
     def test_h5_with_a_filter_that_hdf5_lacks_is_inconclusive(self):
         write_h5(self.path("b.h5"), self.arrays, chunks=True, compression="lzf")
         report = self.report("b.h5", "b.h5")
@@ -224,6 +232,12 @@ class Differences(support.Case):
                          [("sequence", "old"), ("sequence", "new")])
         self.assertEqual(report["coverage"]["only_reference"], 1)
         self.assertEqual(report["coverage"]["only_candidate"], 1)
+
+    def test_one_tensor_more_on_either_side_diverges(self):
+        self.write("a.npz", x=np.ones(2))
+        self.write("b.npz", x=np.ones(2), more=np.ones(3))
+        self.assertEqual(self.report("a.npz", "b.npz")["verdict"], "diverged")
+        self.assertEqual(self.report("b.npz", "a.npz", "--max-ulp", "9")["verdict"], "diverged")
 
     def test_other_dtype_and_shape(self):
         self.write("a.npz", x=np.ones(2, np.float32), y=np.ones((2, 3)))

@@ -198,6 +198,7 @@ class TensorComparison {
     Finding finding =
         finding_of(FindingKind::sequence, reference, candidate, same_axes(tensor.shape.size()));
     on(finding.event, side) = index;
+    if (!tensor.unreadable.empty()) finding.notes.push_back("it " + tensor.unreadable);
     keep(std::move(finding));
   }
 
@@ -266,8 +267,10 @@ class TensorComparison {
       parts.push_back(fmt::format("{} of {} {}{}", core::grouped(totals.differing),
                                   core::counted(totals.compared, "tensor"),
                                   totals.differing == 1 ? "differs" : "differ", inside_words()));
-    else
+    else if (report_.verdict == Verdict::identical)
       parts.push_back(fmt::format("{}, every bit", core::counted(totals.compared, "tensor")));
+    else
+      add(totals.compared, "tensor is equal", "tensors are equal");
     add(totals.other_type, "has another dtype or shape", "have another dtype or shape");
     add(coverage.only_reference, "is in the reference only", "are in the reference only");
     add(coverage.only_candidate, "is in the candidate only", "are in the candidate only");

@@ -27,7 +27,7 @@ class Finding:
     kind: str  #: "origin", "arguments", "sequence", "rng", "data", "parameter", ...
     op: str
     module: str | None
-    phase: str
+    phase: str | None  #: None of a tensor of a file
     step: int | None  #: None before the first step
     where: str | None  #: "train.py:41"
     source: str | None  #: the text of that line
