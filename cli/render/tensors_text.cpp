@@ -19,7 +19,7 @@ namespace ulpscope::cli {
 namespace {
 
 constexpr std::size_t kMostRows = 20;
-constexpr std::size_t kLeastName = 16;
+constexpr std::size_t kLeastTensorName = 16;
 
 std::string change(const Finding& finding) {
   std::vector<std::string> changes;
@@ -63,7 +63,7 @@ void print_others(const Report& report, Page& page) {
     narrow.row({{"    " + text.text, text.ink}});
   }
   Table& shown = table.width() <= page.terminal().width ? table : narrow;
-  shown.fit(0, page.terminal().width, kLeastName, page.terminal());
+  shown.fit(0, page.terminal().width, kLeastTensorName, page.terminal());
   for (const std::string& line : shown.lines(page.terminal())) page.line(line);
   if (others > kMostRows)
     page.line(fmt::format("  and {} more: see --format json", core::grouped(others - kMostRows)));
