@@ -430,9 +430,8 @@ const Command kCompareCommand{
     "the first one prints the same report as one process alone.\n"
     "Exit codes: 0 identical or within the tolerance, 1 diverged, 2 trouble or inconclusive.",
     "ulpscope compare runs/a runs/b\n"
-    "ulpscope compare golden new --max-ulp 4 -o json=report.json\n"
-    "ulpscope compare old new --by layers --map renamed.txt\n"
-    "ulpscope compare model.pt model.onnx --layout OI=IO --max-ulp 2",
+    "ulpscope compare golden new --max-ulp 4 -o html=report.html\n"
+    "ulpscope compare old.pt new.safetensors --map renamed.txt",
     Exit::trouble,
     run_compare};
 

@@ -16,10 +16,12 @@ void OutputOptions::attach(Options& options) {
         color_ = static_cast<ColorChoice>(choice(source, value, {"auto", "always", "never"}));
       });
   options.flag("--ascii", "ASCII", "draw with ASCII characters only", ascii_);
-  options.value("--width", "N", "WIDTH", "columns of the text (the terminal's, else 100)",
-                [this](const std::string& source, const std::string& value) {
-                  width_ = std::clamp<std::size_t>(whole_number(source, value), kNarrowest, 1000);
-                });
+  options
+      .value("--width", "N", "WIDTH", "columns of the text (the terminal's, else 100)",
+             [this](const std::string& source, const std::string& value) {
+               width_ = std::clamp<std::size_t>(whole_number(source, value), kNarrowest, 1000);
+             })
+      .rare();
 }
 
 Terminal OutputOptions::terminal() const {

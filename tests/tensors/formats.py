@@ -244,8 +244,8 @@ class Differences(support.Case):
         self.write("b.npz", x=np.ones(2, np.float64), y=np.ones((3, 2)))
         x, y = self.report("a.npz", "b.npz", "--max-ulp", "9")["findings"]
         self.assertEqual(x["kind"], "metadata")
-        self.assertEqual(x["arguments"],
-                         [{"name": "dtype", "reference": "float32", "candidate": "float64"}])
+        self.assertEqual(x["arguments"], [{"name": "dtype", "of": None, "reference": "float32",
+                                           "candidate": "float64"}])
         self.assertEqual(y["tensors"][0]["shape"], {"reference": [2, 3], "candidate": [3, 2]})
         self.assertTrue(any("--layout" in note for note in y["notes"]))
 

@@ -63,7 +63,7 @@ struct ArgumentReport {
   std::string name;
   std::optional<std::string> reference;  ///< empty if that run's op has no such argument
   std::optional<std::string> candidate;
-  std::string of = {};  ///< "SGD": a hyperparameter of the optimizer around the op; empty: the op's own
+  std::string of = {};  ///< "SGD": of the optimizer around the op; empty: of the op
 };
 
 /// Where the models of the runs differ.
