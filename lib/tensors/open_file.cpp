@@ -42,6 +42,7 @@ class Part : public Source {
                                                       std::uint64_t bytes) const override {
     return std::make_unique<PartReader>(file_, offset_ + offset, bytes);
   }
+  [[nodiscard]] std::uint64_t most_held() const override { return size_; }
   [[nodiscard]] HeldBytes hold(std::uint64_t offset, std::uint64_t bytes) const override {
     return file_->map(offset_ + offset, bytes);
   }

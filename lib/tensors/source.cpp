@@ -4,17 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "ulpscope/error.hpp"
-
 namespace ulpscope::tensors {
 
 HeldBytes Source::hold(std::uint64_t offset, std::uint64_t bytes) const {
-  constexpr std::uint64_t kLargest = std::uint64_t{1} << 32;
   constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
-  if (bytes > kLargest)
-    throw Error(ErrorCode::version,
-                "A tensor of more than 4 GiB in another order than row-major cannot be read from "
-                "an archive or from chunks.");
   auto held = std::make_shared<std::vector<std::byte>>();
   const auto reader = stream(offset, bytes);
   // It grows with what arrives: a size that is merely claimed takes no memory.

@@ -27,8 +27,10 @@ class Source {
   /// From front to back. @pre the range is inside of size().
   [[nodiscard]] virtual std::unique_ptr<ContentReader> stream(std::uint64_t offset,
                                                               std::uint64_t bytes) const = 0;
-  /// For access in any order. By default they are read into memory, up to 4 GiB.
-  /// @pre the range is inside of size().
+  /// The most bytes that hold() takes.
+  [[nodiscard]] virtual std::uint64_t most_held() const { return std::uint64_t{1} << 32; }
+  /// For access in any order. By default they are read into memory.
+  /// @pre the range is inside of size(), and no larger than most_held().
   [[nodiscard]] virtual HeldBytes hold(std::uint64_t offset, std::uint64_t bytes) const;
 };
 

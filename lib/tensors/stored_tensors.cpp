@@ -197,9 +197,13 @@ std::unique_ptr<ContentReader> StoredTensors::open(std::size_t index,
   if (is_row_major(shape, strides)) {
     reader = placement.source->stream(placement.offset, bytes);
   } else {
-    reader = std::make_unique<StridedReader>(
-        placement.source->hold(placement.offset, extent(tensor, placement.strides).value()),
-        std::move(shape), std::move(strides), element, bytes);
+    const std::uint64_t reach = extent(tensor, placement.strides).value();
+    if (reach > placement.source->most_held())
+      unsupported(path_, fmt::format("'{}' is not in row-major order, and larger than 4 GiB in an "
+                                     "archive or in chunks",
+                                     tensor.name));
+    reader = std::make_unique<StridedReader>(placement.source->hold(placement.offset, reach),
+                                             std::move(shape), std::move(strides), element, bytes);
   }
   if (placement.order == std::endian::native) return reader;
   return std::make_unique<SwappedReader>(std::move(reader), number_size(tensor.dtype));

@@ -103,8 +103,11 @@ class Archives(Hostile):
     def test_a_name_that_steers_a_terminal(self):
         for name, value in (("a.npz", 1.0), ("b.npz", 2.0)):
             with zipfile.ZipFile(self.path(name), "w") as archive:
-                archive.writestr("\x1b[2J\u202e.npy", npy(np.array(value)))
-        said = self.compare("a.npz", "b.npz").stdout
+                archive.writestr("\x1b[2J.npy", npy(np.array(value)))
+                archive.writestr("a\u202e\u2028.npy", npy(np.array(value)))
+        result = self.compare("a.npz", "b.npz")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        said = result.stdout
         self.assertNotIn("\x1b", said)
         self.assertNotIn("\u202e", said)
 
@@ -304,6 +307,12 @@ class Datasets(Hostile):
                 file["y"] = value
         result = self.compare("a.h5", "b.h5", "--ignore", "x", memory=MEMORY)
         self.assertEqual(result.returncode, 1, result.stderr)
+
+    def test_what_must_be_in_memory_as_a_whole_has_a_limit(self):
+        with h5py.File(self.path("a.h5"), "w") as file:
+            file.create_dataset("x", shape=(1 << 16, 1 << 16), dtype="f4", chunks=(64, 64))
+        self.assert_refused("a.h5", "a.h5", "--layout", "AB=BA", saying="larger than 4 GiB",
+                            memory=MEMORY)
 
     def test_damaged_files_end_in_a_verdict_or_a_line(self):
         """HDF5 crashes on some of these: see hdf5_process.hpp."""
