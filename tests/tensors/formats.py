@@ -219,6 +219,8 @@ class Differences(support.Case):
         self.assertEqual(report["tensors"], {"compared": 2, "differing": 2, "inside": 1,
                                              "other_type": 0})
         self.assertEqual((report["rules"][0]["passed"], report["rules"][0]["failed"]), (1, 0))
+        self.assertEqual([finding["tensors"][0]["name"] for finding in report["findings"]],
+                         ["head.bias", "fc.bias"])  # what is outside comes first
         report = self.report("a.npz", "b.npz", "--tolerance", "t.toml", "--ignore", "head")
         self.assertEqual(report["verdict"], "within")
 
@@ -248,6 +250,15 @@ class Differences(support.Case):
                                            "candidate": "float64"}])
         self.assertEqual(y["tensors"][0]["shape"], {"reference": [2, 3], "candidate": [3, 2]})
         self.assertTrue(any("--layout" in note for note in y["notes"]))
+
+    def test_of_very_many_differences_some_are_only_counted(self):
+        self.write("a.npz", **{f"x{k}": np.float32(1) for k in range(1002)})
+        self.write("b.npz", **{f"x{k}": np.float32(2) for k in range(1002)})
+        report = self.report("a.npz", "b.npz")
+        self.assertEqual(report["summary"], "diverged: 1,002 of 1,002 tensors differ")
+        self.assertEqual(len(report["findings"]), 1000)
+        self.assertEqual(report["coverage"]["unseen"],
+                         ["2 more that differ are counted and not listed"])
 
     def test_renamed_tensors(self):
         self.write("a.npz", **{"encoder.0.w": np.ones(2), "encoder.1.w": np.zeros(2)})

@@ -45,6 +45,12 @@ struct TensorPair {
   return equal;
 }
 
+/// What no tolerance lets pass comes first.
+[[nodiscard]] bool is_outside(const Finding& finding) {
+  const std::optional<ToleranceResult>& tolerance = finding.tensors.front().tolerance;
+  return !tolerance || !tolerance->inside;
+}
+
 [[nodiscard]] RunSummary summary_of(const TensorFile& file) {
   RunSummary summary;
   summary.path = file.path().string();
@@ -82,8 +88,11 @@ class TensorComparison {
     for (const ModuleRename* rename : pairs.unused)
       report_.coverage.unseen.push_back(fmt::format("no tensor of the candidate fits {} -> {}",
                                                     rename->reference, rename->candidate));
-    std::stable_partition(report_.findings.begin(), report_.findings.end(),
-                          [](const Finding& finding) { return finding.diverges; });
+    if (left_out_ > 0)
+      report_.coverage.unseen.push_back(fmt::format("{} more that differ {} counted and not listed",
+                                                    core::grouped(left_out_),
+                                                    left_out_ == 1 ? "is" : "are"));
+    std::stable_partition(report_.findings.begin(), report_.findings.end(), is_outside);
     report_.rules = std::move(rules_);
     conclude();
     return std::move(report_);
@@ -220,7 +229,10 @@ class TensorComparison {
   }
 
   void keep(Finding finding) {
-    if (report_.findings.size() < kMostFindings) report_.findings.push_back(std::move(finding));
+    if (report_.findings.size() < kMostFindings)
+      report_.findings.push_back(std::move(finding));
+    else
+      ++left_out_;
   }
 
   void conclude() {
@@ -290,6 +302,7 @@ class TensorComparison {
   const std::vector<LayoutChange>& layouts_;
   Tolerance tolerance_;
   std::vector<RuleUse> rules_;
+  std::uint64_t left_out_ = 0;  ///< findings that were not kept
   Report report_;
 };
 
