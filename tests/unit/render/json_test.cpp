@@ -39,16 +39,17 @@ ordered_json& difference_of(ordered_json& document) {
 TEST_SUITE("json") {
   TEST_CASE("the document has the public fields in their order") {
     const ordered_json document = rendered(test::origin_report());
-    CHECK(keys(document) == std::vector<std::string>{"format", "schema_version", "verdict",
-                                                     "summary", "golden", "reference", "candidate",
-                                                     "rank_pairs", "coverage", "first", "findings",
-                                                     "propagated", "growth", "path", "environment",
-                                                     "causes", "rules", "budget"});
+    CHECK(keys(document) ==
+          std::vector<std::string>{"format",   "schema_version", "verdict",     "summary",
+                                   "golden",   "reference",      "candidate",   "rank_pairs",
+                                   "coverage", "first",          "findings",    "propagated",
+                                   "growth",   "path",           "environment", "models",
+                                   "causes",   "rules",          "budget",      "tensors"});
     CHECK(document["format"] == "ulpscope-report");
     CHECK(document["schema_version"] == 1);
-    CHECK(keys(document["reference"]) == std::vector<std::string>{"path", "command", "complete",
-                                                                  "ranks", "steps", "events",
-                                                                  "values", "level"});
+    CHECK(keys(document["reference"]) == std::vector<std::string>{"path", "format", "command",
+                                                                  "complete", "ranks", "steps",
+                                                                  "events", "values", "level"});
     CHECK(keys(document["coverage"]["not_compared"]) ==
           std::vector<std::string>{"uninitialised", "handle", "layout", "no_bytes", "ignored",
                                    "opaque"});
