@@ -29,7 +29,7 @@ PAIRS = {
                 module="input.norm", step=0, phase="forward"),
     "raw-write": Pair(RESNET + ONE, RESNET + ONE + ["--raw-write", "1"], 1, kind="origin",
                       op="Conv2d::forward", module="layer2.0.conv1", step=1, phase="forward"),
-    "learning-rate": Pair(MLP + ONE, MLP + ONE + ["--lr", "0.11"], 1, kind="origin", op="Adam::step",
+    "learning-rate": Pair(MLP + ONE, MLP + ONE + ["--lr", "0.11"], 1, kind="arguments", op="Adam::step",
                           step=0, phase="optimizer"),
     # All parameters of the wrapped network have other names: those that follow from the first
     # difference are known to do so where the map says which they are.

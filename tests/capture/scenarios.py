@@ -295,10 +295,12 @@ SCENARIOS.update({
     "poked-gradient": Scenario(LSTM, LSTM + ["--poke-gradient", "1"], "diverged", kind="write",
                                step=1, phase="optimizer", cause="external-write"),
     "adam-eps": Scenario(LSTM, LSTM + ["--adam-eps", "1e-7"], "diverged", kind="arguments",
-                         step=0, phase="optimizer", cause="argument"),
+                         step=0, phase="optimizer", cause="argument",
+                         meaning="eps of Adam is 1e-08 and 1e-07"),
     "clip-norm": Scenario(LSTM, LSTM + ["--clip", "0.5"], "diverged", step=0, phase="optimizer"),
     "learning-rate": Scenario(MLP + ONE, MLP + ONE + ["--lr", "0.11"], "diverged",
-                              kind="arguments", phase="optimizer", cause="argument"),
+                              kind="arguments", phase="optimizer", cause="argument",
+                              meaning="lr of Adam is 0.001 and 0.11"),
     "isa-drawn-weights": Scenario(RESNET + ONE, RESNET + ONE, "diverged", kind="origin", step=None,
                                   environment={"ATEN_CPU_CAPABILITY": "default"}, cause="rng-device"),
     "onednn-isa-resnet": Scenario(RESNET + ONE, RESNET + ONE, "diverged", cause="isa", kind="origin",
@@ -393,8 +395,8 @@ SCENARIOS.update({
                                      "diverged", findings=1, kind="data", op="ResNet::forward",
                                      step=0, phase="forward"),
     "layers-learning-rate": layers_only(MLP + ONE, MLP + ONE + ["--lr", "0.11"], "diverged",
-                                        findings=1, kind="origin", op="Adam::step", step=0,
-                                        phase="optimizer"),
+                                        findings=1, kind="arguments", op="Adam::step", step=0,
+                                        phase="optimizer", meaning="lr of Adam is 0.001 and 0.11"),
 })
 
 # Ops that the program itself has registered: what their kernels do is seen in their results alone.

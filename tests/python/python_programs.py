@@ -118,6 +118,8 @@ def learning_rate(tools):
         yield f"called at {first['where']}, {first['source']}, not at line {line}"
     if report["causes"][0]["id"] != "argument":
         yield f"causes: {report['causes']}"
+    if first["meaning"] != "lr of SGD is 0.1 and 0.2":
+        yield f"the meaning is {first['meaning']!r}"
 
 
 def no_stacks(tools):
@@ -153,6 +155,32 @@ def early_batches(tools):
     first = report["first"] or {}
     if code != 1 or first["kind"] != "data" or "random.random()" not in first["source"]:
         yield f"exit code {code}, first finding {first}"
+
+
+def inherited_memory(tools):
+    """Workers of later epochs are forked with other gradients: the optimizer that made them is found."""
+    tools.record("reference", "epochs", "0", "-1")
+    tools.record("candidate", "epochs", "0.1", "-1")
+    code, report = tools.compare("reference", "candidate")
+    first = report["first"] or {}
+    place = (first.get("rank"), first.get("phase"), first.get("step"))
+    if code != 1 or place != (0, "optimizer", 0) or len(report["findings"]) != 1:
+        yield f"found at {place}, exit code {code}: {report['summary']}"
+    if "weight_decay of SGD" not in first.get("meaning", ""):
+        yield f"the meaning is {first.get('meaning')!r}"
+
+
+def seeded_by_a_draw(tools):
+    """Samplers take their seeds from the default generator: where that is shifted, other seeds are no finding."""
+    tools.record("reference", "epochs", "0", "-1")
+    tools.record("candidate", "epochs", "0", "1")
+    code, report = tools.compare("reference", "candidate")
+    kinds = {(finding["kind"], finding["rank"]) for finding in report["findings"] if finding["diverges"]}
+    seeds = [cause for cause in report["causes"] if cause["id"] == "rng-seed"]
+    if code != 1 or report["causes"][0]["id"] != "rng-shift" or seeds:
+        yield f"causes {[cause['id'] for cause in report['causes']]}, exit code {code}"
+    if ("rng", 0) not in kinds:
+        yield f"kinds of findings: {kinds}"
 
 
 def inductor(tools):
@@ -246,7 +274,8 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "planted_cnn": lambda tools: planted(tools, "cnn"),
          "module_paths": module_paths, "compiled_tree": compiled_tree, "learning_rate": learning_rate,
          "no_stacks": no_stacks,
-         "python_generator": python_generator, "early_batches": early_batches, "inductor": inductor}
+         "python_generator": python_generator, "early_batches": early_batches,
+         "inherited_memory": inherited_memory, "seeded_by_a_draw": seeded_by_a_draw, "inductor": inductor}
 
 
 def main():

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "compare/diff/optimizer_options.hpp"
 #include "compare/model/device.hpp"
 #include "compare/model/extent.hpp"
 #include "compare/model/hash.hpp"
@@ -60,9 +61,9 @@ void add_common_evidence(Record& record, const Scene& scene, EventPair at) {
 }
 
 /// What the program has set otherwise, where the optimizer's own ops differ.
-void add_options(const RankState& state, const Scene& scene, EventPair at, Finding& finding) {
+void add_options(const Scene& scene, EventPair at, Finding& finding) {
   if (finding.kind != FindingKind::arguments && finding.kind != FindingKind::sequence) return;
-  for (ArgumentReport& option : state.optimizer_options.around(scene, at))
+  for (ArgumentReport& option : other_options(scene, at))
     finding.arguments.push_back(std::move(option));
 }
 
@@ -88,7 +89,7 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
                             add_common_evidence(record, scene, at);
                             record.evidence.layers_only = state.only_layers;
                             fill(record);
-                            add_options(state, scene, at, record.finding);
+                            add_options(scene, at, record.finding);
                             return record;
                           });
 }
@@ -118,7 +119,7 @@ Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, Event
             lane_order(*(in_reference ? scene.lanes.reference : scene.lanes.candidate), event);
         add_common_evidence(record, scene, at);
         fill(record);
-        add_options(state, scene, at, record.finding);
+        add_options(scene, at, record.finding);
         return record;
       });
 }

@@ -154,7 +154,6 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
   const Event& candidate = scene.windows.candidate->event(at.candidate);
   Totals& totals = state_.totals;
   last_position_ = reference.position;
-  state_.optimizer_options.passed(scene, at);
   if (is_unit(state_, reference)) {
     ++totals.ops.reference;
     ++totals.ops.candidate;

@@ -6,6 +6,7 @@
 
 #include "compare/diff/finding_writer.hpp"
 #include "compare/diff/layer_judge.hpp"
+#include "compare/diff/optimizer_options.hpp"
 #include "compare/model/hash.hpp"
 #include "core/module_path.hpp"
 
@@ -118,14 +119,16 @@ void LayerJudge::blame_optimizer(const std::vector<SlotPair>& parameters) {
                                is_optimizer(*scene_.windows.candidate, optimizer.candidate)
                            ? optimizer
                            : at_;
+  const bool set_otherwise = !other_options(scene_, at).empty();
   const Source source = enter_finding(
-      state_, FindingKind::origin, scene_, at, at, {KeyHash().add("updated").value()},
-      [&](Record& record) {
+      state_, set_otherwise ? FindingKind::arguments : FindingKind::origin, scene_, at, at,
+      {KeyHash().add("updated").value()}, [&](Record& record) {
         add_written(record, parameters);
         record.finding.between.reset();
         record.finding.notes.emplace_back(
-            "the gradients and the parameters before are equal; settings of the optimizer (the "
-            "learning rate) and what changes gradients before the step are not recorded");
+            set_otherwise ? "the gradients and the parameters before are equal"
+                          : "the gradients and the parameters before are equal; what changes "
+                            "gradients before the step is not recorded");
       });
   enter_parameters(parameters, source);
 }

@@ -32,34 +32,43 @@ namespace {
   return differing;
 }
 
-/// The step of an optimizer that an event is, or is inside of; null if there is none.
-[[nodiscard]] const Event* optimizer_around(const Window& window, std::uint32_t index) {
+/// The step of an optimizer that an event is, or is inside of.
+[[nodiscard]] std::uint32_t optimizer_around(const Window& window, std::uint32_t index) {
   while (index != kNoIndex && window.event(index).kind != EventKind::optimizer)
     index = window.parent(index);
-  return index == kNoIndex ? nullptr : &window.event(index);
+  return index;
+}
+
+[[nodiscard]] std::vector<std::uint32_t> steps_of(const Window& window,
+                                                  std::string_view optimizer) {
+  std::vector<std::uint32_t> steps;
+  for (std::uint32_t index = 0; index < window.size(); ++index)
+    if (window.event(index).kind == EventKind::optimizer && window.event(index).op == optimizer)
+      steps.push_back(index);
+  return steps;
+}
+
+[[nodiscard]] std::uint32_t partner_of(const Window& window, std::uint32_t step,
+                                       const Window& other) {
+  const std::string_view optimizer = window.event(step).op;
+  const auto steps = steps_of(window, optimizer);
+  const auto others = steps_of(other, optimizer);
+  const auto which = std::find(steps.begin(), steps.end(), step) - steps.begin();
+  return which < std::ssize(others) ? others[static_cast<std::size_t>(which)] : kNoIndex;
 }
 
 }  // namespace
 
-void OptimizerOptions::passed(const Scene& scene, EventPair at) {
-  const Window& window = *scene.windows.reference;
-  if (!(window.event(at.reference).flags & event_flag::in_optimizer)) return;
-  const Event* const reference = optimizer_around(window, at.reference);
-  const Event* const candidate = optimizer_around(*scene.windows.candidate, at.candidate);
-  if (reference == nullptr || candidate == nullptr) return;
-  Last& last = last_.reference[scene.lanes.reference->id];
-  if (last.position == reference->position) return;
-  last = {reference->position, differing_options(*reference, *candidate)};
-  last_.candidate[scene.lanes.candidate->id] = last;
-}
-
-std::vector<ArgumentReport> OptimizerOptions::around(const Scene& scene, EventPair at) const {
-  const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;
-  const std::uint32_t index = side == Side::reference ? at.reference : at.candidate;
-  const bool inside = (on(scene.windows, side)->event(index).flags & event_flag::in_optimizer) != 0;
-  const auto last = on(last_, side).find(on(scene.lanes, side)->id);
-  return inside && last != on(last_, side).end() ? last->second.differing
-                                                 : std::vector<ArgumentReport>();
+std::vector<ArgumentReport> other_options(const Scene& scene, EventPair at) {
+  const auto& [reference, candidate] = scene.windows;
+  EventPair steps{optimizer_around(*reference, at.reference),
+                  optimizer_around(*candidate, at.candidate)};
+  if (at.candidate == kNoIndex && steps.reference != kNoIndex)
+    steps.candidate = partner_of(*reference, steps.reference, *candidate);
+  if (at.reference == kNoIndex && steps.candidate != kNoIndex)
+    steps.reference = partner_of(*candidate, steps.candidate, *reference);
+  if (steps.reference == kNoIndex || steps.candidate == kNoIndex) return {};
+  return differing_options(reference->event(steps.reference), candidate->event(steps.candidate));
 }
 
 }  // namespace ulpscope::comparison

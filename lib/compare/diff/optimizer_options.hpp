@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <vector>
 
 #include "compare/model/scene.hpp"
@@ -9,20 +7,9 @@
 
 namespace ulpscope::comparison {
 
-/// Of the last step of an optimizer in each lane: the hyperparameters that differ.
-class OptimizerOptions {
- public:
-  /// An event that both runs have is passed.
-  void passed(const Scene& scene, EventPair at);
-  /// Of the optimizer that an event is inside of; none outside of optimizers.
-  [[nodiscard]] std::vector<ArgumentReport> around(const Scene& scene, EventPair at) const;
-
- private:
-  struct Last {
-    std::uint64_t position = kNone;  ///< in the reference
-    std::vector<ArgumentReport> differing;
-  };
-  Both<std::map<std::uint32_t, Last>> last_;  ///< by lane
-};
+/// Hyperparameters that differ, of the optimizer that an event is inside of; none outside of
+/// optimizers. Of an event that only one run has, the partner is the optimizer of that class whose
+/// step is the same one of the window.
+[[nodiscard]] std::vector<ArgumentReport> other_options(const Scene& scene, EventPair at);
 
 }  // namespace ulpscope::comparison

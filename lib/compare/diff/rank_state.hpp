@@ -16,7 +16,6 @@
 #include "compare/diff/layer_flow.hpp"
 #include "compare/diff/ledger.hpp"
 #include "compare/diff/numbers_read.hpp"
-#include "compare/diff/optimizer_options.hpp"
 #include "compare/diff/other_parameters.hpp"
 #include "compare/diff/rng_tracker.hpp"
 #include "compare/measure/value_judge.hpp"
@@ -162,7 +161,6 @@ struct RankState {
   Accumulations accumulations;
   Both<DataReads> data_reads;
   Both<ShownModels> models;
-  OptimizerOptions optimizer_options;
   OtherParameters other_parameters;
   Both<OtherwiseComputed> otherwise;
   WindowLimits windows;
