@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "compare/diff/contributions.hpp"
+#include "compare/diff/created_ranks.hpp"
 #include "compare/measure/tensor_bytes.hpp"
 #include "compare/model/words.hpp"
 #include "compare/prepared_runs.hpp"
@@ -141,6 +142,7 @@ class Comparison {
     result_.totals.evidence.random_hashes =
         hashes_at_random(*runs_.reference) && hashes_at_random(*runs_.candidate);
     note_contributions(result_.records, runs_, pairs);
+    place_created_ranks(result_.records, runs_);
     put_in_order(result_.records, options_);
     const auto& late = result_.totals.evidence.late_begin;
     for (const auto& ranks : pairs) {

@@ -126,7 +126,8 @@ void LoneStretches::enter_stretch(const Stretch& stretch) {
       adds || (event.flags & event_flag::in_optimizer) || event.phase == Phase::optimizer;
   const bool in_loss = !adds && !event.has_module &&
                        (event.phase == Phase::forward || event.phase == Phase::backward);
-  const bool is_between_modules = event.phase == Phase::data && !event.has_module;
+  const bool is_between_modules =
+      (event.phase == Phase::data || event.phase == Phase::setup) && !event.has_module;
   // A step that only one run has continues from parameters that only it has updated.
   if (step_alone_)
     if (const auto update = differs_already(stretch, slot_flag::parameter))
