@@ -169,6 +169,7 @@ std::string event_numbers(const Finding& finding) {
 }
 
 std::string op_name(const Finding& finding) {
+  if (finding.of_file) return "tensor";
   if (finding.op.empty()) return "ops outside of modules";
   std::string result = escaped(finding.op);
   if (!finding.overload.empty()) result += fmt::format(".{}", escaped(finding.overload));

@@ -228,8 +228,24 @@ def panel():
             for note in finding["notes"]:
                 assert note in browser.texts(".notes li"), note
             expect(browser.texts(".arguments tbody code"),
-                   [a[key] if a[key] is not None else "absent" for a in finding["arguments"]
-                    for key in ("name", "reference", "candidate")])
+                   [text for a in finding["arguments"]
+                    for text in (a["name"] + (f" of {a['of']}" if a["of"] else ""),
+                                 *("absent" if a[run] is None else a[run] for run in ("reference", "candidate")))])
+            if finding["meaning"]:
+                expect(browser.text("#finding .headline"), finding["meaning"] + ".")
+    for_each_report(check)
+
+
+def models():
+    """A row for each difference of the models."""
+    def check(browser, report):
+        expect(len(browser.texts("#models")), 1 if report["models"] else 0)
+        rows = []
+        for model in report["models"]:
+            name = model["path"] or model["root"]
+            place = name if model["what"] in ("shape", "tensor") else f"{model['what']} of {name}"
+            rows += [place, *(model[run] or "(none)" for run in ("reference", "candidate"))]
+        expect(browser.texts("#models tbody code"), rows)
     for_each_report(check)
 
 

@@ -32,7 +32,7 @@ void make_harmful(std::vector<std::string>& texts) {
 void make_harmful(Finding& finding) {
   for (std::string* text :
        {&finding.lane, &finding.root, &finding.module_type, &finding.op, &finding.overload,
-        &finding.forward_op, &finding.device, &finding.where, &finding.source})
+        &finding.forward_op, &finding.device, &finding.where, &finding.source, &finding.meaning})
     make_harmful(*text);
   if (finding.module) make_harmful(*finding.module);
   for (std::vector<std::string>* texts :
@@ -41,6 +41,7 @@ void make_harmful(Finding& finding) {
   for (TensorReport& tensor : finding.tensors) make_harmful(tensor.name);
   for (ArgumentReport& argument : finding.arguments) {
     make_harmful(argument.name);
+    make_harmful(argument.of);
     if (argument.reference) make_harmful(*argument.reference);
   }
   for (Neighbour& neighbour : finding.neighbours) {
@@ -73,6 +74,12 @@ Report mixed_report() {
   in_forward.phase = Phase::forward;
   report.findings.push_back(std::move(farther));
   report.findings.push_back(std::move(in_forward));
+  report.findings[1].meaning = "lr of SGD is 0.05 and 0.06";
+  report.findings[1].arguments.push_back({"lr", "0.05", "0.06", "SGD"});
+  report.models = {{"Net", "conv.weight", ModelAspect::shape, "[8, 3]", "[12, 3]"},
+                   {"Net", "conv.weight", ModelAspect::requires_grad, "True", "False"},
+                   {"Net", "", ModelAspect::type, "Net", "Other"},
+                   {"Net", "head.bias", ModelAspect::tensor, {}, "float32 [10]"}};
   report.path = {17,
                  {{140913, "aten::mm", "layer2.0.conv1", 1e-7, 118},
                   {140920, "aten::mm", "layer1.0.conv1", 1e-5, 4000}}};
@@ -89,6 +96,11 @@ Report hostile_report() {
   for (EnvironmentDifference& setting : report.environment) {
     make_harmful(setting.key);
     if (setting.candidate) make_harmful(*setting.candidate);
+  }
+  for (ModelDifference& model : report.models) {
+    make_harmful(model.root);
+    make_harmful(model.path);
+    if (model.candidate) make_harmful(*model.candidate);
   }
   for (Cause& cause : report.causes) {
     make_harmful(cause.id);

@@ -1,6 +1,7 @@
 // What was compared.
 import {bounded, facts, section, shown} from "./dom.js";
 import {counted, grouped} from "./numbers.js";
+import {isOfFiles} from "./report.js";
 
 const kMostUnseen = 40;
 
@@ -37,6 +38,7 @@ function ranks(report) {
 }
 
 export function coverageOf(report) {
+  if (isOfFiles(report)) return null;
   const {coverage} = report;
   const alone =
       [

@@ -30,7 +30,7 @@ function differing(label, {reference, candidate}, event) {
 }
 
 function events({event, ...finding}) {
-  if (event.reference === null && event.candidate === null) return null;
+  if (finding.of_file || (event.reference === null && event.candidate === null)) return null;
   if (event.reference === null) return `${eventPath(finding, event.candidate)} in the candidate`;
   const other = event.candidate === null  ? " in the reference" :
       event.candidate === event.reference ? "" :
@@ -72,7 +72,8 @@ function operation(finding) {
 }
 
 function argumentCells(argument) {
-  return [argument.name, argument.reference ?? "absent", argument.candidate ?? "absent"].map(
+  const name = argument.of === null ? argument.name : `${argument.name} of ${argument.of}`;
+  return [name, argument.reference ?? "absent", argument.candidate ?? "absent"].map(
       (text) => code(text));
 }
 
@@ -126,8 +127,9 @@ function notes(finding) {
 function contents(report, finding) {
   const isFirst = report.first !== null && finding.number === 0;
   const where = [
-    hasRanks(report) ? `rank ${finding.rank}` : null, timeOf(finding),
-    finding.lane === "main" ? null : shown(finding.lane, 80), moduleOf(finding)
+    hasRanks(report) ? `rank ${finding.rank}` : null, finding.of_file ? null : timeOf(finding),
+    finding.lane === "main" ? null : shown(finding.lane, 80),
+    finding.of_file ? null : moduleOf(finding)
   ];
   return [
     element(

@@ -5,7 +5,7 @@ import {levelClass} from "./levels.js";
 import {grouped, short} from "./numbers.js";
 import {hasRanks, largestScaled, largestUlp} from "./report.js";
 import {kNoFilter} from "./state.js";
-import {kKinds, kPhases, moduleOf, opOf, timeOf} from "./words.js";
+import {kKinds, kPhases, opOf, placeOf} from "./words.js";
 
 const kPage = 100;
 const kMostName = 120;
@@ -101,7 +101,7 @@ export class List {
         }),
         element(
             "span", {class: "place"}, hasRanks(this.report) ? `rank ${finding.rank} / ` : "",
-            timeOf(finding), " / ", moduleOf(finding, kMostName)));
+            placeOf(finding, kMostName)));
     made.addEventListener("click", () => this.state.select(finding.number));
     return made;
   }

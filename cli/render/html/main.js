@@ -6,6 +6,7 @@ import {findingOf} from "./finding.js";
 import {growthOf} from "./growth.js";
 import {listenForKeys} from "./keyboard.js";
 import {List} from "./list.js";
+import {modelsTableOf} from "./models.js";
 import {openForPrint} from "./print.js";
 import {readReport} from "./report.js";
 import {saveButton} from "./save.js";
@@ -46,8 +47,8 @@ function build() {
               column("aside", modulesOf(report, state), list?.section) ?? "",
               column(
                   "body", findingOf(report, state), spreadOf(report), growthOf(report),
-                  causesOf(report, state), settingsOf(report), tolerancesOf(report),
-                  coverageOf(report)))));
+                  causesOf(report, state), modelsTableOf(report), settingsOf(report),
+                  tolerancesOf(report), coverageOf(report)))));
   if (list !== null) {
     list.mark();
     listenForKeys(list);

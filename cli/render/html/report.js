@@ -45,6 +45,11 @@ export function readReport() {
   return report;
 }
 
+/** Files of tensors were compared, which have no steps, ops and modules. */
+export function isOfFiles(report) {
+  return report.tensors !== null;
+}
+
 /** Several ranks were compared, so that a place names its rank. */
 export function hasRanks(report) {
   return Math.max(report.reference.ranks, report.candidate.ranks) > 1;

@@ -1,4 +1,5 @@
 // The strip of steps: where findings are, and how far values are apart in each step.
+import {isOfFiles} from "./report.js";
 import {axisBottom} from "d3-axis";
 import {scaleBand, scaleLinear} from "d3-scale";
 import {create, select} from "d3-selection";
@@ -153,7 +154,8 @@ function legend(report) {
 }
 
 export function stripOf(report, state) {
-  if (report.findings.length === 0 && report.growth.length === 0) return null;
+  if (isOfFiles(report) || (report.findings.length === 0 && report.growth.length === 0))
+    return null;
   const picture = element("div", {class: "strip"});
   const note = caption();
   const redraw = () => {

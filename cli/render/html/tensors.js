@@ -4,7 +4,7 @@ import {differenceOf} from "./difference.js";
 import {mark} from "./mark.js";
 import {counted, grouped, short} from "./numbers.js";
 import {table} from "./table.js";
-import {outcomeOf, slotOf, typeAndShape} from "./words.js";
+import {hasOneShape, outcomeOf, slotOf, typeAndShape} from "./words.js";
 
 const kMostDifferences = 12;
 
@@ -30,7 +30,8 @@ export function tensorsOf(finding) {
 export function differencesOf(finding) {
   const all = finding.tensors.filter((tensor) => tensor.difference !== null && !tensor.equal);
   if (all.length === 0) {
-    const without = finding.tensors.some((tensor) => !tensor.equal && tensor.difference === null);
+    const without = finding.tensors.some(
+        (tensor) => !tensor.equal && tensor.difference === null && hasOneShape(tensor));
     return without ?
         [
           caption(

@@ -3,7 +3,7 @@ import {button, caption, element, section, shown} from "./dom.js";
 import {moduleKey} from "./filter.js";
 import {levelClass} from "./levels.js";
 import {counted, grouped, short} from "./numbers.js";
-import {largestScaled, largestUlp} from "./report.js";
+import {isOfFiles, largestScaled, largestUlp} from "./report.js";
 
 const kMostNodes = 250;
 const kMostDepth = 24;
@@ -159,7 +159,7 @@ class Tree {
 }
 
 export function modulesOf(report, state) {
-  if (report.findings.length === 0) return null;
+  if (isOfFiles(report) || report.findings.length === 0) return null;
   const tree = new Tree(state);
   const list = tree.list(treeOf(report).values());
   list.className = "tree";

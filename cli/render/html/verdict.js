@@ -1,6 +1,7 @@
 // The answer in a sentence, its first cause, and both runs.
 import {code, element, facts, shown} from "./dom.js";
 import {counted} from "./numbers.js";
+import {isOfFiles} from "./report.js";
 import {settingsTable} from "./settings.js";
 
 const kMostWords = 60;
@@ -49,10 +50,11 @@ function command(words) {
 }
 
 function run(name, summary, report) {
-  const parts = [
-    counted(summary.steps, "step"), counted(summary.events, "event"),
-    counted(summary.values, "value")
-  ];
+  const parts =
+      isOfFiles(report) ? [shown(summary.format, 40), counted(summary.values, "tensor")] : [
+        counted(summary.steps, "step"), counted(summary.events, "event"),
+        counted(summary.values, "value")
+      ];
   if (summary.level !== "") parts.push(`level ${shown(summary.level)}`);
   if (Math.max(report.reference.ranks, report.candidate.ranks) > 1)
     parts.unshift(counted(summary.ranks, "rank"));

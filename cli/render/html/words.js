@@ -21,6 +21,9 @@ function onlyIn(finding) {
 }
 
 export function headline(finding) {
+  if (finding.meaning !== null) return shown(finding.meaning);
+  if (finding.of_file && finding.kind === "parameter") return "The values of this tensor differ";
+  if (finding.of_file && finding.kind === "sequence") return `Only in the ${onlyIn(finding)}`;
   if (finding.kind === "sequence") {
     return `Runs in the ${onlyIn(finding)} only${
         finding.diverges ? "" : ", and no difference follows from it"}`;
@@ -57,8 +60,14 @@ export function moduleOf(finding, most) {
   return shown(finding.module, most) + type;
 }
 
-/** "aten::add_.Scalar" */
+/** "step 17 / backward / layer2.0.conv1 (Conv2d)" */
+export function placeOf(finding, most) {
+  return finding.of_file ? "" : `${timeOf(finding)} / ${moduleOf(finding, most)}`;
+}
+
+/** "aten::add_.Scalar", of files the tensor */
 export function opOf(finding, most) {
+  if (finding.of_file) return shown(finding.tensors[0]?.name ?? "", most);
   if (finding.op === null) return "ops outside of modules";
   return shown(finding.op, most) +
       (finding.overload === "" ? "" : `.${shown(finding.overload, most)}`);
@@ -78,6 +87,11 @@ export function slotOf(tensor) {
 
 function sizes(shape) {
   return `[${shape.join(", ")}]`;
+}
+
+/** Both runs have the tensor in the same shape. */
+export function hasOneShape({shape}) {
+  return sizes(shape.reference) === sizes(shape.candidate);
 }
 
 /** "float32 [128, 64, 3, 3]", both shapes where they differ */
