@@ -15,12 +15,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Entries of a directory that are looked at to see what it is.
+constexpr std::size_t kMostEntries = 100'000;
+
+/// Arrays lie in it, or below it, and no dump does.
 bool holds_arrays(const fs::path& directory) {
+  const fs::path status = dump::status_path({}).filename();
+  bool found = false;
   std::error_code error;
-  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end;
-       at.increment(error))
-    if (at->path().extension() == ".npy") return true;
-  return false;
+  fs::recursive_directory_iterator at(directory, error);
+  for (std::size_t count = 0; !error && at != fs::end(at) && count < kMostEntries;
+       at.increment(error), ++count) {
+    if (at->path().filename() == status) return false;
+    found = found || at->path().extension() == ".npy";
+  }
+  return found;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace ulpscope::comparison {
 namespace {
 
 constexpr std::string_view kEndOfRun = "end of run";
+constexpr std::size_t kMostNamed = 16;
 
 [[nodiscard]] bool is_named(const Slot& slot) noexcept {
   constexpr std::uint32_t kNamed = slot_flag::parameter | slot_flag::buffer | slot_flag::gradient;
@@ -296,6 +297,13 @@ void OutcomeJudge::judge_rest(Side side) {
   }
 }
 
+void OutcomeJudge::count_extra(Side side, const Outcome& outcome) {
+  OutcomeTotals& totals = state_.totals.outcomes;
+  ++on(totals.extra, side);
+  if (!outcome.slot->name.empty() && on(totals.extra_names, side).size() < kMostNamed)
+    on(totals.extra_names, side).emplace_back(outcome.slot->name);
+}
+
 /// Gradients of parameters that both runs have at the end, but that only this run still has. Of a
 /// leaf without a name it is not known whether the other run has it.
 void OutcomeJudge::judge_reset_gradients(Side side) {
@@ -308,7 +316,7 @@ void OutcomeJudge::judge_reset_gradients(Side side) {
       name.remove_suffix(kGradient.size());
       reset = on(standing_, the_other(side)).contains(name);
     }
-    if (reset) ++on(state_.totals.outcomes.extra, side);
+    if (reset) count_extra(side, outcome);
   }
 }
 
@@ -323,7 +331,7 @@ void OutcomeJudge::judge_made_alone(Side side, const Outcome& outcome) {
   if (known && why && outcome.outlived)
     blame(*why);
   else
-    ++on(state_.totals.outcomes.extra, side);
+    count_extra(side, outcome);
 }
 
 void OutcomeJudge::differ(const Outcome& reference, const Outcome& candidate) {

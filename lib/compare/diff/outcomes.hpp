@@ -50,6 +50,7 @@ class OutcomeJudge {
   void pair_named();
   void judge_shorter(Side side);
   void judge_rest(Side side);
+  void count_extra(Side side, const Outcome& outcome);
   void judge_made_alone(Side side, const Outcome& outcome);
   void judge_changed_alone(Side side);
   void judge_adopted(Side side);

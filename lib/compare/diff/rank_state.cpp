@@ -46,6 +46,7 @@ void add(OutcomeTotals& to, const OutcomeTotals& more) {
   for (const Side side : kSides) {
     on(to.known, side) = on(to.known, side) && on(more.known, side);
     on(to.extra, side) += on(more.extra, side);
+    if (on(to.extra_names, side).empty()) on(to.extra_names, side) = on(more.extra_names, side);
     on(to.extra_numbers, side) += on(more.extra_numbers, side);
     on(to.extra_draws, side) += on(more.extra_draws, side);
   }

@@ -56,10 +56,11 @@ class History {
 struct OutcomeTotals {
   Both<bool> known{true, true};  ///< what the run left was recorded when it ended
   std::uint64_t compared = 0;
-  std::uint64_t unknown = 0;          ///< may differ: their content at the end is not known
-  std::uint64_t unfilled = 0;         ///< differ in memory that no recorded op has filled
-  Both<std::uint64_t> extra;          ///< that one run alone leaves
-  Both<std::uint64_t> extra_numbers;  ///< that one run alone has computed and read
+  std::uint64_t unknown = 0;   ///< may differ: their content at the end is not known
+  std::uint64_t unfilled = 0;  ///< differ in memory that no recorded op has filled
+  Both<std::uint64_t> extra;   ///< that one run alone leaves
+  Both<std::vector<std::string>> extra_names;  ///< of the first of these that have one
+  Both<std::uint64_t> extra_numbers;           ///< that one run alone has computed and read
   Both<std::uint64_t> extra_draws;  ///< of one run alone, from generators of the program's threads
   bool touched_alone = false;       ///< ops that one run has alone wrote something
   bool too_many = false;            ///< more than can be followed

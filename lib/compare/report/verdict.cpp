@@ -84,12 +84,18 @@ namespace {
   return {Verdict::within, {}};
 }
 
+[[nodiscard]] std::string in_brackets(const std::vector<std::string>& names) {
+  constexpr std::size_t kNamed = 3;
+  return names.empty() ? std::string() : fmt::format(" ({})", listed(names, kNamed));
+}
+
 /// What keeps outcomes from being known to be equal; empty if they are.
 [[nodiscard]] std::string unknown_outcome(const OutcomeTotals& outcomes) {
   for (const Side side : kSides) {
     if (on(outcomes.extra, side) > 0)
-      return fmt::format("the {} leaves {} that the {} does not have", name(side),
-                         core::counted(on(outcomes.extra, side), "tensor"), name(the_other(side)));
+      return fmt::format("the {} leaves {} that the {} does not have{}", name(side),
+                         core::counted(on(outcomes.extra, side), "tensor"), name(the_other(side)),
+                         in_brackets(on(outcomes.extra_names, side)));
     if (on(outcomes.extra_numbers, side) > 0)
       return fmt::format("the {} reads {} that the {} does not read", name(side),
                          core::counted(on(outcomes.extra_numbers, side), "number"),

@@ -116,6 +116,15 @@ TEST_SUITE("inputs") {
     CHECK(find_cause(report, "init") == nullptr);
   }
 
+  TEST_CASE("a matrix that is imported transposed is no other data") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.keep_content().step(kSetup).phase(Phase::setup);
+      const Values imported = changed ? Values({2, 2}, {1, 3, 2, 4}) : Values({2, 2}, {1, 2, 3, 4});
+      run.op("aten::copy_").in(run.data(imported)).out(imported);
+    });
+    CHECK(first_cause(report) == "weights");
+  }
+
   TEST_CASE("transposed weights are the same numbers in another order") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.keep_content().step(0).phase(Phase::forward);

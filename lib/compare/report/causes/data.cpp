@@ -55,6 +55,19 @@ namespace {
          (!of.evidence().uninitialised || of.evidence().for_data);
 }
 
+/// What is imported before training begins, such as weights of another framework.
+[[nodiscard]] std::optional<Cause> imported_otherwise(const Case& of) {
+  const bool other_layout = any_differing(of, [](const TensorEvidence& tensor) {
+    return tensor.numbers_permuted && !tensor.rows_permuted;
+  });
+  if (of.finding().step || !other_layout) return std::nullopt;
+  Cause cause = of.cause("weights", Confidence::likely);
+  cause.evidence = {
+      fmt::format("{}: the same numbers in a different order (transposed or permuted)",
+                  listed(differing_inputs(of)))};
+  return cause;
+}
+
 }  // namespace
 
 std::optional<Cause> init(const Case& of) {
@@ -84,6 +97,7 @@ std::optional<Cause> init(const Case& of) {
 }
 
 std::optional<Cause> weights(const Case& of) {
+  if (of.is(FindingKind::data)) return imported_otherwise(of);
   if (!of.is(FindingKind::parameter)) return std::nullopt;
   const bool permuted =
       any_differing(of, [](const TensorEvidence& tensor) { return tensor.numbers_permuted; });
