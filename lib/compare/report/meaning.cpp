@@ -60,8 +60,9 @@ namespace {
   if (!of.is(FindingKind::sequence) || of.finding().step) return {};
   for (const Side side : kSides)
     if (const auto& written = on(of.evidence().alone_written, side); !written.empty())
-      return fmt::format("{} writes {} in the {} only", of.finding().op, listed(written, 3),
-                         name(side));
+      return fmt::format("{} {} {} in the {} only", of.finding().op,
+                         facts::Op(of.finding().op).is_in_place() ? "writes" : "makes",
+                         listed(written, 3), name(side));
   return {};
 }
 
