@@ -19,6 +19,7 @@
 #include "capture/memory.hpp"
 #include "capture/onednn_isa.hpp"
 #include "capture/recorder.hpp"
+#include "capture/step_window.hpp"
 
 #if __has_include(<gnu/libc-version.h>)
 #include <gnu/libc-version.h>
@@ -167,6 +168,13 @@ void sample_environment(Thread& thread, bool trains) {
     known->second = value;
     thread.send_environment(key, value);
   }
+}
+
+void sample_at_step(Thread& thread) {
+  if (idle())
+    thread.look_at_settings = true;
+  else
+    sample_environment(thread, /*trains=*/true);
 }
 
 void lock_environment() { sent().mutex.lock(); }

@@ -9,6 +9,9 @@ namespace ulpscope::capture {
 /// thread: one thread speaks for the process, the main one or the one that `trains`. Other threads
 /// leave this to it, so that a change has one place in the run.
 void sample_environment(Thread& thread, bool trains = false);
+/// The same where an optimizer's step begins. Outside of the steps that are recorded the first op
+/// of those does it.
+void sample_at_step(Thread& thread);
 
 void lock_environment();  ///< for fork()
 void unlock_environment();

@@ -113,7 +113,7 @@ class CallEvent {
             bool trusted) noexcept
       : CallEvent() {
     begin([&](Thread& thread) {
-      if (kind == EventKind::optimizer) sample_environment(thread, /*trains=*/true);
+      if (kind == EventKind::optimizer) sample_at_step(thread);
       begin_event(thread, call_info(kind, index, method), object_number(object), trusted);
       if (kind == EventKind::optimizer && !idle())
         write_options(thread, kClassNames[index],

@@ -159,7 +159,7 @@ std::size_t begin_of_optimizer(const OpInfo& info, const void* optimizer, bool t
                                std::span<const std::byte> arguments) {
   std::size_t frames = 0;
   with_thread("the start of a call", [&](Thread& thread) {
-    if (info.kind == EventKind::optimizer) sample_environment(thread, /*trains=*/true);
+    if (info.kind == EventKind::optimizer) sample_at_step(thread);
     begin_event(thread, info, object_number(optimizer), trusted);
     if (!idle())
       thread.arguments.insert(thread.arguments.end(), arguments.begin(), arguments.end());
