@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "compare/align/argument_pairs.hpp"
 #include "compare/align/window_alignment.hpp"
 #include "compare/model/structure.hpp"
 #include "facts/ops.hpp"
@@ -103,12 +104,8 @@ ArgumentDifferences compare_arguments(const Event& reference, const Event& candi
   const auto& b = candidate.argument_bytes;
   if (std::equal(a.begin(), a.end(), b.begin(), b.end())) return differences;
 
-  const std::vector<Argument> left = arguments(reference);
-  const std::vector<Argument> right = arguments(candidate);
-  const auto find = [](const std::vector<Argument>& all, const Argument& wanted) {
-    return std::find_if(all.begin(), all.end(), [&](const Argument& argument) {
-      return argument.index == wanted.index && argument.result == wanted.result;
-    });
+  const auto same_place = [](const Argument& one, const Argument& other) {
+    return one.index == other.index && one.result == other.result;
   };
   const auto enter = [&](const Argument& argument, ArgumentReport report) {
     auto& list = argument.result                                     ? differences.results
@@ -116,16 +113,7 @@ ArgumentDifferences compare_arguments(const Event& reference, const Event& candi
                                                                      : differences.values;
     list.push_back(std::move(report));
   };
-  for (const Argument& argument : left) {
-    const auto partner = find(right, argument);
-    if (partner == right.end())
-      enter(argument, {std::string(argument.name), argument.text, std::nullopt});
-    else if (partner->text != argument.text)
-      enter(argument, {std::string(argument.name), argument.text, partner->text});
-  }
-  for (const Argument& argument : right)
-    if (find(left, argument) == left.end())
-      enter(argument, {std::string(argument.name), std::nullopt, argument.text});
+  for_each_other_argument(arguments(reference), arguments(candidate), same_place, enter);
   return differences;
 }
 

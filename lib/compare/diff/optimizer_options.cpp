@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "compare/align/argument_pairs.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -13,22 +16,13 @@ namespace {
   if (reference.argument_bytes.empty() || candidate.argument_bytes.empty()) return {};
   std::vector<ArgumentReport> differing;
   const std::string optimizer(reference.op.substr(0, reference.op.find("::")));
-  const std::vector<Argument> left = arguments(reference);
-  const std::vector<Argument> right = arguments(candidate);
-  const auto find = [](const std::vector<Argument>& all, std::string_view name) {
-    return std::find_if(all.begin(), all.end(),
-                        [&](const Argument& one) { return one.name == name; });
-  };
-  for (const Argument& one : left) {
-    const auto other = find(right, one.name);
-    if (other == right.end())
-      differing.push_back({std::string(one.name), one.text, {}, optimizer});
-    else if (other->text != one.text)
-      differing.push_back({std::string(one.name), one.text, other->text, optimizer});
-  }
-  for (const Argument& one : right)
-    if (find(left, one.name) == left.end())
-      differing.push_back({std::string(one.name), {}, one.text, optimizer});
+  for_each_other_argument(
+      arguments(reference), arguments(candidate),
+      [](const Argument& one, const Argument& other) { return one.name == other.name; },
+      [&](const Argument&, ArgumentReport report) {
+        report.of = optimizer;
+        differing.push_back(std::move(report));
+      });
   return differing;
 }
 
