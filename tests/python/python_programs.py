@@ -171,6 +171,20 @@ def inherited_memory(tools):
         yield f"the meaning is {first.get('meaning')!r}"
 
 
+def written_after_fork(tools):
+    """What a forked process writes into the memory it has from its creator is an outcome of its own."""
+    for name, added in (("first", "0"), ("second", "0"), ("third", "1")):
+        tools.record(name, "forked", added)
+    code, report = tools.compare("first", "second")
+    if code != 0:
+        yield f"equal runs: {report['summary']}"
+    code, report = tools.compare("first", "third")
+    first = report["first"] or {"rank": None, "tensors": []}
+    named = [tensor["name"] for tensor in first["tensors"] if not tensor["equal"]]
+    if code != 1 or first["rank"] != 1 or named != ["weight"]:
+        yield f"exit code {code}, rank {first['rank']}, tensors {named}: {report['summary']}"
+
+
 def seeded_by_a_draw(tools):
     """Samplers take their seeds from the default generator: where that is shifted, other seeds are no finding."""
     tools.record("reference", "epochs", "0", "-1")
@@ -276,7 +290,8 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "module_paths": module_paths, "compiled_tree": compiled_tree, "learning_rate": learning_rate,
          "no_stacks": no_stacks,
          "python_generator": python_generator, "early_batches": early_batches,
-         "inherited_memory": inherited_memory, "seeded_by_a_draw": seeded_by_a_draw, "inductor": inductor}
+         "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,
+         "seeded_by_a_draw": seeded_by_a_draw, "inductor": inductor}
 
 
 def main():

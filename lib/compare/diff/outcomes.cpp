@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compare/diff/finding_writer.hpp"
+#include "compare/diff/inherited_memory.hpp"
 #include "compare/measure/value_names.hpp"
 #include "compare/model/content.hpp"
 #include "compare/model/window.hpp"
@@ -35,14 +36,6 @@ constexpr std::size_t kMostNamed = 16;
 [[nodiscard]] bool is_unfilled(const Slot& slot) noexcept {
   return slot.flags & slot_flag::uninitialised && !(slot.flags & slot_flag::no_digest) &&
          slot.geometry != nullptr;
-}
-
-/// A process that was forked has all memory of its creator. What it has not written is compared
-/// there.
-[[nodiscard]] bool is_inherited(const Slot& slot, const RankIdentity& process) noexcept {
-  constexpr std::uint32_t kOwn =
-      slot_flag::unproduced | slot_flag::changed | slot_flag::uninitialised;
-  return process.creator.has_value() && slot.writer == kNone && !(slot.flags & kOwn);
 }
 
 [[nodiscard]] bool is_kept_by_optimizer(const Slot& slot) noexcept {
@@ -133,10 +126,28 @@ void OutcomeJudge::judge() {
   for (const Side side : kSides)
     on(totals.extra_numbers, side) = state_.numbers_read.replaced(side);
   totals.too_many = totals.too_many || state_.numbers_read.overflowed();
+  drop_inherited();
   for (const auto& [reference, candidate] : unexplained_)
     if (!state_.book.diverges())
       enter(is_state(*reference.slot) ? FindingKind::parameter : FindingKind::data, reference,
             candidate);
+}
+
+/// What a forked process has not written differs in its creator, where it is compared.
+void OutcomeJudge::drop_inherited() {
+  if (unexplained_.empty()) return;
+  Both<std::vector<const Slot*>> asked;
+  for (const auto& [reference, candidate] : unexplained_) {
+    asked.reference.push_back(reference.slot);
+    asked.candidate.push_back(candidate.slot);
+  }
+  Both<std::set<MemoryState>> known;
+  for (const Side side : kSides)
+    on(known, side) = inherited(*on(state_.runs, side), on(state_.ranks, side), on(asked, side));
+  std::erase_if(unexplained_, [&](const auto& pair) {
+    return known.reference.contains(memory_state(*pair.first.slot)) &&
+           known.candidate.contains(memory_state(*pair.second.slot));
+  });
 }
 
 /// They are the last events of a lane, but for what was freed before and has no partner.
@@ -160,7 +171,6 @@ void OutcomeJudge::read(Side side, const Lane& lane) {
   const Run& run = *on(state_.runs, side);
   const std::uint32_t rank = on(state_.ranks, side);
   const std::size_t blocks = run.block_count(rank, lane.id);
-  const RankIdentity process = run.identity(rank);
   const std::size_t before = on(left_, side).size();
   for (std::size_t back = 1; back <= blocks; ++back) {
     const auto block = std::make_shared<const Block>(run.block(rank, lane.id, blocks - back));
@@ -170,7 +180,6 @@ void OutcomeJudge::read(Side side, const Lane& lane) {
       any = true;
       const bool ends = event.op == kEndOfRun;
       for (const Slot& slot : event.slots) {
-        if (is_inherited(slot, process)) continue;
         const bool stands = ends && !(slot.flags & slot_flag::freed);
         const bool alone = on(state_.alone_memory, side).made(slot);
         on(left_, side).push_back({{&event, block}, &slot, lane, stands, ends, alone});

@@ -48,6 +48,7 @@ class OutcomeJudge {
   template <class Key>
   void cancel_equal(Key key);
   void pair_named();
+  void drop_inherited();
   void judge_shorter(Side side);
   void judge_rest(Side side);
   void count_extra(Side side, const Outcome& outcome);

@@ -26,9 +26,8 @@ void ShownModels::passed(const Event& event) {
 void ShownModels::show(const Event& event, const Slot& slot) {
   if (slot.geometry == nullptr || slot.name.empty() || event.op == kFreedParameters) return;
   models_[std::string(event.root)].tensors.try_emplace(
-      std::string(slot.name),
-      ShownTensor{slot.geometry->dtype, slot.geometry->sizes, (slot.flags & slot_flag::buffer) != 0,
-                  (slot.flags & slot_flag::requires_grad) != 0});
+      std::string(slot.name), ShownTensor{slot.geometry->dtype, slot.geometry->sizes,
+                                          (slot.flags & slot_flag::requires_grad) != 0});
   const auto [named, first] = names_.try_emplace(slot.storage, slot.name);
   if (!first && named->second != slot.name) named->second.clear();
 }

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,7 +17,6 @@ namespace ulpscope::comparison {
 struct ShownTensor {
   Dtype dtype = Dtype::undefined;
   std::vector<std::int64_t> shape;
-  bool buffer = false;
   bool requires_grad = false;
 };
 

@@ -21,6 +21,14 @@ def _name(optimizer, method: str) -> bytes:
     return capture.text(f"{type(optimizer).__name__}::{method}")
 
 
+def _hyperparameters(optimizer):
+    try:
+        return hyperparameters.written(optimizer)
+    except Exception as error:
+        failed("an optimizer's hyperparameters", error)
+        return b"", b""
+
+
 @compilation.untraced
 def _begin_step(optimizer, args, kwargs) -> None:
     if compilation.is_compiling():
@@ -32,7 +40,7 @@ def _begin_step(optimizer, args, kwargs) -> None:
         has_closure = len(args) > 1 or kwargs.get("closure") is not None
         trusted = type(optimizer).__module__.startswith(_LIBRARY_OPTIMIZERS) and not has_closure
         generators.look(library)
-        names, values = hyperparameters.written(optimizer)
+        names, values = _hyperparameters(optimizer)
         _open.steps[id(optimizer)] = library.begin_step(
             _name(optimizer, "step"), id(optimizer), trusted, names, values, len(values)
         )

@@ -55,6 +55,11 @@ namespace {
          (!of.evidence().uninitialised || of.evidence().for_data);
 }
 
+[[nodiscard]] std::string rearranged(const Case& of) {
+  return fmt::format("{}: the same numbers in a different order (transposed or permuted)",
+                     listed(differing_inputs(of)));
+}
+
 /// What is imported before training begins, such as weights of another framework.
 [[nodiscard]] std::optional<Cause> imported_otherwise(const Case& of) {
   const bool other_layout = any_differing(of, [](const TensorEvidence& tensor) {
@@ -62,9 +67,7 @@ namespace {
   });
   if (of.finding().step || !other_layout) return std::nullopt;
   Cause cause = of.cause("weights", Confidence::likely);
-  cause.evidence = {
-      fmt::format("{}: the same numbers in a different order (transposed or permuted)",
-                  listed(differing_inputs(of)))};
+  cause.evidence = {rearranged(of)};
   return cause;
 }
 
@@ -104,11 +107,10 @@ std::optional<Cause> weights(const Case& of) {
   if (of.evidence().named_otherwise) return std::nullopt;
   if (!permuted && (at_start(of.finding()) || of.late_begin())) return std::nullopt;
   Cause cause = of.cause("weights", permuted ? Confidence::certain : Confidence::likely);
-  cause.evidence = {
-      permuted ? fmt::format("{}: the same numbers in a different order (transposed or permuted)",
-                             listed(differing_inputs(of)))
-               : fmt::format("{} differs at its first use in {}, after equal steps",
-                             listed(differing_inputs(of)), step_words(*of.finding().step))};
+  cause.evidence = {permuted ? rearranged(of)
+                             : fmt::format("{} differs at its first use in {}, after equal steps",
+                                           listed(differing_inputs(of)),
+                                           step_words(*of.finding().step))};
   return cause;
 }
 
