@@ -23,8 +23,8 @@ def main(added):
     child = os.fork()
     if child == 0:
         model(torch.ones(1, 4)).detach().clone()
-        weights = model.weight.detach().numpy()
-        weights += added
+        if added:
+            model.weight.detach().numpy()[0, 0] += added
         print(model.weight.detach().numpy().sum(), flush=True)
         sys.exit(0)
     os.waitpid(child, 0)
