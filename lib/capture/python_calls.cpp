@@ -216,19 +216,21 @@ ULPSCOPE_FOR_PYTHON const GeneratedKernel* ulpscope_python_kernel(const char* na
   std::vector<ArgumentInfo> arguments;
   for (const char letter : std::string_view(access))
     arguments.push_back({.access = letter == 'r' ? Access::read : Access::written});
-  arguments.emplace_back();
-  const std::string names = std::string(argument_names) + ",source";
+  arguments.resize(arguments.size() + 2);
+  const std::string names = std::string(argument_names) + ",source,numbers";
   return new GeneratedKernel{kernel_info(name, names, arguments, 0), std::string(source)};
 }
 
-/// It is called with these tensors.
+/// It is called with these tensors and with these numbers, by name.
 ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_kernel(const GeneratedKernel* kernel,
                                                              at::TensorImpl* const* tensors,
-                                                             std::size_t count) {
+                                                             std::size_t count,
+                                                             const char* numbers) {
   std::size_t frames = 0;
   with_thread("the start of a kernel", [&](Thread& thread) {
     GivenValues inputs(tensors, count);
     inputs.add(kernel->source);
+    inputs.add(std::string(numbers));
     if (begin_direct_call(thread, kernel->info, inputs.get())) frames = thread.frames.size();
   });
   return frames;

@@ -13,8 +13,8 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-MODES = ("plain", "amp", "graph", "compiled", "workers", "streams")
-PLANTS = ("none", "rand", "eps", "tf32", "scale", "swap")
+MODES = ("plain", "amp", "graph", "compiled", "workers", "streams", "triton")
+PLANTS = ("none", "rand", "eps", "tf32", "scale", "swap", "decay")
 BATCH = 16
 
 
@@ -69,8 +69,9 @@ def batches(arguments):
         yield batch.to(arguments.device, non_blocking=pinned)
 
 
-def plant(name, model):
+def plant(name, training):
     """What one run has from step 1 on; the others are planted where they belong."""
+    model = training.model
     layer = model.layers[1]
     if name == "rand":
         torch.rand(1, device=model.head.weight.device)
@@ -78,6 +79,24 @@ def plant(name, model):
         layer.ln2.eps = 1e-6
     elif name == "scale":
         layer.scale = 1.0001
+    elif name == "decay":
+        training.average.decay = 0.8
+
+
+class Average:
+    """Of a weight over the steps, by a kernel of the program's own that is tuned at its first launch."""
+
+    def __init__(self, weight):
+        import triton
+        from average_kernel import averaged
+
+        self.weight = weight
+        self.value = weight.detach().clone()
+        self.decay = 0.9
+        self.launch = averaged[lambda chosen: (triton.cdiv(weight.numel(), chosen["BLOCK"]),)]
+
+    def update(self):
+        self.launch(self.value, self.weight.detach(), self.decay, self.value.numel())
 
 
 class Training:
@@ -91,6 +110,7 @@ class Training:
         )
         self.scaler = torch.amp.GradScaler(self.device, enabled=self.mode == "amp")
         self.forward = torch.compile(self.model) if self.mode == "compiled" else self.model
+        self.average = Average(self.model.head.weight) if self.mode == "triton" else None
         self.graph = None
         self.warmed = 0
 
@@ -107,6 +127,8 @@ class Training:
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.scaler.step(self.optimizer)
         self.scaler.update()
+        if self.average:
+            self.average.update()
         return loss.detach()
 
     def in_stream(self, words):
@@ -152,7 +174,7 @@ def main():
     seconds = []
     for step, words in enumerate(batches(arguments)):
         if step == 1:
-            plant(arguments.plant, training.model)
+            plant(arguments.plant, training)
         began = time.perf_counter()
         loss = take(words).item()
         seconds.append(time.perf_counter() - began)
@@ -160,6 +182,8 @@ def main():
     digest = hashlib.sha256()
     for name, tensor in training.model.state_dict().items():
         digest.update(name.encode() + tensor.cpu().numpy().tobytes())
+    if training.average:
+        digest.update(training.average.value.cpu().numpy().tobytes())
     print("digest", digest.hexdigest()[:16])
     print(f"median step {statistics.median(seconds):.6f} s", file=sys.stderr)
 

@@ -10,6 +10,7 @@ The bin folder holds ulpscope and device_train. Prints a line per check; ends wi
 
 import argparse
 import concurrent.futures
+import fnmatch
 import glob
 import json
 import os
@@ -74,12 +75,15 @@ MECHANISMS = {
 }
 # What tests/device/device_train.py plants: kind, op, module, step of the first finding, and its cause.
 PLANTED = {
-    "rand": ("rng", None, "layers.0.drop", 1, "rng-shift"),
-    "eps": ("arguments", "aten::layer_norm", "layers.1.ln2", 1, "argument"),
-    "tf32": ("origin", None, None, 0, "tf32"),
-    "scale": ("arguments", "aten::mul", "layers.1", 1, "argument"),
-    "swap": ("data", None, None, None, "data-order"),
+    ("plain", "rand"): ("rng", "*", "layers.0.drop", 1, "rng-shift"),
+    ("plain", "eps"): ("arguments", "aten::layer_norm", "layers.1.ln2", 1, "argument"),
+    ("plain", "tf32"): ("origin", "*", None, 0, "tf32"),
+    ("plain", "scale"): ("arguments", "aten::mul", "layers.1", 1, "argument"),
+    ("plain", "swap"): ("data", "*", None, None, "data-order"),
+    ("compiled", "eps"): ("arguments", "inductor::triton_*", None, 1, "compiled"),
+    ("triton", "decay"): ("arguments", "triton::averaged", None, 1, "argument"),
 }
+ONLY_GPU = [("plain", "tf32"), ("compiled", "eps"), ("triton", "decay")]
 GROUPS = ["unnoticed", "phases", "graphs", "kernels", "cpu", "ops", "bugs", "scenarios", "replay", "python", "cost"]
 
 
@@ -388,10 +392,11 @@ def check_python(bench, checks):
                 f"{report['reference']['events']} events, {report['coverage']['not_compared']}, "
                 f"notes {results[0][2]}")
 
-    def planted(plant):
-        found = None
+    def planted(place):
+        found, (mode, plant) = None, place
         try:
-            dumps = [bench.record_python(f"python-{plant}-{name}", ["--dropout", "--plant", name], "full")[0]
+            dumps = [bench.record_python(f"python-{mode}-{plant}-{name}",
+                                         ["--dropout", "--mode", mode, "--plant", name], "full")[0]
                      for name in ("none", plant)]
             report = bench.compare(*dumps)
             first = report["first"]
@@ -400,8 +405,9 @@ def check_python(bench, checks):
             text = f"{report['summary']}; {found}, {first['where']}: {first['source']}"
         except Exception as error:  # pylint: disable=broad-except
             text = str(error)[-2000:]
-        right = found is not None and all(wanted in (None, one) for wanted, one in zip(PLANTED[plant], found))
-        return f"python planted {plant}", right, text
+        right = found is not None and all(wanted is None or fnmatch.fnmatch(str(one), str(wanted))
+                                          for wanted, one in zip(PLANTED[place], found))
+        return f"python planted {plant}, {mode}", right, text
 
     def against_cpu(_):
         try:
@@ -413,9 +419,10 @@ def check_python(bench, checks):
         return ("python against the CPU", report["verdict"] in ("within", "identical") and report["budget"]["outside"] == 0,
                 f"{report['summary']}; {report['budget']['replay']}")
 
-    # The CPU's products have no TF32.
-    work = [(repeated, mode) for mode in ("compiled", "plain", "amp", "graph", "workers", "streams")]
-    work += [(planted, plant) for plant in PLANTED if plant != "tf32" or not bench.stand_in] + [(against_cpu, None)]
+    work = [(repeated, mode) for mode in ("compiled", "plain", "amp", "graph", "workers", "streams", "triton")]
+    work += [(planted, place) for place in PLANTED] + [(against_cpu, None)]
+    if bench.stand_in:  # the CPU's products have no TF32, and it has no Triton
+        work = [each for each in work if each[1] != "triton" and each[1] not in ONLY_GPU]
     with concurrent.futures.ThreadPoolExecutor(2 if bench.stand_in else 8) as pool:
         for future in [pool.submit(function, argument) for function, argument in work]:
             checks.say(*future.result())

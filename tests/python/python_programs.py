@@ -223,6 +223,30 @@ def inductor(tools):
         yield f"other code: {first.get('op')} of {first.get('module')}"
 
 
+def tuned(tools):
+    """A kernel of Triton is an event with its numbers; how it is launched is a setting."""
+    recorded = {}
+    for name, flags in (("reference", ["1.0"]), ("other_launch", ["1.0", "128"]), ("other_number", ["2.0"])):
+        recorded[name], status = tools.record(name, "tuned", *flags)
+        if status["notes"]:
+            yield f"notes: {status['notes']}"
+    bare = tools.run(*tools.command("tuned", "1.0"))
+    if recorded["reference"] != bare[:2]:
+        yield f"bare: {bare}\nrecorded: {recorded['reference']}"
+    code, report = tools.compare("reference", "other_launch")
+    settings = [[each[key] for key in ("key", "reference", "candidate")] for each in report["environment"]]
+    launch = ["triton.inductor::triton_poi_fused_add_0",
+              *(f"XBLOCK={block}, num_stages=1, num_warps=4" for block in (64, 128))]
+    if code != 0 or launch not in settings:
+        yield f"launched in another way: exit code {code}, {settings}"
+    code, report = tools.compare("reference", "other_number")
+    first = report["first"] or {}
+    place = first.get("kind"), first.get("op"), [each["name"] for each in first.get("arguments", [])]
+    changed = [each["role"] for each in first.get("tensors", []) if not each["equal"]]
+    if code != 1 or place != ("arguments", "inductor::triton_poi_fused_add_0", ["numbers"]) or changed != ["mutated"]:
+        yield f"another number: exit code {code}, {place}, {changed} differ"
+
+
 def signals(tools):
     """An exception of the program's signal handler reaches the program, whatever code it interrupts."""
     bare = tools.run(*tools.command("signals"))
@@ -291,7 +315,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "no_stacks": no_stacks,
          "python_generator": python_generator, "early_batches": early_batches,
          "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,
-         "seeded_by_a_draw": seeded_by_a_draw, "inductor": inductor}
+         "seeded_by_a_draw": seeded_by_a_draw, "inductor": inductor, "tuned": tuned}
 
 
 def main():

@@ -17,7 +17,7 @@ namespace ulpscope::comparison {
 namespace {
 
 /// Keys that can change results; '*' matches any characters.
-constexpr std::array<std::string_view, 25> kChangesBits{"torch.*",         "program.build_id",
+constexpr std::array<std::string_view, 26> kChangesBits{"torch.*",         "program.build_id",
                                                         "library.*",       "cpu.model",
                                                         "cpu.capability",  "cpu.onednn_isa",
                                                         "cpu.flags",       "threads.*",
@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 25> kChangesBits{"torch.*",         "prog
                                                         "blas.*",          "mkl.*",
                                                         "onednn.*",        "note.rng.*",
                                                         "cublas.*",        "python.*",
-                                                        "numpy.*"};
+                                                        "numpy.*",         "triton.*"};
 
 /// Variables that choose what is printed, stored or preloaded, not what is computed.
 constexpr std::array<std::string_view, 13> kHarmlessVariables{

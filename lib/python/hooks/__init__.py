@@ -6,7 +6,7 @@ notice: what goes wrong here is a notice in the dump, and the program goes on.
 
 import atexit
 
-from . import compilation, generators, kernels, modules, optimizers, program, trees
+from . import compilation, cpp_kernels, generators, modules, optimizers, program, trees, triton_kernels
 from .capture import finish
 from .imports import after_import
 
@@ -14,6 +14,9 @@ after_import("torch.nn.modules.module", modules.follow)
 after_import("torch.optim.optimizer", optimizers.follow)
 after_import("torch._dynamo.callback", compilation.follow_compilers)
 after_import("torch._dynamo.eval_frame", trees.follow_wrappers)
-after_import("torch._inductor.async_compile", kernels.follow)
+after_import("torch._inductor.async_compile", cpp_kernels.follow)
+after_import("torch._inductor.runtime.triton_heuristics", triton_kernels.follow_generated)
+after_import("triton.runtime.jit", triton_kernels.follow_written)
+after_import("triton.runtime.autotuner", triton_kernels.follow_tuned)
 generators.follow()
 atexit.register(finish)

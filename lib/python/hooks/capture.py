@@ -46,7 +46,10 @@ _SIGNATURES = {
         ctypes.c_void_p,
         [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p],
     ),
-    "begin_kernel": (ctypes.c_size_t, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]),
+    "begin_kernel": (
+        ctypes.c_size_t,
+        [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p],
+    ),
     "end_kernel": (None, [ctypes.c_size_t, ctypes.c_int]),
     "allocated": (None, [ctypes.c_void_p]),
     "compiler": (None, [ctypes.c_int]),

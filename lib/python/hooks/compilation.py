@@ -75,6 +75,16 @@ def _tell(begins: bool) -> None:
         failed("a compilation", error)
 
 
+@contextlib.contextmanager
+def compiling():
+    """What is computed inside is the compiler's, not the program's."""
+    _tell(True)
+    try:
+        yield
+    finally:
+        _tell(False)
+
+
 def follow_compilers(module) -> None:
     """To be called when torch._dynamo.callback has just been imported."""
     handler = module.CompilationCallbackHandler
@@ -87,10 +97,7 @@ def follow_compilers(module) -> None:
             if trigger not in triggers:
                 yield
                 return
-            _tell(True)
-            try:
+            with compiling():
                 yield
-            finally:
-                _tell(False)
 
     handler.install_callbacks = functools.update_wrapper(install_callbacks, original, updated=())

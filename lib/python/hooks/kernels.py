@@ -1,127 +1,54 @@
-"""Kernels that torch.compile generates for the CPU, which run past LibTorch's dispatcher."""
-
-import functools
-import hashlib
-import re
+"""Kernels that run past LibTorch's dispatcher, as events."""
 
 from . import capture, tensors
 from .guard import failed
 
-_THREADS = re.compile(r"\bnum_threads\(\d+\)")
-_SIGNATURE = re.compile(r"\bkernel\s*\(([^)]*)\)")
 
+class Kernel:
+    """What the capture library knows of a kernel.
 
-def _parameters(source: str, types) -> list:
-    """(name, 'r' or 'w') of each pointer among a kernel's parameters, None of each number."""
-    found = _SIGNATURE.search(source)
-    names = [each.split()[-1].lstrip("*&") for each in found.group(1).split(",")] if found else []
-    if len(names) != len(types):
-        raise ValueError(f"{len(types)} types for the parameters {names}")
-    return [
-        (name, "r" if kind.startswith("const ") else "w") if kind.endswith("*") else None
-        for name, kind in zip(names, types)
-    ]
+    `code` identifies it: where two runs have other code, their bits may differ.
+    """
 
-
-class _Kernel:
-    """A kernel that says when it is called."""
-
-    def __init__(self, function, source: str, types) -> None:
-        self._function = function
-        self._parameters = _parameters(source, types)
-        code = _THREADS.sub("num_threads()", source)  # how many there are is a setting
-        self._source = hashlib.blake2b(code.encode(), digest_size=8).hexdigest()
-        self.name = "kernel"
+    def __init__(self, name: str, code: str) -> None:
+        self.name = name
+        self._code = code
+        self._known = {}
         self._known_to = None
 
-    def _number(self, library):
+    def _registered(self, library, access: tuple):
+        """`access` is (name, 'r' or 'w') of each tensor: whether it is read, or written and perhaps read."""
         if self._known_to is not library:
-            pointers = [each for each in self._parameters if each is not None]
-            names, access = ",".join(name for name, _ in pointers), "".join(way for _, way in pointers)
-            name = capture.text("inductor::" + self.name)
-            self._kernel = library.kernel(
-                name, capture.text(names), access.encode(), self._source.encode()
-            )
+            self._known = {}
             self._known_to = library
-        return self._kernel
+        number = self._known.get(access)
+        if number is None:
+            number = self._known[access] = library.kernel(
+                capture.text(self.name),
+                capture.text(",".join(name for name, _ in access)),
+                "".join(way for _, way in access).encode(),
+                self._code.encode(),
+            )
+        return number
 
-    def _begin(self, arguments) -> int:
+    def begin(self, access: tuple, values: list, numbers: str) -> int:
+        """It is called with these tensors and with these numbers. To be given to `end`."""
         library = capture.library()
         if library is None:
             return 0
-        given = [value for value, each in zip(arguments, self._parameters) if each is not None]
-        packed, count = tensors.packed(given)
-        return library.begin_kernel(self._number(library), packed, count) if count == len(given) else 0
-
-    def __call__(self, *arguments):
-        frames = 0
-        try:
-            frames = self._begin(arguments)
-        except Exception as error:
-            failed("a compiled kernel", error)
-        threw = True
-        try:
-            result = self._function(*arguments)
-            threw = False
-            return result
-        finally:
-            if frames:
-                try:
-                    library = capture.library()
-                    if library is not None:
-                        library.end_kernel(frames, threw)
-                except Exception as error:
-                    failed("a compiled kernel", error)
+        packed, count = tensors.packed(values)
+        if count != len(access):
+            return 0
+        number = self._registered(library, access)
+        return library.begin_kernel(number, packed, count, capture.text(numbers))
 
 
-def _observed(function, source: str, types):
+def end(frames: int, threw: bool) -> None:
+    if not frames:
+        return
     try:
-        return _Kernel(function, source, types)
+        library = capture.library()
+        if library is not None:
+            library.end_kernel(frames, threw)
     except Exception as error:
         failed("a compiled kernel", error)
-        return function
-
-
-def _announced(original):
-    """An allocation of compiled code."""
-
-    def allocate(*arguments):
-        tensor = original(*arguments)
-        try:
-            library = capture.library()
-            if library is not None:
-                library.allocated(tensors.address_of(tensor))
-        except Exception as error:
-            failed("an allocation", error)
-        return tensor
-
-    return functools.update_wrapper(allocate, original, updated=())
-
-
-def follow(module) -> None:
-    """To be called when torch._inductor.async_compile has just been imported."""
-    compiler = module.AsyncCompile
-    load, wait = compiler.cpp_pybinding, compiler.wait
-
-    def cpp_pybinding(self, argtypes, source_code):
-        result = load(self, argtypes, source_code)
-        if not isinstance(result, module.LambdaFuture):
-            return _observed(result, source_code, argtypes)
-        get = result.result_fn
-        result.result_fn = lambda: _observed(get(), source_code, argtypes)
-        return result
-
-    def wait_and_name(self, scope):
-        wait(self, scope)
-        file = scope.get("__file__")
-        if isinstance(file, str):
-            capture.when_recording(lambda library: library.generated(capture.text(file)))
-        for name, each in list(scope.items()):
-            if isinstance(each, _Kernel):
-                each.name = name
-
-    compiler.cpp_pybinding = functools.update_wrapper(cpp_pybinding, load, updated=())
-    compiler.wait = functools.update_wrapper(wait_and_name, wait, updated=())
-    guards = module.torch._C._dynamo.guards
-    for name in ("_empty_strided_cpu", "_empty_strided_cuda"):
-        setattr(guards, name, _announced(getattr(guards, name)))

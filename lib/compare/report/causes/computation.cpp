@@ -147,10 +147,21 @@ std::optional<Cause> backend(const Case& of) {
   return cause;
 }
 
+/// How the kernel that a finding names is launched, where that was chosen by measuring.
+std::vector<const EnvironmentDifference*> launch_of(const Case& of) {
+  auto settings = of.settings(Setting::launch);
+  const std::string key = "triton." + of.finding().op;
+  settings.erase(std::remove_if(settings.begin(), settings.end(),
+                                [&](const auto* setting) { return setting->key != key; }),
+                 settings.end());
+  return settings;
+}
+
 std::optional<Cause> algorithm(const Case& of) {
+  const auto launch = launch_of(of);
   const bool kernels_differ = other_kernels(of.finding());
   if (!is_origin(of) || other_backend(of) || other_device(of)) return std::nullopt;
-  if (!of.evidence().inside_differs && !kernels_differ) return std::nullopt;
+  if (!of.evidence().inside_differs && !kernels_differ && launch.empty()) return std::nullopt;
   const auto& used = of.evidence().threads;
   const bool threads_differ =
       used.reference != used.candidate || !of.settings(Setting::threads).empty();
@@ -159,6 +170,7 @@ std::optional<Cause> algorithm(const Case& of) {
                                                        : Confidence::likely);
   if (of.evidence().inside_differs) add_children(cause, of.finding());
   if (kernels_differ) add_kernels(cause, of.finding());
+  add_settings(cause, launch);
   if (threads_differ && !kernels_differ)
     cause.against.emplace_back("the thread count differs, which changes what is called inside");
   return cause;

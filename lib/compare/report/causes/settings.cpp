@@ -49,6 +49,7 @@ constexpr auto kRows = std::to_array<Row>({
     {"flag.*sdp*", Setting::backend},
     {"env*.TORCH_BLAS_PREFER*", Setting::backend},
     {"rng.*", Setting::random},
+    {"triton.*", Setting::launch},
 });
 
 }  // namespace
