@@ -312,6 +312,11 @@ bool is_wanted(Thread& thread, const OpInfo& info, std::uint32_t module) {
   return wants_op(thread, info) && wants_module(thread, module);
 }
 
+/// It is the compiler's, or filtered out.
+bool is_unwanted(Thread& thread, const OpInfo& info, std::uint32_t module) {
+  return thread.compilers > 0 || (is_filtered() && !is_wanted(thread, info, module));
+}
+
 /// The module that a method of TorchScript is called on, 0 for anything else.
 std::uint32_t script_module_of(const at::RecordFunction& record) {
   if (record.scope() != at::RecordScope::TORCHSCRIPT_FUNCTION) return 0;
@@ -398,7 +403,7 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
   if (info.adopts) adopt_memory(inputs);
   look_at_settings(thread);
   const std::uint32_t module = is_filtered() ? module_of(thread, info, inputs) : 0;
-  const bool unwanted = thread.compilers > 0 || (is_filtered() && !is_wanted(thread, info, module));
+  const bool unwanted = is_unwanted(thread, info, module);
   if (unwanted && is_call) return begin_unwanted_op(thread, record.handle(), info, inputs, module);
   const bool silent = unwanted || (only_layers() && info.kind == EventKind::node);
   Frame frame = silent ? silent_frame(thread, info) : new_event(thread, info);
@@ -717,7 +722,7 @@ bool begin_call(Thread& thread, const OpInfo& info, const GroupMember* member,
   if (from_user_code) arrive_from_user_code(thread, info, inputs);
   look_at_settings(thread);
   const std::uint32_t module = is_filtered() ? module_of(thread, info, inputs) : 0;
-  if (only_layers() || (is_filtered() && !is_wanted(thread, info, module))) {
+  if (only_layers() || is_unwanted(thread, info, module)) {
     begin_unwanted_op(thread, /*handle=*/0, info, inputs, module);
     return true;
   }

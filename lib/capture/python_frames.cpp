@@ -122,10 +122,10 @@ std::string text_of(const Interpreter& python, void* object, const char* attribu
   return text;
 }
 
-/// The folder of Python's standard library, with '/' at its end; empty if it is not known.
-std::string standard_library(const Interpreter& python) {
+/// The folder of a module that has been imported, with '/' at its end; empty if it is not known.
+std::string folder_of_module(const Interpreter& python, const char* name) {
   Object* const modules = python.PySys_GetObject("modules");
-  Object* const module = modules == nullptr ? nullptr : python.PyDict_GetItemString(modules, "os");
+  Object* const module = modules == nullptr ? nullptr : python.PyDict_GetItemString(modules, name);
   std::string file = module == nullptr ? "" : text_of(python, module, "__file__");
   file.resize(file.find_last_of('/') + 1);
   return file;
@@ -133,19 +133,25 @@ std::string standard_library(const Interpreter& python) {
 
 /// Whether a file is of Python's standard library, and not of a package that is installed in it.
 bool is_standard(const Interpreter& python, std::string_view file) {
-  static const std::string folder = standard_library(python);
+  static const std::string folder = folder_of_module(python, "os");
   if (folder.empty() || !file.starts_with(folder)) return false;
   file.remove_prefix(folder.size());
   return !file.starts_with("site-packages/") && !file.starts_with("dist-packages/");
 }
 
-/// Whether a file is PyTorch's, Python's, the recorder's or no file at all.
+/// Whether a file is Triton's, which is imported after PyTorch, if at all.
+bool is_of_triton(const Interpreter& python, std::string_view file) {
+  const std::string folder = folder_of_module(python, "triton");
+  return !folder.empty() && file.starts_with(folder);
+}
+
+/// Whether a file is PyTorch's, Triton's, Python's, the recorder's or no file at all.
 bool is_no_program(const Interpreter& python, std::string_view file) {
   static const std::string torch =
       folder_of(reinterpret_cast<const void*>(&at::globalContext), 2);  // torch/lib/libtorch_cpu.so
   static const std::string hooks = folder_of(&ended, 1) + "python/";
   return file.empty() || file.front() == '<' || (!torch.empty() && file.starts_with(torch)) ||
-         file.starts_with(hooks) || is_standard(python, file);
+         file.starts_with(hooks) || is_standard(python, file) || is_of_triton(python, file);
 }
 
 /// The name id of "python:FILE\nFUNCTION", 0 for code that is none of the program's.

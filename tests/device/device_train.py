@@ -1,6 +1,6 @@
 """Trains a small transformer on a device, as Python programs do.
 
-Usage: device_train.py [--device cuda] [--mode MODE] [--steps N] [--plant PLANT]
+Usage: device_train.py [--device cuda] [--mode MODE] [--steps N] [--plant PLANT] [--single-tensor]
 """
 
 import argparse
@@ -106,7 +106,10 @@ class Training:
         dropout = 0.1 if arguments.dropout else 0.0
         self.model = Model(arguments.width, dropout).to(self.device)
         self.optimizer = torch.optim.AdamW(
-            self.model.parameters(), lr=1e-3, capturable=self.mode == "graph" and self.device == "cuda"
+            self.model.parameters(),
+            lr=1e-3,
+            capturable=self.mode == "graph" and self.device == "cuda",
+            foreach=False if arguments.single_tensor else None,
         )
         self.scaler = torch.amp.GradScaler(self.device, enabled=self.mode == "amp")
         self.forward = torch.compile(self.model) if self.mode == "compiled" else self.model
@@ -163,6 +166,7 @@ def main():
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--dropout", action="store_true")
+    parser.add_argument("--single-tensor", action="store_true", help="Adam updates one tensor after the other")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     torch.use_deterministic_algorithms(True)

@@ -34,7 +34,7 @@ ldd "$build/bin/ulpscope" | awk '$3 ~ /^\// {print $3}' |
   grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|libgcc_s)\.so' |
   xargs -I{} cp -L {} "$pack/deps/"
 # What the libraries need is looked for in the same place.
-for program in "$pack"/bin/*; do patchelf --force-rpath --set-rpath '$ORIGIN/../deps' "$program"; done
+for program in "$pack"/bin/*; do patchelf --force-rpath --set-rpath '$ORIGIN/../deps:$ORIGIN/../lib' "$program"; done
 for library in "$pack"/deps/*; do patchelf --force-rpath --set-rpath '$ORIGIN' "$library"; done
 "$pack/bin/ulpscope" --version
 du -sh "$pack"

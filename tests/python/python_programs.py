@@ -224,21 +224,24 @@ def inductor(tools):
 
 
 def tuned(tools):
-    """A kernel of Triton is an event with its numbers; how it is launched is a setting."""
+    """A kernel of Triton is an event with its numbers; how it is launched is a setting, and what is computed to
+    find that out is none of the program's."""
     recorded = {}
-    for name, flags in (("reference", ["1.0"]), ("other_launch", ["1.0", "128"]), ("other_number", ["2.0"])):
+    for name, flags in (("reference", ["1.0", "64", "2"]), ("other_launch", ["1.0", "128", "5"]),
+                        ("other_number", ["2.0", "64", "2"])):
         recorded[name], status = tools.record(name, "tuned", *flags)
         if status["notes"]:
             yield f"notes: {status['notes']}"
-    bare = tools.run(*tools.command("tuned", "1.0"))
+    bare = tools.run(*tools.command("tuned", "1.0", "64", "2"))
     if recorded["reference"] != bare[:2]:
         yield f"bare: {bare}\nrecorded: {recorded['reference']}"
     code, report = tools.compare("reference", "other_launch")
     settings = [[each[key] for key in ("key", "reference", "candidate")] for each in report["environment"]]
-    launch = ["triton.inductor::triton_poi_fused_add_0",
+    launch = ["triton.triton_poi_fused_add_0",
               *(f"XBLOCK={block}, num_stages=1, num_warps=4" for block in (64, 128))]
-    if code != 0 or launch not in settings:
-        yield f"launched in another way: exit code {code}, {settings}"
+    alone = report["coverage"]["only_reference"] + report["coverage"]["only_candidate"]
+    if code != 0 or alone != 0 or launch not in settings:
+        yield f"launched in another way: exit code {code}, {report['coverage']}, {settings}"
     code, report = tools.compare("reference", "other_number")
     first = report["first"] or {}
     place = first.get("kind"), first.get("op"), [each["name"] for each in first.get("arguments", [])]

@@ -33,7 +33,7 @@ class _Launches:
             if tensors.address_of(value) is not None:
                 access.append((name, way_of(name)))
                 given.append(value)
-            else:
+            elif not callable(value):
                 numbers.append(f"{name}={_said(value)}")
         frames = self._kernel.begin(tuple(access), given, ", ".join(numbers))
         if frames:
@@ -47,7 +47,8 @@ class _Launches:
         self._configs.add((tuple(numbers), text))
         library = capture.library()
         if library is not None:
-            library.setting(capture.text("triton." + self._kernel.name), capture.text(text))
+            name = self._kernel.name.rpartition(":")[2]
+            library.setting(capture.text("triton." + name), capture.text(text))
 
 
 class _ByIdentity:

@@ -43,7 +43,7 @@ Report launching(const Names& reference, const Names& candidate, bool changed) {
 /// A kernel of Triton that was tuned to these settings.
 Report launched_with(const std::string& reference, const std::string& candidate, bool changed) {
   return report_of([&](RunBuilder& run, bool is_candidate) {
-    run.environment("triton.inductor::triton_sum", is_candidate ? candidate : reference);
+    run.environment("triton.triton_sum", is_candidate ? candidate : reference);
     run.step(0).phase(Phase::forward);
     run.op("inductor::triton_sum")
         .in(run.data(labelled("batch")))
@@ -85,7 +85,7 @@ TEST_SUITE("kernels") {
     CHECK(first_cause(report) == "algorithm");
     CHECK(report.causes.front().confidence == Confidence::likely);
     CHECK(report.causes.front().evidence ==
-          Names{"triton.inductor::triton_sum is XBLOCK=64 and XBLOCK=128"});
+          Names{"triton.triton_sum is XBLOCK=64 and XBLOCK=128"});
     CHECK(launched_with("XBLOCK=64", "XBLOCK=128", false).verdict == Verdict::identical);
     CHECK(find_cause(launched_with("XBLOCK=64", "XBLOCK=64", true), "algorithm") == nullptr);
   }

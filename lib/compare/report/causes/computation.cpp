@@ -150,7 +150,8 @@ std::optional<Cause> backend(const Case& of) {
 /// How the kernel that a finding names is launched, where that was chosen by measuring.
 std::vector<const EnvironmentDifference*> launch_of(const Case& of) {
   auto settings = of.settings(Setting::launch);
-  const std::string key = "triton." + of.finding().op;
+  const std::string& op = of.finding().op;
+  const std::string key = "triton." + op.substr(op.rfind(':') + 1);
   settings.erase(std::remove_if(settings.begin(), settings.end(),
                                 [&](const auto* setting) { return setting->key != key; }),
                  settings.end());
