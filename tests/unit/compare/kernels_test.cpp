@@ -84,8 +84,7 @@ TEST_SUITE("kernels") {
     const Report report = launched_with("XBLOCK=64", "XBLOCK=128", true);
     CHECK(first_cause(report) == "algorithm");
     CHECK(report.causes.front().confidence == Confidence::likely);
-    CHECK(report.causes.front().evidence ==
-          Names{"triton.triton_sum is XBLOCK=64 and XBLOCK=128"});
+    CHECK(report.causes.front().evidence == Names{"triton.triton_sum is XBLOCK=64 and XBLOCK=128"});
     CHECK(launched_with("XBLOCK=64", "XBLOCK=128", false).verdict == Verdict::identical);
     CHECK(find_cause(launched_with("XBLOCK=64", "XBLOCK=64", true), "algorithm") == nullptr);
   }
