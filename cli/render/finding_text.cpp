@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "cli/render/difference_text.hpp"
@@ -252,6 +253,14 @@ void print_slots(const Report& report, const Finding& finding, bool differing_on
   print_long_arguments(finding, page);
 }
 
+/// Leaves the first of each list of tensors; returns how many it has taken out.
+std::size_t shorten_lists(std::vector<const TensorReport*>& tensors) {
+  std::set<std::pair<Role, std::uint16_t>> known;
+  return std::erase_if(tensors, [&](const TensorReport* tensor) {
+    return !known.emplace(tensor->role, tensor->index).second;
+  });
+}
+
 void print_differences(const Report& report, const Finding& finding, Page& page) {
   std::vector<const TensorReport*> differing;
   for (const TensorReport& tensor : finding.tensors)
@@ -261,6 +270,7 @@ void print_differences(const Report& report, const Finding& finding, Page& page)
   if (judged_on_own_inputs(finding))
     std::stable_partition(differing.begin(), differing.end(),
                           [](const TensorReport* tensor) { return tensor->role != Role::input; });
+  const std::size_t more = shorten_lists(differing);
   for (const TensorReport* tensor : differing) {
     if (tensor == differing.front()) {
       render_difference(report, finding, *tensor, page);
@@ -270,6 +280,10 @@ void print_differences(const Report& report, const Finding& finding, Page& page)
     page.framed(fmt::format("{}: {}", page.paint(Ink::bold, slot_title(*tensor)),
                             distance(*tensor->difference) + judged_text(*tensor, report)));
   }
+  if (more == 0) return;
+  page.framed();
+  page.framed(
+      fmt::format("and {} of lists: see --format json", core::counted(more, "more tensor")));
 }
 
 std::string_view neighbour_mark(const Neighbour& neighbour) {

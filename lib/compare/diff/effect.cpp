@@ -38,6 +38,17 @@ namespace {
   });
 }
 
+/// A run reads memory that no recorded op wrote, and that was handed out too long ago to know what
+/// for.
+[[nodiscard]] bool is_of_unknown_origin(const Scene& scene, EventPair at, const SlotPair& slot) {
+  return std::any_of(kSides.begin(), kSides.end(), [&](Side side) {
+    const bool left = side == Side::reference;
+    const Slot& one = left ? *slot.reference : *slot.candidate;
+    const Event& reader = on(scene.windows, side)->event(left ? at.reference : at.candidate);
+    return (one.flags & slot_flag::uninitialised) && !factory_of(scene, side, reader, one);
+  });
+}
+
 [[nodiscard]] bool drawn_otherwise(const Scene& scene, EventPair at) {
   const Event& a = scene.windows.reference->event(at.reference);
   const Event& b = scene.windows.candidate->event(at.candidate);
@@ -58,7 +69,8 @@ void keep_effect(Record& record, const Scene& scene, EventPair at) {
   if (differing == slots.end()) return;
   record.effect = Effect{
       event_words(reference, scene.step), reported(*differing),
-      either(*differing, slot_flag::uninitialised) && filled_by_program(scene, at, *differing),
+      either(*differing, slot_flag::uninitialised) &&
+          (filled_by_program(scene, at, *differing) || is_of_unknown_origin(scene, at, *differing)),
       drawn_otherwise(scene, at)};
 }
 

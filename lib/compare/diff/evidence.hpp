@@ -76,6 +76,8 @@ struct Evidence {
       alone_storages;                            ///< sequence: of what they write, without a name
   Both<std::vector<std::string>> alone_written;  ///< sequence: its name in the model, if it has one
   Both<std::vector<std::string>> alone_updates;  ///< sequence: names of the parameters they update
+  /// sequence: what they read and no op wrote: its name, else its storage
+  Both<std::vector<std::string>> alone_unwritten;
   Both<std::size_t> alone_casts{};  ///< sequence: those that change the floating-point dtype
   bool moved = false;               ///< sequence: the other run has these updates later or before
   bool among_updates = false;       ///< sequence: next to an update that both runs make
@@ -138,7 +140,7 @@ struct ReportedTensor {
 struct Effect {
   std::string place;  ///< "aten::mm at event 12 (step 3)"
   ReportedTensor tensor;
-  bool of_data = false;  ///< in both runs the program has filled its memory past recorded ops
+  bool of_data = false;  ///< the program may have filled its memory past recorded ops
   bool drawn = false;    ///< drawn from a generator in a different state
 };
 

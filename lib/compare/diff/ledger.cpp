@@ -1,5 +1,7 @@
 #include "compare/diff/ledger.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -31,6 +33,14 @@ namespace {
 [[nodiscard]] bool is_fraction(std::string_view text) {
   const auto number = number_in(text);
   return number && *number != std::floor(*number);
+}
+
+/// The same for "2" and "2.0", and for a float32 and its digits as a double.
+[[nodiscard]] std::string plain(std::string_view text) {
+  const auto number = number_in(text);
+  if (!number) return std::string(text);
+  return *number == std::floor(*number) ? fmt::format("{:.0f}", *number)
+                                        : fmt::format("{}", static_cast<float>(*number));
 }
 
 /// Those of "5" or "[1, 2]"; empty for any other text.
@@ -67,7 +77,7 @@ DifferingKey size(std::int64_t reference, std::int64_t candidate) {
 }
 
 DifferingKey number(std::string_view reference, std::string_view candidate) {
-  return {Differing::number, KeyHash().add(reference).add(candidate).value()};
+  return {Differing::number, KeyHash().add(plain(reference)).add(plain(candidate)).value()};
 }
 
 DifferingKey arguments(EventPlace op) { return of_op(Differing::arguments, Side::reference, op); }

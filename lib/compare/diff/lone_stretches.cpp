@@ -149,6 +149,7 @@ void LoneStretches::enter_stretch(const Stretch& stretch) {
         record.evidence.alone_names = ops.names;
         record.evidence.alone_storages = ops.written;
         record.evidence.alone_updates = ops.updated;
+        record.evidence.alone_unwritten = ops.unwritten;
         record.evidence.alone_draws = ops.draws;
         record.evidence.alone_casts = ops.casts;
         record.evidence.among_updates = stands_among_updates(scene);

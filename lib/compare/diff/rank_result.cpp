@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "compare/diff/program_lines.hpp"
 #include "compare/diff/rank_comparison.hpp"
 #include "compare/measure/budget/budget_judge.hpp"
 
@@ -63,8 +64,9 @@ void take_findings(FindingBook& book, const CompareOptions& options, RankResult&
     records.push_back(std::move(record));
   }
   result.diverges = diverges;
-  result.found += records.size();
   put_in_order(records, options);
+  merge_by_line(records);
+  result.found += records.size();
   if (records.size() > options.max_findings) records.resize(options.max_findings);
 }
 

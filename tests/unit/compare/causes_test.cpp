@@ -224,6 +224,34 @@ TEST_SUITE("causes") {
     CHECK(first_cause(report) == "skipped-step");
   }
 
+  TEST_CASE("an update that comes after one backward more is no skipped step") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor w = run.parameter("fc.weight", labelled("w"));
+      run.step(0).phase(Phase::forward);
+      run.op("aten::mm").in(run.data(labelled("x"))).in(w).out(labelled("y"));
+      run.phase(Phase::optimizer);
+      const auto update = [&] {
+        run.phase(Phase::optimizer);
+        run.op("aten::add_").flag(event_flag::in_optimizer).in(w).writes(w, labelled("updated"));
+      };
+      const auto backward = [&](const char* name, int ops) {
+        run.phase(Phase::backward);
+        for (int k = 0; k < ops; ++k)
+          run.op(name).in(run.data(labelled(name))).out(labelled(name + std::to_string(k)));
+      };
+      if (!changed) update();
+      backward("aten::convolution_backward", 6);
+      if (changed) {
+        backward("aten::threshold_backward", 1);
+        update();
+      }
+      run.phase(Phase::forward);
+      run.op("aten::mm").in(w).out(labelled(changed ? "later" : "sooner"));
+    });
+    REQUIRE(report.first() != nullptr);
+    CHECK(find_cause(report, "skipped-step") == nullptr);
+  }
+
   TEST_CASE("an update that a program makes by itself and leaves out is a skipped step") {
     const auto backward = [](RunBuilder& run, const std::string& label, const Tensor& w) {
       run.phase(Phase::forward);
@@ -559,5 +587,26 @@ TEST_SUITE("rewrites") {
                         [](const std::string& note) {
                           return note.find("tensors") != std::string::npos;
                         }) <= 1);
+  }
+
+  TEST_CASE("memory that the program has read before it was written is not called uninitialized") {
+    const auto program = [](bool reads) {
+      return [reads](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const Tensor count = run.op("aten::empty").out_uninitialised(labelled("0"));
+        if (changed) {
+          if (reads) run.op("aten::eq").in(count).out(labelled("false"));
+          run.op("aten::add_").given(count).writes(count, labelled("1"));
+        }
+        run.op("aten::mul").in(count).out(labelled(changed ? "one" : "zero"));
+      };
+    };
+    const Report report = report_of(program(true));
+    const Cause* const cause = find_cause(report, "uninitialised");
+    REQUIRE(cause != nullptr);
+    CHECK(cause->confidence == Confidence::possible);
+    CHECK_FALSE(cause->against.empty());
+    REQUIRE(find_cause(report_of(program(false)), "uninitialised") != nullptr);
+    CHECK(find_cause(report_of(program(false)), "uninitialised")->confidence == Confidence::likely);
   }
 }

@@ -470,4 +470,23 @@ TEST_SUITE("inputs") {
     CHECK(report.findings[0].kind == FindingKind::data);
     CHECK(has(notes_of(report.findings[0]), "the same at 2 more ops in this step"));
   }
+
+  TEST_CASE("numbers that the program has read, and collects, follow from where it read them") {
+    const auto program = [](double collected) {
+      return [collected](RunBuilder& run, bool changed) {
+        run.keep_content().step(0).phase(Phase::eval);
+        const Tensor loss =
+            run.op("aten::mse_loss").in(run.data({1, 2})).out({changed ? 0.75 : 0.5});
+        run.op("aten::item").in(loss).result(changed ? 0.75 : 0.5);
+        const Tensor losses = run.op("aten::zeros").out({0});
+        const Tensor number = run.data({changed ? collected : 0.5});
+        run.op("aten::copy_").in(number).given(losses).writes(losses, {changed ? collected : 0.5});
+      };
+    };
+    CHECK(report_of(program(0.75)).findings.size() == 1);
+    const Report other = report_of(program(0.625));
+    REQUIRE(other.findings.size() == 2);
+    CHECK(other.findings[1].kind == FindingKind::data);
+    CHECK(other.findings[1].op == "aten::copy_");
+  }
 }

@@ -17,6 +17,29 @@ Tensor dropout(RunBuilder& run, const Tensor& x, const std::string& tag) {
   });
 }
 
+struct Sampled {
+  std::uint64_t seed = 1;
+  int index = 0;
+  std::string sample = "a";
+  bool in_module = false;
+};
+
+/// The program draws an order that no op reads, and picks a sample.
+void sampled(RunBuilder& run, const Sampled& how) {
+  run.seed(how.seed).step(0).phase(Phase::data);
+  run.op("aten::randperm")
+      .draws(1)
+      .out(labelled("order " + std::to_string(how.seed)).as(Dtype::int64));
+  const Tensor all = run.data(labelled("all"));
+  const Tensor read = run.data(labelled("sample " + how.sample));
+  const auto pick = [&] {
+    run.op("aten::select").in(all).arg("index", how.index).out(labelled(std::to_string(how.index)));
+    run.op("aten::stack").in(read).out(labelled("stacked " + how.sample));
+  };
+  if (!how.in_module) return pick();
+  run.phase(Phase::forward).module("net", pick);
+}
+
 }  // namespace
 
 TEST_SUITE("rng") {
@@ -181,5 +204,38 @@ TEST_SUITE("rng") {
     });
     REQUIRE(report.findings[0].kind == FindingKind::sequence);
     CHECK(first_cause(report) == "rng-shift");
+  }
+
+  TEST_CASE("samples that are picked in an order that was drawn follow from that draw") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      sampled(run, Sampled{.seed = changed ? 2U : 1U, .index = changed ? 7 : 4});
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::rng);
+    CHECK(report.findings[0].op == "aten::randperm");
+  }
+
+  TEST_CASE("samples that are picked differently though the same order was drawn are a finding") {
+    const Report report = report_of(
+        [](RunBuilder& run, bool changed) { sampled(run, Sampled{.index = changed ? 7 : 4}); });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->kind == FindingKind::arguments);
+    CHECK(report.first()->op == "aten::select");
+  }
+
+  TEST_CASE("what a module picks does not follow from an order of samples") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      sampled(run, Sampled{.seed = changed ? 2U : 1U, .index = changed ? 7 : 4, .in_module = true});
+    });
+    REQUIRE(report.findings.size() == 2);
+    CHECK(report.findings[1].op == "aten::select");
+  }
+
+  TEST_CASE("samples read by an index that the program has drawn follow from that draw") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      sampled(run, Sampled{.seed = changed ? 2U : 1U, .index = 4, .sample = changed ? "b" : "a"});
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::rng);
   }
 }

@@ -852,4 +852,29 @@ TEST_SUITE("sequence") {
     REQUIRE(symmetric.first() != nullptr);
     CHECK(symmetric.first()->kind == FindingKind::origin);
   }
+
+  TEST_CASE("a line that has been rewritten is one finding, in whichever module and step") {
+    const auto program = [](bool by_line) {
+      return [by_line](RunBuilder& run, bool changed) {
+        const Tensor x = run.data(labelled("x"));
+        for (const std::int64_t step : {0, 1}) {
+          run.step(step).phase(Phase::forward);
+          for (const char* path : {"a", "b"})
+            run.module(path, [&] {
+              const std::string tag = path + std::to_string(step);
+              const char* const line = by_line ? "train.py:23 forward" : "";
+              Tensor y = run.op("aten::relu").in(x).stack(line).out(labelled("y" + tag));
+              if (changed) y = run.op("aten::mul").in(y).stack(line).out(labelled("z" + tag));
+              run.op("aten::tanh").in(y).stack(line).out(labelled((changed ? "v" : "u") + tag));
+            });
+        }
+      };
+    };
+    const Report report = report_of(program(true));
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].module == "a");
+    CHECK(has(notes_of(report.findings[0]), "the same at 1 more op in this step"));
+    CHECK(has(notes_of(report.findings[0]), "again in step 1"));
+    CHECK(report_of(program(false)).findings.size() == 2);
+  }
 }

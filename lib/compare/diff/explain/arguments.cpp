@@ -11,6 +11,7 @@
 #include "compare/measure/rounding.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/words.hpp"
+#include "facts/ops.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -25,6 +26,10 @@ namespace {
 [[nodiscard]] bool is_written_fraction(std::string_view text) {
   const auto number = number_in(text);
   return number && *number != std::floor(*number) && !looks_computed(text);
+}
+
+[[nodiscard]] bool is_integer(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 /// Set by train() and eval(), never computed.
@@ -99,6 +104,19 @@ namespace {
     if (!source) return std::nullopt;
   }
   return source;
+}
+
+/// Why the program picks other elements, where that follows from integers that it has drawn.
+[[nodiscard]] std::optional<Source> picked_by_drawn(const OpPair& ops,
+                                                    const std::vector<ArgumentReport>& reports) {
+  const auto drawn = ops.drawn_order();
+  if (!drawn || !facts::Op(ops.event(Side::reference).op).has(facts::fact::picks))
+    return std::nullopt;
+  const bool picks = std::all_of(reports.begin(), reports.end(), [](const auto& report) {
+    return report.reference && report.candidate && is_integer(*report.reference) &&
+           is_integer(*report.candidate);
+  });
+  return picks ? drawn : std::nullopt;
 }
 
 /// It returns the elements of its input in the same order: only a reader can distinguish the
@@ -258,6 +276,7 @@ void explain_arguments(OpPair& ops) {
     return ops.propagated(ops.lane.numbers ? *ops.lane.numbers
                                            : *ops.state.ledger.last(Differing::number));
   if (const auto sizes = explained_by_sizes(ops, reports)) return ops.propagated(*sizes);
+  if (const auto drawn = picked_by_drawn(ops, reports)) return ops.propagated(*drawn);
   enter_arguments(ops, reports, wrapped);
 }
 

@@ -85,11 +85,14 @@ void explain_draws(OpPair& ops) {
   ops.generator_differs = true;
   const Event& a = reference.event(shifted.reference);
   RngTracker::Stream& stream = ops.state.rng.stream(a);
-  if (stream.shifted) return ops.propagated(stream.source);
-  if (const auto read = read_as_seed(ops, a, candidate.event(shifted.candidate))) {
-    stream.shifted = true;
-    stream.source = *read;
-    return ops.propagated(*read);
+  if (!stream.shifted) {
+    const auto read = read_as_seed(ops, a, candidate.event(shifted.candidate));
+    stream.shifted = read.has_value();
+    if (read) stream.source = *read;
+  }
+  if (stream.shifted) {
+    if (draws_integers(a)) ops.state.ledger.enter({Differing::drawn_order}, stream.source);
+    return ops.propagated(stream.source);
   }
   stream.source = enter_finding(
       ops.state, FindingKind::rng, ops.scene, shifted, ops.at, {}, [&](Record& record) {

@@ -35,6 +35,19 @@ namespace {
   return ops.state.ledger.find(differing::contents(slot.reference->digest, slot.candidate->digest));
 }
 
+/// Why what comes from outside of ops differs, if it follows from what the program has read:
+/// samples that it takes in an order that it has drawn, or the two numbers, such as losses that it
+/// collects.
+[[nodiscard]] std::optional<Source> made_of_read(const OpPair& ops, const SlotPair& slot) {
+  if (slot.match != Match::differs || !both(slot, slot_flag::unproduced)) return std::nullopt;
+  if (const auto drawn = ops.drawn_order()) return drawn;
+  if (!ops.state.ledger.any(Differing::number) || element_count(*slot.reference->geometry) != 1)
+    return std::nullopt;
+  const auto apart = ops.difference_of(slot);
+  if (!apart || !apart->worst) return std::nullopt;
+  return ops.state.ledger.find(differing::number(apart->worst->reference, apart->worst->candidate));
+}
+
 /// A run reads what no op wrote, in memory that only it has handed out.
 [[nodiscard]] std::optional<Source> handed_out_alone(const OpPair& ops, const SlotPair& slot) {
   for (const Side side : kSides) {
@@ -85,6 +98,9 @@ void explain_inputs(OpPair& ops) {
         ops.differ(slot.reference, slot.candidate, *before);
       } else if (const auto alone = handed_out_alone(ops, slot)) {
         ops.propagated(*alone);
+      } else if (const auto number = made_of_read(ops, slot)) {
+        ops.propagated(*number);
+        ops.differ(slot.reference, slot.candidate, *number);
       } else {
         fresh.push_back(&slot);
       }

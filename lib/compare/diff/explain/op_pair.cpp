@@ -132,6 +132,13 @@ bool OpPair::in_data_code() const {
   return !here.has_module && (here.phase == Phase::data || here.phase == Phase::setup);
 }
 
+std::optional<Source> OpPair::drawn_order() const {
+  const Event& here = event(Side::reference);
+  const auto& drawn = state.ledger.last(Differing::drawn_order);
+  const bool of_program = !here.has_module && !(here.flags & event_flag::in_backward);
+  return drawn && of_program && drawn->finding != kNoFinding ? drawn : std::nullopt;
+}
+
 bool OpPair::between_models() const {
   const Event& here = event(Side::reference);
   return !here.has_module && here.phase != Phase::forward && here.phase != Phase::backward;

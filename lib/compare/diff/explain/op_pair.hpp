@@ -74,6 +74,9 @@ struct OpPair {
   [[nodiscard]] bool in_data_code() const;
   /// The program's own code, which does the same to many things in a row: batches, metrics,
   /// averages of parameters, steps of an environment.
+  /// Why integers that the program has drawn differ, such as the order of its samples, where the op
+  /// is of code that may go by them: no op reads an order.
+  [[nodiscard]] std::optional<Source> drawn_order() const;
   [[nodiscard]] bool between_models() const;
 
  private:

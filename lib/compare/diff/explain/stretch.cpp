@@ -219,7 +219,7 @@ bool computes_nothing(const Event& event) {
 
 StretchContents contents_of(const Stretch& stretch) {
   StretchContents result;
-  Both<bool> goes_on{};  // beyond the update that it may begin with
+  Both<bool> goes_on{};  // with the next forward
   for (const auto& [side, window, index] : stretch.units) {
     const Event& event = window.event(index);
     std::uint32_t& first =
@@ -233,8 +233,14 @@ StretchContents contents_of(const Stretch& stretch) {
         on(result.names, side).emplace_back(slot.name);
       else if (writes(slot))
         on(result.written, side).push_back(slot.storage);
-    if (!updates_parameter(event) && event.phase != Phase::optimizer) on(goes_on, side) = true;
+    const bool updating = event.phase == Phase::optimizer || event.phase == Phase::backward;
+    if (!updates_parameter(event) && !updating) on(goes_on, side) = true;
     if (!on(goes_on, side)) add_updated(event, on(result.updated, side));
+    for (const Slot& slot : event.slots)
+      if (slot.role == Role::input && (slot.flags & slot_flag::uninitialised))
+        on(result.unwritten, side)
+            .push_back(slot.name.empty() ? fmt::format("{}", slot.storage)
+                                         : std::string(slot.name));
     for (std::uint32_t inner = index; inner < window.end(index); ++inner)
       result.draws = result.draws || drew(window.event(inner));
   }

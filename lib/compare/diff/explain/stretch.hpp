@@ -54,7 +54,9 @@ struct StretchContents {
   Both<std::vector<std::string>> ops;
   Both<std::vector<std::string>> names;      ///< of tensors that they touch
   Both<std::vector<std::uint64_t>> written;  ///< storages of tensors without a name that they write
-  Both<std::vector<std::string>> updated;    ///< parameters, before anything else continues
+  Both<std::vector<std::string>> updated;    ///< parameters, before it computes anything else
+  Both<std::vector<std::string>>
+      unwritten;  ///< what they read and no op wrote: its name, else its storage
   bool draws = false;
   bool compute_nothing = true;  ///< their results are memory they were given, or that no op wrote
 };

@@ -71,6 +71,17 @@ namespace {
   return cause;
 }
 
+/// The program goes by what is in it: ops that only one run has read it before any wrote it.
+[[nodiscard]] bool is_read_as_it_was(const Case& of) {
+  const ReportedTensor& tensor = of.effect()->tensor;
+  return std::any_of(kSides.begin(), kSides.end(), [&](Side side) {
+    const auto& read = on(of.evidence().alone_unwritten, side);
+    const std::uint64_t storage = on(tensor.evidence.storage, side);
+    const std::string key = storage == kNone ? tensor.report.name : fmt::format("{}", storage);
+    return std::find(read.begin(), read.end(), key) != read.end();
+  });
+}
+
 }  // namespace
 
 std::optional<Cause> init(const Case& of) {
@@ -171,13 +182,11 @@ std::optional<Cause> uninitialised(const Case& of) {
   if (of.effect()) {
     const auto& flags = of.effect()->tensor.evidence.flags;
     if (((flags.reference | flags.candidate) & slot_flag::uninitialised) == 0) return std::nullopt;
-    Cause cause =
-        of.cause("uninitialised", of.effect()->of_data ? Confidence::possible : Confidence::likely);
+    const bool filled = of.effect()->of_data || is_read_as_it_was(of);
+    Cause cause = of.cause("uninitialised", filled ? Confidence::possible : Confidence::likely);
     cause.evidence = {fmt::format("{} reads memory that no recorded op wrote", of.effect()->place)};
-    if (of.effect()->of_data)
-      cause.against = {
-          "it was handed out where the program prepares data, and memory that the "
-          "program fills itself, past recorded ops, looks the same"};
+    if (filled)
+      cause.against = {"memory that the program fills itself, past recorded ops, looks the same"};
     cause.attempt = {of.command("MALLOC_PERTURB_=85"), of.command("MALLOC_PERTURB_=165")};
     return cause;
   }

@@ -25,6 +25,10 @@ namespace {
   });
 }
 
+[[nodiscard]] bool is_number(const ArgumentReport& argument) {
+  return argument.reference && number_in(*argument.reference);
+}
+
 [[nodiscard]] bool is_mode(const ArgumentReport& argument) {
   static constexpr std::array<std::string_view, 4> kNames{"train", "training", "is_training",
                                                           "use_input_stats"};
@@ -112,11 +116,12 @@ std::optional<Cause> argument(const Case& of) {
                                      : set_otherwise   ? Confidence::likely
                                                        : Confidence::certain);
   for (const ArgumentReport& report : all)
-    cause.evidence.push_back(
-        is_tensor(of.finding(), report)
-            ? fmt::format("{} is given a different tensor as {}", of.finding().op, report.name)
-            : fmt::format("{} of {}", argument_words(report),
-                          is_option(report) ? report.of : of.finding().op));
+    cause.evidence.push_back(is_tensor(of.finding(), report) && !is_number(report)
+                                 ? fmt::format("{} is given a different {} as {}", of.finding().op,
+                                               of.evidence().wrapped_number ? "number" : "tensor",
+                                               report.name)
+                                 : fmt::format("{} of {}", argument_words(report),
+                                               is_option(report) ? report.of : of.finding().op));
   add_trained(of, cause);
   if (of.evidence().same_tensors)
     cause.evidence.emplace_back("it reads the same tensors in both runs, in a different order");

@@ -1,0 +1,85 @@
+#include "compare/diff/program_lines.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "compare/diff/finding_book.hpp"
+#include "compare/model/hash.hpp"
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] bool is_known_by_line(const Finding& finding) {
+  return !finding.where.empty() &&
+         (finding.kind == FindingKind::sequence || finding.kind == FindingKind::arguments ||
+          finding.kind == FindingKind::data || finding.kind == FindingKind::metadata);
+}
+
+/// "result of aten::add, event 12" is another tensor each time.
+[[nodiscard]] std::string value_of(const std::optional<std::string>& text) {
+  return text && text->find(" event ") == std::string::npos ? *text : std::string();
+}
+
+[[nodiscard]] std::uint64_t identity(const Record& record) {
+  const Finding& finding = record.finding;
+  KeyHash hash;
+  hash.add(static_cast<std::uint64_t>(finding.kind)).add(std::uint64_t{finding.diverges});
+  hash.add(std::uint64_t{finding.rank}).add(finding.lane).add(finding.op).add(finding.overload);
+  hash.add(finding.where);
+  if (finding.kind != FindingKind::sequence)
+    hash.add(finding.root).add(finding.module.value_or(""));
+  for (const ArgumentReport& argument : finding.arguments)
+    hash.add(argument.name).add(value_of(argument.reference)).add(value_of(argument.candidate));
+  for (const Side side : kSides) {
+    hash.add(std::uint64_t{on(record.evidence.alone, side).size()});
+    for (const std::string& op : on(record.evidence.alone, side)) hash.add(op);
+  }
+  return hash.value();
+}
+
+[[nodiscard]] std::int64_t step_of(const Record& record) {
+  return record.finding.step.value_or(kSetup);
+}
+
+void add(Record& to, const Record& other) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps;
+  if (step_of(other) == step_of(to))
+    to.more_in_step += other.more_in_step + 1;
+  else
+    steps.emplace_back(step_of(other), step_of(other));
+  steps.insert(steps.end(), other.repeats.begin(), other.repeats.end());
+  steps.insert(steps.end(), to.repeats.begin(), to.repeats.end());
+  std::sort(steps.begin(), steps.end());
+  to.repeats.clear();
+  for (const auto& [first, last] : steps)
+    if (to.repeats.empty() || first > to.repeats.back().second + 1)
+      to.repeats.emplace_back(first, last);
+    else
+      to.repeats.back().second = std::max(to.repeats.back().second, last);
+}
+
+}  // namespace
+
+void merge_by_line(std::vector<Record>& records) {
+  std::unordered_map<std::uint64_t, std::size_t> known;
+  std::vector<Record> kept;
+  kept.reserve(records.size());
+  for (Record& record : records) {
+    if (is_known_by_line(record.finding)) {
+      const auto [at, is_new] = known.try_emplace(identity(record), kept.size());
+      if (!is_new) {
+        add(kept[at->second], record);
+        continue;
+      }
+    }
+    kept.push_back(std::move(record));
+  }
+  records = std::move(kept);
+}
+
+}  // namespace ulpscope::comparison
