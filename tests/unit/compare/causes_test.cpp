@@ -232,7 +232,10 @@ TEST_SUITE("causes") {
       run.phase(Phase::optimizer);
       const auto update = [&] {
         run.phase(Phase::optimizer);
-        run.op("aten::add_").flag(event_flag::in_optimizer).in(w).writes(w, labelled("updated"));
+        run.op("aten::add_")
+            .flag(event_flag::in_optimizer)
+            .in(w)
+            .writes(w, labelled(changed ? "updated later" : "updated"));
       };
       const auto backward = [&](const char* name, int ops) {
         run.phase(Phase::backward);
@@ -249,6 +252,7 @@ TEST_SUITE("causes") {
       run.op("aten::mm").in(w).out(labelled(changed ? "later" : "sooner"));
     });
     REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::add_");
     CHECK(find_cause(report, "skipped-step") == nullptr);
   }
 
