@@ -61,6 +61,22 @@ TEST_SUITE("python programs") {
     CHECK(report.causes[0].confidence == Confidence::possible);
   }
 
+  TEST_CASE("data that differ while only the seed of hashes is set differently are hash-order") {
+    const auto program = [](bool other_threads) {
+      return [other_threads](RunBuilder& run, bool changed) {
+        run.command({"python", "train.py"}).environment("env.PYTHONHASHSEED", changed ? "7" : "0");
+        if (other_threads) run.environment("threads.intra_op", changed ? "2" : "1");
+        run.step(kSetup).phase(Phase::setup);
+        run.op("aten::to").in(run.data(labelled(changed ? "b" : "a"))).out(labelled("words"));
+      };
+    };
+    const Report report = report_of(program(false));
+    CHECK(first_cause(report) == "hash-order");
+    CHECK(report.causes[0].confidence == Confidence::likely);
+    CHECK(report.causes[0].evidence == std::vector<std::string>{"env.PYTHONHASHSEED is 0 and 7"});
+    CHECK(first_cause(report_of(program(true))) != "hash-order");
+  }
+
   TEST_CASE("the same values under the same names in another order are identical") {
     const Report report = report_of([](RunBuilder& run, bool) { registers(run, false); });
     CHECK(report.verdict == Verdict::identical);

@@ -37,6 +37,18 @@ namespace {
          !of.is(FindingKind::rng) && !of.is(FindingKind::write);
 }
 
+/// What fixes the hashes of strings, where the runs have it set differently and nothing else that
+/// can change bits.
+[[nodiscard]] const EnvironmentDifference* other_hashes(const Case& of) {
+  const EnvironmentDifference* found = nullptr;
+  for (const EnvironmentDifference& one : of.report().environment) {
+    const bool fixes = one.key == "env.PYTHONHASHSEED" || one.key == "env_now.PYTHONHASHSEED";
+    if (fixes) found = &one;
+    if (!fixes && one.can_change_bits && one.key != "python.hash_randomization") return nullptr;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::optional<Cause> gradient_accumulation(const Case& of) {
@@ -44,9 +56,10 @@ std::optional<Cause> gradient_accumulation(const Case& of) {
   if (skipped_step(of)) return std::nullopt;
   if (other && may_follow_from_steps(of, other->step) && !other->ratio) {
     Cause cause = of.cause("gradient-accumulation", Confidence::likely);
-    cause.evidence = {fmt::format(
-        "in {} a gradient is accumulated {} and {} times: the same sum, in a different order",
-        step_words(other->step), other->times.reference, other->times.candidate)};
+    cause.evidence = {
+        fmt::format("in {} a gradient is accumulated {} and {} times", step_words(other->step),
+                    other->times.reference, other->times.candidate),
+        "sums of the same terms are rounded differently then"};
     cause.attempt = {"compare with --rtol, or with the same number of accumulations"};
     return cause;
   }
@@ -106,14 +119,16 @@ std::optional<Cause> hash_order(const Case& of) {
                          same_ops_in_another_order(of);
   const bool other_names = of.evidence().named_otherwise;
   // Without its bytes, data in another order look like other data.
+  const EnvironmentDifference* const set_otherwise = other_hashes(of);
+  const bool hashes_differ = of.runs().random_hashes || set_otherwise != nullptr;
   const bool other_data =
-      of.runs().random_hashes && of.report().reference.command == of.report().candidate.command &&
+      hashes_differ && of.report().reference.command == of.report().candidate.command &&
       (picks_samples(of) || (of.is(FindingKind::data) && prepares_data(of.finding())));
   if (!other_ops && !other_names && !other_data) return std::nullopt;
-  const bool known_order = other_names || (other_data && in_another_order(of));
-  Cause cause =
-      of.cause("hash-order",
-               known_order && of.runs().random_hashes ? Confidence::likely : Confidence::possible);
+  const bool known_order =
+      other_names || (other_data && (set_otherwise != nullptr || in_another_order(of)));
+  Cause cause = of.cause("hash-order",
+                         known_order && hashes_differ ? Confidence::likely : Confidence::possible);
   if (other_ops) cause.evidence.emplace_back("the same ops run in a different order");
   if (other_names)
     cause.evidence.emplace_back(
@@ -122,11 +137,12 @@ std::optional<Cause> hash_order(const Case& of) {
     cause.evidence.emplace_back(
         "PYTHONHASHSEED is not set: strings have other hashes in each process, and sets of them "
         "another order");
+  if (set_otherwise != nullptr) cause.evidence.push_back(words(*set_otherwise));
   if (!other_data) cause.against = {"the program may have been changed to run them so"};
-  cause.attempt = {of.runs().random_hashes ? "PYTHONHASHSEED=0 " + of.command("")
-                                           : "iterate over a sorted container; a hash of addresses "
-                                             "or strings differs from process to "
-                                             "process"};
+  cause.attempt = {hashes_differ ? "PYTHONHASHSEED=0 " + of.command("")
+                                 : "iterate over a sorted container; a hash of addresses "
+                                   "or strings differs from process to "
+                                   "process"};
   return cause;
 }
 
