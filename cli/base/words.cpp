@@ -25,17 +25,4 @@ std::string replaced(std::string_view text, std::string_view what, std::string_v
   }
 }
 
-std::string ungrouped(std::string_view text) {
-  const std::vector<std::string> groups = split(text, ',');
-  if (std::count(text.begin(), text.end(), ',') + 1 != std::ssize(groups)) return std::string(text);
-  std::string digits;
-  for (const std::string& group : groups) {
-    const bool fits = digits.empty() ? group.size() <= 3 : group.size() == 3;
-    if (!fits || group.find_first_not_of("0123456789") != std::string::npos)
-      return std::string(text);
-    digits += group;
-  }
-  return digits;
-}
-
 }  // namespace ulpscope::cli

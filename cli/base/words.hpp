@@ -13,8 +13,4 @@ namespace ulpscope::cli {
 [[nodiscard]] std::string replaced(std::string_view text, std::string_view what,
                                    std::string_view with);
 
-/// A whole number as reports print it, without the commas between its groups: "3048" for "3,048".
-/// Other texts as they are.
-[[nodiscard]] std::string ungrouped(std::string_view text);
-
 }  // namespace ulpscope::cli

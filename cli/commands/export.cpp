@@ -10,10 +10,11 @@
 #include "cli/term/escape.hpp"
 #include "cli/term/say.hpp"
 #include "cli/values/npy.hpp"
-#include "cli/values/stored_value.hpp"
 #include "core/counts.hpp"
 #include "dump/value_file.hpp"
 #include "ulpscope/error.hpp"
+#include "ulpscope/stored_value.hpp"
+#include "values/value_name.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -33,7 +34,7 @@ Form form_of(const fs::path& file) {
 std::vector<StoredValue> values_to_export(const Run& run, const std::string& glob) {
   auto values = find_values(run, glob);
   if (!values.empty()) return values;
-  const bool without_bytes = !names_event(glob) && run.info().level != "full";
+  const bool without_bytes = !stored::parse_slot_path(glob) && run.info().level != "full";
   throw Error(ErrorCode::usage, fmt::format("'{}' has no value '{}'", run.info().path, glob),
               without_bytes ? "values of layers are in dumps recorded with --level full"
                             : fmt::format("ulpscope inspect {} \"**\" lists values of layers",
@@ -111,7 +112,7 @@ int run_export(const Command& command, Arguments arguments) {
   bool force = false;
   Options options(command);
   options.positional("DUMP", "the dump: DUMP or DUMP@rank=2,steps=10-19", dump);
-  options.positional("GLOB", "values: paths of the layer tree, or of an event (event:123/output.0)",
+  options.positional("GLOB", "values: paths of the layer tree, or of an event (17/140913/output.0)",
                      glob);
   options.value("-o,--output", "FILE", "EXPORT", "FILE.npy, FILE.h5, or a directory of .npy files",
                 [&file](const std::string&, const std::string& value) { file = value; });
@@ -157,7 +158,7 @@ const Command kExportCommand{
     "DUMP GLOB -o FILE [OPTIONS]",
     "The glob matches paths of the layer tree (steps/000003/forward/layer1*/**) or slots of an "
     "event "
-    "(event:123/output.0; event:2:123/* on lane 2). One value goes to FILE.npy, any number to "
+    "(17/140913/output.0; event:2:140913/* on lane 2). One value goes to FILE.npy, any number to "
     "FILE.h5 "
     "under their paths or to a directory with one .npy file each. bfloat16 and fp8, which NumPy "
     "lacks, are written to .npy as the unsigned integers of their bits.",

@@ -21,15 +21,22 @@
 #include "cli/term/table.hpp"
 #include "cli/term/working.hpp"
 #include "cli/values/event_path.hpp"
-#include "cli/values/stored_value.hpp"
-#include "cli/values/tree_glob.hpp"
 #include "compare/model/lane_reader.hpp"
 #include "compare/model/place.hpp"
 #include "core/counts.hpp"
 #include "ulpscope/error.hpp"
+#include "ulpscope/stored_value.hpp"
+#include "values/tree_glob.hpp"
+#include "values/value_name.hpp"
 
 namespace ulpscope::cli {
 namespace {
+
+using stored::EventName;
+using stored::is_glob;
+using stored::names_event;
+using stored::parse_event_name;
+using stored::parse_step_path;
 
 /// What of a dump to show.
 struct Path {
@@ -319,7 +326,7 @@ void print_other(const Run& run, const std::string& text, const Detail& detail, 
       without_bytes
           ? "values of layers are in dumps recorded with --level full"
           : "inspect DUMP layers lists modules, inspect DUMP \"**\" values of layers; other "
-            "paths are steps, settings, checks, 17, setup, 17/140913 and event:140913/output.0");
+            "paths are steps, settings, checks, 17, setup, 17/140913 and 17/140913/output.0");
 }
 
 int run_inspect(const Command& command, Arguments arguments) {
@@ -408,8 +415,8 @@ const Command kInspectCommand{
     "parameters and calls, a value its dtype, shape, statistics and first elements. Values are "
     "those "
     "of the layer tree (steps/000017/forward/layer1.conv1/0/output.0) and of events "
-    "(event:140913/output.0); a glob lists those that it matches, ** stands for any number of "
-    "parts.",
+    "(17/140913/output.0, or event:140913/output.0 in any step); a glob lists those that it "
+    "matches, ** stands for any number of parts.",
     "ulpscope inspect runs/a layers\n"
     "ulpscope inspect runs/a checks\n"
     "ulpscope inspect runs/a 17/140913\n"

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "cli/term/escape.hpp"
-#include "cli/values/stored_value.hpp"
 #include "compare/measure/budget/op_view.hpp"
 #include "ulpscope/error.hpp"
+#include "ulpscope/stored_value.hpp"
 
 namespace ulpscope::cli {
 namespace {

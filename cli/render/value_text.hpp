@@ -8,8 +8,8 @@
 
 #include "cli/render/page.hpp"
 #include "cli/term/table.hpp"
-#include "cli/values/stored_value.hpp"
 #include "ulpscope/statistics.hpp"
+#include "ulpscope/stored_value.hpp"
 
 namespace ulpscope::cli {
 

@@ -3,21 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
+#include <optional>
 #include <vector>
 
-#include "cli/base/words.hpp"
-#include "cli/options/option_values.hpp"
-#include "cli/values/stored_value.hpp"
 #include "compare/model/lane_reader.hpp"
 #include "ulpscope/error.hpp"
+#include "values/value_name.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
-bool is_number(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
+using stored::EventName;
+using stored::names_event;
+using stored::parse_event_name;
+using stored::parse_step_path;
 
 /// Lanes of a rank that have an event at a position, the main one first; of one step if given.
 std::vector<Lane> lanes_with(const Run& run, std::uint32_t rank, std::uint64_t position,
@@ -36,18 +35,6 @@ std::vector<Lane> lanes_with(const Run& run, std::uint32_t rank, std::uint64_t p
 
 std::string step_name(std::int64_t step) {
   return step == kSetup ? "setup" : fmt::format("{}", step);
-}
-
-std::optional<StepPath> parse_step_path(const std::string& text) {
-  const std::size_t slash = text.find('/');
-  const std::string step = ungrouped(text.substr(0, slash));
-  const std::string event = slash == std::string::npos ? "" : ungrouped(text.substr(slash + 1));
-  if ((step != "setup" && !is_number(step)) || (!event.empty() && !is_number(event)))
-    return std::nullopt;
-  StepPath path;
-  path.step = step == "setup" ? kSetup : signed_number("PATH", step);
-  if (!event.empty()) path.event = whole_number("PATH", event);
-  return path;
 }
 
 RecordedPlace find_place(const Run& run, const std::string& text) {

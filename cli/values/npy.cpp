@@ -1,32 +1,33 @@
 #include "cli/values/npy.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <fstream>
+#include <sstream>
 #include <string>
+#include <xtensor/xnpy.hpp>
 
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
 namespace {
 
-/// Version 1.0 of the format: magic, header length, a Python dictionary padded to 64 bytes.
+/// xtensor quotes the dtype that it is given; a dtype of several fields is a list.
+constexpr std::string_view kFields = "[('real', '<f2'), ('imag', '<f2')]";
+
+/// What stands in front of the elements, as xtensor writes it. Its functions that write whole
+/// arrays are not used: they take the dtype from a C++ type and so have no float16, and the one
+/// that writes to a file does not say so when the disk is full.
 std::string header_of(std::string_view descr, std::span<const std::int64_t> shape) {
-  constexpr std::size_t kPrefix = 10;
-  constexpr std::size_t kAlignment = 64;
-  const std::string sizes =
-      shape.size() == 1 ? fmt::format("{},", shape[0]) : fmt::format("{}", fmt::join(shape, ", "));
-  std::string header =
-      fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': ({}), }}", descr, sizes);
-  const std::size_t used = kPrefix + header.size() + 1;
-  header.append((kAlignment - used % kAlignment) % kAlignment, ' ');
-  header += '\n';
-  const auto length = static_cast<std::uint16_t>(header.size());
-  std::string prefix("\x93NUMPY\x01\x00", 8);
-  prefix += static_cast<char>(length & 0xff);
-  prefix += static_cast<char>(length >> 8);
-  return prefix + header;
+  std::ostringstream header;
+  if (descr != kFields) {
+    xt::detail::write_header(header, std::string(descr), false, shape);
+    return header.str();
+  }
+  const std::string stand_in(descr.size() - 2, '?');
+  xt::detail::write_header(header, stand_in, false, shape);
+  std::string text = header.str();
+  return text.replace(text.find(stand_in) - 1, descr.size(), descr);
 }
 
 }  // namespace
@@ -34,45 +35,45 @@ std::string header_of(std::string_view descr, std::span<const std::int64_t> shap
 NpyType npy_type(Dtype dtype) {
   switch (dtype) {
     case Dtype::bool_:
-      return {"'|b1'"};
+      return {"|b1"};
     case Dtype::uint8:
     case Dtype::quint8:
-      return {"'|u1'"};
+      return {"|u1"};
     case Dtype::int8:
     case Dtype::qint8:
-      return {"'|i1'"};
+      return {"|i1"};
     case Dtype::int16:
-      return {"'<i2'"};
+      return {"<i2"};
     case Dtype::int32:
     case Dtype::qint32:
-      return {"'<i4'"};
+      return {"<i4"};
     case Dtype::int64:
-      return {"'<i8'"};
+      return {"<i8"};
     case Dtype::uint16:
-      return {"'<u2'"};
+      return {"<u2"};
     case Dtype::uint32:
-      return {"'<u4'"};
+      return {"<u4"};
     case Dtype::uint64:
-      return {"'<u8'"};
+      return {"<u8"};
     case Dtype::float16:
-      return {"'<f2'"};
+      return {"<f2"};
     case Dtype::float32:
-      return {"'<f4'"};
+      return {"<f4"};
     case Dtype::float64:
-      return {"'<f8'"};
+      return {"<f8"};
     case Dtype::complex64:
-      return {"'<c8'"};
+      return {"<c8"};
     case Dtype::complex128:
-      return {"'<c16'"};
+      return {"<c16"};
     case Dtype::complex32:
-      return {"[('real', '<f2'), ('imag', '<f2')]"};
+      return {kFields};
     case Dtype::bfloat16:
-      return {"'<u2'", true};
+      return {"<u2", true};
     case Dtype::float8_e5m2:
     case Dtype::float8_e4m3fn:
     case Dtype::float8_e5m2fnuz:
     case Dtype::float8_e4m3fnuz:
-      return {"'|u1'", true};
+      return {"|u1", true};
     default:
       throw Error(ErrorCode::usage,
                   fmt::format("values of dtype {} cannot be written", name(dtype)));

@@ -10,7 +10,8 @@
 
 namespace ulpscope::cli {
 
-/// How NumPy spells a dtype in a file ("<f4"); of one that it lacks, that of its bits.
+/// How NumPy spells a dtype in a file (<f4, or a list of fields); of one that it lacks, that of its
+/// bits.
 /// @throws Error with ErrorCode::usage for a dtype without whole bytes.
 struct NpyType {
   std::string_view descr;

@@ -1,7 +1,8 @@
 # What `cmake --install` leaves under its prefix:
 #   bin/ulpscope
 #   lib/libulpscope.so, include/ulpscope      ulpscope::capture, for LibTorch programs
-#   lib/libulpscope_*.a                       ulpscope::compare, for programs that read dumps
+#   lib/libulpscope_*.a                       ulpscope::compare, for programs that read dumps, and
+#                                             ulpscope::arrays, for those that compute with values
 #   lib/ulpscope                              what enters recorded programs: the preloaded object and a
 #                                             capture library per LibTorch version; several builds may
 #                                             install theirs under one prefix; beside them the
@@ -44,10 +45,13 @@ endif()
 install(TARGETS ulpscope_program EXPORT ulpscopeCaptureTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # Opening dumps and files of tensors and comparing them are one for those who use them.
 target_link_libraries(ulpscope_compare INTERFACE $<INSTALL_INTERFACE:ulpscope::dump>
-                                                 $<INSTALL_INTERFACE:ulpscope::tensors>)
-install(TARGETS ulpscope_core ulpscope_facts ulpscope_dump ulpscope_tensors ulpscope_compare EXPORT ulpscopeCompareTargets
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-foreach(component Capture Compare)
+                                                 $<INSTALL_INTERFACE:ulpscope::tensors>
+                                                 $<INSTALL_INTERFACE:ulpscope::values>)
+install(TARGETS ulpscope_core ulpscope_facts ulpscope_dump ulpscope_tensors ulpscope_values ulpscope_compare
+        EXPORT ulpscopeCompareTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# Apart from those, because it is the only one that needs xtensor.
+install(TARGETS ulpscope_arrays EXPORT ulpscopeArraysTargets)
+foreach(component Capture Compare Arrays)
   install(EXPORT ulpscope${component}Targets NAMESPACE ulpscope:: DESTINATION ${package})
 endforeach()
 

@@ -26,9 +26,23 @@ namespace {
 std::string grouped(std::uint64_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t from_end = 3; from_end < digits.size(); from_end += 4) {
-    digits.insert(digits.size() - from_end, ",");
+    digits.insert(digits.size() - from_end, 1, ',');
   }
   return digits;
+}
+
+std::string ungrouped(std::string_view text) {
+  std::string digits;
+  for (std::string_view rest = text;;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view group = rest.substr(0, comma);
+    const bool fits = digits.empty() ? group.size() <= 3 : group.size() == 3;
+    if (group.empty() || !fits || group.find_first_not_of("0123456789") != group.npos)
+      return std::string(text);
+    digits += group;
+    if (comma == rest.npos) return digits;
+    rest.remove_prefix(comma + 1);
+  }
 }
 
 std::string counted(std::uint64_t number, std::string_view one, std::string_view many) {

@@ -10,6 +10,9 @@ namespace ulpscope::core {
 /// 41235 as "41,235".
 [[nodiscard]] std::string grouped(std::uint64_t number);
 
+/// "41235" for "41,235"; other texts as they are.
+[[nodiscard]] std::string ungrouped(std::string_view text);
+
 /// "1 step", "50 steps"; `many` only where it is not `one` with an s.
 [[nodiscard]] std::string counted(std::uint64_t number, std::string_view one,
                                   std::string_view many = {});

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 
 using namespace ulpscope::core;
 
@@ -14,6 +15,14 @@ TEST_SUITE("numbers") {
     CHECK(grouped(1000) == "1,000");
     CHECK(grouped(41235) == "41,235");
     CHECK(grouped(std::numeric_limits<std::uint64_t>::max()) == "18,446,744,073,709,551,615");
+  }
+
+  TEST_CASE("thousands are put together again, and other texts are left") {
+    for (const std::uint64_t number :
+         {0ULL, 999ULL, 1000ULL, 41'235ULL, 18'446'744'073'709'551'615ULL})
+      CHECK(ungrouped(grouped(number)) == std::to_string(number));
+    for (const char* text : {"", "41235", "1,23", "1,,234", ",123", "1,234,", "1234,567", "1,x34"})
+      CHECK(ungrouped(text) == text);
   }
 
   TEST_CASE("one is singular") {

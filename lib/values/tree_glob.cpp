@@ -1,4 +1,4 @@
-#include "cli/values/tree_glob.hpp"
+#include "values/tree_glob.hpp"
 
 #include <fnmatch.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace ulpscope::cli {
+namespace ulpscope::stored {
 namespace {
 
 std::vector<std::string> parts_of(std::string_view path) {
@@ -45,4 +45,4 @@ bool matches_glob(std::string_view glob, std::string_view path) {
 
 bool is_glob(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
 
-}  // namespace ulpscope::cli
+}  // namespace ulpscope::stored

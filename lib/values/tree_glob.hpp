@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace ulpscope::cli {
+namespace ulpscope::stored {
 
 /// Whether a path matches: in a part between slashes `*`, `?` and `[a-z]` mean what they do in a
 /// shell; a part `**` matches any number of parts, including none.
@@ -11,4 +11,4 @@ namespace ulpscope::cli {
 /// Whether the text is more than a plain path.
 [[nodiscard]] bool is_glob(std::string_view text);
 
-}  // namespace ulpscope::cli
+}  // namespace ulpscope::stored
