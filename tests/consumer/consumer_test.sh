@@ -5,7 +5,8 @@
 set -euo pipefail
 
 readonly build=$1
-readonly source=${BASH_SOURCE[0]%/*}
+source=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
+readonly source
 shift
 
 work=$(mktemp -d)
@@ -30,11 +31,28 @@ expect() {
 
 cmake --install "$build" --prefix "$work/installed" >/dev/null
 mv "$work/installed" "$work/prefix"
-cmake -S "$source" -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" "$@" >"$work/log" ||
-  fail "configuring: $(<"$work/log")"
+# Comparing needs no xtensor.
+cmake -S "$source" -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" \
+  -DCMAKE_DISABLE_FIND_PACKAGE_xtensor=ON "$@" >"$work/log" || fail "configuring: $(<"$work/log")"
 cmake --build "$work/build" >"$work/log" || fail "building: $(<"$work/log")"
 
+# The program and the CMake lines of cli/docs/values.md, as they stand there.
+readonly values=$source/../values page=$source/../../cli/docs/values.md
+mkdir "$work/page"
+/usr/bin/python3 "$values/page.py" "$page" cpp 0 >"$work/page/your_program.cpp"
+{
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(page LANGUAGES C CXX)' \
+    'set(CMAKE_CXX_STANDARD 20)' 'add_executable(your_program your_program.cpp)'
+  /usr/bin/python3 "$values/page.py" "$page" cmake 0
+} >"$work/page/CMakeLists.txt"
+readonly configure=(cmake -S "$work/page" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix")
+expect 1 'ulpscope::arrays needs xtensor' "${configure[@]}" -B "$work/none" -DCMAKE_DISABLE_FIND_PACKAGE_xtensor=ON "$@"
+expect 0 '' "${configure[@]}" -B "$work/values" "$@"
+expect 0 '' cmake --build "$work/values"
+
 cd "$work"
+expect 0 '' "$build/bin/write_values_dumps" "$work"
+expect 0 '{ 0.      ,  0.000977,  0.      }' values/your_program
 expect 2 'usage' prefix/bin/ulpscope compare
 expect 2 'not' build/compare_dumps nowhere nothing
 [[ -x build/train ]] || exit 0

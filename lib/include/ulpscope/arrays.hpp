@@ -28,9 +28,9 @@
 /// Values of a dump as xtensor's arrays:
 ///
 ///     const auto dump = ulpscope::open_dump("runs/a");
-///     const auto output = ulpscope::read_value<float>(*dump,
-///     "steps/000003/forward/conv1/0/output.0"); for (const ulpscope::Value& value :
-///     ulpscope::values(*dump, "steps/000003/**"))
+///     const auto output =
+///         ulpscope::read_value<float>(*dump, "steps/000003/forward/conv1/0/output.0");
+///     for (const ulpscope::Value& value : ulpscope::values(*dump, "steps/000003/**"))
 ///       if (value.dtype() == ulpscope::Dtype::float32) use(value.view<float>());
 ///
 /// Link `ulpscope::arrays`, which brings xtensor and `ulpscope::values`; no other header needs it.

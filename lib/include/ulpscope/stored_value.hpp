@@ -33,7 +33,7 @@ struct StoredValue {
 /// @throws Error with ErrorCode::usage for an event without a number.
 [[nodiscard]] std::vector<StoredValue> find_values(const Run& run, std::string_view glob);
 
-/// The one value of that name, in which nothing is a pattern.
+/// The one value of that name; a layer's path is not a glob here.
 /// @throws Error with ErrorCode::usage if there is none, or several: of other ranks
 ///         (open_dump(directory, "rank=0") has one), lanes, or slots of an event.
 [[nodiscard]] StoredValue find_value(const Run& run, std::string_view path);
