@@ -31,7 +31,7 @@ compare() {
 bash cli/setup.sh
 say "Building"
 cmake --preset release
-cmake --build --preset release --target ulpscope ulpscope_capture ulpscope_preload digits_resnet
+cmake --build --preset release --target ulpscope_installed digits_resnet
 
 rm -rf "$dumps"
 mkdir -p "$dumps"
