@@ -29,6 +29,7 @@ readonly packages=(
   esbuild node-d3-array node-d3-axis node-d3-scale node-d3-selection node-d3-shape
   chromium chromium-driver python3-selenium
   libzip-dev libprotobuf-dev protobuf-compiler python3-numpy python3-tables python3-onnx
+  dpkg-dev file lintian
 )
 
 say() { printf 'setup: %s\n' "$*"; }

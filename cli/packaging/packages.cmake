@@ -5,17 +5,19 @@
 set(packaging ${CMAKE_CURRENT_LIST_DIR})
 set(packages ${PROJECT_BINARY_DIR}/packages)
 
+set(CPACK_PACKAGE_CONTACT "Ulpscope developers <developers@ulpscope.invalid>" CACHE STRING
+    "Whom packages name as their maintainer")
+
 # Copyright notices: of Ulpscope, of what is compiled into it, and of what the HTML report's viewer contains.
 file(READ ${PROJECT_SOURCE_DIR}/cli/render/html/LICENSES.txt viewer_licenses)
 configure_file(${packaging}/copyright.in ${packages}/copyright @ONLY)
 configure_file(${packaging}/debian/changelog.in ${packages}/debian/changelog @ONLY)
 configure_file(${packaging}/debian/shlibs.in ${packages}/debian/shlibs @ONLY)
+configure_file(${packaging}/debian/prerm.in ${packages}/debian/prerm @ONLY)
 install(FILES ${packages}/copyright ${packaging}/Apache-2.0.txt DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_NAME ulpscope)
-set(CPACK_PACKAGE_CONTACT "Ulpscope developers <developers@ulpscope.invalid>" CACHE STRING
-    "Whom packages name as their maintainer")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "finds where two runs of a PyTorch model diverge, and why")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_THREADS 0)
@@ -54,7 +56,8 @@ The capture libraries are loaded into the recorded program and use its own
 LibTorch, which this package therefore does not depend on.")
 # Opened by `compare` under mpirun alone.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS openmpi-bin)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${packages}/debian/shlibs ${packaging}/debian/triggers)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA
+    ${packages}/debian/prerm ${packages}/debian/shlibs ${packaging}/debian/triggers)
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME ulpscope-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)

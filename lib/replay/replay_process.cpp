@@ -28,6 +28,9 @@ namespace {
 /// Ops that end their process more often than this are not requested any more.
 constexpr int kMostStarts = 16;
 
+/// What the loader ends a program with whose libraries it does not find.
+constexpr int kNotLoaded = 127;
+
 bool is_ours(std::string_view variable) {
   return variable.starts_with("LD_PRELOAD=") || variable.starts_with("ULPSCOPE_");
 }
@@ -139,6 +142,9 @@ std::string ReplayProcess::stop_and_say_why() {
   if (ended > 0 && WIFSIGNALED(status))
     return std::string("the op ended the program that executed it: ") +
            ::strsignal(WTERMSIG(status));
+  if (ended > 0 && WEXITSTATUS(status) == kNotLoaded)
+    return "the program that executes ops finds no LibTorch: LD_LIBRARY_PATH can name the folder "
+           "of libtorch_cpu.so";
   if (ended > 0) return "the op ended the program that executed it";
   return "the op took too long: more than " + std::to_string(how_.patience.count()) + " s";
 }

@@ -49,6 +49,7 @@ void fail_with(const char* text) {
 void answer(const ulpscope::ReplayRequest& request) {
   if (request.op == "test::dies") ::kill(::getpid(), SIGKILL);
   if (request.op == "test::leaves") std::exit(EXIT_SUCCESS);
+  if (request.op == "test::not_loaded") std::_Exit(127);
   if (request.op == "test::endless") return write_size(std::uint64_t{1} << 62);
   if (request.op == "test::waits") ::pause();
   if (request.op == "test::variable") return fail_with(std::getenv("REPLAY_TEST_VARIABLE"));

@@ -45,6 +45,13 @@ TEST_SUITE("replay process") {
     }
   }
 
+  TEST_CASE("a program that the loader cannot start lacks LibTorch") {
+    replay::ReplayProcess process(FAULTY_REPLAYER);
+    CHECK(process.replay(request("test::not_loaded")).failure ==
+          "the program that executes ops finds no LibTorch: LD_LIBRARY_PATH can name the folder of "
+          "libtorch_cpu.so");
+  }
+
   TEST_CASE("a program that ends again and again is not started for ever") {
     replay::ReplayProcess process(FAULTY_REPLAYER);
     for (int i = 0; i < 40; ++i) CHECK_FALSE(process.replay(request("test::dies")).failure.empty());
