@@ -61,6 +61,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME ulpscope-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS libxtensor-dev)  # ulpscope::arrays alone
 set(CPACK_COMPONENT_DEV_DESCRIPTION
 "Headers, libraries, and files for CMake and pkg-config: for LibTorch programs
 that record themselves (ulpscope::capture) and for programs that open and
