@@ -41,6 +41,9 @@ void print_help(const CommandHelp& help, bool everything);
 void print_manual();
 void print_manual(const CommandHelp& help);
 
+/// The page of one command in the reference, in Markdown.
+void print_reference(const CommandHelp& help);
+
 /// "-o, --output N"
 [[nodiscard]] std::string spelled(const OptionHelp& option);
 

@@ -12,7 +12,9 @@ namespace ulpscope::cli {
 namespace {
 
 constexpr std::string_view kVariablePrefix = "ULPSCOPE_";
-constexpr const char* kManual = "--roff";  // for the build, which makes the manual page with it
+// For the build, which makes the manual page and the reference with them.
+constexpr const char* kManual = "--roff";
+constexpr const char* kReference = "--markdown";
 
 [[noreturn]] void refuse_usage(const std::string& message, const std::string& hint) {
   throw Error(ErrorCode::usage, message, hint);
@@ -29,6 +31,7 @@ Options::Options(const Command& command) : command_(command) {
   app_.add_flag("-h");
   app_.add_flag("--help");
   app_.add_flag(kManual);
+  app_.add_flag(kReference);
   help_.command = &command;
 }
 
@@ -125,10 +128,13 @@ bool Options::parse(Arguments arguments) {
 bool Options::print_help_if_asked() {
   const bool everything = app_.count("--help") != 0;
   const bool manual = app_.count(kManual) != 0;
-  if (!everything && !manual && app_.count("-h") == 0) return false;
+  const bool reference = app_.count(kReference) != 0;
+  if (!everything && !manual && !reference && app_.count("-h") == 0) return false;
   for (const Option& option : options_) help_.options.push_back(option.help);
   if (manual) {
     print_manual(help_);
+  } else if (reference) {
+    print_reference(help_);
   } else {
     print_help(help_, everything);
   }
