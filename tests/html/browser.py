@@ -41,14 +41,18 @@ class Browser:
         self.driver.quit()
 
     def open(self, path, width=1400, theme="light"):
-        """Opens a page. What its console says is an error, whatever it is."""
+        """Opens a file. What its console says is an error, whatever it is."""
+        self.visit("file://" + os.path.abspath(path), width, theme)
+
+    def visit(self, address, width=1400, theme="light"):
+        """The same for a page at any address."""
         self.command("Emulation.setDeviceMetricsOverride",
                      width=width, height=900, deviceScaleFactor=1, mobile=False)
         self.command("Emulation.setEmulatedMedia",
                      features=[{"name": "prefers-color-scheme", "value": theme}])
-        self.driver.get("file://" + os.path.abspath(path))
+        self.driver.get(address)
         said = self.console()
-        assert said == [], f"{path}: the console says {said}"
+        assert said == [], f"{address}: the console says {said}"
 
     def command(self, name, **arguments):
         return self.driver.execute_cdp_cmd(name, arguments)
