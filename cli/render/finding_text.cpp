@@ -328,6 +328,11 @@ bool bytes_missing(const Finding& finding) {
          });
 }
 
+/// Both dumps hold the bytes of all values: there is nothing more to record.
+bool holds_bytes(const Report& report) {
+  return report.reference.level == "full" && report.candidate.level == "full";
+}
+
 /// The command that shows the event, in the reference if it has it.
 void print_inspect(const Report& report, const Finding& finding, Page& page) {
   const auto& event = finding.event.reference ? finding.event.reference : finding.event.candidate;
@@ -373,7 +378,7 @@ void render_first_finding(const Report& report, std::size_t index, Page& page) {
   print_neighbours(finding, page);
   page.framed();
   for (const std::string& note : finding.notes) page.remark(Ink::bold, "note", escaped(note));
-  if (bytes_missing(finding)) {
+  if (bytes_missing(finding) && !holds_bytes(report)) {
     page.remark(Ink::bold, "help",
                 "record both runs with --level full to see how many ULP they are apart");
   }

@@ -51,6 +51,16 @@ TEST_SUITE("text") {
     CHECK_FALSE(contains(text, "same inputs and arguments"));
   }
 
+  TEST_CASE("a recording that holds all bytes already is not asked for again") {
+    Report report = test::origin_report();
+    for (TensorReport& tensor : report.findings.at(0).tensors) tensor.difference.reset();
+    report.reference.level = report.candidate.level = "digest";
+    const std::string advice = "record both runs with --level full";
+    CHECK(contains(rendered(report), advice));
+    report.reference.level = report.candidate.level = "full";
+    CHECK_FALSE(contains(rendered(report), advice));
+  }
+
   TEST_CASE("every bit is said only where everything was compared") {
     Report report = test::identical_report();
     report.coverage.not_compared.uninitialised = 812;
