@@ -163,9 +163,13 @@ struct Record {
   std::vector<std::pair<std::int64_t, std::int64_t>> repeats;  ///< later steps, closed ranges
 };
 
+[[nodiscard]] inline std::int64_t step_of(const Finding& finding) noexcept {
+  return finding.step.value_or(kSetup);
+}
+
 /// The step whose place it takes in a report.
 [[nodiscard]] inline std::int64_t order_step(const Record& record) {
-  return record.order_step.value_or(record.finding.step.value_or(kSetup));
+  return record.order_step.value_or(step_of(record.finding));
 }
 
 }  // namespace ulpscope::comparison

@@ -7,10 +7,6 @@
 namespace ulpscope::comparison {
 namespace {
 
-[[nodiscard]] std::int64_t step_of(const Finding& finding) noexcept {
-  return finding.step.value_or(kSetup);
-}
-
 [[nodiscard]] std::optional<std::uint64_t> event_of(std::uint64_t position) {
   if (position == kNone) return std::nullopt;
   return position;

@@ -117,6 +117,12 @@ void Ledger::enter_number(const std::string& reference, const std::string& candi
   if (is_fraction(reference) || is_fraction(candidate)) enter({Differing::fraction}, source);
 }
 
+std::optional<Source> Ledger::explain_number(std::string_view reference,
+                                             std::string_view candidate) const {
+  const auto read = find(differing::number(reference, candidate));
+  return read && read->finding != kNoFinding ? read : std::nullopt;
+}
+
 void Ledger::enter_sizes(const Geometry& reference, const Geometry& candidate,
                          const Source& source) {
   const auto& a = reference.sizes;

@@ -70,6 +70,9 @@ class Ledger {
   /// A number that the program reads is not the same in both runs.
   void enter_number(const std::string& reference, const std::string& candidate,
                     const Source& source);
+  /// The finding for which the program has read these two numbers, if there is one.
+  [[nodiscard]] std::optional<Source> explain_number(std::string_view reference,
+                                                     std::string_view candidate) const;
   /// A tensor has other sizes in both runs.
   void enter_sizes(const Geometry& reference, const Geometry& candidate, const Source& source);
   /// Why a number or a list of numbers differs, where all of it that does is a size that is known

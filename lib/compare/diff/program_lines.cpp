@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "compare/diff/finding_book.hpp"
 #include "compare/model/hash.hpp"
 
 namespace ulpscope::comparison {
@@ -42,16 +41,13 @@ namespace {
   return hash.value();
 }
 
-[[nodiscard]] std::int64_t step_of(const Record& record) {
-  return record.finding.step.value_or(kSetup);
-}
-
 void add(Record& to, const Record& other) {
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;
-  if (step_of(other) == step_of(to))
+  const std::int64_t step = step_of(other.finding);
+  if (step == step_of(to.finding))
     to.more_in_step += other.more_in_step + 1;
   else
-    steps.emplace_back(step_of(other), step_of(other));
+    steps.emplace_back(step, step);
   steps.insert(steps.end(), other.repeats.begin(), other.repeats.end());
   steps.insert(steps.end(), to.repeats.begin(), to.repeats.end());
   std::sort(steps.begin(), steps.end());

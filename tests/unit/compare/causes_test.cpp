@@ -613,4 +613,25 @@ TEST_SUITE("rewrites") {
     REQUIRE(find_cause(report_of(program(false)), "uninitialised") != nullptr);
     CHECK(find_cause(report_of(program(false)), "uninitialised")->confidence == Confidence::likely);
   }
+
+  TEST_CASE("what memory was for that was handed out long ago is not known") {
+    const auto program = [](int ops) {
+      return [ops](RunBuilder& run, bool changed) {
+        run.split_blocks(1).step(0).phase(Phase::forward);
+        const Tensor count = run.op("aten::empty").out_uninitialised(labelled("0"));
+        const Tensor x = run.data(labelled("x"));
+        for (int k = 0; k < ops; ++k) run.op("aten::relu").in(x).out(labelled("y"));
+        if (changed) run.op("aten::add_").given(count).writes(count, labelled("1"));
+        run.op("aten::mul").in(count).out(labelled(changed ? "one" : "zero"));
+      };
+    };
+    const auto confidence = [&](int ops) {
+      const Report report = report_of(program(ops));
+      const Cause* const cause = find_cause(report, "uninitialised");
+      REQUIRE(cause != nullptr);
+      return cause->confidence;
+    };
+    CHECK(confidence(1) == Confidence::likely);
+    CHECK(confidence(400) == Confidence::possible);
+  }
 }

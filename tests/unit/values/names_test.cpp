@@ -65,7 +65,7 @@ TEST_SUITE("names of values") {
     CHECK(find_value(*open_dump(dir.path(), "rank=1"), "event:0/output.0").rank == 1);
   }
 
-  TEST_CASE("steps and events are told from other paths") {
+  TEST_CASE("steps and events are distinguished from other paths") {
     using stored::parse_slot_path;
     using stored::parse_step_path;
     CHECK(parse_step_path("setup")->step == kSetup);

@@ -43,9 +43,8 @@ namespace {
 [[nodiscard]] std::optional<Source> read_as_seed(const OpPair& ops, const Event& reference,
                                                  const Event& candidate) {
   if (reference.rng.seed == candidate.rng.seed) return std::nullopt;
-  const auto read = ops.state.ledger.find(differing::number(fmt::format("{}", reference.rng.seed),
-                                                            fmt::format("{}", candidate.rng.seed)));
-  return read && read->finding != kNoFinding ? read : std::nullopt;
+  return ops.state.ledger.explain_number(fmt::format("{}", reference.rng.seed),
+                                         fmt::format("{}", candidate.rng.seed));
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ namespace {
     return std::nullopt;
   const auto apart = ops.difference_of(slot);
   if (!apart || !apart->worst) return std::nullopt;
-  return ops.state.ledger.find(differing::number(apart->worst->reference, apart->worst->candidate));
+  return ops.state.ledger.explain_number(apart->worst->reference, apart->worst->candidate);
 }
 
 /// A run reads what no op wrote, in memory that only it has handed out.
@@ -98,9 +98,9 @@ void explain_inputs(OpPair& ops) {
         ops.differ(slot.reference, slot.candidate, *before);
       } else if (const auto alone = handed_out_alone(ops, slot)) {
         ops.propagated(*alone);
-      } else if (const auto number = made_of_read(ops, slot)) {
-        ops.propagated(*number);
-        ops.differ(slot.reference, slot.candidate, *number);
+      } else if (const auto read_before = made_of_read(ops, slot)) {
+        ops.propagated(*read_before);
+        ops.differ(slot.reference, slot.candidate, *read_before);
       } else {
         fresh.push_back(&slot);
       }
