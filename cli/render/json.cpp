@@ -317,6 +317,14 @@ Json budget_summary_json(const Report& report) {
           {"replay", optional(report.replay, replay_summary_json)}};
 }
 
+Json position_json(const std::optional<std::uint64_t>& event) {
+  return optional(event, [](std::uint64_t value) { return integer(value); });
+}
+
+Json absorbed_json(const Absorbed& absorbed) {
+  return {{"op", absorbed.op}, {"event", both(absorbed.event, position_json)}};
+}
+
 }  // namespace
 
 Json finding_json(const Finding& finding) {
@@ -324,11 +332,9 @@ Json finding_json(const Finding& finding) {
   const auto neighbours = [](const Both<std::string>& names) {
     return Json::array({names.reference, names.candidate});
   };
-  const auto position = [](const std::optional<std::uint64_t>& event) {
-    return optional(event, [](std::uint64_t value) { return integer(value); });
-  };
   return {{"kind", name(finding.kind)},
           {"diverges", finding.diverges},
+          {"absorbed", optional(finding.absorbed, absorbed_json)},
           {"of_file", finding.of_file},
           {"rank", finding.rank},
           {"lane", finding.lane},
@@ -348,7 +354,7 @@ Json finding_json(const Finding& finding) {
           {"device", finding.device},
           {"where", known(finding.where)},
           {"source", known(finding.source)},
-          {"event", both(finding.event, position)},
+          {"event", both(finding.event, position_json)},
           {"tensors", list(finding.tensors, tensor_json)},
           {"arguments", list(finding.arguments, argument_json)},
           {"neighbours", list(finding.neighbours, neighbour_json)},

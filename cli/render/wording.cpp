@@ -53,6 +53,19 @@ std::string headline_of_tensor(const Finding& finding) {
 /// A call of a module, whose arguments are not recorded.
 bool is_call(const Finding& finding) { return finding.op.ends_with("::forward"); }
 
+[[nodiscard]] std::string absorbed_words(const Absorbed& absorbed) {
+  const auto& [reference, candidate] = absorbed.event;
+  return fmt::format("what differs because of it ends at {} (event {} of the {})",
+                     escaped(absorbed.op), reference.value_or(candidate.value_or(0)),
+                     reference ? "reference" : "candidate");
+}
+
+/// What follows from an op that one run alone has.
+[[nodiscard]] std::string consequence(const Finding& finding) {
+  if (finding.absorbed) return ", and " + absorbed_words(*finding.absorbed);
+  return finding.diverges ? "" : ", and no difference follows from it";
+}
+
 }  // namespace
 
 std::string module_place(const Finding& finding) {
@@ -97,8 +110,7 @@ std::string headline(const Finding& finding) {
                            only_candidate(finding) ? "candidate" : "reference",
                            only_candidate(finding) ? "reference" : "candidate");
       return fmt::format("this op runs in the {} only{}",
-                         only_candidate(finding) ? "candidate" : "reference",
-                         finding.diverges ? "" : ", and no difference follows from it");
+                         only_candidate(finding) ? "candidate" : "reference", consequence(finding));
     case FindingKind::rng:
       return "the RNG state before this op differs";
     case FindingKind::data:

@@ -130,6 +130,8 @@ inline constexpr std::uint32_t may_copy = 1U << 17;  ///< what it returns as a v
 inline constexpr std::uint32_t wrapper = 1U << 18;
 /// `set_data` asks it whether its first tensor may refer to the second's memory.
 inline constexpr std::uint32_t adopts = 1U << 20;
+/// A tensor is given to Python or NumPy as numbers after it, by no op.
+inline constexpr std::uint32_t shows_to_host = 1U << 22;
 /// Its overload `Scalar` wraps the number and calls the overload `Tensor`.
 inline constexpr std::uint32_t wraps_number = 1U << 19;
 

@@ -20,13 +20,19 @@ function onlyIn(finding) {
                                                                                 "reference";
 }
 
+function consequence(finding) {
+  if (finding.absorbed !== null) {
+    return `, and what differs because of it ends at ${shown(finding.absorbed.op)}`;
+  }
+  return finding.diverges ? "" : ", and no difference follows from it";
+}
+
 export function headline(finding) {
   if (finding.meaning !== null) return shown(finding.meaning);
   if (finding.of_file && finding.kind === "parameter") return "The values of this tensor differ";
   if (finding.of_file && finding.kind === "sequence") return `Only in the ${onlyIn(finding)}`;
   if (finding.kind === "sequence") {
-    return `Runs in the ${onlyIn(finding)} only${
-        finding.diverges ? "" : ", and no difference follows from it"}`;
+    return `Runs in the ${onlyIn(finding)} only${consequence(finding)}`;
   }
   if (finding.kind === "metadata") {
     return finding.diverges ? "dtype or shape differs" : "Layout or device differs";

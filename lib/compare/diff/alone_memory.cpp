@@ -124,7 +124,7 @@ void AloneMemory::read(const Window& window, std::uint32_t item, bool has_partne
     if (event.flags & event_flag::view) continue;
     if (!has_partner && facts::Op(event.op).has(facts::fact::adopts)) continue;
     for (const Slot& slot : event.slots) {
-      if (slot.role == Role::input)
+      if (slot.role == Role::input && !(slot.flags & slot_flag::metadata_only))
         if (const auto known = made_.find(slot.storage); known != made_.end())
           known->second.reader = std::max(known->second.reader, reader);
       if (has_partner) settle(slot);

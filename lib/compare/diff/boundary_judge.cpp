@@ -145,6 +145,8 @@ Judgement BoundaryJudge::judge(const Scene& scene, EventPair at) {
     auto source = state_.ledger.memory.reference.find(*slot.reference, scene.step);
     const auto other = state_.ledger.memory.candidate.find(*slot.candidate, scene.step);
     if (!source) source = other;
+    if (told.kind != EventKind::module || slot.role() != Role::input)
+      state_.absorption.leave(slot.reference, slot.candidate, source);
     if (source) {
       judgement.differs = true;
       judgement.outcome = Outcome::propagated;

@@ -89,6 +89,19 @@ bool FindingBook::diverges(const Source& source) const noexcept {
          (records_[source.finding].finding.diverges || diverging_copy_.contains(source.finding));
 }
 
+void FindingBook::absorb(std::uint32_t finding, const Absorbed& absorbed) {
+  if (!diverges(Source{.finding = finding})) return;
+  Record& record = records_[finding];
+  record.finding.diverges = false;
+  record.finding.absorbed = absorbed;
+  record.listed = true;
+  const auto copied = diverging_copy_.find(finding);
+  if (copied == diverging_copy_.end()) return;
+  records_[copied->second].listed = false;
+  records_[copied->second].finding.diverges = false;
+  diverging_copy_.erase(copied);
+}
+
 bool FindingBook::looks_ahead(const Source& source) const noexcept {
   return is_kept(source.finding) && records_[source.finding].evidence.looks_ahead;
 }
@@ -98,6 +111,7 @@ void FindingBook::make_diverging(const Source& source, const std::function<void(
   if (!is_kept(source.finding)) return;
   Record& record = records_[source.finding];
   if (record.listed && record.finding.diverges) return;
+  record.finding.absorbed.reset();
   if (is_occurrence(record.finding, source)) {
     record.listed = true;
     record.finding.diverges = true;

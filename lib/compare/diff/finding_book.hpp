@@ -34,6 +34,10 @@ class FindingBook {
   /// Calls `tell` with the record if that is so for the first time at this occurrence.
   void make_diverging(const Source& source, const std::function<void(Record&)>& tell = {});
 
+  /// No outcome has shown what differs because of it: it diverges no longer, at any of its
+  /// occurrences.
+  void absorb(std::uint32_t finding, const Absorbed& absorbed);
+
   /// It happened before, in a different step, and had no known effect there.
   [[nodiscard]] bool was_harmless_before(const Source& source) const;
 

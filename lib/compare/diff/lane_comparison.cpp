@@ -218,8 +218,9 @@ void LaneComparison::note_loss(const Scene& scene, EventPair node) {
   };
   const auto left = result(*reference.event);
   const auto right = result(*candidate.event);
-  if (left != reference.event->slots.end() && right != candidate.event->slots.end())
-    state_.judge.loss(state_.runs, state_.ranks, *left, *right);
+  if (left == reference.event->slots.end() || right == candidate.event->slots.end()) return;
+  state_.judge.loss(state_.runs, state_.ranks, *left, *right);
+  if (is_difference(match(*left, *right))) state_.absorption.leave(&*left, &*right, {});
 }
 
 void LaneComparison::add_history(const Event& event, std::uint64_t occurrence,

@@ -74,6 +74,7 @@ void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_
     view_alone(state_, scene, side, inner, source_);
   }
   on(state_.alone_memory, side).changed(window.event(index));
+  state_.absorption.passed_alone(scene, side, index, source_);
 }
 
 /// Ops without a partner follow from something that is known, or are a finding.

@@ -74,6 +74,9 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
   shift_streams(pair_);
   note_placement(pair_);
   spread(pair_);
+  pair_.state.absorption.passed({scene, at, pair_.slots, pair_.why,
+                                 pair_.inputs_differ || judgement.differs,
+                                 judgement.numbers_differ || pair_.generator_differs});
   count_inside(pair_);
   count_event(pair_.state, scene, judgement);
   return judgement;
@@ -81,9 +84,13 @@ Judgement OpJudge::judge(const Scene& scene, EventPair at) {
 
 Judgement OpJudge::judge_scope(const Scene& scene, EventPair at) {
   pair_.begin(scene, at);
+  const EventKind kind = pair_.event(Side::reference).kind;
+  const bool is_passed_through = kind == EventKind::node || kind == EventKind::scope;
   std::vector<const SlotPair*> fresh;
   for (const SlotPair& slot : pair_.slots) {
     if (!is_difference(slot.match)) continue;
+    if (!is_passed_through)
+      pair_.state.absorption.leave(slot.reference, slot.candidate, pair_.reason_of(slot));
     if (const auto source = pair_.known_difference(slot))
       pair_.propagated(*source);
     else if (slot.role() != Role::input && slot.match != Match::one_sided)

@@ -256,6 +256,7 @@ void RankComparison::run() {
       state_.totals.work_moved = state_.totals.work_moved && workers_->left_alone();
     unseen_.insert(unseen_.end(), workers_->unseen().begin(), workers_->unseen().end());
   }
+  if (!state_.only_layers && !state_.lanes_run_apart) state_.absorption.absorb(state_.book);
   OutcomeJudge(state_).judge();
 }
 

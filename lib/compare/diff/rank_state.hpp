@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compare/align/window_cut.hpp"
+#include "compare/diff/absorption.hpp"
 #include "compare/diff/accumulations.hpp"
 #include "compare/diff/alone_memory.hpp"
 #include "compare/diff/finding_book.hpp"
@@ -153,6 +154,7 @@ struct RankState {
 
   Ledger ledger;
   Both<AloneMemory> alone_memory;
+  Absorption absorption;
   std::optional<Side> longer;  ///< the run that merely goes on where the other one has ended
   Both<std::unordered_set<std::uint64_t>> made_ahead;  ///< storages of samples that none has taken
   Both<std::vector<Freed>> freed;

@@ -94,9 +94,16 @@ struct Neighbour {
   std::string note;      ///< "only in candidate", "propagated", or empty
 };
 
+/// The op after which nothing differs any more because of a finding.
+struct Absorbed {
+  std::string op;
+  Both<std::optional<std::uint64_t>> event;  ///< position, in the runs that have it
+};
+
 struct Finding {
   FindingKind kind = FindingKind::origin;
   bool diverges = true;
+  std::optional<Absorbed> absorbed;  ///< values differ because of it, and no outcome does
   bool goes_on = false;  ///< sequence: here one run goes on, where the other one has ended
   /// Of files of tensors: it has no op, lane, step and phase, and one tensor. `parameter`: its
   /// values differ; `metadata`: its dtype or shape; `sequence`: one file alone has it. `event` is

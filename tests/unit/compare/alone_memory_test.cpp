@@ -50,6 +50,25 @@ TEST_SUITE("alone memory") {
     CHECK(memory.changes().empty());
   }
 
+  TEST_CASE("an op that asks only for the shape of a result has not read it") {
+    AloneMemory memory;
+    std::vector<Slot> slots{slot_of(Role::output, 1, 1)};
+    Event made;
+    made.op = "aten::mul";
+    made.slots = slots;
+    memory.wrote(made);
+    std::vector<Slot> asked{slot_of(Role::input, 1, 1)};
+    asked[0].flags = slot_flag::metadata_only;
+    Event like;
+    like.op = "aten::zeros_like";
+    like.slots = asked;
+    done_by_both(memory, like);
+    CHECK(memory.is_unread(slots[0]));
+    asked[0].flags = 0;
+    done_by_both(memory, like);
+    CHECK_FALSE(memory.is_unread(slots[0]));
+  }
+
   TEST_CASE("a lane that is visited later but ran before has not read the change") {
     AloneMemory memory;
     memory.changed(InPlace(2).event);

@@ -88,6 +88,126 @@ TEST_SUITE("sequence") {
     CHECK(report.propagated.events == 1);
   }
 
+  TEST_CASE("a scale that moves past a product is absorbed where both results are equal") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      Tensor x = run.data(labelled("x"));
+      if (!changed) x = run.op("aten::mul").in(x).out(labelled("2x"));
+      Tensor y = run.op("aten::mm").in(x).out(labelled(changed ? "xw" : "2xw"));
+      if (changed) y = run.op("aten::mul").in(y).out(labelled("2xw"));
+      run.op("aten::relu").in(y).out(labelled("active"));
+    });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(diverging(report) == 0);
+    REQUIRE(!report.findings.empty());
+    REQUIRE(report.findings[0].absorbed.has_value());
+    CHECK(report.findings[0].absorbed->op == "aten::mul");
+    CHECK(report.findings[0].absorbed->event.candidate == 1);
+    CHECK(cause_ids(report) == "harmless-rewrite");
+    CHECK(has(report.summary, "every outcome is equal"));
+  }
+
+  TEST_CASE("a difference that an op of both runs ends is absorbed by it") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      Tensor x = run.data(labelled("x"));
+      if (changed) x = run.op("aten::neg").in(x).out(labelled("-0"));
+      const Tensor y = run.op("aten::exp").in(x).out(labelled(changed ? "a" : "b"));
+      const Tensor z = run.op("aten::relu").in(y).out(labelled("0"));
+      run.op("aten::sin").in(z).out(labelled("end"));
+    });
+    CHECK(report.verdict == Verdict::identical);
+    REQUIRE(report.findings.size() == 1);
+    REQUIRE(report.findings[0].absorbed.has_value());
+    CHECK(report.findings[0].absorbed->op == "aten::relu");
+    CHECK(report.findings[0].absorbed->event.reference == 1);
+  }
+
+  TEST_CASE("a difference that a module returns is not absorbed by what reads it") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      Tensor y = x;
+      run.module_with_output("fc", [&] {
+        const Tensor given = changed ? run.op("aten::neg").in(x).out(labelled("-0")) : x;
+        y = run.op("aten::exp").in(given).out(labelled(changed ? "a" : "b"));
+        return y;
+      });
+      run.op("aten::relu").in(y).out(labelled("0"));
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(!report.findings.empty());
+    CHECK_FALSE(report.findings[0].absorbed.has_value());
+  }
+
+  TEST_CASE("a number that the program reads is not absorbed by what else reads its tensor") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      Tensor x = run.data(labelled("x"));
+      if (changed) x = run.op("aten::neg").in(x).out(labelled("-0"));
+      const Tensor y = run.op("aten::sum").in(x).out(labelled(changed ? "a" : "b"));
+      run.op("aten::item").in(y).result(changed ? 1.0 : 2.0);
+      run.op("aten::relu").in(y).out(labelled("0"));
+    });
+    CHECK(report.verdict == Verdict::diverged);
+  }
+
+  TEST_CASE("a parameter that is written otherwise is not absorbed when it is equal again") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor weight = run.parameter("fc.weight", labelled("w"));
+      run.step(0).phase(Phase::forward);
+      if (changed) run.op("aten::mul_").in(weight).writes(weight, labelled("w'"));
+      run.op("aten::exp").in(weight).out(labelled(changed ? "a" : "b"));
+      run.op("aten::zero_").in(weight).writes(weight, labelled("0"));
+      run.op("aten::sin").in(weight).out(labelled("end"));
+    });
+    CHECK(report.verdict == Verdict::diverged);
+  }
+
+  TEST_CASE(
+      "what hands a difference back, asks about it or reads a part of it does not absorb it") {
+    const auto report_with = [](const std::function<void(RunBuilder&, const Tensor&)>& reader) {
+      return report_of([&](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        Tensor x = run.data(labelled("x"));
+        if (changed) x = run.op("aten::neg").in(x).out(labelled("-0"));
+        const Tensor y = run.op("aten::exp").in(x).out(labelled(changed ? "a" : "b"));
+        reader(run, y);
+        run.op("aten::sin").in(run.data(labelled("other"))).out(labelled("end"));
+      });
+    };
+    const auto verdict_with = [&](const auto& reader) { return report_with(reader).verdict; };
+    CHECK(verdict_with([](RunBuilder& run, const Tensor& y) {
+            run.op("aten::relu").in(y).out(labelled("0"));
+          }) == Verdict::identical);
+    CHECK(verdict_with([](RunBuilder& run, const Tensor& y) {
+            run.op("aten::dropout").in(y).returns_view(y);
+          }) == Verdict::diverged);
+    CHECK(verdict_with([](RunBuilder& run, const Tensor& y) {
+            run.op("aten::isfinite").in(y).out(Values({1, 1, 1, 1}).as(Dtype::bool_));
+          }) == Verdict::diverged);
+    CHECK(verdict_with([](RunBuilder& run, const Tensor& y) {
+            Tensor part = y;
+            part.geometry.sizes = {2};
+            run.op("aten::relu").in(part).out({0, 0});
+          }) == Verdict::diverged);
+    CHECK(verdict_with([](RunBuilder& run, const Tensor& y) {
+            run.op("aten::relu").in(y).out(labelled("0"));
+            run.op("aten::resolve_conj").in(y).returns_view(y);
+          }) == Verdict::diverged);
+  }
+
+  TEST_CASE("an origin diverges where the difference is absorbed") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor y = run.op("aten::exp").in(x).out(labelled(changed ? "a" : "b"));
+      run.op("aten::relu").in(y).out(labelled("0"));
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    CHECK(report.findings[0].kind == FindingKind::origin);
+  }
+
   TEST_CASE("what a lone op wrote diverges when it is read, however late") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       const Tensor counter = run.buffer("bn.num_batches_tracked", labelled("n"));

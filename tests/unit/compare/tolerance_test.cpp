@@ -232,7 +232,11 @@ TEST_SUITE("rules") {
       const Tensor x = run.data({1, 2});
       const Tensor y =
           run.op(changed ? "aten::matmul" : "aten::linear").in(x).out({1, changed ? 3.0 : 2.0});
-      const Tensor z = run.op("aten::relu").in(y).out({1, changed ? 3.0 : 2.0});
+      Tensor z = y;
+      run.module_with_output("act", [&] {
+        z = run.op("aten::relu").in(y).out({1, changed ? 3.0 : 2.0});
+        return z;
+      });
       Tensor part = z;
       part.geometry.sizes = {1};
       part.geometry.storage_offset = 1;

@@ -60,15 +60,16 @@ TEST_SUITE("json") {
   TEST_CASE("a finding has the public fields, unknown ones null") {
     const ordered_json finding = rendered(test::origin_report())["first"];
     for (const char* key :
-         {"kind",       "diverges",    "rank",    "lane",  "step",     "phase",    "root",
-          "module",     "module_type", "between", "op",    "overload", "parents",  "children",
-          "forward_op", "device",      "where",   "event", "tensors",  "arguments"}) {
+         {"kind",     "diverges",   "absorbed",    "rank",    "lane",  "step",     "phase",
+          "root",     "module",     "module_type", "between", "op",    "overload", "parents",
+          "children", "forward_op", "device",      "where",   "event", "tensors",  "arguments"}) {
       CAPTURE(key);
       CHECK(finding.contains(key));
     }
     CHECK(finding["kind"] == "origin");
     CHECK(finding["step"] == 17);
     CHECK(finding["where"].is_null());
+    CHECK(finding["absorbed"].is_null());
     CHECK(finding["between"].is_null());
     CHECK(finding["event"]["candidate"] == 140913);
     CHECK(finding["tensors"][4]["role"] == "output");

@@ -250,6 +250,15 @@ std::optional<Cause> structure(const Case& of) {
 
 std::optional<Cause> harmless_rewrite(const Case& of) {
   if (of.report().verdict != Verdict::identical || of.finding().goes_on) return std::nullopt;
+  const Coverage& coverage = of.report().coverage;
+  if (const auto& absorbed = of.finding().absorbed) {
+    Cause cause = of.cause("harmless-rewrite",
+                           coverage.outcomes_recorded ? Confidence::certain : Confidence::likely);
+    cause.evidence = {
+        fmt::format("the op lists differ; values in between do too, up to {}, and no outcome does",
+                    absorbed->op)};
+    return cause;
+  }
   Cause cause = of.cause("harmless-rewrite", Confidence::certain);
   cause.evidence = {"the op lists differ, and every value that both runs have is equal"};
   return cause;
