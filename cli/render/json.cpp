@@ -322,7 +322,9 @@ Json position_json(const std::optional<std::uint64_t>& event) {
 }
 
 Json absorbed_json(const Absorbed& absorbed) {
-  return {{"op", absorbed.op}, {"event", both(absorbed.event, position_json)}};
+  return {{"op", absorbed.op},
+          {"step", optional(absorbed.step, [](std::int64_t step) { return integer(step); })},
+          {"event", both(absorbed.event, position_json)}};
 }
 
 }  // namespace

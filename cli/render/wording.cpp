@@ -53,11 +53,15 @@ std::string headline_of_tensor(const Finding& finding) {
 /// A call of a module, whose arguments are not recorded.
 bool is_call(const Finding& finding) { return finding.op.ends_with("::forward"); }
 
+[[nodiscard]] std::string path_of(std::optional<std::int64_t> step, std::uint64_t event) {
+  return step ? fmt::format("{}/{}", *step, event) : fmt::format("setup/{}", event);
+}
+
 [[nodiscard]] std::string absorbed_words(const Absorbed& absorbed) {
   const auto& [reference, candidate] = absorbed.event;
-  return fmt::format("what differs because of it ends at {} (event {} of the {})",
-                     escaped(absorbed.op), reference.value_or(candidate.value_or(0)),
-                     reference ? "reference" : "candidate");
+  return fmt::format("what differs because of it ends at {} ({}event {})", escaped(absorbed.op),
+                     reference ? "" : "candidate ",
+                     path_of(absorbed.step, reference.value_or(candidate.value_or(0))));
 }
 
 /// What follows from an op that one run alone has.
@@ -100,6 +104,7 @@ std::string headline(const Finding& finding) {
         return "identical inputs, different result: the runs diverge in this call";
       return "identical inputs and arguments, different result: the runs diverge at this op";
     case FindingKind::arguments:
+      if (finding.absorbed) return "different arguments" + consequence(finding);
       if (is_given_other_tensors(finding))
         return "the program gives this op a different tensor: the runs diverge here";
       if (reads_differences(finding)) return "its inputs differ already, and its arguments too";
@@ -167,7 +172,7 @@ std::string place(const Finding& finding, const Report& report) {
 }
 
 std::string event_path(const Finding& finding, std::uint64_t event) {
-  return finding.step ? fmt::format("{}/{}", *finding.step, event) : fmt::format("setup/{}", event);
+  return path_of(finding.step, event);
 }
 
 std::string event_numbers(const Finding& finding) {

@@ -31,6 +31,9 @@ export function headline(finding) {
   if (finding.meaning !== null) return shown(finding.meaning);
   if (finding.of_file && finding.kind === "parameter") return "The values of this tensor differ";
   if (finding.of_file && finding.kind === "sequence") return `Only in the ${onlyIn(finding)}`;
+  if (finding.kind === "arguments" && finding.absorbed !== null) {
+    return `Different arguments${consequence(finding)}`;
+  }
   if (finding.kind === "sequence") {
     return `Runs in the ${onlyIn(finding)} only${consequence(finding)}`;
   }

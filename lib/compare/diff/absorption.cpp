@@ -68,6 +68,10 @@ constexpr std::uint32_t kNamed =
   return leaves_any && (leaves_floats || !reads_floats);
 }
 
+[[nodiscard]] std::optional<std::int64_t> shown_step(std::int64_t step) {
+  return step == kSetup ? std::nullopt : std::optional(step);
+}
+
 [[nodiscard]] bool is_left_uncompared(const SlotPair& slot) {
   return slot.role() != Role::input && (slot.match == Match::handle ||
                                         slot.match == Match::opaque || slot.match == Match::layout);
@@ -162,7 +166,7 @@ void Absorption::end_what_one_run_made(const Compared& op) {
       visit(side, side == Side::reference ? *slot.reference : *slot.candidate,
             [&](const Written& written) {
               if (!written.alone) return;
-              Absorbed absorbed{written.op, {}};
+              Absorbed absorbed{written.op, written.step, {}};
               on(absorbed.event, side) = written.position;
               end(written.finding, op.scene.step, std::move(absorbed));
             });
@@ -217,13 +221,13 @@ void Absorption::passed(const Compared& op) {
   for (const SlotPair& slot : op.slots) {
     if (slot.role() == Role::input || !is_difference(slot.match)) continue;
     any = true;
-    const Written written{*findings.begin(), false, false, {}, kNone, {}};
+    const Written written{*findings.begin(), false, false, {}, kNone, {}, {}};
     if (slot.reference != nullptr) write(Side::reference, *slot.reference, written);
     if (slot.candidate != nullptr) write(Side::candidate, *slot.candidate, written);
   }
   if (!any && takes_over)
     end(*findings.begin(), op.scene.step,
-        {std::string(event.op), {event.position, other.position}});
+        {std::string(event.op), shown_step(op.scene.step), {event.position, other.position}});
 }
 
 void Absorption::passed_alone(const Scene& scene, Side side, std::uint32_t op,
@@ -242,10 +246,11 @@ void Absorption::passed_alone(const Scene& scene, Side side, std::uint32_t op,
       if (writes(slot) && (slot.flags & kNamed || changes_state(event, slot)))
         return leave(findings);
   if (is_seen_outside(event)) return leave(findings);
+  const auto step = shown_step(side == Side::reference ? scene.step : scene.candidate_step);
   for (const Slot& slot : event.slots)
     if (slot.role != Role::input)
       write(side, slot,
-            {*findings.begin(), false, true, std::string(event.op), event.position, {}});
+            {*findings.begin(), false, true, std::string(event.op), event.position, step, {}});
 }
 
 void Absorption::absorb(FindingBook& book) {
@@ -255,7 +260,9 @@ void Absorption::absorb(FindingBook& book) {
       for (const Written& written : values)
         if (!written.read) groups_[group_of(written.finding)].left = true;
   const auto is_of_program = [&](std::uint32_t finding) {
-    return is_kept(finding) && book.records()[finding].finding.kind == FindingKind::sequence;
+    if (!is_kept(finding)) return false;
+    const FindingKind kind = book.records()[finding].finding.kind;
+    return kind == FindingKind::sequence || kind == FindingKind::arguments;
   };
   for (const Group& group : groups_) {
     if (group.left || group.ended.empty() ||

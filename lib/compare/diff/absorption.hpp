@@ -59,6 +59,7 @@ class Absorption {
     bool alone = false;
     std::string op;  ///< if alone
     std::uint64_t position = kNone;
+    std::optional<std::int64_t> step;
     Extent extent;
   };
   using Storages = std::unordered_map<std::uint64_t, std::vector<Written>>;

@@ -39,7 +39,7 @@ ULPSCOPE_FIELDS(TensorReport, role, index, element, name, dtype, shape, equal, d
 ULPSCOPE_FIELDS(ArgumentReport, name, reference, candidate, of)
 ULPSCOPE_FIELDS(ModelDifference, root, path, what, reference, candidate)
 ULPSCOPE_FIELDS(Neighbour, event, op, module, equal, finding, note)
-ULPSCOPE_FIELDS(Absorbed, op, event)
+ULPSCOPE_FIELDS(Absorbed, op, step, event)
 ULPSCOPE_FIELDS(Finding, kind, diverges, absorbed, goes_on, of_file, rank, lane, step, phase, root,
                 module, module_type, between, op, overload, meaning, parents, children, kernels,
                 forward_op, device, where, source, event, tensors, arguments, neighbours, notes)

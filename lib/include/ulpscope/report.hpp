@@ -97,6 +97,7 @@ struct Neighbour {
 /// The op after which nothing differs any more because of a finding.
 struct Absorbed {
   std::string op;
+  std::optional<std::int64_t> step;          ///< empty in setup; the reference's, if it has the op
   Both<std::optional<std::uint64_t>> event;  ///< position, in the runs that have it
 };
 

@@ -121,6 +121,7 @@ TEST_SUITE("sequence") {
     REQUIRE(report.findings[0].absorbed.has_value());
     CHECK(report.findings[0].absorbed->op == "aten::relu");
     CHECK(report.findings[0].absorbed->event.reference == 1);
+    CHECK(report.findings[0].absorbed->step == 0);
   }
 
   TEST_CASE("a difference that a module returns is not absorbed by what reads it") {
@@ -162,6 +163,31 @@ TEST_SUITE("sequence") {
       run.op("aten::sin").in(weight).out(labelled("end"));
     });
     CHECK(report.verdict == Verdict::diverged);
+  }
+
+  TEST_CASE("a difference of arguments is absorbed as an op of one run alone is") {
+    const auto report_with = [](bool ends) {
+      return report_of([ends](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const Tensor x = run.data(labelled("x"));
+        const Tensor y = run.op("aten::clamp")
+                             .in(x)
+                             .arg("max", changed ? 7 : 6)
+                             .out(labelled(changed ? "a" : "b"));
+        const bool differs = changed && !ends;
+        const Tensor z =
+            run.op("aten::clamp").in(y).arg("max", 5).out(labelled(differs ? "c" : "5"));
+        run.op("aten::sin").in(z).out(labelled("end"));
+        if (!ends) run.op("aten::item").in(z).result(changed ? 1.0 : 2.0);
+      });
+    };
+    const Report absorbed = report_with(true);
+    CHECK(absorbed.verdict == Verdict::identical);
+    REQUIRE(absorbed.findings.size() == 1);
+    CHECK(absorbed.findings[0].kind == FindingKind::arguments);
+    CHECK(absorbed.findings[0].absorbed.has_value());
+    CHECK(cause_ids(absorbed) == "harmless-rewrite");
+    CHECK(report_with(false).verdict == Verdict::diverged);
   }
 
   TEST_CASE(

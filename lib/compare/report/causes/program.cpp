@@ -254,9 +254,9 @@ std::optional<Cause> harmless_rewrite(const Case& of) {
   if (const auto& absorbed = of.finding().absorbed) {
     Cause cause = of.cause("harmless-rewrite",
                            coverage.outcomes_recorded ? Confidence::certain : Confidence::likely);
-    cause.evidence = {
-        fmt::format("the op lists differ; values in between do too, up to {}, and no outcome does",
-                    absorbed->op)};
+    cause.evidence = {fmt::format(
+        "{}; values in between do too, up to {}, and no outcome does",
+        of.is(FindingKind::arguments) ? "arguments differ" : "the op lists differ", absorbed->op)};
     return cause;
   }
   Cause cause = of.cause("harmless-rewrite", Confidence::certain);
