@@ -72,9 +72,14 @@ constexpr std::uint32_t kNamed =
   return step == kSetup ? std::nullopt : std::optional(step);
 }
 
+/// A result that is known neither to be equal nor to differ.
 [[nodiscard]] bool is_left_uncompared(const SlotPair& slot) {
-  return slot.role() != Role::input && (slot.match == Match::handle ||
-                                        slot.match == Match::opaque || slot.match == Match::layout);
+  return slot.role() != Role::input && !was_compared(slot.match) && !is_difference(slot.match) &&
+         slot.match != Match::aside && slot.match != Match::uninitialised;
+}
+
+[[nodiscard]] bool are_traced(const std::set<std::uint32_t>& findings) {
+  return !findings.empty() && std::all_of(findings.begin(), findings.end(), is_kept);
 }
 
 }  // namespace
@@ -94,7 +99,7 @@ std::size_t Absorption::group_of(std::uint32_t finding) {
   return at->second;
 }
 
-void Absorption::join(std::set<std::uint32_t>& findings) {
+void Absorption::join(const std::set<std::uint32_t>& findings) {
   if (findings.size() < 2) return;
   const std::size_t into = group_of(*findings.begin());
   for (const std::uint32_t finding : findings) {
@@ -110,7 +115,7 @@ void Absorption::join(std::set<std::uint32_t>& findings) {
 }
 
 void Absorption::leave(const std::set<std::uint32_t>& findings) {
-  if (findings.empty()) give_up();
+  if (!are_traced(findings)) return give_up();
   for (const std::uint32_t finding : findings) groups_[group_of(finding)].left = true;
 }
 
@@ -204,6 +209,7 @@ void Absorption::passed(const Compared& op) {
   const bool ended_otherwise = (event.flags ^ other.flags) & event_flag::threw;
   if (!op.differs && !op.gives_up_control && !ended_otherwise) return;
   if (op.source) findings.insert(op.source->finding);
+  if (!are_traced(findings)) return give_up();
   join(findings);
   const bool passes_on = event.kind == EventKind::op || event.kind == EventKind::node ||
                          event.kind == EventKind::scope;
@@ -211,8 +217,6 @@ void Absorption::passed(const Compared& op) {
     if (!is_difference(slot.match)) return is_left_uncompared(slot);
     return !passes_on || is_state(event, slot) || goes_to_others(event, slot);
   };
-  if (findings.empty() || findings.contains(kNoFinding) || findings.contains(kLeftOutFinding))
-    return give_up();
   if (op.gives_up_control || ended_otherwise ||
       std::any_of(op.slots.begin(), op.slots.end(), leaves))
     return leave(findings);
@@ -239,7 +243,7 @@ void Absorption::passed_alone(const Scene& scene, Side side, std::uint32_t op,
   read(side, window, op, computes_from_values(event), findings);
   if (source.finding != kNoFinding) findings.insert(source.finding);
   if (findings.empty()) return;
-  if (findings.contains(kLeftOutFinding)) return give_up();
+  if (!are_traced(findings)) return give_up();
   join(findings);
   for (std::uint32_t index = op; index < window.end(op); ++index)
     for (const Slot& slot : window.event(index).slots)
@@ -260,7 +264,6 @@ void Absorption::absorb(FindingBook& book) {
       for (const Written& written : values)
         if (!written.read) groups_[group_of(written.finding)].left = true;
   const auto is_of_program = [&](std::uint32_t finding) {
-    if (!is_kept(finding)) return false;
     const FindingKind kind = book.records()[finding].finding.kind;
     return kind == FindingKind::sequence || kind == FindingKind::arguments;
   };

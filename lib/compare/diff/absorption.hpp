@@ -73,7 +73,7 @@ class Absorption {
   template <class Take>
   void visit(Side side, const Slot& slot, Take take);
   [[nodiscard]] std::size_t group_of(std::uint32_t finding);
-  void join(std::set<std::uint32_t>& findings);
+  void join(const std::set<std::uint32_t>& findings);
   void read(Side side, const Window& window, std::uint32_t op, bool takes_over,
             std::set<std::uint32_t>& findings);
   void write(Side side, const Slot& slot, Written written);

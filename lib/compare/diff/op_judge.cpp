@@ -89,9 +89,9 @@ Judgement OpJudge::judge_scope(const Scene& scene, EventPair at) {
   std::vector<const SlotPair*> fresh;
   for (const SlotPair& slot : pair_.slots) {
     if (!is_difference(slot.match)) continue;
-    if (!is_passed_through)
-      pair_.state.absorption.leave(slot.reference, slot.candidate, pair_.reason_of(slot));
-    if (const auto source = pair_.known_difference(slot))
+    const auto source = pair_.known_difference(slot);
+    if (!is_passed_through) pair_.state.absorption.leave(slot.reference, slot.candidate, source);
+    if (source)
       pair_.propagated(*source);
     else if (slot.role() != Role::input && slot.match != Match::one_sided)
       // The ops inside may since have written what a scope read, but not what it leaves.
