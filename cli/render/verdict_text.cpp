@@ -130,26 +130,14 @@ std::uint64_t common_steps(const Report& report) {
                  : report.reference.steps;
 }
 
-/// The first finding because of which values differ that are no outcomes.
-const Finding* first_absorbed(const Report& report) {
-  const auto found = std::find_if(report.findings.begin(), report.findings.end(),
-                                  [](const Finding& one) { return one.absorbed.has_value(); });
-  return found == report.findings.end() ? nullptr : &*found;
-}
-
-std::string_view all_that_is_equal(const Report& report, std::string_view apart) {
-  if (first_absorbed(report) != nullptr) return "every outcome";
-  return apart.empty() ? "every bit" : "every value that was compared";
-}
-
 VerdictWords identical_words(const Report& report) {
   const std::string apart = aside(report.coverage);
-  std::string sentence =
-      fmt::format("{}, {}, {}", core::counted(report.coverage.aligned, "event"),
-                  core::counted(common_steps(report), "step"), all_that_is_equal(report, apart));
-  if (const Finding* const absorbed = first_absorbed(report))
-    sentence +=
-        fmt::format("; values in between differ, until {}", escaped(absorbed->absorbed->op));
+  std::string equal = apart.empty() ? "every bit" : "every value that was compared";
+  if (const Finding* const finding = report.first_absorbed())
+    equal = fmt::format("every outcome; values in between differ, until {}",
+                        escaped(finding->absorbed->op));
+  std::string sentence = fmt::format("{}, {}, {}", core::counted(report.coverage.aligned, "event"),
+                                     core::counted(common_steps(report), "step"), equal);
   if (!apart.empty()) sentence += fmt::format(" ({})", apart);
   return {"IDENTICAL:", std::move(sentence), {}};
 }

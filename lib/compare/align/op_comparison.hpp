@@ -20,6 +20,10 @@ struct SlotPair {
   const Event* owner = nullptr;  ///< the event that names the tensor
 
   [[nodiscard]] const Slot& any() const noexcept { return reference ? *reference : *candidate; }
+  /// Null if that run has no such tensor.
+  [[nodiscard]] const Slot* of(Side side) const noexcept {
+    return side == Side::reference ? reference : candidate;
+  }
   [[nodiscard]] Role role() const noexcept { return any().role; }
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compare/diff/alone_memory.hpp"
+#include "compare/diff/evidence.hpp"
 #include "facts/ops.hpp"
 
 namespace ulpscope::comparison {
@@ -12,12 +13,6 @@ namespace {
 
 constexpr std::uint32_t kNamed =
     slot_flag::parameter | slot_flag::buffer | slot_flag::gradient | slot_flag::optimizer_state;
-
-[[nodiscard]] bool is_read(const Slot& slot) noexcept {
-  constexpr std::uint32_t kUnread =
-      slot_flag::undefined | slot_flag::metadata_only | slot_flag::overwritten;
-  return slot.role == Role::input && !(slot.flags & kUnread);
-}
 
 [[nodiscard]] bool is_seen_outside(const Event& op) noexcept {
   return op.op.find("c10d") != std::string_view::npos ||
@@ -66,10 +61,6 @@ constexpr std::uint32_t kNamed =
     leaves_floats = leaves_floats || is_floating(slot);
   }
   return leaves_any && (leaves_floats || !reads_floats);
-}
-
-[[nodiscard]] std::optional<std::int64_t> shown_step(std::int64_t step) {
-  return step == kSetup ? std::nullopt : std::optional(step);
 }
 
 /// A result that is known neither to be equal nor to differ.
@@ -154,12 +145,9 @@ void Absorption::write(Side side, const Slot& slot, Written written) {
   if (slot.storage == kNone || !writes(slot)) return;
   auto& storages = on(written_, side);
   if (storages.size() >= kKept) return give_up();
+  forget(side, slot);
   written.extent = extent(slot);
-  std::vector<Written>& there = storages[slot.storage];
-  std::erase_if(there, [&](const Written& before) {
-    return before.read && covers(written.extent, before.extent);
-  });
-  there.push_back(std::move(written));
+  storages[slot.storage].push_back(std::move(written));
 }
 
 /// What both runs read here is equal again: where an op that one run alone has made it, the
@@ -167,37 +155,29 @@ void Absorption::write(Side side, const Slot& slot, Written written) {
 void Absorption::end_what_one_run_made(const Compared& op) {
   for (const SlotPair& slot : op.slots) {
     if (slot.match != Match::equal || !is_read(slot.any())) continue;
-    for (const Side side : kSides) {
-      visit(side, side == Side::reference ? *slot.reference : *slot.candidate,
-            [&](const Written& written) {
-              if (!written.alone) return;
-              Absorbed absorbed{written.op, written.step, {}};
-              on(absorbed.event, side) = written.position;
-              end(written.finding, op.scene.step, std::move(absorbed));
-            });
-    }
+    for (const Side side : kSides)
+      visit(side, *slot.of(side), [&](const Written& written) {
+        if (!written.alone) return;
+        Absorbed absorbed{written.op, written.step, {}};
+        on(absorbed.event, side) = written.position;
+        end(written.finding, op.scene.step, std::move(absorbed));
+      });
   }
 }
 
-/// Memory that holds the same from now on. What nothing has read of it before may have been seen.
-void Absorption::forget_equal(const Compared& op) {
-  for (const SlotPair& slot : op.slots) {
-    if (slot.match != Match::equal || slot.role() == Role::input) continue;
-    for (const Side side : kSides) {
-      const Slot& slot_there = side == Side::reference ? *slot.reference : *slot.candidate;
-      const auto known = on(written_, side).find(slot_there.storage);
-      if (known == on(written_, side).end()) continue;
-      const Extent whole = extent(slot_there);
-      std::erase_if(known->second, [&](const Written& written) {
-        return written.read && covers(whole, written.extent);
-      });
-    }
-  }
+/// What was read of this memory is of no account any more, once it is written as a whole.
+void Absorption::forget(Side side, const Slot& slot) {
+  const auto known = on(written_, side).find(slot.storage);
+  if (known == on(written_, side).end()) return;
+  const Extent whole = extent(slot);
+  std::erase_if(known->second, [&](const Written& written) {
+    return written.read && covers(whole, written.extent);
+  });
 }
 
 void Absorption::passed(const Compared& op) {
   const bool nothing_known = written_.reference.empty() && written_.candidate.empty();
-  if (given_up_ || (nothing_known && !op.differs && !op.gives_up_control)) return;
+  if (given_up_ || (nothing_known && !op.differs && !op.is_seen)) return;
   const Event& event = op.scene.windows.reference->event(op.at.reference);
   const Event& other = op.scene.windows.candidate->event(op.at.candidate);
   end_what_one_run_made(op);
@@ -205,9 +185,11 @@ void Absorption::passed(const Compared& op) {
   const bool takes_over = computes_from_values(event);
   read(Side::reference, *op.scene.windows.reference, op.at.reference, takes_over, findings);
   read(Side::candidate, *op.scene.windows.candidate, op.at.candidate, takes_over, findings);
-  forget_equal(op);
+  for (const SlotPair& slot : op.slots)
+    if (slot.match == Match::equal && slot.role() != Role::input)
+      for (const Side side : kSides) forget(side, *slot.of(side));
   const bool ended_otherwise = (event.flags ^ other.flags) & event_flag::threw;
-  if (!op.differs && !op.gives_up_control && !ended_otherwise) return;
+  if (!op.differs && !op.is_seen && !ended_otherwise) return;
   if (op.source) findings.insert(op.source->finding);
   if (!are_traced(findings)) return give_up();
   join(findings);
@@ -217,8 +199,7 @@ void Absorption::passed(const Compared& op) {
     if (!is_difference(slot.match)) return is_left_uncompared(slot);
     return !passes_on || is_state(event, slot) || goes_to_others(event, slot);
   };
-  if (op.gives_up_control || ended_otherwise ||
-      std::any_of(op.slots.begin(), op.slots.end(), leaves))
+  if (op.is_seen || ended_otherwise || std::any_of(op.slots.begin(), op.slots.end(), leaves))
     return leave(findings);
   if (groups_[group_of(*findings.begin())].left) return;
   bool any = false;
@@ -226,12 +207,12 @@ void Absorption::passed(const Compared& op) {
     if (slot.role() == Role::input || !is_difference(slot.match)) continue;
     any = true;
     const Written written{*findings.begin(), false, false, {}, kNone, {}, {}};
-    if (slot.reference != nullptr) write(Side::reference, *slot.reference, written);
-    if (slot.candidate != nullptr) write(Side::candidate, *slot.candidate, written);
+    for (const Side side : kSides)
+      if (const Slot* const one = slot.of(side)) write(side, *one, written);
   }
   if (!any && takes_over)
     end(*findings.begin(), op.scene.step,
-        {std::string(event.op), shown_step(op.scene.step), {event.position, other.position}});
+        {std::string(event.op), reported_step(op.scene.step), {event.position, other.position}});
 }
 
 void Absorption::passed_alone(const Scene& scene, Side side, std::uint32_t op,
@@ -250,7 +231,7 @@ void Absorption::passed_alone(const Scene& scene, Side side, std::uint32_t op,
       if (writes(slot) && (slot.flags & kNamed || changes_state(event, slot)))
         return leave(findings);
   if (is_seen_outside(event)) return leave(findings);
-  const auto step = shown_step(side == Side::reference ? scene.step : scene.candidate_step);
+  const auto step = reported_step(side == Side::reference ? scene.step : scene.candidate_step);
   for (const Slot& slot : event.slots)
     if (slot.role != Role::input)
       write(side, slot,

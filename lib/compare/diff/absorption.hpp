@@ -33,9 +33,9 @@ class Absorption {
     const Scene& scene;
     EventPair at;
     const std::vector<SlotPair>& slots;
-    std::optional<Source> source;   ///< why it differs, if it does and that is known
-    bool differs = false;           ///< anything that it read or left does
-    bool gives_up_control = false;  ///< a number that it returns or its generator does
+    std::optional<Source> source;  ///< why it differs, if it does and that is known
+    bool differs = false;          ///< anything that it read or left does
+    bool is_seen = false;          ///< a number that it returns does, or its generator
   };
 
   void passed(const Compared& op);
@@ -79,7 +79,7 @@ class Absorption {
   void write(Side side, const Slot& slot, Written written);
   void leave(const std::set<std::uint32_t>& findings);
   void end(std::uint32_t finding, std::int64_t step, Absorbed absorbed);
-  void forget_equal(const Compared& op);
+  void forget(Side side, const Slot& slot);
   void end_what_one_run_made(const Compared& op);
 
   Both<Storages> written_;

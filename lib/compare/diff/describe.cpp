@@ -37,7 +37,7 @@ Finding describe(FindingKind kind, const Scene& scene, EventPair at) {
   finding.kind = kind;
   finding.rank = on(scene.ranks, side);
   finding.lane = lane_words(*on(scene.lanes, side), event);
-  if (scene.step != kSetup) finding.step = scene.step;
+  finding.step = reported_step(scene.step);
   finding.phase = event.phase;
   finding.op = event.op;
   finding.overload = event.overload;

@@ -28,8 +28,8 @@ namespace {
   if (filled_by_ops(slot)) return false;
   return std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
     const bool left = side == Side::reference;
-    const Slot& one = left ? *slot.reference : *slot.candidate;
-    const Slot& other = left ? *slot.candidate : *slot.reference;
+    const Slot& one = *slot.of(side);
+    const Slot& other = *slot.of(the_other(side));
     const std::uint32_t reader = left ? at.reference : at.candidate;
     const Window& window = *on(scene.windows, side);
     if (!(one.flags & slot_flag::uninitialised)) return has_read(window, reader, other.digest);
@@ -43,7 +43,7 @@ namespace {
 [[nodiscard]] bool is_of_unknown_origin(const Scene& scene, EventPair at, const SlotPair& slot) {
   return std::any_of(kSides.begin(), kSides.end(), [&](Side side) {
     const bool left = side == Side::reference;
-    const Slot& one = left ? *slot.reference : *slot.candidate;
+    const Slot& one = *slot.of(side);
     const Event& reader = on(scene.windows, side)->event(left ? at.reference : at.candidate);
     return (one.flags & slot_flag::uninitialised) && !factory_of(scene, side, reader, one);
   });

@@ -163,6 +163,11 @@ struct Record {
   std::vector<std::pair<std::int64_t, std::int64_t>> repeats;  ///< later steps, closed ranges
 };
 
+/// As a report has it: empty in setup.
+[[nodiscard]] inline std::optional<std::int64_t> reported_step(std::int64_t step) noexcept {
+  return step == kSetup ? std::nullopt : std::optional(step);
+}
+
 [[nodiscard]] inline std::int64_t step_of(const Finding& finding) noexcept {
   return finding.step.value_or(kSetup);
 }

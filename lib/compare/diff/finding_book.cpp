@@ -21,7 +21,7 @@ namespace {
 /// Moves a finding to a different one of its occurrences.
 void place(Record& record, const Source& source) {
   Finding& finding = record.finding;
-  finding.step = source.step == kSetup ? std::nullopt : std::optional(source.step);
+  finding.step = reported_step(source.step);
   finding.event = {event_of(source.reference_event), event_of(source.candidate_event)};
   finding.tensors.clear();
   finding.neighbours.clear();

@@ -69,7 +69,7 @@ struct Read {
   Both<std::string> given;
   bool again = false;
   for (const Side side : kSides) {
-    const Slot& own = side == Side::reference ? *input.reference : *input.candidate;
+    const Slot& own = *input.of(side);
     for (const Slot* slot : {input.reference, input.candidate})
       if (!holds(*on(scene.windows, side), reader_of(at, side), slot->digest, {}) &&
           !on(data, side).contain_or_made(slot->digest))
@@ -180,7 +180,7 @@ std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
 }
 
 std::string read_before(const Scene& scene, Side side, EventPair at, const SlotPair& input) {
-  const Slot& slot = side == Side::reference ? *input.reference : *input.candidate;
+  const Slot& slot = *input.of(side);
   if (slot.flags & slot_flag::no_digest) return {};
   const Window& window = *on(scene.windows, side);
   const Read read = model_read(window, reader_of(at, side), slot.digest);

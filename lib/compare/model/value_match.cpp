@@ -103,6 +103,12 @@ std::uint64_t element_count(const Geometry& geometry) noexcept {
   return count;
 }
 
+bool is_read(const Slot& slot) noexcept {
+  constexpr std::uint32_t kUnread =
+      slot_flag::undefined | slot_flag::overwritten | slot_flag::metadata_only;
+  return slot.role == Role::input && !(slot.flags & kUnread) && slot.geometry != nullptr;
+}
+
 Match match(const Slot& reference, const Slot& candidate) {
   const std::uint32_t either = reference.flags | candidate.flags;
   const std::uint32_t both = reference.flags & candidate.flags;

@@ -31,6 +31,9 @@ enum class Match : std::uint8_t {
   return match == Match::equal || match == Match::differs;
 }
 
+/// An input whose content the op reads.
+[[nodiscard]] bool is_read(const Slot& slot) noexcept;
+
 /// Compares two slots of the same role and index.
 [[nodiscard]] Match match(const Slot& reference, const Slot& candidate);
 

@@ -103,12 +103,9 @@ std::string summary(const Report& report, const std::string& reason) {
           std::any_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
             return finding.kind == FindingKind::sequence || finding.kind == FindingKind::arguments;
           });
-      const bool absorbed =
-          std::any_of(report.findings.begin(), report.findings.end(),
-                      [](const Finding& finding) { return finding.absorbed.has_value(); });
       return fmt::format("identical: {} aligned, every {} is equal{}",
                          core::counted(report.coverage.aligned, "event"),
-                         absorbed ? "outcome" : "compared value",
+                         report.first_absorbed() ? "outcome" : "compared value",
                          rewritten ? ", though the op lists differ" : "");
     }
     case Verdict::within:

@@ -321,6 +321,12 @@ struct Report {
   [[nodiscard]] const Finding* first() const noexcept {
     return findings.empty() || !findings.front().diverges ? nullptr : &findings.front();
   }
+  /// The first finding because of which values differ, and no outcome; null if there is none.
+  [[nodiscard]] const Finding* first_absorbed() const noexcept {
+    for (const Finding& finding : findings)
+      if (finding.absorbed) return &finding;
+    return nullptr;
+  }
 };
 
 }  // namespace ulpscope

@@ -49,6 +49,13 @@ void hand_over(RunBuilder& run, const std::vector<std::uint32_t>& threads, bool 
   run.op("aten::neg").in(loss).out(labelled("negative"));
 }
 
+/// What an op makes of data, which the changed program negates before.
+Tensor made_otherwise(RunBuilder& run, std::string_view op, bool changed) {
+  Tensor x = run.data(labelled("x"));
+  if (changed) x = run.op("aten::neg").in(x).out(labelled("-0"));
+  return run.op(op).in(x).out(labelled(changed ? "a" : "b"));
+}
+
 }  // namespace
 
 TEST_SUITE("sequence") {
@@ -110,9 +117,7 @@ TEST_SUITE("sequence") {
   TEST_CASE("a difference that an op of both runs ends is absorbed by it") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
-      Tensor x = run.data(labelled("x"));
-      if (changed) x = run.op("aten::neg").in(x).out(labelled("-0"));
-      const Tensor y = run.op("aten::exp").in(x).out(labelled(changed ? "a" : "b"));
+      const Tensor y = made_otherwise(run, "aten::exp", changed);
       const Tensor z = run.op("aten::relu").in(y).out(labelled("0"));
       run.op("aten::sin").in(z).out(labelled("end"));
     });
@@ -144,9 +149,7 @@ TEST_SUITE("sequence") {
   TEST_CASE("a number that the program reads is not absorbed by what else reads its tensor") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
-      Tensor x = run.data(labelled("x"));
-      if (changed) x = run.op("aten::neg").in(x).out(labelled("-0"));
-      const Tensor y = run.op("aten::sum").in(x).out(labelled(changed ? "a" : "b"));
+      const Tensor y = made_otherwise(run, "aten::sum", changed);
       run.op("aten::item").in(y).result(changed ? 1.0 : 2.0);
       run.op("aten::relu").in(y).out(labelled("0"));
     });
@@ -195,10 +198,7 @@ TEST_SUITE("sequence") {
     const auto report_with = [](const std::function<void(RunBuilder&, const Tensor&)>& reader) {
       return report_of([&](RunBuilder& run, bool changed) {
         run.step(0).phase(Phase::forward);
-        Tensor x = run.data(labelled("x"));
-        if (changed) x = run.op("aten::neg").in(x).out(labelled("-0"));
-        const Tensor y = run.op("aten::exp").in(x).out(labelled(changed ? "a" : "b"));
-        reader(run, y);
+        reader(run, made_otherwise(run, "aten::exp", changed));
         run.op("aten::sin").in(run.data(labelled("other"))).out(labelled("end"));
       });
     };

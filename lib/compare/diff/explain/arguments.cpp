@@ -134,7 +134,7 @@ namespace {
 /// Only one run has an op that views this memory differently.
 [[nodiscard]] std::optional<Source> viewed_alone(const OpPair& ops, const SlotPair& slot) {
   for (const Side side : kSides) {
-    const Slot& one = side == Side::reference ? *slot.reference : *slot.candidate;
+    const Slot& one = *slot.of(side);
     if (auto source = ops.state.ledger.find(differing::view(side, one.storage, ops.scene.step)))
       return source;
   }

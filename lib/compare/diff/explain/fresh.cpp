@@ -107,8 +107,7 @@ void enter_others(OpPair& ops, const std::vector<const SlotPair*>& others,
   if (either(slot, slot_flag::uninitialised)) {
     const Side side =
         slot.reference->flags & slot_flag::uninitialised ? Side::reference : Side::candidate;
-    const auto factory = factory_of(ops.scene, side, ops.event(side),
-                                    side == Side::reference ? *slot.reference : *slot.candidate);
+    const auto factory = factory_of(ops.scene, side, ops.event(side), *slot.of(side));
     return factory && computed(factory->phase);
   }
   if (!was_changed(ops, Side::reference, *slot.reference)) return false;
@@ -217,7 +216,7 @@ void enter_fresh(OpPair& ops, FindingKind kind, const std::vector<const SlotPair
     if (kind != FindingKind::data) continue;
     ++ops.state.totals.data_values;
     for (const Side side : kSides) {
-      const Slot& one = side == Side::reference ? *slot->reference : *slot->candidate;
+      const Slot& one = *slot->of(side);
       Digest& sum = on(ops.state.totals.data, side);
       const std::uint64_t key = KeyHash().add(one.digest).value();
       sum.high += key;
@@ -233,10 +232,7 @@ void describe_fresh(const OpPair& ops, Record& record, FindingKind kind, const S
   auto& notes = record.finding.notes;
   Evidence& evidence = record.evidence;
   evidence.blamed.push_back(name.empty() ? fmt::format("input {}", slot.any().index) : name);
-  const auto writers = [&](Side side) {
-    return writer_words(ops.scene, side,
-                        side == Side::reference ? *slot.reference : *slot.candidate);
-  };
+  const auto writers = [&](Side side) { return writer_words(ops.scene, side, *slot.of(side)); };
   if (kind == FindingKind::metadata) {
     const Geometry& a = *slot.reference->geometry;
     const Geometry& b = *slot.candidate->geometry;
@@ -251,7 +247,7 @@ void describe_fresh(const OpPair& ops, Record& record, FindingKind kind, const S
   if (kind == FindingKind::write) {
     const Side side =
         was_changed(ops, Side::reference, *slot.reference) ? Side::reference : Side::candidate;
-    const Slot& changed = side == Side::reference ? *slot.reference : *slot.candidate;
+    const Slot& changed = *slot.of(side);
     evidence.written_otherwise = changed.writer != kNone && !last_write(ops.scene, side, changed);
     const std::string writer = writers(side);
     notes.push_back(fmt::format("{} changed in the {} since its last recorded write{}", called,
@@ -273,9 +269,7 @@ void describe_fresh(const OpPair& ops, Record& record, FindingKind kind, const S
     evidence.uninitialised = true;
     const Side side =
         slot.reference->flags & slot_flag::uninitialised ? Side::reference : Side::candidate;
-    if (const auto factory =
-            factory_of(ops.scene, side, ops.event(side),
-                       side == Side::reference ? *slot.reference : *slot.candidate)) {
+    if (const auto factory = factory_of(ops.scene, side, ops.event(side), *slot.of(side))) {
       evidence.factory = factory->words;
       evidence.for_data = factory->for_data() && !filled_by_ops(slot) &&
                           !either(slot, slot_flag::parameter | slot_flag::buffer);

@@ -51,7 +51,7 @@ namespace {
 /// A run reads what no op wrote, in memory that only it has handed out.
 [[nodiscard]] std::optional<Source> handed_out_alone(const OpPair& ops, const SlotPair& slot) {
   for (const Side side : kSides) {
-    const Slot& one = side == Side::reference ? *slot.reference : *slot.candidate;
+    const Slot& one = *slot.of(side);
     if (!(one.flags & slot_flag::unproduced) || (one.flags & slot_flag::view)) continue;
     if (auto source = ops.state.ledger.find(differing::view(side, one.storage, ops.scene.step)))
       return source;
@@ -117,7 +117,7 @@ bool is_kept_otherwise(const OpPair& ops, const SlotPair& slot) {
       !(ops.event(Side::reference).flags & event_flag::in_backward))
     return false;
   return std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
-    const Slot& one = side == Side::reference ? *slot.reference : *slot.candidate;
+    const Slot& one = *slot.of(side);
     const HeldEvent op = outermost_op(*on(ops.scene.runs, side), on(ops.scene.ranks, side),
                                       {one.writer_lane, one.writer});
     if (op.event == nullptr || op.event->position == one.writer ||

@@ -20,13 +20,6 @@ namespace {
   return names;
 }
 
-/// An input whose content the op reads.
-[[nodiscard]] bool is_read(const Slot& slot) {
-  constexpr std::uint32_t kUnread =
-      slot_flag::undefined | slot_flag::overwritten | slot_flag::metadata_only;
-  return slot.role == Role::input && !(slot.flags & kUnread) && slot.geometry != nullptr;
-}
-
 /// Numbers whose dimension 1 counts as two where there are groups.
 class Grouped {
  public:
