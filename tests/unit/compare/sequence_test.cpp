@@ -161,7 +161,8 @@ TEST_SUITE("sequence") {
       const Tensor weight = run.parameter("fc.weight", labelled("w"));
       run.step(0).phase(Phase::forward);
       if (changed) run.op("aten::mul_").in(weight).writes(weight, labelled("w'"));
-      run.op("aten::exp").in(weight).out(labelled(changed ? "a" : "b"));
+      const Tensor y = run.op("aten::exp").in(weight).out(labelled(changed ? "a" : "b"));
+      run.op("aten::relu").in(y).out(labelled("0"));
       run.op("aten::zero_").in(weight).writes(weight, labelled("0"));
       run.op("aten::sin").in(weight).out(labelled("end"));
     });
