@@ -23,12 +23,15 @@ bool only_candidate(const Finding& finding) {
 
 bool differs(const TensorReport& tensor) { return tensor.role == Role::input && !tensor.equal; }
 
-bool is_given_other_tensors(const Finding& finding) {
-  return std::any_of(
+/// The argument that is among the tensors that are listed; null if there is none. One with a text
+/// is a number that travelled as a tensor.
+const ArgumentReport* given_tensor(const Finding& finding) {
+  const auto given = std::find_if(
       finding.arguments.begin(), finding.arguments.end(), [&](const ArgumentReport& argument) {
         return std::any_of(finding.tensors.begin(), finding.tensors.end(),
                            [&](const auto& tensor) { return tensor.name == argument.name; });
       });
+  return given == finding.arguments.end() ? nullptr : &*given;
 }
 
 bool reads_differences(const Finding& finding) {
@@ -105,8 +108,9 @@ std::string headline(const Finding& finding) {
       return "identical inputs and arguments, different result: the runs diverge at this op";
     case FindingKind::arguments:
       if (finding.absorbed) return "different arguments" + consequence(finding);
-      if (is_given_other_tensors(finding))
-        return "the program gives this op a different tensor: the runs diverge here";
+      if (const ArgumentReport* const given = given_tensor(finding))
+        return fmt::format("the program gives this op a different {}: the runs diverge here",
+                           given->reference ? "number" : "tensor");
       if (reads_differences(finding)) return "its inputs differ already, and its arguments too";
       return "identical inputs, different arguments: the runs diverge at this op";
     case FindingKind::sequence:

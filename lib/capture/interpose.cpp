@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/core/impl/alloc_cpu.h>
+#include <caffe2/serialize/inline_container.h>
 #include <dlfcn.h>
 #include <torch/nn/modules.h>
 #include <torch/optim.h>
@@ -34,6 +35,7 @@
 #include "capture/op_observer.hpp"
 #include "capture/optimizer_options.hpp"
 #include "capture/outcomes.hpp"
+#include "capture/saved_tensors.hpp"
 #include "capture/step_window.hpp"
 #include "capture/system_calls.hpp"
 #include "capture/thread_starts.hpp"
@@ -226,6 +228,7 @@ using TensorMakerImpl = void;
 using ProcessImpl = void;
 using CUDAGraphImpl = void;
 using WorkImpl = c10d::Work;
+using PyTorchStreamWriterImpl = caffe2::serialize::PyTorchStreamWriter;
 // Its own header needs those of Gloo; what it overrides has the signature declared here.
 using ProcessGroupGlooImpl = c10d::Backend;
 }  // namespace declared
@@ -452,6 +455,18 @@ struct work_future {
   static Future call(void* self) {
     note_future(self);
     return next<kIndex, Future(void*)>()(self);
+  }
+};
+
+/// `data` may be a tensor's, or text that describes the archive.
+struct write_record {
+  using Record = const std::string&;
+  ULPSCOPE_DECLARES(writeRecord, void (Class::*)(Record, const void*, std::size_t, bool));
+  template <std::size_t kIndex>
+  static void call(void* self, Record name, const void* data, std::size_t size, bool compress) {
+    note_saved(data);
+    next<kIndex, void(void*, Record, const void*, std::size_t, bool)>()(self, name, data, size,
+                                                                        compress);
   }
 };
 

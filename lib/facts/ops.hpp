@@ -130,8 +130,8 @@ inline constexpr std::uint32_t may_copy = 1U << 17;  ///< what it returns as a v
 inline constexpr std::uint32_t wrapper = 1U << 18;
 /// `set_data` asks it whether its first tensor may refer to the second's memory.
 inline constexpr std::uint32_t adopts = 1U << 20;
-/// A tensor is given to Python or NumPy as numbers after it, by no op.
-inline constexpr std::uint32_t shows_to_host = 1U << 22;
+/// What it reads leaves the run: as numbers of Python or NumPy after it, by no op, or in a file.
+inline constexpr std::uint32_t leaves_run = 1U << 22;
 /// Its overload `Scalar` wraps the number and calls the overload `Tensor`.
 inline constexpr std::uint32_t wraps_number = 1U << 19;
 
@@ -199,7 +199,8 @@ class Op {
   [[nodiscard]] std::string_view plain_name() const noexcept { return plain_; }
   [[nodiscard]] bool is_in_place() const noexcept { return in_place_; }
   [[nodiscard]] bool is_foreach() const noexcept { return foreach_; }
-  /// The row of an op of the namespace `aten`, in place, foreach or not.
+  /// The row of an op of the namespace `aten`, in place, foreach or not; `torch::save` has one,
+  /// too.
   [[nodiscard]] const Row& row() const noexcept { return *row_; }
   [[nodiscard]] bool has(std::uint32_t any_fact) const noexcept { return row_->has(any_fact); }
 

@@ -16,7 +16,8 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PROGRAMS = ("cnn", "transformer", "trees", "habits", "threads", "compiled", "ranks", "visible")
+PROGRAMS = ("cnn", "transformer", "trees", "habits", "threads", "compiled", "ranks", "saving",
+            "visible")
 
 
 class Tools:
@@ -185,6 +186,18 @@ def written_after_fork(tools):
         yield f"exit code {code}, rank {first['rank']}, tensors {named}: {report['summary']}"
 
 
+def saved(tools):
+    """What a program saves is an outcome, though nothing that it trains depends on it; its steps are where they are."""
+    for name, factor in (("reference", "2"), ("candidate", "3")):
+        status = tools.record(name, "saving", factor)[1]
+        if status["counts"]["steps"] != 3:
+            yield f"{status['counts']['steps']} steps"
+    code, report = tools.compare("reference", "candidate")
+    first = report["first"] or {}
+    if code != 1 or (first["op"], first["step"]) != ("aten::mul", 0) or "* factor" not in first["source"]:
+        yield f"exit code {code}, first finding {first}"
+
+
 def seeded_by_a_draw(tools):
     """Samplers take their seeds from the default generator: where that is shifted, other seeds are no finding."""
     tools.record("reference", "epochs", "0", "-1")
@@ -326,7 +339,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "no_stacks": no_stacks,
          "python_generator": python_generator, "early_batches": early_batches,
          "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,
-         "seeded_by_a_draw": seeded_by_a_draw, "inductor": inductor, "tuned": tuned}
+         "saved": saved, "seeded_by_a_draw": seeded_by_a_draw, "inductor": inductor, "tuned": tuned}
 
 
 def main():

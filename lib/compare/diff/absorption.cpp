@@ -16,7 +16,7 @@ constexpr std::uint32_t kNamed =
 
 [[nodiscard]] bool is_seen_outside(const Event& op) noexcept {
   return op.op.find("c10d") != std::string_view::npos ||
-         facts::Op(op.op).has(facts::fact::shows_to_host);
+         facts::Op(op.op).has(facts::fact::leaves_run);
 }
 
 /// The program can read it where it is, or a different rank receives it.

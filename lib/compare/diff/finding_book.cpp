@@ -141,7 +141,7 @@ void FindingBook::make_diverging(const Source& source, const std::function<void(
                        std::tuple(step_of(copy.finding), copy.order_event);
   if (earlier)
     place(copy, source);
-  else
+  else if (source.step != step_of(copy.finding))
     add_step(copy.repeats, source.step);
 }
 
