@@ -47,4 +47,10 @@ struct CheckReport {
   bool interrupted = false;
 };
 
+/// How many runs gave each result, in the order of the groups.
+[[nodiscard]] std::vector<std::size_t> runs_by_result(const CheckReport& report);
+/// The same at an op, of the runs that agree up to it, in the order of its results.
+[[nodiscard]] std::vector<std::size_t> runs_by_result(const CheckReport& report,
+                                                      const RunSplit& split);
+
 }  // namespace ulpscope::cli

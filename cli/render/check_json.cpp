@@ -19,9 +19,15 @@ Json checked_run_json(const CheckedRun& run) {
           {"result", run.group ? Json(*run.group) : Json(nullptr)}};
 }
 
-Json split_json(const RunSplit& split) {
+Json distribution_json(const CheckReport& report, const std::vector<std::size_t>& runs) {
+  if (!report.rate) return nullptr;
+  return {{"kind", name(distribution(runs))}, {"runs", runs}, {"new_result", new_result(runs)}};
+}
+
+Json split_json(const CheckReport& report, const RunSplit& split) {
   return {{"step", split.step ? Json(*split.step) : Json(nullptr)},
           {"results", split.groups},
+          {"distribution", distribution_json(report, runs_by_result(report, split))},
           {"first", finding_json(split.at)}};
 }
 
@@ -40,7 +46,7 @@ void render_check_json(const CheckReport& report, std::ostream& out) {
   Json results = Json::array();
   for (const RunGroup& group : report.groups) results.push_back({{"runs", group.runs}});
   Json splits = Json::array();
-  for (const RunSplit& split : report.splits) splits.push_back(split_json(split));
+  for (const RunSplit& split : report.splits) splits.push_back(split_json(report, split));
   Json kept = Json::array();
   for (const auto& path : report.kept) kept.push_back(path.string());
   const Json document = {
@@ -51,6 +57,7 @@ void render_check_json(const CheckReport& report, std::ostream& out) {
       {"results", results},
       {"splits", splits},
       {"rate", rate_json(report)},
+      {"distribution", distribution_json(report, runs_by_result(report))},
       {"observer", name(report.observation)},
       {"notes", report.notes},
       {"interrupted", report.interrupted},

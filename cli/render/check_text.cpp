@@ -80,6 +80,22 @@ std::string why_inconclusive(const CheckReport& report) {
   return "what the runs computed is equal, but they did not end alike";
 }
 
+/// How the runs are distributed over the results; empty where there are too few to say.
+std::string distributed(const CheckReport& report) {
+  std::vector<std::size_t> runs = runs_by_result(report);
+  std::sort(runs.rbegin(), runs.rend());
+  const std::string_view kind = name(distribution(runs));
+  switch (distribution(runs)) {
+    case Distribution::unclear:
+      return {};
+    case Distribution::spread:
+      return fmt::format("{}: one more run gives a new result with a probability of about {}", kind,
+                         percent(new_result(runs)));
+    default:
+      return fmt::format("{}: every result came back ({} runs)", kind, fmt::join(runs, ", "));
+  }
+}
+
 /// How many runs gave which result.
 void print_results(const CheckReport& report, Page& page) {
   const std::size_t runs = recorded_runs(report);
@@ -91,6 +107,8 @@ void print_results(const CheckReport& report, Page& page) {
   }
   page.labelled("checked", fmt::format("{} gave {}", core::counted(runs, "recorded run"),
                                        core::counted(report.groups.size(), "result")));
+  if (report.rate)
+    if (const std::string text = distributed(report); !text.empty()) page.labelled("", text);
   if (report.groups.size() == runs && report.rate)
     return page.labelled("", "no two of them are equal");
   if (report.rate) {
@@ -149,8 +167,9 @@ void print_splits(const CheckReport& report, Page& page) {
   if (report.groups.size() < 3) return;
   std::string_view label = "separate";
   for (const RunSplit& split : report.splits) {
-    page.labelled(label, fmt::format("{}  {}: {}", parts_of(split),
-                                     place(split.at, *report.comparison), op_name(split.at)));
+    page.labelled(label, fmt::format("{}  {}: {}; {} runs", parts_of(split),
+                                     place(split.at, *report.comparison), op_name(split.at),
+                                     fmt::join(runs_by_result(report, split), " | ")));
     label = "";
   }
 }

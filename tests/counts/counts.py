@@ -11,6 +11,7 @@ Exit code 77 where valgrind is not installed.
 
 import argparse
 import collections
+import concurrent.futures
 import os
 import re
 import shutil
@@ -95,20 +96,25 @@ def in_allocator(own):
 def events(binaries, folder):
     program = [os.path.join(binaries, "layernorm_mlp"), "--layers", "8", "--width", "16", "--threads", "1"]
     few, many = 10, 30
-    bare, bare_heap, recorded, idle, counted = [], [], [], [], []
+    commands = {steps: [*program, "--steps", str(steps)] for steps in (few, many)}
+    record = [os.path.join(binaries, "ulpscope"), "record"]
+    idle_options = ["--steps", "1000000-1000001"]
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        bare_profiles = list(pool.map(callgrind, commands.values()))
+        idle_profiles = list(pool.map(
+            lambda steps: callgrind(commands[steps], [*record, *idle_options, "-o",
+                                                      os.path.join(folder, f"idle-{steps}"), "--"]),
+            commands))
+    bare = [sum(own.values()) for own, _ in bare_profiles]
+    bare_heap = [in_allocator(own) for own, _ in bare_profiles]
+    idle = [sum(own.values()) - in_allocator(own) for own, _ in idle_profiles]
+    recorded, counted = [], []
     allocations = {few: collections.Counter(), many: collections.Counter()}
-    for steps in (few, many):
-        command = [*program, "--steps", str(steps)]
+    for steps, command in commands.items():
         dump = os.path.join(folder, f"dump-{steps}")
-        own, _ = callgrind(command)
-        bare.append(sum(own.values()))
-        bare_heap.append(in_allocator(own))
-        record = [os.path.join(binaries, "ulpscope"), "record", "-o"]
-        own, calls = callgrind(command, [*record, dump, "--"])
+        own, calls = callgrind(command, [*record, "-o", dump, "--"])
         recorded.append(sum(own.values()))
         counted.append(events_of(binaries, dump))
-        own_when_idle, _ = callgrind(command, [*record, dump + "-idle", "--steps", "1000000-1000001", "--"])
-        idle.append(sum(own_when_idle.values()) - in_allocator(own_when_idle))
         for (function, callee), times in calls.items():
             ours = "ulpscope::capture" in str(function)
             if ours and re.match(r"(malloc|calloc|realloc|operator new)", str(callee)):

@@ -56,4 +56,32 @@ TEST_SUITE("rates") {
     }
     CHECK(runs_to_see(1) == 1);
   }
+
+  TEST_CASE("two results that both came back are bimodal") {
+    CHECK(distribution({17, 13}) == Distribution::bimodal);
+    CHECK(distribution({29, 1}) == Distribution::unclear);
+  }
+
+  TEST_CASE("a few results that all came back are multimodal") {
+    CHECK(distribution({5, 2, 4}) == Distribution::multimodal);
+  }
+
+  TEST_CASE("runs are spread if most have a result of their own") {
+    CHECK(distribution({1, 1, 1, 1}) == Distribution::spread);
+    CHECK(distribution({2, 1, 1, 1}) == Distribution::spread);
+    CHECK(distribution({2, 1, 1}) == Distribution::unclear);
+  }
+
+  TEST_CASE("three runs do not say how results are distributed") {
+    CHECK(distribution({1, 1, 1}) == Distribution::unclear);
+    CHECK(distribution({}) == Distribution::unclear);
+  }
+
+  TEST_CASE("equal runs have no distribution") {
+    CHECK(distribution({8}) == Distribution::unclear);
+  }
+
+  TEST_CASE("one more run gives a new result as often as results came once") {
+    CHECK(new_result({4, 1, 1, 2}) == doctest::Approx(0.25));
+  }
 }
