@@ -71,7 +71,7 @@ Json logical_location(const std::string& name, std::string_view kind) {
   return {{"fullyQualifiedName", name}, {"kind", kind}};
 }
 
-Json finding_locations(const Finding& finding) {
+Json finding_locations(const Finding& finding, const Report& report) {
   Json location = Json::object();
   if (const auto line = source_line(finding.where)) {
     Json region = {{"startLine", line->line}};
@@ -81,7 +81,7 @@ Json finding_locations(const Finding& finding) {
         {"region", std::move(region)}};
   }
   Json logical = Json::array();
-  if (finding.module) logical.push_back(logical_location(module_place(finding), "module"));
+  if (finding.module) logical.push_back(logical_location(module_place(finding, report), "module"));
   if (!finding.op.empty()) logical.push_back(logical_location(op_name(finding), "function"));
   if (!logical.empty()) location["logicalLocations"] = std::move(logical);
   return location.empty() ? Json::array() : Json::array({std::move(location)});
@@ -122,7 +122,7 @@ Json finding_result(const Report& report, std::size_t index,
                  {"ruleIndex", std::find(rules.begin(), rules.end(), rule) - rules.begin()},
                  {"level", is_error(report, finding) ? "error" : "note"},
                  {"message", {{"text", finding_sentence(report, index)}}}};
-  Json locations = finding_locations(finding);
+  Json locations = finding_locations(finding, report);
   if (!locations.empty()) result["locations"] = std::move(locations);
   result["properties"] = finding_properties(report, index);
   return result;

@@ -201,6 +201,7 @@ Json coverage_json(const Coverage& coverage) {
             {"opaque", integer(left_out.opaque)}}},
           {"outcomes", integer(coverage.outcomes)},
           {"outcomes_recorded", coverage.outcomes_recorded},
+          {"roots", integer(coverage.roots)},
           {"unseen", strings(coverage.unseen)}};
 }
 

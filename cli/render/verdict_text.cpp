@@ -66,9 +66,9 @@ std::string place_in_sentence(const Finding& finding, const Report& report) {
   if (finding.phase != Phase::setup) within = name(finding.phase);
   if (finding.module) {
     within += within.empty() ? "" : " of ";
-    within += module_place(finding);
-  } else if (finding.between && !module_place(finding).empty()) {
-    within += fmt::format("{}{}", within.empty() ? "" : " ", module_place(finding));
+    within += module_place(finding, report);
+  } else if (finding.between && !module_place(finding, report).empty()) {
+    within += fmt::format("{}{}", within.empty() ? "" : " ", module_place(finding, report));
   }
   return within.empty() ? place : fmt::format("{}, {}", place, within);
 }

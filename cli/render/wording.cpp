@@ -75,7 +75,7 @@ bool is_call(const Finding& finding) { return finding.op.ends_with("::forward");
 
 }  // namespace
 
-std::string module_place(const Finding& finding) {
+std::string module_place(const Finding& finding, const Report& report) {
   if (!finding.module.has_value()) {
     const auto& [before, after] = finding.between.value_or(Both<std::string>{});
     if (before.empty() && after.empty()) return "no module";
@@ -85,6 +85,8 @@ std::string module_place(const Finding& finding) {
   }
   if (finding.module->empty()) return fmt::format("{} (root module)", escaped(finding.root));
   std::string result = escaped(*finding.module);
+  if (report.coverage.roots > 1 && !finding.root.empty())
+    result = fmt::format("{}.{}", escaped(finding.root), result);
   if (!finding.module_type.empty()) result += fmt::format(" ({})", escaped(finding.module_type));
   return result;
 }
@@ -171,7 +173,7 @@ std::string place(const Finding& finding, const Report& report) {
   const bool usual_lane = finding.lane.empty() || finding.lane == "main" ||
                           (finding.lane == "autograd" && finding.phase == Phase::backward);
   if (!usual_lane) parts.push_back(escaped(finding.lane));
-  parts.push_back(module_place(finding));
+  parts.push_back(module_place(finding, report));
   return fmt::format("{}", fmt::join(parts, " / "));
 }
 

@@ -13,8 +13,9 @@ namespace ulpscope::cli {
 /// "same inputs and arguments, different output: the runs diverge at this op"
 [[nodiscard]] std::string headline(const Finding& finding);
 
-/// "layer2.0.conv1 (Conv2d)", "Net (root module)", "after fc", "no module".
-[[nodiscard]] std::string module_place(const Finding& finding);
+/// "layer2.0.conv1 (Conv2d)", "Net (root module)", "after fc", "no module"; where there are several
+/// models "Generator.main.0 (Conv2d)".
+[[nodiscard]] std::string module_place(const Finding& finding, const Report& report);
 
 /// "step 17 / backward / layer2.0.conv1 (Conv2d)", with the rank in front where there are several.
 [[nodiscard]] std::string place(const Finding& finding, const Report& report);

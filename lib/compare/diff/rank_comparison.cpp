@@ -248,6 +248,8 @@ void RankComparison::run() {
   evidence.gradients = state_.accumulations.of_one_run();
   evidence.models = model_differences(state_.models);
   for (Record& record : state_.book.records()) name_tensors(state_.models, record);
+  state_.totals.coverage.roots = std::max(state_.models.reference.count_with_tensors(),
+                                          state_.models.candidate.count_with_tensors());
   for (const Source& source : state_.layers.differing_parameters())
     state_.book.make_diverging(source);
   if (workers_) {

@@ -62,6 +62,7 @@ void add(Totals& to, const Totals& more) {
   to.coverage.only_reference += more.coverage.only_reference;
   to.coverage.only_candidate += more.coverage.only_candidate;
   add(to.coverage.not_compared, more.coverage.not_compared);
+  to.coverage.roots = std::max(to.coverage.roots, more.coverage.roots);
   to.propagated.events += more.propagated.events;
   add(to.propagated.steps, more.propagated.steps);
   add(to.ops, more.ops);

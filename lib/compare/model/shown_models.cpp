@@ -1,5 +1,7 @@
 #include "compare/model/shown_models.hpp"
 
+#include <algorithm>
+
 #include "compare/model/hash.hpp"
 
 namespace ulpscope::comparison {
@@ -30,6 +32,12 @@ void ShownModels::show(const Event& event, const Slot& slot) {
                                           (slot.flags & slot_flag::requires_grad) != 0});
   const auto [named, first] = names_.try_emplace(slot.storage, slot.name);
   if (!first && named->second != slot.name) named->second.clear();
+}
+
+std::uint64_t ShownModels::count_with_tensors() const noexcept {
+  return static_cast<std::uint64_t>(
+      std::count_if(models_.begin(), models_.end(),
+                    [](const auto& model) { return !model.second.tensors.empty(); }));
 }
 
 bool ShownModels::contain(std::string_view root, std::string_view name) const {

@@ -33,6 +33,8 @@ class ShownModels {
   [[nodiscard]] const std::map<std::string, ShownModel, std::less<>>& all() const noexcept {
     return models_;
   }
+  /// How many have parameters or buffers.
+  [[nodiscard]] std::uint64_t count_with_tensors() const noexcept;
   [[nodiscard]] bool contain(std::string_view root, std::string_view name) const;
   /// The parameter or buffer that has memory of its own, by that memory; empty for any other.
   [[nodiscard]] std::string_view name_of(std::uint64_t storage) const;

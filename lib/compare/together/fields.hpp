@@ -45,7 +45,7 @@ ULPSCOPE_FIELDS(Finding, kind, diverges, absorbed, goes_on, of_file, rank, lane,
                 forward_op, device, where, source, event, tensors, arguments, neighbours, notes)
 ULPSCOPE_FIELDS(NotCompared, uninitialised, handle, layout, no_bytes, ignored, opaque)
 ULPSCOPE_FIELDS(Coverage, aligned, only_reference, only_candidate, not_compared, outcomes,
-                outcomes_recorded, unseen)
+                outcomes_recorded, roots, unseen)
 ULPSCOPE_FIELDS(GrowthPoint, step, scaled_max, ulp_max, loss)
 ULPSCOPE_FIELDS(PathPoint, event, op, module, scaled_max, ulp_max)
 ULPSCOPE_FIELDS(Path, step, points)

@@ -170,6 +170,7 @@ struct Coverage {
   /// compared.
   std::uint64_t outcomes = 0;
   bool outcomes_recorded = true;    ///< recorded in both runs
+  std::uint64_t roots = 0;          ///< models with parameters, in the run and rank that has most
   std::vector<std::string> unseen;  ///< what the recordings could not observe, in words
 };
 

@@ -569,6 +569,7 @@ TEST_SUITE("another tensor") {
       CHECK(found->arguments.at(0).reference == "fc.weight of Net#2");
       CHECK(found->arguments.at(0).candidate == "fc.weight of Net");
       CHECK(report.findings.size() == (noise.empty() ? 1 : 3));
+      CHECK(report.coverage.roots == 2);
     }
   }
 

@@ -86,6 +86,15 @@ TEST_SUITE("text") {
           "INCONCLUSIVE: why: this");
   }
 
+  TEST_CASE("of several models the one is named that the module belongs to") {
+    Report report = test::origin_report();
+    report.findings.at(0).root = "Generator";
+    report.coverage.roots = 2;
+    CHECK(contains(rendered(report, {.width = 300}), "of Generator.layer2.0.conv1 (Conv2d): "));
+    report.coverage.roots = 1;
+    CHECK_FALSE(contains(rendered(report, {.width = 300}), "Generator"));
+  }
+
   TEST_CASE("a cause that is not known is not said") {
     Report report = test::origin_report();
     report.causes.at(0).id = "unknown";
