@@ -92,7 +92,7 @@ TEST_SUITE("text") {
     report.coverage.roots = 2;
     CHECK(contains(rendered(report, {.width = 300}), "of Generator.layer2.0.conv1 (Conv2d): "));
     report.coverage.roots = 1;
-    CHECK_FALSE(contains(rendered(report, {.width = 300}), "Generator"));
+    CHECK_FALSE(contains(rendered(report, {.width = 300}), "Generator.layer2"));
   }
 
   TEST_CASE("a cause that is not known is not said") {
