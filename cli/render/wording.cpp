@@ -125,7 +125,7 @@ std::string headline(const Finding& finding) {
     case FindingKind::rng:
       return "the RNG state before this op differs";
     case FindingKind::data:
-      return "this op reads a tensor that no recorded op produced, and it differs";
+      return "this op reads a tensor that differs, which no recorded op explains";
     case FindingKind::parameter:
       return "a parameter or buffer differs at its first use";
     case FindingKind::write:

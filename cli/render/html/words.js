@@ -10,7 +10,7 @@ const kHeadlines = {
   origin: "Identical inputs and arguments, different result",
   arguments: "The same op with other arguments",
   rng: "The generator's state before this op differs",
-  data: "This op reads a tensor that no recorded op produced, and it differs",
+  data: "This op reads a tensor that differs, which no recorded op explains",
   parameter: "A parameter or buffer differs at its first use",
   write: "A tensor changed between its last recorded write and this read, in one run only",
 };

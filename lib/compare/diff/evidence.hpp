@@ -60,7 +60,9 @@ struct Evidence {
   std::vector<std::string> blamed;  ///< data, parameter, write: inputs that differ for that reason;
                                     ///< empty if all that differ do
   bool looks_ahead = false;         ///< arguments: a loader may do the same at a different time
-  bool same_tensors = false;        ///< arguments: the op reads the same values, reordered
+  bool same_tensors = false;        ///< the op reads the same values, reordered
+  bool left_by_ops = false;         ///< data: what is read is what recorded ops have left
+  bool left_in_part = false;        ///< data: recorded ops have last written a part of it
   std::string factory;             ///< the op that returned the memory that nothing wrote, in words
   bool for_data = false;           ///< it was allocated where programs prepare their data
   bool written_otherwise = false;  ///< write: the last recorded write covered other bytes

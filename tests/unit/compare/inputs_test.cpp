@@ -263,6 +263,58 @@ TEST_SUITE("inputs") {
     CHECK(first_cause(report_of(program(false))) == "uninitialised");
   }
 
+  TEST_CASE("memory that nothing wrote means nothing where it is only handed back, as by numpy()") {
+    const auto program = [](bool computed) {
+      return [computed](RunBuilder& run, bool changed) {
+        run.phase(Phase::setup);
+        const Tensor stage = run.op("aten::empty")
+                                 .flag(event_flag::factory)
+                                 .out_uninitialised(labelled(changed ? "b" : "a"));
+        run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("y"));
+        EventBuilder op = run.op("aten::resolve_conj");
+        op.in(stage, "self");
+        if (computed)
+          op.out(labelled(changed ? "d" : "c"));
+        else
+          op.returns_view(stage);
+      };
+    };
+    const Report handed_back = report_of(program(false));
+    CHECK(handed_back.verdict == Verdict::identical);
+    CHECK(handed_back.coverage.not_compared.uninitialised == 2);
+    CHECK(report_of(program(true)).verdict == Verdict::diverged);
+  }
+
+  TEST_CASE("a list of the same tensors in a different order is data in a different order") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.phase(Phase::setup);
+      std::vector<Tensor> samples;
+      for (const std::string name : {"a", "b", "c"})
+        samples.push_back(
+            run.op("aten::tanh").in(run.data(labelled(name))).out(labelled("t" + name)));
+      if (changed) std::swap(samples[0], samples[1]);
+      run.step(0).phase(Phase::data);
+      run.op("aten::stack").in_list(samples, "tensors").out(labelled(changed ? "bac" : "abc"));
+      run.op("aten::neg").in(run.data(labelled(changed ? "v" : "u"))).out(labelled("w"));
+    });
+    CHECK(first_cause(report) == "data-order");
+    CHECK(report.causes.front().confidence == Confidence::certain);
+  }
+
+  TEST_CASE("memory that ops have written in part, and equally, was written past them") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.phase(Phase::setup);
+      const Tensor ring = run.op("aten::zeros").out(labelled("zeros", 8));
+      const Tensor slot = run.view(ring, {4}, {1});
+      run.step(0).phase(Phase::forward);
+      run.op("aten::fill_").given(slot).writes(slot, labelled("row", 4));
+      if (changed) run.overwrite(ring, labelled("other", 8), /*unnoticed=*/true);
+      run.op("aten::exp").in(ring, "self").out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(first_cause(report) == "external-write");
+  }
+
   TEST_CASE("a buffer of a module that nothing wrote is no data") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.phase(Phase::setup);

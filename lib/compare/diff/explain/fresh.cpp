@@ -16,18 +16,19 @@
 namespace ulpscope::comparison {
 namespace {
 
+[[nodiscard]] bool reads_the_same_reordered(const OpPair& ops) {
+  Both<std::vector<Digest>> read;
+  for (const SlotPair& slot : ops.slots)
+    if (slot.role() == Role::input && slot.reference && slot.candidate)
+      for (const Side side : kSides) on(read, side).push_back(slot.of(side)->digest);
+  for (const Side side : kSides) std::sort(on(read, side).begin(), on(read, side).end());
+  return read.reference == read.candidate;
+}
+
 /// Both runs have these tensors, but do not give the op the same ones.
 void enter_others(OpPair& ops, const std::vector<const SlotPair*>& others,
                   const std::vector<ArgumentReport>& given) {
   if (ops.lane.numbers) return ops.propagated(*ops.lane.numbers);
-  const auto digests = [&](Side side) {
-    std::vector<Digest> all;
-    for (const SlotPair& slot : ops.slots)
-      if (slot.role() == Role::input && slot.reference && slot.candidate)
-        all.push_back(side == Side::reference ? slot.reference->digest : slot.candidate->digest);
-    std::sort(all.begin(), all.end());
-    return all;
-  };
   // A different model that is called is one finding for all of its layers.
   const bool other_model = ops.event(Side::reference).has_module &&
                            ops.event(Side::candidate).has_module &&
@@ -37,7 +38,7 @@ void enter_others(OpPair& ops, const std::vector<const SlotPair*>& others,
       ops.differ(slot->reference, slot->candidate, *ops.lane.other_model);
     return ops.propagated(*ops.lane.other_model);
   }
-  const bool same_tensors = digests(Side::reference) == digests(Side::candidate);
+  const bool same_tensors = reads_the_same_reordered(ops);
   // Such as the two sides of a sum.
   const bool no_matter = same_tensors && ops.arguments.values.empty() && gives_the_same(ops);
   const Source source = enter_finding(ops.state, FindingKind::arguments, ops.scene, ops.at, ops.at,
@@ -131,7 +132,7 @@ void describe_all(const OpPair& ops, Record& record, FindingKind kind,
       ++more;
     }
     if (more > 0 && notes.size() > before)
-      notes.back() += fmt::format(", and so do {}", core::counted(more, "more tensor"));
+      notes.back() += fmt::format("; the same holds for {}", core::counted(more, "more tensor"));
   }
 }
 
@@ -209,6 +210,7 @@ void enter_fresh(OpPair& ops, FindingKind kind, const std::vector<const SlotPair
         std::vector<SlotPair> told = ops.slots;
         if (kind == FindingKind::data) std::stable_partition(told.begin(), told.end(), is_fresh);
         add_tensors(record, told);
+        record.evidence.same_tensors = fresh.size() > 1 && reads_the_same_reordered(ops);
         describe_all(ops, record, kind, fresh);
       });
   for (const SlotPair* slot : fresh) {
@@ -284,7 +286,13 @@ void describe_fresh(const OpPair& ops, Record& record, FindingKind kind, const S
     return;
   }
   const std::string writer = writers(Side::reference);
-  if (!writer.empty()) notes.push_back(fmt::format("{} was {}", called, writer));
+  if (writer.empty()) return;
+  notes.push_back(fmt::format("{} was {}", called, writer));
+  const bool whole = std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
+    return last_write(ops.scene, side, *slot.of(side)).has_value();
+  });
+  evidence.left_by_ops = evidence.left_by_ops || whole;
+  evidence.left_in_part = evidence.left_in_part || !whole;
 }
 
 }  // namespace ulpscope::comparison

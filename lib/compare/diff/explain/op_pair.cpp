@@ -3,9 +3,25 @@
 #include <algorithm>
 
 #include "compare/diff/effect.hpp"
+#include "compare/diff/finding_writer.hpp"
 #include "compare/measure/tensor_bytes.hpp"
 
 namespace ulpscope::comparison {
+namespace {
+
+/// The op returns the memory that it was given, as `numpy()` does, and nothing else.
+[[nodiscard]] bool only_hands_back(const Event& op, const Slot& input) {
+  bool any = false;
+  for (const Slot& slot : op.slots) {
+    if (slot.role == Role::input) continue;
+    if (!(slot.flags & slot_flag::view) || slot.storage != input.storage) return false;
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
 const Event& OpPair::event(Side side) const {
   return on(scene.windows, side)->event(side == Side::reference ? at.reference : at.candidate);
 }
@@ -46,10 +62,26 @@ void OpPair::begin(const Scene& new_scene, EventPair new_at) {
   generator_differs = false;
   uneven_draws.clear();
   compare_slots(event(Side::reference), event(Side::candidate), slots);
+  set_unused_memory_aside();
   compare_layouts();
   arguments = compare_arguments(event(Side::reference), event(Side::candidate));
   count_values(state, scene, at, slots, judgement);
   judgement.differs = judgement.differs || !arguments.results.empty();
+}
+
+/// Memory that no op has filled means nothing until something is computed from it: the program may
+/// be about to fill it.
+void OpPair::set_unused_memory_aside() {
+  for (SlotPair& slot : slots) {
+    if (slot.role() != Role::input || slot.match != Match::differs ||
+        !both(slot, slot_flag::uninitialised))
+      continue;
+    const bool unused = std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
+      const auto factory = factory_of(scene, side, event(side), *slot.of(side));
+      return only_hands_back(event(side), *slot.of(side)) && factory && !factory->of_tensor;
+    });
+    if (unused) slot.match = Match::uninitialised;
+  }
 }
 
 void OpPair::compare_inside() {

@@ -80,6 +80,7 @@ struct OpPair {
   [[nodiscard]] bool between_models() const;
 
  private:
+  void set_unused_memory_aside();
   void compare_layouts();
   void note_computed_otherwise();
   void add_inside_writes(const std::vector<SlotPair>& inner);

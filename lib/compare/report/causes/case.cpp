@@ -71,6 +71,7 @@ void add_notes(const Case& of, Cause& cause) {
 
 bool in_another_order(const Case& of) {
   return of.evidence().same_set_of_data ||
+         (of.is(FindingKind::data) && of.evidence().same_tensors) ||
          any_differing(of, [](const TensorEvidence& tensor) { return tensor.rows_permuted; });
 }
 

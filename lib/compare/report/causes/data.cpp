@@ -82,6 +82,16 @@ namespace {
   });
 }
 
+/// What the tensors that differ are, as far as is known.
+[[nodiscard]] std::string_view origin_of_content(const Case& of) {
+  const Evidence& evidence = of.evidence();
+  if (evidence.changed_in_both) return "was filled outside of recorded ops in both runs";
+  if (evidence.left_in_part)
+    return "was filled outside of recorded ops since these wrote a part of it";
+  if (evidence.left_by_ops) return "is what recorded ops have left, other ones in each run";
+  return "comes from outside of recorded ops and has different contents";
+}
+
 }  // namespace
 
 std::optional<Cause> init(const Case& of) {
@@ -143,16 +153,16 @@ std::optional<Cause> data_order(const Case& of) {
   if (!is_content(of)) return std::nullopt;
   Cause cause = of.cause("data-order", Confidence::certain);
   if (in_another_order(of)) {
-    cause.evidence = {of.evidence().same_set_of_data
+    cause.evidence = {of.evidence().same_tensors
+                          ? "it reads the same tensors in both runs, in a different order"
+                      : of.evidence().same_set_of_data
                           ? "over the whole run both read the same values, in a different order"
                           : "the rows of the batch are the same, in a different order"};
   } else {
-    if (measured(of)) return std::nullopt;
+    if (measured(of) || of.evidence().left_in_part) return std::nullopt;
     cause.confidence = Confidence::possible;
     cause.evidence = {
-        "no recorded op produced the batch; without its bytes a different order looks like "
-        "different "
-        "content"};
+        "without the bytes of the batch a different order looks like different content"};
     cause.attempt = {"ulpscope record --level full -- " + of.command("")};
   }
   add_notes(of, cause);
@@ -162,13 +172,9 @@ std::optional<Cause> data_order(const Case& of) {
 
 std::optional<Cause> data_content(const Case& of) {
   if (!is_content(of) || in_another_order(of)) return std::nullopt;
-  Cause cause = of.cause("data-content", Confidence::likely);
-  cause.evidence = {
-      of.evidence().changed_in_both
-          ? fmt::format("{} was filled outside of recorded ops in both runs",
-                        listed(differing_inputs(of)))
-          : fmt::format("{} comes from outside of recorded ops and has different contents",
-                        listed(differing_inputs(of)))};
+  const bool known = of.evidence().left_in_part || of.evidence().left_by_ops;
+  Cause cause = of.cause("data-content", known ? Confidence::possible : Confidence::likely);
+  cause.evidence = {fmt::format("{} {}", listed(differing_inputs(of)), origin_of_content(of))};
   if (of.evidence().for_data)
     cause.evidence.push_back("the program prepares data where the memory was handed out, by " +
                              of.evidence().factory);
@@ -203,6 +209,15 @@ std::optional<Cause> uninitialised(const Case& of) {
 }
 
 std::optional<Cause> external_write(const Case& of) {
+  if (of.is(FindingKind::data) && of.evidence().left_in_part) {
+    Cause cause = of.cause("external-write", Confidence::likely);
+    cause.evidence = {
+        fmt::format("recorded ops have last written a part of {}, and nothing that differs: it was "
+                    "written past "
+                    "them, in one run or in both",
+                    listed(differing_inputs(of)))};
+    return cause;
+  }
   if (!of.is(FindingKind::write)) return std::nullopt;
   Cause cause = of.cause("external-write", Confidence::certain);
   cause.evidence = {
