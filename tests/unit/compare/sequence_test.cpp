@@ -277,6 +277,28 @@ TEST_SUITE("sequence") {
     CHECK(first_cause(report) == "resume");
   }
 
+  TEST_CASE("the count of steps, which Python's optimizers fill past ops, is part of their state") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::optimizer);
+      const Tensor weight = run.parameter("w", labelled("w"));
+      Tensor count = run.data(labelled("7"));
+      Tensor mean = run.data(labelled("mean"));
+      run.module("fc", [&] {
+        if (changed) {
+          count = run.op("aten::empty").flag(event_flag::factory).out_uninitialised(labelled("0"));
+          run.op("aten::lift_fresh").in(count).returns_view(count);
+          mean = run.op("aten::zeros_like").out(labelled("zeros"));
+        }
+        const std::string state = changed ? "new" : "old";
+        run.op("aten::add_").in(count).writes(count, labelled(state + " count"));
+        run.op("aten::lerp_").in(mean).writes(mean, labelled(state + " mean"));
+        run.op("aten::addcdiv_").in(mean).in(count).writes(weight, labelled(state + " w"));
+      });
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(first_cause(report) == "resume");
+  }
+
   TEST_CASE(
       "a value told at a module's boundary belongs to the op that made it and is not counted "
       "again") {

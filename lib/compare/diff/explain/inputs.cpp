@@ -52,7 +52,8 @@ namespace {
 [[nodiscard]] std::optional<Source> handed_out_alone(const OpPair& ops, const SlotPair& slot) {
   for (const Side side : kSides) {
     const Slot& one = *slot.of(side);
-    if (!(one.flags & slot_flag::unproduced) || (one.flags & slot_flag::view)) continue;
+    constexpr std::uint32_t kUnwritten = slot_flag::unproduced | slot_flag::uninitialised;
+    if (!(one.flags & kUnwritten) || (one.flags & slot_flag::view)) continue;
     if (auto source = ops.state.ledger.find(differing::view(side, one.storage, ops.scene.step)))
       return source;
   }

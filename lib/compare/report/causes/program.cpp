@@ -29,6 +29,14 @@ namespace {
   return argument.reference && number_in(*argument.reference);
 }
 
+/// What Python's `torch.tensor(0.0)`, the count of an optimizer's steps, consists of, and what
+/// follows a copy.
+[[nodiscard]] bool is_of_new_tensor(std::string_view op) {
+  static constexpr std::array<std::string_view, 5> kOps{
+      "aten::empty", "aten::to", "aten::lift_fresh", "aten::detach", "aten::detach_"};
+  return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
+}
+
 [[nodiscard]] bool is_mode(const ArgumentReport& argument) {
   static constexpr std::array<std::string_view, 4> kNames{"train", "training", "is_training",
                                                           "use_input_stats"};
@@ -189,9 +197,10 @@ std::optional<Cause> resume(const Case& of) {
     const auto& ops = on(of.evidence().alone, side);
     const auto& others = on(of.evidence().alone, other);
     const auto makes = [&](std::string_view op) {
-      return !ops.empty() && std::all_of(ops.begin(), ops.end(), [&](const auto& one) {
-        return one == op || one == "aten::detach";
-      });
+      return std::find(ops.begin(), ops.end(), op) != ops.end() &&
+             std::all_of(ops.begin(), ops.end(), [&](const std::string& one) {
+               return one == op || is_of_new_tensor(one);
+             });
     };
     // Adam and its kin begin with zeros; a momentum begins as a copy of the gradient.
     const bool zeros = makes("aten::zeros_like") && others.empty();
