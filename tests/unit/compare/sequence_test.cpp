@@ -280,20 +280,18 @@ TEST_SUITE("sequence") {
   TEST_CASE("the count of steps, which Python's optimizers fill past ops, is part of their state") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::optimizer);
-      const Tensor weight = run.parameter("w", labelled("w"));
-      Tensor count = run.data(labelled("7"));
-      Tensor mean = run.data(labelled("mean"));
-      run.module("fc", [&] {
-        if (changed) {
-          count = run.op("aten::empty").flag(event_flag::factory).out_uninitialised(labelled("0"));
-          run.op("aten::lift_fresh").in(count).returns_view(count);
-          mean = run.op("aten::zeros_like").out(labelled("zeros"));
-        }
-        const std::string state = changed ? "new" : "old";
+      const std::string state = changed ? "new" : "old";
+      std::vector<Tensor> counts;
+      for (const std::string name : {"a", "b"}) {
+        counts.push_back(run.data(labelled("7")));
+        if (!changed) continue;
+        counts.back() =
+            run.op("aten::empty").flag(event_flag::factory).out_uninitialised(labelled("0" + name));
+        run.op("aten::lift_fresh").in(counts.back()).returns_view(counts.back());
+        run.op("aten::zeros_like").out(labelled("zeros"));
+      }
+      for (const Tensor& count : counts)
         run.op("aten::add_").in(count).writes(count, labelled(state + " count"));
-        run.op("aten::lerp_").in(mean).writes(mean, labelled(state + " mean"));
-        run.op("aten::addcdiv_").in(mean).in(count).writes(weight, labelled(state + " w"));
-      });
     });
     REQUIRE(diverging(report) == 1);
     CHECK(first_cause(report) == "resume");
