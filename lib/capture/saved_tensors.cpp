@@ -51,7 +51,7 @@ void note_saved(const void* data) noexcept {
   if (thread == nullptr || data == nullptr || idle() || only_layers()) return;
   const Thread::Inside inside(*thread);
   guarded("saving a tensor", [&] {
-    static const OpInfo& info = named_info(EventKind::op, "torch::save", "storage");
+    static const OpInfo& info = named_info(EventKind::op, kSave, "storage");
     const at::Tensor tensor = find_known_tensor(data);
     if (!tensor.defined() || thread->compilers > 0) return;
     const std::uint32_t owner = owner_of(tensor);

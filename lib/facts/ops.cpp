@@ -148,10 +148,9 @@ OpClass Row::op_class() const noexcept {
 }
 
 Op::Op(std::string_view name) noexcept : row_(&kNoRow), plain_(name) {
-  bool has_row = true;
+  bool of_aten = true;
   if (const std::size_t colons = name.find("::"); colons != std::string_view::npos) {
-    const std::string_view space = name.substr(0, colons);
-    has_row = space == "aten" || space == "torch";
+    of_aten = name.substr(0, colons) == "aten";
     plain_.remove_prefix(colons + 2);
   }
   constexpr std::string_view kForeach = "_foreach_";
@@ -159,7 +158,7 @@ Op::Op(std::string_view name) noexcept : row_(&kNoRow), plain_(name) {
   if (foreach_) plain_.remove_prefix(kForeach.size());
   in_place_ = plain_.ends_with('_') && !plain_.ends_with("__");
   if (in_place_) plain_.remove_suffix(1);
-  if (has_row) row_ = &row_of(plain_);
+  if (of_aten) row_ = &row_of(plain_);
 }
 
 OpClass class_of(std::string_view op) noexcept {

@@ -199,8 +199,7 @@ class Op {
   [[nodiscard]] std::string_view plain_name() const noexcept { return plain_; }
   [[nodiscard]] bool is_in_place() const noexcept { return in_place_; }
   [[nodiscard]] bool is_foreach() const noexcept { return foreach_; }
-  /// The row of an op of the namespace `aten`, in place, foreach or not; `torch::save` has one,
-  /// too.
+  /// The row of an op of the namespace `aten`, in place, foreach or not.
   [[nodiscard]] const Row& row() const noexcept { return *row_; }
   [[nodiscard]] bool has(std::uint32_t any_fact) const noexcept { return row_->has(any_fact); }
 

@@ -15,7 +15,7 @@ constexpr std::uint32_t kNamed =
     slot_flag::parameter | slot_flag::buffer | slot_flag::gradient | slot_flag::optimizer_state;
 
 [[nodiscard]] bool is_seen_outside(const Event& op) noexcept {
-  return op.op.find("c10d") != std::string_view::npos ||
+  return op.op == kSave || op.op.find("c10d") != std::string_view::npos ||
          facts::Op(op.op).has(facts::fact::leaves_run);
 }
 

@@ -122,6 +122,8 @@ void OutcomeJudge::judge() {
     judge_changed_alone(side);
     judge_adopted(side);
   }
+  for (const std::uint64_t storage : state_.handed_back.reference)
+    if (!storages_.reference.contains(storage)) ++totals.unfilled;
   judge_generators();
   for (const Side side : kSides)
     on(totals.extra_numbers, side) = state_.numbers_read.replaced(side);

@@ -157,6 +157,9 @@ struct RankState {
   Absorption absorption;
   std::optional<Side> longer;  ///< the run that merely goes on where the other one has ended
   Both<std::unordered_set<std::uint64_t>> made_ahead;  ///< storages of samples that none has taken
+  /// Storages that no op has filled, with different bytes when an op handed them back, and that no
+  /// op has computed with since.
+  Both<std::unordered_set<std::uint64_t>> handed_back;
   Both<std::vector<Freed>> freed;
   RngTracker rng;
   NumbersRead numbers_read;

@@ -115,9 +115,9 @@ namespace {
                        core::counted(outcomes.unknown, "tensor"));
   if (outcomes.unfilled > 0)
     return fmt::format(
-        "{} that no recorded op has filled end with different bytes: leftover memory, or a write "
-        "by "
-        "the program",
+        "{} that no recorded op has filled hold different bytes: leftover memory, or a write by "
+        "the "
+        "program",
         core::counted(outcomes.unfilled, "tensor"));
   if (outcomes.too_many) return "one run has more ops of its own than can be followed to its end";
   return {};

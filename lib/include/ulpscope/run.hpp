@@ -77,6 +77,9 @@ inline constexpr std::uint32_t not_deterministic =
     1U << 14;  ///< LibTorch itself says that its result may differ every time
 }  // namespace event_flag
 
+/// The op of an event that writes memory to an archive, which is no op of LibTorch.
+inline constexpr std::string_view kSave = "torch::save";
+
 /// The op of an event of kind `parameters` that lists what the program has freed.
 inline constexpr std::string_view kFreedParameters = "freed parameters";
 

@@ -264,25 +264,28 @@ TEST_SUITE("inputs") {
   }
 
   TEST_CASE("memory that nothing wrote means nothing where it is only handed back, as by numpy()") {
-    const auto program = [](bool computed) {
-      return [computed](RunBuilder& run, bool changed) {
+    const auto program = [](bool computed, bool filled) {
+      return [computed, filled](RunBuilder& run, bool changed) {
         run.phase(Phase::setup);
         const Tensor stage = run.op("aten::empty")
                                  .flag(event_flag::factory)
                                  .out_uninitialised(labelled(changed ? "b" : "a"));
         run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("y"));
-        EventBuilder op = run.op("aten::resolve_conj");
-        op.in(stage, "self");
         if (computed)
-          op.out(labelled(changed ? "d" : "c"));
+          run.op("aten::exp").in(stage).out(labelled(changed ? "d" : "c"));
         else
-          op.returns_view(stage);
+          run.op("aten::resolve_conj").in(stage).returns_view(stage);
+        if (!filled) return;
+        run.overwrite(stage, labelled("batch"), /*unnoticed=*/true);
+        run.op("aten::neg").in(stage).out(labelled("z"));
       };
     };
-    const Report handed_back = report_of(program(false));
+    const Report handed_back = report_of(program(false, true));
     CHECK(handed_back.verdict == Verdict::identical);
     CHECK(handed_back.coverage.not_compared.uninitialised == 2);
-    CHECK(report_of(program(true)).verdict == Verdict::diverged);
+    CHECK(report_of(program(true, false)).verdict == Verdict::diverged);
+    CAPTURE("the program may have filled it before, and shown it");
+    CHECK(report_of(program(false, false)).verdict == Verdict::inconclusive);
   }
 
   TEST_CASE("a list of the same tensors in a different order is data in a different order") {

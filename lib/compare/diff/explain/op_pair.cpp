@@ -73,14 +73,20 @@ void OpPair::begin(const Scene& new_scene, EventPair new_at) {
 /// be about to fill it.
 void OpPair::set_unused_memory_aside() {
   for (SlotPair& slot : slots) {
-    if (slot.role() != Role::input || slot.match != Match::differs ||
-        !both(slot, slot_flag::uninitialised))
-      continue;
+    if (slot.role() != Role::input || !was_compared(slot.match)) continue;
     const bool unused = std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
-      const auto factory = factory_of(scene, side, event(side), *slot.of(side));
-      return only_hands_back(event(side), *slot.of(side)) && factory && !factory->of_tensor;
+      return only_hands_back(event(side), *slot.of(side));
     });
-    if (unused) slot.match = Match::uninitialised;
+    for (const Side side : kSides)
+      if (!unused) on(state.handed_back, side).erase(slot.of(side)->storage);
+    if (!unused || slot.match != Match::differs || !both(slot, slot_flag::uninitialised)) continue;
+    const bool of_tensor = std::any_of(kSides.begin(), kSides.end(), [&](Side side) {
+      const auto factory = factory_of(scene, side, event(side), *slot.of(side));
+      return !factory || factory->of_tensor;
+    });
+    if (of_tensor) continue;
+    slot.match = Match::uninitialised;
+    for (const Side side : kSides) on(state.handed_back, side).insert(slot.of(side)->storage);
   }
 }
 
