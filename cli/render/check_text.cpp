@@ -84,15 +84,15 @@ std::string why_inconclusive(const CheckReport& report) {
 std::string distributed(const CheckReport& report) {
   std::vector<std::size_t> runs = runs_by_result(report);
   std::sort(runs.rbegin(), runs.rend());
-  const std::string_view kind = name(distribution(runs));
-  switch (distribution(runs)) {
+  const Distribution kind = distribution(runs);
+  switch (kind) {
     case Distribution::unclear:
       return {};
     case Distribution::spread:
-      return fmt::format("{}: one more run gives a new result with a probability of about {}", kind,
-                         percent(new_result(runs)));
+      return fmt::format("{}: one more run gives a new result with a probability of about {}",
+                         name(kind), percent(new_result(runs)));
     default:
-      return fmt::format("{}: every result came back ({} runs)", kind, fmt::join(runs, ", "));
+      return fmt::format("{}: every result came back ({} runs)", name(kind), fmt::join(runs, ", "));
   }
 }
 

@@ -105,6 +105,8 @@ void OutcomeJudge::judge() {
     totals.touched_alone = totals.touched_alone || on(state_.alone_memory, side).any();
     totals.too_many = totals.too_many || on(state_.alone_memory, side).overflowed();
   }
+  for (const std::uint64_t storage : state_.handed_back.reference)
+    if (!storages_.reference.contains(storage)) ++totals.unfilled;
   if (state_.longer) return judge_shorter(the_other(*state_.longer));
   cancel_equal([](const Outcome& one) {
     return std::tuple(one.event.event->root, one.slot->name, kept_by(one), one.alone,
@@ -122,8 +124,6 @@ void OutcomeJudge::judge() {
     judge_changed_alone(side);
     judge_adopted(side);
   }
-  for (const std::uint64_t storage : state_.handed_back.reference)
-    if (!storages_.reference.contains(storage)) ++totals.unfilled;
   judge_generators();
   for (const Side side : kSides)
     on(totals.extra_numbers, side) = state_.numbers_read.replaced(side);

@@ -116,8 +116,7 @@ namespace {
   if (outcomes.unfilled > 0)
     return fmt::format(
         "{} that no recorded op has filled hold different bytes: leftover memory, or a write by "
-        "the "
-        "program",
+        "the program",
         core::counted(outcomes.unfilled, "tensor"));
   if (outcomes.too_many) return "one run has more ops of its own than can be followed to its end";
   return {};

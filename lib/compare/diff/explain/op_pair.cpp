@@ -74,12 +74,14 @@ void OpPair::begin(const Scene& new_scene, EventPair new_at) {
 void OpPair::set_unused_memory_aside() {
   for (SlotPair& slot : slots) {
     if (slot.role() != Role::input || !was_compared(slot.match)) continue;
+    const bool unfilled = slot.match == Match::differs && both(slot, slot_flag::uninitialised);
+    if (!unfilled && state.handed_back.reference.empty()) continue;
     const bool unused = std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
       return only_hands_back(event(side), *slot.of(side));
     });
     for (const Side side : kSides)
       if (!unused) on(state.handed_back, side).erase(slot.of(side)->storage);
-    if (!unused || slot.match != Match::differs || !both(slot, slot_flag::uninitialised)) continue;
+    if (!unused || !unfilled) continue;
     const bool of_tensor = std::any_of(kSides.begin(), kSides.end(), [&](Side side) {
       const auto factory = factory_of(scene, side, event(side), *slot.of(side));
       return !factory || factory->of_tensor;

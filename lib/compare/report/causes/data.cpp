@@ -213,8 +213,7 @@ std::optional<Cause> external_write(const Case& of) {
     Cause cause = of.cause("external-write", Confidence::likely);
     cause.evidence = {
         fmt::format("recorded ops have last written a part of {}, and nothing that differs: it was "
-                    "written past "
-                    "them, in one run or in both",
+                    "written past them, in one run or in both",
                     listed(differing_inputs(of)))};
     return cause;
   }
