@@ -38,6 +38,15 @@ bool is_complete(const Report& report) {
   });
 }
 
+/// Whether the same place of the program is among some findings.
+bool is_among(const Finding& finding, const std::vector<Finding>& findings) {
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding& known) {
+    return known.diverges && known.kind == finding.kind && known.op == finding.op &&
+           known.phase == finding.phase && known.root == finding.root &&
+           known.module == finding.module && known.step == finding.step;
+  });
+}
+
 /// Which bytes explain the findings of a comparison: the ops of those in the first one's step.
 class Window {
  public:
@@ -91,12 +100,14 @@ class Checker {
   void require_room() const;
   /// The run's number, 0 if none was made.
   std::size_t record(std::size_t variant, const std::vector<std::string>& record_options);
+  std::size_t record_apart(std::size_t variant, const std::vector<std::string>& record_options);
   void remove_if_not_needed(std::size_t run);
 
   void run_bare();
   void run_recorded();
   void explain();
   void replay(std::size_t reference, std::size_t candidate);
+  void find_all_origins();
   void observe_runs();
   void try_lighter_captures();
   bool try_capture(const std::vector<std::string>& record_options);
@@ -220,6 +231,21 @@ std::size_t Checker::record(std::size_t variant, const std::vector<std::string>&
   return number;
 }
 
+/// The same for a run whose results do not count.
+std::size_t Checker::record_apart(std::size_t variant,
+                                  const std::vector<std::string>& record_options) {
+  if (!may_go_on()) return 0;
+  const std::size_t number = made_.size() + 1;
+  MadeRun run =
+      maker_.recorded(options_.variants[variant], folder_.dump_of(number), record_options);
+  enter(std::move(run), variant, /*recorded=*/false, /*with_bytes=*/false);
+  report_.runs.back().recorded = true;
+  kept_.insert(number);
+  if (interrupted() == 0) return number;
+  report_.interrupted = true;
+  return 0;
+}
+
 void Checker::remove_if_not_needed(std::size_t run) {
   const auto& groups = groups_.groups();
   const bool represents = std::any_of(groups.begin(), groups.end(), [&](const RunGroup& group) {
@@ -284,6 +310,32 @@ void Checker::replay(std::size_t reference, std::size_t candidate) {
   const auto b = open_run(made(candidate).dump.string());
   report_.replay = explain_first(*a, *b, *report_.comparison);
   if (report_.replay) confirm_cause(*report_.comparison, *report_.replay);
+}
+
+/// Records one side in full up to the step after the first difference, and gives the ops of the
+/// other one its values, until no further origin appears.
+void Checker::find_all_origins() {
+  const Finding* const first = report_.comparison ? report_.comparison->first() : nullptr;
+  if (first == nullptr || report_.comparison->verdict != Verdict::diverged) return;
+  const std::string steps = fmt::format("0-{}", first->step.value_or(0) + 1);
+  const std::size_t from = variant_of(*explains_.begin());
+  const std::size_t to = variant_of(*explains_.rbegin());
+  const std::size_t whole = record_apart(from, {"--level", "full", "--steps", steps});
+  if (whole == 0) return;
+  FurtherOrigins& origins = report_.origins.emplace();
+  for (int round = 0; round < kRounds; ++round) {
+    const std::size_t given = record_apart(
+        to, {"--level", "digest", "--steps", steps, "--inject", made(whole).dump.string()});
+    if (given == 0) break;
+    ++origins.runs;
+    origins.comparison = compared(whole, given);
+    const std::size_t known = origins.further.size();
+    for (const Finding& finding : origins.comparison.findings)
+      if (finding.diverges && !is_among(finding, report_.comparison->findings) &&
+          !is_among(finding, origins.further))
+        origins.further.push_back(finding);
+    if (origins.further.size() == known) break;
+  }
 }
 
 void Checker::note_exit_codes() {
@@ -381,13 +433,9 @@ void Checker::observe_runs() {
 bool Checker::try_capture(const std::vector<std::string>& record_options) {
   const std::vector<const MadeRun*> bare = runs_of_first_variant(/*recorded=*/false);
   std::vector<std::size_t> numbers;
-  for (std::size_t i = 0; i < kRunsIfNotGiven && may_go_on(); ++i) {
-    const std::size_t number = made_.size() + 1;
-    MadeRun run =
-        maker_.recorded(options_.variants.front(), folder_.dump_of(number), record_options);
-    enter(std::move(run), 0, /*recorded=*/false, /*with_bytes=*/false);
-    report_.runs.back().recorded = true;
-    kept_.insert(number);
+  for (std::size_t i = 0; i < kRunsIfNotGiven; ++i) {
+    const std::size_t number = record_apart(0, record_options);
+    if (number == 0) return false;
     if (report_.observation == Observation::recorded_differ &&
         made(number).leaves_the_same(*bare.front()))
       return true;
@@ -425,6 +473,7 @@ CheckReport Checker::run() {
   run_bare();
   run_recorded();
   if (differ()) explain();
+  if (options_.all_origins) find_all_origins();
   observe_runs();
   const bool disturbed = report_.observation == Observation::bare_differ ||
                          report_.observation == Observation::recorded_differ;

@@ -20,6 +20,7 @@ struct CheckOptions {
       0;               ///< recorded runs; 0: until two differ, at most five or two of each variant
   bool replay = true;  ///< replay the op where runs diverge, if that can be done
   bool until_differs = false;  ///< go on after `runs` until two differ
+  bool all_origins = false;    ///< look for further ones behind the first
   std::size_t bare_runs = 2;
   std::size_t max_runs = 50;                         ///< in all
   std::chrono::duration<double> max_time{};          ///< 0: no limit

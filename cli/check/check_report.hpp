@@ -28,6 +28,13 @@ struct CheckedRun {
   std::optional<std::size_t> group;  ///< index into CheckReport::groups; empty of a bare run
 };
 
+/// What shows once each op of a run is given the inputs that it has in the other one.
+struct FurtherOrigins {
+  std::size_t runs = 0;          ///< that were given them
+  std::vector<Finding> further;  ///< that the runs as they are do not show, in order
+  Report comparison;             ///< of the last of these runs
+};
+
 struct CheckReport {
   Verdict verdict = Verdict::inconclusive;
   std::vector<CheckedRun> runs;
@@ -39,6 +46,7 @@ struct CheckReport {
   std::optional<Report> comparison;
   bool with_bytes = false;
   std::optional<ReplayReport> replay;  ///< of the op where they diverge
+  std::optional<FurtherOrigins> origins;
   std::optional<Bisection> bisection;  ///< which of their settings makes them diverge
   Observation observation = Observation::unknown;
   std::vector<std::string> notes;           ///< what else the runs showed, a sentence each

@@ -148,6 +148,15 @@ bool parse(const Command& command, Arguments arguments, CheckRequest& request) {
             request.bisect)
       .more("Of two variants: runs with parts of what they were started with, as ulpscope bisect")
       .rare();
+  options
+      .flag("--all-origins", "ALL_ORIGINS", "look for origins behind the first, too",
+            to.all_origins)
+      .more(
+          "Gives each op of one run the inputs that it has in the other one (record --inject), up "
+          "to "
+          "the step after the first difference, so that an origin shows that does not follow from "
+          "it")
+      .rare();
   options.value("-o,--output", "DIRECTORY", "CHECK_OUTPUT",
                 "where the dumps that explain go (runs/check-PROGRAM-N)",
                 [&to](const auto&, const auto& value) { to.directory = value; });

@@ -2,6 +2,8 @@
 
 #include <exception>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/check/follow.hpp"
@@ -9,6 +11,7 @@
 #include "cli/options/command.hpp"
 #include "cli/options/options.hpp"
 #include "cli/record/cannot_run.hpp"
+#include "cli/record/injection.hpp"
 #include "cli/record/record_settings.hpp"
 #include "cli/record/selection.hpp"
 #include "cli/record/session.hpp"
@@ -148,8 +151,7 @@ void add_rarely_needed(Options& options, RecordOptions& to) {
           "begin with mkldnn or deterministic on or off (repeatable)",
           [&](const auto& source, const auto& value) { set_flag(to.settings, source, value); },
           true)
-      .more(
-          "The only option that changes what the program computes; it may change the setting back")
+      .more("It changes what the program computes; the program may change the setting back")
       .rare();
   options
       .value("--ring-bytes", "N", "RING_BYTES", "memory between program and writer, per thread",
@@ -185,6 +187,32 @@ struct Following {
   bool stop = false;
 };
 
+/// Values of another run that the command's ops are given.
+struct Injecting {
+  std::string dump;  ///< empty: none
+  std::optional<ring::injection::At> at;
+};
+
+void add_injecting(Options& options, Injecting& to) {
+  options
+      .value("--inject", "DUMP", "INJECT", "give the program the values that this dump has",
+             [&to](const auto&, const auto& value) { to.dump = value; })
+      .more(
+          "So that a difference that does not follow from earlier ones shows: the program's "
+          "results are not its own then. The dump needs bytes (--level full)")
+      .rare();
+  options
+      .value("--inject-at", "op|module|origins", "INJECT_AT", "with --inject: where they are given",
+             [&to](const auto& source, const auto& value) {
+               to.at = static_cast<ring::injection::At>(
+                   choice(source, value, {"op", "module", "origins"}));
+             })
+      .more(
+          "What each op reads (op, the default), what the first op of a module reads, or what an "
+          "op leaves that makes other results of equal inputs (origins)")
+      .rare();
+}
+
 void add_following(Options& options, Following& to) {
   options
       .value("--against", "DUMP", "AGAINST", "compare with this dump while the command runs",
@@ -200,7 +228,7 @@ void add_following(Options& options, Following& to) {
 
 /// False when help was requested and printed.
 bool parse(const Command& command, Arguments arguments, RecordOptions& record_options,
-           Following& following) {
+           Following& following, Injecting& injecting) {
   bool stacks = false;
   bool no_stacks = false;
   bool kernels = false;
@@ -216,6 +244,7 @@ bool parse(const Command& command, Arguments arguments, RecordOptions& record_op
       .rare();
   add_what_is_written(options, record_options);
   add_following(options, following);
+  add_injecting(options, injecting);
   options.flag("--require", "REQUIRE", "fail if nothing can be recorded, or nothing was",
                record_options.require);
   options.flag("--force", "FORCE", "replace the dump that is there", record_options.force);
@@ -233,6 +262,11 @@ bool parse(const Command& command, Arguments arguments, RecordOptions& record_op
   if (following.stop && following.reference.empty())
     throw Error(ErrorCode::usage, "--stop needs a dump to compare with",
                 "give one with --against DUMP");
+  if (injecting.at && injecting.dump.empty())
+    throw Error(ErrorCode::usage, "--inject-at needs the values of a dump",
+                "give one with --inject DUMP");
+  record_options.settings.inject_at = injecting.at.value_or(ring::injection::At::op);
+  if (!injecting.dump.empty()) refuse_partial_injection(record_options.settings);
   if (record_options.command.empty()) {
     throw Error(ErrorCode::usage, "record needs a command to run",
                 fmt::format("usage: ulpscope {} {}", command.name, command.synopsis));
@@ -310,10 +344,21 @@ int record_against(RecordOptions options, const Following& following) {
   return result.exit_code;
 }
 
+/// Null if none are.
+std::unique_ptr<InjectionFile> values_to_give(const Injecting& injecting, RecordOptions& options) {
+  if (injecting.dump.empty()) return nullptr;
+  auto values =
+      std::make_unique<InjectionFile>(*open_run(injecting.dump), options.settings.inject_at);
+  options.settings.injection.set(values->path().string());
+  return values;
+}
+
 int run_record(const Command& command, Arguments arguments) {
   RecordOptions options;
   Following following;
-  if (!parse(command, std::move(arguments), options, following)) return 0;
+  Injecting injecting;
+  if (!parse(command, std::move(arguments), options, following, injecting)) return 0;
+  const auto values = values_to_give(injecting, options);
   return following.reference.empty() ? record_alone(options) : record_against(options, following);
 }
 
@@ -321,7 +366,10 @@ int run_write(const Command& command, Arguments arguments) {
   try {
     RecordOptions options;
     Following following;
-    if (parse(command, std::move(arguments), options, following)) write(options);
+    Injecting injecting;
+    if (!parse(command, std::move(arguments), options, following, injecting)) return 0;
+    const auto values = values_to_give(injecting, options);
+    write(options);
     return 0;
   } catch (const Error& error) {  // the program listens to standard output
     fmt::print("refused\n{}\n{}\n", error.what(), error.hint());

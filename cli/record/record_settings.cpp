@@ -139,4 +139,13 @@ void refuse_contradictions(const RecordOptions& options) {
   }
 }
 
+void refuse_partial_injection(const ring::Settings& settings) {
+  const bool selects = settings.first_step > 0 || !settings.modules.view().empty() ||
+                       !settings.ops.view().empty() || !settings.ignore.view().empty();
+  if (!selects && settings.capture == ring::CaptureScope::ops) return;
+  throw Error(ErrorCode::usage,
+              "--inject finds ops by their order, so all of them from the first step on are needed",
+              "leave out --capture layers, --modules, --ops and --ignore, and begin --steps at 0");
+}
+
 }  // namespace ulpscope::cli

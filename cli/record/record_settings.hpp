@@ -40,4 +40,7 @@ void set_flag(ring::Settings& settings, const std::string& source, const std::st
 /// Options that are valid alone but not together.
 void refuse_contradictions(const RecordOptions& options);
 
+/// The values of a dump can be given where every op from the first on is seen.
+void refuse_partial_injection(const ring::Settings& settings);
+
 }  // namespace ulpscope::cli

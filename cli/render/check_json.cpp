@@ -38,6 +38,15 @@ Json rate_json(const CheckReport& report) {
           {"interval_95", {report.rate->low, report.rate->high}}};
 }
 
+Json origins_json(const CheckReport& report) {
+  if (!report.origins) return nullptr;
+  Json further = Json::array();
+  for (const Finding& finding : report.origins->further) further.push_back(finding_json(finding));
+  return {{"runs", report.origins->runs},
+          {"further", further},
+          {"report", report_json(report.origins->comparison)}};
+}
+
 }  // namespace
 
 void render_check_json(const CheckReport& report, std::ostream& out) {
@@ -64,6 +73,7 @@ void render_check_json(const CheckReport& report, std::ostream& out) {
       {"kept", kept},
       {"bytes", report.with_bytes},
       {"replay", report.replay ? replay_json(*report.replay) : Json(nullptr)},
+      {"origins", origins_json(report)},
       {"bisection", report.bisection ? bisection_json(*report.bisection) : Json(nullptr)},
       {"report", report.comparison ? report_json(*report.comparison) : Json(nullptr)}};
   out << text_of(document);

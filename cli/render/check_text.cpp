@@ -17,6 +17,7 @@
 #include "cli/render/verdict_text.hpp"
 #include "cli/render/wording.hpp"
 #include "cli/term/escape.hpp"
+#include "compare/report/summary.hpp"
 #include "core/counts.hpp"
 
 namespace ulpscope::cli {
@@ -48,9 +49,11 @@ std::string run_numbers(const std::vector<std::size_t>& runs) {
   return fmt::format("run{} {}", runs.size() == 1 ? "" : "s", fmt::join(parts, ", "));
 }
 
+/// Recorded runs that are among the results.
 std::size_t recorded_runs(const CheckReport& report) {
-  return static_cast<std::size_t>(std::count_if(
-      report.runs.begin(), report.runs.end(), [](const CheckedRun& run) { return run.recorded; }));
+  return static_cast<std::size_t>(
+      std::count_if(report.runs.begin(), report.runs.end(),
+                    [](const CheckedRun& run) { return run.group.has_value(); }));
 }
 
 /// Of equal runs: what may have been missed.
@@ -195,6 +198,23 @@ std::string observed(const CheckReport& report) {
   return {};
 }
 
+/// What shows behind the first difference, a line each.
+void print_origins(const CheckReport& report, Page& page) {
+  if (!report.origins || report.origins->runs == 0) return;
+  const FurtherOrigins& origins = *report.origins;
+  const std::string given = fmt::format("with the inputs that each op has in the other run ({})",
+                                        core::counted(origins.runs, "run"));
+  if (origins.further.empty())
+    return page.labelled("origins", fmt::format("no further one shows {}", given));
+  page.labelled(
+      "origins",
+      fmt::format("{} more {} {}:", origins.further.size(),
+                  origins.further.size() == 1 ? "finding shows" : "findings show", given));
+  for (const Finding& finding : origins.further)
+    page.labelled("", fmt::format("{}: {}", place(finding, origins.comparison),
+                                  escaped(comparison::what_happened(finding))));
+}
+
 void print_kept(const CheckReport& report, Page& page) {
   if (report.kept.empty()) return;
   std::vector<std::string> names;
@@ -227,6 +247,7 @@ void render_check(const CheckReport& report, const Terminal& terminal, std::ostr
     label = "";
   }
   if (report.replay) page.labelled("replayed", escaped(report.replay->summary));
+  print_origins(report, page);
   if (report.bisection) page.labelled("bisected", bisection_answer(*report.bisection));
   print_kept(report, page);
   if (report.comparison && report.verdict != Verdict::identical) {

@@ -172,7 +172,8 @@ Json run_json(const RunSummary& run) {
           {"steps", integer(run.steps)},
           {"events", integer(run.events)},
           {"values", integer(run.values)},
-          {"level", run.level}};
+          {"level", run.level},
+          {"injected", known(run.injected)}};
 }
 
 Json rank_pair_json(const RankPair& pair) {

@@ -38,6 +38,8 @@ std::string facts(const RunSummary& run, bool several_ranks) {
   if (several_ranks) parts.insert(parts.begin(), core::counted(run.ranks, "rank"));
   if (!run.level.empty()) parts.push_back(fmt::format("level {}", escaped(run.level)));
   if (!run.complete) parts.emplace_back("incomplete");
+  if (!run.injected.empty())
+    parts.push_back(fmt::format("results not its own (--inject at {})", escaped(run.injected)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/render/wording.hpp"
@@ -95,6 +96,11 @@ std::string extent(const Report& report) {
     const bool one = steps.size() == 1 && steps[0].first == steps[0].second;
     text += fmt::format(" in step{} {}", one ? "" : "s", step_ranges(report.propagated));
   }
+  for (const auto& [name, run] :
+       {std::pair("reference", &report.reference), std::pair("candidate", &report.candidate)})
+    if (!run->injected.empty())
+      text += fmt::format("; the {} was given values of another run: its results are not its own",
+                          name);
   return text;
 }
 

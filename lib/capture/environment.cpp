@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
@@ -99,6 +100,9 @@ EnvironmentValues library_settings() {
                                    std::pair("capture.ops", settings().ops.view()),
                                    std::pair("capture.ignore", settings().ignore.view())})
     if (!globs.empty()) values[key] = globs;
+  if (!settings().injection.view().empty())
+    values["capture.inject"] =
+        std::array{"op", "module", "origins"}.at(static_cast<std::size_t>(settings().inject_at));
   return values;
 }
 

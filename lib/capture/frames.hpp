@@ -25,6 +25,13 @@ inline constexpr std::uint32_t kInheritedFlags =
 /// Whether what begins now was called by the program's own code, not by LibTorch's.
 [[nodiscard]] bool in_user_code(const Thread& thread);
 
+/// Whether what begins now was called by an op with its own kernel, not by one that computes
+/// through others.
+[[nodiscard]] inline bool is_in_kernel(const Thread& thread) {
+  const Frame* const parent = parent_of(thread);
+  return parent != nullptr && parent->info->kind == EventKind::op && !parent->info->wrapper;
+}
+
 /// User code may have run since the last outermost event: what was checked before may no longer
 /// hold.
 void enter_user_code(Thread& thread);

@@ -20,6 +20,7 @@
 #include "capture/filter.hpp"
 #include "capture/forward_links.hpp"
 #include "capture/frames.hpp"
+#include "capture/injection.hpp"
 #include "capture/memory.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
@@ -144,10 +145,7 @@ void read_argument(Thread& thread, Frame& frame, std::size_t index, const c10::I
 
 /// Where the op around the one that begins began, if it has its own kernel, else kNone.
 std::uint64_t kernel_around(const Thread& thread) {
-  if (thread.frames.empty()) return ring::kNone;
-  const Frame& around = thread.frames.back();
-  const bool has_kernel = around.info->kind == EventKind::op && !around.info->wrapper;
-  return has_kernel ? around.position : ring::kNone;
+  return is_in_kernel(thread) ? thread.frames.back().position : ring::kNone;
 }
 
 void read_arguments(Thread& thread, Frame& frame, c10::ArrayRef<const c10::IValue> inputs) {
@@ -406,8 +404,12 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
   const bool unwanted = is_unwanted(thread, info, module);
   if (unwanted && is_call) return begin_unwanted_op(thread, record.handle(), info, inputs, module);
   const bool silent = unwanted || (only_layers() && info.kind == EventKind::node);
+  ReferenceCall in_reference;
+  if (!silent && info.kind == EventKind::op && injects())
+    in_reference = inject_inputs(thread, info, inputs);
   Frame frame = silent ? silent_frame(thread, info) : new_event(thread, info);
   frame.handle = record.handle();
+  frame.in_reference = in_reference;
   const ValuesOfOp values(thread, info);
   if (info.kind == EventKind::node || info.kind == EventKind::gradient) {
     begin_node(thread, frame, inputs);
@@ -637,6 +639,29 @@ void note_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::I
     });
 }
 
+/// The tensors that an op has written or returned.
+std::pmr::vector<LeftByOp> left_by(Thread& thread, const Frame& frame,
+                                   c10::ArrayRef<const c10::IValue> outputs) {
+  std::pmr::vector<LeftByOp> left(&process_memory());
+  for (std::size_t i = frame.written; i < thread.written.size(); ++i)
+    if (const auto alive = thread.written[i].tensor.lock())
+      left.push_back(
+          {Role::mutated, thread.written[i].index, thread.written[i].element, at::Tensor(alive)});
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    for_each_tensor(outputs[i], [&](const at::Tensor& tensor, std::uint16_t element) {
+      left.push_back({Role::output, static_cast<std::uint16_t>(i), element, tensor});
+    });
+  return left;
+}
+
+void end_as_in_reference(Thread& thread, const at::RecordFunction& record,
+                         const RngFingerprint& after) {
+  const ReferenceCall call = thread.frames.back().in_reference;
+  const auto left = left_by(thread, thread.frames.back(), results_of(record));
+  end_innermost(thread, after);
+  inject_results(thread, call, {left.data(), left.size()});
+}
+
 void end_record(Thread& thread, const at::RecordFunction& record) {
   const auto begun =
       std::find_if(thread.frames.rbegin(), thread.frames.rend(),
@@ -659,6 +684,7 @@ void end_record(Thread& thread, const at::RecordFunction& record) {
     if (frame.info->seeded) after = rng_after(frame);
     write_arguments_back(thread, frame);
     see_results(thread, frame, results_of(record));
+    if (frame.in_reference.same_inputs) return end_as_in_reference(thread, record, after);
   } else if (frame.info->kind == EventKind::gradient) {
     see_gradient(thread);
   }

@@ -14,6 +14,7 @@
 #include "capture/device_values.hpp"
 #include "capture/filter.hpp"
 #include "capture/frames.hpp"
+#include "capture/injection.hpp"
 #include "capture/mapped_memory.hpp"
 #include "capture/memory.hpp"
 #include "capture/module_calls.hpp"
@@ -390,6 +391,7 @@ void send_outcomes_of_run(bool at_once) noexcept {
     give_up_arriving(*thread);
     send(*thread, outcome("end of run"), outcomes,
          default_fingerprint(c10::Device(c10::DeviceType::CPU)));
+    tell_injection(*thread);
     thread->ended_at = thread->next_position;
   });
 }

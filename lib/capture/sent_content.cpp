@@ -9,8 +9,13 @@
 namespace ulpscope::capture {
 namespace {
 
+/// Its digest is of more than its bytes.
+bool has_quantiser(const at::Tensor& tensor) {
+  return tensor.is_quantized() && tensor.qscheme() == at::kPerTensorAffine;
+}
+
 Digest with_quantiser(const at::Tensor& tensor, Digest integers) {
-  if (!tensor.is_quantized() || tensor.qscheme() != at::kPerTensorAffine) return integers;
+  if (!has_quantiser(tensor)) return integers;
   const struct {
     Digest integers;
     double scale;
@@ -33,7 +38,7 @@ void send_content(Thread& thread, const at::Tensor& tensor, const Content& conte
     return thread.send_content(region.digest, bytes());
   if (settings().level == ring::Level::digest) return;
   if (settings().level == ring::Level::full) {
-    region.no_content = !keeps_bytes(thread);
+    region.no_content = !keeps_bytes(thread) || has_quantiser(tensor);
     if (!region.no_content) thread.send_content(region.digest, bytes());
   } else if (const auto dtype = static_cast<Dtype>(tensor.scalar_type()); element_size(dtype) > 0) {
     thread.send_statistics(region.digest, dtype, bytes());

@@ -41,6 +41,20 @@ struct ValueKey {
   friend bool operator==(const ValueKey&, const ValueKey&) = default;
 };
 
+/// What a reference run has where an op of the program runs (injection.hpp).
+struct ReferenceCall {
+  std::uint64_t number = ring::kNone;  ///< kNone: nothing
+  bool same_inputs = false;            ///< the op reads what it read there
+};
+
+/// How far a thread has come among the calls of its lane in the reference run.
+struct ReferencePlace {
+  std::uint64_t first = ring::kNone;  ///< call of the lane; kNone: it has none yet
+  std::uint64_t calls = 0;            ///< in the lane
+  std::uint64_t next = 0;             ///< of these
+  std::pmr::vector<bool> taken = std::pmr::vector<bool>(&process_memory());
+};
+
 /// A call of one of the modules that the program defines (module_calls.hpp).
 struct ModuleCall {
   std::uint64_t position = ring::kNone;  ///< of its event
@@ -77,9 +91,10 @@ struct Frame {
   bool delivers = false;       ///< fills what a collective has promised
   bool arrives_later = false;  ///< what it writes comes from a device and is not waited for
   bool traced = false;         ///< an op that computes nothing: a program is traced
-  std::size_t slots = 0;       ///< where its slots begin
-  std::size_t arguments = 0;   ///< where its encoded arguments begin
-  std::size_t written = 0;     ///< where its written arguments begin
+  ReferenceCall in_reference;
+  std::size_t slots = 0;      ///< where its slots begin
+  std::size_t arguments = 0;  ///< where its encoded arguments begin
+  std::size_t written = 0;    ///< where its written arguments begin
   c10::weak_intrusive_ptr<c10::GeneratorImpl> generator{c10::intrusive_ptr<c10::GeneratorImpl>()};
 };
 
@@ -134,6 +149,7 @@ class Thread {
   std::pmr::vector<const void*> freed;  ///< by the program, since its last outermost op
   bool freed_watched = false;           ///< likewise, memory that is watched
   std::uint32_t compilers = 0;          ///< at work: the ops that they call are not the program's
+  ReferencePlace in_reference;
   bool in_engine = false;  ///< the last outermost thing that ran was the autograd engine's
 
   /// Bytes that all threads have digested again to verify inputs.

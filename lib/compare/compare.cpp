@@ -18,6 +18,7 @@
 #include "compare/diff/contributions.hpp"
 #include "compare/diff/created_ranks.hpp"
 #include "compare/measure/tensor_bytes.hpp"
+#include "compare/model/injected.hpp"
 #include "compare/model/words.hpp"
 #include "compare/prepared_runs.hpp"
 #include "compare/report/causes/rules.hpp"
@@ -106,7 +107,7 @@ class Comparison {
   [[nodiscard]] static RunSummary summary_of(const Run& run) {
     const RunInfo& info = run.info();
     return {info.path,   info.command, info.complete, info.ranks, info.steps,
-            info.events, info.values,  info.level,    {}};
+            info.events, info.values,  info.level,    {},         injected_at(run)};
   }
 
   void name_lone_ranks() {
@@ -223,8 +224,8 @@ class Comparison {
 
   [[nodiscard]] std::string note_on_propagated() const {
     if (options_.replayer == nullptr || !options_.budget)
-      return "an origin among these cannot be separated from what they inherited; giving them the "
-             "reference's inputs would separate it";
+      return "an origin among these cannot be separated from what they inherited; ulpscope check "
+             "--all-origins, or record --inject, gives them the reference's inputs";
     const ReplaySummary& replay = result_.totals.replay;
     return fmt::format(
         "their ops were replayed in float64 on each run's own inputs: {} inside of their "
@@ -311,6 +312,8 @@ class Comparison {
     outlook.common_steps = std::min(runs_.reference->info().steps, runs_.candidate->info().steps);
     outlook.lone_ranks = lone_.size();
     outlook.selects = other_selection();
+    for (const Side side : kSides)
+      if (!injected_at(*on(runs_, side)).empty()) outlook.injected = side;
     if (options_.budget) outlook.budget = result_.budget;
     outlook.beyond_budget = result_.beyond_budget;
     return outlook;

@@ -8,7 +8,7 @@
 /// consumer reads is untrusted.
 namespace ulpscope::ring {
 
-inline constexpr std::uint32_t kProtocolVersion = 7;
+inline constexpr std::uint32_t kProtocolVersion = 8;
 inline constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
 enum class MessageKind : std::uint16_t {

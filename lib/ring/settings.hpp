@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "ring/injection.hpp"
+
 namespace ulpscope::ring {
 
 enum class Level : std::uint8_t {
@@ -77,6 +79,8 @@ struct Settings {
   Text<512> ops;                   ///< globs, one a line; empty: all
   Text<512> ignore;                ///< globs, one a line; empty: nothing
   Text<512> full_ops;              ///< with Level::full, the ops of which bytes are kept; as `ops`
+  Text<512> injection;  ///< a file of values that ops are given (injection.hpp); empty: none
+  injection::At inject_at = injection::At::op;
 };
 
 }  // namespace ulpscope::ring

@@ -17,10 +17,11 @@ import tempfile
 class Check:
     """What is passed to `check`, and what it must say. `first` are fields of the first finding (a tuple: one of
     these), `causes` ids of which the first cause is one, `also` one that must be among them, `settings` the smallest
-    set of --bisect. Without a verdict that is "diverged" nothing may be found."""
+    set of --bisect, `behind` the ops of what --all-origins finds. Without a verdict that is "diverged" nothing may be found."""
 
-    def __init__(self, program, options=(), verdict="diverged", first=None, causes=(), also=None, flags=(), settings=None):
-        self.settings = settings
+    def __init__(self, program, options=(), verdict="diverged", first=None, causes=(), also=None, flags=(), settings=None,
+                 behind=None):
+        self.settings, self.behind = settings, behind
         self.program, self.options, self.flags = program, list(options), list(flags)
         self.verdict, self.first, self.causes, self.also = verdict, first or {}, causes, also
 
@@ -61,6 +62,10 @@ CASES = {
     "bisect": pair(MLP, "--validate 8 --eps 1e-6", ["--bisect"], first={"kind": "arguments"}, causes=["argument"],
                    settings=["--eps"]),
     "eval": pair(MLP, "--eval", first={"step": 0}, causes=["mode"]),
+    "all-origins": Check("digits_resnet", ["--vary", "mkldnn=on,off", "--all-origins"],
+                         flags=["--steps", "1", "--mkldnn", "{mkldnn}"],
+                         first={"kind": "origin", "phase": "forward"}, causes=["backend"],
+                         behind={"aten::_convolution", "aten::convolution_backward"}),
 }
 
 
@@ -95,6 +100,10 @@ def complaints(case, code, report):
         names = [found["settings"][k]["name"] for k in found["smallest"]]
         if names != case.settings:
             yield f"the settings {names} are found, not {case.settings}"
+    if case.behind:
+        behind = {finding["op"] for finding in report["origins"]["further"]}
+        if behind != case.behind:
+            yield f"behind the first difference: {behind}, not {case.behind}"
     if not report["bytes"]:
         yield "the difference was not recorded with bytes"
     for dump in report["kept"]:

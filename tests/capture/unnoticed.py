@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Runs a program bare and recorded and fails if it printed anything else or ended differently, or if
-there was nothing to notice: the program failed or printed nothing, or no op was recorded.
+"""Runs a program bare and recorded and fails if it printed anything else or ended differently, if
+there was nothing to notice (the program failed or printed nothing, or no op was recorded), or if
+the dump is not sound.
 
     unnoticed.py --bin build/release/bin [--levels digest full --] PROGRAM
 """
@@ -73,6 +74,8 @@ def main():
                 recorded, status = record(os.path.join(arguments.bin, "ulpscope"), MODES[level],
                                           os.path.join(folder, level), command)
                 wrong = list(wrong_with(bare, recorded, status))
+                sound = run([os.path.join(arguments.bin, "ulpscope"), "verify", os.path.join(folder, level)])
+                wrong += [sound[1]] if sound[0] != 0 else []
                 failed += bool(wrong)
                 print("\n".join([f"{words}, {level}: {'DIFFERS' if wrong else 'as bare'}, "
                                  f"{bare[1].splitlines()[-1]}", *wrong]))

@@ -7,6 +7,7 @@
 #include "compare/diff/describe.hpp"
 #include "compare/diff/other_parameters.hpp"
 #include "compare/model/data_reads.hpp"
+#include "compare/model/shown_models.hpp"
 
 namespace ulpscope::comparison {
 

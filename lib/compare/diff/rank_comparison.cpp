@@ -11,6 +11,7 @@
 #include "compare/diff/model_differences.hpp"
 #include "compare/diff/outcomes.hpp"
 #include "compare/model/hash.hpp"
+#include "compare/model/injected.hpp"
 #include "compare/model/layers_view.hpp"
 #include "compare/model/words.hpp"
 #include "core/counts.hpp"
@@ -24,6 +25,10 @@ RankComparison::RankComparison(const Run& reference, const Run& candidate,
     : state_(reference, candidate, ranks, options, book, totals, judge) {
   state_.windows = windows;
   shift_ = options.step_offset;
+  state_.injected = std::any_of(kSides.begin(), kSides.end(), [&](Side side) {
+    return !injected_at(*on(state_.runs, side), on(ranks, side)).empty();
+  });
+  if (state_.injected) state_.absorption.give_up();
   choose_view();
   pair_lanes();
 }

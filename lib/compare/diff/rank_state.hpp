@@ -174,6 +174,7 @@ struct RankState {
   LayerFlow layers;
   std::vector<std::string> layout_noted;  ///< ops whose other layout is already a finding
   bool device_noted = false;
+  bool injected = false;  ///< recording gave a run values of another one
   /// Several trainers, or threads that share work: they are not compared in the order in which they
   /// ran.
   bool lanes_run_apart = false;

@@ -32,7 +32,8 @@ void LaneReader::fetch() {
     auto block = std::make_shared<Block>(run_->block(rank_, lane_, next_++));
     if (layers_) *block = layers_->of(std::move(*block));
     std::erase_if(block->events, [](const Event& event) {
-      return event.kind == EventKind::kernel || event.kind == EventKind::outcome;
+      return event.kind == EventKind::kernel || event.kind == EventKind::outcome ||
+             event.op == kInject;
     });
     if (!block->events.empty()) ahead_ = std::move(block);
   }

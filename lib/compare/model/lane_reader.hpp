@@ -13,7 +13,8 @@
 namespace ulpscope::comparison {
 
 /// Reads one lane of one run from its first block to its last, one block ahead. Kernels are left
-/// out: they show how an op was computed, not what (kernels.hpp).
+/// out: they show how an op was computed, not what (kernels.hpp). So is what recording did itself
+/// (injected.hpp).
 class LaneReader {
  public:
   /// `only_layers`: leaves out what is not recorded with layers only.

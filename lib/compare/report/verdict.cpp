@@ -36,6 +36,9 @@ namespace {
                        outlook.totals.lone_trainers == 1
                            ? "a thread trains"
                            : fmt::format("{} threads train", outlook.totals.lone_trainers));
+  if (outlook.injected)
+    return fmt::format("the {} was given values of another run, so its results are not its own",
+                       name(*outlook.injected));
   if (!outlook.selects.empty()) return outlook.selects;
   if (outlook.lone_ranks > 0)
     return fmt::format("one run alone has {}", core::counted(outlook.lone_ranks, "rank"));

@@ -25,6 +25,7 @@ struct Outlook {
   bool allow_longer = false;
   std::uint64_t common_steps = 0;
   std::uint64_t lone_ranks = 0;           ///< ranks that only one run has
+  std::optional<Side> injected{};         ///< the run that was given values of another one
   std::string selects{};                  ///< what one recording alone leaves out, in words
   std::optional<BudgetSummary> budget{};  ///< of all origins, where one was asked for
   bool beyond_budget = false;             ///< a finding that is no origin, or one that was not kept

@@ -146,6 +146,9 @@ struct RunSummary {
   std::uint64_t values = 0;
   std::string level;
   std::string format;  ///< of a file of tensors: "safetensors"; empty: a dump
+  /// Where recording gave the program the values of another run: "op", "module" or "origins";
+  /// empty: its results are its own.
+  std::string injected;
 };
 
 struct NotCompared {

@@ -80,6 +80,10 @@ inline constexpr std::uint32_t not_deterministic =
 /// The op of an event that writes memory to an archive, which is no op of LibTorch.
 inline constexpr std::string_view kSave = "torch::save";
 
+/// The op of an event that gives the program values of another run (`record --inject`). Slots: what
+/// was written, Role::mutated.
+inline constexpr std::string_view kInject = "ulpscope::inject";
+
 /// The op of an event of kind `parameters` that lists what the program has freed.
 inline constexpr std::string_view kFreedParameters = "freed parameters";
 

@@ -47,9 +47,9 @@ TEST_SUITE("json") {
                                    "causes",   "rules",          "budget",      "tensors"});
     CHECK(document["format"] == "ulpscope-report");
     CHECK(document["schema_version"] == 1);
-    CHECK(keys(document["reference"]) == std::vector<std::string>{"path", "format", "command",
-                                                                  "complete", "ranks", "steps",
-                                                                  "events", "values", "level"});
+    CHECK(keys(document["reference"]) ==
+          std::vector<std::string>{"path", "format", "command", "complete", "ranks", "steps",
+                                   "events", "values", "level", "injected"});
     CHECK(keys(document["coverage"]["not_compared"]) ==
           std::vector<std::string>{"uninitialised", "handle", "layout", "no_bytes", "ignored",
                                    "opaque"});

@@ -60,6 +60,17 @@ namespace {
   return std::nullopt;
 }
 
+/// Recording has given a run the value of a different call: nothing follows from it.
+[[nodiscard]] bool was_injected(const OpPair& ops, const SlotPair& slot) {
+  if (!ops.state.injected) return false;
+  return std::any_of(kSides.begin(), kSides.end(), [&](Side side) {
+    const Slot& one = *slot.of(side);
+    const HeldEvent writer = find_event(*on(ops.scene.runs, side), on(ops.scene.ranks, side),
+                                        {one.writer_lane, one.writer});
+    return writer.event != nullptr && writer.event->op == kInject;
+  });
+}
+
 /// Extra tensors of one run in a list shift the tensors after them.
 [[nodiscard]] bool is_list_of_other_length(const OpPair& ops, std::uint16_t index) {
   return std::any_of(ops.slots.begin(), ops.slots.end(), [&](const SlotPair& slot) {
@@ -102,6 +113,8 @@ void explain_inputs(OpPair& ops) {
       } else if (const auto read_before = made_of_read(ops, slot)) {
         ops.propagated(*read_before);
         ops.differ(slot.reference, slot.candidate, *read_before);
+      } else if (was_injected(ops, slot)) {
+        ops.propagated(Source{});
       } else {
         fresh.push_back(&slot);
       }

@@ -1,0 +1,373 @@
+#include "capture/injection.hpp"
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "capture/argument_reader.hpp"
+#include "capture/content.hpp"
+#include "capture/filter.hpp"
+#include "capture/frames.hpp"
+#include "capture/memory.hpp"
+#include "capture/recorder.hpp"
+#include "capture/sent_content.hpp"
+#include "capture/value.hpp"
+#include "ring/injection.hpp"
+
+namespace ulpscope::capture {
+namespace {
+
+namespace injection = ring::injection;
+
+/// A call is looked for among so many before and after the one that is expected.
+constexpr std::uint64_t kReach = 64;
+
+/// Opened for each use: the program may close descriptors that it does not know.
+class ValueFile {
+ public:
+  ValueFile() : descriptor_(open(settings().injection.bytes, O_RDONLY | O_CLOEXEC)) {}
+  ValueFile(const ValueFile&) = delete;
+  ValueFile& operator=(const ValueFile&) = delete;
+  ~ValueFile() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+
+  /// Fills pieces of memory one after the other. False where the file ends, or the program may not
+  /// write there itself.
+  [[nodiscard]] bool read(std::uint64_t offset, std::span<iovec> pieces) const {
+    while (!pieces.empty()) {
+      const ssize_t done = preadv(descriptor_, pieces.data(), static_cast<int>(pieces.size()),
+                                  static_cast<off_t>(offset));
+      if (done <= 0) return false;
+      offset += static_cast<std::uint64_t>(done);
+      auto left = static_cast<std::size_t>(done);
+      while (!pieces.empty() && left >= pieces.front().iov_len) {
+        left -= pieces.front().iov_len;
+        pieces = pieces.subspan(1);
+      }
+      if (left == 0) continue;
+      pieces.front().iov_base = static_cast<std::byte*>(pieces.front().iov_base) + left;
+      pieces.front().iov_len -= left;
+    }
+    return true;
+  }
+
+  template <class T>
+  [[nodiscard]] bool read(std::uint64_t& offset, std::pmr::vector<T>& items) const {
+    if (items.empty()) return true;
+    std::array<iovec, 1> all{{{items.data(), items.size() * sizeof(T)}}};
+    if (!read(offset, all)) return false;
+    offset += items.size() * sizeof(T);
+    return true;
+  }
+
+ private:
+  int descriptor_;
+};
+
+/// The tables of the file.
+struct Reference {
+  std::mutex mutex;
+  std::atomic<std::uint64_t> generation{0};  ///< of the recording that it was read for
+  std::atomic<bool> ready{false};
+  pid_t process = 0;
+  std::atomic<std::uint64_t> given{0};  ///< values
+  std::pmr::vector<injection::Lane> lanes{&process_memory()};
+  std::pmr::vector<bool> lanes_taken = std::pmr::vector<bool>(&process_memory());
+  std::pmr::vector<injection::Call> calls{&process_memory()};
+  std::pmr::vector<injection::Value> values{&process_memory()};
+};
+
+Reference& reference() {
+  static Reference& instance = immortal<Reference>();
+  return instance;
+}
+
+[[nodiscard]] bool read_tables(Reference& into) {
+  const ValueFile file;
+  injection::Header header;
+  std::array<iovec, 1> front{{{&header, sizeof header}}};
+  if (!file.read(0, front) || header.magic != injection::kMagic) return false;
+  std::uint64_t offset = sizeof header;
+  into.lanes.resize(header.lanes);
+  into.calls.resize(header.calls);
+  into.values.resize(header.values);
+  into.lanes_taken.assign(header.lanes, false);
+  return file.read(offset, into.lanes) && file.read(offset, into.calls) &&
+         file.read(offset, into.values);
+}
+
+void prepare() {
+  Reference& known = reference();
+  const std::lock_guard guard(known.mutex);
+  if (known.generation == generation()) return;
+  known.process = getpid();
+  known.given.store(0, std::memory_order_relaxed);
+  known.ready.store(read_tables(known), std::memory_order_relaxed);
+  known.generation.store(generation(), std::memory_order_release);
+}
+
+[[nodiscard]] const OpInfo& inject_info() {
+  static const OpInfo& info = named_info(EventKind::op, kInject);
+  return info;
+}
+
+[[nodiscard]] std::uint64_t signature_of(const Thread& thread, const OpInfo& info,
+                                         c10::ArrayRef<const c10::IValue> inputs) {
+  injection::CallSignature signature;
+  signature.add_name(info.name);
+  signature.add_name(info.overload);
+  const Frame* const around = innermost_event(thread, thread.frames.size());
+  signature.add_name(around == nullptr ? std::string_view() : std::string_view(around->info->name));
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    for_each_tensor(inputs[i], [&](const at::Tensor& tensor, std::uint16_t element) {
+      if (!tensor.defined() || !has_shape(tensor, tensor.layout())) return;
+      signature.add_tensor(static_cast<std::uint16_t>(i), element,
+                           static_cast<std::int8_t>(tensor.scalar_type()),
+                           {tensor.sizes().data(), tensor.sizes().size()});
+    });
+  return signature.value();
+}
+
+/// Main threads have each other's lanes; other threads the first one that begins as they do.
+void choose_lane(ReferencePlace& place, std::uint64_t signature) {
+  Reference& known = reference();
+  const std::lock_guard guard(known.mutex);
+  const bool is_main = getpid() == gettid();
+  std::uint64_t first = 0;
+  for (std::size_t i = 0; i < known.lanes.size(); first += known.lanes[i++].calls) {
+    const injection::Lane& lane = known.lanes[i];
+    if (known.lanes_taken[i] || (lane.is_main != 0) != is_main || lane.calls == 0) continue;
+    if (!is_main && known.calls[first].signature != signature) continue;
+    known.lanes_taken[i] = true;
+    place.first = first;
+    place.calls = lane.calls;
+    place.taken.assign(lane.calls, false);
+    return;
+  }
+}
+
+/// The nearest call of that signature that no op has taken yet, ones that are still to come first.
+[[nodiscard]] std::uint64_t find_call(ReferencePlace& place, std::uint64_t signature) {
+  if (place.first == ring::kNone) choose_lane(place, signature);
+  if (place.first == ring::kNone) return ring::kNone;
+  const auto fits = [&](std::uint64_t call) {
+    return call < place.calls && !place.taken[call] &&
+           reference().calls[place.first + call].signature == signature;
+  };
+  for (std::uint64_t distance = 0; distance < kReach; ++distance) {
+    for (const std::uint64_t call : {place.next + distance, place.next - distance - 1}) {
+      if (!fits(call)) continue;
+      place.taken[call] = true;
+      place.next = call + 1;
+      return place.first + call;
+    }
+  }
+  return ring::kNone;
+}
+
+[[nodiscard]] const injection::Value* find_value(const injection::Call& call, Role role,
+                                                 std::uint16_t index, std::uint16_t element) {
+  const std::span values = std::span(reference().values).subspan(call.first_value, call.values);
+  const auto found = std::find_if(values.begin(), values.end(), [&](const injection::Value& value) {
+    return value.role == static_cast<std::uint8_t>(role) && value.index == index &&
+           value.element == element;
+  });
+  return found == values.end() ? nullptr : &*found;
+}
+
+[[nodiscard]] bool has_digest(const injection::Value& value, const Digest& digest) {
+  return value.digest[0] == digest.high && value.digest[1] == digest.low;
+}
+
+/// Where the elements of a tensor with gaps are, in the order in which they are packed.
+template <class Visit>
+bool visit_pieces(const Content& content, std::span<const std::int64_t> packed, Visit&& visit) {
+  std::pmr::vector<std::size_t> order(&process_memory());
+  for (std::size_t i = 0; i < packed.size(); ++i)
+    if (packed[i] != 0) order.push_back(i);
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return packed[a] > packed[b]; });
+  const auto& [data, element_size, sizes, strides] = content.bytes;
+  std::size_t run = element_size;
+  while (!order.empty() && static_cast<std::size_t>(strides[order.back()]) * element_size == run) {
+    run *= static_cast<std::size_t>(sizes[order.back()]);
+    order.pop_back();
+  }
+  std::pmr::vector<std::int64_t> at(order.size(), 0, &process_memory());
+  while (true) {
+    std::int64_t offset = 0;
+    for (std::size_t k = 0; k < order.size(); ++k) offset += at[k] * strides[order[k]];
+    auto* const piece =
+        const_cast<std::byte*>(data) + offset * static_cast<std::int64_t>(element_size);
+    if (!visit(iovec{piece, run})) return false;
+    std::size_t k = order.size();
+    while (k > 0 && ++at[k - 1] == sizes[order[k - 1]]) at[--k] = 0;
+    if (k == 0) return true;
+  }
+}
+
+/// Writes a value's bytes into the tensor's memory.
+[[nodiscard]] bool fill(const Content& content, std::span<const std::int64_t> packed,
+                        const injection::Value& value) {
+  const ValueFile file;
+  if (content.dense) {
+    std::array<iovec, 1> whole{{{const_cast<std::byte*>(content.bytes.data), content.dense_size}}};
+    return file.read(value.offset, whole);
+  }
+  std::array<iovec, 256> pieces{};
+  std::size_t count = 0;
+  std::uint64_t offset = value.offset;
+  const auto flush = [&] {
+    std::uint64_t bytes = 0;
+    for (std::size_t k = 0; k < count; ++k) bytes += pieces[k].iov_len;
+    const bool done = file.read(offset, std::span(pieces).first(count));
+    offset += bytes;
+    count = 0;
+    return done;
+  };
+  const bool visited = visit_pieces(content, packed, [&](const iovec& piece) {
+    pieces[count++] = piece;
+    return count < pieces.size() || flush();
+  });
+  return visited && (count == 0 || flush());
+}
+
+/// The event that gives the values of one op.
+class Injection {
+ public:
+  explicit Injection(Thread& thread) : thread_(thread) {}
+  Injection(const Injection&) = delete;
+  Injection& operator=(const Injection&) = delete;
+  ~Injection() = default;
+
+  /// Gives a tensor the value, if it has another one. True if it has it now.
+  [[nodiscard]] bool give(const at::Tensor& tensor, const injection::Value& value) {
+    if (!tensor.defined() || !is_readable(tensor) || tensor.is_quantized()) return false;
+    const Content content = content_of(tensor);
+    if (has_digest(value, digest_of_value(thread_, tensor, content))) return true;
+    const bool is_plain_number = tensor.unsafeGetTensorImpl()->is_wrapped_number();
+    if (value.offset == 0 || is_plain_number || content.conj || content.neg) return false;
+    const auto packed = packed_strides(content.bytes.sizes, content.bytes.strides);
+    const auto dtype = static_cast<std::int8_t>(tensor.scalar_type());
+    if (injection::layout_of(dtype, content.bytes.sizes, packed) != value.layout ||
+        packed_size(content.bytes) != value.bytes)
+      return false;
+    if (!fill(content, packed, value)) return false;
+    if (!begun_) begin();
+    const Writer writer{thread_.frames.back().position, thread_.lane(), thread_.moment};
+    const Place place{Role::mutated, value.index, value.element};
+    ring::SlotRow row = see_written(thread_, tensor, place, writer, /*already_written=*/false).row;
+    reference().given.fetch_add(1, std::memory_order_relaxed);
+    row.flags &= ~slot_flag::parameter;  // it is no update: no optimizer steps here
+    thread_.slots.push_back(row);
+    return has_digest(value, digest_of_value(thread_, tensor, content));
+  }
+
+  void end() {
+    if (begun_) end_innermost(thread_);
+  }
+
+ private:
+  void begin() {
+    begun_ = true;
+    Frame frame = new_event(thread_, inject_info());
+    frame.trusted = true;
+    frame.flags &= ~event_flag::grad_mode;
+    frame.first_storage = storages().next_id();
+    thread_.frames.push_back(std::move(frame));
+  }
+
+  Thread& thread_;
+  bool begun_ = false;
+};
+
+[[nodiscard]] bool is_read(const OpInfo& info, std::size_t index) {
+  const Access access = index < info.arguments.size() ? info.arguments[index].access : Access::read;
+  return access == Access::read || access == Access::written;
+}
+
+/// What the op reads without having it given.
+[[nodiscard]] bool reads_the_same(Thread& thread, const OpInfo& info, const injection::Call& call,
+                                  c10::ArrayRef<const c10::IValue> inputs) {
+  bool same = true;
+  for (std::size_t i = 0; i < inputs.size() && same; ++i) {
+    if (!is_read(info, i)) continue;
+    for_each_tensor(inputs[i], [&](const at::Tensor& tensor, std::uint16_t element) {
+      const auto* const value =
+          find_value(call, Role::input, static_cast<std::uint16_t>(i), element);
+      if (value == nullptr || !tensor.defined()) return;
+      same = same && is_readable(tensor) &&
+             has_digest(*value, digest_of_value(thread, tensor, content_of(tensor)));
+    });
+  }
+  return same;
+}
+
+}  // namespace
+
+bool injects() noexcept {
+  if (settings().injection.view().empty()) return false;
+  const Reference& known = reference();
+  if (known.generation.load(std::memory_order_acquire) != generation()) prepare();
+  return known.ready.load(std::memory_order_relaxed) && known.process == getpid();
+}
+
+ReferenceCall inject_inputs(Thread& thread, const OpInfo& info,
+                            c10::ArrayRef<const c10::IValue> inputs) {
+  ReferenceCall found{.number = find_call(thread.in_reference, signature_of(thread, info, inputs))};
+  if (found.number == ring::kNone || is_in_kernel(thread)) return found;
+  const injection::Call& call = reference().calls[found.number];
+  const ValuesOfOp values(thread, info);
+  if ((call.flags & injection::call_flag::gives_results) != 0) {
+    found.same_inputs = reads_the_same(thread, info, call, inputs);
+    return found;
+  }
+  if ((call.flags & injection::call_flag::gives_inputs) == 0) return found;
+  Injection given(thread);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!is_read(info, i)) continue;
+    const auto index = static_cast<std::uint16_t>(i);
+    for_each_tensor(inputs[i], [&](const at::Tensor& tensor, std::uint16_t element) {
+      if (const auto* const value = find_value(call, Role::input, index, element))
+        static_cast<void>(given.give(tensor, *value));
+    });
+  }
+  given.end();
+  return found;
+}
+
+void inject_results(Thread& thread, const ReferenceCall& call, c10::ArrayRef<LeftByOp> left) {
+  if (call.number == ring::kNone || !call.same_inputs) return;
+  Injection given(thread);
+  for (const LeftByOp& one : left)
+    if (const auto* const value =
+            find_value(reference().calls[call.number], one.role, one.index, one.element))
+      static_cast<void>(given.give(one.tensor, *value));
+  given.end();
+}
+
+void tell_injection(Thread& thread) {
+  if (!injects()) return;
+  const std::uint64_t given = reference().given.load(std::memory_order_relaxed);
+  if (given == 0)
+    return thread.send_notice(
+        "no value of the other run was given to an op (--inject): none differed where an op has "
+        "its "
+        "call there",
+        /*fatal=*/false);
+  std::pmr::string text(std::to_string(given), &process_memory());
+  text += given == 1 ? " value of another run was" : " values of another run were";
+  text += " given to its ops (--inject): its results are not its own";
+  thread.send_notice(text, /*fatal=*/false);
+}
+
+}  // namespace ulpscope::capture
