@@ -198,6 +198,26 @@ def saved(tools):
         yield f"exit code {code}, first finding {first}"
 
 
+def updates_in_lists(tools):
+    """On another device optimizers update parameters in lists by default: that is no difference of the program, but
+    another learning rate is one."""
+    for optimizer in ("SGD", "Adam", "RMSprop"):
+        tools.record(f"{optimizer}-reference", "updates", optimizer, "single", options=("--level", "full"))
+        tools.record(f"{optimizer}-candidate", "updates", optimizer, "foreach", options=("--level", "full"))
+        code, report = tools.compare(f"{optimizer}-reference", f"{optimizer}-candidate", "--budget")
+        kinds = {finding["kind"] for finding in report["findings"]}
+        if code != 0 or report["verdict"] != "within" or kinds != {"origin"}:
+            yield f"{optimizer}: exit code {code}, {report['summary']}, {kinds}"
+        judged = [op["op"] for op in report["budget"]["ops"] if op["op"].startswith("aten::_foreach_")]
+        if not judged:
+            yield f"{optimizer}: no update of a list was judged"
+    tools.record("other", "updates", "Adam", "foreach", "0.02", options=("--level", "full"))
+    code, report = tools.compare("Adam-reference", "other", "--budget")
+    first = report["first"] or {}
+    if code != 1 or "lr of Adam is 0.01 and 0.02" not in first.get("meaning", ""):
+        yield f"exit code {code}, first finding {first}"
+
+
 def seeded_by_a_draw(tools):
     """Samplers take their seeds from the default generator: where that is shifted, other seeds are no finding."""
     tools.record("reference", "epochs", "0", "-1")
@@ -339,7 +359,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "no_stacks": no_stacks,
          "python_generator": python_generator, "early_batches": early_batches,
          "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,
-         "saved": saved, "seeded_by_a_draw": seeded_by_a_draw, "inductor": inductor, "tuned": tuned}
+         "saved": saved, "updates_in_lists": updates_in_lists, "seeded_by_a_draw": seeded_by_a_draw, "inductor": inductor, "tuned": tuned}
 
 
 def main():

@@ -79,7 +79,7 @@ void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_
 
 /// Ops without a partner follow from something that is known, or are a finding.
 void LoneStretches::take_stretch(const Scene& scene) {
-  const Stretch stretch(state_, walk_, scene, until_, replaced_);
+  const Stretch stretch(state_, walk_, scene, until_, replaced_, in_lists_);
   const auto reason = explain_stretch(stretch);
   if (!reason) return enter_stretch(stretch);
   source_ = reason->source;

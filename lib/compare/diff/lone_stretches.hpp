@@ -48,6 +48,7 @@ class LoneStretches {
   Source source_;           ///< of that stretch
   bool otherwise_ = false;  ///< its ops compute what ops of the other run compute
   ReplacedBackwards replaced_;
+  UpdatesInLists in_lists_;
 };
 
 }  // namespace ulpscope::comparison

@@ -26,13 +26,6 @@ namespace {
   return differing;
 }
 
-/// The step of an optimizer that an event is, or is inside of.
-[[nodiscard]] std::uint32_t optimizer_around(const Window& window, std::uint32_t index) {
-  while (index != kNoIndex && window.event(index).kind != EventKind::optimizer)
-    index = window.parent(index);
-  return index;
-}
-
 [[nodiscard]] std::vector<std::uint32_t> steps_of(const Window& window,
                                                   std::string_view optimizer) {
   std::vector<std::uint32_t> steps;
@@ -53,7 +46,13 @@ namespace {
 
 }  // namespace
 
-std::vector<ArgumentReport> other_options(const Scene& scene, EventPair at) {
+std::uint32_t optimizer_around(const Window& window, std::uint32_t index) {
+  while (index != kNoIndex && window.event(index).kind != EventKind::optimizer)
+    index = window.parent(index);
+  return index;
+}
+
+EventPair steps_around(const Scene& scene, EventPair at) {
   const auto& [reference, candidate] = scene.windows;
   EventPair steps{optimizer_around(*reference, at.reference),
                   optimizer_around(*candidate, at.candidate)};
@@ -61,8 +60,14 @@ std::vector<ArgumentReport> other_options(const Scene& scene, EventPair at) {
     steps.candidate = partner_of(*reference, steps.reference, *candidate);
   if (at.reference == kNoIndex && steps.candidate != kNoIndex)
     steps.reference = partner_of(*candidate, steps.candidate, *reference);
+  return steps;
+}
+
+std::vector<ArgumentReport> other_options(const Scene& scene, EventPair at) {
+  const EventPair steps = steps_around(scene, at);
   if (steps.reference == kNoIndex || steps.candidate == kNoIndex) return {};
-  return differing_options(reference->event(steps.reference), candidate->event(steps.candidate));
+  return differing_options(scene.windows.reference->event(steps.reference),
+                           scene.windows.candidate->event(steps.candidate));
 }
 
 }  // namespace ulpscope::comparison

@@ -7,9 +7,15 @@
 
 namespace ulpscope::comparison {
 
+/// The step of an optimizer that an event is, or is inside of; kNoIndex if there is none.
+[[nodiscard]] std::uint32_t optimizer_around(const Window& window, std::uint32_t index);
+
+/// The same in both runs. Of an event that only one run has, the partner is the optimizer of that
+/// class whose step is the same one of the window.
+[[nodiscard]] EventPair steps_around(const Scene& scene, EventPair at);
+
 /// Hyperparameters that differ, of the optimizer that an event is inside of; none outside of
-/// optimizers. Of an event that only one run has, the partner is the optimizer of that class whose
-/// step is the same one of the window.
+/// optimizers.
 [[nodiscard]] std::vector<ArgumentReport> other_options(const Scene& scene, EventPair at);
 
 }  // namespace ulpscope::comparison

@@ -133,6 +133,17 @@ void add_positions(const Window& window, std::uint32_t op,
   return source;
 }
 
+/// The stretch is a part of an update that one run alone makes in lists of parameters. It does the
+/// same to values that differ already.
+[[nodiscard]] std::optional<Source> updated_in_lists(const Stretch& stretch) {
+  std::optional<Source> source;
+  for (const auto& [side, window, index] : stretch.units) {
+    source = stretch.in_lists.reason(stretch.state, stretch.scene, side, index);
+    if (!source) return std::nullopt;
+  }
+  return source;
+}
+
 /// Its ops return their inputs in a different layout, as a tensor with a different layout needs.
 [[nodiscard]] bool only_copies(const Stretch& stretch) {
   return std::all_of(stretch.units.begin(), stretch.units.end(), [](const Stretch::Alone& one) {
@@ -174,6 +185,7 @@ struct Explainer {
 /// In this order: the first that knows a reason.
 constexpr std::array kExplainers{
     Explainer{"computed by other ops", computed_otherwise, true, true, false},
+    Explainer{"updated in lists", updated_in_lists, true, true, false},
     Explainer{"other parameter", follows_other_parameter, false, false, true},
     Explainer{"detached", cut_by_detach, true, false, true},
     Explainer{"backward of what one run has", follows_alone, true, false, true},
@@ -183,12 +195,14 @@ constexpr std::array kExplainers{
 }  // namespace
 
 Stretch::Stretch(RankState& rank_state, const LaneWalk& lane_walk, const Scene& lane_scene,
-                 std::size_t end_entry, ReplacedBackwards& replaced_backwards)
+                 std::size_t end_entry, ReplacedBackwards& replaced_backwards,
+                 UpdatesInLists& updates_in_lists)
     : state(rank_state),
       walk(lane_walk),
       scene(lane_scene),
       end(end_entry),
-      replaced(replaced_backwards) {
+      replaced(replaced_backwards),
+      in_lists(updates_in_lists) {
   for (std::size_t k = walk.cursor(); k < end; ++k) {
     const EventPair at = walk.events_of(walk.entries()[k]);
     const Side side = at.reference != kNoIndex ? Side::reference : Side::candidate;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compare/align/lane_walk.hpp"
+#include "compare/diff/explain/updates_in_lists.hpp"
 #include "compare/diff/rank_state.hpp"
 #include "compare/model/scene.hpp"
 
@@ -30,7 +31,8 @@ class ReplacedBackwards {
 struct Stretch {
   /// From the walk's current entry up to `end_entry`.
   Stretch(RankState& rank_state, const LaneWalk& lane_walk, const Scene& lane_scene,
-          std::size_t end_entry, ReplacedBackwards& replaced_backwards);
+          std::size_t end_entry, ReplacedBackwards& replaced_backwards,
+          UpdatesInLists& updates_in_lists);
 
   struct Alone {
     Side side;
@@ -43,6 +45,7 @@ struct Stretch {
   const Scene& scene;
   std::size_t end;
   ReplacedBackwards& replaced;
+  UpdatesInLists& in_lists;
   std::vector<Alone> all;
   std::vector<Alone> units;  ///< ops, or calls of modules; but those that are ignored
 };
