@@ -31,7 +31,7 @@ constexpr std::uint32_t kNotGiven = slot_flag::undefined | slot_flag::no_digest 
 [[nodiscard]] bool can_be_given(const Slot& slot) {
   const bool is_view = slot.role != Role::input && (slot.flags & slot_flag::view) != 0;
   return (slot.flags & kNotGiven) == 0 && !is_view && slot.geometry != nullptr &&
-         slot.geometry->layout == 0 && slot.geometry->device_type == 0 &&
+         slot.geometry->layout == 0 &&
          (slot.geometry->flags & (geometry_flag::conj | geometry_flag::neg)) == 0;
 }
 

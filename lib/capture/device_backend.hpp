@@ -3,6 +3,7 @@
 #include <c10/core/Device.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -58,6 +59,12 @@ class DeviceBackend {
   /// there was nothing.
   virtual bool drain(std::chrono::milliseconds timeout,
                      const std::function<void(const DeviceResult&)>& take) noexcept = 0;
+
+  /// Copies between the host's memory and a device's, after everything that the calling thread has
+  /// given the device, and waits for it. False if it cannot: the stream is being captured into a
+  /// graph, the device has failed.
+  [[nodiscard]] virtual bool copy(void* to, const void* from, std::size_t bytes,
+                                  c10::DeviceIndex device) noexcept = 0;
 
   /// Which graph capture records the calling thread's work for a device, 0 for none.
   [[nodiscard]] virtual std::uint64_t capture_of(c10::DeviceIndex device) noexcept = 0;

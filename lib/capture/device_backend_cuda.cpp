@@ -103,6 +103,19 @@ class CudaBackend final : public DeviceBackend {
     }
   }
 
+  bool copy(void* to, const void* from, std::size_t bytes,
+            c10::DeviceIndex index) noexcept override {
+    try {
+      const c10::Device device(c10::DeviceType::CUDA, index);
+      const c10::impl::VirtualGuardImpl guard(c10::DeviceType::CUDA);
+      void* const stream = guard.getStream(device).native_handle();
+      const OnDevice on(cuda_, index);
+      return on && !cuda_.queue_calls->is_captured(stream) && cuda_.copy(to, from, bytes, stream);
+    } catch (...) {
+      return false;
+    }
+  }
+
   std::uint64_t capture_of(c10::DeviceIndex index) noexcept override {
     try {
       const c10::Device device(c10::DeviceType::CUDA, index);

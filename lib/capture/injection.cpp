@@ -14,6 +14,8 @@
 
 #include "capture/argument_reader.hpp"
 #include "capture/content.hpp"
+#include "capture/device_backend.hpp"
+#include "capture/device_values.hpp"
 #include "capture/filter.hpp"
 #include "capture/frames.hpp"
 #include "capture/memory.hpp"
@@ -215,30 +217,86 @@ bool visit_pieces(const Content& content, std::span<const std::int64_t> packed, 
   }
 }
 
-/// Writes a value's bytes into the tensor's memory.
-[[nodiscard]] bool fill(const Content& content, std::span<const std::int64_t> packed,
-                        const injection::Value& value) {
-  const ValueFile file;
-  if (content.dense) {
-    std::array<iovec, 1> whole{{{const_cast<std::byte*>(content.bytes.data), content.dense_size}}};
-    return file.read(value.offset, whole);
+/// A tensor whose memory can be read and written here, on the host or on a device.
+class Target {
+ public:
+  Target(Thread& thread, const at::Tensor& tensor)
+      : thread_(thread), tensor_(tensor), content_(content_of(tensor)) {}
+
+  [[nodiscard]] const Content& content() const noexcept { return content_; }
+
+  /// Of what it holds now; empty if that cannot be read.
+  [[nodiscard]] std::optional<Digest> digest() {
+    if (is_readable(tensor_)) return digest_of_value(thread_, tensor_, content_);
+    const std::span<std::byte> copy = packed();
+    if (!content_.plain() || !copy_from_device(copy)) return std::nullopt;
+    return ulpscope::digest(copy);
   }
-  std::array<iovec, 256> pieces{};
-  std::size_t count = 0;
-  std::uint64_t offset = value.offset;
-  const auto flush = [&] {
-    std::uint64_t bytes = 0;
-    for (std::size_t k = 0; k < count; ++k) bytes += pieces[k].iov_len;
-    const bool done = file.read(offset, std::span(pieces).first(count));
-    offset += bytes;
-    count = 0;
-    return done;
-  };
-  const bool visited = visit_pieces(content, packed, [&](const iovec& piece) {
-    pieces[count++] = piece;
-    return count < pieces.size() || flush();
-  });
-  return visited && (count == 0 || flush());
+
+  [[nodiscard]] bool fill(const injection::Value& value,
+                          std::span<const std::int64_t> packed_steps) {
+    if (is_readable(tensor_))
+      return content_.dense ? fill_at_once(value) : fill_in_pieces(value, packed_steps);
+    std::array<iovec, 1> whole{{{packed().data(), content_.dense_size}}};
+    return content_.dense && ValueFile().read(value.offset, whole) && copy_to_device(packed());
+  }
+
+ private:
+  [[nodiscard]] std::span<std::byte> packed() {
+    thread_.packed.resize(std::max(thread_.packed.size(), content_.dense_size));
+    return std::span(thread_.packed).first(content_.dense_size);
+  }
+
+  [[nodiscard]] std::byte* memory() const noexcept {
+    return const_cast<std::byte*>(content_.bytes.data);
+  }
+
+  [[nodiscard]] bool copy_from_device(std::span<std::byte> to) const {
+    DeviceBackend* const backend = device_backend();
+    return backend != nullptr &&
+           backend->copy(to.data(), memory(), to.size(), tensor_.device().index());
+  }
+
+  [[nodiscard]] bool copy_to_device(std::span<const std::byte> from) const {
+    DeviceBackend* const backend = device_backend();
+    return backend != nullptr &&
+           backend->copy(memory(), from.data(), from.size(), tensor_.device().index());
+  }
+
+  [[nodiscard]] bool fill_at_once(const injection::Value& value) const {
+    std::array<iovec, 1> whole{{{memory(), content_.dense_size}}};
+    return ValueFile().read(value.offset, whole);
+  }
+
+  [[nodiscard]] bool fill_in_pieces(const injection::Value& value,
+                                    std::span<const std::int64_t> packed_steps) const {
+    const ValueFile file;
+    std::array<iovec, 256> pieces{};
+    std::size_t count = 0;
+    std::uint64_t offset = value.offset;
+    const auto flush = [&] {
+      std::uint64_t bytes = 0;
+      for (std::size_t k = 0; k < count; ++k) bytes += pieces[k].iov_len;
+      const bool done = file.read(offset, std::span(pieces).first(count));
+      offset += bytes;
+      count = 0;
+      return done;
+    };
+    const bool visited = visit_pieces(content_, packed_steps, [&](const iovec& piece) {
+      pieces[count++] = piece;
+      return count < pieces.size() || flush();
+    });
+    return visited && (count == 0 || flush());
+  }
+
+  Thread& thread_;
+  const at::Tensor& tensor_;
+  Content content_;
+};
+
+[[nodiscard]] bool can_be_reached(const at::Tensor& tensor) {
+  return tensor.defined() && (is_readable(tensor) || is_on_device(tensor)) &&
+         !tensor.is_quantized() && !tensor.unsafeGetTensorImpl()->is_wrapped_number();
 }
 
 /// The event that gives the values of one op.
@@ -251,17 +309,17 @@ class Injection {
 
   /// Gives a tensor the value, if it has another one. True if it has it now.
   [[nodiscard]] bool give(const at::Tensor& tensor, const injection::Value& value) {
-    if (!tensor.defined() || !is_readable(tensor) || tensor.is_quantized()) return false;
-    const Content content = content_of(tensor);
-    if (has_digest(value, digest_of_value(thread_, tensor, content))) return true;
-    const bool is_plain_number = tensor.unsafeGetTensorImpl()->is_wrapped_number();
-    if (value.offset == 0 || is_plain_number || content.conj || content.neg) return false;
+    if (!can_be_reached(tensor)) return false;
+    Target target(thread_, tensor);
+    const Content& content = target.content();
+    const std::optional<Digest> now = target.digest();
+    if (now && has_digest(value, *now)) return true;
+    if (!now || value.offset == 0 || content.conj || content.neg) return false;
     const auto packed = packed_strides(content.bytes.sizes, content.bytes.strides);
     const auto dtype = static_cast<std::int8_t>(tensor.scalar_type());
     if (injection::layout_of(dtype, content.bytes.sizes, packed) != value.layout ||
-        packed_size(content.bytes) != value.bytes)
+        packed_size(content.bytes) != value.bytes || !target.fill(value, packed))
       return false;
-    if (!fill(content, packed, value)) return false;
     if (!begun_) begin();
     const Writer writer{thread_.frames.back().position, thread_.lane(), thread_.moment};
     const Place place{Role::mutated, value.index, value.element};
@@ -269,7 +327,8 @@ class Injection {
     reference().given.fetch_add(1, std::memory_order_relaxed);
     row.flags &= ~slot_flag::parameter;  // it is no update: no optimizer steps here
     thread_.slots.push_back(row);
-    return has_digest(value, digest_of_value(thread_, tensor, content));
+    const std::optional<Digest> given = target.digest();
+    return given && has_digest(value, *given);
   }
 
   void end() {
@@ -304,9 +363,9 @@ class Injection {
     for_each_tensor(inputs[i], [&](const at::Tensor& tensor, std::uint16_t element) {
       const auto* const value =
           find_value(call, Role::input, static_cast<std::uint16_t>(i), element);
-      if (value == nullptr || !tensor.defined()) return;
-      same = same && is_readable(tensor) &&
-             has_digest(*value, digest_of_value(thread, tensor, content_of(tensor)));
+      if (value == nullptr || !same || !can_be_reached(tensor)) return;
+      const std::optional<Digest> now = Target(thread, tensor).digest();
+      same = now && has_digest(*value, *now);
     });
   }
   return same;

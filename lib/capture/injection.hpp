@@ -11,8 +11,8 @@
 /// then.
 ///
 /// Ops find their calls in the reference by op, caller, dtypes and shapes, in order. A tensor is
-/// written if it is in host memory and has the same dtype, shape and order of elements there; each
-/// write is an event `ulpscope::inject`.
+/// written if it has the same dtype, shape and order of elements there; on a device only if it has
+/// no gaps. Each write is an event `ulpscope::inject`.
 namespace ulpscope::capture {
 
 /// Whether this process is given values.

@@ -118,9 +118,16 @@ void leave_device(int before) noexcept {
   return known && status == cudaStreamCaptureStatusActive ? number : 0;
 }
 
+[[nodiscard]] bool copy(void* to, const void* from, std::size_t bytes, Stream stream) noexcept {
+  const auto of = static_cast<cudaStream_t>(stream);
+  return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, of) == cudaSuccess &&
+         cudaStreamSynchronize(of) == cudaSuccess;
+}
+
 const Functions kFunctions{
-    Functions::kVersion, &prepare,      &enqueue_digests, &enqueue_difference, &error_text,
-    &enter_device,       &leave_device, &describe,        &capture_of,         &kCudaQueueCalls};
+    Functions::kVersion, &prepare,      &enqueue_digests, &enqueue_difference,
+    &error_text,         &enter_device, &leave_device,    &describe,
+    &capture_of,         &copy,         &kCudaQueueCalls};
 
 }  // namespace
 }  // namespace ulpscope::device

@@ -12,7 +12,7 @@
 /// What libulpscope_device.so offers. It is opened by name where there is a GPU, so that nothing
 /// else needs CUDA; the device is the one whose context is current in the calling thread.
 ///
-/// Work is only enqueued: nothing here allocates, waits, copies from memory that is not
+/// Work is only enqueued: nothing here but copy() allocates, waits, copies from memory that is not
 /// page-locked, throws or prints, so that all of it may be called while a stream is captured into a
 /// graph.
 namespace ulpscope::device {
@@ -55,7 +55,7 @@ struct Facts {
 };
 
 struct Functions {
-  static constexpr std::uint32_t kVersion = 3;
+  static constexpr std::uint32_t kVersion = 4;
 
   std::uint32_t version;
 
@@ -87,6 +87,10 @@ struct Functions {
 
   /// CUDA's number of the capture that records a stream's work, 0 for none.
   std::uint64_t (*capture_of)(Stream stream) noexcept;
+
+  /// Copies between any memory of the host and the device that is current, after the stream's work
+  /// so far, and waits for it. Not for a stream that is being captured. False for a failure.
+  bool (*copy)(void* to, const void* from, std::size_t bytes, Stream stream) noexcept;
 
   /// For a DigestQueue of the device that is current.
   const QueueCalls* queue_calls;

@@ -2,7 +2,7 @@
 """Gives a program the values of another run (`record --inject`): what hid behind the first difference shows, and
 the reports say that the results are not the program's own.
 
-    injection.py --bin build/release/bin NAME
+    injection.py --bin build/release/bin [--twin FOLDER] NAME
     injection.py ... --list        names of all cases
 """
 
@@ -18,11 +18,11 @@ CONVOLUTIONS = {"aten::_convolution", "aten::convolution_backward"}
 
 
 class Bench:
-    def __init__(self, bin_folder, folder):
-        self.bin, self.folder = bin_folder, folder
+    def __init__(self, bin_folder, ulpscope_folder, folder):
+        self.bin, self.ulpscope_folder, self.folder = bin_folder, ulpscope_folder, folder
 
     def ulpscope(self, *arguments):
-        return subprocess.run([os.path.join(self.bin, "ulpscope"), *arguments], capture_output=True, text=True,
+        return subprocess.run([os.path.join(self.ulpscope_folder, "ulpscope"), *arguments], capture_output=True, text=True,
                               timeout=250, cwd=self.folder)
 
     def record(self, name, program, *options):
@@ -151,13 +151,15 @@ CASES = {
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
+    parser.add_argument("--twin", help="the folder of the ulpscope that takes every tensor for one on a device")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("name", nargs="?", choices=list(CASES))
     options = parser.parse_args()
     if options.list:
         return print("\n".join(CASES))
     with tempfile.TemporaryDirectory(prefix="ulpscope-injection-") as folder:
-        return "\n".join(CASES[options.name](Bench(os.path.abspath(options.bin), folder))) or None
+        bench = Bench(os.path.abspath(options.bin), os.path.abspath(options.twin or options.bin), folder)
+        return "\n".join(CASES[options.name](bench)) or None
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <mutex>
 #include <string_view>
@@ -38,6 +39,13 @@ class Twin final : public DeviceBackend {
     const std::uint64_t number = ++asked_;
     if (queue_.size() >= batch_) ready_.notify_one();
     if (batch_ == 1) told_at_once_.wait_for(lock, kPatience, [&] { return told_ >= number; });
+    return true;
+  }
+
+  bool copy(void* to, const void* from, std::size_t bytes,
+            c10::DeviceIndex device) noexcept override {
+    if (capture_of(device) != 0) return false;
+    std::memcpy(to, from, bytes);
     return true;
   }
 
