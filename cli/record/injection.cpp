@@ -90,7 +90,8 @@ class FileMaker {
 
   /// False if no bytes of a value are in the run.
   [[nodiscard]] bool write(const fs::path& path) {
-    for (const Lane& lane : run_.lanes(rank_)) add(lane);
+    for (const Lane& lane : run_.lanes(rank_))
+      for (const bool backward : {false, true}) add(lane, backward);
     const std::uint64_t tables =
         sizeof(injection::Header) + size_of(lanes_) + size_of(calls_) + size_of(values_);
     dump::File file = dump::File::create(path);
@@ -114,15 +115,17 @@ class FileMaker {
     return table.size() * sizeof(T);
   }
 
-  void add(const Lane& lane) {
-    lanes_.push_back({.is_main = lane.role == LaneRole::main ? 1U : 0U});
+  void add(const Lane& lane, bool backward) {
+    lanes_.push_back(
+        {.is_main = lane.role == LaneRole::main ? 1U : 0U, .is_backward = backward ? 1U : 0U});
     OpenEvents open;
     std::string place;
     for (std::size_t k = 0; k < run_.block_count(rank_, lane.id); ++k) {
       const Block block = run_.block(rank_, lane.id, k);
       for (const Event& event : block.events) {
         const OpenEvents::Around around = open.enter(event);
-        if (event.kind != EventKind::op || event.op == kInject) continue;
+        const bool belongs = ((event.flags & event_flag::in_backward) != 0) == backward;
+        if (event.kind != EventKind::op || event.op == kInject || !belongs) continue;
         const bool enters = !around.is_in_op && enter_place(place, event);
         add(event, around, enters);
       }

@@ -139,16 +139,19 @@ void prepare() {
   return signature.value();
 }
 
-/// Main threads have each other's lanes; other threads the first one that begins as they do.
-void choose_lane(ReferencePlace& place, std::uint64_t signature) {
+/// Main threads have each other's lanes; other threads, and backward, the first one that begins as
+/// they do.
+void choose_lane(ReferencePlace& place, std::uint64_t signature, bool backward) {
   Reference& known = reference();
   const std::lock_guard guard(known.mutex);
   const bool is_main = getpid() == gettid();
+  const bool by_name = is_main && !backward;
   std::uint64_t first = 0;
   for (std::size_t i = 0; i < known.lanes.size(); first += known.lanes[i++].calls) {
     const injection::Lane& lane = known.lanes[i];
-    if (known.lanes_taken[i] || (lane.is_main != 0) != is_main || lane.calls == 0) continue;
-    if (!is_main && known.calls[first].signature != signature) continue;
+    if (known.lanes_taken[i] || lane.calls == 0 || (lane.is_backward != 0) != backward) continue;
+    if (!backward && (lane.is_main != 0) != is_main) continue;
+    if (!by_name && known.calls[first].signature != signature) continue;
     known.lanes_taken[i] = true;
     place.first = first;
     place.calls = lane.calls;
@@ -158,8 +161,11 @@ void choose_lane(ReferencePlace& place, std::uint64_t signature) {
 }
 
 /// The nearest call of that signature that no op has taken yet, ones that are still to come first.
-[[nodiscard]] std::uint64_t find_call(ReferencePlace& place, std::uint64_t signature) {
-  if (place.first == ring::kNone) choose_lane(place, signature);
+[[nodiscard]] std::uint64_t find_call(Thread& thread, std::uint64_t signature) {
+  const Frame* const parent = parent_of(thread);
+  const bool backward = parent != nullptr && (parent->flags & event_flag::in_backward) != 0;
+  ReferencePlace& place = thread.in_reference[backward ? 1 : 0];
+  if (place.first == ring::kNone) choose_lane(place, signature, backward);
   if (place.first == ring::kNone) return ring::kNone;
   const auto fits = [&](std::uint64_t call) {
     return call < place.calls && !place.taken[call] &&
@@ -382,7 +388,7 @@ bool injects() noexcept {
 
 ReferenceCall inject_inputs(Thread& thread, const OpInfo& info,
                             c10::ArrayRef<const c10::IValue> inputs) {
-  ReferenceCall found{.number = find_call(thread.in_reference, signature_of(thread, info, inputs))};
+  ReferenceCall found{.number = find_call(thread, signature_of(thread, info, inputs))};
   if (found.number == ring::kNone || is_in_kernel(thread)) return found;
   const injection::Call& call = reference().calls[found.number];
   const ValuesOfOp values(thread, info);

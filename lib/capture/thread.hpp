@@ -149,7 +149,7 @@ class Thread {
   std::pmr::vector<const void*> freed;  ///< by the program, since its last outermost op
   bool freed_watched = false;           ///< likewise, memory that is watched
   std::uint32_t compilers = 0;          ///< at work: the ops that they call are not the program's
-  ReferencePlace in_reference;
+  std::array<ReferencePlace, 2> in_reference;  ///< outside of backward, and in it
   bool in_engine = false;  ///< the last outermost thing that ran was the autograd engine's
 
   /// Bytes that all threads have digested again to verify inputs.

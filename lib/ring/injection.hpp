@@ -26,9 +26,12 @@ struct Header {
   std::uint64_t values = 0;
 };
 
+/// What a lane calls in backward, or all else that it calls: backward may run on another thread in
+/// another run, as it does on a GPU.
 struct Lane {
   std::uint64_t calls = 0;  ///< of ops, by position; those of the lanes before it come before them
-  std::uint64_t is_main = 0;
+  std::uint32_t is_main = 0;
+  std::uint32_t is_backward = 0;
 };
 
 /// What a call's values are needed for.

@@ -25,9 +25,12 @@ class Bench:
         return subprocess.run([os.path.join(self.ulpscope_folder, "ulpscope"), *arguments], capture_output=True, text=True,
                               timeout=250, cwd=self.folder)
 
-    def record(self, name, program, *options):
+    def record(self, name, program, *options, isa=None):
         """What the program prints."""
-        done = self.ulpscope("record", "-o", name, *options, "--", os.path.join(self.bin, program[0]), *program[1:])
+        program = [os.path.join(self.bin, program[0]), *program[1:]]
+        if isa:
+            program = ["env", f"ATEN_CPU_CAPABILITY={isa}", *program]
+        done = self.ulpscope("record", "-o", name, *options, "--", *program)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -123,6 +126,17 @@ def end_of_differences(bench):
         yield f"findings in steps {steps}, of kinds {kinds}"
 
 
+def backward_elsewhere(bench):
+    """Backward is given its values whichever thread runs it: on a GPU it is another one than on the CPU."""
+    program = ["device_train", "--device", "cpu", "--steps", "1"]
+    bench.record("a", program, "--level", "full")
+    bench.record("same", program, "--inject", "a", isa="default")
+    bench.record("other", [*program, "--backward-thread"], "--inject", "a", isa="default")
+    same, other = places(bench.compare("a", "same")), places(bench.compare("a", "other"))
+    if same != other or not any(phase == "backward" for _, phase, _ in same):
+        yield f"on the same thread {same}, on another {other}"
+
+
 def refusals(bench):
     bench.record("digests", MLP)
     for options, sentence in {
@@ -144,6 +158,7 @@ CASES = {
     "behind-op": lambda bench: behind_another(bench, "op"),
     "behind-module": lambda bench: behind_another(bench, "module"),
     "origins": end_of_differences,
+    "backward": backward_elsewhere,
     "refusals": refusals,
 }
 
