@@ -31,12 +31,22 @@ constexpr std::array<std::string_view, 26> kChangesBits{"torch.*",         "prog
                                                         "cublas.*",        "python.*",
                                                         "numpy.*",         "triton.*"};
 
-/// Variables that choose what is printed, stored or preloaded, not what is computed.
-constexpr std::array<std::string_view, 13> kHarmlessVariables{
-    "*.TORCH_LOGS",           "*.TORCH_HOME",    "*.TORCH_CPP_LOG_LEVEL", "*.TORCH_SHOW_*",
-    "*.TORCH_TRACE",          "*.MKL_VERBOSE",   "*.ONEDNN_VERBOSE",      "*.DNNL_VERBOSE",
-    "*.NCCL_DEBUG*",          "*.OMP_DISPLAY_*", "*.KMP_SETTINGS",        "*.KMP_AFFINITY_VERBOSE",
-    "*.PYTORCH_JIT_LOG_LEVEL"};
+/// Variables that choose what is printed, stored or preloaded, not what is computed, and a compiler
+/// of the driver that is needed only where its cache lacks a kernel.
+constexpr std::array<std::string_view, 14> kHarmless{"*.TORCH_LOGS",
+                                                     "*.TORCH_HOME",
+                                                     "*.TORCH_CPP_LOG_LEVEL",
+                                                     "*.TORCH_SHOW_*",
+                                                     "*.TORCH_TRACE",
+                                                     "*.MKL_VERBOSE",
+                                                     "*.ONEDNN_VERBOSE",
+                                                     "*.DNNL_VERBOSE",
+                                                     "*.NCCL_DEBUG*",
+                                                     "*.OMP_DISPLAY_*",
+                                                     "*.KMP_SETTINGS",
+                                                     "*.KMP_AFFINITY_VERBOSE",
+                                                     "*.PYTORCH_JIT_LOG_LEVEL",
+                                                     "library.libnvidia-ptxjitcompiler.so*"};
 
 /// What recording itself brings along.
 constexpr std::array<std::string_view, 6> kOwn{"capture.*",          "env.ULPSCOPE_*",
@@ -141,7 +151,7 @@ using Values = std::vector<std::optional<std::string>>;
 }  // namespace
 
 bool can_change_bits(std::string_view key) {
-  return matches(kChangesBits, key) && !matches(kHarmlessVariables, key);
+  return matches(kChangesBits, key) && !matches(kHarmless, key);
 }
 
 bool differs_in(const EnvironmentDifference& difference, std::int64_t step) {

@@ -31,6 +31,19 @@ TEST_SUITE("environment") {
     CHECK(report.environment[3].key == "os.kernel");
   }
 
+  TEST_CASE("a compiler that a run without a filled cache loads changes no bits") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      if (!changed) run.environment("library.libnvidia-ptxjitcompiler.so.1", "f092");
+      run.environment("library.libcudnn.so.9", changed ? "b" : "a");
+      run.step(0);
+      run.op("aten::ones").out(labelled("y"));
+    });
+    REQUIRE(report.environment.size() == 2);
+    CHECK(report.environment[0].key == "library.libcudnn.so.9");
+    CHECK(report.environment[0].can_change_bits);
+    CHECK_FALSE(report.environment[1].can_change_bits);
+  }
+
   TEST_CASE("a change in the middle is placed at its step, also where it is taken back") {
     const auto flag = [](RunBuilder& run, std::int64_t step, std::string value) {
       run.step(step);

@@ -70,6 +70,28 @@ TEST_SUITE("injected values") {
     CHECK(report.verdict == Verdict::inconclusive);
   }
 
+  TEST_CASE(
+      "what another lane had read before a value was given follows from what made it differ") {
+    const auto program = [](RunBuilder& run, bool changed) {
+      if (changed) run.environment("capture.inject", "op");
+      run.step(0).phase(Phase::forward);
+      const Tensor p = run.parameter("p", labelled("p"));
+      const Tensor y = run.op("aten::mm").in(p).out(labelled("y"));
+      run.lane(LaneRole::autograd, 0);
+      const Tensor g = run.op("aten::mul").in(y).out(labelled(changed ? "other g" : "g"));
+      run.event(EventKind::gradient, "torch::autograd::AccumulateGrad")
+          .in(g)
+          .calls([&] { run.op("aten::detach").given(g, slot_flag::metadata_only).returns_view(g); })
+          .returns(g);
+      run.lane(LaneRole::main, 0);
+      if (changed) inject(run, g, labelled("g"));
+      run.phase(Phase::optimizer).op("aten::add_").in(p).in(g).writes(p, labelled("p after"));
+    };
+    const Report report = report_of(program);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::mul");
+  }
+
   TEST_CASE("a change that ends before any outcome still diverges: values were given in between") {
     const auto program = [](bool given) {
       return [given](RunBuilder& run, bool changed) {

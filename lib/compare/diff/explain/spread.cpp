@@ -45,7 +45,8 @@ void spread(OpPair& ops) {
   const Window& candidate = *ops.scene.windows.candidate;
   const bool clean =
       ops.state.ledger.memory.reference.empty() && ops.state.ledger.memory.candidate.empty();
-  if (!clean)
+  // A value that was given is equal from here on, but another lane may have read it before.
+  if (!clean && !ops.state.injected)
     for (const SlotPair& slot : ops.slots)
       if (slot.role() == Role::input && slot.match == Match::equal)
         spread_slot(ops, slot.reference, slot.candidate, slot.match);
