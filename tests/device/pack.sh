@@ -29,6 +29,12 @@ fi
 cp "$build"/bin/{ulpscope,list_events,prove_ops} "$pack/bin/"
 cp "$build"/lib/ulpscope-replay-* "$pack/lib/"
 strip "$pack"/bin/{ulpscope,list_events,prove_ops}
+# The test of a tutorial reads Markdown.
+mkdir -p "$pack/python"
+for module in markdown_it mdurl; do
+  folder=$(/usr/bin/python3 -c "import $module, os; print(os.path.dirname($module.__file__))" 2>/dev/null) &&
+    cp -rL "$folder" "$pack/python/"
+done
 # The C library and what belongs to it are those of the machine.
 ldd "$build/bin/ulpscope" | awk '$3 ~ /^\// {print $3}' |
   grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|libgcc_s)\.so' |

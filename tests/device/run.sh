@@ -190,6 +190,13 @@ if [[ -x $build/bin/ulpscope && -x $build/bin/device_train ]]; then
 else
   say "recorded: not run, there is no ulpscope beside what was built (tests/device/pack.sh)"
 fi
+readonly tutorial=cli/docs/tutorials/cpu-against-gpu.md
+if [[ -x $build/bin/ulpscope && -n $torch ]] && PYTHONPATH=$build/python python3 -c 'import markdown_it' 2>/dev/null; then
+  PYTHONPATH=$build/python LD_LIBRARY_PATH=$torch/lib:$libraries start tutorial 120 \
+    python3 tests/docs/tutorial.py --bin "$build/bin" --torch "$(dirname "$torch")" "$tutorial"
+else
+  say "tutorial: not followed, there is no ulpscope, no LibTorch or no markdown-it here"
+fi
 if [[ -x $build/bin/engines_check ]]; then
   LD_LIBRARY_PATH=$libraries start engines 100 "$build/bin/engines_check" "$build/lib/libulpscope_cudnn.so"
 else

@@ -6,6 +6,7 @@ from markdown_it import MarkdownIt
 
 PARSER = MarkdownIt("commonmark").enable("table")
 NUMBERS_VARY = "<!-- numbers vary -->"
+NEEDS_GPU = "<!-- needs a GPU -->"
 
 
 def read(path):

@@ -6,6 +6,7 @@ and holds what they print against the lines that the page shows.
 
 A line `...` stands for any lines. In a block after <!-- numbers vary --> the numbers of lines that say how large
 something is (a loss, a difference, a dump) are not compared, because they depend on the processor. All others are.
+A page that says <!-- needs a GPU --> is not followed without one: then this ends with 77.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-from pages import blocks
+from pages import NEEDS_GPU, blocks, read
 
 END = "\x1eend of command"
 NUMBER = re.compile(r"0x[0-9a-f]+|\d[\d,.]*(e[-+]\d+)?|[█▏▎▍▌▋▊▉]+")
@@ -92,6 +93,13 @@ def follow(page, folder, settings):
     return ran, wrong
 
 
+def has_gpu():
+    try:
+        return "GPU" in subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return False
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -100,6 +108,9 @@ def main():
     parser.add_argument("--keep", help="a folder to run in, which stays")
     parser.add_argument("page")
     options = parser.parse_args()
+    if NEEDS_GPU in read(options.page) and not has_gpu():
+        print("skipped: there is no GPU here")
+        return 77
     with tempfile.TemporaryDirectory() as work:
         settings = environment(os.path.abspath(options.bin), options.python, os.path.abspath(options.torch), work)
         folder = os.path.abspath(options.keep or os.path.join(work, "run"))
