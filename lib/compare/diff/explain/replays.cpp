@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compare/diff/alone_memory.hpp"
 #include "compare/diff/explain/explainers.hpp"
 #include "compare/diff/explain/results.hpp"
 #include "compare/diff/finding_writer.hpp"
@@ -164,7 +165,8 @@ void judge_alone(RankState& state, const Scene& scene, Side side, std::uint32_t 
     std::vector<std::uint32_t> inner;
     if (depth < kDeepestReplay) window.inner_ops(index, inner);
     for (const std::uint32_t op : inner) judge_alone(state, scene, side, op, after, depth + 1);
-    if (inner.empty())
+    // What returns a number, or the memory that it was given, has computed nothing to be judged.
+    if (inner.empty() && std::any_of(event.slots.begin(), event.slots.end(), writes))
       budget::add_unjudged(state.totals.replay, fmt::format("{}: {}", event.op, replay.failure));
     return;
   }
