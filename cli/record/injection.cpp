@@ -236,6 +236,9 @@ InjectionFile::InjectionFile(const Run& run, injection::At at) {
               kNeedsBytes);
 }
 
-InjectionFile::~InjectionFile() { remove(path_.c_str()); }
+InjectionFile::~InjectionFile() {
+  remove(path_.c_str());
+  remove((path_.string() + std::string(injection::kTaken)).c_str());
+}
 
 }  // namespace ulpscope::cli

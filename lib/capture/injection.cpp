@@ -107,13 +107,24 @@ Reference& reference() {
          file.read(offset, into.values);
 }
 
+/// One process is given values: the first that asks. False for all others.
+[[nodiscard]] bool claim() {
+  std::pmr::string path(settings().injection.view(), &process_memory());
+  path += injection::kTaken;
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (descriptor < 0) return false;
+  close(descriptor);
+  return true;
+}
+
 void prepare() {
   Reference& known = reference();
   const std::lock_guard guard(known.mutex);
   if (known.generation == generation()) return;
-  known.process = getpid();
   known.given.store(0, std::memory_order_relaxed);
-  known.ready.store(read_tables(known), std::memory_order_relaxed);
+  if (known.process == 0 && claim()) known.process = getpid();
+  const bool is_ours = known.process == getpid();
+  known.ready.store(is_ours && read_tables(known), std::memory_order_relaxed);
   known.generation.store(generation(), std::memory_order_release);
 }
 
@@ -379,11 +390,20 @@ class Injection {
 
 }  // namespace
 
-bool injects() noexcept {
-  if (settings().injection.view().empty()) return false;
+namespace detail {
+
+std::atomic<bool> injection_switch{false};
+
+bool is_given_values() noexcept {
   const Reference& known = reference();
   if (known.generation.load(std::memory_order_acquire) != generation()) prepare();
   return known.ready.load(std::memory_order_relaxed) && known.process == getpid();
+}
+
+}  // namespace detail
+
+void begin_injection() noexcept {
+  detail::injection_switch.store(!settings().injection.view().empty(), std::memory_order_relaxed);
 }
 
 ReferenceCall inject_inputs(Thread& thread, const OpInfo& info,

@@ -2,6 +2,8 @@
 
 #include <ATen/core/ivalue.h>
 
+#include <atomic>
+
 #include "capture/op_info.hpp"
 #include "capture/thread.hpp"
 
@@ -15,8 +17,18 @@
 /// no gaps. Each write is an event `ulpscope::inject`.
 namespace ulpscope::capture {
 
-/// Whether this process is given values.
-[[nodiscard]] bool injects() noexcept;
+namespace detail {
+extern std::atomic<bool> injection_switch;
+[[nodiscard]] bool is_given_values() noexcept;
+}  // namespace detail
+
+/// The settings of a recording that begins are known.
+void begin_injection() noexcept;
+
+/// Whether this process is given values: the first of those that are recorded.
+[[nodiscard]] inline bool injects() noexcept {
+  return detail::injection_switch.load(std::memory_order_relaxed) && detail::is_given_values();
+}
 
 /// Before an op begins. Where its call in the reference gives inputs, its own become those, unless
 /// a kernel has called it: that is in the middle of its own work.

@@ -17,6 +17,7 @@
 #include "capture/environment.hpp"
 #include "capture/forward_links.hpp"
 #include "capture/graphs.hpp"
+#include "capture/injection.hpp"
 #include "capture/memory.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
@@ -130,6 +131,7 @@ bool connect() {
   self.generation.fetch_add(1, std::memory_order_relaxed);
   tell_roots_again();
   const bool connected = self.client.connect(self.socket_path.c_str(), self.capture_version);
+  if (connected) begin_injection();
   detail::recording_switch.store(connected, std::memory_order_relaxed);
   tell_program(connected);
   return connected;

@@ -12,6 +12,10 @@ namespace ulpscope::ring::injection {
 
 inline constexpr std::uint64_t kMagic = 0x31746a6e69706c75;  // "ulpinjt1"
 
+/// Appended to the path of the file: that of an empty one, made by the process that is given
+/// values.
+inline constexpr std::string_view kTaken = ".taken";
+
 /// Where values are given to the program.
 enum class At : std::uint8_t {
   op,      ///< each op reads the reference's inputs
