@@ -290,12 +290,17 @@ void Checker::explain() {
     do {
       if (b != 0) remove_if_not_needed(b);
       b = record(variant_b, window.record_options());
-      if (b == 0) return remove_if_not_needed(a);
+      if (b == 0) {
+        report_.notes.emplace_back("the difference did not come back when bytes were recorded");
+        return remove_if_not_needed(a);
+      }
     } while (report_.runs[a - 1].group == report_.runs[b - 1].group);
     latest = compared(a, b);
     if (is_complete(latest) || round + 1 == kRounds) {
       report_.comparison = latest;
       report_.with_bytes = is_complete(latest);
+      if (!report_.with_bytes)
+        report_.notes.emplace_back("the bytes of the first finding were not all recorded");
       explains_ = {a, b};
       if (options_.replay) replay(a, b);
       return;
@@ -320,9 +325,9 @@ void Checker::find_all_origins() {
   const std::string steps = fmt::format("0-{}", first->step.value_or(0) + 1);
   const std::size_t from = variant_of(*explains_.begin());
   const std::size_t to = variant_of(*explains_.rbegin());
+  FurtherOrigins& origins = report_.origins.emplace();
   const std::size_t whole = record_apart(from, {"--level", "full", "--steps", steps});
   if (whole == 0) return;
-  FurtherOrigins& origins = report_.origins.emplace();
   for (int round = 0; round < kRounds; ++round) {
     const std::size_t given = record_apart(
         to, {"--level", "digest", "--steps", steps, "--inject", made(whole).dump.string()});

@@ -40,14 +40,14 @@ class OpenEvents {
  public:
   struct Around {
     std::string_view name;  ///< of the innermost event; empty: none
-    bool is_in_op = false;
+    std::size_t ops = 0;    ///< that enclose it
   };
 
   [[nodiscard]] Around enter(const Event& event) {
     while (!open_.empty() && open_.back().position != event.parent) open_.pop_back();
-    const Around around = open_.empty() ? Around{} : Around{open_.back().name, open_.back().in_op};
-    const bool is_op = event.kind == EventKind::op;
-    open_.push_back({event.position, std::string(event.op), is_op || around.is_in_op});
+    const Around around = open_.empty() ? Around{} : Around{open_.back().name, open_.back().ops};
+    const std::size_t is_op = event.kind == EventKind::op ? 1 : 0;
+    open_.push_back({event.position, std::string(event.op), around.ops + is_op});
     return around;
   }
 
@@ -55,7 +55,7 @@ class OpenEvents {
   struct Open {
     std::uint64_t position;
     std::string name;
-    bool in_op;
+    std::size_t ops;  ///< itself and those that enclose it
   };
   std::deque<Open> open_;
 };
@@ -119,6 +119,7 @@ class FileMaker {
     lanes_.push_back(
         {.is_main = lane.role == LaneRole::main ? 1U : 0U, .is_backward = backward ? 1U : 0U});
     OpenEvents open;
+    enclosing_.clear();
     std::string place;
     for (std::size_t k = 0; k < run_.block_count(rank_, lane.id); ++k) {
       const Block block = run_.block(rank_, lane.id, k);
@@ -126,7 +127,7 @@ class FileMaker {
         const OpenEvents::Around around = open.enter(event);
         const bool belongs = ((event.flags & event_flag::in_backward) != 0) == backward;
         if (event.kind != EventKind::op || event.op == kInject || !belongs) continue;
-        const bool enters = !around.is_in_op && enter_place(place, event);
+        const bool enters = around.ops == 0 && enter_place(place, event);
         add(event, around, enters);
       }
     }
@@ -134,9 +135,12 @@ class FileMaker {
 
   void add(const Event& event, const OpenEvents::Around& around, bool enters_module) {
     ++lanes_.back().calls;
+    while (!enclosing_.empty() && enclosing_.back().ops >= around.ops) enclosing_.pop_back();
+    for (const Enclosing& call : enclosing_) ++calls_[call.number].inside;
+    enclosing_.push_back({calls_.size(), around.ops});
     injection::Call call{.signature = signature_of(event, around.name),
                          .first_value = values_.size()};
-    const bool gives_results = at_ == injection::At::origins && !around.is_in_op;
+    const bool gives_results = at_ == injection::At::origins && around.ops == 0;
     const bool gives_inputs =
         at_ == injection::At::op || (at_ == injection::At::module && enters_module);
     if (gives_results) call.flags |= injection::call_flag::gives_results;
@@ -187,9 +191,16 @@ class FileMaker {
     return offset;
   }
 
+  /// A call that encloses the ones that follow.
+  struct Enclosing {
+    std::size_t number;
+    std::size_t ops;  ///< that enclose it
+  };
+
   const Run& run_;
   std::uint32_t rank_;
   injection::At at_;
+  std::vector<Enclosing> enclosing_;
   std::vector<injection::Lane> lanes_;
   std::vector<injection::Call> calls_;
   std::vector<injection::Value> values_;

@@ -200,8 +200,10 @@ std::string observed(const CheckReport& report) {
 
 /// What shows behind the first difference, a line each.
 void print_origins(const CheckReport& report, Page& page) {
-  if (!report.origins || report.origins->runs == 0) return;
+  if (!report.origins) return;
   const FurtherOrigins& origins = *report.origins;
+  if (origins.runs == 0)
+    return page.labelled("origins", "further ones were not looked for: no run was left for it");
   const std::string given = fmt::format("with the inputs that each op has in the other run ({})",
                                         core::counted(origins.runs, "run"));
   if (origins.further.empty())
@@ -242,6 +244,10 @@ void render_check(const CheckReport& report, const Terminal& terminal, std::ostr
   print_splits(report, page);
   if (const std::string text = observed(report); !text.empty()) page.labelled("bare", text);
   std::string_view label = "note";
+  if (report.interrupted) {
+    page.labelled(label, "interrupted: this is what was known until then");
+    label = "";
+  }
   for (const std::string& note : report.notes) {
     page.labelled(label, escaped(note));
     label = "";
@@ -251,8 +257,6 @@ void render_check(const CheckReport& report, const Terminal& terminal, std::ostr
   if (report.bisection) page.labelled("bisected", bisection_answer(*report.bisection));
   print_kept(report, page);
   if (report.comparison && report.verdict != Verdict::identical) {
-    if (!report.with_bytes && report.comparison->first() != nullptr)
-      page.labelled(label, "the difference did not come back when bytes were recorded");
     render_details(*report.comparison, page);
   }
   if (report.replay) {

@@ -29,9 +29,6 @@ namespace {
 
 namespace injection = ring::injection;
 
-/// A call is looked for among so many before and after the one that is expected.
-constexpr std::uint64_t kReach = 64;
-
 /// Opened for each use: the program may close descriptors that it does not know.
 class ValueFile {
  public:
@@ -82,6 +79,8 @@ struct Reference {
   std::atomic<bool> ready{false};
   pid_t process = 0;
   std::atomic<std::uint64_t> given{0};  ///< values
+  std::atomic<std::uint64_t> ops{0};    ///< of the program
+  std::atomic<std::uint64_t> found{0};  ///< those of them that have a call in the reference
   std::pmr::vector<injection::Lane> lanes{&process_memory()};
   std::pmr::vector<bool> lanes_taken = std::pmr::vector<bool>(&process_memory());
   std::pmr::vector<injection::Call> calls{&process_memory()};
@@ -121,7 +120,8 @@ void prepare() {
   Reference& known = reference();
   const std::lock_guard guard(known.mutex);
   if (known.generation == generation()) return;
-  known.given.store(0, std::memory_order_relaxed);
+  for (auto* const count : {&known.given, &known.ops, &known.found})
+    count->store(0, std::memory_order_relaxed);
   if (known.process == 0 && claim()) known.process = getpid();
   const bool is_ours = known.process == getpid();
   known.ready.store(is_ours && read_tables(known), std::memory_order_relaxed);
@@ -150,47 +150,72 @@ void prepare() {
   return signature.value();
 }
 
+/// Its calls that no other one encloses.
+[[nodiscard]] std::pmr::vector<std::uint64_t> outermost_calls(std::uint64_t first,
+                                                              std::uint64_t count) {
+  std::pmr::vector<std::uint64_t> calls(&process_memory());
+  for (std::uint64_t call = first; call < first + count; call += 1 + reference().calls[call].inside)
+    calls.push_back(call);
+  return calls;
+}
+
+void take_lane(ReferenceLane& lane, std::uint64_t first, std::uint64_t count) {
+  lane.calls = outermost_calls(first, count);
+  std::pmr::vector<std::uint64_t> signatures(&process_memory());
+  for (const std::uint64_t call : lane.calls)
+    signatures.push_back(reference().calls[call].signature);
+  lane.alignment.emplace(std::move(signatures));
+}
+
 /// Main threads have each other's lanes; other threads, and backward, the first one that begins as
 /// they do.
-void choose_lane(ReferencePlace& place, std::uint64_t signature, bool backward) {
+void choose_lane(ReferenceLane& lane, std::uint64_t signature, bool backward) {
   Reference& known = reference();
   const std::lock_guard guard(known.mutex);
   const bool is_main = getpid() == gettid();
   const bool by_name = is_main && !backward;
   std::uint64_t first = 0;
   for (std::size_t i = 0; i < known.lanes.size(); first += known.lanes[i++].calls) {
-    const injection::Lane& lane = known.lanes[i];
-    if (known.lanes_taken[i] || lane.calls == 0 || (lane.is_backward != 0) != backward) continue;
-    if (!backward && (lane.is_main != 0) != is_main) continue;
+    const injection::Lane& other = known.lanes[i];
+    if (known.lanes_taken[i] || other.calls == 0 || (other.is_backward != 0) != backward) continue;
+    if (!backward && (other.is_main != 0) != is_main) continue;
     if (!by_name && known.calls[first].signature != signature) continue;
     known.lanes_taken[i] = true;
-    place.first = first;
-    place.calls = lane.calls;
-    place.taken.assign(lane.calls, false);
-    return;
+    return take_lane(lane, first, other.calls);
   }
 }
 
-/// The nearest call of that signature that no op has taken yet, ones that are still to come first.
-[[nodiscard]] std::uint64_t find_call(Thread& thread, std::uint64_t signature) {
-  const Frame* const parent = parent_of(thread);
-  const bool backward = parent != nullptr && (parent->flags & event_flag::in_backward) != 0;
-  ReferencePlace& place = thread.in_reference[backward ? 1 : 0];
-  if (place.first == ring::kNone) choose_lane(place, signature, backward);
-  if (place.first == ring::kNone) return ring::kNone;
-  const auto fits = [&](std::uint64_t call) {
-    return call < place.calls && !place.taken[call] &&
-           reference().calls[place.first + call].signature == signature;
-  };
-  for (std::uint64_t distance = 0; distance < kReach; ++distance) {
-    for (const std::uint64_t call : {place.next + distance, place.next - distance - 1}) {
-      if (!fits(call)) continue;
-      place.taken[call] = true;
-      place.next = call + 1;
-      return place.first + call;
-    }
+[[nodiscard]] Frame* op_around(Thread& thread) {
+  const auto op =
+      std::find_if(thread.frames.rbegin(), thread.frames.rend(),
+                   [](const Frame& frame) { return frame.info->kind == EventKind::op; });
+  return op == thread.frames.rend() ? nullptr : &*op;
+}
+
+/// The next call inside of the one that the op around has.
+[[nodiscard]] std::uint64_t find_inside(ReferenceCall& around, std::uint64_t signature) {
+  if (around.number == ring::kNone) return ring::kNone;
+  const auto& calls = reference().calls;
+  const std::uint64_t first = around.number + 1;
+  for (std::uint64_t k = around.passed; k < calls[around.number].inside;) {
+    const std::uint64_t call = first + k;
+    k += 1 + calls[call].inside;
+    if (calls[call].signature != signature) continue;
+    around.passed = k;
+    return call;
   }
   return ring::kNone;
+}
+
+[[nodiscard]] std::uint64_t find_call(Thread& thread, std::uint64_t signature) {
+  if (Frame* const around = op_around(thread)) return find_inside(around->in_reference, signature);
+  const Frame* const parent = parent_of(thread);
+  const bool backward = parent != nullptr && (parent->flags & event_flag::in_backward) != 0;
+  ReferenceLane& lane = thread.in_reference[backward ? 1 : 0];
+  if (!lane.alignment) choose_lane(lane, signature, backward);
+  if (!lane.alignment) return ring::kNone;
+  const std::optional<std::uint64_t> call = lane.alignment->next(signature);
+  return call ? lane.calls[*call] : ring::kNone;
 }
 
 [[nodiscard]] const injection::Value* find_value(const injection::Call& call, Role role,
@@ -316,6 +341,12 @@ class Target {
          !tensor.is_quantized() && !tensor.unsafeGetTensorImpl()->is_wrapped_number();
 }
 
+/// A file that is mapped, an array of NumPy: that is not the run's to change.
+[[nodiscard]] bool is_of_program(const at::Tensor& tensor) {
+  const std::lock_guard guard(storages());
+  return storages().at(*tensor.storage().unsafeGetStorageImpl()).foreign;
+}
+
 /// The event that gives the values of one op.
 class Injection {
  public:
@@ -331,7 +362,8 @@ class Injection {
     const Content& content = target.content();
     const std::optional<Digest> now = target.digest();
     if (now && has_digest(value, *now)) return true;
-    if (!now || value.offset == 0 || content.conj || content.neg) return false;
+    if (!now || value.offset == 0 || content.conj || content.neg || is_of_program(tensor))
+      return false;
     const auto packed = packed_strides(content.bytes.sizes, content.bytes.strides);
     const auto dtype = static_cast<std::int8_t>(tensor.scalar_type());
     if (injection::layout_of(dtype, content.bytes.sizes, packed) != value.layout ||
@@ -409,7 +441,10 @@ void begin_injection() noexcept {
 ReferenceCall inject_inputs(Thread& thread, const OpInfo& info,
                             c10::ArrayRef<const c10::IValue> inputs) {
   ReferenceCall found{.number = find_call(thread, signature_of(thread, info, inputs))};
-  if (found.number == ring::kNone || is_in_kernel(thread)) return found;
+  reference().ops.fetch_add(1, std::memory_order_relaxed);
+  if (found.number == ring::kNone) return found;
+  reference().found.fetch_add(1, std::memory_order_relaxed);
+  if (is_in_kernel(thread)) return found;
   const injection::Call& call = reference().calls[found.number];
   const ValuesOfOp values(thread, info);
   if ((call.flags & injection::call_flag::gives_results) != 0) {
@@ -442,16 +477,20 @@ void inject_results(Thread& thread, const ReferenceCall& call, c10::ArrayRef<Lef
 
 void tell_injection(Thread& thread) {
   if (!injects()) return;
-  const std::uint64_t given = reference().given.load(std::memory_order_relaxed);
-  if (given == 0)
-    return thread.send_notice(
-        "no value of the other run was given to an op (--inject): none differed where an op has "
-        "its "
-        "call there",
-        /*fatal=*/false);
-  std::pmr::string text(std::to_string(given), &process_memory());
-  text += given == 1 ? " value of another run was" : " values of another run were";
-  text += " given to its ops (--inject): its results are not its own";
+  const Reference& known = reference();
+  const std::uint64_t given = known.given.load(std::memory_order_relaxed);
+  const std::uint64_t alone =
+      known.ops.load(std::memory_order_relaxed) - known.found.load(std::memory_order_relaxed);
+  std::pmr::string text(&process_memory());
+  if (known.found.load(std::memory_order_relaxed) == 0) {
+    text = "no op has its call in the other run (--inject): nothing was given";
+  } else {
+    text = std::to_string(given);
+    text += given == 1 ? " value of another run was" : " values of another run were";
+    text += " given to its ops (--inject)";
+    text += given == 0 ? ", nothing differed" : ": its results are not its own";
+    if (alone > 0) text += "; " + std::to_string(alone) + " of its ops have no call there";
+  }
   thread.send_notice(text, /*fatal=*/false);
 }
 

@@ -12,9 +12,10 @@
 /// that the next one that does not follow from it shows. The program's results are not its own
 /// then.
 ///
-/// Ops find their calls in the reference by op, caller, dtypes and shapes, in order. A tensor is
-/// written if it has the same dtype, shape and order of elements there; on a device only if it has
-/// no gaps. Each write is an event `ulpscope::inject`.
+/// Ops are aligned with the reference's by op, caller, dtypes and shapes, while they run
+/// (OnlineAlignment); what runs inside an op with what runs inside its call. A tensor is written if
+/// it has the same dtype, shape and order of elements there; on a device only if it has no gaps.
+/// Each write is an event `ulpscope::inject`.
 namespace ulpscope::capture {
 
 namespace detail {

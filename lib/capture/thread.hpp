@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory_resource>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "capture/boundary_links.hpp"
 #include "capture/geometry_table.hpp"
 #include "capture/memory.hpp"
+#include "capture/online_alignment.hpp"
 #include "capture/op_info.hpp"
 #include "capture/recorder.hpp"
 #include "capture/rng.hpp"
@@ -44,15 +46,14 @@ struct ValueKey {
 /// What a reference run has where an op of the program runs (injection.hpp).
 struct ReferenceCall {
   std::uint64_t number = ring::kNone;  ///< kNone: nothing
+  std::uint64_t passed = 0;            ///< of the calls inside of it
   bool same_inputs = false;            ///< the op reads what it read there
 };
 
-/// How far a thread has come among the calls of its lane in the reference run.
-struct ReferencePlace {
-  std::uint64_t first = ring::kNone;  ///< call of the lane; kNone: it has none yet
-  std::uint64_t calls = 0;            ///< in the lane
-  std::uint64_t next = 0;             ///< of these
-  std::pmr::vector<bool> taken = std::pmr::vector<bool>(&process_memory());
+/// A thread's outermost ops, or those of its backward, and the reference's.
+struct ReferenceLane {
+  std::pmr::vector<std::uint64_t> calls{&process_memory()};  ///< the outermost ones
+  std::optional<OnlineAlignment> alignment;  ///< with those; empty: none is known yet
 };
 
 /// A call of one of the modules that the program defines (module_calls.hpp).
@@ -149,7 +150,7 @@ class Thread {
   std::pmr::vector<const void*> freed;  ///< by the program, since its last outermost op
   bool freed_watched = false;           ///< likewise, memory that is watched
   std::uint32_t compilers = 0;          ///< at work: the ops that they call are not the program's
-  std::array<ReferencePlace, 2> in_reference;  ///< outside of backward, and in it
+  std::array<ReferenceLane, 2> in_reference;  ///< outside of backward, and in it
   bool in_engine = false;  ///< the last outermost thing that ran was the autograd engine's
 
   /// Bytes that all threads have digested again to verify inputs.

@@ -223,6 +223,9 @@ class Comparison {
   }
 
   [[nodiscard]] std::string note_on_propagated() const {
+    if (!injected_at(*runs_.candidate).empty())
+      return "what they read differs and was not given: an origin among these cannot be separated "
+             "from what they inherited";
     if (options_.replayer == nullptr || !options_.budget)
       return "an origin among these cannot be separated from what they inherited; ulpscope check "
              "--all-origins, or record --inject, gives them the reference's inputs";

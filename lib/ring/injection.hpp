@@ -33,7 +33,8 @@ struct Header {
 /// What a lane calls in backward, or all else that it calls: backward may run on another thread in
 /// another run, as it does on a GPU.
 struct Lane {
-  std::uint64_t calls = 0;  ///< of ops, by position; those of the lanes before it come before them
+  std::uint64_t calls = 0;  ///< of ops, by position, with those inside of others; those of the
+                            ///< lanes before it come before them
   std::uint32_t is_main = 0;
   std::uint32_t is_backward = 0;
 };
@@ -49,6 +50,7 @@ struct Call {
   std::uint64_t first_value = 0;  ///< index
   std::uint32_t values = 0;
   std::uint32_t flags = 0;
+  std::uint64_t inside = 0;  ///< calls that run inside of it: they follow it
 };
 
 struct Value {

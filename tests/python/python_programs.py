@@ -198,6 +198,18 @@ def saved(tools):
         yield f"exit code {code}, first finding {first}"
 
 
+def given_values(tools):
+    """Values of another run are given to ops, and not to the program's own memory: a file, an array."""
+    tools.record("reference", "owned", "1", options=("--level", "full"))
+    (code, printed), status = tools.record("candidate", "owned", "2", options=("--inject", "reference"))
+    if code != 0 or "file 2.0 array 2.0" not in printed:
+        yield f"exit code {code}, printed {printed}"
+    if not any("of another run" in note for note in status["notes"]):
+        yield f"notes {status['notes']}"
+    if tools.compare("reference", "candidate")[1]["verdict"] == "identical":
+        yield "a run whose results are not its own is identical"
+
+
 def updates_in_lists(tools):
     """On another device optimizers update parameters in lists by default: that is no difference of the program, but
     another learning rate is one."""
@@ -359,7 +371,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "no_stacks": no_stacks,
          "python_generator": python_generator, "early_batches": early_batches,
          "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,
-         "saved": saved, "updates_in_lists": updates_in_lists, "seeded_by_a_draw": seeded_by_a_draw, "inductor": inductor, "tuned": tuned}
+         "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw, "inductor": inductor, "tuned": tuned}
 
 
 def main():

@@ -92,9 +92,9 @@ EventBuilder& EventBuilder::given(const Tensor& tensor, std::uint32_t flag) {
   return in(tensor, "self", flag);
 }
 
-EventBuilder& EventBuilder::in_number(double number) {
-  const Tensor tensor = run_.make(Values(std::vector<std::int64_t>{}, {number}).as(Dtype::float64),
-                                  {}, slot_flag::wrapped_number);
+EventBuilder& EventBuilder::in_number(double number, Dtype dtype) {
+  const Tensor tensor = run_.make(Values(std::vector<std::int64_t>{}, {number}).as(dtype), {},
+                                  slot_flag::wrapped_number);
   return in(tensor, "other");
 }
 

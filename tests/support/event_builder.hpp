@@ -32,7 +32,7 @@ class EventBuilder {
   /// Takes `tensor` only to write it, or only for its shape.
   EventBuilder& given(const Tensor& tensor, std::uint32_t flag = slot_flag::overwritten);
   /// A number that travels as a tensor without dimensions.
-  EventBuilder& in_number(double number);
+  EventBuilder& in_number(double number, Dtype dtype = Dtype::float64);
   EventBuilder& arg(std::string_view name, double value);
   EventBuilder& arg(std::string_view name, int value);
   EventBuilder& arg(std::string_view name, bool value);

@@ -156,6 +156,8 @@ void LoneStretches::enter_stretch(const Stretch& stretch) {
         record.evidence.among_updates = stands_among_updates(scene);
       });
   const bool known = records == state_.book.records().size();
+  // Whether a difference follows from it does not show where values were given.
+  if (state_.injected && !ops.compute_nothing) state_.book.make_diverging(source_);
   // It may have changed nothing while that could be determined.
   const bool asks_what_it_read = known && !state_.only_layers && !state_.book.diverges(source_);
   const auto inherited = asks_what_it_read ? differs_already(stretch) : std::nullopt;

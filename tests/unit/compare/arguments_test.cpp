@@ -142,6 +142,31 @@ TEST_SUITE("arguments") {
     CHECK(report.findings[0].arguments[0].candidate == "0.5");
   }
 
+  TEST_CASE("a whole number in one run and a fraction in the other one are different arguments") {
+    const auto divided_by = [](double other) {
+      return report_of([other](RunBuilder& run, bool changed) {
+        run.keep_content().step(0).phase(Phase::forward);
+        const Tensor x = run.data(labelled("x"));
+        EventBuilder div = run.op("aten::div");
+        div.in(x, "self");
+        if (changed)
+          div.in_number(other);
+        else
+          div.in_number(2, Dtype::int64);
+        const bool same = other == 2;
+        div.out(labelled(changed && !same ? "b" : "a"));
+      });
+    };
+    const Report report = divided_by(2.5);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::arguments);
+    REQUIRE(report.findings[0].arguments.size() == 1);
+    CHECK(report.findings[0].arguments[0].reference == "2");
+    CHECK(report.findings[0].arguments[0].candidate == "2.5");
+    CHECK(report.causes[0].id == "argument");
+    CHECK(divided_by(2).findings.empty());
+  }
+
   TEST_CASE("a different setting is a finding even where the op's inputs differ already") {
     const auto program = [](std::string_view name, double one, double other) {
       return [=](RunBuilder& run, bool changed) {

@@ -53,6 +53,24 @@ TEST_SUITE("injected values") {
     CHECK(has(report.summary, "given values of another run"));
   }
 
+  TEST_CASE("an op of one run alone is a finding: what follows from it does not show") {
+    const auto program = [](RunBuilder& run, bool changed) {
+      if (changed) run.environment("capture.inject", "op");
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor y = run.op("aten::mm").in(x).out(labelled("y"));
+      if (changed) {
+        run.op("aten::mul_").in(y).writes(y, labelled("other y"));
+        inject(run, y, labelled("y"));
+      }
+      run.op("aten::exp").in(y).out(labelled("z"));
+    };
+    const Report report = report_of(program);
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::mul_");
+  }
+
   TEST_CASE("a value of a different call explains what follows from it") {
     const auto program = [](bool known) {
       return [known](RunBuilder& run, bool changed) {

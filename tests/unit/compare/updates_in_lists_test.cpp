@@ -78,6 +78,15 @@ TEST_SUITE("updates in lists") {
     CHECK(report.findings.size() == 1);
   }
 
+  TEST_CASE("of gradients that were given they are no finding") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      if (changed) run.environment("capture.inject", "op");
+      training({})(run, changed);
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(sequences(report) == 0);
+  }
+
   TEST_CASE("with a different learning rate they are a finding, whatever they read") {
     for (const bool gradients : {false, true}) {
       const Report report = report_of(training({.gradients = gradients, .rate = 0.2}));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <optional>
 #include <string_view>
 
@@ -11,6 +12,7 @@
 #include "compare/measure/rounding.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/words.hpp"
+#include "core/number_text.hpp"
 #include "facts/ops.hpp"
 
 namespace ulpscope::comparison {
@@ -147,13 +149,37 @@ namespace {
   return Both<std::string>{apart->worst->reference, apart->worst->candidate};
 }
 
-/// The number that travelled as a tensor, where its bytes are known.
+/// The same of one run, whatever dtype the other one's number has.
+[[nodiscard]] std::optional<std::string> number_of(const OpPair& ops, Side side, const Slot& slot) {
+  const Dtype dtype = slot.geometry->dtype;
+  const auto bytes = on(ops.scene.runs, side)->content(on(ops.scene.ranks, side), slot.digest);
+  std::uint64_t bits = 0;
+  if (!bytes || is_complex(dtype) || bytes->size() != core::number_bits(dtype) / 8 ||
+      bytes->size() > sizeof bits)
+    return std::nullopt;
+  std::memcpy(&bits, bytes->data(), bytes->size());
+  return core::number_text(dtype, bits);
+}
+
+[[nodiscard]] std::optional<Both<std::string>> numbers_of_dtypes(const OpPair& ops,
+                                                                 const SlotPair& slot) {
+  const auto reference = number_of(ops, Side::reference, *slot.reference);
+  const auto candidate = number_of(ops, Side::candidate, *slot.candidate);
+  if (!reference || !candidate) return std::nullopt;
+  return Both<std::string>{*reference, *candidate};
+}
+
+/// The number that travelled as a tensor, where its bytes are known. "2" and "2.5" have different
+/// dtypes.
 [[nodiscard]] std::optional<ArgumentReport> wrapped_number(const OpPair& ops,
                                                            const SlotPair& slot) {
-  if (slot.role() != Role::input || slot.match != Match::differs ||
+  const bool of_dtypes = slot.match == Match::metadata && both(slot, slot_flag::wrapped_number);
+  if (slot.role() != Role::input || (slot.match != Match::differs && !of_dtypes) ||
       !either(slot, slot_flag::wrapped_number))
     return std::nullopt;
-  const auto numbers = numbers_of(ops, slot);
+  const auto numbers = of_dtypes ? numbers_of_dtypes(ops, slot) : numbers_of(ops, slot);
+  if (of_dtypes && (!numbers || number_in(numbers->reference) == number_in(numbers->candidate)))
+    return std::nullopt;
   return ArgumentReport{tensor_name(*slot.owner, slot.any()),
                         numbers ? std::optional(numbers->reference) : std::nullopt,
                         numbers ? std::optional(numbers->candidate) : std::nullopt};

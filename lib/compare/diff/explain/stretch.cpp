@@ -120,7 +120,7 @@ void add_positions(const Window& window, std::uint32_t op,
     if (!belongs && !between_nodes && !accumulates(window, index)) return std::nullopt;
     if (accumulates(window, index) && added) return std::nullopt;
     // Of what is summed, a part may be equal in both runs.
-    bool tied = belongs;
+    bool tied = belongs || stretch.state.injected;
     for (const Slot& slot : event.slots) {
       if (slot.role != Role::input) continue;
       const auto why = on(stretch.state.ledger.memory, side).find(slot, stretch.scene.step);
@@ -130,6 +130,7 @@ void add_positions(const Window& window, std::uint32_t op,
     if (!tied) return std::nullopt;
     add_positions(window, index, on(before, side));
   }
+  if (!source && stretch.state.injected) return Source{};  // what differed was given
   return source;
 }
 

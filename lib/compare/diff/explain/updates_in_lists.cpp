@@ -65,7 +65,11 @@ std::optional<Source> UpdatesInLists::reason(RankState& state, const Scene& scen
   if (added) {
     const EventPair steps = steps_around(
         scene, side == Side::reference ? EventPair{op, kNoIndex} : EventPair{kNoIndex, op});
-    if (is_same_update(scene, steps)) known->second = reads_differing(state, scene, steps);
+    if (is_same_update(scene, steps)) {
+      known->second = reads_differing(state, scene, steps);
+      // What differed was given.
+      if (!known->second && state.injected) known->second = Source{};
+    }
   }
   return known->second;
 }
