@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "capture/op_info.hpp"
+#include "capture/reference_values.hpp"
 #include "capture/thread.hpp"
 
 /// Gives the ops of the program values of a reference run in place of their own, where the settings
@@ -20,15 +21,14 @@ namespace ulpscope::capture {
 
 namespace detail {
 extern std::atomic<bool> injection_switch;
-[[nodiscard]] bool is_given_values() noexcept;
-}  // namespace detail
+}
 
 /// The settings of a recording that begins are known.
 void begin_injection() noexcept;
 
 /// Whether this process is given values: the first of those that are recorded.
 [[nodiscard]] inline bool injects() noexcept {
-  return detail::injection_switch.load(std::memory_order_relaxed) && detail::is_given_values();
+  return detail::injection_switch.load(std::memory_order_relaxed) && is_given_values();
 }
 
 /// Before an op begins. Where its call in the reference gives inputs, its own become those, unless
