@@ -26,7 +26,8 @@ constexpr std::size_t kFactoryBlocks = 256;
   KeyHash hash;
   hash.add(static_cast<std::uint64_t>(kind)).add(scene.ranks.reference);
   hash.add(std::uint64_t{lane_order(*scene.lanes.reference, event)});
-  hash.add(event.op).add(event.overload).add(static_cast<std::uint64_t>(event.phase));
+  if (!distinction.any_op) hash.add(event.op).add(event.overload);
+  hash.add(static_cast<std::uint64_t>(event.phase));
   if (!distinction.any_place)
     hash.add(std::uint64_t{event.has_module}).add(event.module).add(event.root);
   return hash.add(distinction.key).value();

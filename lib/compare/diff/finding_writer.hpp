@@ -18,6 +18,8 @@ struct Distinction {
   bool once_per_step = true;
   /// True if the module it is in makes no difference either.
   bool any_place = false;
+  /// True if the op makes none: what differs shows in several.
+  bool any_op = false;
   /// Does not diverge by itself, only once its effect is read.
   bool harmless = false;
 };

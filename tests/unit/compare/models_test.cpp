@@ -40,6 +40,31 @@ void update(RunBuilder& run, double rate, bool other_op = false) {
   run.phase(Phase::forward).op("aten::exp").in(w).out(labelled("z" + std::to_string(rate)));
 }
 
+/// A step of Adam, in which a hyperparameter is an argument of two ops.
+void update_by_adam(RunBuilder& run, double beta) {
+  for (int step = 0; step < 2; ++step) {
+    run.step(step).phase(Phase::forward);
+    const std::string n = std::to_string(step) + " " + std::to_string(beta);
+    const Tensor w = run.parameter("fc.weight", labelled("w"));
+    const Tensor m = run.data(labelled("m"));
+    run.op("aten::neg").in(w).out(labelled("y"));
+    run.phase(Phase::optimizer);
+    run.event(EventKind::optimizer, "Adam::step").arg("betas", beta).calls([&] {
+      run.op("aten::mul_")
+          .flag(event_flag::in_optimizer)
+          .in(m)
+          .arg("other", beta)
+          .writes(m, labelled("m after " + n));
+      run.op("aten::addcdiv_")
+          .flag(event_flag::in_optimizer)
+          .in(w)
+          .in(m)
+          .arg("value", (step + 1) * beta)
+          .writes(w, labelled("w after " + n));
+    });
+  }
+}
+
 /// Backward of a layer with two parameters, one of which may be frozen.
 void train_partly(RunBuilder& run, bool frozen) {
   const Tensor w = run.parameter("fc.weight", labelled("w"));
@@ -112,6 +137,14 @@ TEST_SUITE("models") {
     CHECK(report.first()->arguments[1].name == "lr");
     CHECK(report.first()->arguments[1].of == "SGD");
     CHECK(has(report.summary, "lr of SGD is 0.05 and 0.06"));
+  }
+
+  TEST_CASE("a hyperparameter is one finding, in whatever ops and steps it shows") {
+    const Report report =
+        report_of([](RunBuilder& run, bool changed) { update_by_adam(run, changed ? 0.5 : 0.9); });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.first()->op == "aten::mul_");
+    CHECK(report.first()->meaning == "betas of Adam is 0.9 and 0.5");
   }
 
   TEST_CASE("an optimizer that is set equally is not mentioned") {

@@ -9,6 +9,7 @@
 #include "compare/diff/explain/fresh.hpp"
 #include "compare/diff/explain/results.hpp"
 #include "compare/diff/finding_writer.hpp"
+#include "compare/diff/optimizer_options.hpp"
 #include "compare/measure/rounding.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/words.hpp"
@@ -224,24 +225,29 @@ void enter_arguments(OpPair& ops, const std::vector<ArgumentReport>& reports, bo
                                    [](const auto& report) { return is_mode(report.name); });
   // A module that is called again has its setting still; train() and eval() reach all modules.
   const bool one_setting = updates || ops.between_models() || ops.event(Side::reference).has_module;
+  // A hyperparameter is an argument of several ops of the update, or a number made of it that
+  // changes with each step.
+  const auto options = other_options(ops.scene, ops.at);
   KeyHash key;
-  for (const ArgumentReport& report : reports) {
+  for (const ArgumentReport& report : options.empty() ? reports : options) {
     key.add(report.name);
     if (!ops.in_data_code())
       key.add(report.reference.value_or("")).add(report.candidate.value_or(""));
   }
   const budget::Judged judged = judge_budget(ops, ops.at, ops.slots);
-  const Source source = enter_finding(
-      ops.state, FindingKind::arguments, ops.scene, ops.at, ops.at,
-      {.key = key.value(), .once_per_step = !one_setting, .any_place = updates || of_mode},
-      [&](Record& record) {
-        record.finding.diverges = !pending;
-        record.finding.arguments = reports;
-        record.evidence.wrapped_number = wrapped;
-        record.evidence.looks_ahead = pending && looks_ahead;
-        add_tensors(record, ops.slots);
-        add_budgets(record, judged);
-      });
+  const Source source = enter_finding(ops.state, FindingKind::arguments, ops.scene, ops.at, ops.at,
+                                      {.key = key.value(),
+                                       .once_per_step = !one_setting,
+                                       .any_place = updates || of_mode,
+                                       .any_op = !options.empty()},
+                                      [&](Record& record) {
+                                        record.finding.diverges = !pending;
+                                        record.finding.arguments = reports;
+                                        record.evidence.wrapped_number = wrapped;
+                                        record.evidence.looks_ahead = pending && looks_ahead;
+                                        add_tensors(record, ops.slots);
+                                        add_budgets(record, judged);
+                                      });
   keep_argued(ops, source);
   if (!pending) return ops.found(source);
   ops.why = source;
