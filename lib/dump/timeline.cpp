@@ -205,8 +205,9 @@ void Timeline::place(const TimelineEvent& event, Entry& entry) {
     entry.phase = Phase::optimizer;
     return begin_optimizer(event, event.object);
   }
+  // Also in grad mode: what trains cannot be written in place there, so it is through `data`.
   const bool inferred = !reading_.optimizer_events && event.kind == EventKind::op &&
-                        event.writes_parameter && is_quiet(event) && reading_.backward_seen;
+                        event.writes_parameter && reading_.backward_seen;
   if (inferred) {
     entry.phase = Phase::optimizer;
     return begin_optimizer(event, kInferredOptimizer | event.root);

@@ -23,8 +23,8 @@ constexpr std::uint32_t kGrad = event_flag::grad_mode;
 ///   zero: zero_grad; opt, opt2: an optimizer's step; step: the program called step()
 ///   parameters: a read of a root's parameters, taken without grad mode
 ///   function: an op without grad mode; trains: an op that trains on what the last of them made
-///   update, updateG: ops that write a parameter of a root without grad mode; root: the root
-///   module's event
+///   update, updateG: ops that write a parameter of a root without grad mode; through: the same in
+///   grad mode, through `data`; root: the root module's event
 TimelineEvent event(const std::string& word) {
   TimelineEvent event;
   event.flags = kGrad;
@@ -43,6 +43,7 @@ TimelineEvent event(const std::string& word) {
   if (word == "peek") event.root = 1, event.module = 5;
   if (word == "peek") event.flags = event_flag::module_from_parameter | event_flag::view;
   if (word == "update") event.writes_parameter = true, event.root = 1, event.module = 5;
+  if (word == "through") event.writes_parameter = true, event.root = 1, event.module = 5;
   if (word == "updateG") event.writes_parameter = true, event.root = 2, event.module = 5;
   if (word == "updateG") event.flags = 0;
   if (word == "zero") event.kind = EventKind::zero_grad;
@@ -290,6 +291,8 @@ TEST_SUITE("timeline") {
   TEST_CASE("an optimizer that nobody announced is known by its writes to parameters") {
     CHECK(places({"update", "forward", "backward", "clip", "update", "d1", "clip", "d0", "update",
                   "data", "forward", "backward", "update"}) == "-s 0f 0b 0o 0o 0o 0o 0d 1f 1b 1o");
+    CHECK(places({"through", "forward", "backward", "clip", "through", "through", "data", "forward",
+                  "backward", "clip", "through"}) == "-s 0f 0b 0o 0o 0o 0d 1f 1b 1o 1o");
   }
 
   TEST_CASE("a run that ends after an unfinished step has begun counts it") {
