@@ -153,9 +153,8 @@ bool parse(const Command& command, Arguments arguments, CheckRequest& request) {
             to.all_origins)
       .more(
           "Gives each op of one run the inputs that it has in the other one (record --inject), up "
-          "to "
-          "the step after the first difference, so that an origin shows that does not follow from "
-          "it")
+          "to the step after the first difference, so that an origin shows that does not follow "
+          "from it")
       .rare();
   options.value("-o,--output", "DIRECTORY", "CHECK_OUTPUT",
                 "where the dumps that explain go (runs/check-PROGRAM-N)",

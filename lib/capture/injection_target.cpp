@@ -9,6 +9,7 @@
 #include "capture/memory.hpp"
 #include "capture/reference_values.hpp"
 #include "capture/sent_content.hpp"
+#include "core/walk.hpp"
 
 namespace ulpscope::capture {
 namespace {
@@ -17,27 +18,17 @@ namespace injection = ring::injection;
 
 /// Where the elements of a tensor with gaps are, in the order in which they are packed.
 template <class Visit>
-bool visit_pieces(const Content& content, std::span<const std::int64_t> packed, Visit&& visit) {
-  std::pmr::vector<std::size_t> order(&process_memory());
-  for (std::size_t i = 0; i < packed.size(); ++i)
-    if (packed[i] != 0) order.push_back(i);
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return packed[a] > packed[b]; });
-  const auto& [data, element_size, sizes, strides] = content.bytes;
-  std::size_t run = element_size;
-  while (!order.empty() && static_cast<std::size_t>(strides[order.back()]) * element_size == run) {
-    run *= static_cast<std::size_t>(sizes[order.back()]);
-    order.pop_back();
-  }
-  std::pmr::vector<std::int64_t> at(order.size(), 0, &process_memory());
+bool visit_pieces(const StridedBytes& bytes, Visit&& visit) {
+  const core::Walk walk(bytes, core::Order::memory);
+  const auto loops = walk.loops();
+  std::pmr::vector<std::size_t> at(loops.size(), 0, &process_memory());
   while (true) {
-    std::int64_t offset = 0;
-    for (std::size_t k = 0; k < order.size(); ++k) offset += at[k] * strides[order[k]];
-    auto* const piece =
-        const_cast<std::byte*>(data) + offset * static_cast<std::int64_t>(element_size);
-    if (!visit(iovec{piece, run})) return false;
-    std::size_t k = order.size();
-    while (k > 0 && ++at[k - 1] == sizes[order[k - 1]]) at[--k] = 0;
+    std::ptrdiff_t offset = 0;
+    for (std::size_t k = 0; k < loops.size(); ++k)
+      offset += static_cast<std::ptrdiff_t>(at[k]) * loops[k].stride;
+    if (!visit(iovec{const_cast<std::byte*>(bytes.data) + offset, walk.run_bytes()})) return false;
+    std::size_t k = loops.size();
+    while (k > 0 && ++at[k - 1] == loops[k - 1].count) at[--k] = 0;
     if (k == 0) return true;
   }
 }
@@ -59,8 +50,7 @@ std::optional<Digest> InjectionTarget::digest() {
 bool InjectionTarget::fill(const injection::Value& value) {
   const auto packed = packed_strides(content_.bytes.sizes, content_.bytes.strides);
   if (!takes(value, packed)) return false;
-  if (is_readable(tensor_))
-    return content_.dense ? fill_at_once(value) : fill_in_pieces(value, packed);
+  if (is_readable(tensor_)) return content_.dense ? fill_at_once(value) : fill_in_pieces(value);
   const std::span<std::byte> bytes = scratch();
   std::array<iovec, 1> whole{{{bytes.data(), bytes.size()}}};
   return content_.dense && ValueFile().read(value.offset, whole) && copy(memory(), bytes.data());
@@ -93,8 +83,7 @@ bool InjectionTarget::fill_at_once(const injection::Value& value) const {
   return ValueFile().read(value.offset, whole);
 }
 
-bool InjectionTarget::fill_in_pieces(const injection::Value& value,
-                                     std::span<const std::int64_t> packed) const {
+bool InjectionTarget::fill_in_pieces(const injection::Value& value) const {
   const ValueFile file;
   std::array<iovec, 256> pieces{};
   std::size_t count = 0;
@@ -107,7 +96,7 @@ bool InjectionTarget::fill_in_pieces(const injection::Value& value,
     count = 0;
     return done;
   };
-  const bool visited = visit_pieces(content_, packed, [&](const iovec& piece) {
+  const bool visited = visit_pieces(content_.bytes, [&](const iovec& piece) {
     pieces[count++] = piece;
     return count < pieces.size() || flush();
   });

@@ -38,8 +38,7 @@ class InjectionTarget {
   }
   [[nodiscard]] bool copy(void* to, const void* from) const;
   [[nodiscard]] bool fill_at_once(const ring::injection::Value& value) const;
-  [[nodiscard]] bool fill_in_pieces(const ring::injection::Value& value,
-                                    std::span<const std::int64_t> packed) const;
+  [[nodiscard]] bool fill_in_pieces(const ring::injection::Value& value) const;
 
   Thread& thread_;
   const at::Tensor& tensor_;
