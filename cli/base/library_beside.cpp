@@ -1,6 +1,8 @@
 #include "cli/base/library_beside.hpp"
 
+#include <algorithm>
 #include <system_error>
+#include <utility>
 
 namespace ulpscope::cli {
 namespace {
@@ -26,8 +28,11 @@ std::optional<fs::path> library_beside(std::string_view name) {
 std::vector<fs::path> library_directories() {
   std::vector<fs::path> directories;
   for (const std::string_view directory :
-       {"lib", "lib/ulpscope", ULPSCOPE_LIBRARY_DIRECTORY "/ulpscope"})
-    directories.push_back(prefix() / directory);
+       {"lib", "lib/ulpscope", ULPSCOPE_LIBRARY_DIRECTORY "/ulpscope"}) {
+    fs::path path = prefix() / directory;
+    if (std::find(directories.begin(), directories.end(), path) == directories.end())
+      directories.push_back(std::move(path));
+  }
   return directories;
 }
 

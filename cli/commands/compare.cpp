@@ -99,7 +99,7 @@ struct Task {
   std::vector<std::string> candidates;
   std::vector<LayoutChange> layouts;  ///< of tensors in files
   std::string ranks;                  ///< a selector for both; empty: all
-  bool replay = true;                 ///< with a budget: replay ops, where that can be done
+  std::optional<bool> replay;         ///< with a budget: replay ops; empty: if that can be done
   bool explain = false;               ///< replay the op where the runs diverge
   bool by_position = true;  ///< steps are aligned by position if a part of a dump is given
   CompareOptions options;
@@ -188,7 +188,8 @@ bool parse(const Command& command, Arguments arguments, Task& task) {
       .more(
           "On by default: what an op makes of inputs that differ already is held against the op "
           "replayed in float64 on the same inputs, by an installed program that needs "
-          "LibTorch")
+          "LibTorch. Where none is installed, the verdict is inconclusive if anything follows from "
+          "an origin; with on, that is an error")
       .rare();
   options
       .flag("--explain", "EXPLAIN", "replay the op where the runs diverge, to say why",
@@ -252,9 +253,14 @@ int answer(const Task& task, const Report& report) {
 }
 
 /// Who replays ops, if an error budget was requested.
-std::unique_ptr<Replayer> replayer_for(const Run& reference, bool replay, CompareOptions& options) {
-  std::unique_ptr<Replayer> replayer;
-  if (options.budget && replay) replayer = find_replayer(reference);
+std::unique_ptr<Replayer> replayer_for(const Run& reference, std::optional<bool> replay,
+                                       CompareOptions& options) {
+  if (!options.budget || replay == false) return nullptr;
+  std::unique_ptr<Replayer> replayer = find_replayer(reference);
+  if (replayer == nullptr) options.no_replayer = why_no_replayer(reference);
+  if (replayer == nullptr && replay)
+    throw Error(ErrorCode::usage, "--replay on: " + options.no_replayer,
+                "--replay off judges origins only");
   options.replayer = replayer.get();
   return replayer;
 }

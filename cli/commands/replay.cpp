@@ -114,7 +114,7 @@ int run_replay(const Command& command, Arguments arguments) {
       b ? find_place(*b, task.with_event.empty() ? task.event : task.with_event) : RecordedPlace{};
   const ReplayerFactory factory = replayer_factory(*a);
   if (!factory)
-    throw Error(ErrorCode::usage, "no program that replays ops is installed",
+    throw Error(ErrorCode::usage, "nothing here can replay ops: " + why_no_replayer(*a),
                 "it is ulpscope-replay-VERSION, built with Ulpscope where LibTorch is found");
   const ReplayReport report = [&] {
     const Working working("replaying");

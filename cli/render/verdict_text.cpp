@@ -75,12 +75,13 @@ std::string place_in_sentence(const Finding& finding, const Report& report) {
 }
 
 /// "; cause: threads (certain): threads.intra_op is 1 and 2"; empty if none is known. Of other
-/// kinds than an origin, what happens says why.
+/// kinds than an origin, and where an argument inside of a module differs, what happens says why.
 std::string cause_in_sentence(const Report& report) {
   const Cause* const cause = first_cause(report, 0);
   if (cause == nullptr) return {};
   std::string words = fmt::format("; cause: {} ({})", escaped(cause->id), name(cause->confidence));
-  const bool says_why = report.findings.front().kind == FindingKind::origin;
+  const Finding& finding = report.findings.front();
+  const bool says_why = finding.kind == FindingKind::origin && finding.arguments.empty();
   if (says_why && !cause->evidence.empty() && cause->evidence.front().size() <= kLongestEvidence)
     words += fmt::format(": {}", escaped(cause->evidence.front()));
   return words;
@@ -138,7 +139,8 @@ std::uint64_t common_steps(const Report& report) {
 
 VerdictWords identical_words(const Report& report) {
   const std::string apart = aside(report.coverage);
-  std::string equal = apart.empty() ? "every bit" : "every value that was compared";
+  const bool everything = apart.empty() && report.coverage.unseen.empty();
+  std::string equal = everything ? "every bit" : "every value that was compared";
   if (const Finding* const finding = report.first_absorbed())
     equal = fmt::format("every outcome; values in between differ, until {}",
                         escaped(finding->absorbed->op));

@@ -80,7 +80,7 @@ std::optional<ReplayReport> explain_first(const Run& reference, const Run& candi
   if (!first.event.reference || !first.event.candidate || !has_bytes(first)) return std::nullopt;
   const ReplayerFactory factory = replayer_factory(reference);
   if (!factory) {
-    first.notes.emplace_back("not replayed: no program that replays ops is installed");
+    first.notes.push_back("not replayed: " + why_no_replayer(reference));
     return std::nullopt;
   }
   try {

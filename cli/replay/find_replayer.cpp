@@ -1,11 +1,15 @@
 #include "cli/replay/find_replayer.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <charconv>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "cli/base/library_beside.hpp"
 #include "replay/replay_process.hpp"
@@ -14,6 +18,8 @@ namespace ulpscope::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kName = "ulpscope-replay-";
 
 /// "2.11": the parts of a version that distinguish LibTorch releases.
 using Minor = std::pair<int, int>;
@@ -27,7 +33,6 @@ Minor minor_of(std::string_view version) {
 }
 
 std::map<Minor, fs::path> installed() {
-  constexpr std::string_view kName = "ulpscope-replay-";
   std::map<Minor, fs::path> programs;
   for (const fs::path& directory : library_directories()) {
     std::error_code error;
@@ -58,6 +63,17 @@ ReplayerFactory replayer_factory(const Run& run) {
   return [program](const ReplayStart& start) {
     return std::make_unique<replay::ReplayProcess>(program, start);
   };
+}
+
+std::string why_no_replayer(const Run& run) {
+  const Minor version = recorded_with(run);
+  std::vector<std::string> directories;
+  for (const fs::path& directory : library_directories())
+    directories.push_back(directory.lexically_normal().string());
+  return fmt::format(
+      "no {}{} in {}", kName,
+      version.first < 0 ? "VERSION" : fmt::format("{}.{}", version.first, version.second),
+      fmt::join(directories, ", "));
 }
 
 std::unique_ptr<Replayer> find_replayer(const Run& run) {

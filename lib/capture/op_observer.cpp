@@ -264,6 +264,13 @@ std::uint32_t module_of(const Thread& thread, const OpInfo& info,
   return module;
 }
 
+/// Gives memory that an op reads a number that is lower than those of memory that it makes.
+void know_memory(const c10::IValue& input) {
+  for_each_tensor(input, [](const at::Tensor& tensor, std::uint16_t) {
+    static_cast<void>(storage_id(tensor));
+  });
+}
+
 /// An op that is not an event leaves a trace in what is known about the memory it writes, and in
 /// the node of its backward, which is of the same module.
 void begin_unwanted_op(Thread& thread, std::uint64_t handle, const OpInfo& info,
@@ -272,6 +279,7 @@ void begin_unwanted_op(Thread& thread, std::uint64_t handle, const OpInfo& info,
   frame.handle = handle;
   if (module != 0) frame.module = module;
   for (std::size_t i = 0; i < inputs.size() && i < info.arguments.size(); ++i) {
+    if (is_filtered()) know_memory(inputs[i]);
     const Access access = info.arguments[i].access;
     if (access != Access::written && access != Access::overwritten) continue;
     if (info.foreign && info.arguments[i].undeclared) continue;

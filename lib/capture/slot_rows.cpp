@@ -4,6 +4,7 @@
 
 #include "capture/device_backend.hpp"
 #include "capture/device_values.hpp"
+#include "capture/filter.hpp"
 #include "capture/sent_content.hpp"
 #include "ulpscope/run.hpp"
 
@@ -16,6 +17,17 @@ bool is_leaf(const at::Tensor& tensor) {
   const c10::AutogradMetaInterface* const meta = tensor.unsafeGetTensorImpl()->autograd_meta();
   return meta != nullptr &&
          static_cast<const torch::autograd::AutogradMeta*>(meta)->grad_fn_ == nullptr;
+}
+
+/// An op that is left out of the recording made it, and no recorded op has written it: it holds
+/// what that op has computed so far, or nothing yet.
+bool is_of_op_left_out(const Thread& thread, const Storage& storage) {
+  if (!is_filtered() || storage.produced || !storage.uninitialised.empty()) return false;
+  for (auto frame = thread.frames.rbegin(); frame != thread.frames.rend(); ++frame) {
+    if (frame->position != ring::kNone) return false;
+    if (frame->info->kind == EventKind::op && storage.id >= frame->first_storage) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -97,6 +109,7 @@ Known tell_read(Thread& thread, const at::Tensor& tensor, Place place, const Con
   if (place.counts && storage.unread) storages().mark_read(storage);
   if ((row.flags & slot_flag::requires_grad) != 0 && !storage.watched && is_leaf(tensor))
     storages().watch(storage, *tensor.storage().unsafeGetStorageImpl());
+  if (is_of_op_left_out(thread, storage)) storage.mark_uninitialised(0, storage.bytes);
   const bool unwritten = storage.touches_uninitialised(content.key);
   if (unwritten) row.flags |= slot_flag::uninitialised;
   Region* const region = storage.regions.find(content.key);

@@ -17,6 +17,7 @@
 
 #include "compare/diff/contributions.hpp"
 #include "compare/diff/created_ranks.hpp"
+#include "compare/inside_modules.hpp"
 #include "compare/measure/tensor_bytes.hpp"
 #include "compare/model/injected.hpp"
 #include "compare/model/words.hpp"
@@ -287,18 +288,13 @@ class Comparison {
 
   /// What one recording alone selects or leaves out, in words; empty where both do the same.
   [[nodiscard]] std::string other_selection() const {
-    for (const auto& ranks : numbers_of(rank_pairs_)) {
-      for (const std::string_view option : {"modules", "ops", "ignore"}) {
-        Both<std::string> selected;
-        for (const Side side : kSides)
-          for (const EnvironmentEntry& entry : on(runs_, side)->environment(on(ranks, side)))
-            if (entry.key == fmt::format("capture.{}", option)) on(selected, side) = entry.value;
-        if (selected.reference == selected.candidate) continue;
-        const Side side = selected.reference.empty() ? Side::candidate : Side::reference;
-        return fmt::format("the {} was recorded with --{} {}", name(side), option,
-                           on(selected, side));
-      }
-    }
+    for (const auto& ranks : numbers_of(rank_pairs_))
+      for (const Side side : kSides)
+        if (const std::string alone = selected_alone(
+                selection_of(*on(runs_, side), on(ranks, side)),
+                selection_of(*on(runs_, the_other(side)), on(ranks, the_other(side))));
+            !alone.empty())
+          return fmt::format("the {} was recorded with {}", name(side), alone);
     return {};
   }
 
@@ -315,6 +311,7 @@ class Comparison {
     outlook.common_steps = std::min(runs_.reference->info().steps, runs_.candidate->info().steps);
     outlook.lone_ranks = lone_.size();
     outlook.selects = other_selection();
+    outlook.no_replayer = options_.no_replayer;
     for (const Side side : kSides)
       if (!injected_at(*on(runs_, side)).empty()) outlook.injected = side;
     if (options_.budget) outlook.budget = result_.budget;
@@ -396,9 +393,15 @@ PreparedRuns::PreparedRuns(const Run& reference, const Run& candidate,
     rooted_.emplace(*runs_.candidate, std::move(roots));
     runs_.candidate = &*rooted_;
   }
-  if (options.renames.empty()) return;
-  renamed_.emplace(*runs_.candidate, options.renames);
-  runs_.candidate = &*renamed_;
+  if (!options.renames.empty()) {
+    renamed_.emplace(*runs_.candidate, options.renames);
+    runs_.candidate = &*renamed_;
+  }
+  auto selections = selections_of_partners(runs_, numbers_of(pairs_));
+  for (const Side side : kSides)
+    if (!on(selections, side).empty())
+      on(runs_, side) =
+          &on(selected_, side).emplace(*on(runs_, side), std::move(on(selections, side)));
 }
 
 std::vector<Both<std::uint32_t>> numbers_of(const std::vector<RankPair>& pairs) {
@@ -421,7 +424,9 @@ Report compare_by(Workforce& workforce, PreparedRuns& runs, const CompareOptions
 Report compare(const Run& reference, const Run& candidate, const CompareOptions& options) {
   PreparedRuns runs(reference, candidate, options);
   OneProcess workforce(runs.both(), options);
-  return compare_by(workforce, runs, options);
+  Report report = compare_by(workforce, runs, options);
+  if (options.by_layers) look_inside_modules(report, reference, candidate, options);
+  return report;
 }
 
 }  // namespace ulpscope

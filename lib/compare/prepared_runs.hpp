@@ -8,14 +8,15 @@
 #include "compare/align/root_pairs.hpp"
 #include "compare/model/backward_lane.hpp"
 #include "compare/model/renamed_run.hpp"
+#include "compare/model/selected_run.hpp"
 #include "compare/model/side.hpp"
 #include "compare/workforce.hpp"
 #include "ulpscope/compare.hpp"
 
 namespace ulpscope::comparison {
 
-/// Two runs as they are compared: the candidate under the reference's names, and backward in
-/// separate lanes in both if it is so in one of them.
+/// Two runs as they are compared: the candidate under the reference's names, of both what both were
+/// recorded for, and backward in separate lanes in both if it is so in one of them.
 class PreparedRuns {
  public:
   /// All of them must outlive it. @throws Error as compare() does.
@@ -33,6 +34,7 @@ class PreparedRuns {
   Both<std::optional<BackwardLaneRun>> apart_;
   std::optional<RootedRun> rooted_;
   std::optional<RenamedRun> renamed_;
+  Both<std::optional<SelectedRun>> selected_;
   Both<const Run*> runs_;
   std::vector<RankPair> pairs_;
 };

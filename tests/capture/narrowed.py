@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Records part of a run with --steps, --modules, --ops, --ignore or --keep-last and checks that it is what
-the options say of a recording of all of it, and that a fault inside of the part is named.
+the options say of a recording of all of it, that nothing is found between the two, and that a fault
+inside of the part is named.
 
     narrowed.py --bin build/release/bin NAME
     narrowed.py ... --list        names of all cases
@@ -89,6 +90,17 @@ def differences(whole, narrowed, keeps):
                f"{sorted(set(expected) - set(given), key=str)[:5]}")
 
 
+def problems_beside(runs, whole, narrowed):
+    """What is wrong where a recording of all of the run is compared with the narrowed one."""
+    for reference, candidate in ((whole, narrowed), (narrowed, whole)):
+        report = runs.compare(reference, candidate)
+        selected = f"was recorded with {' '.join(runs.part.options[:2])}"
+        if report["verdict"] != "inconclusive" or selected not in report["summary"]:
+            yield f"{reference} and {candidate}: {report['summary']}"
+        if report["findings"] or report["coverage"]["aligned"] < len(runs.listed(narrowed)):
+            yield f"{reference} and {candidate}: {report['findings'][:1]}, {report['coverage']}"
+
+
 def problems(runs):
     part = runs.part
     whole, _ = runs.record("whole", MLP.flags)
@@ -98,6 +110,8 @@ def problems(runs):
         report = runs.compare(f"{whole}@steps={part.steps}", narrowed)
         if report["verdict"] != "identical" or report["coverage"]["aligned"] != len(runs.events(narrowed)):
             yield f"against the same steps of the whole run: {report['summary']}"
+    if part.of_ops:
+        yield from problems_beside(runs, whole, narrowed)
     if part.fault is not None:
         faulty = runs.narrowed("faulty", ["--raw-write", str(part.fault)])
         report = runs.compare(narrowed, faulty)

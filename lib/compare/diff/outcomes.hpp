@@ -25,6 +25,7 @@ class OutcomeJudge {
  public:
   explicit OutcomeJudge(RankState& state) : state_(state) {}
 
+  /// Runs that have no aligned event do not end at the same place: nothing is judged.
   void judge();
 
  private:

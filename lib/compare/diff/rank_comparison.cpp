@@ -35,14 +35,16 @@ RankComparison::RankComparison(const Run& reference, const Run& candidate,
 
 /// Where one run has layers only, that is what both are compared by.
 void RankComparison::choose_view() {
-  Both<bool> ops{!state_.options.by_layers, !state_.options.by_layers};
+  Both<bool> ops;
   for (const Side side : kSides)
-    on(ops, side) = on(ops, side) && holds_ops(*on(state_.runs, side), on(state_.ranks, side));
-  state_.only_layers = !ops.reference || !ops.candidate;
+    on(ops, side) = holds_ops(*on(state_.runs, side), on(state_.ranks, side));
+  const bool both = ops.reference && ops.candidate;
+  state_.only_layers = state_.options.by_layers || !both;
   if (!state_.only_layers) return;
-  unseen_.emplace_back(
-      "compared by layers: not arguments, random draws and what happens inside and between "
-      "modules");
+  unseen_.emplace_back(both ? "compared by layers: ops only inside of modules that differ, and not "
+                              "what happens between modules"
+                            : "compared by layers: not arguments, random draws and what happens "
+                              "inside and between modules");
   if (ops.reference != ops.candidate)
     unseen_.push_back(fmt::format("only the {} has ops: they are not compared",
                                   name(ops.reference ? Side::reference : Side::candidate)));
@@ -388,8 +390,8 @@ std::uint64_t RankComparison::forward_number(Side side, std::uint32_t id,
   return 0;
 }
 
-/// Where everything before is equal, the missing steps are what parts the runs. Where it is not,
-/// the number of steps may follow from that.
+/// Where everything before is equal, the missing steps are where the runs diverge. Where it is not,
+/// the number of steps may follow from that; where the runs share no step, nothing follows.
 void RankComparison::end_with_extra_steps(Side side) {
   const auto first = next_step();
   if (first->step == kSetup) {  // the other run has no events at all
@@ -399,7 +401,8 @@ void RankComparison::end_with_extra_steps(Side side) {
   const Side ended = the_other(side);
   const bool unrecorded =
       goes_on_unrecorded(ended, ended == Side::reference ? first->step : to_candidate(first->step));
-  bool entered = unrecorded || !state_.runs.reference->info().complete ||
+  bool entered = unrecorded || state_.totals.coverage.aligned == 0 ||
+                 !state_.runs.reference->info().complete ||
                  !state_.runs.candidate->info().complete || state_.book.diverges();
   if (!entered) state_.longer = side;
   std::uint64_t& steps = on(extra_steps_, side);

@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "compare/model/changed_block.hpp"
+
 namespace ulpscope::comparison {
 namespace {
 
@@ -24,12 +26,6 @@ namespace {
     return lane.role == LaneRole::autograd && lane.thread_name.starts_with("pt_autograd");
   });
 }
-
-/// A block of which some events were taken, and their slots changed.
-struct Part {
-  Block whole;
-  std::vector<std::vector<Slot>> slots;
-};
 
 }  // namespace
 
@@ -97,20 +93,19 @@ Block BackwardLaneRun::block(std::uint32_t rank, std::uint32_t lane, std::size_t
   const Parts* const known = parts(rank);
   if (known == nullptr) return run().block(rank, lane, index);
   const bool apart = lane == known->backward.id;
-  auto part = std::make_shared<Part>();
-  part->whole = run().block(rank, apart ? known->main : lane, index);
+  auto changed =
+      std::make_shared<ChangedBlock>(run().block(rank, apart ? known->main : lane, index));
   Block block;
-  block.step = part->whole.step;
+  block.step = changed->whole().step;
   block.lane = lane;
-  for (const Event& event : part->whole.events) {
+  for (const Event& event : changed->whole().events) {
     if ((apart || lane == known->main) && is_backward(event) != apart) continue;
     Event& taken = block.events.emplace_back(event);
     taken.forward_lane = known->lane_of(event.forward_lane, event.forward);
-    auto& slots = part->slots.emplace_back(event.slots.begin(), event.slots.end());
-    for (Slot& slot : slots) slot.writer_lane = known->lane_of(slot.writer_lane, slot.writer);
-    taken.slots = slots;
+    for (Slot& slot : changed->own_slots(taken))
+      slot.writer_lane = known->lane_of(slot.writer_lane, slot.writer);
   }
-  block.storage = std::move(part);
+  block.storage = std::move(changed);
   return block;
 }
 

@@ -4,16 +4,11 @@
 #include <memory>
 #include <utility>
 
+#include "compare/model/changed_block.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::comparison {
 namespace {
-
-/// Owns the slots of a block whose names were changed, and the block they come from.
-struct RenamedStorage {
-  std::shared_ptr<const void> original;
-  std::vector<std::vector<Slot>> slots;
-};
 
 /// Fits `pattern` to the beginning of `text` and collects what each '*' matches. Returns the rest
 /// of `text`; the pattern must end at a dot or with the text.
@@ -88,20 +83,17 @@ std::string_view RenamedRun::renamed(std::string_view name) const {
 }
 
 Block RenamedRun::block(std::uint32_t rank, std::uint32_t lane, std::size_t index) const {
-  Block block = run().block(rank, lane, index);
-  auto storage = std::make_shared<RenamedStorage>();
-  storage->original = std::move(block.storage);
+  auto changed = std::make_shared<ChangedBlock>(run().block(rank, lane, index));
+  Block block = changed->whole();
   for (Event& event : block.events) {
     if (event.has_module) event.module = renamed(event.module);
     const bool named = std::any_of(event.slots.begin(), event.slots.end(),
                                    [](const Slot& slot) { return !slot.name.empty(); });
     if (!named) continue;
-    auto& slots = storage->slots.emplace_back(event.slots.begin(), event.slots.end());
-    for (Slot& slot : slots)
+    for (Slot& slot : changed->own_slots(event))
       if (!slot.name.empty()) slot.name = renamed(slot.name);
-    event.slots = slots;
   }
-  block.storage = std::move(storage);
+  block.storage = std::move(changed);
   return block;
 }
 

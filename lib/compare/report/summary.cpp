@@ -83,7 +83,9 @@ namespace {
                      core::counted(report.propagated.events, "event"));
 }
 
+/// With a budget: how much of what propagated was not judged by it.
 [[nodiscard]] std::string unjudged(const Report& report) {
+  if (report.budget && !report.replay && report.propagated.events > 0) return " and not judged";
   if (!report.replay || report.replay->unjudged == 0) return {};
   return fmt::format(", {} not judged", core::counted(report.replay->unjudged, "op"));
 }

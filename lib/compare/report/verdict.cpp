@@ -80,6 +80,11 @@ namespace {
   if (budget.without_model > 0)
     return inconclusive(fmt::format("no error budget is known for {} of origins",
                                     core::counted(budget.without_model, "result")));
+  if (!outlook.no_replayer.empty() && outlook.totals.propagated.events > 0)
+    return inconclusive(
+        fmt::format("every origin is inside its budget, but {} that follow from them cannot be "
+                    "judged: {}",
+                    core::counted(outlook.totals.propagated.events, "event"), outlook.no_replayer));
   if (const std::string rest = unknown_rest(outlook); !rest.empty())
     return inconclusive(fmt::format("every origin is inside its budget, but {}", rest));
   if (const std::string more = goes_on(outlook); !more.empty())

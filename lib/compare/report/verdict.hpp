@@ -27,6 +27,7 @@ struct Outlook {
   std::uint64_t lone_ranks = 0;           ///< ranks that only one run has
   std::optional<Side> injected{};         ///< the run that was given values of another one
   std::string selects{};                  ///< what one recording alone leaves out, in words
+  std::string no_replayer{};              ///< why there is none that judges what propagated
   std::optional<BudgetSummary> budget{};  ///< of all origins, where one was asked for
   bool beyond_budget = false;             ///< a finding that is no origin, or one that was not kept
 };

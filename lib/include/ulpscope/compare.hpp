@@ -33,6 +33,9 @@ struct CompareOptions {
   /// replays ops, so that an op whose inputs differ already is judged on its own inputs. Must
   /// outlive the comparison.
   Replayer* replayer = nullptr;
+  /// Why there is no `replayer` although a `budget` needs one: then what follows from origins
+  /// leaves the verdict open. Empty: origins alone are to be judged.
+  std::string no_replayer;
   bool golden = false;                ///< the reference is kept as golden: see Report::golden
   bool allow_longer = false;          ///< steps that one run has after the other's end do not count
   std::int64_t step_offset = 0;       ///< candidate step = reference step + offset

@@ -458,6 +458,32 @@ TEST_SUITE("layers only") {
     CHECK(report.coverage.aligned == 1);
   }
 
+  TEST_CASE("of a module that differs the op inside of it is named, with its arguments") {
+    CompareOptions options;
+    options.by_layers = true;
+    const Report report = report_of(
+        [](RunBuilder& run, bool changed) {
+          run.step(0).phase(Phase::forward);
+          const Tensor x = run.data(labelled("x"));
+          run.call("norm", [&](EventBuilder& call) {
+            call.in(x);
+            const Tensor y = run.op("aten::layer_norm")
+                                 .arg("eps", changed ? 1e-06 : 1e-05)
+                                 .in(x)
+                                 .out(labelled(changed ? "z" : "y"));
+            call.returns(y);
+          });
+        },
+        options);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "Linear::forward");
+    CHECK(report.findings[0].meaning == "aten::layer_norm has eps 1e-05 and 1e-06");
+    REQUIRE(report.findings[0].arguments.size() == 1);
+    CHECK(report.findings[0].arguments[0].candidate == "1e-06");
+    REQUIRE_FALSE(report.causes.empty());
+    CHECK(report.causes[0].id == "argument");
+  }
+
   TEST_CASE("against a recording with ops both are compared by layers") {
     const auto program = [](bool ops, bool changed) {
       return [ops, changed](RunBuilder& run) {

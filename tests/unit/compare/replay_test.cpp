@@ -84,11 +84,9 @@ class Calculator : public Replayer {
 constexpr double kUlp = 0x1p-23;
 
 /// A first op that rounds differently in the candidate; `rest` continues from its result.
-Report report_with(Replayer& replayer,
+Report report_with(CompareOptions options,
                    const std::function<void(RunBuilder&, const Tensor&, bool)>& rest) {
-  CompareOptions options;
   options.budget = true;
-  options.replayer = &replayer;
   return report_of(
       [&](RunBuilder& run, bool changed) {
         run.keep_content().step(0).phase(Phase::forward);
@@ -99,6 +97,13 @@ Report report_with(Replayer& replayer,
         rest(run, left, changed);
       },
       options);
+}
+
+Report report_with(Replayer& replayer,
+                   const std::function<void(RunBuilder&, const Tensor&, bool)>& rest) {
+  CompareOptions options;
+  options.replayer = &replayer;
+  return report_with(options, rest);
 }
 
 double read_back(double y, bool changed) {
@@ -303,6 +308,20 @@ TEST_SUITE("replay") {
     REQUIRE(report.replay->reasons.size() == 2);
     CHECK(report.replay->reasons[0].first == "no error budget is known for mine::op");
     CHECK(report.replay->reasons[1].first == "aten::sigmoid: nobody knows this op");
+  }
+
+  TEST_CASE("where a replayer is missing, what follows from an origin leaves the verdict open") {
+    const auto follows = [](RunBuilder& run, const Tensor& y, bool changed) {
+      run.op("aten::log").in(y, "self").out({std::log(read_back(std::exp(1.0), changed))});
+    };
+    const auto nothing_follows = [](RunBuilder&, const Tensor&, bool) {};
+    CompareOptions options;
+    CHECK(report_with(options, follows).verdict == Verdict::within);
+    options.no_replayer = "no ulpscope-replay-2.11 in lib";
+    const Report report = report_with(options, follows);
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(report.summary.find("no ulpscope-replay-2.11 in lib") != std::string::npos);
+    CHECK(report_with(options, nothing_follows).verdict == Verdict::within);
   }
 
   TEST_CASE("rounded operands are told by what they explain") {

@@ -70,6 +70,19 @@ TEST_SUITE("text") {
     report = test::identical_report();
     report.coverage.outcomes_recorded = false;
     CHECK(contains(rendered(report), "every value that was compared (what the runs left"));
+    report = test::identical_report();
+    report.coverage.unseen = {"compared by layers"};
+    CHECK(contains(rendered(report), "every value that was compared\n"));
+  }
+
+  TEST_CASE("an argument inside of a module that differs is said once") {
+    Report report = test::origin_report();
+    report.findings.at(0).meaning = "aten::layer_norm has eps 1e-05 and 1e-06";
+    report.findings.at(0).arguments = {{"eps", "1e-05", "1e-06"}};
+    report.causes = {{"argument", Confidence::certain, 0, {"eps is 1e-05 and 1e-06"}, {}, {}}};
+    CHECK(contains(lines(rendered(report, {.width = 300})).at(0),
+                   "aten::layer_norm has eps 1e-05 and 1e-06; cause: argument (certain)"));
+    CHECK_FALSE(contains(lines(rendered(report, {.width = 300})).at(0), "eps is"));
   }
 
   TEST_CASE("the answer comes first: where, what and why, then how much follows") {
