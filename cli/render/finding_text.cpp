@@ -43,9 +43,9 @@ bool is_modified_argument(const Finding& finding, const TensorReport& tensor) {
 }
 
 void print_headline(const Report& report, const Finding& finding, Page& page) {
-  const bool is_error = finding.diverges && report.verdict != Verdict::within;
-  const Ink ink = is_error ? Ink::red : Ink::yellow;
-  const std::string tag = fmt::format("{}[{}]", is_error ? "error" : "note", name(finding.kind));
+  const bool error = is_error(finding, report);
+  const Ink ink = error ? Ink::red : Ink::yellow;
+  const std::string tag = fmt::format("{}[{}]", error ? "error" : "note", name(finding.kind));
   const std::size_t room = std::max<std::size_t>(page.terminal().width, kLeastName);
   const std::vector<std::string> lines =
       wrapped(fmt::format("{}: {}", tag, headline(finding)), room);

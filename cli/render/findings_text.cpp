@@ -55,12 +55,12 @@ void print_block(const Report& report, const Block& block, Page& page) {
       fmt::format("{} with {} {} ({})", core::counted(block.findings.size(), "further finding"),
                   as_first ? "the same cause," : "the cause", escaped(block.cause->id),
                   name(block.cause->confidence))));
-  const bool is_error = block.diverges && report.verdict != Verdict::within;
   Table table;
   Table narrow;  // where it stands on a line of its own
   for (std::size_t k = 0; k < std::min(block.findings.size(), kMostLines); ++k) {
     const Finding& finding = report.findings[block.findings[k]];
-    const Cell kind{fmt::format("  {}", name(finding.kind)), is_error ? Ink::red : Ink::yellow};
+    const Cell kind{fmt::format("  {}", name(finding.kind)),
+                    is_error(finding, report) ? Ink::red : Ink::yellow};
     const Cell op{op_name(finding), Ink::bold};
     const Cell where{place(finding, report)};
     const Cell event{event_numbers(finding), Ink::dim};

@@ -267,12 +267,12 @@ Json golden_json(const GoldenConditions& conditions) {
 Json rule_json(const RuleUse& use) {
   const ToleranceRule& rule = use.rule;
   const auto text = [](const std::string& value) { return Json(value); };
-  const auto count = [](std::uint64_t value) { return integer(value); };
   const auto date = [](const std::chrono::year_month_day& day) { return Json(date_text(day)); };
   return {{"where", rule.where},
           {"op", rule.op},
           {"module", optional(rule.module, text)},
-          {"max_ulp", optional(rule.limits.max_ulp, count)},
+          {"max_ulp",
+           optional(rule.limits.max_ulp, [](std::uint64_t value) { return integer(value); })},
           {"rtol", optional(rule.limits.rtol, real)},
           {"atol", optional(rule.limits.atol, real)},
           {"reason", known(rule.reason)},
@@ -280,6 +280,26 @@ Json rule_json(const RuleUse& use) {
           {"expired", use.expired},
           {"passed", integer(use.passed)},
           {"failed", integer(use.failed)}};
+}
+
+Json limits_json(const Limits& limits) {
+  const auto count = [](std::uint64_t value) { return integer(value); };
+  return {{"max_ulp", optional(limits.max_ulp, count)},
+          {"rtol", optional(limits.rtol, real)},
+          {"atol", optional(limits.atol, real)}};
+}
+
+Json outside_json(const OutsideValue& value) {
+  const auto text = [](const std::string& module) { return Json(module); };
+  return {{"step", value.step == kSetup ? Json(nullptr) : integer(value.step)},
+          {"event", value.event == kNone ? Json(nullptr) : integer(value.event)},
+          {"op", value.op},
+          {"module", optional(value.module, text)},
+          {"tensor", value.tensor},
+          {"ulp_max", integer(value.ulp_max)},
+          {"absolute_max", real(value.absolute_max)},
+          {"scaled_max", optional(value.scaled_max, real)},
+          {"allowed", limits_json(value.limits)}};
 }
 
 Json tensor_totals_json(const TensorTotals& totals) {
@@ -385,6 +405,7 @@ Json report_json(const Report& report) {
           {"models", list(report.models, model_json)},
           {"causes", list(report.causes, cause_json)},
           {"rules", list(report.rules, rule_json)},
+          {"first_outside", optional(report.first_outside, outside_json)},
           {"budget", report.budget ? budget_summary_json(report) : Json(nullptr)},
           {"tensors", optional(report.tensors, tensor_totals_json)}};
 }

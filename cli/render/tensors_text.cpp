@@ -55,9 +55,8 @@ void print_others(const Report& report, Page& page) {
   Table narrow;
   for (std::size_t k = 1; k <= std::min(others, kMostRows); ++k) {
     const Finding& finding = report.findings[k];
-    const bool is_error = finding.diverges && report.verdict != Verdict::within;
     const Cell name{"  " + escaped(finding.tensors.front().name)};
-    const Cell text{row_text(report, finding), is_error ? Ink::red : Ink::yellow};
+    const Cell text{row_text(report, finding), is_error(finding, report) ? Ink::red : Ink::yellow};
     table.row({name, text});
     narrow.row({name});
     narrow.row({{"    " + text.text, text.ink}});

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/term/escape.hpp"
+#include "compare/report/summary.hpp"
 #include "core/counts.hpp"
 
 namespace ulpscope::cli {
@@ -15,10 +16,7 @@ std::string rule_text(const ToleranceRule& rule) {
   std::vector<std::string> parts;
   if (rule.op != "*" || !rule.module) parts.push_back(fmt::format("op {}", escaped(rule.op)));
   if (rule.module) parts.push_back(fmt::format("module {}", escaped(*rule.module)));
-  const Limits& limits = rule.limits;
-  if (limits.max_ulp) parts.push_back(fmt::format("max_ulp {}", *limits.max_ulp));
-  if (limits.rtol) parts.push_back(fmt::format("rtol {}", *limits.rtol));
-  if (limits.atol) parts.push_back(fmt::format("atol {}", *limits.atol));
+  if (rule.limits.any()) parts.push_back(comparison::limits_words(rule.limits));
   return fmt::format("{} ({})", escaped(rule.where), fmt::join(parts, ", "));
 }
 

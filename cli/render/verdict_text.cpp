@@ -97,6 +97,9 @@ std::string extent(const Report& report) {
     const bool one = steps.size() == 1 && steps[0].first == steps[0].second;
     text += fmt::format(" in step{} {}", one ? "" : "s", step_ranges(report.propagated));
   }
+  if (report.first_outside)
+    text += fmt::format("; first outside the tolerance: {}",
+                        escaped(comparison::outside_words(*report.first_outside)));
   for (const auto& [name, run] :
        {std::pair("reference", &report.reference), std::pair("candidate", &report.candidate)})
     if (!run->injected.empty())

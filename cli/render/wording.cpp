@@ -97,6 +97,11 @@ std::string between_words(const Both<std::string>& modules) {
   return fmt::format("between {} and {}", escaped(modules.reference), escaped(modules.candidate));
 }
 
+bool is_error(const Finding& finding, const Report& report) {
+  if (!finding.diverges || report.verdict == Verdict::within) return false;
+  return !inside_tolerance(finding) || &finding == report.first();
+}
+
 std::string headline(const Finding& finding) {
   if (finding.of_file) return headline_of_tensor(finding);
   switch (finding.kind) {

@@ -10,6 +10,11 @@
 /// The words of a text report for the parts of a finding. Names from a dump come back escaped.
 namespace ulpscope::cli {
 
+/// Whether a finding speaks against the runs: a note is one that nothing follows from, or that
+/// the tolerance or the budget allows; of those, the first one is an error if the verdict is
+/// `diverged`.
+[[nodiscard]] bool is_error(const Finding& finding, const Report& report);
+
 /// "same inputs and arguments, different output: the runs diverge at this op"
 [[nodiscard]] std::string headline(const Finding& finding);
 

@@ -95,6 +95,7 @@ class Comparison {
     report.path = result_.values.path;
     report.models = totals.evidence.models;
     report.rules = rules();
+    if (tolerance_.any()) report.first_outside = result_.values.first_outside;
     if (options_.budget) add_budgets(report);
     const Decision decision = decide(outlook());
     report.verdict = decision.verdict;
@@ -169,6 +170,7 @@ class Comparison {
           "{} are not listed", core::counted(result_.found - records.size(), "further finding")));
 
     measure();
+    if (result_.values.first_outside) put_tolerated_last(records, *result_.values.first_outside);
     const Totals& totals = result_.totals;
     const bool same_set = totals.data_values > 1 && totals.data.reference == totals.data.candidate;
     for (Record& record : records) {

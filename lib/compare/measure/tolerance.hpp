@@ -13,10 +13,13 @@
 
 namespace ulpscope::comparison {
 
-/// What a rule can name a value by.
+/// What a rule and the report can name a value by.
 struct ValueNames {
   std::vector<std::string> ops;       ///< the op that wrote it and those that called it
   std::optional<std::string> module;  ///< empty if it is in none
+  std::uint64_t event = kNone;        ///< position of the op that shows it, in the reference
+  std::string op;                     ///< of that event
+  std::string tensor;                 ///< its own name or its place there: "fc.weight", "out 0"
 };
 /// Needed only if there are rules.
 using NamesOf = std::function<ValueNames()>;

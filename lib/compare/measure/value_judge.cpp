@@ -43,12 +43,29 @@ void ValueJudge::differs(const Both<const Run*>& runs, const Both<std::uint32_t>
   if (!answer.known) return;
   if (!judged) {
     count(own_, {*answer.inside, rule});
-    if (!*answer.inside) ++own_.outside;
+    if (!*answer.inside) outside(runs, question, names());
   }
   if (!grows) return;
   GrowthPoint& point = own_.growth[step_];
   point.step = step_;
   grow(point, answer.difference->ulp_max, answer.difference->scaled_max);
+}
+
+void ValueJudge::outside(const Both<const Run*>& runs, ValueQuestion question,
+                         const ValueNames& names) {
+  ++own_.outside;
+  if (own_.first_outside && own_.first_outside->step <= step_) return;
+  question.distance = true;
+  const ValueAnswer answer = study(runs, question);
+  own_.first_outside = OutsideValue{.step = step_,
+                                    .event = names.event,
+                                    .op = names.op,
+                                    .module = names.module,
+                                    .tensor = names.tensor,
+                                    .ulp_max = answer.difference->ulp_max,
+                                    .absolute_max = answer.difference->absolute_max,
+                                    .scaled_max = answer.difference->scaled_max,
+                                    .limits = *question.limits};
 }
 
 bool ValueJudge::allows(const TensorBytes& tensor, const NamesOf& names) {

@@ -54,6 +54,7 @@ class ValueJudge {
  private:
   using Contents = std::set<std::pair<Digest, Digest>>;
 
+  void outside(const Both<const Run*>& runs, ValueQuestion question, const ValueNames& names);
   static void count(ValueSums& sums, const ToleranceResult& result);
 
   Tolerance tolerance_;

@@ -1,5 +1,7 @@
 #include "compare/measure/value_names.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "compare/model/place.hpp"
@@ -13,13 +15,23 @@ namespace {
   });
 }
 
+[[nodiscard]] std::string place_of(const Event& event, const Slot& slot) {
+  const std::string name = tensor_name(event, slot);
+  if (!name.empty()) return name;
+  return fmt::format("{} {}", slot.role == Role::output ? "out" : "in", slot.index);
+}
+
 }  // namespace
 
 ValueNames names_of(const Scene& scene, EventPair at, const SlotPair& slot) {
   const Window& window = *scene.windows.reference;
   ValueNames names;
   names.ops = callers(window, at.reference);
-  names.ops.emplace_back(window.event(at.reference).op);
+  const Event& event = window.event(at.reference);
+  names.ops.emplace_back(event.op);
+  names.event = event.position;
+  names.op = event.op;
+  names.tensor = place_of(event, *slot.reference);
   if (slot.role() != Role::input)
     for (std::uint32_t inner = at.reference + 1; inner < window.end(at.reference); ++inner)
       if (leaves(window.event(inner), *slot.reference))

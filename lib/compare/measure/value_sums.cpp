@@ -1,12 +1,20 @@
 #include "compare/measure/value_sums.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace ulpscope::comparison {
 namespace {
 
+[[nodiscard]] bool is_earlier(const OutsideValue& one, const OutsideValue& other) {
+  return std::tie(one.step, one.event) < std::tie(other.step, other.event);
+}
+
 void add_counts(ValueSums& to, const ValueSums& more) {
   to.outside += more.outside;
+  if (more.first_outside &&
+      (!to.first_outside || is_earlier(*more.first_outside, *to.first_outside)))
+    to.first_outside = more.first_outside;
   to.unknown += more.unknown;
   to.rules.resize(std::max(to.rules.size(), more.rules.size()));
   for (std::size_t k = 0; k < more.rules.size(); ++k) {

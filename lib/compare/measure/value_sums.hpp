@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "compare/measure/value_study.hpp"
@@ -18,8 +19,9 @@ struct ValueSums {
     std::uint64_t failed = 0;
   };
 
-  std::uint64_t outside = 0;  ///< differences outside of the tolerance
-  std::uint64_t unknown = 0;  ///< those whose bytes were not recorded
+  std::uint64_t outside = 0;                  ///< differences outside of the tolerance
+  std::optional<OutsideValue> first_outside;  ///< the earliest of those that have a distance
+  std::uint64_t unknown = 0;                  ///< those whose bytes were not recorded
   std::vector<RuleCount> rules;
   std::map<std::int64_t, GrowthPoint> growth;  ///< by step, without losses
   std::map<std::int64_t, Both<double>> losses;

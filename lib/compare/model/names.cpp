@@ -19,6 +19,16 @@ std::string_view name(Verdict verdict) noexcept {
   return "";
 }
 
+bool inside_tolerance(const Finding& finding) {
+  const auto differs = [](const TensorReport& tensor) { return !tensor.equal; };
+  const auto outside = [](const TensorReport& tensor) {
+    return !tensor.equal && !(tensor.tolerance && tensor.tolerance->inside);
+  };
+  const auto& tensors = finding.tensors;
+  return std::any_of(tensors.begin(), tensors.end(), differs) &&
+         std::none_of(tensors.begin(), tensors.end(), outside);
+}
+
 bool judged_on_own_inputs(const Finding& finding) {
   const auto outside = [](const TensorReport& tensor) {
     return tensor.difference && tensor.difference->budget && tensor.difference->budget->own &&

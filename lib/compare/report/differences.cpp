@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <tuple>
 
 #include "compare/diff/effect.hpp"
 #include "compare/measure/value_names.hpp"
@@ -77,6 +78,24 @@ std::uint64_t enter_answers(Record& record, const Tolerance& tolerance,
   });
   if (record.effect) record.finding.notes.push_back(effect_words(*record.effect));
   return without_bytes;
+}
+
+void put_tolerated_last(std::vector<Record>& records, const OutsideValue& outside) {
+  const auto is_tolerated = [](const Record& record) {
+    return record.finding.diverges && inside_tolerance(record.finding);
+  };
+  const auto can_explain = [&](const Record& record) {
+    const Finding& finding = record.finding;
+    return finding.diverges && !is_tolerated(record) && finding.event.reference &&
+           std::tuple(finding.step.value_or(kSetup), *finding.event.reference) <=
+               std::tuple(outside.step, outside.event);
+  };
+  if (std::none_of(records.begin(), records.end(), can_explain)) return;
+  const auto diverging_end = std::find_if(records.begin(), records.end(), [](const Record& record) {
+    return !record.finding.diverges;
+  });
+  std::stable_partition(records.begin(), diverging_end,
+                        [&](const Record& record) { return !is_tolerated(record); });
 }
 
 }  // namespace ulpscope::comparison

@@ -21,4 +21,8 @@ namespace ulpscope::comparison {
 std::uint64_t enter_answers(Record& record, const Tolerance& tolerance,
                             std::span<const ValueAnswer> answers);
 
+/// Puts findings whose values are inside the tolerance behind those that `outside` can come from:
+/// findings at its place or before it, if there are any. Other findings keep their order.
+void put_tolerated_last(std::vector<Record>& records, const OutsideValue& outside);
+
 }  // namespace ulpscope::comparison

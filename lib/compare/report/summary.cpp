@@ -1,8 +1,10 @@
 #include "compare/report/summary.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "compare/model/words.hpp"
 #include "core/counts.hpp"
@@ -97,6 +99,28 @@ std::string what_happened(const Finding& finding) {
   return what_happened_to(op_of(finding), finding);
 }
 
+std::string limits_words(const Limits& limits) {
+  std::vector<std::string> parts;
+  if (limits.max_ulp) parts.push_back(fmt::format("max_ulp {}", *limits.max_ulp));
+  if (limits.rtol) parts.push_back(fmt::format("rtol {}", *limits.rtol));
+  if (limits.atol) parts.push_back(fmt::format("atol {}", *limits.atol));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string outside_words(const OutsideValue& value) {
+  const std::string step = value.step == kSetup ? "setup" : fmt::format("{}", value.step);
+  std::string words = value.step == kSetup ? step : "step " + step;
+  words += fmt::format(", {} of {}", value.tensor, value.op);
+  if (value.module && !value.module->empty()) words += fmt::format(" in {}", *value.module);
+  if (value.event != kNone) words += fmt::format(" (event {}/{})", step, value.event);
+  words += ": ";
+  if (value.scaled_max) words += fmt::format("{} scaled, ", core::short_number(*value.scaled_max));
+  const std::string allowed = limits_words(value.limits);
+  return words + fmt::format("{} absolute, {} ULP; allowed: {}",
+                             core::short_number(value.absolute_max), core::grouped(value.ulp_max),
+                             allowed.empty() ? "no bit" : allowed);
+}
+
 std::string summary(const Report& report, const std::string& reason) {
   const Finding* const first = report.first();
   switch (report.verdict) {
@@ -115,8 +139,11 @@ std::string summary(const Report& report, const std::string& reason) {
                          unjudged(report));
     case Verdict::diverged:
       if (first == nullptr) return "diverged";
-      return fmt::format("diverged {}: {}; {}", place(*first),
-                         what_happened_to(op_of_module(*first), *first), totals(report));
+      return fmt::format("diverged {}: {}; {}{}", place(*first),
+                         what_happened_to(op_of_module(*first), *first), totals(report),
+                         report.first_outside ? "; first outside the tolerance: " +
+                                                    outside_words(*report.first_outside)
+                                              : "");
     case Verdict::inconclusive:
       return "inconclusive: " + reason;
   }

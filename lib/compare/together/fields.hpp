@@ -46,6 +46,8 @@ ULPSCOPE_FIELDS(Finding, kind, diverges, absorbed, goes_on, of_file, rank, lane,
 ULPSCOPE_FIELDS(NotCompared, uninitialised, handle, layout, no_bytes, ignored, opaque)
 ULPSCOPE_FIELDS(Coverage, aligned, only_reference, only_candidate, not_compared, outcomes,
                 outcomes_recorded, roots, unseen)
+ULPSCOPE_FIELDS(OutsideValue, step, event, op, module, tensor, ulp_max, absolute_max, scaled_max,
+                limits)
 ULPSCOPE_FIELDS(GrowthPoint, step, scaled_max, ulp_max, loss)
 ULPSCOPE_FIELDS(PathPoint, event, op, module, scaled_max, ulp_max)
 ULPSCOPE_FIELDS(Path, step, points)
@@ -82,7 +84,8 @@ ULPSCOPE_FIELDS(Totals, coverage, propagated, ops, aligned_ops, values, given_up
                 work_moved, cut_off, reads, verified, data, data_values, operations, op_budgets,
                 replay, outcomes, evidence)
 ULPSCOPE_FIELDS(ValueSums::RuleCount, passed, failed)
-ULPSCOPE_FIELDS(ValueSums, outside, unknown, rules, growth, losses, path, path_questions)
+ULPSCOPE_FIELDS(ValueSums, outside, first_outside, unknown, rules, growth, losses, path,
+                path_questions)
 ULPSCOPE_FIELDS(RankResult, records, found, diverges, beyond_tolerance, budget, beyond_budget,
                 missing_steps, totals, values, uncompared_steps, longer, unseen)
 ULPSCOPE_FIELDS(ValueQuestion, ranks, digests, geometries, distance, evidence, repeats, limits)

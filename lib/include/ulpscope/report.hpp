@@ -164,6 +164,9 @@ struct NotCompared {
 /// is outside its error budget.
 [[nodiscard]] bool judged_on_own_inputs(const Finding& finding);
 
+/// True if values differ and all of them are inside the tolerance.
+[[nodiscard]] bool inside_tolerance(const Finding& finding);
+
 struct Coverage {
   std::uint64_t aligned = 0;
   std::uint64_t only_reference = 0;
@@ -229,6 +232,19 @@ struct Propagated {
   std::uint64_t events = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;  ///< closed ranges
   std::string note;  ///< what cannot be determined about them, and what would; empty without events
+};
+
+/// A value that differs by more than the tolerance allows.
+struct OutsideValue {
+  std::int64_t step = kSetup;
+  std::uint64_t event = kNone;  ///< position in the reference
+  std::string op;
+  std::optional<std::string> module;  ///< dotted path, "" the root; empty: unattributed
+  std::string tensor;                 ///< "fc.weight", "out 0"
+  std::uint64_t ulp_max = 0;          ///< how far apart it is, as in Difference
+  double absolute_max = 0;
+  std::optional<double> scaled_max;
+  Limits limits;  ///< those that held for it
 };
 
 /// A rule of the tolerance, and what it decided.
@@ -314,14 +330,16 @@ struct Report {
   std::vector<EnvironmentDifference> environment;
   std::vector<ModelDifference> models;
   std::vector<Cause> causes;
-  std::vector<RuleUse> rules;           ///< as CompareOptions::rules
-  std::optional<BudgetSummary> budget;  ///< empty if none was requested
-  std::vector<OpBudget> op_budgets;     ///< largest share of its budget first
-  std::optional<ReplaySummary> replay;  ///< empty if ops could not be replayed
-  std::optional<TensorTotals> tensors;  ///< of files of tensors; empty: of dumps
+  std::vector<RuleUse> rules;                 ///< as CompareOptions::rules
+  std::optional<OutsideValue> first_outside;  ///< the earliest; empty: none, or no tolerance
+  std::optional<BudgetSummary> budget;        ///< empty if none was requested
+  std::vector<OpBudget> op_budgets;           ///< largest share of its budget first
+  std::optional<ReplaySummary> replay;        ///< empty if ops could not be replayed
+  std::optional<TensorTotals> tensors;        ///< of files of tensors; empty: of dumps
 
-  /// The earliest diverging finding, or null; with a budget, the earliest that rounding does not
-  /// explain comes before those that it does.
+  /// The earliest diverging finding, or null. With a budget, the earliest that rounding does not
+  /// explain comes before those that it does; with a tolerance, one that explains the first value
+  /// outside before those that are inside.
   [[nodiscard]] const Finding* first() const noexcept {
     return findings.empty() || !findings.front().diverges ? nullptr : &findings.front();
   }

@@ -104,6 +104,40 @@ TEST_SUITE("limits") {
     CHECK_FALSE(output.tolerance->rule.has_value());
   }
 
+  TEST_CASE("the first value outside is named, though the op where runs diverge is inside") {
+    const Report report = report_of(two_layers, limits(2));
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::tanh");
+    REQUIRE(report.first_outside.has_value());
+    CHECK(report.first_outside->op == "aten::exp");
+    CHECK(report.first_outside->module == "second");
+    CHECK(report.first_outside->step == 0);
+    CHECK(report.first_outside->ulp_max == 4);
+    CHECK(report.first_outside->absolute_max == doctest::Approx(4 * kUlp));
+    CHECK(report.first_outside->limits.max_ulp == 2);
+    CHECK(
+        report.summary.find("first outside the tolerance: step 0, out 0 of aten::exp in second") !=
+        std::string::npos);
+    CHECK_FALSE(report_of(two_layers, limits(4)).first_outside.has_value());
+  }
+
+  TEST_CASE("a finding that is inside comes after the one that explains what is outside") {
+    const auto program = [](RunBuilder& run, bool changed) {
+      run.keep_content().step(0).phase(Phase::forward);
+      const Tensor x = run.data({1, 2});
+      const Tensor y = run.op("aten::tanh").in(x).out({1, 2 + (changed ? kUlp : 0)});
+      run.op("aten::exp").in(x).out({1, 2 + (changed ? 4 * kUlp : 0)});
+      run.op("aten::log").in(y).out({1, 2 + (changed ? kUlp : 0)});
+    };
+    CHECK(report_of(program).first()->op == "aten::tanh");
+    const Report report = report_of(program, limits(2));
+    REQUIRE(report.findings.size() == 2);
+    CHECK(report.first()->op == "aten::exp");
+    CHECK(inside_tolerance(report.findings[1]));
+    CHECK(report_of(program, limits(4)).first()->op == "aten::tanh");
+  }
+
   TEST_CASE("an incomplete run is not within") {
     RunBuilder reference;
     RunBuilder candidate;

@@ -40,11 +40,11 @@ TEST_SUITE("json") {
   TEST_CASE("the document has the public fields in their order") {
     const ordered_json document = rendered(test::origin_report());
     CHECK(keys(document) ==
-          std::vector<std::string>{"format",   "schema_version", "verdict",     "summary",
-                                   "golden",   "reference",      "candidate",   "rank_pairs",
-                                   "coverage", "first",          "findings",    "propagated",
-                                   "growth",   "path",           "environment", "models",
-                                   "causes",   "rules",          "budget",      "tensors"});
+          std::vector<std::string>{
+              "format",        "schema_version", "verdict",     "summary", "golden",   "reference",
+              "candidate",     "rank_pairs",     "coverage",    "first",   "findings", "propagated",
+              "growth",        "path",           "environment", "models",  "causes",   "rules",
+              "first_outside", "budget",         "tensors"});
     CHECK(document["format"] == "ulpscope-report");
     CHECK(document["schema_version"] == 1);
     CHECK(keys(document["reference"]) ==
