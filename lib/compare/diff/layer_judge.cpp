@@ -280,7 +280,8 @@ Source LayerJudge::blame_call(const LayerCall& call, const SlotPair& slot) {
     add_tensors(record, slots_);
     if (flow_.owns_parameters(call))
       record.finding.notes.emplace_back(
-          "its parameters were equal when they were last recorded; a write since then does not show "
+          "its parameters were equal when they were last recorded; a write since then does not "
+          "show "
           "in layers");
   });
   found();
