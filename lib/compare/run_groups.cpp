@@ -55,29 +55,35 @@ std::vector<RunSplit> RunGroups::splits() const {
 }
 
 /// All of `among` agree up to the earliest moment at which two of them diverge. Those that do not
-/// diverge there are split further.
+/// diverge there are split further. That two runs both agree with a third one does not mean that
+/// they agree with each other, so the two that diverge are never in one part.
 void RunGroups::split(const std::vector<std::size_t>& among, std::vector<RunSplit>& found) const {
   const Report* earliest = nullptr;
+  std::vector<std::vector<std::size_t>> parts;
   for (std::size_t i = 0; i < among.size(); ++i)
     for (std::size_t j = i + 1; j < among.size(); ++j) {
       const Report& report = between(among[i], among[j]);
       if (report.first() == nullptr) continue;
-      if (earliest == nullptr || moment(report) < moment(*earliest)) earliest = &report;
+      if (earliest != nullptr && moment(report) >= moment(*earliest)) continue;
+      earliest = &report;
+      parts = {{among[i]}, {among[j]}};
     }
   if (earliest == nullptr) return;
 
-  RunSplit here{earliest->first()->step, *earliest->first(), {}};
   for (const std::size_t group : among) {
-    const auto same = std::find_if(here.groups.begin(), here.groups.end(), [&](const auto& result) {
-      return moment(between(result.front(), group)) > moment(*earliest);
+    if (group == parts[0].front() || group == parts[1].front()) continue;
+    const auto same = std::find_if(parts.begin(), parts.end(), [&](const auto& part) {
+      const auto [first, second] = std::minmax(part.front(), group);
+      return moment(between(first, second)) > moment(*earliest);
     });
-    if (same == here.groups.end())
-      here.groups.push_back({group});
+    if (same == parts.end())
+      parts.push_back({group});
     else
       same->push_back(group);
   }
-  const std::vector<std::vector<std::size_t>> parts = here.groups;
-  found.push_back(std::move(here));
+  for (auto& part : parts) std::sort(part.begin(), part.end());
+  std::sort(parts.begin(), parts.end());
+  found.push_back({earliest->first()->step, *earliest->first(), parts});
   for (const auto& part : parts)
     if (part.size() > 1) split(part, found);
 }

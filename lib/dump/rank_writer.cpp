@@ -35,6 +35,34 @@ void note_trained_writer(const ring::SlotRow& slot, std::uint32_t lane, Timeline
   }
 }
 
+bool has_name(const ring::SlotRow& slot) {
+  return slot.name != 0 ||
+         (slot.flags & (slot_flag::parameter | slot_flag::buffer | slot_flag::gradient)) != 0;
+}
+
+/// Of an op: what happens in backward and in optimizers says nothing about where a step begins.
+std::vector<MemoryUse> uses_of(const HeldEvent& held, std::uint32_t lane) {
+  const ring::EventRow& row = held.row();
+  constexpr std::uint32_t kElsewhere = event_flag::in_backward | event_flag::in_optimizer;
+  std::vector<MemoryUse> uses;
+  if (static_cast<EventKind>(row.kind) != EventKind::op || (row.flags & kElsewhere) != 0)
+    return uses;
+  uses.reserve(held.slots().size());
+  for (const ring::SlotRow& slot : held.slots()) {
+    const auto role = static_cast<Role>(slot.role);
+    constexpr std::uint32_t kNotRead = slot_flag::metadata_only | slot_flag::overwritten;
+    if (slot.storage == kNone || (slot.flags & slot_flag::undefined) != 0) continue;
+    uses.push_back({.storage = slot.storage,
+                    .writer = slot.writer_lane == lane ? slot.writer : kNone,
+                    .geometry = slot.geometry,
+                    .is_read = role != Role::output && (slot.flags & kNotRead) == 0,
+                    .is_written = role != Role::input,
+                    .is_view = role == Role::output && (slot.flags & slot_flag::view) != 0,
+                    .is_named = has_name(slot)});
+  }
+  return uses;
+}
+
 TimelineEvent summary(const HeldEvent& held, const RingNames& names, std::uint32_t lane,
                       std::uint32_t root_module) {
   const ring::EventRow& row = held.row();
@@ -61,6 +89,7 @@ TimelineEvent summary(const HeldEvent& held, const RingNames& names, std::uint32
     result_trains = result_trains || (role != Role::input && trains(slot));
   }
   event.uses_trained_parameter = reads && result_trains;
+  event.uses = uses_of(held, lane);
   return event;
 }
 

@@ -10,7 +10,7 @@
 namespace ulpscope::dump {
 
 /// Bump on any change an old reader would misread. Those before it were never released.
-inline constexpr std::uint32_t kFormatVersion = 5;
+inline constexpr std::uint32_t kFormatVersion = 6;
 
 /// In a template: the position or id is among the block's variables.
 inline constexpr std::uint32_t kVariable = 0xffffffff;

@@ -138,6 +138,11 @@ void Timeline::read(const TimelineEvent& event) {
   auto& entry = entries_.emplace_back();
   entry.epoch = event.epoch;
   entry.quiet = is_quiet(event);
+  entry.seam.position = event.position;
+  entry.seam.depth = event.depth;
+  entry.seam.neutral = event.kind == EventKind::zero_grad || event.kind == EventKind::parameters ||
+                       event.kind == EventKind::outcome;
+  if (!reading_.in_setup) entry.seam.uses = event.uses;
   note_backward_elsewhere(event);
   if (reading_.step_begins && event.kind != EventKind::outcome) {
     reading_.step_begins = false;
@@ -249,9 +254,10 @@ void Timeline::place_inside_optimizer(const TimelineEvent& event, Entry& entry) 
   if (begins_forward(event)) {
     if (!reading_.optimizer_has_forward) {
       reading_.optimizer_has_forward = true;
+      const Candidate at_optimizer{optimizer_entry_, gap_.value_or(optimizer_entry_)};
       resolve_gap(Phase::data);
       const bool again = contains(reading_.stepped, reading_.optimizer_object);
-      if (reading_.in_setup || (again && !reading_.explicit_steps)) begin_step(optimizer_entry_);
+      if (reading_.in_setup || (again && !reading_.explicit_steps)) begin_step(at_optimizer);
     }
     reading_.stretch = Stretch::forward;
   }
@@ -352,6 +358,7 @@ void Timeline::remember_forward(const TimelineEvent& event) {
 }
 
 void Timeline::begin_forward(const TimelineEvent& event, std::uint64_t at) {
+  const Candidate candidate{at, gap_.value_or(at)};
   resolve_gap(Phase::data);
   reading_.stretch = Stretch::forward;
   reading_.backward_seen = false;
@@ -360,10 +367,10 @@ void Timeline::begin_forward(const TimelineEvent& event, std::uint64_t at) {
   remember_forward(event);
   if (reading_.in_setup) return begin_step(at);
   if (reading_.explicit_steps) return;
-  if (reading_.without_optimizer) return begin_step(at);
+  if (reading_.without_optimizer) return begin_step(candidate);
   const bool waiting_for_first = reading_.known.empty();
   if (waiting_for_first || (!reading_.stepped.empty() && candidates_.empty())) {
-    candidates_.push_back(at);
+    candidates_.push_back(candidate);
   }
 }
 
@@ -409,8 +416,24 @@ void Timeline::end_optimizer() {
   reading_.stretch = reading_.in_setup ? Stretch::setup : Stretch::after_optimizer;
 }
 
+/// With what prepares its forward.
+void Timeline::begin_step(const Candidate& candidate) {
+  std::vector<const SeamEvent*> between;
+  for (auto at = std::max(candidate.between, first_entry_); at < candidate.forward; ++at)
+    between.push_back(&entries_[at - first_entry_].seam);
+  std::vector<const SeamEvent*> forward;
+  for (auto at = candidate.forward; at < first_entry_ + entries_.size(); ++at) {
+    const Entry& entry = entries_[at - first_entry_];
+    if (entry.phase == Phase::backward || entry.phase == Phase::optimizer) break;
+    forward.push_back(&entry.seam);
+  }
+  begin_step(candidate.forward - between.size() +
+             events_before_seam(between, forward, reading_.step_position));
+}
+
 void Timeline::begin_step(std::uint64_t at) {
   entries_[at - first_entry_].begins_step = true;
+  reading_.step_position = entries_[at - first_entry_].seam.position;
   if (reading_.in_setup && reading_.stretch == Stretch::setup) {
     reading_.stretch = Stretch::after_optimizer;
   }
@@ -438,7 +461,7 @@ void Timeline::resolve_gap(Phase phase) {
 void Timeline::resolve_candidates(bool begins) {
   if (candidates_.empty()) return;
   if (begins) {
-    for (const auto at : candidates_) begin_step(at);
+    for (const Candidate& candidate : candidates_) begin_step(candidate);
   }
   candidates_.clear();
 }
@@ -481,7 +504,7 @@ bool Timeline::expects_new_step() const {
 std::uint64_t Timeline::first_undecided() const {
   std::uint64_t first = first_entry_ + entries_.size();
   if (gap_) first = std::min(first, *gap_);
-  if (!candidates_.empty()) first = std::min(first, candidates_.front());
+  if (!candidates_.empty()) first = std::min(first, candidates_.front().between);
   if (!quiet_forwards_.empty()) first = std::min(first, quiet_forwards_.front());
   if (!quiet_runs_.empty()) first = std::min(first, quiet_runs_.front().first_entry);
   if (reading_.optimizer.open && !reading_.optimizer_has_forward) {

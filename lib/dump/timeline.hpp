@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "dump/step_seam.hpp"
 #include "ulpscope/run.hpp"
 
 namespace ulpscope::dump {
@@ -28,6 +29,7 @@ struct TimelineEvent {
   bool uses_trained_parameter = false;  ///< an input is a parameter, and both it and a result train
   bool writes_parameter = false;        ///< a mutated input is a parameter
   bool follows_own_forward = false;     ///< backward of an op of the same lane
+  std::vector<MemoryUse> uses;          ///< of an op outside of backward and optimizers
 };
 
 /// Where the next event of a lane belongs.
@@ -38,6 +40,11 @@ struct Placement {
 };
 
 /// Derives step and phase of a rank's events while they arrive.
+///
+/// A step begins with what prepares its forward (step_seam.hpp), as an iteration of a training loop
+/// does: its batch, then its forward, backward and optimizer. What the program looks at after the
+/// optimizer, as a loss or an evaluation, ends it. The first step begins with its forward: what
+/// comes before that is setup.
 ///
 /// One lane leads: the main lane, or, if there is none, the first. The leader's events are read in
 /// order; what is not decided yet (does this forward begin a step? are these ops part of the
@@ -99,13 +106,14 @@ class Timeline {
   struct Reading {
     Stretch stretch = Stretch::setup;
     bool in_setup = true;
-    bool explicit_steps = false;     ///< the program calls step()
-    bool step_begins = false;        ///< by step(): with the next event
-    std::uint64_t step_epoch = 0;    ///< of that step(): what comes later belongs to the new step
-    bool optimizer_events = false;   ///< optimizers announce themselves
-    bool without_optimizer = false;  ///< given up waiting for one
-    bool without_grad = false;       ///< given up waiting for a forward in grad mode
-    bool backward_seen = false;      ///< since the last root forward began
+    bool explicit_steps = false;      ///< the program calls step()
+    bool step_begins = false;         ///< by step(): with the next event
+    std::uint64_t step_epoch = 0;     ///< of that step(): what comes later belongs to the new step
+    std::uint64_t step_position = 0;  ///< of the first event of the step
+    bool optimizer_events = false;    ///< optimizers announce themselves
+    bool without_optimizer = false;   ///< given up waiting for one
+    bool without_grad = false;        ///< given up waiting for a forward in grad mode
+    bool backward_seen = false;       ///< since the last root forward began
     bool optimizer_has_forward = false;
     bool left_first_module = false;
     bool op_is_pending = false;
@@ -130,6 +138,13 @@ class Timeline {
     bool pending = false;  ///< its phase waits for what comes next
     bool quiet = false;    ///< grad mode off
     bool begins_step = false;
+    SeamEvent seam;
+  };
+
+  /// A forward that may begin a step.
+  struct Candidate {
+    std::uint64_t forward = 0;  ///< number of its first entry
+    std::uint64_t between = 0;  ///< number of the first entry after the optimizer before it
   };
 
   /// Events in consecutive forwards without grad mode.
@@ -170,6 +185,7 @@ class Timeline {
   void begin_optimizer(const TimelineEvent& event, std::uint64_t object);
   void end_optimizer();
   void begin_step(std::uint64_t at);
+  void begin_step(const Candidate& candidate);
   void resolve_gap(Phase phase);
   void resolve_candidates(bool begins);
   void resolve_quiet_forwards();
@@ -188,9 +204,9 @@ class Timeline {
 
   Reading reading_;
   std::deque<Entry> entries_;
-  std::uint64_t first_entry_ = 0;          ///< number of entries_.front()
-  std::optional<std::uint64_t> gap_;       ///< entries from here wait for their phase
-  std::vector<std::uint64_t> candidates_;  ///< forwards that may begin a step
+  std::uint64_t first_entry_ = 0;     ///< number of entries_.front()
+  std::optional<std::uint64_t> gap_;  ///< entries from here wait for their phase
+  std::vector<Candidate> candidates_;
   /// Forwards without grad mode before any in it: steps if the program never trains.
   std::vector<std::uint64_t> quiet_forwards_;
   /// May be evaluation, or the inside of an autograd function that the program defines: the forward

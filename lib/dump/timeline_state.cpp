@@ -20,6 +20,7 @@ std::vector<std::byte> Timeline::save() const {
   }
   out.put(settled_.op_phase);
   out.put(settled_.step_epoch);
+  out.put(settled_.step_position);
   for (const Range& range :
        {settled_.optimizer, settled_.zero_grad, settled_.op, settled_.root_module}) {
     out.put(range.depth);
@@ -69,6 +70,7 @@ bool Timeline::restore(std::span<const std::byte> saved) {
   }
   settled_.op_phase = in.get_up_to(Phase::eval);
   settled_.step_epoch = in.get<std::uint64_t>();
+  settled_.step_position = in.get<std::uint64_t>();
   for (Range* range :
        {&settled_.optimizer, &settled_.zero_grad, &settled_.op, &settled_.root_module}) {
     range->depth = in.get<std::uint16_t>();

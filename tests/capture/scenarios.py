@@ -136,13 +136,15 @@ def describe(finding):
 
 def places(finding):
     """Steps and phases in which the oracle may see a finding: it has no modules, so what comes before a
-    forward pass belongs to it, and what an optimizer does with gradients on to the next one."""
+    forward pass belongs to it, or without gradients to the optimizer before it, and what an optimizer
+    does with gradients on to the next one."""
     step = finding["step"]
     if step is None:
         return {("-", "setup"), ("0", "forward")}
     if finding["phase"] in ("forward", "backward"):
         return {(str(step), finding["phase"])}
-    return {(str(step), "optimizer"), (str(step + 1), "forward")}
+    return {(str(step - 1), "optimizer"), (str(step), "forward"),
+            (str(step), "optimizer"), (str(step + 1), "forward")}
 
 
 def agree(finding, told):
@@ -262,10 +264,10 @@ SCENARIOS.update({
     "data-order-mlp": Scenario(MLP + ONE, MLP + ONE + ["--sampler-seed", "2"], "diverged",
                                kind="arguments", op="aten::select", step=None),
     "swapped-samples-resnet": Scenario(RESNET + ONE, RESNET + ONE + ["--swap-samples", "1"],
-                                       "diverged", kind="data", op="aten::clone", step=0,
+                                       "diverged", kind="data", op="aten::clone", step=1,
                                        phase="data"),
     "swapped-samples-mlp": Scenario(MLP + ONE, MLP + ONE + ["--swap-samples", "1"], "diverged",
-                                    kind="arguments", op="aten::select", step=0, phase="data"),
+                                    kind="arguments", op="aten::select", step=1, phase="data"),
     "empty-overwritten": Scenario(MLP + ONE + ["--empty-overwritten"],
                                   MLP + ONE + ["--empty-overwritten"], "identical"),
     "layer-norm-eps": Scenario(MLP + ONE, MLP + ONE + ["--eps", "1e-6"], "diverged",
@@ -290,8 +292,8 @@ SCENARIOS.update({
     "threads-lstm": Scenario(LSTM, LSTM + TWO, "diverged", cause="threads", kind="origin",
                              phase="backward"),
     "validation-pass": Scenario(LSTM, LSTM + ["--validate", "1"], "identical"),
-    "validation-draws": Scenario(LSTM, LSTM + ["--validate-in-train-mode"], "diverged", step=0,
-                                 phase="eval", kind="sequence"),
+    "validation-draws": Scenario(LSTM, LSTM + ["--validate-in-train-mode"], "diverged", step=1,
+                                 phase="data", kind="rng", cause="rng-shift"),
     "poked-gradient": Scenario(LSTM, LSTM + ["--poke-gradient", "1"], "diverged", kind="write",
                                step=1, phase="optimizer", cause="external-write"),
     "adam-eps": Scenario(LSTM, LSTM + ["--adam-eps", "1e-7"], "diverged", kind="arguments",
@@ -368,7 +370,7 @@ SCENARIOS.update({
     "recompute": Scenario(HABITS + ["recompute-restored"], HABITS + ["recompute"], "diverged",
                           kind="rng", step=0, phase="backward", cause="recompute"),
     "half-epochs": Scenario(HABITS + ["none"], HABITS + ["half-epochs"], "diverged", cause="epoch",
-                            step=1, phase="data"),
+                            step=2, phase="data"),
     "flush-in-thread": Scenario(HABITS + ["keep-in-thread"], HABITS + ["flush-in-thread"],
                                 "diverged", cause="flush-denormal", kind="origin"),
     "layers-identical": layers_only(RESNET + ONE, RESNET + ONE, "identical", findings=0),

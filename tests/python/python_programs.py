@@ -230,6 +230,20 @@ def updates_in_lists(tools):
         yield f"exit code {code}, first finding {first}"
 
 
+def iterations(tools):
+    """What a program does in iteration 2 of its loop is found in step 2, in its phase."""
+    places = {"batch": ("aten::mul", "data"), "micro": ("aten::mul", "data"), "target": ("aten::mul", "eval"),
+              "state": ("aten::mul", "data"), "noise": ("aten::mul", "data"), "metric": ("aten::mul", "data"),
+              "evaluation": ("aten::mul", "eval"), "average": ("aten::add_", "eval"), "zero": (None, None)}
+    tools.record("reference", "iterations")
+    for changed, (op, phase) in places.items():
+        tools.record(changed, "iterations", changed)
+        code, report = tools.compare("reference", changed)
+        first = report["first"] or {}
+        if code != 1 or first["step"] != 2 or (op and (first["op"], first["phase"]) != (op, phase)):
+            yield f"{changed}: exit code {code}, {report['summary']}"
+
+
 def seeded_by_a_draw(tools):
     """Samplers take their seeds from the default generator: where that is shifted, other seeds are no finding."""
     tools.record("reference", "epochs", "0", "-1")
@@ -371,7 +385,8 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "no_stacks": no_stacks,
          "python_generator": python_generator, "early_batches": early_batches,
          "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,
-         "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw, "inductor": inductor, "tuned": tuned}
+         "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,
+         "iterations": iterations, "inductor": inductor, "tuned": tuned}
 
 
 def main():

@@ -9,7 +9,8 @@
 namespace ulpscope::comparison {
 
 /// A process that a rank has created, such as a worker that loads data, counts its steps by itself.
-/// Its findings take the place of its creator's first step that reads what it has made.
+/// A finding of it takes the place of the first step in which its creator reads what it has made
+/// from there on.
 void place_created_ranks(std::vector<Record>& records, const Both<const Run*>& runs);
 
 }  // namespace ulpscope::comparison

@@ -43,10 +43,11 @@ struct Evidence {
   bool seeded = false;
   bool explicit_generator = false;
   Both<RngState> rng;
-  std::vector<Draw> draws;          ///< one-sided draws since both streams were last equal
-  std::uint64_t more_draws = 0;     ///< those beyond the ones kept
-  std::string last_common_draw;     ///< the last op that drew from equal states, in words
-  bool seeded_lanes_share = false;  ///< several threads draw from one generator
+  std::vector<Draw> draws;                   ///< one-sided draws since both streams were last equal
+  std::uint64_t more_draws = 0;              ///< those beyond the ones kept
+  std::string last_common_draw;              ///< the last op that drew from equal states, in words
+  std::optional<std::uint32_t> drawn_alone;  ///< the finding of the last of `draws`
+  bool seeded_lanes_share = false;           ///< several threads draw from one generator
 
   bool layers_only = false;  ///< ops were not recorded
   Both<std::uint16_t> threads;

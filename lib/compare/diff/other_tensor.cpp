@@ -174,8 +174,11 @@ std::optional<Both<std::string>> other_tensor(const Scene& scene, EventPair at,
   const OpPlace a = producer(scene, Side::reference, left);
   const OpPlace b = producer(scene, Side::candidate, right);
   if (a.op.empty() || b.op.empty() || may_be_one(a, b, input)) return std::nullopt;
-  if (parts || words(a) == words(b))
-    return Both<std::string>{part_words(a, *left.geometry), part_words(b, *right.geometry)};
+  if (parts || words(a) == words(b)) {
+    Both<std::string> given{part_words(a, *left.geometry), part_words(b, *right.geometry)};
+    // What one op has made at one place is the same tensor with other content.
+    return given.reference == given.candidate ? std::nullopt : std::optional(std::move(given));
+  }
   return Both<std::string>{"result of " + words(a), "result of " + words(b)};
 }
 

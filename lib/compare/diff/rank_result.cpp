@@ -48,7 +48,32 @@ void add_up_budgets(FindingBook& book, RankResult& result) {
   }
 }
 
+[[nodiscard]] bool same_seed(const Record& record) {
+  return record.evidence.rng.reference.seed == record.evidence.rng.candidate.seed;
+}
+
+/// A stream that differs after a draw that one run alone makes is part of that finding, if it
+/// diverges.
+void join_shifted_streams(std::vector<Record>& records) {
+  for (Record& stream : records) {
+    const auto& drawn = stream.evidence.drawn_alone;
+    if (!stream.listed || stream.finding.kind != FindingKind::rng || !drawn || !same_seed(stream))
+      continue;
+    for (std::size_t k = 0; k < records.size(); ++k) {
+      Record& alone = records[k];
+      if (!alone.listed || !alone.finding.diverges || (k != *drawn && alone.copy_of != drawn))
+        continue;
+      alone.evidence.draws = stream.evidence.draws;
+      if (!alone.effect || !alone.effect->drawn)
+        alone.finding.notes.push_back("it draws: " + stream.finding.op +
+                                      " and what follows draw from a different RNG state");
+      stream.listed = false;
+    }
+  }
+}
+
 void take_findings(FindingBook& book, const CompareOptions& options, RankResult& result) {
+  join_shifted_streams(book.records());
   if (options.budget) add_up_budgets(book, result);
   std::vector<Record>& records = result.records;
   result.found = book.left_out();

@@ -35,8 +35,7 @@ void add_epochs(Record& record, Side side, const Run& run, std::uint32_t rank, s
   const Epochs epochs = epochs_of(run.environment(rank), orders.orders(), batches);
   if (epochs.source == Epochs::Source::unknown) return;
   on(record.evidence.epochs, side) = check_epochs(epochs, batches).text;
-  // What is read after a step's last op is the next step's.
-  const std::int64_t batch = record.finding.phase == Phase::forward ? step : step + 1;
+  const std::int64_t batch = std::max<std::int64_t>(step, 0);
   on(record.evidence.begins_epoch, side) =
       std::find(epochs.begins.begin(), epochs.begins.end(), batch) != epochs.begins.end();
 }

@@ -75,6 +75,24 @@ TEST_SUITE("run groups") {
     CHECK(splits[2].groups == std::vector<Indices>{{0}, {3}});
   }
 
+  TEST_CASE("two runs that agree with a third one for longer than with each other are separated") {
+    RunGroups groups([](std::size_t a, std::size_t b) {
+      Finding finding;
+      finding.step = a == 1 && b == 2 ? 3 : 5;
+      Report report;
+      report.verdict = Verdict::diverged;
+      report.findings.push_back(finding);
+      return report;
+    });
+    for (std::size_t run = 0; run < 3; ++run) groups.add(run);
+    const std::vector<RunSplit> splits = groups.splits();
+    REQUIRE(splits.size() == 2);
+    CHECK(splits[0].step == 3);
+    CHECK(splits[0].groups == std::vector<Indices>{{0, 1}, {2}});
+    CHECK(splits[1].step == 5);
+    CHECK(splits[1].groups == std::vector<Indices>{{0}, {1}});
+  }
+
   TEST_CASE("only runs that represent a group are compared again") {
     std::vector<std::size_t> compared;
     RunGroups groups([&](std::size_t a, std::size_t) {

@@ -123,7 +123,8 @@ TEST_SUITE("epochs") {
     const auto program = [](std::size_t samples) {
       return [samples](RunBuilder& run) {
         for (int step = 0; step < 5; ++step) {
-          run.step(step - 1).phase(step == 0 ? Phase::setup : Phase::data);
+          if (step == 0) run.phase(Phase::setup);
+          if (step > 0) run.step(step).phase(Phase::data);
           if (step % 2 == 0) run.op("aten::randperm").draws(1).out(labelled("order", samples));
           train_step(run, step, "batch " + std::to_string(step));
         }

@@ -142,15 +142,42 @@ TEST_SUITE("rng") {
     CHECK(cause_ids(report) == "isa, rng-device");
   }
 
-  TEST_CASE("a draw directly before the op that shows it diverges itself") {
+  TEST_CASE("a draw directly before the op that shows it is one finding with that") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
       if (changed) run.op("aten::rand").draws(1).out(labelled("unused"));
       run.op("aten::randn").draws(1).out(labelled(changed ? "b" : "a"));
     });
-    REQUIRE(diverging(report) == 2);
+    REQUIRE(report.findings.size() == 1);
     CHECK(report.findings[0].kind == FindingKind::sequence);
-    CHECK(report.findings[1].kind == FindingKind::rng);
+    REQUIRE(find_cause(report, "rng-shift") != nullptr);
+    CHECK(find_cause(report, "rng-shift")->confidence == Confidence::certain);
+  }
+
+  TEST_CASE("an op more that draws and computes explains the streams after it") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      Tensor h = run.data(labelled("h"));
+      if (changed) h = run.op("aten::rrelu").in(h).draws(1).out(labelled("dropped"));
+      run.op("aten::relu").in(h).out(labelled(changed ? "b" : "a"));
+      run.op("aten::randn").draws(1).out(labelled(changed ? "d" : "c"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::rrelu");
+    const auto& notes = report.findings[0].notes;
+    CHECK(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+      return has(note, "aten::randn and what follows draw from a different RNG state");
+    }));
+  }
+
+  TEST_CASE("a draw more and another seed are two findings") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      if (changed) run.op("aten::rand").draws(1).out(labelled("unused"));
+      if (changed) run.seed(7);
+      run.op("aten::randn").draws(1).out(labelled(changed ? "b" : "a"));
+    });
+    CHECK(find_cause(report, "rng-seed") != nullptr);
   }
 
   TEST_CASE("an op that differs and draws another amount explains the shift after it") {
@@ -237,5 +264,34 @@ TEST_SUITE("rng") {
     });
     REQUIRE(report.findings.size() == 1);
     CHECK(report.findings[0].kind == FindingKind::rng);
+  }
+
+  TEST_CASE(
+      "samples of other sizes, and what prepares them, follow from the order that was drawn") {
+    const auto words = [](std::uint64_t seed, bool other) {
+      return [=](RunBuilder& run, bool changed) {
+        run.seed(changed ? seed : 1).step(0).phase(Phase::data);
+        const std::string order = seed == 1 || !changed ? "order" : "other order";
+        run.op("aten::randint").draws(1).out(labelled(order).as(Dtype::int64));
+        run.op("aten::empty")
+            .arg("size", std::vector<std::int64_t>{changed ? 5 : 4})
+            .out_uninitialised(labelled("memory"));
+        const Tensor filled = run.data(labelled(changed ? "long word" : "word"));
+        const Tensor word =
+            run.op("aten::to").in(filled).out(labelled(changed ? "long copy" : "copy"));
+        if (changed && other) run.op("aten::ones").out(labelled("mask"));
+        const Tensor batch =
+            run.op("aten::stack").in(word).out(labelled(changed ? "batch b" : "batch a"));
+        run.phase(Phase::forward);
+        run.module("net",
+                   [&] { run.op("aten::relu").in(batch).out(labelled(changed ? "y" : "z")); });
+      };
+    };
+    const Report drawn = report_of(words(2, true));
+    REQUIRE(drawn.findings.size() == 1);
+    CHECK(drawn.findings[0].kind == FindingKind::rng);
+    const Report same_order = report_of(words(1, true));
+    REQUIRE(same_order.first() != nullptr);
+    CHECK(same_order.first()->op == "aten::empty");
   }
 }

@@ -31,8 +31,10 @@ namespace {
   return number && *number != std::floor(*number) && !looks_computed(text);
 }
 
-[[nodiscard]] bool is_integer(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+/// One, or a list of them: "3", "[3, 4]".
+[[nodiscard]] bool are_integers(std::string_view text) {
+  return text.find_first_not_of("0123456789-[], ") == std::string_view::npos &&
+         text.find_first_of("0123456789") != std::string_view::npos;
 }
 
 /// Set by train() and eval(), never computed.
@@ -109,17 +111,18 @@ namespace {
   return source;
 }
 
-/// Why the program picks other elements, where that follows from integers that it has drawn.
+/// Why the program picks other elements, or makes room for other samples, where that follows from
+/// integers that it has drawn.
 [[nodiscard]] std::optional<Source> picked_by_drawn(const OpPair& ops,
                                                     const std::vector<ArgumentReport>& reports) {
   const auto drawn = ops.drawn_order();
-  if (!drawn || !facts::Op(ops.event(Side::reference).op).has(facts::fact::picks))
-    return std::nullopt;
-  const bool picks = std::all_of(reports.begin(), reports.end(), [](const auto& report) {
-    return report.reference && report.candidate && is_integer(*report.reference) &&
-           is_integer(*report.candidate);
+  const bool picks = facts::Op(ops.event(Side::reference).op).has(facts::fact::picks);
+  if (!drawn || !(picks || ops.in_data_code())) return std::nullopt;
+  const bool integers = std::all_of(reports.begin(), reports.end(), [](const auto& report) {
+    return report.reference && report.candidate && are_integers(*report.reference) &&
+           are_integers(*report.candidate);
   });
-  return picks ? drawn : std::nullopt;
+  return integers ? drawn : std::nullopt;
 }
 
 /// It returns the elements of its input in the same order: only a reader can distinguish the

@@ -99,6 +99,7 @@ void explain_draws(OpPair& ops) {
         record.evidence.draws = stream.draws;
         record.evidence.more_draws = stream.more_draws;
         record.evidence.last_common_draw = stream.last_common_draw;
+        if (stream.drawn_alone) record.evidence.drawn_alone = stream.drawn_alone->finding;
         compare_slots(a, candidate.event(shifted.candidate), ops.inner_slots);
         add_tensors(record, ops.inner_slots);
         const Event& b = candidate.event(shifted.candidate);

@@ -12,6 +12,7 @@ void explain_exchanged(OpPair& ops) {
   if (ops.event(Side::reference).kind != EventKind::op ||
       (ops.event(Side::reference).flags & event_flag::in_backward) != 0)
     return;
+  if (ops.in_data_code() && ops.drawn_order()) return;  // samples in the order that was drawn
   std::vector<const SlotPair*> slots;
   bool differ = false;
   for (const SlotPair& slot : ops.slots) {

@@ -39,8 +39,12 @@ namespace {
 /// samples that it takes in an order that it has drawn, or the two numbers, such as losses that it
 /// collects.
 [[nodiscard]] std::optional<Source> made_of_read(const OpPair& ops, const SlotPair& slot) {
+  const auto from_outside = [](const Slot& one) {
+    return (one.flags & (slot_flag::unproduced | slot_flag::uninitialised)) != 0;
+  };
+  const bool outside = from_outside(*slot.reference) && from_outside(*slot.candidate);
+  if (const auto drawn = ops.drawn_order(); drawn && (outside || ops.in_data_code())) return drawn;
   if (slot.match != Match::differs || !both(slot, slot_flag::unproduced)) return std::nullopt;
-  if (const auto drawn = ops.drawn_order()) return drawn;
   if (!ops.state.ledger.any(Differing::number) || element_count(*slot.reference->geometry) != 1)
     return std::nullopt;
   const auto apart = ops.difference_of(slot);

@@ -175,6 +175,18 @@ void add_positions(const Window& window, std::uint32_t op,
   return source && only_copies(stretch) ? source : std::nullopt;
 }
 
+/// It prepares other samples, because the program has drawn other integers.
+[[nodiscard]] std::optional<Source> prepares_drawn_samples(const Stretch& stretch) {
+  const auto& drawn = stretch.state.ledger.last(Differing::drawn_order);
+  if (!drawn || drawn->finding == kNoFinding) return std::nullopt;
+  const bool of_data =
+      std::all_of(stretch.units.begin(), stretch.units.end(), [](const Stretch::Alone& one) {
+        const Event& event = one.window.event(one.index);
+        return !event.has_module && (event.phase == Phase::data || event.phase == Phase::setup);
+      });
+  return of_data ? drawn : std::nullopt;
+}
+
 struct Explainer {
   std::string_view name;
   std::optional<Source> (*explain)(const Stretch& stretch);
@@ -191,6 +203,7 @@ constexpr std::array kExplainers{
     Explainer{"detached", cut_by_detach, true, false, true},
     Explainer{"backward of what one run has", follows_alone, true, false, true},
     Explainer{"copies", copies_differing, true, false, false},
+    Explainer{"samples drawn", prepares_drawn_samples, true, false, false},
 };
 
 }  // namespace

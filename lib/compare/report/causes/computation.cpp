@@ -60,6 +60,13 @@ void add_kernels(Cause& cause, const Finding& finding) {
   return is_origin(of) && of.evidence().on_gpu.reference != of.evidence().on_gpu.candidate;
 }
 
+/// Threads, instruction sets and versions of libraries decide which backend is called, too.
+[[nodiscard]] bool others_choose_backend(const Case& of) {
+  const auto& used = of.evidence().threads;
+  return used.reference != used.candidate || !of.settings(Setting::threads).empty() ||
+         !of.settings(Setting::isa).empty() || !of.settings(Setting::library).empty();
+}
+
 [[nodiscard]] bool other_flag(const Case& of, std::uint32_t flag) {
   return (of.evidence().event_flags.reference ^ of.evidence().event_flags.candidate) & flag;
 }
@@ -137,13 +144,18 @@ std::optional<Cause> backend(const Case& of) {
   const OpClass op = class_of(of.finding());
   const bool reached = is_origin(of) && op != OpClass::elementwise;
   if (!seen && (settings.empty() || !reached)) return std::nullopt;
-  Cause cause = of.cause("backend", seen                        ? Confidence::certain
-                                    : of.only(Setting::backend) ? Confidence::likely
-                                                                : Confidence::possible);
+  const bool follows = settings.empty() && others_choose_backend(of);
+  const Confidence of_setting =
+      of.only(Setting::backend) ? Confidence::likely : Confidence::possible;
+  Cause cause = of.cause("backend", !seen     ? of_setting
+                                    : follows ? Confidence::possible
+                                              : Confidence::certain);
   if (seen) add_children(cause, of.finding());
   add_settings(cause, settings);
+  if (follows) return cause;
   cause.attempt = {
-      "set at::globalContext().setUserEnabledMkldnn (or CuDNN) to the same value in both programs"};
+      "enable the same backends in both programs: torch.backends.mkldnn.enabled or "
+      "cudnn.enabled, in C++ at::globalContext().setUserEnabledMkldnn() or CuDNN"};
   return cause;
 }
 

@@ -160,7 +160,8 @@ std::optional<Cause> mode(const Case& of) {
       return op.find("dropout") != std::string::npos || op.find("bernoulli") != std::string::npos;
     });
     if (!counts_batches && !drops) continue;
-    Cause cause = of.cause("mode", Confidence::likely);
+    // Other elements are dropped with a probability of 0, too, which programs test for.
+    Cause cause = of.cause("mode", counts_batches ? Confidence::likely : Confidence::possible);
     cause.evidence = {
         counts_batches
             ? fmt::format("only the {} counts batches for its running statistics", name(side))

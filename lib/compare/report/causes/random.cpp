@@ -67,7 +67,8 @@ std::optional<Cause> recompute(const Case& of) {
 
 std::optional<Cause> rng_shift(const Case& of) {
   if (shifts_the_stream(of)) {
-    Cause cause = of.cause("rng-shift", Confidence::likely);
+    Cause cause = of.cause("rng-shift",
+                           of.evidence().draws.empty() ? Confidence::likely : Confidence::certain);
     cause.evidence = {fmt::format(
         "among the ops that only one run has some draw random numbers, and {} draws others after "
         "them",

@@ -81,7 +81,7 @@ void OrderCollector::see(const Lane& /*lane*/, const Block& block) {
     if (event.op != "aten::randperm" || !outside || event.slots.empty()) continue;
     const Slot& result = event.slots.back();
     if (result.geometry == nullptr || result.geometry->sizes.size() != 1) continue;
-    const DrawnOrder order{block.step + 1, result.geometry->sizes.front()};
+    const DrawnOrder order{std::max<std::int64_t>(block.step, 0), result.geometry->sizes.front()};
     if (orders_.empty() || orders_.back().step != order.step) orders_.push_back(order);
     orders_.back().samples = order.samples;
   }
