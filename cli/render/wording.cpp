@@ -147,9 +147,13 @@ std::string rank_name(const Report& report, std::uint32_t rank) {
   const auto pair =
       std::find_if(report.rank_pairs.begin(), report.rank_pairs.end(),
                    [rank](const RankPair& one) { return one.numbers.reference == rank; });
-  if (pair == report.rank_pairs.end() || pair->identity.restart == 0)
-    return fmt::format("rank {}", rank);
-  return fmt::format("rank {} (its process {})", pair->identity.rank, pair->identity.restart + 1);
+  if (pair == report.rank_pairs.end()) return fmt::format("rank {}", rank);
+  const RankIdentity& identity = pair->identity;
+  if (identity.restart > 0)
+    return fmt::format("rank {} (its process {})", identity.rank, identity.restart + 1);
+  if (identity.creator && identity.declared.empty())
+    return fmt::format("rank {} (a process of rank {})", rank, *identity.creator);
+  return fmt::format("rank {}", rank);
 }
 
 std::string rank_matches(const Report& report) {

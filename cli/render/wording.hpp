@@ -24,7 +24,8 @@ namespace ulpscope::cli {
 
 /// "step 17 / backward / layer2.0.conv1 (Conv2d)", with the rank in front where there are several.
 [[nodiscard]] std::string place(const Finding& finding, const Report& report);
-/// "rank 2"; of a rank that was started again "rank 2 (its process 2)".
+/// "rank 2"; of a rank that was started again "rank 2 (its process 2)", of one that a rank has
+/// created, such as a worker that loads data, "rank 2 (a process of rank 0)".
 [[nodiscard]] std::string rank_name(const Report& report, std::uint32_t rank);
 /// How ranks were matched; empty if all of them by what they declare or by number.
 [[nodiscard]] std::string rank_matches(const Report& report);

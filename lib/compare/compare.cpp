@@ -145,7 +145,7 @@ class Comparison {
     result_.totals.evidence.random_hashes =
         hashes_at_random(*runs_.reference) && hashes_at_random(*runs_.candidate);
     note_contributions(result_.records, runs_, pairs);
-    place_created_ranks(result_.records, runs_);
+    result_.found -= place_created_ranks(result_.records, runs_);
     put_in_order(result_.records, options_);
     const auto& late = result_.totals.evidence.late_begin;
     for (const auto& ranks : pairs) {

@@ -230,6 +230,20 @@ def updates_in_lists(tools):
         yield f"exit code {code}, first finding {first}"
 
 
+def drawn_in_workers(tools):
+    """What workers draw by themselves is found in the first of them, whose cause it is. What the training reads of that
+    is no finding of its own."""
+    for name in ("reference", "candidate"):
+        tools.record(name, "loader", "-1", "1", "own")
+    code, report = tools.compare("reference", "candidate")
+    first = report["first"] or {}
+    creator = [finding["op"] for finding in report["findings"] if finding["rank"] == 0 and finding["diverges"]]
+    if code != 1 or first["rank"] != 1 or first["kind"] != "data" or "loader.py" not in first["where"]:
+        yield f"exit code {code}, {report['summary']}"
+    if creator or report["causes"][0]["id"] != "worker":
+        yield f"of rank 0: {creator}, causes {report['causes'][:2]}"
+
+
 def iterations(tools):
     """What a program does in iteration 2 of its loop is found in step 2, in its phase."""
     places = {"batch": ("aten::mul", "data"), "micro": ("aten::mul", "data"), "target": ("aten::mul", "eval"),
@@ -253,7 +267,7 @@ def seeded_by_a_draw(tools):
     seeds = [cause for cause in report["causes"] if cause["id"] == "rng-seed"]
     if code != 1 or report["causes"][0]["id"] != "rng-shift" or seeds:
         yield f"causes {[cause['id'] for cause in report['causes']]}, exit code {code}"
-    if ("rng", 0) not in kinds:
+    if ("sequence", 0) not in kinds or ("rng", 0) in kinds:
         yield f"kinds of findings: {kinds}"
 
 
@@ -386,7 +400,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "python_generator": python_generator, "early_batches": early_batches,
          "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,
          "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,
-         "iterations": iterations, "inductor": inductor, "tuned": tuned}
+         "iterations": iterations, "drawn_in_workers": drawn_in_workers, "inductor": inductor, "tuned": tuned}
 
 
 def main():

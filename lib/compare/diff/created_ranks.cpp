@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "compare/model/hash.hpp"
 #include "compare/model/value_match.hpp"
@@ -23,8 +24,11 @@ struct Maker {
 };
 using Makers = std::unordered_map<std::uint64_t, Maker>;  ///< by what they made
 
-/// By position of what made it, in which step the creator first reads a value of a rank.
-using Reads = std::map<std::uint64_t, std::int64_t>;
+/// Step and position of an event of the creator.
+using Moment = std::pair<std::int64_t, std::uint64_t>;
+
+/// By position of what made it, when the creator first reads a value of a rank.
+using Reads = std::map<std::uint64_t, Moment>;
 using ReadsOfRanks = std::map<std::uint32_t, Reads>;
 
 [[nodiscard]] bool tells_apart(const Slot& slot) {
@@ -32,7 +36,7 @@ using ReadsOfRanks = std::map<std::uint32_t, Reads>;
          !(slot.flags & (slot_flag::no_digest | slot_flag::uninitialised));
 }
 
-[[nodiscard]] std::uint64_t key(const Slot& slot) { return KeyHash().add(slot.digest).value(); }
+[[nodiscard]] std::uint64_t key(const Digest& digest) { return KeyHash().add(digest).value(); }
 
 template <class Visit>
 void visit_events(const Run& run, std::uint32_t rank, Visit&& visit) {
@@ -49,56 +53,93 @@ void visit_events(const Run& run, std::uint32_t rank, Visit&& visit) {
     visit_events(run, rank, [&](const Event& event, std::int64_t) {
       for (const Slot& slot : event.slots)
         if (slot.role != Role::input && tells_apart(slot))
-          made.try_emplace(key(slot), Maker{rank, event.position});
+          made.try_emplace(key(slot.digest), Maker{rank, event.position});
     });
   return made;
 }
 
 /// What the creator reads of what they have made: memory that none of its own ops wrote.
-[[nodiscard]] ReadsOfRanks reads_of(const Run& run, std::uint32_t creator, const Ranks& ranks) {
-  const Makers made = made_by(run, ranks);
+[[nodiscard]] ReadsOfRanks reads_of(const Run& run, std::uint32_t creator, const Makers& made) {
   ReadsOfRanks reads;
   visit_events(run, creator, [&](const Event& event, std::int64_t step) {
     for (const Slot& slot : event.slots) {
       if (slot.role != Role::input || !(slot.flags & slot_flag::unproduced) || !tells_apart(slot))
         continue;
-      const auto maker = made.find(key(slot));
+      const auto maker = made.find(key(slot.digest));
       if (maker == made.end()) continue;
-      const auto [at, added] = reads[maker->second.rank].try_emplace(maker->second.position, step);
-      at->second = std::min(at->second, step);
+      const Moment moment{step, event.position};
+      const auto [at, added] =
+          reads[maker->second.rank].try_emplace(maker->second.position, moment);
+      at->second = std::min(at->second, moment);
     }
   });
   return reads;
 }
 
-/// The first step that reads what was made at `position` or later; kNoEnd if none does, as none
-/// reads the batches that a worker has made ahead when the training ends.
-[[nodiscard]] std::int64_t first_read_after(const Reads& reads, std::uint64_t position) {
-  std::int64_t first = kNoEnd;
+/// When what was made at `position` or later is first read; at the end if it is not, as batches are
+/// not that a worker has made ahead when the training ends.
+[[nodiscard]] Moment first_read_after(const Reads& reads, std::uint64_t position) {
+  Moment first{kNoEnd, kNone};
   for (auto at = reads.lower_bound(position); at != reads.end(); ++at)
     first = std::min(first, at->second);
   return first;
 }
 
+[[nodiscard]] bool was_made(const Both<Digest>& digests, const Both<Makers>& made) {
+  return made.reference.contains(key(digests.reference)) &&
+         made.candidate.contains(key(digests.candidate));
+}
+
+/// All that a finding reads and that differs has been made by these ranks in both runs; so has what
+/// differs after memory that only one run hands out there.
+[[nodiscard]] bool reads_what_was_made(const Record& record, const Both<Makers>& made) {
+  if (record.finding.kind == FindingKind::sequence)
+    return record.effect && was_made(record.effect->tensor.evidence.digest, made);
+  if (record.finding.kind != FindingKind::data) return false;
+  bool any = false;
+  for (std::size_t k = 0; k < record.finding.tensors.size(); ++k) {
+    const TensorReport& tensor = record.finding.tensors[k];
+    if (tensor.role != Role::input || tensor.equal) continue;
+    if (!was_made(record.evidence.tensors[k].digest, made)) return false;
+    any = true;
+  }
+  return any;
+}
+
+/// Ranks of each run that have a finding, by the number of their creator in the reference.
+[[nodiscard]] std::map<std::uint32_t, Both<Ranks>> created_with_findings(
+    const std::vector<Record>& records, const Run& reference) {
+  std::map<std::uint32_t, Both<Ranks>> created;
+  for (const Record& record : records) {
+    const RankIdentity process = reference.identity(record.ranks.reference);
+    if (!process.creator || !process.declared.empty() || !record.finding.diverges) continue;
+    for (const Side side : kSides)
+      on(created[*process.creator], side).insert(on(record.ranks, side));
+  }
+  return created;
+}
+
 }  // namespace
 
-void place_created_ranks(std::vector<Record>& records, const Both<const Run*>& runs) {
-  const Run& run = *runs.reference;
-  std::map<std::uint32_t, Ranks> created;
-  for (const Record& record : records) {
-    const RankIdentity process = run.identity(record.ranks.reference);
-    if (process.creator && process.declared.empty())
-      created[*process.creator].insert(record.ranks.reference);
-  }
-  for (const auto& [creator, ranks] : created) {
-    const ReadsOfRanks reads = reads_of(run, creator, ranks);
+std::size_t place_created_ranks(std::vector<Record>& records, const Both<const Run*>& runs) {
+  const std::size_t before = records.size();
+  for (const auto& [creator, ranks] : created_with_findings(records, *runs.reference)) {
+    const Both<Makers> made{made_by(*runs.reference, ranks.reference),
+                            made_by(*runs.candidate, ranks.candidate)};
+    const ReadsOfRanks reads = reads_of(*runs.reference, creator, made.reference);
+    std::erase_if(records, [&, of = creator](const Record& record) {
+      return record.ranks.reference == of && reads_what_was_made(record, made);
+    });
     for (Record& record : records) {
       const auto of_rank = reads.find(record.ranks.reference);
       if (of_rank == reads.end()) continue;
-      record.order_step =
-          std::max(order_step(record), first_read_after(of_rank->second, record.order_event));
+      const auto [step, position] = first_read_after(of_rank->second, record.order_event);
+      if (step <= order_step(record)) continue;
+      record.order_step = step;
+      record.order_event = position;
     }
   }
+  return before - records.size();
 }
 
 }  // namespace ulpscope::comparison

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "compare/diff/evidence.hpp"
@@ -10,7 +11,8 @@ namespace ulpscope::comparison {
 
 /// A process that a rank has created, such as a worker that loads data, counts its steps by itself.
 /// A finding of it takes the place of the first step in which its creator reads what it has made
-/// from there on.
-void place_created_ranks(std::vector<Record>& records, const Both<const Run*>& runs);
+/// from there on, and the creator's own findings that only say what it reads there are removed.
+/// @returns how many were removed
+std::size_t place_created_ranks(std::vector<Record>& records, const Both<const Run*>& runs);
 
 }  // namespace ulpscope::comparison

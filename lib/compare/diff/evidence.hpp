@@ -98,6 +98,8 @@ struct Evidence {
   Both<std::vector<std::string>> recomputed;  ///< ops that backward recomputed with other results
   Both<std::string> epochs;                   ///< how many of how many steps; empty if unknown
   Both<bool> begins_epoch{};                  ///< one begins with the batch of the finding
+  std::string
+      write_order;  ///< a parameter that threads write in a different order (write_order.hpp)
 };
 
 /// The runs accumulate gradients a different number of times in a step.

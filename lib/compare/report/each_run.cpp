@@ -4,6 +4,7 @@
 
 #include "compare/report/checks/epochs.hpp"
 #include "compare/report/checks/recompute.hpp"
+#include "compare/report/write_order.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -52,6 +53,7 @@ void add_recomputed(Record& record, Side side, const Run& run, std::uint32_t ran
 
 void add_what_each_run_shows(Record& record, const Both<const Run*>& runs,
                              std::int64_t step_offset) {
+  record.evidence.write_order = other_write_order(runs, record.ranks);
   for (const Side side : kSides) {
     const Run& run = *on(runs, side);
     const std::uint32_t rank = on(record.ranks, side);

@@ -68,7 +68,7 @@ ULPSCOPE_FIELDS(Evidence, seeded, explicit_generator, rng, draws, more_draws, la
                 uninitialised, wrapped_number, same_set_of_data, named_otherwise, alone,
                 alone_names, alone_storages, alone_written, alone_updates, alone_unwritten,
                 alone_casts, moved, among_updates, alone_draws, missing_steps, contributor,
-                own_outside, operands, recomputed, epochs, begins_epoch)
+                own_outside, operands, recomputed, epochs, begins_epoch, write_order)
 ULPSCOPE_FIELDS(OtherAccumulation, step, parameters, times, ratio)
 ULPSCOPE_FIELDS(OtherGradients, step, only)
 ULPSCOPE_FIELDS(LateBegin, step, runs)

@@ -92,6 +92,30 @@ namespace {
   return "comes from outside of recorded ops and has different contents";
 }
 
+/// The same program, as far as is known.
+[[nodiscard]] bool started_alike(const Case& of) {
+  const Report& report = of.report();
+  return !report.reference.command.empty() &&
+         report.reference.command == report.candidate.command && of.same_settings();
+}
+
+/// What a process that loads data makes, though it was started alike: its generators and the files
+/// that it reads are its own.
+[[nodiscard]] std::optional<Cause> made_by_worker(const Case& of) {
+  if (!of.in_created_rank() || !started_alike(of)) return std::nullopt;
+  const bool from_outside = of.is(FindingKind::data) || of.is(FindingKind::rng);
+  if (!from_outside && !of.is(FindingKind::sequence)) return std::nullopt;
+  Cause cause = of.cause("worker", from_outside ? Confidence::likely : Confidence::possible);
+  cause.evidence = {fmt::format(
+      "it is in rank {}, a process that another rank has created; commands and settings are equal, "
+      "but what it draws from generators of its own, and the files it reads, need not be",
+      of.finding().rank)};
+  cause.attempt = {
+      "seed random, NumPy and generators of the data set in worker_init_fn, from "
+      "torch.initial_seed()"};
+  return cause;
+}
+
 }  // namespace
 
 std::optional<Cause> init(const Case& of) {
@@ -108,14 +132,17 @@ std::optional<Cause> init(const Case& of) {
     return cause;
   }
   if (!of.is(FindingKind::parameter) || !at_start(of.finding()) || of.late_begin() ||
-      of.evidence().named_otherwise)
+      of.evidence().named_otherwise || !of.evidence().write_order.empty())
     return std::nullopt;
   if (any_differing(of, [](const TensorEvidence& tensor) { return tensor.numbers_permuted; }))
     return std::nullopt;
-  Cause cause = of.cause("init", Confidence::certain);
-  cause.evidence = {fmt::format("{} {} at the first use, and no recorded op wrote it before",
-                                listed(differing_inputs(of)),
-                                differing_inputs(of).size() == 1 ? "differs" : "differ")};
+  const bool written = any_differing(of, [](const TensorEvidence& tensor) {
+    return !((tensor.flags.reference | tensor.flags.candidate) & slot_flag::unproduced);
+  });
+  Cause cause = of.cause("init", written ? Confidence::possible : Confidence::certain);
+  cause.evidence = {fmt::format("{} {} at the first use{}", listed(differing_inputs(of)),
+                                differing_inputs(of).size() == 1 ? "differs" : "differ",
+                                written ? "" : ", and no recorded op wrote it before")};
   cause.attempt = {"load the same weights in both programs"};
   return cause;
 }
@@ -226,10 +253,13 @@ std::optional<Cause> external_write(const Case& of) {
 }
 
 std::optional<Cause> race(const Case& of) {
-  const Report& report = of.report();
-  const bool same_start = !report.reference.command.empty() &&
-                          report.reference.command == report.candidate.command &&
-                          of.same_settings();
+  const bool same_start = started_alike(of);
+  if (const std::string& order = of.evidence().write_order; !order.empty()) {
+    Cause cause = of.cause("race", same_start ? Confidence::likely : Confidence::possible);
+    cause.evidence = {"threads write a parameter in a different order in each run", order};
+    cause.attempt = {"let one thread at a time read and update the parameters, by a lock"};
+    return cause;
+  }
   if (!of.evidence().changed_in_both || !same_start) return std::nullopt;
   Cause cause = of.cause("race", Confidence::possible);
   cause.evidence = {fmt::format(
@@ -249,6 +279,7 @@ std::optional<Cause> alias(const Case& of) {
 }
 
 std::optional<Cause> worker(const Case& of) {
+  if (auto made = made_by_worker(of)) return made;
   const auto& threads = of.runs().threads;
   const auto& processes = of.runs().created;
   const bool other_processes = processes.reference.size() != processes.candidate.size();
