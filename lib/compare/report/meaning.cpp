@@ -55,6 +55,30 @@ namespace {
   return {};
 }
 
+/// Gradients of one run add up to those that were there: "fc.weight.grad is added to what it held
+/// in the candidate only".
+[[nodiscard]] std::string accumulation(const Case& of) {
+  const auto& parents = of.finding().parents;
+  if (!of.is(FindingKind::sequence) ||
+      std::find(parents.begin(), parents.end(), "torch::autograd::AccumulateGrad") == parents.end())
+    return {};
+  for (const Side side : kSides) {
+    const auto& ops = on(of.evidence().alone, side);
+    const auto& others = on(of.evidence().alone, the_other(side));
+    const auto adds = [](const std::string& op) { return op == "aten::add_" || op == "aten::add"; };
+    if (std::none_of(ops.begin(), ops.end(), adds) ||
+        std::any_of(others.begin(), others.end(), adds))
+      continue;
+    const auto& names = on(of.evidence().alone_names, side);
+    const auto gradient = std::find_if(names.begin(), names.end(), [](const std::string& name) {
+      return name.ends_with(".grad");
+    });
+    return fmt::format("{} is added to what it held in the {} only",
+                       gradient == names.end() ? "a gradient" : *gradient, name(side));
+  }
+  return {};
+}
+
 /// Ops of one run initialize a tensor of the model again.
 [[nodiscard]] std::string initialization(const Case& of) {
   if (!of.is(FindingKind::sequence) || of.finding().step) return {};
@@ -67,8 +91,8 @@ namespace {
 }
 
 /// In the order of what says most.
-constexpr auto kReadings =
-    std::to_array<std::string (*)(const Case&)>({options, shape, gradients, initialization});
+constexpr auto kReadings = std::to_array<std::string (*)(const Case&)>(
+    {options, shape, gradients, accumulation, initialization});
 
 }  // namespace
 

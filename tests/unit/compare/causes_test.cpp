@@ -394,6 +394,26 @@ TEST_SUITE("causes") {
     CHECK(find_cause(report, "worker") != nullptr);
   }
 
+  TEST_CASE("threads that update a parameter in a different order are a race") {
+    const auto updates = [](std::vector<std::uint32_t> order) {
+      return [order = std::move(order)](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::optimizer);
+        const Tensor weight = run.parameter("fc.weight", labelled("w"));
+        for (std::size_t k = 0; k < order.size(); ++k) {
+          const std::uint32_t thread = changed ? order[k] : static_cast<std::uint32_t>(k % 2);
+          const std::string left = "w" + std::to_string(k) + (changed ? "'" : "");
+          run.lane(LaneRole::trainer, thread, "trainer");
+          run.op("aten::sub_").in(weight).writes(weight, labelled(left));
+        }
+      };
+    };
+    const Report race = report_of(updates({0, 1, 1, 0}));
+    REQUIRE(find_cause(race, "race") != nullptr);
+    CHECK(has(find_cause(race, "race")->evidence.back(),
+              "fc.weight: its write 3 is by trainer 0 in the reference and by trainer 1"));
+    CHECK(find_cause(report_of(updates({0, 1, 0, 1})), "race") == nullptr);
+  }
+
   TEST_CASE("threads that only one run has explain no gradient") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       if (changed) {

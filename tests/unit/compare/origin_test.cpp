@@ -128,6 +128,22 @@ TEST_SUITE("origin") {
     CHECK(report.coverage.only_candidate == 1);
   }
 
+  TEST_CASE("threads that choose the op inside are the cause, not the backend") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward).threads(changed ? 2 : 1);
+      const Tensor x = run.data(labelled("x"));
+      run.composite("aten::convolution", [&](EventBuilder& outer) {
+        outer.in(x);
+        return run.op(changed ? "aten::thnn_conv2d" : "aten::mkldnn_convolution")
+            .in(x)
+            .out(labelled(changed ? "b" : "a"));
+      });
+    });
+    CHECK(first_cause(report) == "threads");
+    REQUIRE(find_cause(report, "backend") != nullptr);
+    CHECK(find_cause(report, "backend")->confidence == Confidence::possible);
+  }
+
   TEST_CASE("another op inside is no finding where the results are equal") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward).threads(changed ? 2 : 1);

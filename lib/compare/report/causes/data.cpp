@@ -55,6 +55,15 @@ namespace {
          (!of.evidence().uninitialised || of.evidence().for_data);
 }
 
+/// Rows of several numbers each: that all of them return is no accident.
+[[nodiscard]] bool has_whole_rows(const Case& of) {
+  return any_differing(of, [](const TensorEvidence& tensor) {
+    const auto& sizes = tensor.geometry.reference.sizes;
+    return tensor.rows_permuted && sizes.size() > 1 &&
+           element_count(tensor.geometry.reference) > static_cast<std::uint64_t>(sizes.front());
+  });
+}
+
 [[nodiscard]] std::string rearranged(const Case& of) {
   return fmt::format("{}: the same numbers in a different order (transposed or permuted)",
                      listed(differing_inputs(of)));
@@ -180,6 +189,9 @@ std::optional<Cause> data_order(const Case& of) {
   if (!is_content(of)) return std::nullopt;
   Cause cause = of.cause("data-order", Confidence::certain);
   if (in_another_order(of)) {
+    // Numbers of their own that are permuted may have been given to others: classes renumbered.
+    if (!of.evidence().same_tensors && !of.evidence().same_set_of_data && !has_whole_rows(of))
+      cause.confidence = Confidence::likely;
     cause.evidence = {of.evidence().same_tensors
                           ? "it reads the same tensors in both runs, in a different order"
                       : of.evidence().same_set_of_data

@@ -31,6 +31,14 @@ namespace {
                    "torch::autograd::AccumulateGrad") != finding.parents.end();
 }
 
+/// A generator of Python or NumPy is in another state.
+[[nodiscard]] bool other_generator(const Case& of) {
+  const auto& settings = of.report().environment;
+  return std::any_of(settings.begin(), settings.end(), [](const EnvironmentDifference& setting) {
+    return setting.key.starts_with("note.rng.");
+  });
+}
+
 /// What is at the point where the runs diverge: it may follow from how steps are divided.
 [[nodiscard]] bool may_follow_from_steps(const Case& of, std::int64_t step) {
   return of.finding().step.value_or(kSetup) <= step && !of.is(FindingKind::parameter) &&
@@ -67,8 +75,9 @@ std::optional<Cause> gradient_accumulation(const Case& of) {
   Cause cause = of.cause("gradient-accumulation", Confidence::likely);
   cause.evidence = {
       fmt::format("a gradient of {} is added to what was there in one run only: the other began "
-                  "with none",
-                  of.finding().module.value_or("a parameter"))};
+                  "with none, as after zero_grad()",
+                  of.finding().module && !of.finding().module->empty() ? *of.finding().module
+                                                                       : of.finding().root)};
   cause.attempt = {"call optimizer.zero_grad() at the same place in both programs"};
   return cause;
 }
@@ -125,8 +134,9 @@ std::optional<Cause> hash_order(const Case& of) {
       hashes_differ && of.report().reference.command == of.report().candidate.command &&
       (picks_samples(of) || (of.is(FindingKind::data) && prepares_data(of.finding())));
   if (!other_ops && !other_names && !other_data) return std::nullopt;
+  const bool drawn = other_generator(of);
   const bool known_order =
-      other_names || (other_data && (set_otherwise != nullptr || in_another_order(of)));
+      other_names || (other_data && !drawn && (set_otherwise != nullptr || in_another_order(of)));
   Cause cause = of.cause("hash-order",
                          known_order && hashes_differ ? Confidence::likely : Confidence::possible);
   if (other_ops) cause.evidence.emplace_back("the same ops run in a different order");
@@ -139,6 +149,7 @@ std::optional<Cause> hash_order(const Case& of) {
         "another order");
   if (set_otherwise != nullptr) cause.evidence.push_back(words(*set_otherwise));
   if (!other_data) cause.against = {"the program may have been changed to run them so"};
+  if (drawn) cause.against.emplace_back("a generator of the program is in another state, too");
   cause.attempt = {hashes_differ ? "PYTHONHASHSEED=0 " + of.command("")
                                  : "iterate over a sorted container; a hash of addresses "
                                    "or strings differs from process to "
