@@ -24,10 +24,13 @@ constexpr std::size_t kFactoryBlocks = 256;
 [[nodiscard]] std::uint64_t signature(FindingKind kind, const Scene& scene, const Event& event,
                                       const Distinction& distinction) {
   KeyHash hash;
-  hash.add(static_cast<std::uint64_t>(kind)).add(scene.ranks.reference);
+  hash.add(scene.ranks.reference);
   hash.add(std::uint64_t{lane_order(*scene.lanes.reference, event)});
-  if (!distinction.any_op) hash.add(event.op).add(event.overload);
-  hash.add(static_cast<std::uint64_t>(event.phase));
+  if (!distinction.any_op)
+    hash.add(static_cast<std::uint64_t>(kind))
+        .add(event.op)
+        .add(event.overload)
+        .add(static_cast<std::uint64_t>(event.phase));
   if (!distinction.any_place)
     hash.add(std::uint64_t{event.has_module}).add(event.module).add(event.root);
   return hash.add(distinction.key).value();

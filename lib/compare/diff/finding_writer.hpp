@@ -18,7 +18,7 @@ struct Distinction {
   bool once_per_step = true;
   /// True if the module it is in makes no difference either.
   bool any_place = false;
-  /// True if the op makes none: what differs shows in several.
+  /// True if the op, its phase and the kind make none: what differs shows in several.
   bool any_op = false;
   /// Does not diverge by itself, only once its effect is read.
   bool harmless = false;

@@ -8,6 +8,7 @@
 #include "compare/diff/explain/replays.hpp"
 #include "compare/diff/explain/spread.hpp"
 #include "compare/diff/finding_writer.hpp"
+#include "compare/diff/optimizer_options.hpp"
 #include "compare/diff/units.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/words.hpp"
@@ -133,28 +134,35 @@ void LoneStretches::enter_stretch(const Stretch& stretch) {
   if (step_alone_)
     if (const auto update = differs_already(stretch, slot_flag::parameter))
       state_.book.make_diverging(*update);
+  // An optimizer that is set otherwise may run other ops, and its closure more often.
+  const auto options = other_options(scene, ops.first);
   const std::size_t records = state_.book.records().size();
-  source_ = enter_alone(
-      state_, FindingKind::sequence, scene, ops.first,
-      side == Side::reference ? std::optional(event.position) : last_position_,
-      {.key = key.value(), .once_per_step = in_loss, .any_place = updates, .harmless = true},
-      [&](Record& record) {
-        record.finding.diverges = false;
-        // How much is seen of modules is not a difference, nor when a loader hands out its batches.
-        record.listed = !state_.only_layers && !(ops.compute_nothing && is_between_modules);
-        for (const Side one : kSides)
-          if (!on(ops.ops, one).empty())
-            record.finding.notes.push_back(
-                fmt::format("only in the {}: {}", name(one), listed(on(ops.ops, one))));
-        record.evidence.alone = ops.ops;
-        record.evidence.alone_names = ops.names;
-        record.evidence.alone_storages = ops.written;
-        record.evidence.alone_updates = ops.updated;
-        record.evidence.alone_unwritten = ops.unwritten;
-        record.evidence.alone_draws = ops.draws;
-        record.evidence.alone_casts = ops.casts;
-        record.evidence.among_updates = stands_among_updates(scene);
-      });
+  source_ = enter_alone(state_, FindingKind::sequence, scene, ops.first,
+                        side == Side::reference ? std::optional(event.position) : last_position_,
+                        {.key = options.empty() ? key.value() : options_key(options),
+                         .once_per_step = in_loss && options.empty(),
+                         .any_place = updates || !options.empty(),
+                         .any_op = !options.empty(),
+                         .harmless = true},
+                        [&](Record& record) {
+                          record.finding.diverges = false;
+                          // How much is seen of modules is not a difference, nor when a loader
+                          // hands out its batches.
+                          record.listed =
+                              !state_.only_layers && !(ops.compute_nothing && is_between_modules);
+                          for (const Side one : kSides)
+                            if (!on(ops.ops, one).empty())
+                              record.finding.notes.push_back(fmt::format(
+                                  "only in the {}: {}", name(one), listed(on(ops.ops, one))));
+                          record.evidence.alone = ops.ops;
+                          record.evidence.alone_names = ops.names;
+                          record.evidence.alone_storages = ops.written;
+                          record.evidence.alone_updates = ops.updated;
+                          record.evidence.alone_unwritten = ops.unwritten;
+                          record.evidence.alone_draws = ops.draws;
+                          record.evidence.alone_casts = ops.casts;
+                          record.evidence.among_updates = stands_among_updates(scene);
+                        });
   const bool known = records == state_.book.records().size();
   // Whether a difference follows from it does not show where values were given.
   if (state_.injected && !ops.compute_nothing) state_.book.make_diverging(source_);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compare/align/argument_pairs.hpp"
+#include "compare/model/hash.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -68,6 +69,13 @@ std::vector<ArgumentReport> other_options(const Scene& scene, EventPair at) {
   if (steps.reference == kNoIndex || steps.candidate == kNoIndex) return {};
   return differing_options(scene.windows.reference->event(steps.reference),
                            scene.windows.candidate->event(steps.candidate));
+}
+
+std::uint64_t options_key(const std::vector<ArgumentReport>& options) {
+  KeyHash key;
+  for (const ArgumentReport& option : options)
+    key.add(option.name).add(option.reference.value_or("")).add(option.candidate.value_or(""));
+  return key.value();
 }
 
 }  // namespace ulpscope::comparison

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "compare/model/scene.hpp"
@@ -17,5 +18,8 @@ namespace ulpscope::comparison {
 /// Hyperparameters that differ, of the optimizer that an event is inside of; none outside of
 /// optimizers.
 [[nodiscard]] std::vector<ArgumentReport> other_options(const Scene& scene, EventPair at);
+
+/// What identifies such a difference, wherever it shows.
+[[nodiscard]] std::uint64_t options_key(const std::vector<ArgumentReport>& options);
 
 }  // namespace ulpscope::comparison

@@ -79,6 +79,18 @@ namespace {
   return {};
 }
 
+/// An optimizer of one run leaves parameters out: "fc.weight is not updated in the candidate".
+[[nodiscard]] std::string updates(const Case& of) {
+  if (!of.is(FindingKind::sequence) || of.finding().phase != Phase::optimizer) return {};
+  for (const Side side : kSides) {
+    const auto& updated = on(of.evidence().alone_updates, side);
+    if (updated.empty() || !on(of.evidence().alone_updates, the_other(side)).empty()) continue;
+    return fmt::format("{} {} not updated in the {}", listed(updated, 3),
+                       updated.size() == 1 ? "is" : "are", name(the_other(side)));
+  }
+  return {};
+}
+
 /// Ops of one run initialize a tensor of the model again.
 [[nodiscard]] std::string initialization(const Case& of) {
   if (!of.is(FindingKind::sequence) || of.finding().step) return {};
@@ -92,7 +104,7 @@ namespace {
 
 /// In the order of what says most.
 constexpr auto kReadings = std::to_array<std::string (*)(const Case&)>(
-    {options, shape, gradients, accumulation, initialization});
+    {options, shape, gradients, accumulation, updates, initialization});
 
 }  // namespace
 

@@ -232,14 +232,14 @@ void enter_arguments(OpPair& ops, const std::vector<ArgumentReport>& reports, bo
   // changes with each step.
   const auto options = other_options(ops.scene, ops.at);
   KeyHash key;
-  for (const ArgumentReport& report : options.empty() ? reports : options) {
+  for (const ArgumentReport& report : reports) {
     key.add(report.name);
     if (!ops.in_data_code())
       key.add(report.reference.value_or("")).add(report.candidate.value_or(""));
   }
   const budget::Judged judged = judge_budget(ops, ops.at, ops.slots);
   const Source source = enter_finding(ops.state, FindingKind::arguments, ops.scene, ops.at, ops.at,
-                                      {.key = key.value(),
+                                      {.key = options.empty() ? key.value() : options_key(options),
                                        .once_per_step = !one_setting,
                                        .any_place = updates || of_mode,
                                        .any_op = !options.empty()},
@@ -252,7 +252,10 @@ void enter_arguments(OpPair& ops, const std::vector<ArgumentReport>& reports, bo
                                         add_budgets(record, judged);
                                       });
   keep_argued(ops, source);
-  if (!pending) return ops.found(source);
+  if (!pending) {
+    ops.state.book.make_diverging(source);
+    return ops.found(source);
+  }
   ops.why = source;
   if (!looks_ahead) ops.judgement.pending = source;
 }

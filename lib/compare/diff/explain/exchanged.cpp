@@ -3,6 +3,7 @@
 #include "compare/diff/explain/explainers.hpp"
 #include "compare/diff/explain/fresh.hpp"
 #include "compare/diff/finding_writer.hpp"
+#include "compare/diff/optimizer_options.hpp"
 
 namespace ulpscope::comparison {
 void explain_exchanged(OpPair& ops) {
@@ -12,7 +13,8 @@ void explain_exchanged(OpPair& ops) {
   if (ops.event(Side::reference).kind != EventKind::op ||
       (ops.event(Side::reference).flags & event_flag::in_backward) != 0)
     return;
-  if (ops.in_data_code() && ops.drawn_order()) return;  // samples in the order that was drawn
+  if (ops.in_data_code() && ops.drawn_order()) return;    // samples in the order that was drawn
+  if (!other_options(ops.scene, ops.at).empty()) return;  // an update of another kind
   std::vector<const SlotPair*> slots;
   bool differ = false;
   for (const SlotPair& slot : ops.slots) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "compare/diff/finding_writer.hpp"
+#include "compare/diff/optimizer_options.hpp"
 #include "compare/diff/other_tensor.hpp"
 #include "compare/diff/producer.hpp"
 #include "compare/measure/rounding.hpp"
@@ -41,10 +42,15 @@ void enter_others(OpPair& ops, const std::vector<const SlotPair*>& others,
   const bool same_tensors = reads_the_same_reordered(ops);
   // Such as the two sides of a sum.
   const bool no_matter = same_tensors && ops.arguments.values.empty() && gives_the_same(ops);
+  const auto options = other_options(ops.scene, ops.at);
+  const std::uint64_t key = !options.empty() ? options_key(options)
+                            : other_model    ? 0
+                                             : inputs_key(others);
   const Source source = enter_finding(ops.state, FindingKind::arguments, ops.scene, ops.at, ops.at,
-                                      {.key = other_model ? 0 : inputs_key(others),
-                                       .once_per_step = !other_model,
-                                       .any_place = other_model,
+                                      {.key = key,
+                                       .once_per_step = !other_model && options.empty(),
+                                       .any_place = other_model || !options.empty(),
+                                       .any_op = !options.empty(),
                                        .harmless = no_matter},
                                       [&](Record& record) {
                                         record.finding.diverges = !no_matter;
@@ -57,6 +63,7 @@ void enter_others(OpPair& ops, const std::vector<const SlotPair*>& others,
     ops.judgement.differs = false;
     return;
   }
+  ops.state.book.make_diverging(source);
   for (const SlotPair* slot : others) ops.differ(slot->reference, slot->candidate, source);
   if (other_model) ops.lane.other_model = source;
   ops.found(source);

@@ -26,11 +26,23 @@ namespace {
          evidence.rng.reference.before != evidence.rng.reference.after;
 }
 
+/// What one run alone does is to draw, and the streams are known to differ after it.
+[[nodiscard]] bool only_draws(const Case& of) {
+  if (of.evidence().draws.empty()) return false;
+  return std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
+    const auto& ops = on(of.evidence().alone, side);
+    return std::all_of(ops.begin(), ops.end(), [](const std::string& op) {
+      return facts::class_of(op) == facts::OpClass::random;
+    });
+  });
+}
+
 /// Only one run draws, and the next draw that both make differs.
 [[nodiscard]] bool shifts_the_stream(const Case& of) {
   const bool weights_too = !of.finding().step && of.runs().other_start;
-  return diverging_sequence(of) && !weights_too && of.evidence().alone_draws && of.effect() &&
-         of.effect()->drawn;
+  const bool shows = of.effect() && of.effect()->drawn;
+  return diverging_sequence(of) && !weights_too && of.evidence().alone_draws &&
+         (shows || only_draws(of));
 }
 
 }  // namespace
@@ -69,10 +81,12 @@ std::optional<Cause> rng_shift(const Case& of) {
   if (shifts_the_stream(of)) {
     Cause cause = of.cause("rng-shift",
                            of.evidence().draws.empty() ? Confidence::likely : Confidence::certain);
-    cause.evidence = {fmt::format(
-        "among the ops that only one run has some draw random numbers, and {} draws others after "
-        "them",
-        of.effect()->place)};
+    const bool shows = of.effect() && of.effect()->drawn;
+    cause.evidence = {
+        shows ? fmt::format("among the ops that only one run has some draw random numbers, and {} "
+                            "draws others after them",
+                            of.effect()->place)
+              : "what only one run does here is to draw, and what both draw after it differs"};
     cause.attempt = {"draw the extra numbers from a generator of their own"};
     return cause;
   }
