@@ -26,6 +26,10 @@ std::uint64_t LaneWalk::skip(Side side, std::int64_t step) {
   return reader ? reader->skip(step) : 0;
 }
 
+void LaneWalk::skip_preparation(Side side) {
+  if (auto& reader = on(readers_, side)) reader->skip_preparation();
+}
+
 void LaneWalk::begin(std::int64_t step, std::int64_t candidate_step, ForwardId forward,
                      std::optional<Side> only) {
   only_ = only;

@@ -26,6 +26,8 @@ class LaneWalk {
   [[nodiscard]] Both<std::optional<std::int64_t>> next_steps() const;
   /// Passes over a step on one side and returns its number of events.
   std::uint64_t skip(Side side, std::int64_t step);
+  /// Skips what prepares the forward of one run's next step.
+  void skip_preparation(Side side);
 
   /// Aligns the lane's events in a step, whose number may differ between the runs.
   /// With `only` the other run has no such step: nothing of it is read.

@@ -199,7 +199,8 @@ void RankComparison::pass_over(Side side, std::int64_t step) {
         lane->walk().skip(side, side == Side::reference ? step : to_candidate(step));
 }
 
-/// With steps shifted against each other, setup and the first steps of one run have no partner.
+/// With steps shifted against each other, setup and the first steps of one run have no partner, nor
+/// has what prepares the step that the other one begins with.
 void RankComparison::pass_over_shifted_start() {
   const std::int64_t offset = state_.options.step_offset;
   if (offset == 0) return;
@@ -213,6 +214,8 @@ void RankComparison::pass_over_shifted_start() {
   });
   for (const Side side : kSides)
     for (const auto& lane : lanes_) lane->walk().skip(side, on(last, side));
+  // What prepares the other run's first step is setup there.
+  for (const auto& lane : lanes_) lane->walk().skip_preparation(longer);
   unseen_.push_back(fmt::format("steps are shifted by {}: setup {}", offset,
                                 has_earlier_steps
                                     ? fmt::format("and the {}'s steps before {} are not compared",

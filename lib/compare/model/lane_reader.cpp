@@ -71,6 +71,18 @@ std::uint64_t LaneReader::skip(std::int64_t step) {
   return count;
 }
 
+void LaneReader::skip_preparation() {
+  if (!ahead_) return;
+  const auto& events = ahead_->events;
+  const auto forward = std::find_if(events.begin(), events.end(), [](const Event& event) {
+    return event.phase == Phase::forward;
+  });
+  if (forward == events.begin() || forward == events.end()) return;
+  auto rest = std::make_shared<Block>(*ahead_);
+  rest->events.erase(rest->events.begin(), rest->events.begin() + (forward - events.begin()));
+  ahead_ = std::move(rest);
+}
+
 std::optional<std::size_t> find_block(const Run& run, std::uint32_t rank, EventPlace place) {
   if (place.position == kNone) return std::nullopt;
   const std::vector<Lane> lanes = run.lanes(rank);

@@ -35,6 +35,9 @@ class LaneReader {
   /// Skips the rest of `step` and returns how many events that was.
   std::uint64_t skip(std::int64_t step);
 
+  /// Skips what prepares the forward of the next unread block, if it holds one.
+  void skip_preparation();
+
  private:
   void fetch();
   [[nodiscard]] HeldEvent held(const Event& event);
