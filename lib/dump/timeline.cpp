@@ -78,12 +78,12 @@ void Timeline::open(std::uint32_t lane, bool is_main) {
   }
 }
 
-void Timeline::add(std::uint32_t lane, const TimelineEvent& event) {
-  lanes_[lane].waiting.push_back(event);
+void Timeline::add(std::uint32_t lane, TimelineEvent event) {
   if (lane != leader_ && event.depth == 0 && is_backward(event)) {
     backward_elsewhere_.push_back(event.epoch);
     std::push_heap(backward_elsewhere_.begin(), backward_elsewhere_.end(), std::greater<>());
   }
+  lanes_[lane].waiting.push_back(std::move(event));
 }
 
 void Timeline::advance(std::uint32_t lane) {
@@ -91,9 +91,9 @@ void Timeline::advance(std::uint32_t lane) {
   mine.readable = mine.waiting.size();
   if (lane == leader_) {
     for (; mine.readable > 0; --mine.readable) {
-      const TimelineEvent event = mine.waiting.front();
+      TimelineEvent event = std::move(mine.waiting.front());
       mine.waiting.pop_front();
-      read(event);
+      read(std::move(event));
     }
     settle();
   }
@@ -132,7 +132,7 @@ bool Timeline::is_decided(std::uint64_t epoch) const noexcept {
   return (any_settled_ && epoch <= settled_epoch_) || lanes_.at(*leader_).closed;
 }
 
-void Timeline::read(const TimelineEvent& event) {
+void Timeline::read(TimelineEvent event) {
   leave_ranges(event.depth);
   mark_settled();
   auto& entry = entries_.emplace_back();
@@ -142,7 +142,7 @@ void Timeline::read(const TimelineEvent& event) {
   entry.seam.depth = event.depth;
   entry.seam.neutral = event.kind == EventKind::zero_grad || event.kind == EventKind::parameters ||
                        event.kind == EventKind::outcome;
-  if (!reading_.in_setup) entry.seam.uses = event.uses;
+  if (!reading_.in_setup) entry.seam.uses = std::move(event.uses);
   note_backward_elsewhere(event);
   if (reading_.step_begins && event.kind != EventKind::outcome) {
     reading_.step_begins = false;

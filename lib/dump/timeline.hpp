@@ -60,7 +60,7 @@ class Timeline {
 
   /// Events of a lane in order of position, parents before children. They are examined by advance()
   /// or finish(), not before.
-  void add(std::uint32_t lane, const TimelineEvent& event);
+  void add(std::uint32_t lane, TimelineEvent event);
 
   /// Examines what `lane` has added so far. Called before the lane's next events are added: by then
   /// every other lane has been read, so a backward pass that ran on a different lane is known.
@@ -167,7 +167,7 @@ class Timeline {
     std::int64_t step;
   };
 
-  void read(const TimelineEvent& event);
+  void read(TimelineEvent event);
   void place(const TimelineEvent& event, Entry& entry);
   void place_inside_optimizer(const TimelineEvent& event, Entry& entry);
   void note_trained_module(const TimelineEvent& event);

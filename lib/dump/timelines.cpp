@@ -19,18 +19,20 @@ void Timelines::decide(std::uint32_t id, Lane& lane, Route route) {
   lane.route = route;
   Timeline& timeline = timeline_of(id, lane);
   timeline.open(id, route == Route::own);
-  for (const TimelineEvent& event : std::exchange(lane.waiting, {})) timeline.add(id, event);
+  for (TimelineEvent& event : lane.waiting) timeline.add(id, std::move(event));
+  lane.waiting.clear();
 }
 
-void Timelines::add(std::uint32_t id, const TimelineEvent& event) {
+void Timelines::add(std::uint32_t id, TimelineEvent event) {
   Lane& lane = lanes_[id];
   if (lane.route != Route::undecided) {
-    timeline_of(id, lane).add(id, event);
+    timeline_of(id, lane).add(id, std::move(event));
     return;
   }
-  lane.waiting.push_back(event);
   lane.runs_forward = lane.runs_forward || Timeline::runs_in_forward(event);
-  if (event.follows_own_forward || (lane.runs_forward && Timeline::trains(event))) {
+  const bool trains = event.follows_own_forward || (lane.runs_forward && Timeline::trains(event));
+  lane.waiting.push_back(std::move(event));
+  if (trains) {
     decide(id, lane, Route::own);
   } else if (lane.waiting.size() > Timeline::kMostHeld) {
     decide(id, lane, Route::shared);

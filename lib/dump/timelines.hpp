@@ -24,7 +24,7 @@ class Timelines {
   void open(std::uint32_t lane, Thread thread);
 
   /// As the functions of Timeline.
-  void add(std::uint32_t lane, const TimelineEvent& event);
+  void add(std::uint32_t lane, TimelineEvent event);
   void advance(std::uint32_t lane);
   void close(std::uint32_t lane);
   void finish();
