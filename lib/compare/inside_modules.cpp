@@ -26,9 +26,9 @@ namespace {
 
 /// Whether an op ran inside of the module's call, as far as places show it.
 [[nodiscard]] bool is_inside(const Finding& op, const Finding& call) {
-  return op.diverges && op.rank == call.rank && op.lane == call.lane && op.step == call.step &&
-         op.phase == call.phase && op.root == call.root && op.module && call.module &&
-         is_in(*op.module, *call.module);
+  return op.diverges && (op.event.reference || op.event.candidate) && op.rank == call.rank &&
+         op.lane == call.lane && op.step == call.step && op.phase == call.phase &&
+         op.root == call.root && op.module && call.module && is_in(*op.module, *call.module);
 }
 
 [[nodiscard]] std::string event_of(const Finding& op) {
