@@ -94,7 +94,6 @@ void OutcomeJudge::put_explained_last(Side side) {
 }
 
 void OutcomeJudge::judge() {
-  if (state_.totals.coverage.aligned == 0) return;
   for (const Side side : kSides) {
     read(side);
     put_explained_last(side);

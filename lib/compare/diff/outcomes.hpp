@@ -25,7 +25,6 @@ class OutcomeJudge {
  public:
   explicit OutcomeJudge(RankState& state) : state_(state) {}
 
-  /// Runs that have no aligned event do not end at the same place: nothing is judged.
   void judge();
 
  private:

@@ -269,7 +269,12 @@ void RankComparison::run() {
     unseen_.insert(unseen_.end(), workers_->unseen().begin(), workers_->unseen().end());
   }
   if (!state_.only_layers && !state_.lanes_run_apart) state_.absorption.absorb(state_.book);
-  OutcomeJudge(state_).judge();
+  if (!shares_no_step()) OutcomeJudge(state_).judge();
+}
+
+/// All steps of a run are without a partner: the runs end at different places.
+bool RankComparison::shares_no_step() const {
+  return !compared_a_step_ && skipped_steps_ + extra_steps_.reference + extra_steps_.candidate > 0;
 }
 
 void RankComparison::compare_steps() {
@@ -278,6 +283,7 @@ void RankComparison::compare_steps() {
         next->step == kSetup && !is_over(Side::reference) && !is_over(Side::candidate);
     if (setup || (next->has.reference && next->has.candidate)) {
       if (!setup && pass_extra_steps(next->step)) continue;
+      compared_a_step_ = true;
       compare_step(next->step, to_candidate(next->step));
       continue;
     }

@@ -64,6 +64,7 @@ class RankComparison {
   [[nodiscard]] std::uint64_t forward_number(Side side, std::uint32_t lane,
                                              std::uint64_t position) const;
   [[nodiscard]] std::optional<std::int64_t> next_step(Side side) const;
+  [[nodiscard]] bool shares_no_step() const;
   [[nodiscard]] bool goes_on_unrecorded(Side side, std::int64_t step) const;
   void pass_over(Side side, std::int64_t step);
   void end_with_extra_steps(Side side);
@@ -76,6 +77,7 @@ class RankComparison {
   std::int64_t shift_ = 0;  ///< candidate step = reference step + this
   Both<std::uint64_t> extra_steps_;
   std::uint64_t skipped_steps_ = 0;
+  bool compared_a_step_ = false;
   std::vector<std::string> unseen_;
 };
 

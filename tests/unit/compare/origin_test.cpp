@@ -4,6 +4,21 @@
 using namespace ulpscope;
 using namespace ulpscope::test;
 
+namespace {
+
+/// A convolution that another backend computes in the candidate.
+void convolve(RunBuilder& run, bool changed) {
+  const Tensor x = run.data(labelled("x"));
+  run.composite("aten::convolution", [&](EventBuilder& outer) {
+    outer.in(x);
+    return run.op(changed ? "aten::thnn_conv2d" : "aten::mkldnn_convolution")
+        .in(x)
+        .out(labelled(changed ? "b" : "a"));
+  });
+}
+
+}  // namespace
+
 TEST_SUITE("origin") {
   TEST_CASE("equal runs are identical") {
     const Report report = report_of([](RunBuilder& run, bool) {
@@ -109,13 +124,7 @@ TEST_SUITE("origin") {
   TEST_CASE("another op inside leaves the blame with the op that chose it") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
-      const Tensor x = run.data(labelled("x"));
-      run.composite("aten::convolution", [&](EventBuilder& outer) {
-        outer.in(x);
-        return run.op(changed ? "aten::thnn_conv2d" : "aten::mkldnn_convolution")
-            .in(x)
-            .out(labelled(changed ? "b" : "a"));
-      });
+      convolve(run, changed);
     });
     REQUIRE(report.findings.size() == 1);
     CHECK(report.findings[0].kind == FindingKind::origin);
@@ -131,13 +140,7 @@ TEST_SUITE("origin") {
   TEST_CASE("threads that choose the op inside are the cause, not the backend") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward).threads(changed ? 2 : 1);
-      const Tensor x = run.data(labelled("x"));
-      run.composite("aten::convolution", [&](EventBuilder& outer) {
-        outer.in(x);
-        return run.op(changed ? "aten::thnn_conv2d" : "aten::mkldnn_convolution")
-            .in(x)
-            .out(labelled(changed ? "b" : "a"));
-      });
+      convolve(run, changed);
     });
     CHECK(first_cause(report) == "threads");
     REQUIRE(find_cause(report, "backend") != nullptr);

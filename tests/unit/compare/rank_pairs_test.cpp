@@ -50,6 +50,28 @@ std::vector<Matched> matched(const SomeRanks& reference, const SomeRanks& candid
 }  // namespace
 
 TEST_SUITE("rank pairs") {
+  TEST_CASE("what a rank leaves that shares no event with its partner is not known to be equal") {
+    const auto run_with = [](const std::string& op, const std::string& left) {
+      auto run = std::make_unique<RanksRun>();
+      for (const std::uint32_t rank : {0U, 1U}) {
+        RunBuilder builder;
+        builder.rank(rank).step(0).phase(Phase::forward);
+        const Tensor weight = builder.parameter("fc.weight", labelled("w"));
+        builder.op(rank == 0 ? "aten::exp_" : op)
+            .in(weight)
+            .writes(weight, labelled(rank == 0 ? "w1" : left));
+        builder.leaves({weight});
+        run->add(rank, builder.build(), {});
+      }
+      return run;
+    };
+    const auto reference = run_with("aten::log_", "a");
+    const auto candidate = run_with("aten::sin_", "b");
+    const Report report = compare(*reference, *candidate);
+    CHECK(report.verdict != Verdict::identical);
+    CHECK(compare(*reference, *run_with("aten::log_", "a")).verdict == Verdict::identical);
+  }
+
   constexpr RankMatch kNumber = RankMatch::number;
   constexpr RankMatch kDeclared = RankMatch::declared;
   constexpr RankMatch kCreation = RankMatch::creation;
