@@ -1,12 +1,38 @@
 #include "capture/mapped_memory.hpp"
 
+#include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <cstdint>
+#include <charconv>
+#include <string>
+#include <string_view>
 
 namespace ulpscope::capture {
+namespace {
+
+std::pmr::string mappings() {
+  std::pmr::string text(&process_memory());
+  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return text;
+  std::array<char, 4096> part;
+  for (ssize_t size = 0; (size = read(file, part.data(), part.size())) > 0;)
+    text.append(part.data(), static_cast<std::size_t>(size));
+  close(file);
+  return text;
+}
+
+/// The number at the front of a text, which then begins behind it.
+std::uintptr_t take_number(std::string_view& text, int base) {
+  std::uintptr_t number = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), number, base).ptr;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+}  // namespace
 
 bool is_mapped(const void* begin, std::size_t bytes) noexcept {
   constexpr std::size_t kPage = 4096;
@@ -23,6 +49,30 @@ bool is_mapped(const void* begin, std::size_t bytes) noexcept {
       return false;
   }
   return true;
+}
+
+BorrowedMemory::BorrowedMemory() {
+  constexpr std::string_view kShared = "/dev/shm/torch_";
+  const std::pmr::string text = mappings();
+  std::string_view left = text;
+  while (!left.empty()) {
+    std::string_view line = left.substr(0, left.find('\n'));
+    left.remove_prefix(std::min(left.size(), line.size() + 1));
+    const std::size_t name = line.find(kShared);
+    if (name == std::string_view::npos) continue;
+    std::string_view maker = line.substr(name + kShared.size());
+    if (take_number(maker, 10) == static_cast<std::uintptr_t>(getpid())) continue;
+    const std::uintptr_t begin = take_number(line, 16);
+    line.remove_prefix(1);
+    ranges_.emplace_back(begin, take_number(line, 16));
+  }
+}
+
+bool BorrowedMemory::has(const void* memory) const noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  return std::ranges::any_of(ranges_, [address](const Range& range) {
+    return address >= range.first && address < range.second;
+  });
 }
 
 }  // namespace ulpscope::capture

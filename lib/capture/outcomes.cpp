@@ -167,7 +167,8 @@ Outcome as_known(Storage& storage) {
 }
 
 /// Live storages, in the order in which they were made. Each is held while it is read, because
-/// another thread may release it.
+/// another thread may release it. What memory of another process holds at the moment when this one
+/// ends is a matter of chance: the process that made it reads it at its own end.
 void add_standing(std::pmr::vector<Outcome>& outcomes) {
   struct Standing {
     c10::weak_intrusive_ptr<c10::StorageImpl> storage;
@@ -188,13 +189,14 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
   std::sort(standing.begin(), standing.end(), [](const Standing& a, const Standing& b) {
     return a.outcome.state.storage < b.outcome.state.storage;
   });
+  const BorrowedMemory borrowed;
   for (Standing& one : standing) {
     const auto held = one.storage.lock();
     if (!held) continue;
     Outcome& outcome = one.outcome;
     const bool reads = !is_arriving(*held) && settings().verify == ring::Verify::full &&
                        held->device_type() == at::kCPU && held->data() != nullptr &&
-                       held->nbytes() == one.bytes &&
+                       held->nbytes() == one.bytes && !borrowed.has(held->data()) &&
                        (!one.foreign || can_read_foreign(*held, foreign_bytes));
     if (reads) {
       outcome.state.digest = digest_of(held->data(), outcome.state);

@@ -244,6 +244,15 @@ def drawn_in_workers(tools):
         yield f"of rank 0: {creator}, causes {report['causes'][:2]}"
 
 
+def shared_memory(tools):
+    """What shared memory holds when one of the processes that write it ends is a matter of chance."""
+    for ends in ("late", "early"):
+        tools.record(ends, "hogwild", ends)
+    code, report = tools.compare("late", "early")
+    if code != 0 or report["reference"]["ranks"] != 3:
+        yield f"exit code {code}, {report['summary']}"
+
+
 def iterations(tools):
     """What a program does in iteration 2 of its loop is found in step 2, in its phase."""
     places = {"batch": ("aten::mul", "data"), "micro": ("aten::mul", "data"), "target": ("aten::mul", "eval"),
@@ -400,7 +409,8 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "python_generator": python_generator, "early_batches": early_batches,
          "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,
          "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,
-         "iterations": iterations, "drawn_in_workers": drawn_in_workers, "inductor": inductor, "tuned": tuned}
+         "iterations": iterations, "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory,
+         "inductor": inductor, "tuned": tuned}
 
 
 def main():
