@@ -16,7 +16,7 @@
 /// from there, so it can be replayed without the segments before it.
 namespace ulpscope::dump {
 
-inline constexpr std::uint32_t kJournalVersion = 5;
+inline constexpr std::uint32_t kJournalVersion = 6;
 
 enum class RecordKind : std::uint32_t {
   start = 1,      ///< what is recorded (journal_start.hpp)

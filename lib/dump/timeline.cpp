@@ -230,6 +230,7 @@ void Timeline::place(const TimelineEvent& event, Entry& entry) {
     reading_.step_begins = true;
     reading_.step_epoch = event.epoch;
     candidates_.clear();
+    newcomer_.reset();
   }
   if (reading_.stretch == Stretch::backward) reading_.stretch = Stretch::after_backward;
   if (reading_.in_setup) {
@@ -387,6 +388,7 @@ void Timeline::begin_optimizer(const TimelineEvent& event, std::uint64_t object)
   reading_.optimizer_has_forward = false;
   reading_.without_optimizer = false;
   if (!reading_.in_setup) reading_.stretch = Stretch::after_backward;
+  resolve_newcomer(object);
   // A new optimizer: what it writes will show whether it alternates with the others or replaces
   // one.
   if (contains(reading_.known, object) || reading_.stepped.empty()) {
@@ -403,14 +405,19 @@ void Timeline::note_trained_module(const TimelineEvent& event) {
   std::optional<std::uint64_t> by;
   if (before != trained_by_.end()) by = before->second;
   if (lately != newly_trained_by_.end()) by = lately->second;
-  resolve_candidates(by && contains(reading_.stepped, *by));
+  if (by && contains(reading_.stepped, *by)) {
+    resolve_candidates(true);
+  } else {
+    keep_together();
+  }
   newly_trained_by_[module] = reading_.optimizer_object;
 }
 
 void Timeline::end_optimizer() {
-  resolve_candidates(false);
+  keep_together();
   resolve_gap(Phase::optimizer);
   reading_.optimizer.open = false;
+  if (contains(reading_.known, reading_.optimizer_object)) reading_.steps_again = true;
   insert(reading_.stepped, reading_.optimizer_object);
   insert(reading_.known, reading_.optimizer_object);
   reading_.stretch = reading_.in_setup ? Stretch::setup : Stretch::after_optimizer;
@@ -438,6 +445,7 @@ void Timeline::begin_step(std::uint64_t at) {
     reading_.stretch = Stretch::after_optimizer;
   }
   reading_.in_setup = false;
+  reading_.steps_again = false;
   reading_.stepped.clear();
   quiet_forwards_.clear();
 }
@@ -466,6 +474,23 @@ void Timeline::resolve_candidates(bool begins) {
   candidates_.clear();
 }
 
+/// An optimizer that trains other parameters continues the step, for now.
+void Timeline::keep_together() {
+  const bool is_new = !contains(reading_.known, reading_.optimizer_object);
+  if (is_new && reading_.steps_again && !candidates_.empty())
+    newcomer_ = {reading_.optimizer_object, candidates_.front()};
+  resolve_candidates(false);
+}
+
+/// A new optimizer alternates with the others if one of them steps next. If it steps again itself,
+/// it has taken over: its first step was one of the program's.
+void Timeline::resolve_newcomer(std::uint64_t next_optimizer) {
+  const auto newcomer = std::exchange(newcomer_, {});
+  if (!newcomer || newcomer->optimizer != next_optimizer) return;
+  begin_step(newcomer->candidate);
+  insert(reading_.stepped, next_optimizer);
+}
+
 /// Nothing trains: every forward without grad mode is a step.
 void Timeline::resolve_quiet_forwards() {
   if (quiet_forwards_.empty()) return;
@@ -487,6 +512,7 @@ void Timeline::resolve_quiet_forwards() {
 void Timeline::decide_what_is_left(bool more_comes) {
   const bool trains = more_comes || reading_.known.empty() || reading_.backward_seen;
   quiet_runs_.clear();
+  newcomer_.reset();
   resolve_quiet_forwards();
   resolve_candidates(trains && expects_new_step());
   if (gap_) {
@@ -505,6 +531,7 @@ std::uint64_t Timeline::first_undecided() const {
   std::uint64_t first = first_entry_ + entries_.size();
   if (gap_) first = std::min(first, *gap_);
   if (!candidates_.empty()) first = std::min(first, candidates_.front().between);
+  if (newcomer_) first = std::min(first, newcomer_->candidate.between);
   if (!quiet_forwards_.empty()) first = std::min(first, quiet_forwards_.front());
   if (!quiet_runs_.empty()) first = std::min(first, quiet_runs_.front().first_entry);
   if (reading_.optimizer.open && !reading_.optimizer_has_forward) {

@@ -115,6 +115,7 @@ class Timeline {
     bool without_grad = false;        ///< given up waiting for a forward in grad mode
     bool backward_seen = false;       ///< since the last root forward began
     bool optimizer_has_forward = false;
+    bool steps_again = false;  ///< an optimizer of an earlier step has stepped in this one
     bool left_first_module = false;
     bool op_is_pending = false;
     bool op_is_quiet = false;
@@ -145,6 +146,13 @@ class Timeline {
   struct Candidate {
     std::uint64_t forward = 0;  ///< number of its first entry
     std::uint64_t between = 0;  ///< number of the first entry after the optimizer before it
+  };
+
+  /// A forward before the first step of a new optimizer, where others step by step train already.
+  /// It begins a step if that optimizer has taken over from them.
+  struct Newcomer {
+    std::uint64_t optimizer = 0;
+    Candidate candidate;
   };
 
   /// Events in consecutive forwards without grad mode.
@@ -188,6 +196,8 @@ class Timeline {
   void begin_step(const Candidate& candidate);
   void resolve_gap(Phase phase);
   void resolve_candidates(bool begins);
+  void keep_together();
+  void resolve_newcomer(std::uint64_t next_optimizer);
   void resolve_quiet_forwards();
   void decide_what_is_left(bool more_comes);
   [[nodiscard]] bool expects_new_step() const;
@@ -207,6 +217,7 @@ class Timeline {
   std::uint64_t first_entry_ = 0;     ///< number of entries_.front()
   std::optional<std::uint64_t> gap_;  ///< entries from here wait for their phase
   std::vector<Candidate> candidates_;
+  std::optional<Newcomer> newcomer_;
   /// Forwards without grad mode before any in it: steps if the program never trains.
   std::vector<std::uint64_t> quiet_forwards_;
   /// May be evaluation, or the inside of an autograd function that the program defines: the forward

@@ -15,7 +15,8 @@ std::vector<std::byte> Timeline::save() const {
   for (const bool flag :
        {settled_.in_setup, settled_.explicit_steps, settled_.step_begins, settled_.optimizer_events,
         settled_.without_optimizer, settled_.without_grad, settled_.backward_seen,
-        settled_.optimizer_has_forward, settled_.left_first_module, settled_.op_is_quiet}) {
+        settled_.optimizer_has_forward, settled_.steps_again, settled_.left_first_module,
+        settled_.op_is_quiet}) {
     out.put(flag);
   }
   out.put(settled_.op_phase);
@@ -64,8 +65,8 @@ bool Timeline::restore(std::span<const std::byte> saved) {
   for (bool* flag :
        {&settled_.in_setup, &settled_.explicit_steps, &settled_.step_begins,
         &settled_.optimizer_events, &settled_.without_optimizer, &settled_.without_grad,
-        &settled_.backward_seen, &settled_.optimizer_has_forward, &settled_.left_first_module,
-        &settled_.op_is_quiet}) {
+        &settled_.backward_seen, &settled_.optimizer_has_forward, &settled_.steps_again,
+        &settled_.left_first_module, &settled_.op_is_quiet}) {
     *flag = in.get<bool>();
   }
   settled_.op_phase = in.get_up_to(Phase::eval);

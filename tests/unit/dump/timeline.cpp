@@ -187,6 +187,13 @@ TEST_SUITE("timeline") {
                   "opt2", "forward", "backward", "opt"}) == "0f 0b 0o 1f 1b 1o 1f 1b 1o 2f 2b 2o");
   }
 
+  TEST_CASE("an optimizer that takes over from another one begins a step") {
+    CHECK(places({"forward", "backward", "opt", "forward", "backward", "opt",  //
+                  "G", "backward", "opt2", "d1", "updateG", "d0",              //
+                  "G", "backward", "opt2", "d1", "updateG", "d0", "G", "backward", "opt2"}) ==
+          "0f 0b 0o 1f 1b 1o 2f 2b 2o 2o 3f 3b 3o 3o 4f 4b 4o");
+  }
+
   TEST_CASE("evaluation between steps is neither a forward nor a step") {
     CHECK(places({"forward", "backward", "opt", "eval", "eval", "data", "forward", "backward",
                   "opt"}) == "0f 0b 0o 0e 0e 1d 1f 1b 1o");
