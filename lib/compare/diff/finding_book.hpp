@@ -30,6 +30,11 @@ class FindingBook {
   Source enter(std::uint64_t signature, Source where, bool once_per_step, bool harmless,
                const std::function<Record()>& build);
 
+  /// A finding with that signature has been entered.
+  [[nodiscard]] bool knows(std::uint64_t signature) const {
+    return by_signature_.contains(signature);
+  }
+
   /// Its effect was read as a differing value: what was harmless until now diverges.
   /// Calls `tell` with the record if that is so for the first time at this occurrence.
   void make_diverging(const Source& source, const std::function<void(Record&)>& tell = {});

@@ -98,6 +98,11 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
                           });
 }
 
+bool is_entered(const RankState& state, FindingKind kind, const Scene& scene, EventPair at,
+                const Distinction& distinction) {
+  return state.book.knows(signature(kind, scene, named_event(scene, at), distinction));
+}
+
 Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, EventPair at,
                    std::optional<std::uint64_t> order_event, const Distinction& distinction,
                    const std::function<void(Record&)>& fill) {

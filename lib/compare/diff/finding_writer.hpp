@@ -30,6 +30,10 @@ Source enter_finding(RankState& state, FindingKind kind, const Scene& scene, Eve
                      EventPair outer, const Distinction& distinction,
                      const std::function<void(Record&)>& fill);
 
+/// There is a finding that another one at `at` would repeat.
+[[nodiscard]] bool is_entered(const RankState& state, FindingKind kind, const Scene& scene,
+                              EventPair at, const Distinction& distinction);
+
 /// The same for events that only one run has: `order_event` is the position they take, their own or
 /// that of the partner before them; empty if there was none yet.
 Source enter_alone(RankState& state, FindingKind kind, const Scene& scene, EventPair at,

@@ -84,6 +84,17 @@ DifferingKey arguments(EventPlace op) { return of_op(Differing::arguments, Side:
 DifferingKey alone(Side side, EventPlace op) { return of_op(Differing::alone, side, op); }
 DifferingKey detached(Side side, EventPlace op) { return of_op(Differing::detached, side, op); }
 
+DifferingKey updated_alone(std::string_view root, std::string_view parameter) {
+  return {Differing::updated_alone, KeyHash().add(root).add(parameter).value()};
+}
+
+DifferingKey part(const Slot& reference, const Slot& candidate) {
+  KeyHash hash;
+  for (const Slot* slot : {&reference, &candidate})
+    hash.add(slot->storage).add(static_cast<std::uint64_t>(slot->geometry->storage_offset));
+  return {Differing::part, hash.value()};
+}
+
 DifferingKey view(Side side, std::uint64_t storage, std::int64_t step) {
   return {Differing::view, KeyHash()
                                .add(static_cast<std::uint64_t>(side))

@@ -74,6 +74,9 @@ void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_
     write_alone(state_, scene, side, inner, source_);
     view_alone(state_, scene, side, inner, source_);
   }
+  for (const Slot& slot : window.event(index).slots)
+    if (writes(slot) && (slot.flags & slot_flag::parameter))
+      state_.ledger.enter(differing::updated_alone(window.event(index).root, slot.name), source_);
   on(state_.alone_memory, side).changed(window.event(index));
   state_.absorption.passed_alone(scene, side, index, source_);
 }
@@ -136,15 +139,19 @@ void LoneStretches::enter_stretch(const Stretch& stretch) {
       state_.book.make_diverging(*update);
   // An optimizer that is set otherwise may run other ops, and its closure more often.
   const auto options = other_options(scene, ops.first);
-  const std::size_t records = state_.book.records().size();
+  const Distinction distinction{.key = options.empty() ? key.value() : options_key(options),
+                                .once_per_step = in_loss && options.empty(),
+                                .any_place = updates || !options.empty(),
+                                .any_op = !options.empty(),
+                                .harmless = true};
+  const bool known = is_entered(state_, FindingKind::sequence, scene, ops.first, distinction);
+  if (const auto begun = known ? std::nullopt : trains_alone(stretch)) {
+    source_ = *begun;
+    return watch_.add(source_, walk_, until_);
+  }
   source_ = enter_alone(state_, FindingKind::sequence, scene, ops.first,
                         side == Side::reference ? std::optional(event.position) : last_position_,
-                        {.key = options.empty() ? key.value() : options_key(options),
-                         .once_per_step = in_loss && options.empty(),
-                         .any_place = updates || !options.empty(),
-                         .any_op = !options.empty(),
-                         .harmless = true},
-                        [&](Record& record) {
+                        distinction, [&](Record& record) {
                           record.finding.diverges = false;
                           // How much is seen of modules is not a difference, nor when a loader
                           // hands out its batches.
@@ -163,7 +170,6 @@ void LoneStretches::enter_stretch(const Stretch& stretch) {
                           record.evidence.alone_casts = ops.casts;
                           record.evidence.among_updates = stands_among_updates(scene);
                         });
-  const bool known = records == state_.book.records().size();
   // Whether a difference follows from it does not show where values were given.
   if (state_.injected && !ops.compute_nothing) state_.book.make_diverging(source_);
   // It may have changed nothing while that could be determined.

@@ -11,6 +11,7 @@
 #include "compare/measure/value_names.hpp"
 #include "compare/model/content.hpp"
 #include "compare/model/window.hpp"
+#include "compare/model/words.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -318,15 +319,12 @@ void OutcomeJudge::count_extra(Side side, const Outcome& outcome) {
 /// Gradients of parameters that both runs have at the end, but that only this run still has. Of a
 /// leaf without a name it is not known whether the other run has it.
 void OutcomeJudge::judge_reset_gradients(Side side) {
-  constexpr std::string_view kGradient = ".grad";
   for (const Outcome& outcome : on(left_, side)) {
     if (kept_by(outcome) != KeptBy::parameter) continue;
-    std::string_view name = outcome.slot->name;
-    bool reset = name.empty() && is_known(*outcome.slot);
-    if (name.ends_with(kGradient)) {
-      name.remove_suffix(kGradient.size());
-      reset = on(standing_, the_other(side)).contains(name);
-    }
+    const std::string_view name = outcome.slot->name;
+    const std::string_view parameter = parameter_of(name);
+    const bool reset = parameter.empty() ? name.empty() && is_known(*outcome.slot)
+                                         : on(standing_, the_other(side)).contains(parameter);
     if (reset) count_extra(side, outcome);
   }
 }

@@ -42,7 +42,9 @@ ValueNames names_of(const Scene& scene, EventPair at, const SlotPair& slot) {
 }
 
 ValueNames names_of(const Finding& finding) {
-  ValueNames names{finding.parents, finding.module};
+  ValueNames names;
+  names.ops = finding.parents;
+  names.module = finding.module;
   names.ops.push_back(finding.op);
   return names;
 }

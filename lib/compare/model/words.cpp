@@ -34,6 +34,13 @@ std::string listed(const std::vector<std::string>& items, std::size_t shown) {
   return text;
 }
 
+std::string_view parameter_of(std::string_view gradient) {
+  constexpr std::string_view kSuffix = ".grad";
+  if (!gradient.ends_with(kSuffix)) return {};
+  gradient.remove_suffix(kSuffix.size());
+  return gradient;
+}
+
 std::optional<double> number_in(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -24,6 +24,9 @@ namespace ulpscope::comparison {
 /// "a, b, c and 4 more" of at most `shown` items.
 [[nodiscard]] std::string listed(const std::vector<std::string>& items, std::size_t shown = 6);
 
+/// "fc.weight" of "fc.weight.grad"; empty if it is not the name of a gradient.
+[[nodiscard]] std::string_view parameter_of(std::string_view gradient);
+
 /// The number that a whole text spells; empty if it spells none.
 [[nodiscard]] std::optional<double> number_in(std::string_view text);
 

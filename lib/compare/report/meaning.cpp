@@ -48,7 +48,7 @@ namespace {
     if (only.empty()) continue;
     std::vector<std::string> parameters;
     for (const std::string& gradient : only)
-      parameters.push_back(gradient.substr(0, gradient.rfind(".grad")));
+      parameters.emplace_back(parameter_of(gradient));
     return fmt::format("{} {} no gradient in the {}", listed(parameters, 3),
                        parameters.size() == 1 ? "gets" : "get", name(the_other(side)));
   }
@@ -71,7 +71,7 @@ namespace {
       continue;
     const auto& names = on(of.evidence().alone_names, side);
     const auto gradient = std::find_if(names.begin(), names.end(), [](const std::string& name) {
-      return name.ends_with(".grad");
+      return !parameter_of(name).empty();
     });
     return fmt::format("{} is added to what it held in the {} only",
                        gradient == names.end() ? "a gradient" : *gradient, name(side));

@@ -263,6 +263,26 @@ TEST_SUITE("arguments") {
     CHECK(report.propagated.events == 1);
   }
 
+  TEST_CASE(
+      "so does what is read through it after the whole has been read, and through its views") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::data);
+      const Tensor all = run.op("aten::rand").out(labelled("samples", 12));
+      std::vector<Tensor> rows;
+      for (const int row : {changed ? 2 : 0, 1, changed ? 0 : 2}) {
+        const Tensor one = run.view(all, {4}, {1}, 4 * row);
+        run.op("aten::select").in(all).arg("index", row).returns_view(one);
+        rows.push_back(run.view(all, {1, 4}, {4, 1}, 4 * row));
+        run.op("aten::unsqueeze").given(one, slot_flag::metadata_only).returns_view(rows.back());
+      }
+      EventBuilder cat = run.op("aten::cat");
+      for (const Tensor& row : rows) cat.in(row);
+      cat.out(labelled(changed ? "c b a" : "a b c", 12));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::select");
+  }
+
   TEST_CASE("code that prepares data says the same thing once") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::data);

@@ -846,6 +846,52 @@ TEST_SUITE("sequence") {
     CHECK(report.findings[0].kind == FindingKind::sequence);
   }
 
+  TEST_CASE(
+      "what an optimizer leaves out is one finding, with the gradient that it does not drop") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const std::vector<std::string> names = {"first", "second"};
+      std::vector<Tensor> parameters, counts;
+      run.step(0).phase(Phase::forward);
+      for (const std::string& name : names)
+        parameters.push_back(run.parameter(name, labelled("w " + name)));
+      for (const int step : {0, 1, 2}) {
+        const std::string at = " " + std::to_string(step);
+        for (std::size_t k = 0; k < names.size(); ++k) {
+          run.step(step).phase(Phase::forward);
+          const bool other = changed && k == 1 && step > 0;
+          const std::string name = names[k] + at;
+          run.op("aten::mm").in(parameters[k]).out(labelled("y" + name + (other ? "'" : "")));
+          run.backward(true);
+          const Tensor gradient =
+              run.op("aten::mul").in(run.data(labelled("x"))).out(labelled(name));
+          run.name_storage(gradient, names[k] + ".grad", slot_flag::gradient);
+          EventBuilder taken = run.event(EventKind::gradient, "torch::autograd::AccumulateGrad");
+          taken.calls([&] {
+            if (other)
+              run.op("aten::add_").in(gradient).writes(gradient, labelled("sum " + name));
+            else
+              run.op("aten::detach").in(gradient).returns_view(gradient);
+          });
+          taken.returns(gradient);
+          run.backward(false);
+        }
+        run.phase(Phase::optimizer);
+        run.scope(EventKind::optimizer, "Adam", [&] {
+          for (std::size_t k = 0; k < (changed ? 1 : 2); ++k) {
+            const std::string name = names[k] + at;
+            if (step == 0) counts.push_back(run.op("aten::zeros").out(labelled("zero")));
+            run.op("aten::add_").in(counts[k]).writes(counts[k], labelled("count" + at));
+            run.op("aten::mul_").in(parameters[k]).writes(parameters[k], labelled("w " + name));
+          }
+        });
+      }
+    });
+    CHECK(diverging(report) == 1);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->step == 0);
+    CHECK(report.first()->phase == Phase::optimizer);
+  }
+
   TEST_CASE("a thread that one run lacks stands alone") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

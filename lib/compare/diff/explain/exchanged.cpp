@@ -19,7 +19,7 @@ void explain_exchanged(OpPair& ops) {
   bool differ = false;
   for (const SlotPair& slot : ops.slots) {
     if (slot.role() != Role::input || slot.match == Match::equal ||
-        slot.match == Match::one_sided || either(slot, kUnknown))
+        slot.match == Match::one_sided || either(slot, kUnknown) || ops.reason_of_part(slot))
       continue;
     const bool differs = ops.reason_of(slot).has_value();
     differ = differ || differs;

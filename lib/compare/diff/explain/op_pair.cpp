@@ -22,6 +22,14 @@ namespace {
 
 }  // namespace
 
+bool is_other_part(const SlotPair& slot) {
+  if (!slot.reference || !slot.candidate || !slot.reference->geometry || !slot.candidate->geometry)
+    return false;
+  const Geometry& a = *slot.reference->geometry;
+  const Geometry& b = *slot.candidate->geometry;
+  return a.storage_offset != b.storage_offset || a.sizes != b.sizes || a.strides != b.strides;
+}
+
 const Event& OpPair::event(Side side) const {
   return on(scene.windows, side)->event(side == Side::reference ? at.reference : at.candidate);
 }
@@ -156,7 +164,13 @@ std::optional<Source> OpPair::known_difference(const SlotPair& slot) {
   if (!slot.candidate) return source;
   const auto other = state.ledger.memory.candidate.find(*slot.candidate, scene.step);
   if (other && source) make_diverging(*other);
-  return source ? source : other;
+  if (source || other) return source ? source : other;
+  return reason_of_part(slot);
+}
+
+std::optional<Source> OpPair::reason_of_part(const SlotPair& slot) const {
+  if (!state.ledger.any(Differing::part) || !is_other_part(slot)) return std::nullopt;
+  return state.ledger.find(differing::part(*slot.reference, *slot.candidate));
 }
 
 std::optional<Source> OpPair::reason_of(const SlotPair& slot) {

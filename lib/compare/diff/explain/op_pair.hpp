@@ -25,6 +25,9 @@ struct LaneMemory {
   std::set<Digest> accounted;  ///< results inside of an op that were judged or counted
 };
 
+/// The runs take other elements of some memory, or the same ones differently.
+[[nodiscard]] bool is_other_part(const SlotPair& slot);
+
 /// One op (or another event that holds values) that both runs have, what is known of it, and what
 /// explainers have found out so far.
 struct OpPair {
@@ -67,16 +70,18 @@ struct OpPair {
   [[nodiscard]] std::optional<Source> known_difference(const SlotPair& slot);
   /// The same, without a claim that anything diverges for that reason.
   [[nodiscard]] std::optional<Source> reason_of(const SlotPair& slot);
+  /// Why it is a view of other elements, if it is and an op before has picked them.
+  [[nodiscard]] std::optional<Source> reason_of_part(const SlotPair& slot) const;
   /// From the bytes, where both dumps hold them.
   [[nodiscard]] std::optional<Difference> difference_of(const SlotPair& slot) const;
 
   /// Code that prepares data or the program itself: it does the same to many things in a row.
   [[nodiscard]] bool in_data_code() const;
-  /// The program's own code, which does the same to many things in a row: batches, metrics,
-  /// averages of parameters, steps of an environment.
   /// Why integers that the program has drawn differ, such as the order of its samples, where the op
   /// is of code that may go by them: no op reads an order.
   [[nodiscard]] std::optional<Source> drawn_order() const;
+  /// The program's own code, which does the same to many things in a row: batches, metrics,
+  /// averages of parameters, steps of an environment.
   [[nodiscard]] bool between_models() const;
 
  private:

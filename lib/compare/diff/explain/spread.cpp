@@ -5,16 +5,6 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// A view of different elements than in the other run: what is read through it differs for that
-/// reason.
-[[nodiscard]] bool is_other_part(const SlotPair& slot) {
-  if (!slot.reference || !slot.candidate || !slot.reference->geometry || !slot.candidate->geometry)
-    return false;
-  const Geometry& a = *slot.reference->geometry;
-  const Geometry& b = *slot.candidate->geometry;
-  return a.storage_offset != b.storage_offset || a.sizes != b.sizes || a.strides != b.strides;
-}
-
 void spread_slot(OpPair& ops, const Slot* reference, const Slot* candidate, Match match) {
   if (is_difference(match)) {
     Source source = ops.why.value_or(Source{});
@@ -30,6 +20,19 @@ void spread_slot(OpPair& ops, const Slot* reference, const Slot* candidate, Matc
     if (!ops.state.ledger.memory.candidate.empty())
       ops.state.ledger.memory.candidate.clear(*candidate);
   }
+}
+
+/// Why it is a view of other elements: for what is known of the op, or because a view is taken of
+/// one.
+[[nodiscard]] std::optional<Source> reason_of_part(OpPair& ops, const SlotPair& slot) {
+  if (!both(slot, slot_flag::view) || !is_other_part(slot)) return std::nullopt;
+  if (ops.why) return ops.why;
+  for (const SlotPair& input : ops.slots)
+    if (input.role() == Role::input && is_other_part(input))
+      if (const auto source =
+              ops.state.ledger.find(differing::part(*input.reference, *input.candidate)))
+        return source;
+  return std::nullopt;
 }
 
 /// Equal numbers that a view puts into a different part of the memory leave both parts different.
@@ -63,8 +66,10 @@ void spread(OpPair& ops) {
     write_alone(ops.state, ops.scene, Side::candidate, index, source);
   for (const SlotPair& slot : ops.slots) {
     if (slot.role() == Role::input) continue;
-    if (ops.why && both(slot, slot_flag::view) && is_other_part(slot))
-      ops.differ(slot.reference, slot.candidate, source);
+    if (const auto picked = reason_of_part(ops, slot)) {
+      ops.differ(slot.reference, slot.candidate, *picked);
+      ops.state.ledger.enter(differing::part(*slot.reference, *slot.candidate), *picked);
+    }
     if (const auto elsewhere = written_elsewhere(ops, slot))
       ops.differ(slot.reference, slot.candidate, *elsewhere);
     else

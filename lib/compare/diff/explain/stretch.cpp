@@ -9,6 +9,7 @@
 #include "compare/diff/units.hpp"
 #include "compare/model/draws.hpp"
 #include "compare/model/place.hpp"
+#include "compare/model/words.hpp"
 #include "facts/ops.hpp"
 
 namespace ulpscope::comparison {
@@ -169,6 +170,38 @@ void add_positions(const Window& window, std::uint32_t op,
   return follows_gradients ? stretch.state.other_parameters.first() : std::nullopt;
 }
 
+/// A gradient is accumulated whose parameter one run alone updates.
+[[nodiscard]] std::optional<Source> updated_alone(const RankState& state, const Window& window,
+                                                  std::uint32_t op) {
+  const Event& accumulation = window.event(window.parent(op));
+  for (const Slot& slot : accumulation.slots)
+    if (const std::string_view parameter = parameter_of(slot.name); !parameter.empty())
+      return state.ledger.find(differing::updated_alone(accumulation.root, parameter));
+  return std::nullopt;
+}
+
+/// An optimizer that updates a parameter in one run alone keeps account of it, such as of its
+/// steps.
+[[nodiscard]] std::optional<Source> keeps_account(const RankState& state, const Event& event) {
+  const bool touches_named = std::any_of(event.slots.begin(), event.slots.end(),
+                                         [](const Slot& slot) { return !slot.name.empty(); });
+  const bool of_optimizer = (event.flags & event_flag::in_optimizer) != 0;
+  return of_optimizer && !touches_named ? state.ledger.last(Differing::updated_alone)
+                                        : std::nullopt;
+}
+
+/// All that an op writes was last written by ops of its run alone.
+[[nodiscard]] std::optional<Source> written_alone(RankState& state, const Scene& scene, Side side,
+                                                  const Event& event) {
+  std::optional<Source> source;
+  for (const Slot& slot : event.slots) {
+    if (slot.role != Role::mutated) continue;
+    source = on(state.ledger.memory, side).find(slot, scene.step);
+    if (!source || !source->written_alone) return std::nullopt;
+  }
+  return source;
+}
+
 /// It copies values that differ already.
 [[nodiscard]] std::optional<Source> copies_differing(const Stretch& stretch) {
   auto source = differs_already(stretch);
@@ -314,6 +347,22 @@ const std::set<std::uint64_t>& ReplacedBackwards::numbers(const RankState& state
       numbers_.insert(*number);
   }
   return numbers_;
+}
+
+std::optional<Source> trains_alone(const Stretch& stretch) {
+  std::optional<Source> source;
+  for (const auto& [side, window, index] : stretch.units) {
+    const Event& event = window.event(index);
+    if (accumulates(window, index))
+      source = updated_alone(stretch.state, window, index);
+    else if (updates_parameter(event))
+      source = written_alone(stretch.state, stretch.scene, side, event);
+    else
+      return std::nullopt;
+    if (!source) source = keeps_account(stretch.state, event);
+    if (!source) return std::nullopt;
+  }
+  return source;
 }
 
 void note_detached(RankState& state, const LaneWalk& walk, const Scene& scene, Side side,

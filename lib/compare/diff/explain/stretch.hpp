@@ -78,6 +78,11 @@ struct StretchReason {
 [[nodiscard]] std::optional<Source> differs_already(const Stretch& stretch,
                                                     std::uint32_t flags = 0);
 
+/// Why one run alone trains what the stretch does, if it goes on with what ops of that run alone
+/// have begun in an earlier step: an optimizer that leaves out a parameter keeps no state for it
+/// either, and does not zero its gradient.
+[[nodiscard]] std::optional<Source> trains_alone(const Stretch& stretch);
+
 /// Keeps what made the tensor that an op of one run alone detaches: no gradient reaches that.
 void note_detached(RankState& state, const LaneWalk& walk, const Scene& scene, Side side,
                    std::uint32_t event, const Source& source);
