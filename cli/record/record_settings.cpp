@@ -80,7 +80,8 @@ void set_flag(ring::Settings& settings, const std::string& source, const std::st
     throw Error(ErrorCode::usage, fmt::format("{} cannot set '{}'", source, value),
                 "it takes mkldnn=on, mkldnn=off, deterministic=on and deterministic=off");
   }
-  (name == "mkldnn" ? settings.mkldnn : settings.deterministic) = state == "on" ? 1 : 0;
+  (name == "mkldnn" ? settings.mkldnn : settings.deterministic) =
+      static_cast<std::int8_t>(state == "on");
 }
 
 std::uint64_t ring_bytes(const std::string& source, const std::string& value) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <fstream>
@@ -114,7 +115,9 @@ std::string argument_literal(ArgumentTag tag, FieldReader& reader) {
     case ArgumentTag::string_list:
       return list_literal(reader, sizeof(std::uint32_t), "std::string",
                           [&] { return string_literal(reader.read_string()); });
-    case ArgumentTag::generator:
+    case ArgumentTag::generator:  // the default one, which has its state
+      reader.read<std::uint16_t>();
+      return "c10::IValue()";
     case ArgumentTag::opaque:
     case ArgumentTag::long_list:
       break;
@@ -275,6 +278,8 @@ void write_inputs(const fs::path& file, const ReplayRequest& request) {
     const ReplayTensor ordered = comparison::in_row_major_order(input);
     out.add(dataset_of(input), ordered.dtype, ordered.sizes, ordered.bytes);
   }
+  if (const auto& state = request.generator; !state.empty())
+    out.add("generator", Dtype::uint8, std::array{static_cast<std::int64_t>(state.size())}, state);
   out.close();
 }
 
@@ -300,9 +305,9 @@ void export_program(const fs::path& directory, const Run& run, const ReplayRepor
     throw Error(ErrorCode::usage, fmt::format("nothing to export: {}", report.summary));
   std::string text = fmt::format(
       "const char* const kOp = {};\nconst char* const kOverload = {};\nconstexpr int kRepeats = "
-      "{};\n\n",
+      "{};\nconstexpr bool kDraws = {};\n\n",
       string_literal(call.request.op), string_literal(call.request.overload),
-      variants.front()->repeats);
+      variants.front()->repeats, !call.request.generator.empty());
   text += inputs_text(call.request) + "\n" + results_text(call.results) + "\n" +
           arguments_text(call.request) + "\nconst std::vector<Variant> kVariants = {\n";
   for (const ReplayVariant* variant : variants)

@@ -54,18 +54,19 @@ c10::Device device_of(c10::ArrayRef<const c10::IValue> inputs) {
   return device;
 }
 
-void begin_seeded(Frame& frame, c10::ArrayRef<const c10::IValue> inputs) {
+void begin_seeded(Thread& thread, Frame& frame, c10::ArrayRef<const c10::IValue> inputs) {
+  Thread* const sender = keeps_bytes(thread) ? &thread : nullptr;
   frame.flags |= event_flag::seeded;
   for (const c10::IValue& value : inputs) {
     if (!value.isGenerator()) continue;
     const at::Generator& generator = value.toGenerator();
     frame.flags |= event_flag::explicit_generator;
     frame.generator = c10::weak_intrusive_ptr<c10::GeneratorImpl>(generator.getIntrusivePtr());
-    frame.rng_before = fingerprint(generator);
+    frame.rng_before = fingerprint(generator, sender);
     return;
   }
   frame.rng_device = device_of(inputs);
-  frame.rng_before = default_fingerprint(frame.rng_device);
+  frame.rng_before = default_fingerprint(frame.rng_device, sender);
 }
 
 /// copy_(self, src, non_blocking) from a device to the host.
@@ -422,7 +423,7 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
   if (info.kind == EventKind::node || info.kind == EventKind::gradient) {
     begin_node(thread, frame, inputs);
   } else if (info.kind == EventKind::op) {
-    if (info.seeded) begin_seeded(frame, inputs);
+    if (info.seeded) begin_seeded(thread, frame, inputs);
     if (info.copies) frame.arrives_later = copies_from_device_later(inputs);
     if (info.exchange) note_group(frame, group_member(inputs));
     read_arguments(thread, frame, inputs);

@@ -12,6 +12,8 @@ struct Generator;
 
 namespace ulpscope::capture {
 
+class Thread;
+
 /// A generator's state: its seed and a digest. Of a CPU generator that is of the Mersenne Twister's
 /// words, its place in them and the cached normal samples (aten/src/ATen/core/MT19937RNGEngine.h,
 /// CPUGeneratorImpl.h), of a CUDA generator of Philox' seed and offset (aten/src/ATen/cuda/
@@ -22,9 +24,10 @@ struct RngFingerprint {
   bool known = false;  ///< false: used by another thread, captured into a graph, unknown kind
 };
 
-/// Draws nothing. Does not wait: a locked generator has an unknown fingerprint.
-[[nodiscard]] RngFingerprint fingerprint(const at::Generator& generator);
+/// Draws nothing. Does not wait: a locked generator has an unknown fingerprint. With `sender` the
+/// state itself is sent as well, as the content that has its digest.
+[[nodiscard]] RngFingerprint fingerprint(const at::Generator& generator, Thread* sender = nullptr);
 /// Of the generator that an op on a device draws from if it is given none.
-[[nodiscard]] RngFingerprint default_fingerprint(c10::Device device);
+[[nodiscard]] RngFingerprint default_fingerprint(c10::Device device, Thread* sender = nullptr);
 
 }  // namespace ulpscope::capture

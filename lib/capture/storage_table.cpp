@@ -160,18 +160,18 @@ const Name& Storage::name_of_part(const RegionKey& key) const noexcept {
   return best == nullptr ? kNone : best->name;
 }
 
-void Storage::give_name(const RegionKey& key, const Name& given) {
+void Storage::give_name(const RegionKey& key, const Name& called) {
   const auto is_replaced = [&](const RegionKey& region, const Name& known) {
-    return region == key || (known.id == given.id && known.module == given.module);
+    return region == key || (known.id == called.id && known.module == called.module);
   };
   const bool is_first = parts.empty() && (name.id == 0 || is_replaced(named, name));
   if (!is_first) {
     if (parts.empty()) parts.push_back({named, name});
     std::erase_if(parts,
                   [&](const NamedPart& part) { return is_replaced(part.region, part.name); });
-    parts.push_back({key, given});
+    parts.push_back({key, called});
   }
-  name = given;
+  name = called;
   named = key;
   is_named_whole = parts.empty() && key.offset == 0 && bytes > 0 && key.bytes == bytes;
 }

@@ -132,7 +132,7 @@ struct Storage {
     if (name.id == 0 || is_named_whole) return name;
     return name_of_part(key);
   }
-  void give_name(const RegionKey& key, const Name& given);
+  void give_name(const RegionKey& key, const Name& called);
   void take_name(const RegionKey& key);
 
   [[nodiscard]] const Name& name_of_part(const RegionKey& key) const noexcept;

@@ -472,6 +472,9 @@ void RankWriter::add_block(std::uint32_t id, Lane& lane, std::int64_t step,
   kept_.count(step, {.events = events.size(), .values = values});
   for (const PlacedEvent& placed : events) {
     add_layers(id, lane, step, placed);
+    const ring::EventRow& row = placed.event.row();
+    if ((row.flags & event_flag::seeded) != 0)
+      contents_.require({row.rng_before[0], row.rng_before[1]});
     for (const ring::SlotRow& slot : placed.event.slots()) {
       require_statistics(lane, slot);
       if ((slot.flags & slot_flag::has_content) != 0) {

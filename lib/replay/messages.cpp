@@ -64,6 +64,7 @@ void save(Archive& archive, const ReplayRequest& request) {
   archive(request.op, request.overload, request.precision, request.conditions, request.inputs,
           request.wanted);
   put(archive, request.arguments);
+  put(archive, request.generator);
 }
 
 template <class Archive>
@@ -71,6 +72,7 @@ void load(Archive& archive, ReplayRequest& request) {
   archive(request.op, request.overload, request.precision, request.conditions, request.inputs,
           request.wanted);
   put(archive, request.arguments);
+  put(archive, request.generator);
 }
 
 template <class Archive>

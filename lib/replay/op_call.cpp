@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "replay/conditions.hpp"
+#include "replay/generator.hpp"
+#include "replay/gpu.hpp"
 #include "replay/gpu_ops.hpp"
 #include "replay/stored_arguments.hpp"
 #include "replay/tensors.hpp"
@@ -71,6 +73,17 @@ c10::IValue fitted(const c10::Argument& argument, c10::IValue value) {
       list->getElementType()->kind() == c10::TypeKind::TensorType)
     return c10::List<at::Tensor>();
   return value;
+}
+
+/// The default generator of the op's device is in the recorded state from here on.
+void restore_generator(const ReplayRequest& request) {
+  if (request.generator.empty()) return;
+  if (request.precision != Precision::recorded) refuse("in float64 it draws other numbers");
+  const auto on_gpu = std::find_if(request.inputs.begin(), request.inputs.end(),
+                                   [](const ReplayTensor& input) { return input.gpu >= 0; });
+  const int number = on_gpu == request.inputs.end() ? 0 : on_gpu->gpu;
+  set_default_generator(request.conditions.on_gpu ? gpu(number) : c10::Device(c10::kCPU),
+                        request.generator);
 }
 
 torch::jit::Stack stack_of(const c10::FunctionSchema& schema, const ReplayRequest& request,
@@ -141,6 +154,7 @@ ReplayAnswer executed(const ReplayRequest& request, bool with_gradients) {
 
   torch::jit::Stack stack = stack_of(schema, request, inputs);
   give_unit(schema, request, stack);
+  restore_generator(request);
   const StandIn on_cpu = request.conditions.on_gpu ? nullptr : stand_in(request.op);
   if (on_cpu != nullptr)
     on_cpu(stack);

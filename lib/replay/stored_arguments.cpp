@@ -65,6 +65,8 @@ c10::IValue value_of(ArgumentTag tag, FieldReader& reader, Precision precision, 
     case ArgumentTag::string_list:
       return list<std::string>(reader, sizeof(std::uint32_t), [&] { return reader.read_string(); });
     case ArgumentTag::generator:
+      device(reader, on_gpu);
+      return {};
     case ArgumentTag::opaque:
     case ArgumentTag::long_list:
       break;

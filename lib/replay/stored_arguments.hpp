@@ -13,7 +13,7 @@ namespace ulpscope::replay {
 
 /// The arguments of an op that are not tensors, by their index in the schema, as LibTorch takes
 /// them. With Precision::float64 a floating-point dtype is float64. Every device is the CPU, unless
-/// `on_gpu`.
+/// `on_gpu`, and every generator is the default one.
 ///
 /// @throws Error with ErrorCode::corrupt if the bytes are damaged, and with ErrorCode::usage for
 /// an argument whose value was not recorded.

@@ -57,6 +57,19 @@ inputs() {
   says "inputs     differ: self (dtype or shape)"
 }
 
+draws() {
+  record one full 1
+  local first last
+  first=$(event_of one aten::normal_)
+  last=$("$bin/ulpscope" inspect one setup | awk '$3 == "aten::normal_" { at = $1 } END { print at }' | tr -d ,)
+  [ "$first" != "$last" ] || fail "it draws once only"
+  replays 0 one "setup/$first"
+  says "PROVED: the op gives its recorded bits"
+  says "in float64 it draws other numbers"
+  replays 1 one "setup/$first" --with one --with-event "setup/$last"
+  says "the generator's state"
+}
+
 libraries() {
   record one full 1
   replays 2 one "setup/$(event_of one program::increment)"
@@ -105,8 +118,6 @@ reasons() {
   complains "'bare' has no bytes of this op, it was recorded at level digest"
   complains "help: record it with --level full"
   silent
-  replays 2 one "setup/$(event_of one aten::normal_)"
-  says "it draws random numbers, and its generator's state was not recorded"
   replays 2 one setup/99999
   complains "'one' has no event setup/99999"
   silent

@@ -39,7 +39,7 @@ class SyntheticRun : public Run {
   [[nodiscard]] const RunInfo& info() const override { return info_; }
   [[nodiscard]] std::vector<std::uint32_t> ranks() const override { return {0}; }
   [[nodiscard]] std::vector<Lane> lanes(std::uint32_t) const override {
-    return {{0, LaneRole::main, 0, "main", info_.events}};
+    return {{0, LaneRole::main, 0, "main", info_.events, {}}};
   }
   [[nodiscard]] std::vector<EnvironmentEntry> environment(std::uint32_t) const override {
     return {};

@@ -126,6 +126,7 @@ OpCall op_call(const Run& run, const RecordedPlace& place, const ReplayOptions& 
 
 std::vector<std::string> unequal_arguments(const OpCall& a, const OpCall& b) {
   std::vector<std::string> unequal;
+  if (a.request.generator != b.request.generator) unequal.emplace_back("the generator's state");
   for (const Slot& slot : a.event().slots) {
     if (slot.role != Role::input || (slot.flags & slot_flag::overwritten)) continue;
     ReplayTensor place;

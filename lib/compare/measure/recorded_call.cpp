@@ -63,6 +63,16 @@ namespace {
   return {};
 }
 
+/// Adds what it draws from; a failure in words, or empty.
+[[nodiscard]] std::string add_generator(const Run& run, std::uint32_t rank, const Event& event,
+                                        RecordedCall& call) {
+  auto state = event.rng.before == Digest{} ? std::nullopt : run.content(rank, event.rng.before);
+  call.lacks_bytes = !state;
+  if (!state) return "it draws random numbers, and its generator's state is not in the dump";
+  call.request.generator = std::move(*state);
+  return {};
+}
+
 /// An expanded tensor of more elements is not written out.
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 33;
 
@@ -124,7 +134,7 @@ RecordedCall recorded_call(const Run& run, std::uint32_t rank, const Event& even
   if (event.flags & (event_flag::threw | event_flag::unfinished))
     call.failure = "it did not end";
   else if (may_draw(event))
-    call.failure = "it draws random numbers, and its generator's state was not recorded";
+    call.failure = add_generator(run, rank, event, call);
   if (!call.failure.empty()) return call;
   call.request.op = event.op;
   call.request.overload = event.overload;

@@ -38,7 +38,8 @@ std::optional<BackwardLaneRun::Parts> BackwardLaneRun::read_parts(std::uint32_t 
   if (main == nullptr) return std::nullopt;
   Parts parts;
   parts.main = main->id;
-  parts.backward = {.role = LaneRole::autograd, .thread_name = main->thread_name};
+  parts.backward.role = LaneRole::autograd;
+  parts.backward.thread_name = main->thread_name;
   for (const Lane& lane : lanes) parts.backward.id = std::max(parts.backward.id, lane.id + 1);
   for (std::size_t index = 0; index < run().block_count(rank, main->id); ++index) {
     const Block block = run().block(rank, main->id, index);

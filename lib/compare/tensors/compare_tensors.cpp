@@ -145,7 +145,8 @@ class TensorComparison {
     ++report_.tensors->differing;
     const StoredTensor& tensor = *pair.tensors.reference;
     const std::string path = tensor_path(tensor.name);
-    const auto rule = tolerance_.rule_for([&] { return ValueNames{{}, path}; });
+    const auto rule = tolerance_.rule_for(
+        [&] { return ValueNames{.ops = {}, .module = path, .op = {}, .tensor = {}}; });
     ValueQuestion question;
     question.evidence = true;
     if (tolerance_.any()) question.limits = tolerance_.limits(rule);

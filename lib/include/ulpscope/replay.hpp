@@ -93,6 +93,7 @@ struct ReplayRequest {
   ReplayConditions conditions;
   std::vector<ReplayTensor> inputs;
   std::vector<std::byte> arguments;  ///< Event::argument_bytes
+  std::vector<std::byte> generator;  ///< state that it draws from, as recorded; none: draws nothing
   std::vector<ReplayTensor> wanted;  ///< which results; role, index and element count
 };
 
