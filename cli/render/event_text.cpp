@@ -21,6 +21,7 @@ constexpr FlagName kEventFlags[] = {
     {event_flag::in_backward, "in backward"},
     {event_flag::in_optimizer, "in optimizer"},
     {event_flag::autocast, "autocast"},
+    {event_flag::autocast_other, "to the device's other 16-bit dtype"},
     {event_flag::flush_denormal, "flushes denormals"},
     {event_flag::threw, "ended by an exception"},
     {event_flag::seeded, "may draw random numbers"},

@@ -228,14 +228,19 @@ std::string variant_text(const ReplayVariant& variant, const ReplayRequest& requ
   for (std::size_t k = 0; k < request.inputs.size(); ++k)
     layouts.push_back(
         layout_text(k < variant.inputs.size() ? variant.inputs[k] : request.inputs[k], conditions));
+  std::vector<std::string> precisions;
+  for (const std::string& precision : conditions.mkldnn_precision)
+    precisions.push_back(string_literal(precision));
   return fmt::format(
-      "    {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},\n     {{{}}}}},\n",
+      "    {{{}, {}, {}, {}, {}, {}, {}, {{{}}}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},\n     "
+      "{{{}}}}},\n",
       string_literal(variant.words), environment_text(variant.start, base),
       std::max(conditions.threads, 1), conditions.deterministic, conditions.fill_uninitialized,
-      conditions.mkldnn, string_literal(conditions.matmul_precision), conditions.grad_mode,
-      conditions.inference_mode, conditions.autocast, conditions.flush_denormal, conditions.on_gpu,
-      conditions.cudnn, conditions.cudnn_benchmark, conditions.cudnn_deterministic,
-      conditions.cudnn_tf32, fmt::join(layouts, ", "));
+      conditions.mkldnn, string_literal(conditions.matmul_precision), fmt::join(precisions, ", "),
+      conditions.grad_mode, conditions.inference_mode, conditions.autocast,
+      conditions.on_gpu == conditions.autocast_other ? "at::kBFloat16" : "at::kHalf",
+      conditions.flush_denormal, conditions.on_gpu, conditions.cudnn, conditions.cudnn_benchmark,
+      conditions.cudnn_deterministic, conditions.cudnn_tf32, fmt::join(layouts, ", "));
 }
 
 /// The base as it was recorded, then what gives other bits: what gives the other run's first.

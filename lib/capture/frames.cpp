@@ -21,8 +21,13 @@ constexpr unsigned kFlushBits = 0x8040;  // MXCSR: flush to zero, denormals are 
 std::uint32_t state_flags() {
   std::uint32_t flags = 0;
   if (c10::InferenceMode::is_enabled()) flags |= event_flag::inference_mode;
-  if (at::autocast::is_autocast_enabled(at::kCPU) || at::autocast::is_autocast_enabled(at::kCUDA))
+  if (const bool on_gpu = at::autocast::is_autocast_enabled(at::kCUDA);
+      on_gpu || at::autocast::is_autocast_enabled(at::kCPU)) {
     flags |= event_flag::autocast;
+    const c10::ScalarType by_default = on_gpu ? at::kHalf : at::kBFloat16;
+    if (at::autocast::get_autocast_dtype(on_gpu ? at::kCUDA : at::kCPU) != by_default)
+      flags |= event_flag::autocast_other;
+  }
   if ((_mm_getcsr() & kFlushBits) != 0) flags |= event_flag::flush_denormal;
   if (at::globalContext().deterministicAlgorithms()) flags |= event_flag::deterministic;
   return flags;

@@ -13,7 +13,8 @@ namespace ulpscope::capture {
 /// Bits of a parent's flags that hold for everything inside it.
 inline constexpr std::uint32_t kInheritedFlags =
     event_flag::in_backward | event_flag::in_optimizer | event_flag::autocast |
-    event_flag::flush_denormal | event_flag::deterministic | event_flag::inference_mode;
+    event_flag::autocast_other | event_flag::flush_denormal | event_flag::deterministic |
+    event_flag::inference_mode;
 
 [[nodiscard]] inline const Frame* parent_of(const Thread& thread) {
   return thread.frames.empty() ? nullptr : &thread.frames.back();

@@ -4,6 +4,8 @@
 #include <ATen/Parallel.h>
 #include <ATen/autocast_mode.h>
 
+#include <array>
+
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::replay {
@@ -43,6 +45,11 @@ Conditions::Conditions(const ReplayConditions& wanted) : grad_mode_(wanted.grad_
   context.setSDPUseMemEfficient(wanted.sdp_mem_efficient);
   context.setSDPUseCuDNN(wanted.sdp_cudnn);
   context.setFloat32MatmulPrecision(wanted.matmul_precision);
+  constexpr std::array kOps = {at::Float32Op::CONV, at::Float32Op::MATMUL, at::Float32Op::RNN};
+  for (std::size_t k = 0; k < kOps.size(); ++k)
+    if (wanted.mkldnn_precision[k] != "none")
+      context.setFloat32Precision(at::Float32Backend::MKLDNN, kOps[k],
+                                  at::str2precision(wanted.mkldnn_precision[k]));
   context.setUserEnabledCuDNN(wanted.cudnn);
   context.setBenchmarkCuDNN(wanted.cudnn_benchmark);
   context.setDeterministicCuDNN(wanted.cudnn_deterministic);
@@ -51,7 +58,10 @@ Conditions::Conditions(const ReplayConditions& wanted) : grad_mode_(wanted.grad_
   context.setAllowBF16ReductionCuBLAS(wanted.cublas_bf16_reduction);
   context.setAllowFP16AccumulationCuBLAS(wanted.cublas_fp16_accumulation);
   if (wanted.inference_mode) inference_mode_.emplace(true);
-  at::autocast::set_autocast_enabled(wanted.on_gpu ? at::kCUDA : at::kCPU, wanted.autocast);
+  const c10::DeviceType device = wanted.on_gpu ? at::kCUDA : at::kCPU;
+  at::autocast::set_autocast_enabled(device, wanted.autocast);
+  at::autocast::set_autocast_dtype(
+      device, wanted.on_gpu == wanted.autocast_other ? at::kBFloat16 : at::kHalf);
 }
 
 Conditions::~Conditions() {

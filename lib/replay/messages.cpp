@@ -1,6 +1,7 @@
 #include "replay/messages.hpp"
 
 #include <cereal/archives/binary.hpp>
+#include <cereal/types/array.hpp>
 #include <cereal/types/optional.hpp>
 #include <cereal/types/string.hpp>
 #include <cereal/types/vector.hpp>
@@ -50,13 +51,14 @@ template <class Archive>
 void serialize(Archive& archive, ReplayConditions& conditions) {
   archive(conditions.threads, conditions.deterministic, conditions.deterministic_warns,
           conditions.fill_uninitialized, conditions.mkldnn, conditions.mkldnn_deterministic,
-          conditions.sdp_flash, conditions.sdp_math, conditions.sdp_mem_efficient,
-          conditions.sdp_cudnn, conditions.matmul_precision, conditions.on_gpu, conditions.cudnn,
-          conditions.cudnn_benchmark, conditions.cudnn_deterministic, conditions.cudnn_tf32,
-          conditions.cublas_fp16_reduction, conditions.cublas_bf16_reduction,
-          conditions.cublas_fp16_accumulation, conditions.grad_mode, conditions.inference_mode,
-          conditions.autocast, conditions.flush_denormal, conditions.layout, conditions.alignment,
-          conditions.first_rows);
+          conditions.mkldnn_precision, conditions.sdp_flash, conditions.sdp_math,
+          conditions.sdp_mem_efficient, conditions.sdp_cudnn, conditions.matmul_precision,
+          conditions.on_gpu, conditions.cudnn, conditions.cudnn_benchmark,
+          conditions.cudnn_deterministic, conditions.cudnn_tf32, conditions.cublas_fp16_reduction,
+          conditions.cublas_bf16_reduction, conditions.cublas_fp16_accumulation,
+          conditions.grad_mode, conditions.inference_mode, conditions.autocast,
+          conditions.autocast_other, conditions.flush_denormal, conditions.layout,
+          conditions.alignment, conditions.first_rows);
 }
 
 template <class Archive>

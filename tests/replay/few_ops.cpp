@@ -1,13 +1,14 @@
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <cstdio>
 #include <cstdlib>
 
-/// few_ops THREADS: a sum that depends on the number of threads, random numbers, and the ops of
-/// program_ops.
+/// few_ops THREADS: a sum that depends on the number of threads, random numbers, the ops of
+/// program_ops, and products in less than float32.
 int main(int argc, char** argv) {
   at::set_num_threads(argc > 1 ? std::atoi(argv[1]) : 1);
   at::manual_seed(1);
@@ -21,5 +22,13 @@ int main(int argc, char** argv) {
                   .call(few)
                   .sum()
                   .item<double>();
+  const at::Tensor square = at::randn({64, 64});
+  at::autocast::set_autocast_dtype(at::kCPU, at::kHalf);
+  at::autocast::set_autocast_enabled(at::kCPU, true);
+  result += at::linear(square, square).sum().item<double>();
+  at::autocast::set_autocast_enabled(at::kCPU, false);
+  at::globalContext().setFloat32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL,
+                                          at::Float32Precision::BF16);
+  result += at::mm(square, square).sum().item<double>();
   std::printf("%.9g\n", result);
 }

@@ -70,6 +70,14 @@ draws() {
   says "the generator's state"
 }
 
+precisions() {
+  record one full 1
+  replays 0 one "setup/$(event_of one aten::linear)"
+  says "autocast to float16"
+  replays 0 one "setup/$(event_of one aten::mm)"
+  says "PROVED: the op gives its recorded bits"
+}
+
 libraries() {
   record one full 1
   replays 2 one "setup/$(event_of one program::increment)"

@@ -181,6 +181,11 @@ std::int64_t mark_rows(OpCall& call) {
 
 namespace {
 
+[[nodiscard]] std::string autocast_words(const ReplayConditions& conditions) {
+  return conditions.on_gpu == conditions.autocast_other ? "autocast to bfloat16"
+                                                        : "autocast to float16";
+}
+
 /// "NVIDIA H100 80GB HBM3, matmul precision highest, TF32 in cuDNN".
 [[nodiscard]] std::string gpu_words(const Run& run, const RecordedPlace& place,
                                     const ReplayConditions& conditions) {
@@ -193,7 +198,7 @@ namespace {
   if (conditions.cudnn_benchmark) words.emplace_back("cuDNN's benchmark");
   if (conditions.cudnn_deterministic) words.emplace_back("deterministic cuDNN");
   if (conditions.deterministic) words.emplace_back("deterministic mode");
-  if (conditions.autocast) words.emplace_back("autocast");
+  if (conditions.autocast) words.push_back(autocast_words(conditions));
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -211,7 +216,7 @@ std::string settings_words(const Run& run, const RecordedPlace& place, const OpC
   else if (!isa.empty())
     words.push_back("oneDNN " + isa);
   if (conditions.deterministic) words.emplace_back("deterministic mode");
-  if (conditions.autocast) words.emplace_back("autocast");
+  if (conditions.autocast) words.push_back(autocast_words(conditions));
   if (conditions.flush_denormal) words.emplace_back("denormals flushed");
   return fmt::format("{}", fmt::join(words, ", "));
 }

@@ -97,6 +97,17 @@ class Planner {
         .variant.recorded_by_other = true;
   }
 
+  void add_mkldnn_precision() {
+    if (then_ == nullptr || then_->mkldnn_precision == now_.mkldnn_precision) return;
+    add(ReplayFactor::reduced_precision,
+        fmt::format("with oneDNN's precision {}", fmt::join(then_->mkldnn_precision, ", ")),
+        fmt::format("with {}", fmt::join(now_.mkldnn_precision, ", ")),
+        [precision = then_->mkldnn_precision](ReplayRequest& request) {
+          request.conditions.mkldnn_precision = precision;
+        })
+        .variant.recorded_by_other = true;
+  }
+
   /// Of a GPU: with TF32 and without.
   void add_tf32_of_products() {
     const bool now = now_.matmul_precision != "highest";
@@ -354,6 +365,7 @@ void add_trials_of_cpu(Planner& planner, const ReplayOptions& options) {
   planner.add_flag(&ReplayConditions::flush_denormal, ReplayFactor::flags, "flushing of denormals",
                    false);
   planner.add_matmul_precision();
+  planner.add_mkldnn_precision();
   planner.add_capabilities();
   planner.add_onednn_isas();
 }
@@ -392,6 +404,8 @@ std::vector<Trial> trials_with_changes(const Plan& plan, const ReplayOptions& op
   planner.add_flag(&ReplayConditions::grad_mode, ReplayFactor::flags, "grad mode", false);
   planner.add_flag(&ReplayConditions::inference_mode, ReplayFactor::flags, "inference mode", false);
   planner.add_flag(&ReplayConditions::autocast, ReplayFactor::flags, "autocast", false);
+  planner.add_flag(&ReplayConditions::autocast_other, ReplayFactor::flags,
+                   "autocast to the device's other 16-bit dtype", false);
   planner.add_layouts();
   planner.add_alignments();
   planner.add_rows();

@@ -202,6 +202,11 @@ ReplayConditions recorded_conditions(const Run& run, std::uint32_t rank, std::in
   conditions.fill_uninitialized = !is("flag.fill_uninitialized", "off");
   conditions.mkldnn = !is("flag.mkldnn.enabled", "off");
   conditions.mkldnn_deterministic = is("flag.mkldnn.deterministic", "on");
+  constexpr std::array<std::string_view, 3> kPrecisions = {
+      "flag.mkldnn.conv_precision", "flag.mkldnn.matmul_precision", "flag.mkldnn.rnn_precision"};
+  for (std::size_t k = 0; k < kPrecisions.size(); ++k)
+    for (const char* precision : {"ieee", "tf32", "bf16"})
+      if (is(kPrecisions[k], precision)) conditions.mkldnn_precision[k] = precision;
   conditions.sdp_flash = !is("flag.sdp.flash", "off");
   conditions.sdp_math = !is("flag.sdp.math", "off");
   conditions.sdp_mem_efficient = !is("flag.sdp.mem_efficient", "off");
@@ -219,6 +224,7 @@ ReplayConditions recorded_conditions(const Run& run, std::uint32_t rank, std::in
   conditions.grad_mode = (event.flags & event_flag::grad_mode) != 0;
   conditions.inference_mode = (event.flags & event_flag::inference_mode) != 0;
   conditions.autocast = (event.flags & event_flag::autocast) != 0;
+  conditions.autocast_other = (event.flags & event_flag::autocast_other) != 0;
   conditions.flush_denormal = (event.flags & event_flag::flush_denormal) != 0;
   conditions.layout = TensorLayout::recorded;
   return conditions;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -58,6 +59,8 @@ struct ReplayConditions {
   bool fill_uninitialized = true;    ///< counts in deterministic mode only
   bool mkldnn = true;
   bool mkldnn_deterministic = false;
+  /// Of float32 in oneDNN's convolutions, products and recurrent layers: none, ieee, tf32 or bf16.
+  std::array<std::string, 3> mkldnn_precision = {"none", "none", "none"};
   bool sdp_flash = true;
   bool sdp_math = true;
   bool sdp_mem_efficient = true;
@@ -75,7 +78,8 @@ struct ReplayConditions {
   bool cublas_fp16_accumulation = false;
   bool grad_mode = false;
   bool inference_mode = false;
-  bool autocast = false;  ///< to the device's default dtype
+  bool autocast = false;
+  bool autocast_other = false;  ///< as event_flag::autocast_other; else to the default dtype
   bool flush_denormal = false;
   TensorLayout layout = TensorLayout::packed;
   /// Bytes from a multiple of 64 to where each input begins, in place of its own; with

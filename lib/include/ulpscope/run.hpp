@@ -75,6 +75,8 @@ inline constexpr std::uint32_t view = 1U << 12;        ///< returns views, reads
 inline constexpr std::uint32_t factory = 1U << 13;     ///< returns uninitialized memory
 inline constexpr std::uint32_t not_deterministic =
     1U << 14;  ///< LibTorch itself says that its result may differ every time
+/// Autocast to another 16-bit dtype than by default: to float16 on a CPU, to bfloat16 on a GPU.
+inline constexpr std::uint32_t autocast_other = 1U << 15;
 }  // namespace event_flag
 
 /// The op of an event that writes memory to an archive, which is no op of LibTorch.

@@ -290,7 +290,10 @@ std::optional<Cause> dtype(const Case& of) {
     cause.evidence = {fmt::format("{} is {} and {}", tensor.name.empty() ? "a tensor" : tensor.name,
                                   ulpscope::name(geometry.reference.dtype),
                                   ulpscope::name(geometry.candidate.dtype))};
-    if (autocast_differs) cause.evidence.emplace_back("autocast is on in one run only");
+    if (autocast_differs)
+      cause.evidence.emplace_back("autocast is on in one run only");
+    else if ((flags.reference ^ flags.candidate) & event_flag::autocast_other)
+      cause.evidence.emplace_back("autocast has another dtype in each run");
     return cause;
   };
   if (of.effect()) return told(of.effect()->tensor.report, of.effect()->tensor.evidence.geometry);
