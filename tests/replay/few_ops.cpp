@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
                   .call(few)
                   .sum()
                   .item<double>();
-  const at::Tensor square = at::randn({64, 64});
+  const at::Tensor square = at::randn({300, 300});
   at::autocast::set_autocast_dtype(at::kCPU, at::kHalf);
   at::autocast::set_autocast_enabled(at::kCPU, true);
   result += at::linear(square, square).sum().item<double>();

@@ -27,13 +27,33 @@ namespace {
          event.slots.size() == 1;
 }
 
+/// Of one name, as of memory without any, equal ones are partners first, then those that remain in
+/// their order.
 void pair_by_name(const Event& reference, const Event& candidate, std::vector<SlotPair>& slots) {
   slots.clear();
-  std::map<std::string_view, const Slot*> named;
-  for (const Slot& slot : candidate.slots) named.try_emplace(slot.name, &slot);
-  for (const Slot& slot : reference.slots)
-    if (const auto partner = named.find(slot.name); partner != named.end())
-      slots.push_back({&slot, partner->second, match(slot, *partner->second), &reference});
+  std::map<std::string_view, std::vector<const Slot*>> named;
+  for (const Slot& slot : candidate.slots) named[slot.name].push_back(&slot);
+  std::vector<const Slot*> left;
+  for (const Slot& slot : reference.slots) {
+    const auto partners = named.find(slot.name);
+    if (partners == named.end()) continue;
+    auto& others = partners->second;
+    const auto equal = std::find_if(others.begin(), others.end(), [&](const Slot* other) {
+      return match(slot, *other) == Match::equal;
+    });
+    if (equal == others.end()) {
+      left.push_back(&slot);
+      continue;
+    }
+    slots.push_back({&slot, *equal, Match::equal, &reference});
+    others.erase(equal);
+  }
+  for (const Slot* slot : left) {
+    auto& others = named[slot->name];
+    if (others.empty()) continue;
+    slots.push_back({slot, others.front(), match(*slot, *others.front()), &reference});
+    others.erase(others.begin());
+  }
 }
 
 [[nodiscard]] std::vector<const Slot*> inputs_of(const Event& call) {

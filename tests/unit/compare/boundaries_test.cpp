@@ -111,4 +111,19 @@ TEST_SUITE("boundaries") {
     CHECK(report.verdict == Verdict::identical);
     CHECK(report.findings.empty());
   }
+
+  TEST_CASE("of memory without a name, equal contents are partners, in whatever order") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const Tensor a = run.data(labelled("a"));
+      const Tensor b = run.data(labelled("b"));
+      run.step(0).phase(Phase::optimizer);
+      for (const Tensor& one : {a, b}) run.name_storage(one, "", slot_flag::changed);
+      if (changed)
+        run.parameters({b, a});
+      else
+        run.parameters({a, b});
+    });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.findings.empty());
+  }
 }
