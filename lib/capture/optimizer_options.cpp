@@ -19,13 +19,14 @@ namespace {
 using namespace torch::optim;
 using Groups = std::vector<OptimizerParamGroup>;
 
-/// The fields of a class of options (torch/csrc/api/include/torch/optim), in the order of `kNames`.
+/// The fields of a class of options (torch/csrc/api/include/torch/optim), in the order of `kNames`,
+/// whose last is the number of parameters.
 template <class Options>
 struct Fields;
 
 template <>
 struct Fields<SGDOptions> {
-  static constexpr std::string_view kNames = "lr,momentum,dampening,weight_decay,nesterov";
+  static constexpr std::string_view kNames = "lr,momentum,dampening,weight_decay,nesterov,params";
   static auto of(const SGDOptions& one) {
     return std::make_tuple(one.lr(), one.momentum(), one.dampening(), one.weight_decay(),
                            one.nesterov());
@@ -34,7 +35,7 @@ struct Fields<SGDOptions> {
 
 template <class Options>
 struct AdamFields {
-  static constexpr std::string_view kNames = "lr,betas,eps,weight_decay,amsgrad";
+  static constexpr std::string_view kNames = "lr,betas,eps,weight_decay,amsgrad,params";
   static auto of(const Options& one) {
     return std::make_tuple(one.lr(), one.betas(), one.eps(), one.weight_decay(), one.amsgrad());
   }
@@ -47,7 +48,7 @@ struct Fields<AdamWOptions> : AdamFields<AdamWOptions> {};
 template <>
 struct Fields<AdagradOptions> {
   static constexpr std::string_view kNames =
-      "lr,lr_decay,weight_decay,initial_accumulator_value,eps";
+      "lr,lr_decay,weight_decay,initial_accumulator_value,eps,params";
   static auto of(const AdagradOptions& one) {
     return std::make_tuple(one.lr(), one.lr_decay(), one.weight_decay(),
                            one.initial_accumulator_value(), one.eps());
@@ -56,7 +57,7 @@ struct Fields<AdagradOptions> {
 
 template <>
 struct Fields<RMSpropOptions> {
-  static constexpr std::string_view kNames = "lr,alpha,eps,weight_decay,momentum,centered";
+  static constexpr std::string_view kNames = "lr,alpha,eps,weight_decay,momentum,centered,params";
   static auto of(const RMSpropOptions& one) {
     return std::make_tuple(one.lr(), one.alpha(), one.eps(), one.weight_decay(), one.momentum(),
                            one.centered());
@@ -66,7 +67,7 @@ struct Fields<RMSpropOptions> {
 template <>
 struct Fields<LBFGSOptions> {
   static constexpr std::string_view kNames =
-      "lr,max_iter,max_eval,tolerance_grad,tolerance_change,history_size,line_search_fn";
+      "lr,max_iter,max_eval,tolerance_grad,tolerance_change,history_size,line_search_fn,params";
   static auto of(const LBFGSOptions& one) {
     return std::make_tuple(one.lr(), one.max_iter(), one.max_eval(), one.tolerance_grad(),
                            one.tolerance_change(), one.history_size(), one.line_search_fn());
@@ -152,6 +153,13 @@ void write_fields(ArgumentWriter& writer, const Groups& groups) {
     (write_field<Options, kField>(writer, groups), ...);
   }
   (std::make_index_sequence<kCount>());
+  const auto parameters = [&](std::size_t k) {
+    return static_cast<std::int64_t>(groups[k].params().size());
+  };
+  if (groups.size() == 1)
+    write(writer, kCount, parameters(0));
+  else
+    write_list(writer, kCount, groups.size(), parameters(0), parameters);
 }
 
 struct Row {

@@ -258,7 +258,10 @@ void Timeline::place_inside_optimizer(const TimelineEvent& event, Entry& entry) 
       const Candidate at_optimizer{optimizer_entry_, gap_.value_or(optimizer_entry_)};
       resolve_gap(Phase::data);
       const bool again = contains(reading_.stepped, reading_.optimizer_object);
-      if (reading_.in_setup || (again && !reading_.explicit_steps)) begin_step(at_optimizer);
+      if (reading_.in_setup || (again && !reading_.explicit_steps))
+        begin_step(at_optimizer);
+      else if (is_newcomer() && !reading_.explicit_steps)
+        newcomer_ = {reading_.optimizer_object, at_optimizer};
     }
     reading_.stretch = Stretch::forward;
   }
@@ -474,10 +477,14 @@ void Timeline::resolve_candidates(bool begins) {
   candidates_.clear();
 }
 
+/// The optimizer that runs steps for the first time, after others have trained step by step.
+bool Timeline::is_newcomer() const {
+  return reading_.steps_again && !contains(reading_.known, reading_.optimizer_object);
+}
+
 /// An optimizer that trains other parameters continues the step, for now.
 void Timeline::keep_together() {
-  const bool is_new = !contains(reading_.known, reading_.optimizer_object);
-  if (is_new && reading_.steps_again && !candidates_.empty())
+  if (is_newcomer() && !candidates_.empty())
     newcomer_ = {reading_.optimizer_object, candidates_.front()};
   resolve_candidates(false);
 }

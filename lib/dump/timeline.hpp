@@ -196,6 +196,7 @@ class Timeline {
   void begin_step(const Candidate& candidate);
   void resolve_gap(Phase phase);
   void resolve_candidates(bool begins);
+  [[nodiscard]] bool is_newcomer() const;
   void keep_together();
   void resolve_newcomer(std::uint64_t next_optimizer);
   void resolve_quiet_forwards();

@@ -30,9 +30,11 @@ constexpr std::uint32_t kNamed =
   });
 }
 
-/// What an optimizer keeps between its steps has no name while it runs.
+/// What an optimizer keeps between its steps has no name while it runs. A closure's forward and
+/// backward run inside of it too.
 [[nodiscard]] bool changes_state(const Event& op, const Slot& slot) noexcept {
-  return slot.role == Role::mutated && (op.flags & event_flag::in_optimizer);
+  return slot.role == Role::mutated && (op.flags & event_flag::in_optimizer) &&
+         op.phase == Phase::optimizer;
 }
 
 [[nodiscard]] bool is_state(const Event& op, const SlotPair& slot) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "compare/model/scene.hpp"
@@ -14,6 +15,9 @@ namespace ulpscope::comparison {
 /// The same in both runs. Of an event that only one run has, the partner is the optimizer of that
 /// class whose step is the same one of the window.
 [[nodiscard]] EventPair steps_around(const Scene& scene, EventPair at);
+
+/// The name under which an optimizer says how many tensors it trains, a number for each group.
+inline constexpr std::string_view kParams = "params";
 
 /// Hyperparameters that differ, of the optimizer that an event is inside of; none outside of
 /// optimizers.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compare/diff/optimizer_options.hpp"
 #include "compare/model/words.hpp"
 
 namespace ulpscope::comparison {
@@ -47,8 +48,7 @@ namespace {
     const auto& only = on(other->only, side);
     if (only.empty()) continue;
     std::vector<std::string> parameters;
-    for (const std::string& gradient : only)
-      parameters.emplace_back(parameter_of(gradient));
+    for (const std::string& gradient : only) parameters.emplace_back(parameter_of(gradient));
     return fmt::format("{} {} no gradient in the {}", listed(parameters, 3),
                        parameters.size() == 1 ? "gets" : "get", name(the_other(side)));
   }
@@ -79,9 +79,18 @@ namespace {
   return {};
 }
 
+[[nodiscard]] bool sets_more_than_params(const Case& of) {
+  const auto& options = of.finding().arguments;
+  return std::any_of(options.begin(), options.end(), [](const ArgumentReport& option) {
+    return !option.of.empty() && option.name != kParams;
+  });
+}
+
 /// An optimizer of one run leaves parameters out: "fc.weight is not updated in the candidate".
 [[nodiscard]] std::string updates(const Case& of) {
-  if (!of.is(FindingKind::sequence) || of.finding().phase != Phase::optimizer) return {};
+  if (!of.is(FindingKind::sequence) || of.finding().phase != Phase::optimizer ||
+      of.evidence().moved || sets_more_than_params(of))
+    return {};
   for (const Side side : kSides) {
     const auto& updated = on(of.evidence().alone_updates, side);
     if (updated.empty() || !on(of.evidence().alone_updates, the_other(side)).empty()) continue;
@@ -104,7 +113,7 @@ namespace {
 
 /// In the order of what says most.
 constexpr auto kReadings = std::to_array<std::string (*)(const Case&)>(
-    {options, shape, gradients, accumulation, updates, initialization});
+    {updates, options, shape, gradients, accumulation, initialization});
 
 }  // namespace
 

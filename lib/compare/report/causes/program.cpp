@@ -192,7 +192,10 @@ std::optional<Cause> buffer_update(const Case& of) {
 }
 
 std::optional<Cause> resume(const Case& of) {
-  if (!diverging_sequence(of) || of.finding().phase != Phase::optimizer) return std::nullopt;
+  // An optimizer that is set otherwise keeps another state.
+  const auto& options = of.finding().arguments;
+  if (!diverging_sequence(of) || of.finding().phase != Phase::optimizer || !options.empty())
+    return std::nullopt;
   for (const Side side : kSides) {
     const Side other = the_other(side);
     const auto& ops = on(of.evidence().alone, side);
@@ -211,8 +214,6 @@ std::optional<Cause> resume(const Case& of) {
     cause.evidence = {
         fmt::format("only the {} re-initializes the optimizer's state ({}), the {} has one already",
                     name(side), listed(ops), name(other))};
-    if (zeros && ops.size() == 1)
-      cause.against = {"a different option of the optimizer may need that state, too"};
     cause.attempt = {"save and load the optimizer together with the model"};
     return cause;
   }
