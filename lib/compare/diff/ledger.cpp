@@ -80,6 +80,10 @@ DifferingKey number(std::string_view reference, std::string_view candidate) {
   return {Differing::number, KeyHash().add(plain(reference)).add(plain(candidate)).value()};
 }
 
+DifferingKey number_of_update(std::int64_t step) {
+  return {Differing::number_of_update, static_cast<std::uint64_t>(step)};
+}
+
 DifferingKey arguments(EventPlace op) { return of_op(Differing::arguments, Side::reference, op); }
 DifferingKey alone(Side side, EventPlace op) { return of_op(Differing::alone, side, op); }
 DifferingKey detached(Side side, EventPlace op) { return of_op(Differing::detached, side, op); }

@@ -24,13 +24,15 @@ enum class Differing : std::uint8_t {
   number,    ///< a number that the program read out of a tensor; what is computed from it reaches
              ///< later ops as arguments
   fraction,  ///< such a number that is no count, so that a computed number may be anything
-  drawn_order,    ///< integers that the program draws, such as the order of samples
-  arguments,      ///< of a forward op, which its backward has from it
-  alone,          ///< an op that the other run lacks, or one that it calls
-  detached,       ///< an op whose result only the other run detaches: no gradient reaches it
-  updated_alone,  ///< a parameter that an op without a partner has updated
-  part,           ///< a view of other elements than in the other run, as both runs have it
-  view,           ///< memory that an op without a partner has handed out, or has viewed differently
+  number_of_update,  ///< such a number that an optimizer reads in a step, as a line search does: it
+                     ///< determines what it does next
+  drawn_order,       ///< integers that the program draws, such as the order of samples
+  arguments,         ///< of a forward op, which its backward has from it
+  alone,             ///< an op that the other run lacks, or one that it calls
+  detached,          ///< an op whose result only the other run detaches: no gradient reaches it
+  updated_alone,     ///< a parameter that an op without a partner has updated
+  part,              ///< a view of other elements than in the other run, as both runs have it
+  view,  ///< memory that an op without a partner has handed out, or has viewed differently
 };
 
 /// Something that differs, and what identifies it.
@@ -49,6 +51,7 @@ namespace differing {
 [[nodiscard]] DifferingKey arguments(EventPlace op);
 [[nodiscard]] DifferingKey alone(Side side, EventPlace op);
 [[nodiscard]] DifferingKey detached(Side side, EventPlace op);
+[[nodiscard]] DifferingKey number_of_update(std::int64_t step);
 [[nodiscard]] DifferingKey updated_alone(std::string_view root, std::string_view parameter);
 /// @param reference with a geometry, as `candidate`
 [[nodiscard]] DifferingKey part(const Slot& reference, const Slot& candidate);

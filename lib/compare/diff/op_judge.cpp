@@ -46,6 +46,9 @@ void enter_reasons(OpPair& ops) {
   for (const ArgumentReport& result : ops.arguments.results)
     ops.state.ledger.enter_number(result.reference.value_or(""), result.candidate.value_or(""),
                                   ops.why.value_or(Source{}));
+  const bool in_update = ops.event(Side::reference).flags & event_flag::in_optimizer;
+  if (in_update && ops.why && !ops.arguments.results.empty())
+    ops.state.ledger.enter(differing::number_of_update(ops.scene.step), *ops.why);
   for (const SlotPair& slot : ops.slots)
     if (ops.why && slot.match == Match::metadata && !is_kept_otherwise(ops, slot))
       ops.state.ledger.enter_sizes(*slot.reference->geometry, *slot.candidate->geometry, *ops.why);

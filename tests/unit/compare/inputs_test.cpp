@@ -458,6 +458,22 @@ TEST_SUITE("inputs") {
     CHECK(report.propagated.events == 1);
   }
 
+  TEST_CASE(
+      "memory that is overwritten before it is read again differs because of the missing copy") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor queue = run.op("aten::rand").out(labelled("old"));
+      const Tensor read = changed ? queue : run.op("aten::clone").in(queue).out(labelled("old"));
+      run.op("aten::mm").in(read).out(labelled("product"));
+      run.op("aten::copy_").in(run.data(labelled("new"))).writes(queue, labelled("new"));
+      run.backward(true);
+      run.op("aten::mm").in(read).out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::clone");
+    CHECK(find_cause(report, "alias") != nullptr);
+  }
+
   TEST_CASE("an equal rewrite ends what was different in that memory") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

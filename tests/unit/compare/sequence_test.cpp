@@ -892,6 +892,27 @@ TEST_SUITE("sequence") {
     CHECK(report.first()->phase == Phase::optimizer);
   }
 
+  TEST_CASE("what an optimizer does after it has read other numbers follows from those") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor w = run.parameter("w", labelled("w"));
+      const Tensor loss = run.op("aten::mm").in(w).out(labelled(changed ? "b" : "a"));
+      run.phase(Phase::optimizer);
+      run.scope(EventKind::optimizer, "LBFGS", [&] {
+        run.op("aten::item").in(loss).result(changed ? 0.5 : 0.25);
+        if (changed) run.op("aten::neg").in(run.data(labelled("g"))).out(labelled("n"));
+        run.op("aten::add_")
+            .in(w)
+            .arg("alpha", changed ? 0.125 : 1.0)
+            .writes(w, labelled(changed ? "w'" : "w"));
+      });
+    });
+    CHECK(diverging(report) == 1);
+    CHECK(report.findings.size() == 1);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::mm");
+  }
+
   TEST_CASE("a thread that one run lacks stands alone") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

@@ -125,6 +125,12 @@ namespace {
   return integers ? drawn : std::nullopt;
 }
 
+/// Why an optimizer computes with other numbers, if it has read numbers that differ.
+[[nodiscard]] std::optional<Source> read_in_update(const OpPair& ops) {
+  if (!(ops.event(Side::reference).flags & event_flag::in_optimizer)) return std::nullopt;
+  return ops.state.ledger.find(differing::number_of_update(ops.scene.step));
+}
+
 /// It returns the elements of its input in the same order: only a reader can distinguish the
 /// shapes.
 [[nodiscard]] bool only_reshapes(const OpPair& ops) {
@@ -313,6 +319,7 @@ void explain_arguments(OpPair& ops) {
   if (from_host)
     return ops.propagated(ops.lane.numbers ? *ops.lane.numbers
                                            : *ops.state.ledger.last(Differing::number));
+  if (const auto read = read_in_update(ops)) return ops.propagated(*read);
   if (const auto sizes = explained_by_sizes(ops, reports)) return ops.propagated(*sizes);
   if (const auto drawn = picked_by_drawn(ops, reports)) return ops.propagated(*drawn);
   enter_arguments(ops, reports, wrapped);

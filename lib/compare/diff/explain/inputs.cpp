@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -6,6 +8,7 @@
 #include "compare/diff/explain/kept_otherwise.hpp"
 #include "compare/diff/other_tensor.hpp"
 #include "compare/diff/producer.hpp"
+#include "facts/ops.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -50,6 +53,34 @@ namespace {
   const auto apart = ops.difference_of(slot);
   if (!apart || !apart->worst) return std::nullopt;
   return ops.state.ledger.explain_number(apart->worst->reference, apart->worst->candidate);
+}
+
+/// Ops that leave what they were given.
+[[nodiscard]] bool only_copy(const std::vector<std::string>& ops) {
+  return std::all_of(ops.begin(), ops.end(), [](const std::string& op) {
+    return facts::Op(op).has(facts::fact::relays_out | facts::fact::takes_over);
+  });
+}
+
+/// Why an op that one run alone has made what that run reads here, and the other reads something
+/// else.
+[[nodiscard]] std::optional<Source> made_alone(OpPair& ops, const SlotPair& slot) {
+  for (const Side side : kSides) {
+    const Slot& one = *slot.of(side);
+    const auto source =
+        ops.state.ledger.find(differing::alone(side, {one.writer_lane, one.writer}));
+    if (!source || !is_kept(source->finding)) continue;
+    Evidence& evidence = ops.state.book.records()[source->finding].evidence;
+    const Side other = the_other(side);
+    if (only_copy(on(evidence.alone, side)) && on(evidence.alone, other).empty() &&
+        slot.of(other)->writer != kNone && evidence.overwritten.empty())
+      evidence.overwritten = fmt::format(
+          "in the {} {} reads what {}, has made; in the {} the original, which {}, has overwritten",
+          name(side), ops.event(Side::reference).op, words(producer(ops.scene, side, one)),
+          name(other), words(producer(ops.scene, other, *slot.of(other))));
+    return source;
+  }
+  return std::nullopt;
 }
 
 /// A run reads what no op wrote, in memory that only it has handed out.
@@ -112,6 +143,9 @@ void explain_inputs(OpPair& ops) {
       if (const auto before = differed_before(ops, slot)) {
         ops.propagated(*before);
         ops.differ(slot.reference, slot.candidate, *before);
+      } else if (const auto maker = made_alone(ops, slot)) {
+        ops.propagated(*maker);
+        ops.differ(slot.reference, slot.candidate, *maker);
       } else if (const auto alone = handed_out_alone(ops, slot)) {
         ops.propagated(*alone);
       } else if (const auto read_before = made_of_read(ops, slot)) {

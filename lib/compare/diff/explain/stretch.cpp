@@ -208,6 +208,16 @@ void add_positions(const Window& window, std::uint32_t op,
   return source && only_copies(stretch) ? source : std::nullopt;
 }
 
+/// An optimizer goes on otherwise, because of numbers that it has read and that differ.
+[[nodiscard]] std::optional<Source> goes_by_numbers(const Stretch& stretch) {
+  const auto in_update = [](const Stretch::Alone& one) {
+    return (one.window.event(one.index).flags & event_flag::in_optimizer) != 0;
+  };
+  if (stretch.units.empty() || !std::all_of(stretch.units.begin(), stretch.units.end(), in_update))
+    return std::nullopt;
+  return stretch.state.ledger.find(differing::number_of_update(stretch.scene.step));
+}
+
 /// It prepares other samples, because the program has drawn other integers.
 [[nodiscard]] std::optional<Source> prepares_drawn_samples(const Stretch& stretch) {
   const auto& drawn = stretch.state.ledger.last(Differing::drawn_order);
@@ -236,6 +246,7 @@ constexpr std::array kExplainers{
     Explainer{"detached", cut_by_detach, true, false, true},
     Explainer{"backward of what one run has", follows_alone, true, false, true},
     Explainer{"copies", copies_differing, true, false, false},
+    Explainer{"numbers of an update", goes_by_numbers, true, false, true},
     Explainer{"samples drawn", prepares_drawn_samples, true, false, false},
 };
 

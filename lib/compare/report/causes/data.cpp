@@ -283,6 +283,11 @@ std::optional<Cause> race(const Case& of) {
 }
 
 std::optional<Cause> alias(const Case& of) {
+  if (const std::string& overwritten = of.evidence().overwritten; !overwritten.empty()) {
+    Cause cause = of.cause("alias", Confidence::likely);
+    cause.evidence = {overwritten};
+    return cause;
+  }
   if (!of.is(FindingKind::write) || !of.evidence().written_otherwise) return std::nullopt;
   Cause cause = of.cause("alias", Confidence::possible);
   cause.evidence = {"the memory was last written through a view of other bytes than are read"};
