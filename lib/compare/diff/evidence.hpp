@@ -58,6 +58,7 @@ struct Evidence {
   std::vector<TensorEvidence> tensors;  ///< as Finding::tensors
   BudgetSummary budget;                 ///< origin: of all its occurrences
 
+  std::string unreadable;           ///< origin: an input that could not be read
   std::vector<std::string> blamed;  ///< data, parameter, write: inputs that differ for that reason;
                                     ///< empty if all that differ do
   bool looks_ahead = false;         ///< arguments: a loader may do the same at a different time

@@ -252,6 +252,21 @@ TEST_SUITE("coverage") {
     CHECK(report.coverage.not_compared.ignored == 2);
   }
 
+  TEST_CASE("an op that reads what cannot be read is no origin once the runs have diverged") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor wrapped = run.op("aten::mul")
+                                 .in(x)
+                                 .arg("other", changed ? 2 : 1)
+                                 .out(labelled("w"), slot_flag::opaque);
+      run.op("aten::mm").given(wrapped, slot_flag::opaque).out(labelled(changed ? "b" : "a"));
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].op == "aten::mul");
+    CHECK(report.propagated.events == 1);
+  }
+
   TEST_CASE("handles and opaque values are counted") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0);

@@ -11,6 +11,38 @@
 #include "compare/model/hash.hpp"
 
 namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] bool reads_unreadable(const OpPair& ops) {
+  return std::any_of(ops.slots.begin(), ops.slots.end(), [](const SlotPair& slot) {
+    return slot.role() == Role::input && slot.match == Match::opaque;
+  });
+}
+
+/// Why what ops inside of it read differs, where its own inputs cannot be read: they may wrap
+/// tensors that can, as those of torch.func do.
+[[nodiscard]] std::optional<Source> read_inside(OpPair& ops) {
+  if (!reads_unreadable(ops)) return std::nullopt;
+  for (const EventPair& pair : ops.inside.pairs()) {
+    compare_slots(ops.scene.windows.reference->event(pair.reference),
+                  ops.scene.windows.candidate->event(pair.candidate), ops.inner_slots);
+    for (const SlotPair& slot : ops.inner_slots)
+      if (slot.role() == Role::input && is_difference(slot.match))
+        if (const auto source = ops.known_difference(slot)) return source;
+  }
+  return std::nullopt;
+}
+
+/// What cannot be said of an input, where it was not compared.
+[[nodiscard]] std::string_view why_not_compared(const SlotPair& slot) {
+  if (slot.role() != Role::input) return {};
+  if (slot.match == Match::layout)
+    return "is laid out so differently that its values were not compared";
+  return slot.match == Match::opaque ? "could not be read: whether it is equal is not known" : "";
+}
+
+}  // namespace
+
 void explain_results(OpPair& ops) {
   const auto changed_shape =
       std::find_if(ops.slots.begin(), ops.slots.end(), [](const SlotPair& slot) {
@@ -33,6 +65,11 @@ void explain_results(OpPair& ops) {
       (ops.event(Side::reference).flags ^ ops.event(Side::candidate).flags) & event_flag::threw;
   if (!differs && !threw && ops.arguments.results.empty()) return;
 
+  // A tensor that cannot be read, such as one inside of torch.func.vmap, may have brought it.
+  if (const auto& before = ops.lane.last_source;
+      before && ops.state.book.diverges(*before) && reads_unreadable(ops))
+    return ops.propagated(*before);
+
   const Origin origin =
       find_origin(*ops.scene.windows.reference, *ops.scene.windows.candidate, ops.at);
   const bool here = origin.at.reference == ops.at.reference;
@@ -48,11 +85,12 @@ void explain_results(OpPair& ops) {
         enter_own(record, own);
         record.finding.arguments = ops.arguments.results;
         for (const SlotPair& slot : ops.slots) {
-          if (slot.role() != Role::input || slot.match != Match::layout) continue;
-          record.evidence.not_compared = tensor_name(*slot.owner, slot.any());
-          record.finding.notes.push_back(
-              fmt::format("{} is laid out so differently that its values were not compared",
-                          record.evidence.not_compared));
+          const std::string_view why = why_not_compared(slot);
+          if (why.empty()) continue;
+          std::string& input = slot.match == Match::layout ? record.evidence.not_compared
+                                                           : record.evidence.unreadable;
+          input = tensor_name(*slot.owner, slot.any());
+          record.finding.notes.push_back(fmt::format("{} {}", input, why));
         }
         add_tensors(record, slots);
         add_budgets(record, judged);
@@ -85,6 +123,7 @@ void add_budget(RankState& state, const Source& source, const budget::Judged& ju
 
 void explain_inside(OpPair& ops) {
   if (ops.inside_differing.empty() && ops.inside.same()) return;
+  if (const auto source = read_inside(ops)) return ops.propagated(*source);
   const Window& reference = *ops.scene.windows.reference;
   const Window& candidate = *ops.scene.windows.candidate;
   EventPair first;

@@ -69,7 +69,9 @@ constexpr auto kRoundOtherwise =
 /// explain one that an input may explain.
 void doubt_rounding(const Case& of, std::vector<Cause>& causes) {
   if (!of.is(FindingKind::origin)) return;
-  const std::string& input = of.evidence().not_compared;
+  const Evidence& evidence = of.evidence();
+  const std::string& input =
+      evidence.not_compared.empty() ? evidence.unreadable : evidence.not_compared;
   const bool outside = of.evidence().budget.outside > 0;
   if (!outside && input.empty()) return;
   for (Cause& cause : causes) {
