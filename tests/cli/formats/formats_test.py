@@ -7,7 +7,6 @@ DUMPS are those of make_dumps, HOSTILE those of make_hostile, SOURCE is the repo
 a reader is not installed.
 """
 
-import copy
 import glob
 import json
 import os
@@ -18,10 +17,13 @@ import tempfile
 import urllib.parse
 import xml.etree.ElementTree
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../support"))
+
 try:
     import jsonschema
     import junitparser
     import markdown_it
+    import schemas
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -69,23 +71,6 @@ def is_error(document, finding):
 # --- JSON
 
 
-def report_schema(source):
-    with open(f"{source}/cli/assets/report.schema.json", encoding="utf-8") as file:
-        return json.load(file)
-
-
-def closed(schema):
-    """The schema, with no field but those that it names."""
-    if isinstance(schema, list):
-        return [closed(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    result = {key: closed(part) for key, part in schema.items()}
-    if isinstance(schema.get("properties"), dict) and "type" in schema:
-        result["additionalProperties"] = False
-    return result
-
-
 def golden_reports(source):
     for path in sorted(glob.glob(f"{source}/tests/cli/golden/*json*") +
                        glob.glob(f"{source}/tests/unit/render/golden/*.json")):
@@ -97,10 +82,9 @@ def golden_reports(source):
 
 def schema_golden(test):
     """Every golden report fits the schema, which names all of its fields."""
-    validator = jsonschema.Draft202012Validator(closed(report_schema(test.source)))
     count = 0
     for path, document in golden_reports(test.source):
-        errors = [error.message[:200] for error in validator.iter_errors(document)]
+        errors = schemas.errors("report", document)
         assert not errors, (path, errors)
         count += 1
     assert count >= 3, count
@@ -108,48 +92,50 @@ def schema_golden(test):
 
 def schema_real(test):
     """So does every report that is made here."""
-    validator = jsonschema.Draft202012Validator(closed(report_schema(test.source)))
     for reports in test.reports():
-        errors = [error.message[:200] for error in validator.iter_errors(reports.document)]
+        errors = schemas.errors("report", reports.document)
         assert not errors, (reports.what, errors)
 
 
-def places(document, place=()):
-    """The path of every field of a document."""
-    items = document.items() if isinstance(document, dict) else enumerate(document)
-    for key, value in items:
-        yield (*place, key)
-        if isinstance(value, (dict, list)):
-            yield from places(value, (*place, key))
+def several(test):
+    """What compare says of three dumps."""
+    dumps = ("reference", "same", "threads")
+    result = subprocess.run([test.ulpscope, "compare", *dumps, "--format", "json"], cwd=test.dumps,
+                            capture_output=True, check=False)
+    assert result.returncode == 1, result.stderr
+    return json.loads(result.stdout)
 
 
-def at(document, place):
-    for key in place:
-        document = document[key]
-    return document
+def schema_several(test):
+    """The answer of compare for several dumps is a document of check."""
+    document = several(test)
+    errors = schemas.errors("check", document)
+    assert not errors, errors
+    assert len(document["results"]) == 2 and document["report"]["verdict"] == "diverged"
 
 
 def schema_refuses(test):
     """A missing field, an unknown verdict, kind, phase or confidence, a number that is a text."""
-    validator = jsonschema.Draft202012Validator(report_schema(test.source))
     for _, document in golden_reports(test.source):
-        for place in places(document):
-            if not isinstance(place[-1], str):
-                continue
-            without = copy.deepcopy(document)
-            del at(without, place[:-1])[place[-1]]
-            assert not validator.is_valid(without), place
-        for place, value in [(("verdict",), "equal"), (("verdict",), None), (("format",), "report"),
-                             (("schema_version",), 2), (("findings", 0, "kind"), "change"),
-                             (("findings", 0, "phase"), "loss"), (("findings", 0, "rank"), "first"),
-                             (("causes", 0, "confidence"), "sure"), (("causes", 0, "evidence"), "text"),
-                             (("coverage", "aligned"), 1.5)]:
-            changed = copy.deepcopy(document)
-            at(changed, place[:-1])[place[-1]] = value
-            assert not validator.is_valid(changed), (place, value)
-        added = copy.deepcopy(document)
-        added["new"] = 1
-        assert validator.is_valid(added), "fields may be added"
+        assert not list(schemas.accepted_without("report", document))
+        assert not list(schemas.accepted_with("report", document, [
+            (("verdict",), "equal"), (("verdict",), None), (("format",), "report"),
+            (("schema_version",), 2), (("findings", 0, "kind"), "change"),
+            (("findings", 0, "phase"), "loss"), (("findings", 0, "rank"), "first"),
+            (("causes", 0, "confidence"), "sure"), (("causes", 0, "evidence"), "text"),
+            (("coverage", "aligned"), 1.5)]))
+        assert list(schemas.accepted_with("report", document, [(("new",), 1)])), "fields may be added"
+
+
+def schema_refuses_several(test):
+    """The same of a document of check, down to the report inside."""
+    document = several(test)
+    assert not list(schemas.accepted_without("check", document))
+    assert not list(schemas.accepted_with("check", document, [
+        (("format",), "ulpscope-report"), (("observer",), "yes"), (("runs", 0, "result"), "first"),
+        (("runs", 0, "run"), 0), (("results", 0, "runs"), []), (("rate", "interval_95"), [0.5]),
+        (("rate", "interval_95"), [0, 2]), (("distribution", "kind"), "normal"),
+        (("splits", 0, "first", "kind"), "change"), (("report", "verdict"), "equal")]))
 
 
 def fields_of(part, prefix=""):
@@ -168,20 +154,37 @@ def fields_of(part, prefix=""):
         yield from fields_of(value, f"{prefix}{name}.")
 
 
-def schema_documented(test):
-    """cli/docs/report.md has a row for each field of the schema, and no other."""
-    schema = report_schema(test.source)
-    with open(f"{test.source}/cli/docs/report.md", encoding="utf-8") as file:
+def documented(test, page):
+    """The fields of each section of a page."""
+    with open(f"{test.source}/cli/docs/{page}.md", encoding="utf-8") as file:
         sections = re.split(r"^## ", file.read(), flags=re.MULTILINE)[1:]
-    parts = {"The document": schema, **{name: part for name, part in schema["$defs"].items()
-                                        if "properties" in part}}
     written = {}
     for section in sections:
         title, _, text = section.partition("\n")
-        written[title] = set(re.findall(r"^\| `([^`]+)` \|", text, flags=re.MULTILINE))
-    assert set(written) == set(parts), set(written) ^ set(parts)
-    for title, part in parts.items():
-        assert written[title] == set(fields_of(part)), (title, written[title] ^ set(fields_of(part)))
+        fields = set(re.findall(r"^\| `([^`]+)` \|", text, flags=re.MULTILINE))
+        if fields:
+            written[title] = fields
+    return written
+
+
+def parts_of(name, title):
+    """The parts of a schema that have fields, by the titles of their sections."""
+    schema = schemas.schema(name)
+    return {title: schema, **{part: value for part, value in schema["$defs"].items()
+                              if "properties" in value}}
+
+
+def schema_documented(test):
+    """The pages have a row for each field of the schemas, and no other."""
+    pages = {"report": parts_of("report", "The document"),
+             "check-report": {**parts_of("check", "The document"), **parts_of("replay", "replay"),
+                              **parts_of("bisect", "bisect")}}
+    for page, parts in pages.items():
+        written = documented(test, page)
+        assert set(written) == set(parts), (page, set(written) ^ set(parts))
+        for title, part in parts.items():
+            wrong = written[title] ^ set(fields_of(part))
+            assert not wrong, (page, title, wrong)
 
 
 # --- SARIF
@@ -371,8 +374,8 @@ class Test:
         yield Reports(self.ulpscope, self.hostile, ("names", "names_other"), [], 1)
 
 
-CASES = [schema_golden, schema_real, schema_refuses, schema_documented, sarif_schema, sarif_content, junit,
-         markdown, github, svg, printed]
+CASES = [schema_golden, schema_real, schema_several, schema_refuses, schema_refuses_several, schema_documented,
+         sarif_schema, sarif_content, junit, markdown, github, svg, printed]
 
 
 if __name__ == "__main__":
