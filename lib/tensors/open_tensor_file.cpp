@@ -7,9 +7,9 @@
 #include "tensors/npy.hpp"
 #include "tensors/onnx.hpp"
 #include "tensors/open_file.hpp"
-#include "tensors/refuse.hpp"
 #include "tensors/safetensors.hpp"
 #include "tensors/torch_archive.hpp"
+#include "tensors/torch_legacy.hpp"
 #include "tensors/zip_archive.hpp"
 #include "ulpscope/error.hpp"
 #include "ulpscope/tensor_file.hpp"
@@ -41,9 +41,7 @@ std::unique_ptr<TensorFile> open_tensor_file(const fs::path& path) {
   if (start.starts_with("\x93NUMPY")) return tensors::open_npy(file);
   if (start.starts_with("PK\x03\x04") || start.starts_with("PK\x05\x06"))
     return open_archive(std::make_shared<tensors::ZipArchive>(path));
-  if (start.starts_with("\x80\x02\x8a\x0a"))
-    tensors::unsupported(path, "it is a pickle in the form of PyTorch before 1.6",
-                         "torch.save of a later PyTorch writes it as an archive");
+  if (tensors::looks_like_legacy_torch(*file)) return tensors::open_legacy_torch(file);
   if (tensors::looks_like_hdf5(*file)) return tensors::open_hdf5(file);
   if (tensors::looks_like_onnx(*file)) return tensors::open_onnx(file);
   if (tensors::looks_like_safetensors(*file)) return tensors::open_safetensors(file);

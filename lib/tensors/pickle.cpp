@@ -11,10 +11,13 @@ namespace {
 constexpr std::size_t kMostValues = std::size_t{1} << 23;
 constexpr std::string_view kDamaged = "is damaged";
 
-/// Python's opcodes of protocol 2 (pickletools), those that torch.load(weights_only=True) takes.
+/// Python's opcodes (pickletools): those of protocol 2 that torch.load(weights_only=True) takes,
+/// and what later protocols have in their place.
 enum Opcode : unsigned char {
   kMark = '(',
   kStop = '.',
+  kBinBytes = 'B',
+  kShortBinBytes = 'C',
   kBinFloat = 'G',
   kBinInt = 'J',
   kBinInt1 = 'K',
@@ -46,6 +49,12 @@ enum Opcode : unsigned char {
   kNewTrue = 0x88,
   kNewFalse = 0x89,
   kLong1 = 0x8a,
+  kShortBinUnicode = 0x8c,
+  kBinUnicode8 = 0x8d,
+  kBinBytes8 = 0x8e,
+  kStackGlobal = 0x93,
+  kMemoize = 0x94,
+  kFrame = 0x95,
 };
 
 }  // namespace
@@ -53,7 +62,7 @@ enum Opcode : unsigned char {
 class PickleMachine {
  public:
   PickleMachine(std::string_view bytes, bool (*is_allowed)(std::string_view))
-      : rest_(bytes), is_allowed_(is_allowed) {}
+      : whole_(bytes.size()), rest_(bytes), is_allowed_(is_allowed) {}
 
   [[nodiscard]] PickledValues run() {
     for (;;) {
@@ -62,6 +71,7 @@ class PickleMachine {
       execute(opcode);
     }
     result_.root_ = pop();
+    result_.bytes_ = whole_ - rest_.size();
     return std::move(result_);
   }
 
@@ -69,8 +79,12 @@ class PickleMachine {
   void execute(unsigned char opcode) {
     switch (opcode) {
       case kProto:
-        if (const auto version = number(1); version != 2)
-          throw PickleRefused(fmt::format("has protocol {}, and only 2 is read", version));
+        if (const auto version = number(1); version < 2 || version > 5)
+          throw PickleRefused(fmt::format("has protocol {}, and 2 to 5 are read", version));
+        return;
+      case kFrame:
+        // What it encloses is read as any other: it is only promised to be there.
+        if (number(8) > rest_.size()) throw PickleRefused(std::string(kDamaged));
         return;
       case kNone:
         return static_cast<void>(push(PickledKind::none));
@@ -94,9 +108,15 @@ class PickleMachine {
         push(PickledKind::real).real = std::bit_cast<double>(big_endian_number());
         return;
       case kShortBinString:
+      case kShortBinUnicode:
+      case kShortBinBytes:
         return text(number(1));
       case kBinUnicode:
+      case kBinBytes:
         return text(number(4));
+      case kBinUnicode8:
+      case kBinBytes8:
+        return text(number(8));
       case kEmptyDict:
         return static_cast<void>(push(PickledKind::mapping));
       case kEmptyList:
@@ -120,8 +140,14 @@ class PickleMachine {
         return set(last(2));
       case kSetItems:
         return set(from_mark());
-      case kGlobal:
-        return global();
+      case kGlobal: {
+        const std::string_view module = line();
+        return global(module, line());
+      }
+      case kStackGlobal: {
+        const std::vector<ValueId> parts = last(2);
+        return global(text_of(parts[0]), text_of(parts[1]));
+      }
       case kReduce:
       case kNewObj:
         return call();
@@ -132,6 +158,8 @@ class PickleMachine {
         push(PickledKind::persistent).items = which;
         return;
       }
+      case kMemoize:
+        return put(memo_.size());
       case kBinPut:
         return put(number(1));
       case kLongBinPut:
@@ -235,9 +263,13 @@ class PickleMachine {
     else
       throw PickleRefused(std::string(kDamaged));
   }
-  void global() {
-    const std::string module(line());
-    std::string name = module + "." + std::string(line());
+  [[nodiscard]] const std::string& text_of(ValueId id) const {
+    const PickledValue& value = result_.values_[id];
+    if (value.kind != PickledKind::text) throw PickleRefused(std::string(kDamaged));
+    return value.text;
+  }
+  void global(std::string_view module, std::string_view function) {
+    std::string name = fmt::format("{}.{}", module, function);
     if (!is_allowed_(name))
       throw PickleRefused(
           fmt::format("calls {}, which is not one of those that build tensors", name));
@@ -266,6 +298,7 @@ class PickleMachine {
     stack_.push_back(known->second);
   }
 
+  std::size_t whole_;
   std::string_view rest_;
   bool (*is_allowed_)(std::string_view);
   PickledValues result_;

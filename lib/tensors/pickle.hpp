@@ -2,14 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 /// Pickles that only describe data. Nothing is imported and nothing is called: a machine for the
-/// opcodes that torch.save and torch.jit.save write builds a tree of values, in which a call of a
-/// global is a value that names it.
+/// opcodes that torch.save and torch.jit.save write, in protocols 2 to 5, builds a tree of values,
+/// in which a call of a global is a value that names it.
 namespace ulpscope::tensors {
 
 /// A value's place in PickledValues. Values are shared, and may hold themselves.
@@ -20,7 +21,7 @@ enum class PickledKind : std::uint8_t {
   truth,
   integer,
   real,
-  text,
+  text,       ///< or bytes
   sequence,   ///< a tuple or list: `items`
   mapping,    ///< a dictionary: keys and values in turns in `items`
   global,     ///< a function or class: `text` is "torch._utils._rebuild_tensor_v2"
@@ -43,12 +44,16 @@ struct PickledValue {
 class PickledValues {
  public:
   [[nodiscard]] const PickledValue& at(ValueId id) const { return values_.at(id); }
+  [[nodiscard]] std::span<const PickledValue> all() const noexcept { return values_; }
   [[nodiscard]] ValueId root() const noexcept { return root_; }
+  /// Of the pickle, its end included: another one may follow.
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
  private:
   friend class PickleMachine;
   std::vector<PickledValue> values_;
   ValueId root_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 /// Why a pickle was refused, to follow "its pickle ".
@@ -61,6 +66,7 @@ class PickleRefused {
   std::string why_;
 };
 
+/// The pickle that some bytes begin with.
 /// @throws PickleRefused of an opcode that is not one of those, a global that `is_allowed` does not
 /// know, or a pickle that is damaged.
 [[nodiscard]] PickledValues read_pickle(std::string_view bytes,

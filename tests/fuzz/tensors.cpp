@@ -46,7 +46,14 @@ void write_archive(const fs::path& path,
   return bytes.append(text.substr(0, end)).append(text.substr(std::min(end + 1, text.size())));
 }
 
-/// HDF5 is not ours to fuzz, and runs in a process of its own (tests/hostile/tensors.py).
+[[nodiscard]] std::string behind_legacy_start(std::string_view bytes) {
+  std::string file = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
+  file += "\x80\x02M\xe9\x03.";
+  file += "\x80\x02}.";
+  return file.append(bytes);
+}
+
+/// HDF5 is not ours to fuzz, and runs in a process of its own (tests/tensors/hostile.py).
 [[nodiscard]] bool may_be_hdf5(std::string_view bytes) {
   return bytes.find("\x89HDF") != bytes.npos;
 }
@@ -89,14 +96,15 @@ void read_everything(const fs::path& path) {
 }  // namespace
 
 // By the first byte: a file as it is, an ONNX model, the pickle of a PyTorch archive, an array in
-// an archive, a safetensors file with a matching length.
+// an archive, a safetensors file with a matching length, what an old PyTorch file has behind its
+// magic number, the version of its form and its sizes.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const test::TempDir dir;
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data + 1), size - 1);
   if (may_be_hdf5(bytes)) return 0;
   fs::path path = dir.path() / "file";
-  switch (data[0] % 5) {
+  switch (data[0] % 6) {
     case 0:
       write_file(path, bytes);
       break;
@@ -115,8 +123,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     case 3:
       write_archive(path, {{"x.npy", bytes}});
       break;
-    default:
+    case 4:
       write_file(path, with_header_length(bytes));
+      break;
+    default:
+      write_file(path, behind_legacy_start(bytes));
   }
   try {
     read_everything(path);
