@@ -124,6 +124,14 @@ class Literal {
   return found == known.end() ? std::nullopt : std::optional(found->second);
 }
 
+/// Types of ml_dtypes, which JAX's arrays have. NumPy writes only their kinds and sizes; bytes of
+/// no type of its own are "|V2", and several types have one byte.
+[[nodiscard]] std::optional<Dtype> dtype_of_ml_dtypes(std::string_view descr) {
+  if (descr == "<V2") return Dtype::bfloat16;
+  if (descr == "<f1") return Dtype::float8_e5m2;
+  return std::nullopt;
+}
+
 /// Why a type has no numbers to compare.
 [[nodiscard]] std::string why_not(std::string_view kind) {
   switch (kind.empty() ? '?' : kind.front()) {
@@ -143,6 +151,14 @@ class Literal {
 }
 
 void set_type(const std::string& descr, NpyHeader& header) {
+  if (const auto dtype = dtype_of_ml_dtypes(descr)) {
+    header.tensor.dtype = *dtype;
+    return;
+  }
+  if (descr == "<V1") {
+    header.tensor.unreadable = "has a type of one byte that the file does not name";
+    return;
+  }
   std::string_view kind = descr;
   if (!kind.empty() && std::string_view("<>|=").find(kind.front()) != std::string_view::npos) {
     if (kind.front() == '>') header.order = std::endian::big;

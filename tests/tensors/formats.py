@@ -1,6 +1,7 @@
 """Files of NumPy, h5py, PyTables and ONNX, and what is said of how they differ, which NumPy computes
 in its own way: formats.py ULPSCOPE"""
 
+import struct
 import subprocess
 import sys
 
@@ -136,6 +137,34 @@ class Formats(support.Case):
         np.savez(self.path("a.npz"), **{name: np.array(values).astype(types[name])
                                         for name, (_, values) in numbers.items()})
         self.assert_identical("a.npz", "b.onnx", tensors=8)
+
+    def write_npy(self, name, descr, data, size):
+        """As NumPy writes types that ml_dtypes adds to it: by kind and size."""
+        header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({size},), }}\n".encode()
+        with open(self.path(name), "wb") as file:
+            file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data)
+
+    def test_bfloat16_of_jax(self):
+        for name, number in (("a.npy", 1.0), ("b.npy", 1.0078125)):
+            self.write_npy(name, "<V2", struct.pack("<2f", 3, number)[2:4] + struct.pack("<f", number)[2:], 2)
+        tensor, = self.report("a.npy", "b.npy")["findings"][0]["tensors"]
+        self.assertEqual((tensor["dtype"], tensor["difference"]["ulp"]["max"]), ("bfloat16", 1))
+        self.assertEqual(tensor["difference"]["worst"]["bits"], ["0x3f80", "0x3f81"])
+
+    def test_float8_e5m2_of_jax(self):
+        for name, byte in (("a.npy", 0x3C), ("b.npy", 0x3D)):
+            self.write_npy(name, "<f1", bytes((byte,)), 1)
+        tensor, = self.report("a.npy", "b.npy")["findings"][0]["tensors"]
+        self.assertEqual((tensor["dtype"], tensor["difference"]["ulp"]["max"]), ("float8_e5m2", 1))
+
+    def test_types_that_a_file_does_not_name_are_inconclusive(self):
+        for descr, size, why in (("<V1", 1, "has a type of one byte that the file does not name"),
+                                 ("|V2", 2, "holds bytes that NumPy knows no type of")):
+            with self.subTest(descr):
+                self.write_npy("a.npy", descr, bytes(size), 1)
+                report = self.report("a.npy", "a.npy")
+                self.assertEqual(report["verdict"], "inconclusive")
+                self.assertIn(f"array of the reference {why}", report["coverage"]["unseen"])
 
     def test_big_endian_numbers_are_turned_round(self):
         swapped = {name: np.asarray(array).astype(np.asarray(array).dtype.newbyteorder(">"))
