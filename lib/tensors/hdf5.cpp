@@ -115,8 +115,8 @@ class DatasetSource : public Source {
   std::uint64_t size_;
 };
 
-[[nodiscard]] bool is_inside(const OpenFile& file, const Hdf5Entry& entry, std::uint64_t bytes) {
-  return entry.offset <= file.size() && bytes <= file.size() - entry.offset;
+[[nodiscard]] bool is_inside(const Source& whole, const Hdf5Entry& entry, std::uint64_t bytes) {
+  return entry.offset <= whole.size() && bytes <= whole.size() - entry.offset;
 }
 
 }  // namespace
@@ -131,28 +131,35 @@ bool looks_like_hdf5(const OpenFile& file) {
   return false;
 }
 
-std::unique_ptr<TensorFile> open_hdf5(std::shared_ptr<const OpenFile> file) {
-  const auto process = std::make_shared<Hdf5Process>(file->path());
-  auto tensors = std::make_unique<StoredTensors>(file->path(), "hdf5");
+void add_datasets(const Hdf5Place& place, const std::shared_ptr<const Source>& whole,
+                  StoredTensors& tensors) {
+  const auto process = std::make_shared<Hdf5Process>(place);
   for (Hdf5Entry& entry : process->list()) {
     if (!entry.unreadable.empty()) {
-      tensors->add_unreadable(std::move(entry.name), std::move(entry.unreadable));
+      tensors.add_unreadable(std::move(entry.name), std::move(entry.unreadable));
       continue;
     }
     StoredTensor tensor{
         .name = entry.name, .dtype = entry.dtype, .shape = entry.shape, .unreadable = {}};
     Placement placement{.source = nullptr, .strides = {}, .order = entry.order};
     const auto bytes = byte_count(entry.shape, element_size(entry.dtype));
-    if (!bytes) damaged(file->path(), "an impossible shape is claimed for '" + entry.name + "'");
+    if (!bytes) damaged(place.path, "an impossible shape is claimed for '" + entry.name + "'");
     placement.strides = row_major(entry.shape);
-    if (!entry.contiguous)
+    if (!entry.contiguous) {
       placement.source = std::make_shared<DatasetSource>(process, entry, *bytes);
-    else if (is_inside(*file, entry, *bytes))
-      placement.source = part_of(file, entry.offset, *bytes);
-    else
-      damaged(file->path(), "the bytes of '" + entry.name + "' are outside of it");
-    tensors->add(std::move(tensor), std::move(placement));
+    } else if (is_inside(*whole, entry, *bytes)) {
+      placement.source = whole;
+      placement.offset = entry.offset;
+    } else {
+      damaged(place.path, "the bytes of '" + entry.name + "' are outside of it");
+    }
+    tensors.add(std::move(tensor), std::move(placement));
   }
+}
+
+std::unique_ptr<TensorFile> open_hdf5(std::shared_ptr<const OpenFile> file) {
+  auto tensors = std::make_unique<StoredTensors>(file->path(), "hdf5");
+  add_datasets({file->path(), ""}, part_of(file, 0, file->size()), *tensors);
   return tensors;
 }
 

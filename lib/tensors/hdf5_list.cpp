@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "dump/h5.hpp"
+#include "tensors/hdf5_source.hpp"
 #include "tensors/hdf5_types.hpp"
+#include "tensors/zip_archive.hpp"
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::tensors {
@@ -17,8 +19,14 @@ namespace h5 = dump::h5;
 constexpr std::size_t kMostObjects = std::size_t{1} << 20;
 constexpr std::size_t kDeepestGroup = 256;
 
-[[nodiscard]] h5::File open_file(const std::filesystem::path& path) {
-  return h5::File(h5::checked("open the file", H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)));
+[[nodiscard]] h5::File open_file(const Hdf5Place& place) {
+  if (place.member.empty())
+    return h5::File(
+        h5::checked("open the file", H5Fopen(place.path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)));
+  auto archive = std::make_shared<ZipArchive>(place.path);
+  const ZipMember* const member = archive->find(place.member);
+  if (member == nullptr) throw Error(ErrorCode::corrupt, "it has changed");
+  return open_hdf5_source(member_of(archive, *member));
 }
 
 void set_space(const h5::Dataset& dataset, Hdf5Entry& entry) {
@@ -170,10 +178,9 @@ class Walk {
 
 }  // namespace
 
-void list_hdf5(const std::filesystem::path& path,
-               const std::function<void(const Hdf5Entry&)>& use) {
+void list_hdf5(const Hdf5Place& place, const std::function<void(const Hdf5Entry&)>& use) {
   const h5::Quiet quiet;
-  const h5::File file = open_file(path);
+  const h5::File file = open_file(place);
   Walk(file.get(), use).root();
 }
 
@@ -184,8 +191,8 @@ struct Hdf5Boxes::Open {
   h5::Dataset dataset;
 };
 
-Hdf5Boxes::Hdf5Boxes(const std::filesystem::path& path) : open_(std::make_unique<Open>()) {
-  open_->file = open_file(path);
+Hdf5Boxes::Hdf5Boxes(const Hdf5Place& place) : open_(std::make_unique<Open>()) {
+  open_->file = open_file(place);
 }
 
 Hdf5Boxes::~Hdf5Boxes() = default;

@@ -14,6 +14,12 @@
 /// What only the process that calls HDF5 runs: see hdf5_reader.
 namespace ulpscope::tensors {
 
+/// A file, or one that is a member of a zip archive, not compressed.
+struct Hdf5Place {
+  std::filesystem::path path;
+  std::string member;  ///< empty: `path` itself
+};
+
 /// A dataset, or another object or link that cannot be compared.
 struct Hdf5Entry {
   std::string name;        ///< "model_weights/dense/kernel:0"
@@ -29,12 +35,12 @@ struct Hdf5Entry {
 /// Goes through the hard links of a file. Neither links nor datasets that lead to other files are
 /// followed.
 /// @throws Error if HDF5 does.
-void list_hdf5(const std::filesystem::path& path, const std::function<void(const Hdf5Entry&)>& use);
+void list_hdf5(const Hdf5Place& place, const std::function<void(const Hdf5Entry&)>& use);
 
 /// Reads boxes of a file's datasets.
 class Hdf5Boxes {
  public:
-  explicit Hdf5Boxes(const std::filesystem::path& path);
+  explicit Hdf5Boxes(const Hdf5Place& place);
   ~Hdf5Boxes();
   Hdf5Boxes(const Hdf5Boxes&) = delete;
   Hdf5Boxes& operator=(const Hdf5Boxes&) = delete;

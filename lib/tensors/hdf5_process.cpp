@@ -123,12 +123,12 @@ void send_entry(int socket, const Hdf5Entry& entry) {
 }
 
 /// What the child does: lists the file, then answers what is asked until the other end closes.
-void serve(const std::filesystem::path& file, int socket, std::byte* box) {
-  list_hdf5(file, [&](const Hdf5Entry& entry) { send_entry(socket, entry); });
+void serve(const Hdf5Place& place, int socket, std::byte* box) {
+  list_hdf5(place, [&](const Hdf5Entry& entry) { send_entry(socket, entry); });
   MessageWriter end;
   end.number(static_cast<std::uint64_t>(Kind::end));
   send_message(socket, end);
-  Hdf5Boxes boxes(file);
+  Hdf5Boxes boxes(place);
   for (;;) {
     const pollfd forever{socket, POLLIN, 0};
     pollfd waiting = forever;
@@ -148,11 +148,11 @@ void serve(const std::filesystem::path& file, int socket, std::byte* box) {
   }
 }
 
-[[noreturn]] void run_child(const std::filesystem::path& file, int socket, std::byte* box) {
+[[noreturn]] void run_child(const Hdf5Place& place, int socket, std::byte* box) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   limit_memory();
   try {
-    serve(file, socket, box);
+    serve(place, socket, box);
   } catch (const std::bad_alloc&) {
     send_failure(socket, "it takes more memory than a sound file does");
   } catch (const std::exception& error) {
@@ -163,7 +163,7 @@ void serve(const std::filesystem::path& file, int socket, std::byte* box) {
 
 }  // namespace
 
-Hdf5Process::Hdf5Process(const std::filesystem::path& file) : file_(file) {
+Hdf5Process::Hdf5Process(const Hdf5Place& place) : file_(place.path) {
   void* const box =
       ::mmap(nullptr, kBox, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (box == MAP_FAILED) not_readable(file_);
@@ -176,7 +176,7 @@ Hdf5Process::Hdf5Process(const std::filesystem::path& file) : file_(file) {
   child_ = ::fork();
   if (child_ == 0) {
     ::close(ends[0]);
-    run_child(file_, ends[1], box_);
+    run_child(place, ends[1], box_);
   }
   ::close(ends[1]);
   socket_ = ends[0];

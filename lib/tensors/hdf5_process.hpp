@@ -19,7 +19,7 @@ class Hdf5Process {
   static constexpr std::size_t kBox = std::size_t{1} << 24;
 
   /// @throws Error with ErrorCode::io. Call it while this process has one thread.
-  explicit Hdf5Process(const std::filesystem::path& file);
+  explicit Hdf5Process(const Hdf5Place& place);
   Hdf5Process(const Hdf5Process&) = delete;
   Hdf5Process& operator=(const Hdf5Process&) = delete;
   ~Hdf5Process();

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tensors/hdf5.hpp"
+#include "tensors/keras.hpp"
 #include "tensors/npy.hpp"
 #include "tensors/onnx.hpp"
 #include "tensors/open_file.hpp"
@@ -28,6 +29,7 @@ namespace fs = std::filesystem;
 [[nodiscard]] std::unique_ptr<TensorFile> open_archive(
     std::shared_ptr<const tensors::ZipArchive> archive) {
   if (tensors::is_torch_archive(*archive)) return tensors::open_torch_archive(std::move(archive));
+  if (tensors::is_keras_archive(*archive)) return tensors::open_keras_archive(std::move(archive));
   return tensors::open_npz(std::move(archive));
 }
 
@@ -48,7 +50,7 @@ std::unique_ptr<TensorFile> open_tensor_file(const fs::path& path) {
   throw Error(ErrorCode::not_a_dump,
               fmt::format("'{}' is neither a dump nor a file of tensors", path.string()),
               "a dump is the directory that `ulpscope record -o` wrote; files of tensors are "
-              ".npy, .npz, .safetensors, .h5, .pt and .onnx");
+              ".npy, .npz, .safetensors, .h5, .keras, .pt and .onnx");
 }
 
 }  // namespace ulpscope

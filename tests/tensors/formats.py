@@ -4,6 +4,7 @@ in its own way: formats.py ULPSCOPE"""
 import struct
 import subprocess
 import sys
+import zipfile
 
 import h5py
 import numpy as np
@@ -102,6 +103,43 @@ class Formats(support.Case):
         report = self.report("b.h5", "b.h5")
         self.assertEqual(report["verdict"], "inconclusive")
         self.assertTrue(any("lzf" in note for note in report["coverage"]["unseen"]))
+
+    def write_keras(self, name, *assets, **properties):
+        """A model in the layout of Keras 3: https://keras.io/guides/serialization_and_saving."""
+        write_h5(self.path("model.weights.h5"), self.arrays, **properties)
+        with zipfile.ZipFile(self.path(name), "w") as archive:
+            archive.writestr("metadata.json", '{"keras_version": "3.15.1"}')
+            archive.writestr("config.json", '{"module": "keras", "class_name": "Sequential"}')
+            archive.write(self.path("model.weights.h5"), "model.weights.h5")
+            for asset in assets:
+                archive.writestr(asset, "a word")
+
+    def test_keras(self):
+        self.write_keras("b.keras")
+        self.assert_as_npz("b.keras")
+        self.assert_identical("b.keras", "model.weights.h5", tensors=len(self.arrays))
+
+    def test_keras_with_compressed_chunks_behind_the_first_kilobytes(self):
+        self.arrays = {"a": np.random.default_rng(4).standard_normal((300, 200)), **self.arrays}
+        np.savez(self.path("a.npz"), **self.arrays)
+        self.write_keras("b.keras", chunks=True, compression="gzip")
+        self.assert_as_npz("b.keras")
+
+    def test_keras_in_another_layout(self):
+        with h5py.File(self.path("w.h5"), "w") as file:
+            file["fc"] = self.arrays["fc.weight"].T
+        with zipfile.ZipFile(self.path("b.keras"), "w") as archive:
+            archive.writestr("config.json", "{}")
+            archive.write(self.path("w.h5"), "model.weights.h5")
+        np.savez(self.path("a.npz"), fc=self.arrays["fc.weight"])
+        self.assert_identical("a.npz", "b.keras", "--layout", "OI=IO", tensors=1)
+
+    def test_assets_of_keras_are_not_compared(self):
+        self.write_keras("b.keras", "assets/layers/string_lookup/vocabulary.txt")
+        report = self.report("b.keras", "b.keras")
+        self.assertEqual(report["verdict"], "inconclusive")
+        self.assertIn("assets/layers/string_lookup/vocabulary.txt of the reference is no dataset",
+                      report["coverage"]["unseen"])
 
     def test_h5_of_pytables(self):
         with tables.open_file(self.path("b.h5"), "w") as file:

@@ -331,6 +331,59 @@ class LegacyPickles(Hostile):
         self.refuse("larger than 64 MB", values=b"\x80\x02B" + struct.pack("<I", 70 << 20) + bytes(70 << 20) + b".")
 
 
+class KerasArchives(Hostile):
+    def weights(self, **contents):
+        buffer = io.BytesIO()
+        with h5py.File(buffer, "w") as file:
+            for name, array in (contents or {"x": np.arange(40_000.0)}).items():
+                file[f"layers/dense/vars/{name}"] = array
+        return buffer.getvalue()
+
+    def archive(self, weights, name="a.keras", compression=zipfile.ZIP_STORED):
+        with zipfile.ZipFile(self.path(name), "w", compression) as archive:
+            archive.writestr("config.json", "{}")
+            archive.writestr("model.weights.h5", weights)
+
+    def test_weights_that_are_no_hdf5_file(self):
+        for content in (b"", b"hello", self.weights()[:3000]):
+            with self.subTest(len(content)):
+                self.archive(content)
+                self.assert_refused("a.keras", "a.keras", saying="is damaged", memory=MEMORY)
+
+    def test_compressed_weights(self):
+        self.archive(bytes(100_000), compression=zipfile.ZIP_DEFLATED)
+        self.assert_refused("a.keras", "a.keras", saying="'model.weights.h5' in it is compressed", memory=MEMORY)
+
+    def test_a_changed_byte(self):
+        self.archive(self.weights())
+        with open(self.path("a.keras"), "r+b") as file:
+            file.seek(200_000)
+            file.write(b"\xff")
+        self.assert_refused("a.keras", "a.keras", saying="CRC", memory=MEMORY)
+
+    def test_links_to_other_files_are_not_followed(self):
+        buffer = io.BytesIO()
+        with h5py.File(buffer, "w") as file:
+            file["x"] = np.ones(2)
+            file["link"] = h5py.ExternalLink("/etc/passwd", "/x")
+            file.create_dataset("external", shape=(4,), dtype="u1", external=[("/etc/hostname", 0, 4)])
+        self.archive(buffer.getvalue())
+        self.assertEqual(self.report("a.keras", "a.keras")["coverage"]["not_compared"]["opaque"], 2)
+
+    def test_damaged_weights_end_in_a_verdict_or_a_line(self):
+        whole = self.weights(x=np.arange(100.0), y=np.arange(7))
+        self.archive(whole, "whole.keras")
+        random.seed(12)
+        for _ in range(40):
+            damaged = bytearray(whole)
+            for _ in range(random.choice((1, 4, 16))):
+                damaged[random.randrange(len(damaged))] = random.randrange(256)
+            self.archive(bytes(damaged))
+            result = self.compare("whole.keras", "a.keras", memory=4 * MEMORY)
+            self.assertIn(result.returncode, (0, 1, 2), result.stderr)
+            self.assertLessEqual(len(result.stderr.splitlines()), 2, result.stderr)
+
+
 class Models(Hostile):
     def refuse_external(self, saying, **entries):
         tensor = onnx.TensorProto(name="x", dims=[1], data_type=1, data_location=1)
