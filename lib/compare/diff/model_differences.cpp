@@ -26,9 +26,10 @@ class RootDifference {
       : root_(std::move(root)), models_{&reference, &candidate}, found_(found) {}
 
   [[nodiscard]] bool share_names() const {
-    const auto& [reference, candidate] = models_;
-    return std::any_of(reference->tensors.begin(), reference->tensors.end(),
-                       [&](const auto& one) { return candidate->tensors.contains(one.first); });
+    const auto& reference = models_.reference->tensors;
+    return std::any_of(reference.begin(), reference.end(), [this](const auto& one) {
+      return models_.candidate->tensors.contains(one.first);
+    });
   }
 
   void root_type(const std::string& reference, const std::string& candidate) {

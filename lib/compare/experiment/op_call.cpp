@@ -143,8 +143,9 @@ std::vector<std::string> unequal_arguments(const OpCall& a, const OpCall& b) {
   const Texts texts = argument_texts(a.event());
   const Texts others = argument_texts(b.event());
   for (const auto& [name, text] : texts) {
-    const auto other = std::find_if(others.begin(), others.end(),
-                                    [&](const auto& pair) { return pair.first == name; });
+    const auto other = std::find_if(others.begin(), others.end(), [&name = name](const auto& pair) {
+      return pair.first == name;
+    });
     if (other == others.end() || other->second != text)
       unequal.push_back(fmt::format("{} ({} and {})", name, text,
                                     other == others.end() ? "none" : other->second));

@@ -1,5 +1,7 @@
 #include "compare/diff/explain/stretch.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "compare/model/value_match.hpp"
 #include "compare/model/words.hpp"
 #include "compare/report/causes/rules.hpp"
 #include "compare/report/environment.hpp"

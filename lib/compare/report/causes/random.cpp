@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compare/model/words.hpp"
 #include "compare/report/causes/rules.hpp"
 #include "compare/report/checks/draws.hpp"
