@@ -58,4 +58,10 @@ std::optional<SourceLine> source_line(std::string_view where) {
   return SourceLine{escaped(where.substr(0, colon)), line};
 }
 
+std::optional<SourceLine> source_line(const Finding& finding) {
+  auto line = source_line(finding.where);
+  if (line && !finding.file.empty()) line->file = escaped(finding.file);
+  return line;
+}
+
 }  // namespace ulpscope::cli

@@ -33,5 +33,7 @@ struct SourceLine {
 
 /// Of "train.py:41"; empty if it names no line.
 [[nodiscard]] std::optional<SourceLine> source_line(std::string_view where);
+/// The same of a finding, whose file has its directories if they are known.
+[[nodiscard]] std::optional<SourceLine> source_line(const Finding& finding);
 
 }  // namespace ulpscope::cli

@@ -36,7 +36,7 @@ void print_command(std::string_view command, const std::string& place, const std
 }
 
 std::string place_property(const Finding& finding) {
-  const auto line = source_line(finding.where);
+  const auto line = source_line(finding);
   return line ? fmt::format("file={},line={},", property(line->file), line->line) : std::string();
 }
 

@@ -73,7 +73,7 @@ void add_finding(const Report& report, std::size_t index, pugi::xml_node suite) 
   for (const std::string& part : {op_name(finding), event_numbers(finding)})
     if (!part.empty()) title += fmt::format(" / {}", part);
   pugi::xml_node test = add_case(suite, "ulpscope.finding", title);
-  if (const auto line = source_line(finding.where)) {
+  if (const auto line = source_line(finding)) {
     set(test, "file", line->file);
     set(test, "line", fmt::format("{}", line->line));
   }

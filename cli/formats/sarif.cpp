@@ -73,7 +73,7 @@ Json logical_location(const std::string& name, std::string_view kind) {
 
 Json finding_locations(const Finding& finding, const Report& report) {
   Json location = Json::object();
-  if (const auto line = source_line(finding.where)) {
+  if (const auto line = source_line(finding)) {
     Json region = {{"startLine", line->line}};
     if (!finding.source.empty()) region["snippet"] = {{"text", escaped(finding.source)}};
     location["physicalLocation"] = {

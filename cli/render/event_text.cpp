@@ -199,8 +199,11 @@ void render_event(const Event& event, Page& page) {
   for (std::string_view label = "stack"; !stack.empty(); label = "") {
     const std::size_t end = std::min(stack.find('\n'), stack.size());
     std::string call(stack.substr(0, end));
-    if (const std::size_t tab = call.find('\t'); tab != std::string::npos)
-      call.replace(tab, 1, ": ");
+    // Behind the text of the line is the file's directory, which no one asks for here.
+    if (const std::size_t tab = call.find('\t'); tab != std::string::npos) {
+      call.resize(std::min(call.find('\t', tab + 1), call.size()));
+      call.replace(tab, 1, call.size() > tab + 1 ? ": " : "");
+    }
     page.labelled(label, escaped(call));
     stack.remove_prefix(std::min(end + 1, stack.size()));
   }

@@ -377,6 +377,7 @@ Json finding_json(const Finding& finding) {
           {"forward_op", known(finding.forward_op)},
           {"device", finding.device},
           {"where", known(finding.where)},
+          {"file", known(finding.file)},
           {"source", known(finding.source)},
           {"event", both(finding.event, position_json)},
           {"tensors", list(finding.tensors, tensor_json)},

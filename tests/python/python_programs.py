@@ -11,6 +11,8 @@ left out. Other cases are what is said about one program.
 import argparse
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -117,10 +119,28 @@ def learning_rate(tools):
         line = 1 + [text.strip() for text in file].index("optimizer.step()")
     if (first["where"], first["source"]) != (f"cnn.py:{line}", "optimizer.step()"):
         yield f"called at {first['where']}, {first['source']}, not at line {line}"
+    if first["file"] is not None:
+        yield f"{first['file']} is not below where recording was started"
     if report["causes"][0]["id"] != "argument":
         yield f"causes: {report['causes']}"
     if first["meaning"] != "lr of SGD is 0.1 and 0.2":
         yield f"the meaning is {first['meaning']!r}"
+
+
+def directories_of_files(tools):
+    """A line's file is named from where recording was started."""
+    models = shutil.copytree(os.path.join(HERE, "programs"), os.path.join(tools.folder, "models"))
+    for name, rate in (("reference", "0.1"), ("candidate", "0.2")):
+        tools.record(name, os.path.join(models, "cnn"), rate)
+    first = tools.compare("reference", "candidate")[1]["first"]
+    if first["file"] != "models/cnn.py":
+        yield f"the file is {first['file']}"
+    event = first["event"]["reference"]
+    _, text, _ = tools.run(tools.ulpscope, "inspect", "reference", f"event:{event}")
+    while caller := re.search(r"^called by +event (\d+)$", text, re.MULTILINE):
+        _, text, _ = tools.run(tools.ulpscope, "inspect", "reference", f"event:{caller[1]}")
+    if f"{first['where']} <module>: optimizer.step()\n" not in text:
+        yield f"the stack is not shown without the directory: {text}"
 
 
 def no_stacks(tools):
@@ -405,7 +425,7 @@ def planted(tools, net):
 CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda tools: planted(tools, "transformer"),
          "planted_cnn": lambda tools: planted(tools, "cnn"),
          "module_paths": module_paths, "compiled_tree": compiled_tree, "learning_rate": learning_rate,
-         "no_stacks": no_stacks,
+         "no_stacks": no_stacks, "directories_of_files": directories_of_files,
          "python_generator": python_generator, "early_batches": early_batches,
          "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,
          "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,

@@ -58,6 +58,7 @@ Finding describe(FindingKind kind, const Scene& scene, EventPair at) {
   ProgramLine line = program_line(scene, side, index);
   finding.where = std::move(line.place);
   finding.source = std::move(line.source);
+  finding.file = std::move(line.file);
   for (const Side one : kSides) {
     const std::uint32_t own = one == Side::reference ? at.reference : at.candidate;
     if (own == kNoIndex) continue;

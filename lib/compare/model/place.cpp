@@ -136,17 +136,39 @@ std::vector<std::string> inner_names(const Window& window, std::uint32_t event) 
   return names;
 }
 
+namespace {
+
+/// A call, "train.cpp:41 main()", behind which tabs may separate the text of the line and the
+/// directory of the file.
+[[nodiscard]] ProgramLine line_of(std::string_view call) {
+  const auto next = [&call](std::string_view ends) {
+    const std::string_view taken = call.substr(0, call.find_first_of(ends));
+    call.remove_prefix(std::min(taken.size() + 1, call.size()));
+    return std::string(taken);
+  };
+  const std::size_t tab = std::min(call.find('\t'), call.size());
+  ProgramLine line;
+  line.place = call.substr(0, std::min(call.find(' '), tab));
+  call.remove_prefix(std::min(tab + 1, call.size()));
+  line.source = next("\t");
+  if (const std::string directory = next("\t"); directory == ".")
+    line.file = line.place.substr(0, line.place.rfind(':'));
+  else if (!directory.empty())
+    line.file = directory + "/" + line.place.substr(0, line.place.rfind(':'));
+  return line;
+}
+
+}  // namespace
+
 ProgramLine place_in_program(std::string_view stack) {
   constexpr std::array<std::string_view, 4> kLibraries{"torch::", "at::", "c10::", "std::"};
   ProgramLine innermost;
   while (!stack.empty()) {
     const std::string_view call = stack.substr(0, stack.find('\n'));
     stack.remove_prefix(std::min(call.size() + 1, stack.size()));
-    const std::size_t blank = std::min(call.find(' '), call.size());
+    const std::size_t blank = std::min(call.find_first_of(" \t"), call.size());
     const std::string_view function = call.substr(std::min(blank + 1, call.size()));
-    const std::size_t tab = std::min(call.find('\t'), call.size());
-    const ProgramLine line{std::string(call.substr(0, blank)),
-                           std::string(call.substr(std::min(tab + 1, call.size())))};
+    const ProgramLine line = line_of(call);
     if (innermost.place.empty()) innermost = line;
     const bool of_a_library =
         std::any_of(kLibraries.begin(), kLibraries.end(),

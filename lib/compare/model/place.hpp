@@ -26,6 +26,7 @@ namespace ulpscope::comparison {
 struct ProgramLine {
   std::string place;   ///< "train.cpp:41"; empty: not known
   std::string source;  ///< "loss.backward()"; empty: not known
+  std::string file;    ///< "src/train.cpp", from where recording was started; empty: not known
 };
 
 /// The innermost call of a stack outside LibTorch and the standard library; if there are only their

@@ -42,7 +42,8 @@ ULPSCOPE_FIELDS(Neighbour, event, op, module, equal, finding, note)
 ULPSCOPE_FIELDS(Absorbed, op, step, event)
 ULPSCOPE_FIELDS(Finding, kind, diverges, absorbed, goes_on, of_file, rank, lane, step, phase, root,
                 module, module_type, between, op, overload, meaning, parents, children, kernels,
-                forward_op, device, where, source, event, tensors, arguments, neighbours, notes)
+                forward_op, device, where, source, file, event, tensors, arguments, neighbours,
+                notes)
 ULPSCOPE_FIELDS(NotCompared, uninitialised, handle, layout, no_bytes, ignored, opaque)
 ULPSCOPE_FIELDS(Coverage, aligned, only_reference, only_candidate, not_compared, outcomes,
                 outcomes_recorded, roots, unseen)

@@ -129,6 +129,7 @@ struct Finding {
   std::string device;
   std::string where;   ///< "train.py:41": of a backward op, where its forward op was called
   std::string source;  ///< that line's text, if it was recorded
+  std::string file;    ///< "models/train.py", from where recording was started, if it is below that
   Both<std::optional<std::uint64_t>> event;
   std::vector<TensorReport> tensors;
   std::vector<ArgumentReport> arguments;

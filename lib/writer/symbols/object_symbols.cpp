@@ -22,9 +22,12 @@ std::string readable(const char* linkage_name) {
   return name;
 }
 
-std::string base_name(const char* path) {
-  const std::string text = path == nullptr ? "" : path;
-  return text.substr(text.rfind('/') + 1);
+/// A path, from the directory in which its unit was compiled.
+std::string compiled_path(Dwarf_Die& unit, const char* path) {
+  if (path == nullptr || *path == '/') return path == nullptr ? "" : path;
+  Dwarf_Attribute attribute;
+  const char* directory = dwarf_formstring(dwarf_attr(&unit, DW_AT_comp_dir, &attribute));
+  return directory == nullptr ? path : std::string(directory) + "/" + path;
 }
 
 /// Qualified and with parameter types where the compiler noted its linkage name.
@@ -51,7 +54,7 @@ ObjectSymbols::Call call_site(Dwarf_Die& unit, Dwarf_Die& inlined) {
   }
   if (dwarf_formudata(dwarf_attr(&inlined, DW_AT_call_file, &attribute), &number) == 0 &&
       dwarf_getsrcfiles(&unit, &files, &count) == 0 && number < count) {
-    call.file = base_name(dwarf_filesrc(files, number, nullptr, nullptr));
+    call.path = compiled_path(unit, dwarf_filesrc(files, number, nullptr, nullptr));
   }
   return call;
 }
@@ -124,7 +127,8 @@ std::vector<ObjectSymbols::Call> ObjectSymbols::State::calls_from_debug_informat
 
   Call call;
   if (Dwfl_Line* line = dwfl_module_getsrc(module, address)) {
-    call.file = base_name(dwfl_lineinfo(line, nullptr, &call.line, nullptr, nullptr, nullptr));
+    call.path =
+        compiled_path(*unit, dwfl_lineinfo(line, nullptr, &call.line, nullptr, nullptr, nullptr));
   }
   std::vector<Call> calls;
   for (Dwarf_Die& scope : std::span(scopes, static_cast<std::size_t>(count))) {

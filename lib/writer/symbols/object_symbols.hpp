@@ -16,7 +16,7 @@ class ObjectSymbols {
   ~ObjectSymbols();
 
   struct Call {
-    std::string file;  ///< base name; empty if it is not known
+    std::string path;  ///< of the source file, as the compiler noted it; empty if it is not known
     int line = 0;
     std::string function;  ///< demangled; empty if it is not known
   };

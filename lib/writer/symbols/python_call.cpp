@@ -45,7 +45,7 @@ std::string PythonCalls::operator()(std::string_view object, std::uint64_t line)
   std::string call = fmt::format("{}:{} {}", path.substr(path.rfind('/') + 1), line, function);
   const bool known = line > 0 && line <= file->second.size();
   if (known && !file->second[line - 1].empty()) call += "\t" + file->second[line - 1];
-  return call;
+  return directories_.placed(std::move(call), path);
 }
 
 }  // namespace ulpscope::writer

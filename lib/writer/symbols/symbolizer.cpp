@@ -8,6 +8,7 @@
 
 #include "writer/symbols/object_symbols.hpp"
 #include "writer/symbols/python_call.hpp"
+#include "writer/symbols/source_directories.hpp"
 
 namespace ulpscope::writer {
 
@@ -19,19 +20,23 @@ struct Symbolizer::State {
   };
   std::map<std::string, Object, std::less<>> objects;
   PythonCalls python;
+  SourceDirectories directories;
 };
 
 namespace {
 
-std::string describe(ObjectSymbols& symbols, std::string_view object, std::uint64_t offset) {
+std::string describe(ObjectSymbols& symbols, const SourceDirectories& directories,
+                     std::string_view object, std::uint64_t offset) {
   const std::string place = fmt::format("{}+{:#x}", object.substr(object.rfind('/') + 1), offset);
   // A return address comes after the call; the call may be the last of its line or function.
   const auto calls = symbols.calls(offset == 0 ? 0 : offset - 1);
   std::string text;
   for (const ObjectSymbols::Call& call : calls) {
     if (!text.empty()) text += '\n';
-    text += call.file.empty() ? place : fmt::format("{}:{}", call.file, call.line);
-    if (!call.function.empty()) text += " " + call.function;
+    const std::string file = call.path.substr(call.path.rfind('/') + 1);
+    std::string words = file.empty() ? place : fmt::format("{}:{}", file, call.line);
+    if (!call.function.empty()) words += " " + call.function;
+    text += directories.placed(std::move(words), call.path);
   }
   return text.empty() ? place : text;
 }
@@ -51,7 +56,7 @@ std::string Symbolizer::operator()(std::string_view object, std::uint64_t offset
     found = state_->objects.try_emplace(path, path).first;
   }
   const auto [place, is_new] = found->second.known.try_emplace(offset);
-  if (is_new) place->second = describe(found->second.symbols, object, offset);
+  if (is_new) place->second = describe(found->second.symbols, state_->directories, object, offset);
   return place->second;
 }
 

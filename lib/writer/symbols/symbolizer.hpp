@@ -11,7 +11,8 @@ namespace ulpscope::writer {
 /// train(Model&)", a line for each inlined call, innermost first), from its symbol table alone
 /// ("train+0x1a2b train(Model&)"), or as bare offsets ("train+0x1a2b"). Caches its answers. Reads
 /// local files only. Never throws because of a file's content. Calls of Python code arrive with
-/// their names: "train.py:41 Net.forward".
+/// their names: "train.py:41 Net.forward". Behind a tab the text of the line follows if it is
+/// known, behind another one the file's directory: see SourceDirectories.
 class Symbolizer {
  public:
   Symbolizer();

@@ -1,3 +1,4 @@
+#include "compare/model/place.hpp"
 #include "tests/unit/compare/report_of.hpp"
 
 using namespace ulpscope;
@@ -112,5 +113,29 @@ TEST_SUITE("module place") {
     REQUIRE(report.findings.size() == 1);
     CHECK(report.findings[0].op == "aten::addmm");
     CHECK(report.findings[0].where == "net.cpp:41");
+    CHECK(report.findings[0].file.empty());
+  }
+
+  TEST_CASE("behind a call are the text of its line and the directory of its file") {
+    struct Case {
+      const char* stack;
+      const char* place;
+      const char* source;
+      const char* file;
+    };
+    for (const Case& one :
+         {Case{"net.py:4 f", "net.py:4", "", ""},
+          Case{"net.py:4 f\tx = y z", "net.py:4", "x = y z", ""},
+          Case{"net.py:4 f\tx = y\tsrc/nets", "net.py:4", "x = y", "src/nets/net.py"},
+          Case{"net.py:4 f\tx = y\t.", "net.py:4", "x = y", "net.py"},
+          Case{"net.cpp:4 f(int)\t\tsrc\nmain.cpp:1 main\t\t.", "net.cpp:4", "", "src/net.cpp"},
+          Case{"any.h:4 torch::f\t\tinclude\nmain.cpp:1 main\t\t.", "main.cpp:1", "", "main.cpp"},
+          Case{"net.cpp:4\t\tsrc", "net.cpp:4", "", "src/net.cpp"}, Case{"", "", "", ""}}) {
+      CAPTURE(one.stack);
+      const auto line = comparison::place_in_program(one.stack);
+      CHECK(line.place == one.place);
+      CHECK(line.source == one.source);
+      CHECK(line.file == one.file);
+    }
   }
 }

@@ -68,6 +68,14 @@ TEST_SUITE("formats") {
               .starts_with("::error file=a%25b%3Ac%2Cd.py,line=7,title=ulpscope%3A diverged::"));
   }
 
+  TEST_CASE("an annotation and a SARIF result name the file by its path where it is known") {
+    Report report = test::origin_report();
+    report.findings.front().where = "net.py:7";
+    report.findings.front().file = "src/models/net.py";
+    CHECK(rendered(report, "github").starts_with("::error file=src/models/net.py,line=7,"));
+    CHECK(rendered(report, "sarif").find(R"("uri": "src/models/net.py")") != std::string::npos);
+  }
+
   TEST_CASE("a place in a program has a file and a line") {
     const auto line = cli::source_line("train.py:41");
     REQUIRE(line);

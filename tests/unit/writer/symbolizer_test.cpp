@@ -8,12 +8,16 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/support/dump_builder.hpp"
+#include "writer/symbols/source_directories.hpp"
 
 // Built with debug information, whatever the rest is built with. The lines count.
 
 using ulpscope::test::TempDir;
+using ulpscope::writer::SourceDirectories;
 using ulpscope::writer::Symbolizer;
 
 namespace places {
@@ -54,6 +58,15 @@ std::string hexadecimal(std::uint64_t number) {
   return text;
 }
 
+/// One that says nothing of directories, wherever the test runs.
+Symbolizer away_from_sources() {
+  const auto here = std::filesystem::current_path();
+  std::filesystem::current_path("/");
+  Symbolizer names;
+  std::filesystem::current_path(here);
+  return names;
+}
+
 /// This program without what `strip` takes away with `options`.
 std::string stripped(const TempDir& directory, const std::string& options) {
   const std::string path = (directory.path() / "stripped").string();
@@ -68,10 +81,10 @@ TEST_SUITE("symbolizer") {
   TEST_CASE("debug information gives file, line and function of every inlined call") {
     int count = 0;
     const places::Address address = places::outer(count);
-    Symbolizer names;
+    Symbolizer names = away_from_sources();
     CHECK(names(address.object, address.offset) ==
-          "symbolizer_test.cpp:36 places::inlined(int&)\n"
-          "symbolizer_test.cpp:42 places::outer(int&)");
+          "symbolizer_test.cpp:40 places::inlined(int&)\n"
+          "symbolizer_test.cpp:46 places::outer(int&)");
   }
 
   TEST_CASE("a symbol table alone gives the function") {
@@ -117,5 +130,30 @@ TEST_SUITE("symbolizer") {
     CHECK(names("python:/dev/zero\nf", 1) == "zero:1 f");
     CHECK(names("python:" + dir.path().string() + "\nf", 1).ends_with(":1 f"));
     CHECK(names("python:", 0) == ":0 ");
+  }
+
+  TEST_CASE("a file's directory is named from where recording was started") {
+    const SourceDirectories directories("/work/net");
+    for (const auto& [path, placed] : std::vector<std::pair<const char*, const char*>>{
+             {"/work/net/src/models/a.py", "a:1\t\tsrc/models"},
+             {"/work/net/src/../b/./a.py", "a:1\t\tb"},
+             {"/work/net/a.py", "a:1\t\t."},
+             {"src/a.py", "a:1\t\tsrc"},
+             {"a.py", "a:1\t\t."},
+             {"../a.py", "a:1"},
+             {"/work/nets/a.py", "a:1"},
+             {"/usr/lib/a.py", "a:1"},
+             {"/work/net/sr\tc/a.py", "a:1"},
+             {"/work/net/sr\nc/a.py", "a:1"},
+             {"", "a:1"}}) {
+      CAPTURE(path);
+      CHECK(directories.placed("a:1", path) == placed);
+    }
+    CHECK(directories.placed("a:1\tx = y", "src/a.py") == "a:1\tx = y\tsrc");
+  }
+
+  TEST_CASE("a writer that has left the directory names none") {
+    CHECK(SourceDirectories("/").placed("a:1", "/work/net/a.py") == "a:1");
+    CHECK(SourceDirectories("").placed("a:1", "a.py") == "a:1");
   }
 }
