@@ -117,7 +117,7 @@ std::string headline(const Finding& finding) {
       if (finding.absorbed) return "different arguments" + consequence(finding);
       if (const ArgumentReport* const given = given_tensor(finding))
         return fmt::format("the program gives this op a different {}: the runs diverge here",
-                           given->reference ? "number" : "tensor");
+                           gives_tensor(finding, *given) ? "tensor" : "number");
       if (reads_differences(finding)) return "its inputs differ already, and its arguments too";
       return "identical inputs, different arguments: the runs diverge at this op";
     case FindingKind::sequence:

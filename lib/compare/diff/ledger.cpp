@@ -84,9 +84,13 @@ DifferingKey number_of_update(std::int64_t step) {
   return {Differing::number_of_update, static_cast<std::uint64_t>(step)};
 }
 
-DifferingKey arguments(EventPlace op) { return of_op(Differing::arguments, Side::reference, op); }
+DifferingKey arguments(Side side, EventPlace op) { return of_op(Differing::arguments, side, op); }
 DifferingKey alone(Side side, EventPlace op) { return of_op(Differing::alone, side, op); }
 DifferingKey detached(Side side, EventPlace op) { return of_op(Differing::detached, side, op); }
+
+DifferingKey gradient_alone(std::string_view root, std::string_view parameter) {
+  return {Differing::gradient_alone, KeyHash().add(root).add(parameter).value()};
+}
 
 DifferingKey updated_alone(std::string_view root, std::string_view parameter) {
   return {Differing::updated_alone, KeyHash().add(root).add(parameter).value()};

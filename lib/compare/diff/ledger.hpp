@@ -30,6 +30,7 @@ enum class Differing : std::uint8_t {
   arguments,         ///< of a forward op, which its backward has from it
   alone,             ///< an op that the other run lacks, or one that it calls
   detached,          ///< an op whose result only the other run detaches: no gradient reaches it
+  gradient_alone,    ///< a parameter that has a gradient in one run alone
   updated_alone,     ///< a parameter that an op without a partner has updated
   part,              ///< a view of other elements than in the other run, as both runs have it
   view,  ///< memory that an op without a partner has handed out, or has viewed differently
@@ -47,11 +48,11 @@ namespace differing {
 [[nodiscard]] DifferingKey contents(const Digest& reference, const Digest& candidate);
 [[nodiscard]] DifferingKey size(std::int64_t reference, std::int64_t candidate);
 [[nodiscard]] DifferingKey number(std::string_view reference, std::string_view candidate);
-/// @param op of the reference
-[[nodiscard]] DifferingKey arguments(EventPlace op);
+[[nodiscard]] DifferingKey arguments(Side side, EventPlace op);
 [[nodiscard]] DifferingKey alone(Side side, EventPlace op);
 [[nodiscard]] DifferingKey detached(Side side, EventPlace op);
 [[nodiscard]] DifferingKey number_of_update(std::int64_t step);
+[[nodiscard]] DifferingKey gradient_alone(std::string_view root, std::string_view parameter);
 [[nodiscard]] DifferingKey updated_alone(std::string_view root, std::string_view parameter);
 /// @param reference with a geometry, as `candidate`
 [[nodiscard]] DifferingKey part(const Slot& reference, const Slot& candidate);

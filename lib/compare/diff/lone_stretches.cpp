@@ -74,11 +74,26 @@ void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_
     write_alone(state_, scene, side, inner, source_);
     view_alone(state_, scene, side, inner, source_);
   }
+  note_gradient(scene, side, index);
   for (const Slot& slot : window.event(index).slots)
     if (writes(slot) && (slot.flags & slot_flag::parameter))
       state_.ledger.enter(differing::updated_alone(window.event(index).root, slot.name), source_);
   on(state_.alone_memory, side).changed(window.event(index));
   state_.absorption.passed_alone(scene, side, index, source_);
+}
+
+/// Keeps which parameter the other run accumulates no gradient for.
+void LoneStretches::note_gradient(const Scene& scene, Side side, std::uint32_t op) {
+  const Window& window = *on(scene.windows, side);
+  if (!accumulates(window, op)) return;
+  const std::uint32_t accumulation = window.parent(op);
+  const std::uint32_t item = window.item_of(accumulation);
+  const auto& partners = on(scene.partners, side);
+  if (item >= partners.size() || partners[item] != 0) return;
+  const Event& event = window.event(accumulation);
+  for (const Slot& slot : event.slots)
+    if (const std::string_view parameter = parameter_of(slot.name); !parameter.empty())
+      state_.ledger.enter(differing::gradient_alone(event.root, parameter), source_);
 }
 
 /// Ops without a partner follow from something that is known, or are a finding.

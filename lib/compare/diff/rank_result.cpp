@@ -8,6 +8,8 @@
 #include "compare/diff/program_lines.hpp"
 #include "compare/diff/rank_comparison.hpp"
 #include "compare/measure/budget/budget_judge.hpp"
+#include "compare/model/words.hpp"
+#include "core/glob.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -72,8 +74,40 @@ void join_shifted_streams(std::vector<Record>& records) {
   }
 }
 
+/// Only a module that trains counts batches: nothing else is what only one run does.
+[[nodiscard]] bool only_counts_batches(const Record& record) {
+  if (record.finding.kind != FindingKind::sequence) return false;
+  std::size_t counts = 0;
+  for (const Side side : kSides)
+    for (const std::string& name : on(record.evidence.alone_names, side)) {
+      if (!core::glob_match("*num_batches_tracked", name)) return false;
+      ++counts;
+    }
+  return counts > 0;
+}
+
+[[nodiscard]] bool is_of_mode(const Record& record) {
+  const auto& arguments = record.finding.arguments;
+  return record.finding.kind == FindingKind::arguments && record.finding.diverges &&
+         !arguments.empty() &&
+         std::all_of(arguments.begin(), arguments.end(),
+                     [](const ArgumentReport& argument) { return is_mode(argument.name); });
+}
+
+/// train() or eval() that one run has called is one finding: that batches are counted follows.
+void join_modes(std::vector<Record>& records) {
+  const auto mode = std::find_if(records.begin(), records.end(), [](const Record& record) {
+    return record.listed && is_of_mode(record);
+  });
+  if (mode == records.end()) return;
+  for (Record& record : records)
+    if (only_counts_batches(record) && order_step(record) >= order_step(*mode))
+      record.listed = false;
+}
+
 void take_findings(FindingBook& book, const CompareOptions& options, RankResult& result) {
   join_shifted_streams(book.records());
+  join_modes(book.records());
   if (options.budget) add_up_budgets(book, result);
   std::vector<Record>& records = result.records;
   result.found = book.left_out();

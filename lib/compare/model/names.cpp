@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "compare/model/words.hpp"
 #include "ulpscope/report.hpp"
 
 namespace ulpscope {
@@ -17,6 +18,15 @@ std::string_view name(Verdict verdict) noexcept {
       return "inconclusive";
   }
   return "";
+}
+
+bool gives_tensor(const Finding& finding, const ArgumentReport& argument) {
+  const auto is_number = [](const std::optional<std::string>& text) {
+    return text && (comparison::number_in(*text) || text->starts_with("(a number"));
+  };
+  return !is_number(argument.reference) && !is_number(argument.candidate) &&
+         std::any_of(finding.tensors.begin(), finding.tensors.end(),
+                     [&](const auto& tensor) { return tensor.name == argument.name; });
 }
 
 bool inside_tolerance(const Finding& finding) {

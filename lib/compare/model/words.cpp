@@ -34,6 +34,11 @@ std::string listed(const std::vector<std::string>& items, std::size_t shown) {
   return text;
 }
 
+bool is_mode(std::string_view argument) {
+  return argument == "train" || argument == "training" || argument == "is_training" ||
+         argument == "use_input_stats";
+}
+
 std::string_view parameter_of(std::string_view gradient) {
   constexpr std::string_view kSuffix = ".grad";
   if (!gradient.ends_with(kSuffix)) return {};

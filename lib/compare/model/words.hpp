@@ -27,6 +27,9 @@ namespace ulpscope::comparison {
 /// "fc.weight" of "fc.weight.grad"; empty if it is not the name of a gradient.
 [[nodiscard]] std::string_view parameter_of(std::string_view gradient);
 
+/// An argument that train() and eval() set: it is never computed.
+[[nodiscard]] bool is_mode(std::string_view argument);
+
 /// The number that a whole text spells; empty if it spells none.
 [[nodiscard]] std::optional<double> number_in(std::string_view text);
 

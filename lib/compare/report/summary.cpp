@@ -33,6 +33,16 @@ namespace {
   return "an input";
 }
 
+/// "tensors[3] and 1 more" of an op that is given other tensors; empty if it is not.
+[[nodiscard]] std::string other_tensors(const Finding& finding) {
+  const auto given = std::count_if(
+      finding.arguments.begin(), finding.arguments.end(),
+      [&](const ArgumentReport& argument) { return gives_tensor(finding, argument); });
+  if (given == 0 || !gives_tensor(finding, finding.arguments.front())) return {};
+  const std::string& name = finding.arguments.front().name;
+  return given == 1 ? name : fmt::format("{} and {} more", name, given - 1);
+}
+
 [[nodiscard]] std::string what_happened_to_tensor(const Finding& finding) {
   const std::string& tensor = finding.tensors.front().name;
   if (finding.kind == FindingKind::metadata) return tensor + " has another dtype or shape";
@@ -51,6 +61,8 @@ namespace {
                              : "produces different bits from identical inputs");
     case FindingKind::arguments: {
       if (finding.arguments.empty()) return op + " has different arguments";
+      if (const std::string tensors = other_tensors(finding); !tensors.empty())
+        return fmt::format("{} is given a different tensor ({})", op, tensors);
       const ArgumentReport& argument = finding.arguments.front();
       return fmt::format("{} has {} {} and {}", op, argument.name,
                          argument.reference.value_or("missing"),

@@ -165,6 +165,9 @@ struct NotCompared {
 /// is outside its error budget.
 [[nodiscard]] bool judged_on_own_inputs(const Finding& finding);
 
+/// The argument says which tensor the op is given, rather than a number.
+[[nodiscard]] bool gives_tensor(const Finding& finding, const ArgumentReport& argument);
+
 /// True if values differ and all of them are inside the tolerance.
 [[nodiscard]] bool inside_tolerance(const Finding& finding);
 

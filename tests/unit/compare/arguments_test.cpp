@@ -283,6 +283,44 @@ TEST_SUITE("arguments") {
     CHECK(report.findings[0].op == "aten::select");
   }
 
+  TEST_CASE("a module's mode is one finding, with the batches that it counts") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor counted = run.buffer("bn.num_batches_tracked", labelled("0"));
+      const Tensor x = run.data(labelled("x"));
+      run.module("bn", [&] {
+        if (!changed) run.op("aten::add_").in(counted).writes(counted, labelled("1"));
+        run.op("aten::batch_norm")
+            .in(x)
+            .arg("training", changed ? 0 : 1)
+            .out(labelled(changed ? "b" : "a"));
+      });
+    });
+    CHECK(diverging(report) == 1);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::batch_norm");
+  }
+
+  TEST_CASE("what backward does for an op with other arguments follows from those") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const std::uint64_t loss = run.next_position();
+      const Tensor y = run.op("aten::mse_loss")
+                           .in(x)
+                           .arg("reduction", changed ? 2 : 1)
+                           .out(labelled(changed ? "b" : "a"));
+      run.backward(true);
+      run.node("MseLossBackward0", loss, [&] {
+        run.op("aten::sub").in(x).out(labelled("d"));
+        if (!changed) run.op("aten::div").in(run.data(labelled("g"))).out(labelled("q"));
+      });
+      run.op("aten::mm").in(y).out(labelled(changed ? "d" : "c"));
+    });
+    CHECK(diverging(report) == 1);
+    CHECK(report.findings.size() == 1);
+  }
+
   TEST_CASE("code that prepares data says the same thing once") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::data);

@@ -892,6 +892,34 @@ TEST_SUITE("sequence") {
     CHECK(report.first()->phase == Phase::optimizer);
   }
 
+  TEST_CASE("an update that one run lacks follows from the gradient that it lacks") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor w = run.parameter("w", labelled("w"));
+      const Tensor b = run.parameter("b", labelled("b"));
+      run.op("aten::mm").in(w).in(b).out(labelled("y"));
+      run.backward(true);
+      for (const std::string name : {"w", "b"}) {
+        if (changed && name == "b") continue;
+        const Tensor gradient =
+            run.op("aten::sum").in(run.data(labelled("g" + name))).out(labelled(name));
+        run.name_storage(gradient, name + ".grad", slot_flag::gradient);
+        EventBuilder taken = run.event(EventKind::gradient, "torch::autograd::AccumulateGrad");
+        taken.calls([&] { run.op("aten::detach").in(gradient).returns_view(gradient); });
+        taken.returns(gradient);
+      }
+      run.backward(false).phase(Phase::optimizer);
+      run.scope(EventKind::optimizer, "SGD", [&] {
+        run.op("aten::add_").in(w).writes(w, labelled("w'"));
+        run.op("aten::norm").in(w).out(labelled("n"));
+        if (!changed) run.op("aten::add_").in(b).writes(b, labelled("b'"));
+      });
+      run.phase(Phase::data);
+      run.op("aten::mm").in(b).out(labelled(changed ? "v" : "u"));
+    });
+    CHECK(diverging(report) == 1);
+  }
+
   TEST_CASE("what an optimizer does after it has read other numbers follows from those") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

@@ -37,11 +37,6 @@ namespace {
          text.find_first_of("0123456789") != std::string_view::npos;
 }
 
-/// Set by train() and eval(), never computed.
-[[nodiscard]] bool is_mode(std::string_view argument) {
-  return argument == "train" || argument == "training" || argument == "is_training";
-}
-
 /// A word (True, None, tanh), or a whole number that is not a count: it cannot have changed by
 /// something that the program computes.
 [[nodiscard]] bool is_setting(const ArgumentReport& argument) {
@@ -207,17 +202,20 @@ namespace {
 /// Backward gets its forward op's arguments: why those differ.
 [[nodiscard]] std::optional<Source> arguments_of_forward(const OpPair& ops) {
   if (!(ops.event(Side::reference).flags & event_flag::in_backward)) return std::nullopt;
-  return ops.state.ledger.find(
-      differing::arguments(forward_place(*ops.scene.windows.reference, ops.at.reference)));
+  return ops.state.ledger.find(differing::arguments(
+      Side::reference, forward_place(*ops.scene.windows.reference, ops.at.reference)));
 }
 
 /// The ops inside of it too: a node may belong to one of them.
 void keep_argued(OpPair& ops, const Source& source) {
-  const Window& window = *ops.scene.windows.reference;
-  for (std::uint32_t inner = ops.at.reference; inner < window.end(ops.at.reference); ++inner)
-    ops.state.ledger.enter(
-        differing::arguments({ops.scene.lanes.reference->id, window.event(inner).position}),
-        source);
+  for (const Side side : kSides) {
+    const Window& window = *on(ops.scene.windows, side);
+    const std::uint32_t at = side == Side::reference ? ops.at.reference : ops.at.candidate;
+    for (std::uint32_t inner = at; inner < window.end(at); ++inner)
+      ops.state.ledger.enter(
+          differing::arguments(side, {on(ops.scene.lanes, side)->id, window.event(inner).position}),
+          source);
+  }
 }
 
 void enter_arguments(OpPair& ops, const std::vector<ArgumentReport>& reports, bool wrapped) {

@@ -75,6 +75,19 @@ void add_positions(const Window& window, std::uint32_t op,
   return std::nullopt;
 }
 
+/// The stretch is what backward does for forward ops that were given different arguments.
+[[nodiscard]] std::optional<Source> follows_arguments(const Stretch& stretch) {
+  std::optional<Source> source;
+  for (const auto& [side, window, index] : stretch.units) {
+    source =
+        window.event(index).flags & event_flag::in_backward
+            ? stretch.state.ledger.find(differing::arguments(side, forward_place(window, index)))
+            : std::nullopt;
+    if (!source) return std::nullopt;
+  }
+  return source;
+}
+
 /// The stretch is what backward does for forward ops that only one run has, and for their
 /// gradients: it follows from those.
 [[nodiscard]] std::optional<Source> follows_alone(const Stretch& stretch) {
@@ -172,6 +185,22 @@ void add_positions(const Window& window, std::uint32_t op,
   return follows_gradients ? stretch.state.other_parameters.first() : std::nullopt;
 }
 
+/// An optimizer updates a parameter that has a gradient in one run alone.
+[[nodiscard]] std::optional<Source> has_gradient_alone(const Stretch& stretch) {
+  if (!stretch.state.ledger.any(Differing::gradient_alone)) return std::nullopt;
+  for (const auto& [side, window, index] : stretch.units) {
+    const Event& event = window.event(index);
+    if (!updates_parameter(event)) return std::nullopt;
+    for (const Slot& slot : event.slots) {
+      const std::string_view of = parameter_of(slot.name);
+      if (const auto source = stretch.state.ledger.find(
+              differing::gradient_alone(event.root, of.empty() ? slot.name : of)))
+        return source;
+    }
+  }
+  return std::nullopt;
+}
+
 /// A gradient is accumulated whose parameter one run alone updates.
 [[nodiscard]] std::optional<Source> updated_alone(const RankState& state, const Window& window,
                                                   std::uint32_t op) {
@@ -246,6 +275,7 @@ constexpr std::array kExplainers{
     Explainer{"updated in lists", updated_in_lists, true, true, false},
     Explainer{"other parameter", follows_other_parameter, false, false, true},
     Explainer{"detached", cut_by_detach, true, false, true},
+    Explainer{"backward of other arguments", follows_arguments, true, false, true},
     Explainer{"backward of what one run has", follows_alone, true, false, true},
     Explainer{"copies", copies_differing, true, false, false},
     Explainer{"numbers of an update", goes_by_numbers, true, false, true},
@@ -363,6 +393,7 @@ const std::set<std::uint64_t>& ReplacedBackwards::numbers(const RankState& state
 }
 
 std::optional<Source> trains_alone(const Stretch& stretch) {
+  if (const auto source = has_gradient_alone(stretch)) return source;
   std::optional<Source> source;
   for (const auto& [side, window, index] : stretch.units) {
     const Event& event = window.event(index);

@@ -37,14 +37,10 @@ namespace {
   return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
 }
 
-[[nodiscard]] bool is_mode(const ArgumentReport& argument) {
-  static constexpr std::array<std::string_view, 4> kNames{"train", "training", "is_training",
-                                                          "use_input_stats"};
-  return std::find(kNames.begin(), kNames.end(), argument.name) != kNames.end();
-}
-
 [[nodiscard]] const ArgumentReport* mode_argument(const Finding& finding) {
-  const auto at = std::find_if(finding.arguments.begin(), finding.arguments.end(), is_mode);
+  const auto at =
+      std::find_if(finding.arguments.begin(), finding.arguments.end(),
+                   [](const ArgumentReport& argument) { return is_mode(argument.name); });
   return at == finding.arguments.end() ? nullptr : &*at;
 }
 

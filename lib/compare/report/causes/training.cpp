@@ -62,7 +62,8 @@ namespace {
 std::optional<Cause> gradient_accumulation(const Case& of) {
   const auto& other = of.runs().accumulation;
   if (skipped_step(of)) return std::nullopt;
-  if (other && may_follow_from_steps(of, other->step) && !other->ratio) {
+  const bool begins_otherwise = diverging_sequence(of) && is_accumulation(of.finding());
+  if (!begins_otherwise && other && may_follow_from_steps(of, other->step) && !other->ratio) {
     Cause cause = of.cause("gradient-accumulation", Confidence::likely);
     cause.evidence = {
         fmt::format("in {} a gradient is accumulated {} and {} times", step_words(other->step),
@@ -71,7 +72,7 @@ std::optional<Cause> gradient_accumulation(const Case& of) {
     cause.attempt = {"compare with --rtol, or with the same number of accumulations"};
     return cause;
   }
-  if (!diverging_sequence(of) || !is_accumulation(of.finding())) return std::nullopt;
+  if (!begins_otherwise) return std::nullopt;
   Cause cause = of.cause("gradient-accumulation", Confidence::likely);
   cause.evidence = {
       fmt::format("a gradient of {} is added to what was there in one run only: the other began "
