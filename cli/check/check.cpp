@@ -111,6 +111,7 @@ class Checker {
   void observe_runs();
   void try_lighter_captures();
   bool try_capture(const std::vector<std::string>& record_options);
+  [[nodiscard]] Rate rate_of_runs() const;
   void conclude();
   void note_exit_codes();
   void note_settings_without_effect();
@@ -401,15 +402,25 @@ Verdict Checker::verdict() const {
                                                                       : Verdict::inconclusive;
 }
 
+/// Of the runs that were made to see how often they differ. More are recorded, with bytes, until
+/// the difference is back: they would make it look frequent.
+Rate Checker::rate_of_runs() const {
+  std::size_t all = 0;
+  std::size_t in_largest = 0;
+  for (const CheckedRun& run : report_.runs) {
+    if (run.with_bytes || !run.group) continue;
+    ++all;
+    if (*run.group == report_.largest) ++in_largest;
+  }
+  return rate(all - in_largest, all);
+}
+
 void Checker::conclude() {
   report_.groups = groups_.groups();
   if (report_.groups.empty()) return;
   report_.largest = groups_.largest();
   report_.splits = groups_.splits();
-  std::size_t recorded = 0;
-  for (const RunGroup& group : report_.groups) recorded += group.runs.size();
-  if (options_.variants.size() == 1)
-    report_.rate = rate(recorded - report_.groups[report_.largest].runs.size(), recorded);
+  if (options_.variants.size() == 1) report_.rate = rate_of_runs();
   if (!differ() && !report_.comparison) report_.comparison = equal_;
   note_exit_codes();
   note_settings_without_effect();

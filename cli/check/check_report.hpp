@@ -41,7 +41,8 @@ struct CheckReport {
   std::vector<RunGroup> groups;  ///< of the numbers of runs
   std::size_t largest = 0;       ///< the group with the most runs
   std::vector<RunSplit> splits;
-  std::optional<Rate> rate;  ///< of recorded runs outside the largest group; without variants
+  std::optional<Rate>
+      rate;  ///< of recorded runs without bytes outside the largest group; without variants
   /// The two runs that explain the difference; with bytes if it came back when they were recorded.
   std::optional<Report> comparison;
   bool with_bytes = false;

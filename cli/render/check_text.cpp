@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <string_view>
@@ -91,9 +93,12 @@ std::string distributed(const CheckReport& report) {
   switch (kind) {
     case Distribution::unclear:
       return {};
-    case Distribution::spread:
-      return fmt::format("{}: one more run gives a new result with a probability of about {}",
-                         name(kind), percent(new_result(runs)));
+    case Distribution::spread: {
+      const auto once = std::count(runs.begin(), runs.end(), std::size_t{1});
+      const auto all = std::accumulate(runs.begin(), runs.end(), std::uint64_t{0});
+      return fmt::format("{}: one more run gives a new result with a probability of {} or more",
+                         name(kind), percent(rate(static_cast<std::uint64_t>(once), all).low));
+    }
     default:
       return fmt::format("{}: every result came back ({} runs)", name(kind), fmt::join(runs, ", "));
   }

@@ -85,6 +85,7 @@ struct Evidence {
   Both<std::size_t> alone_casts{};  ///< sequence: those that change the floating-point dtype
   std::string overwritten;          ///< sequence: the copy that one run alone makes keeps what is
                                     ///< overwritten in the other before it is read, in words
+  std::string left_alone;           ///< sequence: what one run has more of at its end, in words
   bool moved = false;               ///< sequence: the other run has these updates later or before
   bool among_updates = false;       ///< sequence: next to an update that both runs make
   bool alone_draws = false;         ///< sequence: one of them draws random numbers

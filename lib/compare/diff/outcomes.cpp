@@ -1,5 +1,7 @@
 #include "compare/diff/outcomes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -338,9 +340,27 @@ void OutcomeJudge::judge_made_alone(Side side, const Outcome& outcome) {
     return;
   const std::optional<Source> why = reason(side, outcome);
   if (known && why && outcome.outlived)
-    blame(*why);
+    blame_for_more(side, *why, *outcome.slot);
   else
     count_extra(side, outcome);
+}
+
+/// What one run alone leaves at its end, it has left at the end of each step in which that
+/// happened.
+void OutcomeJudge::blame_for_more(Side side, const Source& source, const Slot& left) {
+  Source first = source;
+  if (is_kept(source.finding)) {
+    const Finding& finding = state_.book.records()[source.finding].finding;
+    first.step = step_of(finding);
+    first.reference_event = finding.event.reference.value_or(kNone);
+    first.candidate_event = finding.event.candidate.value_or(kNone);
+  }
+  state_.book.make_diverging(first, [&](Record& record) {
+    record.evidence.left_alone =
+        fmt::format("the {} leaves {}, and the {} nothing in its place", name(side),
+                    left.name.empty() ? "what it makes" : left.name, name(the_other(side)));
+  });
+  if (!state_.book.diverges(first)) ++state_.totals.outcomes.unknown;
 }
 
 void OutcomeJudge::differ(const Outcome& reference, const Outcome& candidate) {

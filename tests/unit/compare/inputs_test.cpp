@@ -230,7 +230,7 @@ TEST_SUITE("inputs") {
     CHECK(report.findings[0].kind == FindingKind::data);
     CHECK(report.findings[0].op == "aten::addmm");
     CHECK(has(notes_of(report.findings[0]), "handed out by aten::empty at event 0"));
-    CHECK(cause_ids(report) == "uninitialised");
+    CHECK(cause_ids(report) == "uninitialised, data-content");
     CHECK(report.coverage.not_compared.uninitialised == 1);
   }
 

@@ -210,7 +210,23 @@ std::optional<Cause> data_order(const Case& of) {
   return cause;
 }
 
+/// Memory that no op wrote may be what the program has filled itself.
+[[nodiscard]] std::optional<Cause> filled_by_program(const Case& of) {
+  const bool of_module = any_differing(of, [](const TensorEvidence& tensor) {
+    return ((tensor.flags.reference | tensor.flags.candidate) &
+            (slot_flag::parameter | slot_flag::buffer)) != 0;
+  });
+  if (!of.is(FindingKind::data) || !of.evidence().uninitialised || of.evidence().for_data ||
+      of_module || reads_other_places(of))
+    return std::nullopt;
+  Cause cause = of.cause("data-content", Confidence::possible);
+  cause.evidence = {fmt::format("the program may have filled {} itself, past recorded ops",
+                                listed(differing_inputs(of)))};
+  return cause;
+}
+
 std::optional<Cause> data_content(const Case& of) {
+  if (auto filled = filled_by_program(of)) return filled;
   if (!is_content(of) || in_another_order(of)) return std::nullopt;
   const bool known = of.evidence().left_in_part || of.evidence().left_by_ops;
   Cause cause = of.cause("data-content", known ? Confidence::possible : Confidence::likely);

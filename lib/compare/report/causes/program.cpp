@@ -251,7 +251,9 @@ std::optional<Cause> structure(const Case& of) {
         "set its foreach (or fused) to the same value in both programs",
         name(*side)));
   add_trained(of, cause);
-  cause.evidence.emplace_back("values that both runs have after it differ");
+  const std::string& more = of.evidence().left_alone;
+  cause.evidence.push_back(
+      more.empty() || of.effect() ? "values that both runs have after it differ" : more);
   return cause;
 }
 
