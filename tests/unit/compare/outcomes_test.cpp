@@ -95,6 +95,22 @@ TEST_SUITE("outcomes") {
     CHECK(report.first()->op == "aten::relu");
   }
 
+  TEST_CASE("what one run has more of at its end diverges where that happens first") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      std::vector<Tensor> left{weight};
+      for (const int step : {1, 2}) {
+        run.step(step).phase(Phase::backward);
+        const std::string at = std::to_string(step);
+        if (changed) left.assign({weight, run.op("aten::relu").in(weight).out(labelled("g" + at))});
+        run.op("aten::neg").in(weight).out(labelled("n" + at));
+      }
+      run.leaves(left);
+    });
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::relu");
+    CHECK(report.first()->step == 1);
+  }
+
   TEST_CASE("what the last op made and the program let go of may have been used or not") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       std::vector<Tensor> freed;
