@@ -283,6 +283,21 @@ TEST_SUITE("arguments") {
     CHECK(report.findings[0].op == "aten::select");
   }
 
+  TEST_CASE("a constant that differs in several modules is one finding") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      for (const std::string name : {"norm1", "norm2"})
+        run.module(name, [&] {
+          run.op("aten::layer_norm")
+              .in(run.data(labelled("x " + name)))
+              .arg("eps", changed ? 1e-6 : 1e-5)
+              .out(labelled(name + (changed ? " b" : " a")));
+        });
+    });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(has(notes_of(report.findings[0]), "the same at 1 more op in this step"));
+  }
+
   TEST_CASE("a module's mode is one finding, with the batches that it counts") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

@@ -230,6 +230,11 @@ void enter_arguments(OpPair& ops, const std::vector<ArgumentReport>& reports, bo
   const bool updates = is_update(ops);
   const bool of_mode = std::all_of(reports.begin(), reports.end(),
                                    [](const auto& report) { return is_mode(report.name); });
+  // One constant of the program may be given to the ops of many modules.
+  const bool is_constant =
+      !ops.in_data_code() && std::all_of(reports.begin(), reports.end(), [](const auto& report) {
+        return number_in(report.reference.value_or("")) && number_in(report.candidate.value_or(""));
+      });
   // A module that is called again has its setting still; train() and eval() reach all modules.
   const bool one_setting = updates || ops.between_models() || ops.event(Side::reference).has_module;
   // A hyperparameter is an argument of several ops of the update, or a number made of it that
@@ -245,7 +250,7 @@ void enter_arguments(OpPair& ops, const std::vector<ArgumentReport>& reports, bo
   const Source source = enter_finding(ops.state, FindingKind::arguments, ops.scene, ops.at, ops.at,
                                       {.key = options.empty() ? key.value() : options_key(options),
                                        .once_per_step = !one_setting,
-                                       .any_place = updates || of_mode,
+                                       .any_place = updates || of_mode || is_constant,
                                        .any_op = !options.empty()},
                                       [&](Record& record) {
                                         record.finding.diverges = !pending;
