@@ -5,6 +5,8 @@
 #include <elfutils/libdwfl.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
 #include <span>
 
 #include "core/demangled.hpp"
@@ -57,6 +59,40 @@ ObjectSymbols::Call call_site(Dwarf_Die& unit, Dwarf_Die& inlined) {
     call.path = compiled_path(unit, dwarf_filesrc(files, number, nullptr, nullptr));
   }
   return call;
+}
+
+constexpr int kDeepestScope = 64;
+
+[[nodiscard]] bool may_hold_functions(int tag) {
+  return tag == DW_TAG_namespace || tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
+         tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block;
+}
+
+/// The innermost function or block inside of `parent` with code at an address.
+std::optional<Dwarf_Die> scope_inside(Dwarf_Die& parent, Dwarf_Addr address, int depth = 0) {
+  Dwarf_Die child;
+  if (depth == kDeepestScope || dwarf_child(&parent, &child) != 0) return std::nullopt;
+  do {
+    const int tag = dwarf_tag(&child);
+    const bool is_scope =
+        tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block;
+    const bool is_here = is_scope && dwarf_haspc(&child, address) == 1;
+    if (!is_here && !may_hold_functions(tag)) continue;
+    auto inner = scope_inside(child, address, depth + 1);
+    if (inner) return inner;
+    if (is_here) return child;
+  } while (dwarf_siblingof(&child, &child) == 0);
+  return std::nullopt;
+}
+
+/// The same of a whole unit. dwarf_getscopes() looks into scopes that have the address only: it
+/// does not find the functions of a class that is local to a function, such as a lambda's.
+std::optional<Dwarf_Die> innermost_scope(Dwarf_Die& unit, Dwarf_Addr address) {
+  Dwarf_Die* scopes = nullptr;
+  if (dwarf_getscopes(&unit, address, &scopes) <= 0) return scope_inside(unit, address);
+  const Dwarf_Die innermost = scopes[0];
+  std::free(scopes);
+  return innermost;
 }
 
 struct Symbol {
@@ -117,12 +153,10 @@ std::vector<ObjectSymbols::Call> ObjectSymbols::State::calls_from_debug_informat
   Dwarf_Addr unit_bias = 0;
   Dwarf_Die* unit = dwfl_module_addrdie(module, address, &unit_bias);
   if (unit == nullptr) return {};
+  auto innermost = innermost_scope(*unit, address - unit_bias);
+  if (!innermost) return {};
   Dwarf_Die* scopes = nullptr;
-  const int inner = dwarf_getscopes(unit, address - unit_bias, &scopes);
-  if (inner <= 0) return {};
-  Dwarf_Die innermost = scopes[0];
-  std::free(scopes);
-  const int count = dwarf_getscopes_die(&innermost, &scopes);  // through inlined calls outwards
+  const int count = dwarf_getscopes_die(&*innermost, &scopes);  // through inlined calls outwards
   if (count <= 0) return {};
 
   Call call;

@@ -48,6 +48,18 @@ __attribute__((noinline)) Address outer(int& count) {
   return address;
 }
 
+/// Its code belongs to a class that is local to the function.
+__attribute__((noinline)) Address from_lambda(int& count) {
+  const auto local = [&count]() __attribute__((noinline)) {
+    Address address = here();
+    ++count;
+    return address;
+  };
+  Address address = local();
+  ++count;
+  return address;
+}
+
 }  // namespace places
 
 namespace {
@@ -85,6 +97,13 @@ TEST_SUITE("symbolizer") {
     CHECK(names(address.object, address.offset) ==
           "symbolizer_test.cpp:40 places::inlined(int&)\n"
           "symbolizer_test.cpp:46 places::outer(int&)");
+  }
+
+  TEST_CASE("so it does of a lambda") {
+    int count = 0;
+    const places::Address address = places::from_lambda(count);
+    Symbolizer names = away_from_sources();
+    CHECK(names(address.object, address.offset).starts_with("symbolizer_test.cpp:54 "));
   }
 
   TEST_CASE("a symbol table alone gives the function") {
