@@ -158,6 +158,22 @@ namespace {
   return line;
 }
 
+/// "std::thread::join" of "void std::thread::join()": a template's name begins with what it
+/// returns.
+[[nodiscard]] std::string_view without_result(std::string_view function) {
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < function.size(); ++at) {
+    const char letter = function[at];
+    if (letter == '<') ++depth;
+    if (letter == '>') --depth;
+    if (depth > 0) continue;
+    if (letter == '(' || letter == '{' || letter == '\t') break;
+    if (letter == ' ') begin = at + 1;
+  }
+  return function.substr(begin);
+}
+
 }  // namespace
 
 ProgramLine place_in_program(std::string_view stack) {
@@ -167,7 +183,7 @@ ProgramLine place_in_program(std::string_view stack) {
     const std::string_view call = stack.substr(0, stack.find('\n'));
     stack.remove_prefix(std::min(call.size() + 1, stack.size()));
     const std::size_t blank = std::min(call.find_first_of(" \t"), call.size());
-    const std::string_view function = call.substr(std::min(blank + 1, call.size()));
+    const std::string_view function = without_result(call.substr(std::min(blank + 1, call.size())));
     const ProgramLine line = line_of(call);
     if (innermost.place.empty()) innermost = line;
     const bool of_a_library =

@@ -89,6 +89,9 @@ TEST_SUITE("origin") {
           "train.cpp:41");
     CHECK(comparison::place_in_program("train+0x12 main").place == "train+0x12");
     CHECK(comparison::place_in_program("train+0x12").place == "train+0x12");
+    CHECK(comparison::place_in_program(
+              "a.h:1 void std::invoke<int>(int&)\ntrain.cpp:7 void run<int>()")
+              .place == "train.cpp:7");
     CHECK(comparison::place_in_program("any.h:1 at::Tensor torch::f()\nvector:9 std::g()").place ==
           "any.h:1");
   }
