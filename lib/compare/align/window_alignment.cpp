@@ -149,10 +149,13 @@ class WindowAligner {
     result.given_up = whole.given_up;
     result.entries = entries_from(whole.pairs, count, window(Side::candidate).items().size());
     find_moved(result.entries);
+    find_ties();
     RelaxedPass::run(result.entries, [&](Side side, std::uint32_t item) {
       SequenceElement element =
           relaxed_element(event_of(side, item), is_marker(event_of(side, item)));
       element.structure = in_its_node(placed(element.structure, side, item), side, item);
+      if (const std::uint64_t tie = tie_of_both(side, item); tie != 0)
+        element.structure = KeyHash().add(element.structure).add(tie).value();
       if (has_moved(side, item))
         element.structure = KeyHash()
                                 .add(element.structure)
@@ -319,6 +322,22 @@ class WindowAligner {
     return outside_ ? outside_(side, event.forward_lane, event.forward) : 0;
   }
 
+  void find_ties() {
+    for (const Side side : kSides) {
+      on(ties_, side).clear();
+      for (std::uint32_t item = 0; item < window(side).items().size(); ++item)
+        if (in_backward(event_of(side, item))) on(ties_, side).insert(forward_number(side, item));
+    }
+  }
+
+  /// Of backward for a forward op whose partner's backward is in the other window, too: it is that
+  /// of no other op.
+  [[nodiscard]] std::uint64_t tie_of_both(Side side, std::uint32_t item) const {
+    if (!in_backward(event_of(side, item))) return 0;
+    const std::uint64_t number = forward_number(side, item);
+    return on(ties_, the_other(side)).contains(number) ? number : 0;
+  }
+
   [[nodiscard]] std::vector<SequenceElement> elements(Side side) const {
     std::vector<SequenceElement> result;
     const auto count = static_cast<std::uint32_t>(window(side).items().size());
@@ -339,6 +358,8 @@ class WindowAligner {
   Both<std::vector<std::uint32_t>> dropped_;
   Both<std::unordered_set<std::uint64_t>> alone_;  // what strict alignment left in setup
   Both<std::vector<std::uint64_t>> partner_;  // per item: number of the pair it is in, 0 for none
+  Both<std::unordered_set<std::uint64_t>>
+      ties_;  ///< of backward, to forward ops that have partners
 };
 
 }  // namespace

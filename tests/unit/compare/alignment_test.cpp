@@ -264,6 +264,34 @@ TEST_SUITE("alignment") {
     CHECK(report.propagated.events == 1);
   }
 
+  TEST_CASE("backward of an op that both runs have is no partner of another op's backward") {
+    for (const bool before : {false, true}) {
+      CAPTURE(before);
+      const Report report = report_of([&](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const Tensor x = run.data(labelled("x"));
+        const std::uint64_t both = run.next_position();
+        run.op("aten::mm").in(x).out(labelled("y"));
+        const std::uint64_t alone = run.next_position();
+        if (changed) run.op("aten::mm").in(x).arg("n", 2).out(labelled("z"));
+        run.op("aten::ones").out(labelled("one"));
+        run.backward(true);
+        const auto back = [&](std::uint64_t of, const std::string& name, std::uint32_t count) {
+          run.node("MmBackward0", of, [&] {
+            run.op("aten::mm").in(run.data(labelled("g" + name, count))).out(labelled(name, count));
+          });
+        };
+        if (changed && before) back(alone, "lone", 6);
+        back(both, changed ? "b" : "a", changed ? 8 : 4);
+        if (changed && !before) back(alone, "lone", 6);
+      });
+      for (const Finding& finding : report.findings)
+        for (const TensorReport& tensor : finding.tensors)
+          if (finding.event.reference && finding.event.candidate)
+            CHECK(tensor.shape.candidate == std::vector<std::int64_t>{8});
+    }
+  }
+
   TEST_CASE("another dtype is told as metadata") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
