@@ -1,11 +1,13 @@
 #include "capture/mapped_memory.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <string>
 #include <string_view>
@@ -22,6 +24,13 @@ std::pmr::string mappings() {
     text.append(part.data(), static_cast<std::size_t>(size));
   close(file);
   return text;
+}
+
+bool is_running(pid_t process) {
+  const int error = errno;
+  const bool running = process > 0 && (kill(process, 0) == 0 || errno == EPERM);
+  errno = error;
+  return running;
 }
 
 /// The number at the front of a text, which then begins behind it.
@@ -61,7 +70,8 @@ BorrowedMemory::BorrowedMemory() {
     const std::size_t name = line.find(kShared);
     if (name == std::string_view::npos) continue;
     std::string_view maker = line.substr(name + kShared.size());
-    if (take_number(maker, 10) == static_cast<std::uintptr_t>(getpid())) continue;
+    const auto process = static_cast<pid_t>(take_number(maker, 10));
+    if (process == getpid() || !is_running(process)) continue;
     const std::uintptr_t begin = take_number(line, 16);
     line.remove_prefix(1);
     ranges_.emplace_back(begin, take_number(line, 16));

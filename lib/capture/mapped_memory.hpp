@@ -12,9 +12,9 @@ namespace ulpscope::capture {
 /// Whether all of these bytes can be read. False as well where the system does not say.
 [[nodiscard]] bool is_mapped(const void* begin, std::size_t bytes) noexcept;
 
-/// Memory of tensors that another process has made and shares with this one (`share_memory_`,
-/// queues of torch.multiprocessing), as mapped when this is constructed. LibTorch names it after
-/// the process that makes it (`NewProcessWideShmHandle`, ATen/MapAllocator.cpp).
+/// Memory of tensors that another process, which has not ended, has made and shares with this one
+/// (`share_memory_`, queues of torch.multiprocessing), as mapped when this is constructed. LibTorch
+/// names it after the process that makes it (`NewProcessWideShmHandle`, ATen/MapAllocator.cpp).
 class BorrowedMemory {
  public:
   BorrowedMemory();

@@ -168,7 +168,7 @@ Outcome as_known(Storage& storage) {
 
 /// Live storages, in the order in which they were made. Each is held while it is read, because
 /// another thread may release it. What memory of another process holds at the moment when this one
-/// ends is a matter of chance: the process that made it reads it at its own end.
+/// ends is a matter of chance: the process that made it, and goes on, reads it at its own end.
 void add_standing(std::pmr::vector<Outcome>& outcomes) {
   struct Standing {
     c10::weak_intrusive_ptr<c10::StorageImpl> storage;

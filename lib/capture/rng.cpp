@@ -43,21 +43,25 @@ RngFingerprint fingerprint(const at::Generator& generator, Thread* sender) {
   if (generator.device().type() == at::kCUDA) return cuda_fingerprint(generator, sender);
   if (generator.device().type() != at::kCPU) return {};
   auto* engine = at::check_generator<at::CPUGeneratorImpl>(generator);
-  const std::unique_lock lock(engine->mutex_, std::try_to_lock);
+  std::unique_lock lock(engine->mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return {};
 
   const at::mt19937_data_pod data = engine->engine().data();
+  const auto float_sample = engine->next_float_normal_sample();
+  const auto double_sample = engine->next_double_normal_sample();
+  lock.unlock();  // sending may wait
+
   core::CpuGeneratorState state{};
   state.seed = data.seed_;
   state.left = static_cast<std::uint32_t>(data.left_);
   state.next = data.next_;
   state.words = data.state_;
-  if (const auto sample = engine->next_float_normal_sample()) {
-    state.next_float_normal = *sample;
+  if (float_sample) {
+    state.next_float_normal = *float_sample;
     state.cached |= core::CpuGeneratorState::kHasFloat;
   }
-  if (const auto sample = engine->next_double_normal_sample()) {
-    state.next_double_normal = *sample;
+  if (double_sample) {
+    state.next_double_normal = *double_sample;
     state.cached |= core::CpuGeneratorState::kHasDouble;
   }
   return fingerprint_of(state, sender);

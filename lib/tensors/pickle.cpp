@@ -269,6 +269,8 @@ class PickleMachine {
     return value.text;
   }
   void global(std::string_view module, std::string_view function) {
+    constexpr std::size_t kLongestName = 1024;
+    if (module.size() + function.size() > kLongestName) throw PickleRefused(std::string(kDamaged));
     std::string name = fmt::format("{}.{}", module, function);
     if (!is_allowed_(name))
       throw PickleRefused(

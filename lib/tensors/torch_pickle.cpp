@@ -88,9 +88,11 @@ class PickledTensors {
   void add(const std::string& path, ValueId id, int depth) {
     constexpr int kDeepest = 128;
     constexpr std::size_t kMostVisited = std::size_t{1} << 22;
-    if (depth > kDeepest || ++visited_ > kMostVisited)
-      refuse(path, "its values are nested without an end at");
+    constexpr std::size_t kMostText = std::size_t{256} << 20;
     const PickledValue& here = value(id);
+    text_ += path.size() + here.text.size();  // each visit makes copies of them
+    if (depth > kDeepest || ++visited_ > kMostVisited || text_ > kMostText)
+      refuse(path, "its values are nested without an end at");
     switch (here.kind) {
       case PickledKind::none:
         return add_bytes(path, Dtype::uint8, {0}, {});
@@ -275,6 +277,7 @@ class PickledTensors {
   const TorchStorages& storages_;
   StoredTensors& tensors_;
   std::size_t visited_ = 0;
+  std::size_t text_ = 0;  ///< bytes of names and texts of those
 };
 
 }  // namespace

@@ -273,6 +273,15 @@ def shared_memory(tools):
         yield f"exit code {code}, {report['summary']}"
 
 
+def received_memory(tools):
+    """Memory of a process that has ended is what the one that received it leaves."""
+    for number in ("1", "2"):
+        tools.record(number, "received", number)
+    code, report = tools.compare("1", "2")
+    if code != 1:
+        yield f"exit code {code}, {report['summary']}"
+
+
 def iterations(tools):
     """What a program does in iteration 2 of its loop is found in step 2, in its phase."""
     places = {"batch": ("aten::mul", "data"), "micro": ("aten::mul", "data"), "target": ("aten::mul", "eval"),
@@ -429,7 +438,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "python_generator": python_generator, "early_batches": early_batches,
          "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,
          "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,
-         "iterations": iterations, "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory,
+         "iterations": iterations, "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,
          "inductor": inductor, "tuned": tuned}
 
 

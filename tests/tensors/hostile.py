@@ -216,6 +216,14 @@ class Pickles(Hostile):
         self.refuse(b"\x80\x02\x82\x01.", "opcode 0x82")
         self.refuse(b"\x80\x02Vtext\n.", "opcode 0x56")
 
+    def test_short_pickles_of_long_texts(self):
+        """Texts that stand once and are used many times."""
+        text = b"X" + struct.pack("<I", 4_000_000) + b"a" * 4_000_000
+        module = b"X" + struct.pack("<I", 9) + b"__torch__"
+        self.refuse(b"\x80\x02" + text + b"q\x00](" + b"h\x00" * 200 + b"e.", "nested without an end")
+        self.refuse(b"\x80\x04" + module + b"\x94" + text + b"\x94](" + b"h\x00h\x01\x93" * 200 + b"e.",
+                    "its pickle is damaged")
+
     def test_pickles_that_are_none(self):
         for pickled in (b"", b".", b"\x80\x02", b"\x80\x02.", b"\x80\x02t.", b"\x80\x02h\x05.",
                         b"\x80\x02X\xff\xff\xff\xffabc.", b"\x80\x02}K\x01s.", b"\x80\x02NR.",

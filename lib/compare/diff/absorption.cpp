@@ -30,11 +30,12 @@ constexpr std::uint32_t kNamed =
   });
 }
 
-/// What an optimizer keeps between its steps has no name while it runs. A closure's forward and
-/// backward run inside of it too.
+/// What an optimizer keeps between its steps has no name while it runs. The forward and backward of
+/// its closure, which run inside of it too, write none of that.
 [[nodiscard]] bool changes_state(const Event& op, const Slot& slot) noexcept {
-  return slot.role == Role::mutated && (op.flags & event_flag::in_optimizer) &&
-         op.phase == Phase::optimizer;
+  const bool of_closure = (op.flags & event_flag::in_backward) != 0 || op.phase == Phase::forward ||
+                          op.phase == Phase::backward;
+  return slot.role == Role::mutated && (op.flags & event_flag::in_optimizer) && !of_closure;
 }
 
 [[nodiscard]] bool is_state(const Event& op, const SlotPair& slot) {

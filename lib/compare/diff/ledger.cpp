@@ -29,6 +29,13 @@ namespace {
                     .value()};
 }
 
+/// Whether something that follows from no finding may be entered.
+[[nodiscard]] constexpr bool may_lack_finding(Differing what) noexcept {
+  return what != Differing::number_of_update && what != Differing::gradient_alone &&
+         what != Differing::updated_alone && what != Differing::updated_by &&
+         what != Differing::part;
+}
+
 /// A text that is no number may be anything.
 [[nodiscard]] bool is_fraction(std::string_view text) {
   const auto number = number_in(text);
@@ -80,20 +87,26 @@ DifferingKey number(std::string_view reference, std::string_view candidate) {
   return {Differing::number, KeyHash().add(plain(reference)).add(plain(candidate)).value()};
 }
 
-DifferingKey number_of_update(std::int64_t step) {
-  return {Differing::number_of_update, static_cast<std::uint64_t>(step)};
+DifferingKey number_of_update(Side side, EventPlace optimizer) {
+  return of_op(Differing::number_of_update, side, optimizer);
 }
 
 DifferingKey arguments(Side side, EventPlace op) { return of_op(Differing::arguments, side, op); }
 DifferingKey alone(Side side, EventPlace op) { return of_op(Differing::alone, side, op); }
 DifferingKey detached(Side side, EventPlace op) { return of_op(Differing::detached, side, op); }
 
-DifferingKey gradient_alone(std::string_view root, std::string_view parameter) {
-  return {Differing::gradient_alone, KeyHash().add(root).add(parameter).value()};
+DifferingKey gradient_alone(std::string_view root, std::string_view parameter, std::int64_t step) {
+  return {Differing::gradient_alone,
+          KeyHash().add(root).add(parameter).add(static_cast<std::uint64_t>(step)).value()};
 }
 
 DifferingKey updated_alone(std::string_view root, std::string_view parameter) {
   return {Differing::updated_alone, KeyHash().add(root).add(parameter).value()};
+}
+
+DifferingKey updated_by(Side side, std::uint64_t optimizer) {
+  return {Differing::updated_by,
+          KeyHash().add(static_cast<std::uint64_t>(side)).add(optimizer).value()};
 }
 
 DifferingKey part(const Slot& reference, const Slot& candidate) {
@@ -114,6 +127,7 @@ DifferingKey view(Side side, std::uint64_t storage, std::int64_t step) {
 }  // namespace differing
 
 void Ledger::enter(DifferingKey key, const Source& source) {
+  if (source.finding == kNoFinding && !may_lack_finding(key.what)) return;
   Kind& kind = kinds_[static_cast<std::size_t>(key.what)];
   kind.last = source;
   if (kind.lately.contains(key.identity)) return;

@@ -32,6 +32,7 @@ enum class Differing : std::uint8_t {
   detached,          ///< an op whose result only the other run detaches: no gradient reaches it
   gradient_alone,    ///< a parameter that has a gradient in one run alone
   updated_alone,     ///< a parameter that an op without a partner has updated
+  updated_by,        ///< an optimizer that has such ops
   part,              ///< a view of other elements than in the other run, as both runs have it
   view,  ///< memory that an op without a partner has handed out, or has viewed differently
 };
@@ -51,9 +52,13 @@ namespace differing {
 [[nodiscard]] DifferingKey arguments(Side side, EventPlace op);
 [[nodiscard]] DifferingKey alone(Side side, EventPlace op);
 [[nodiscard]] DifferingKey detached(Side side, EventPlace op);
-[[nodiscard]] DifferingKey number_of_update(std::int64_t step);
-[[nodiscard]] DifferingKey gradient_alone(std::string_view root, std::string_view parameter);
+/// @param optimizer the event of its step
+[[nodiscard]] DifferingKey number_of_update(Side side, EventPlace optimizer);
+[[nodiscard]] DifferingKey gradient_alone(std::string_view root, std::string_view parameter,
+                                          std::int64_t step);
 [[nodiscard]] DifferingKey updated_alone(std::string_view root, std::string_view parameter);
+/// The same for any parameter, by the optimizer's number in the run (Event::object).
+[[nodiscard]] DifferingKey updated_by(Side side, std::uint64_t optimizer);
 /// @param reference with a geometry, as `candidate`
 [[nodiscard]] DifferingKey part(const Slot& reference, const Slot& candidate);
 [[nodiscard]] DifferingKey view(Side side, std::uint64_t storage, std::int64_t step);
@@ -65,7 +70,8 @@ class Ledger {
  public:
   Both<TaintTable> memory;  ///< until something that is equal is written there
 
-  /// The first reason for a thing is kept, for as long as it is among the last that came up.
+  /// The first reason for a thing is kept, for as long as it is among the last that came up. What
+  /// follows from no finding is no reason for what one run does alone.
   void enter(DifferingKey key, const Source& source);
   [[nodiscard]] std::optional<Source> find(DifferingKey key) const;
 

@@ -75,11 +75,21 @@ void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_
     view_alone(state_, scene, side, inner, source_);
   }
   note_gradient(scene, side, index);
-  for (const Slot& slot : window.event(index).slots)
-    if (writes(slot) && (slot.flags & slot_flag::parameter))
-      state_.ledger.enter(differing::updated_alone(window.event(index).root, slot.name), source_);
+  note_update(side, window, index);
   on(state_.alone_memory, side).changed(window.event(index));
   state_.absorption.passed_alone(scene, side, index, source_);
+}
+
+/// Keeps which parameter one run alone updates, and by which optimizer.
+void LoneStretches::note_update(Side side, const Window& window, std::uint32_t op) {
+  const Event& event = window.event(op);
+  const std::uint32_t step = optimizer_around(window, op);
+  for (const Slot& slot : event.slots) {
+    if (!writes(slot) || !(slot.flags & slot_flag::parameter)) continue;
+    state_.ledger.enter(differing::updated_alone(event.root, slot.name), source_);
+    if (step != kNoIndex)
+      state_.ledger.enter(differing::updated_by(side, window.event(step).object), source_);
+  }
 }
 
 /// Keeps which parameter the other run accumulates no gradient for.
@@ -93,7 +103,7 @@ void LoneStretches::note_gradient(const Scene& scene, Side side, std::uint32_t o
   const Event& event = window.event(accumulation);
   for (const Slot& slot : event.slots)
     if (const std::string_view parameter = parameter_of(slot.name); !parameter.empty())
-      state_.ledger.enter(differing::gradient_alone(event.root, parameter), source_);
+      state_.ledger.enter(differing::gradient_alone(event.root, parameter, scene.step), source_);
 }
 
 /// Ops without a partner follow from something that is known, or are a finding.

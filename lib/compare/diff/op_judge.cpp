@@ -9,6 +9,7 @@
 #include "compare/diff/explain/fresh.hpp"
 #include "compare/diff/explain/kept_otherwise.hpp"
 #include "compare/diff/explain/spread.hpp"
+#include "compare/diff/optimizer_options.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -41,14 +42,24 @@ constexpr std::array kExplainers{
     Explainer{"replays", always, explain_replays},
 };
 
+/// An optimizer has read a number that differs.
+void enter_number_of_update(OpPair& ops, const Source& source) {
+  for (const Side side : kSides) {
+    const Window& window = *on(ops.scene.windows, side);
+    const std::uint32_t at = side == Side::reference ? ops.at.reference : ops.at.candidate;
+    if (const std::uint32_t step = optimizer_around(window, at); step != kNoIndex)
+      ops.state.ledger.enter(differing::number_of_update(side, {on(ops.scene.lanes, side)->id,
+                                                                window.event(step).position}),
+                             source);
+  }
+}
+
 /// Numbers and sizes that differ are reasons for what the program makes of them.
 void enter_reasons(OpPair& ops) {
   for (const ArgumentReport& result : ops.arguments.results)
     ops.state.ledger.enter_number(result.reference.value_or(""), result.candidate.value_or(""),
                                   ops.why.value_or(Source{}));
-  const bool in_update = ops.event(Side::reference).flags & event_flag::in_optimizer;
-  if (in_update && ops.why && !ops.arguments.results.empty())
-    ops.state.ledger.enter(differing::number_of_update(ops.scene.step), *ops.why);
+  if (ops.why && !ops.arguments.results.empty()) enter_number_of_update(ops, *ops.why);
   for (const SlotPair& slot : ops.slots)
     if (ops.why && slot.match == Match::metadata && !is_kept_otherwise(ops, slot))
       ops.state.ledger.enter_sizes(*slot.reference->geometry, *slot.candidate->geometry, *ops.why);

@@ -78,11 +78,13 @@ void join_shifted_streams(std::vector<Record>& records) {
 [[nodiscard]] bool only_counts_batches(const Record& record) {
   if (record.finding.kind != FindingKind::sequence) return false;
   std::size_t counts = 0;
-  for (const Side side : kSides)
-    for (const std::string& name : on(record.evidence.alone_names, side)) {
+  for (const Side side : kSides) {
+    for (const std::string& op : on(record.evidence.alone, side))
+      if (op != "aten::add_") return false;
+    for (const std::string& name : on(record.evidence.alone_names, side))
       if (!core::glob_match("*num_batches_tracked", name)) return false;
-      ++counts;
-    }
+    counts += on(record.evidence.alone_names, side).size();
+  }
   return counts > 0;
 }
 
@@ -101,7 +103,8 @@ void join_modes(std::vector<Record>& records) {
   });
   if (mode == records.end()) return;
   for (Record& record : records)
-    if (only_counts_batches(record) && order_step(record) >= order_step(*mode))
+    if (only_counts_batches(record) && record.finding.root == mode->finding.root &&
+        order_step(record) >= order_step(*mode))
       record.listed = false;
 }
 

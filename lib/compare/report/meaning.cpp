@@ -25,6 +25,18 @@ namespace {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+[[nodiscard]] bool sets_more_than_params(const Case& of) {
+  const auto& options = of.finding().arguments;
+  return std::any_of(options.begin(), options.end(), [](const ArgumentReport& option) {
+    return !option.of.empty() && option.name != kParams;
+  });
+}
+
+/// The same, where it is more than how many tensors it has.
+[[nodiscard]] std::string settings(const Case& of) {
+  return sets_more_than_params(of) ? options(of) : std::string();
+}
+
 /// A tensor of the model has another shape: "stem.weight is [8, 3, 3, 3] and [12, 3, 3, 3]".
 [[nodiscard]] std::string shape(const Case& of) {
   for (const ModelDifference& model : of.report().models) {
@@ -79,17 +91,10 @@ namespace {
   return {};
 }
 
-[[nodiscard]] bool sets_more_than_params(const Case& of) {
-  const auto& options = of.finding().arguments;
-  return std::any_of(options.begin(), options.end(), [](const ArgumentReport& option) {
-    return !option.of.empty() && option.name != kParams;
-  });
-}
-
 /// An optimizer of one run leaves parameters out: "fc.weight is not updated in the candidate".
 [[nodiscard]] std::string updates(const Case& of) {
   if (!of.is(FindingKind::sequence) || of.finding().phase != Phase::optimizer ||
-      of.evidence().moved || sets_more_than_params(of))
+      of.evidence().moved)
     return {};
   for (const Side side : kSides) {
     const auto& updated = on(of.evidence().alone_updates, side);
@@ -113,7 +118,7 @@ namespace {
 
 /// In the order of what says most.
 constexpr auto kReadings = std::to_array<std::string (*)(const Case&)>(
-    {updates, options, shape, gradients, accumulation, initialization});
+    {settings, shape, gradients, accumulation, updates, options, initialization});
 
 }  // namespace
 

@@ -10,7 +10,7 @@ _NONE, _INT, _DOUBLE, _BOOL, _STRING = 0, 1, 2, 3, 5
 _INT_LIST, _DOUBLE_LIST, _STRING_LIST, _OPAQUE = 11, 12, 14, 15
 _PLAIN = (float, int, bool, str, type(None))
 
-_known = weakref.WeakKeyDictionary()  # an optimizer -> (its values, what they were written as)
+_known = weakref.WeakKeyDictionary()  # an optimizer -> (its values, what they were written as, its counts)
 
 
 class _Opaque(str):
@@ -48,8 +48,6 @@ def _written(value) -> bytes:
     if isinstance(value, int) and abs(value) < 2**63:
         return struct.pack("<Bq", _INT, value)
     if isinstance(value, tuple):
-        if value and all(type(one) is int and abs(one) < 2**63 for one in value):
-            return struct.pack(f"<BI{len(value)}q", _INT_LIST, len(value), *value)
         if all(map(_is_number, value)):
             return struct.pack(f"<BI{len(value)}d", _DOUBLE_LIST, len(value), *value)
         words = b"".join(_string(str(one)) for one in value)
@@ -59,31 +57,46 @@ def _written(value) -> bytes:
     )
 
 
-def _of_groups(name, values):
-    """One value where all groups of parameters agree, else a list of what each has; of `params` always."""
+def _of_groups(values):
+    """One value where all groups of parameters agree, else a list of what each has."""
     first = values[0]
-    if name == "params" and len(values) > 1:
-        return tuple(values)
     if all(type(one) is type(first) and one == first for one in values):
         return first
     pairs = all(isinstance(one, tuple) for one in values)
     return sum(values, ()) if pairs else tuple(values)
 
 
+def _counts(groups) -> bytes:
+    """How many tensors each group has; of a single group its number."""
+    counts = [len(group["params"]) for group in groups]
+    if len(counts) == 1:
+        return struct.pack("<Bq", _INT, counts[0])
+    return struct.pack(f"<BI{len(counts)}q", _INT_LIST, len(counts), *counts)
+
+
 def written(optimizer):
-    """Names, joined by ',', and values of the hyperparameters of all groups of parameters; of `params` how many."""
-    groups = [dict(group, params=len(group["params"])) for group in optimizer.param_groups]
-    values = [value for group in groups for value in group.values()]
+    """Names, joined by ',', and values of the hyperparameters of all groups of parameters, and how many tensors these
+    have."""
+    groups = optimizer.param_groups
+    values = [value for group in groups for name, value in group.items() if name != "params"]
+    counts = _counts(groups)
     last = _known.get(optimizer)
-    if last is not None and len(last[0]) == len(values) and all(map(is_, last[0], values)):
+    if (
+        last is not None
+        and last[2] == counts
+        and len(last[0]) == len(values)
+        and all(map(is_, last[0], values))
+    ):
         return last[1]
-    names = list(groups[0])
+    names = [name for name in groups[0] if name != "params"]
     arguments = b"".join(
         struct.pack("<H", index)
-        + _written(_of_groups(name, [_readable(group.get(name)) for group in groups]))
+        + _written(_of_groups([_readable(group.get(name)) for group in groups]))
         for index, name in enumerate(names)
     )
-    result = capture.text(",".join(str(name).replace(",", "_") for name in names)), arguments
+    arguments += struct.pack("<H", len(names)) + counts
+    text = ",".join(str(name).replace(",", "_") for name in (*names, "params"))
+    result = capture.text(text), arguments
     if all(isinstance(value, (*_PLAIN, tuple)) for value in values):
-        _known[optimizer] = values, result
+        _known[optimizer] = values, result, counts
     return result

@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 SourceDirectories::SourceDirectories() : SourceDirectories(current_directory()) {}
 
 std::string SourceDirectories::placed(std::string call, const std::string& path) const {
-  if (path.empty() || root_.empty() || root_ == root_.root_path()) return call;
+  const bool is_no_file = path.empty() || path.front() == '<';  // "<string>"
+  if (is_no_file || root_.empty() || root_ == root_.root_path()) return call;
   const bool ends_text =
       std::any_of(path.begin(), path.end(), [](unsigned char c) { return c < ' '; });
   const fs::path below = (root_ / path).lexically_normal().lexically_relative(root_);

@@ -169,6 +169,26 @@ TEST_SUITE("sequence") {
     CHECK(report.verdict == Verdict::diverged);
   }
 
+  TEST_CASE("what an optimizer keeps from step to step is not absorbed, in grad mode either") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::data);
+      const Tensor state = run.op("aten::zeros").out(labelled("zero"));
+      run.scope(EventKind::optimizer, "Own", [&] {
+        run.op("aten::mul_")
+            .flag(event_flag::in_optimizer)
+            .in(state)
+            .arg("other", changed ? 2 : 1)
+            .writes(state, labelled(changed ? "b" : "a"));
+        run.op("aten::div").in(state).out(labelled("normalized"));
+        run.op("aten::zero_")
+            .flag(event_flag::in_optimizer)
+            .in(state)
+            .writes(state, labelled("zero"));
+      });
+    });
+    CHECK(report.verdict == Verdict::diverged);
+  }
+
   TEST_CASE("a difference of arguments is absorbed as an op of one run alone is") {
     const auto report_with = [](bool ends) {
       return report_of([ends](RunBuilder& run, bool changed) {
@@ -920,6 +940,25 @@ TEST_SUITE("sequence") {
     CHECK(report.findings.size() == 1);
     REQUIRE(report.first() != nullptr);
     CHECK(report.first()->phase == Phase::backward);
+  }
+
+  TEST_CASE("another optimizer does not follow from numbers that one has read") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor w = run.parameter("w", labelled("w"));
+      const Tensor v = run.parameter("v", labelled("v"));
+      const Tensor loss = run.op("aten::mm").in(w).out(labelled(changed ? "b" : "a"));
+      run.phase(Phase::optimizer);
+      run.scope(EventKind::optimizer, "LBFGS",
+                [&] { run.op("aten::item").in(loss).result(changed ? 0.5 : 0.25); });
+      run.scope(EventKind::optimizer, "SGD", [&] {
+        run.op("aten::add_")
+            .in(v)
+            .arg("alpha", changed ? 0.125 : 1.0)
+            .writes(v, labelled(changed ? "v'" : "v"));
+      });
+    });
+    CHECK(diverging(report) == 2);
   }
 
   TEST_CASE("what an optimizer does after it has read other numbers follows from those") {

@@ -120,10 +120,16 @@ namespace {
   return integers ? drawn : std::nullopt;
 }
 
-/// Why an optimizer computes with other numbers, if it has read numbers that differ.
+/// Why an optimizer computes with other numbers, if it has read numbers that differ and is not set
+/// otherwise.
 [[nodiscard]] std::optional<Source> read_in_update(const OpPair& ops) {
-  if (!(ops.event(Side::reference).flags & event_flag::in_optimizer)) return std::nullopt;
-  return ops.state.ledger.find(differing::number_of_update(ops.scene.step));
+  const Window& window = *ops.scene.windows.reference;
+  const std::uint32_t step = optimizer_around(window, ops.at.reference);
+  if (step == kNoIndex || ops.event(Side::reference).phase != Phase::optimizer ||
+      !other_options(ops.scene, ops.at).empty())
+    return std::nullopt;
+  return ops.state.ledger.find(differing::number_of_update(
+      Side::reference, {ops.scene.lanes.reference->id, window.event(step).position}));
 }
 
 /// It returns the elements of its input in the same order: only a reader can distinguish the

@@ -37,12 +37,14 @@ const Event& OpPair::event(Side side) const {
 void OpPair::found(const Source& source) {
   judgement.outcome = Outcome::found;
   lane.last_source = source;
+  lane.last_step = scene.step;
   if (!why) why = source;
 }
 
 void OpPair::propagated(const Source& source) {
   make_diverging(source);
   lane.last_source = source;
+  lane.last_step = scene.step;
   if (judgement.outcome == Outcome::equal) judgement.outcome = Outcome::propagated;
   if (!why) why = source;
 }

@@ -18,6 +18,7 @@ namespace ulpscope::comparison {
 /// What explainers remember of the ops of one lane.
 struct LaneMemory {
   std::optional<Source> last_source;  ///< of the last op that differs
+  std::int64_t last_step = kSetup;    ///< in which that was
   std::optional<Source> other_model;  ///< one run calls a different model of the same kind
   /// The program acts on numbers that differ already: they determine arguments, and its data.
   std::optional<Source> numbers;

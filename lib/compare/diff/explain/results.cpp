@@ -67,7 +67,8 @@ void explain_results(OpPair& ops) {
 
   // A tensor that cannot be read, such as one inside of torch.func.vmap, may have brought it.
   if (const auto& before = ops.lane.last_source;
-      before && ops.state.book.diverges(*before) && reads_unreadable(ops))
+      before && !threw && ops.lane.last_step == ops.scene.step &&
+      ops.state.book.diverges(*before) && reads_unreadable(ops))
     return ops.propagated(*before);
 
   const Origin origin =

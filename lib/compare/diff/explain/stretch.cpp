@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "compare/diff/finding_writer.hpp"
+#include "compare/diff/optimizer_options.hpp"
 #include "compare/diff/units.hpp"
 #include "compare/model/draws.hpp"
 #include "compare/model/place.hpp"
@@ -75,17 +76,25 @@ void add_positions(const Window& window, std::uint32_t op,
   return std::nullopt;
 }
 
+/// The reason of the first unit, if all have one.
+template <class Find>
+[[nodiscard]] std::optional<Source> of_every_unit(const Stretch& stretch, Find find) {
+  std::optional<Source> first;
+  for (const Stretch::Alone& one : stretch.units) {
+    const std::optional<Source> source = find(one);
+    if (!source) return std::nullopt;
+    if (!first) first = source;
+  }
+  return first;
+}
+
 /// The stretch is what backward does for forward ops that were given different arguments.
 [[nodiscard]] std::optional<Source> follows_arguments(const Stretch& stretch) {
-  std::optional<Source> source;
-  for (const auto& [side, window, index] : stretch.units) {
-    source =
-        window.event(index).flags & event_flag::in_backward
-            ? stretch.state.ledger.find(differing::arguments(side, forward_place(window, index)))
-            : std::nullopt;
-    if (!source) return std::nullopt;
-  }
-  return source;
+  return of_every_unit(stretch, [&](const Stretch::Alone& one) -> std::optional<Source> {
+    if (!(one.window.event(one.index).flags & event_flag::in_backward)) return std::nullopt;
+    return stretch.state.ledger.find(
+        differing::arguments(one.side, forward_place(one.window, one.index)));
+  });
 }
 
 /// The stretch is what backward does for forward ops that only one run has, and for their
@@ -185,20 +194,18 @@ void add_positions(const Window& window, std::uint32_t op,
   return follows_gradients ? stretch.state.other_parameters.first() : std::nullopt;
 }
 
-/// An optimizer updates a parameter that has a gradient in one run alone.
-[[nodiscard]] std::optional<Source> has_gradient_alone(const Stretch& stretch) {
-  if (!stretch.state.ledger.any(Differing::gradient_alone)) return std::nullopt;
-  for (const auto& [side, window, index] : stretch.units) {
-    const Event& event = window.event(index);
-    if (!updates_parameter(event)) return std::nullopt;
-    for (const Slot& slot : event.slots) {
-      const std::string_view of = parameter_of(slot.name);
-      if (const auto source = stretch.state.ledger.find(
-              differing::gradient_alone(event.root, of.empty() ? slot.name : of)))
-        return source;
-    }
+/// Why one run alone has the gradients of all parameters that an op touches.
+[[nodiscard]] std::optional<Source> has_gradients_alone(const RankState& state, const Scene& scene,
+                                                        const Event& event) {
+  std::optional<Source> source;
+  for (const Slot& slot : event.slots) {
+    if (!(slot.flags & (slot_flag::parameter | slot_flag::gradient))) continue;
+    const std::string_view of = parameter_of(slot.name);
+    source = state.ledger.find(
+        differing::gradient_alone(event.root, of.empty() ? slot.name : of, scene.step));
+    if (!source) return std::nullopt;
   }
-  return std::nullopt;
+  return source;
 }
 
 /// A gradient is accumulated whose parameter one run alone updates.
@@ -211,14 +218,18 @@ void add_positions(const Window& window, std::uint32_t op,
   return std::nullopt;
 }
 
+[[nodiscard]] bool touches_named(const Event& event) {
+  return std::any_of(event.slots.begin(), event.slots.end(),
+                     [](const Slot& slot) { return !slot.name.empty(); });
+}
+
 /// An optimizer that updates a parameter in one run alone keeps account of it, such as of its
 /// steps.
-[[nodiscard]] std::optional<Source> keeps_account(const RankState& state, const Event& event) {
-  const bool touches_named = std::any_of(event.slots.begin(), event.slots.end(),
-                                         [](const Slot& slot) { return !slot.name.empty(); });
-  const bool of_optimizer = (event.flags & event_flag::in_optimizer) != 0;
-  return of_optimizer && !touches_named ? state.ledger.last(Differing::updated_alone)
-                                        : std::nullopt;
+[[nodiscard]] std::optional<Source> keeps_account(const RankState& state,
+                                                  const Stretch::Alone& one) {
+  const std::uint32_t step = optimizer_around(one.window, one.index);
+  if (touches_named(one.window.event(one.index)) || step == kNoIndex) return std::nullopt;
+  return state.ledger.find(differing::updated_by(one.side, one.window.event(step).object));
 }
 
 /// All that an op writes was last written by ops of its run alone.
@@ -233,20 +244,31 @@ void add_positions(const Window& window, std::uint32_t op,
   return source;
 }
 
+/// Why one run alone trains what a unit does.
+[[nodiscard]] std::optional<Source> why_alone(const Stretch& stretch, const Stretch::Alone& one) {
+  RankState& state = stretch.state;
+  const Event& event = one.window.event(one.index);
+  if (accumulates(one.window, one.index)) return updated_alone(state, one.window, one.index);
+  if (!updates_parameter(event)) return std::nullopt;
+  if (auto source = has_gradients_alone(state, stretch.scene, event)) return source;
+  if (auto source = written_alone(state, stretch.scene, one.side, event)) return source;
+  return keeps_account(state, one);
+}
+
 /// It copies values that differ already.
 [[nodiscard]] std::optional<Source> copies_differing(const Stretch& stretch) {
   auto source = differs_already(stretch);
   return source && only_copies(stretch) ? source : std::nullopt;
 }
 
-/// An optimizer goes on otherwise, because of numbers that it has read and that differ.
+/// An optimizer takes another path because of numbers that it has read and that differ.
 [[nodiscard]] std::optional<Source> goes_by_numbers(const Stretch& stretch) {
-  const auto in_update = [](const Stretch::Alone& one) {
-    return (one.window.event(one.index).flags & event_flag::in_optimizer) != 0;
-  };
-  if (stretch.units.empty() || !std::all_of(stretch.units.begin(), stretch.units.end(), in_update))
-    return std::nullopt;
-  return stretch.state.ledger.find(differing::number_of_update(stretch.scene.step));
+  return of_every_unit(stretch, [&](const Stretch::Alone& one) -> std::optional<Source> {
+    const std::uint32_t step = optimizer_around(one.window, one.index);
+    if (step == kNoIndex) return std::nullopt;
+    return stretch.state.ledger.find(differing::number_of_update(
+        one.side, {on(stretch.scene.lanes, one.side)->id, one.window.event(step).position}));
+  });
 }
 
 /// It prepares other samples, because the program has drawn other integers.
@@ -393,20 +415,15 @@ const std::set<std::uint64_t>& ReplacedBackwards::numbers(const RankState& state
 }
 
 std::optional<Source> trains_alone(const Stretch& stretch) {
-  if (const auto source = has_gradient_alone(stretch)) return source;
-  std::optional<Source> source;
-  for (const auto& [side, window, index] : stretch.units) {
-    const Event& event = window.event(index);
-    if (accumulates(window, index))
-      source = updated_alone(stretch.state, window, index);
-    else if (updates_parameter(event))
-      source = written_alone(stretch.state, stretch.scene, side, event);
-    else
-      return std::nullopt;
-    if (!source) source = keeps_account(stretch.state, event);
-    if (!source) return std::nullopt;
+  std::optional<Source> first;
+  for (const Stretch::Alone& one : stretch.units) {
+    const Event& event = one.window.event(one.index);
+    const std::optional<Source> source = why_alone(stretch, one);
+    // What an update keeps has no name: it goes with the parameters around it.
+    if (!source && !(updates_parameter(event) && !touches_named(event))) return std::nullopt;
+    if (!first) first = source;
   }
-  return source;
+  return first;
 }
 
 void note_detached(RankState& state, const LaneWalk& walk, const Scene& scene, Side side,

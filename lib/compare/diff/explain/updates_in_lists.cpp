@@ -10,10 +10,10 @@
 namespace ulpscope::comparison {
 namespace {
 
-/// How an optimizer computes its update, not which one.
+/// How an optimizer computes its update, or of how many tensors, not which one.
 [[nodiscard]] bool is_form(const ArgumentReport& option) {
-  constexpr std::array<std::string_view, 4> kForms{"foreach", "fused", "capturable",
-                                                   "differentiable"};
+  constexpr std::array<std::string_view, 5> kForms{"foreach", "fused", "capturable",
+                                                   "differentiable", kParams};
   return std::find(kForms.begin(), kForms.end(), option.name) != kForms.end();
 }
 
