@@ -21,9 +21,9 @@ CHANGED = {"aten::relu": "torch::relu(", "aten::addcdiv_": "adam.step("}
 
 # Functions of the program around an op, the innermost first, and what the innermost one calls.
 CALLED = {
-    "aten::cross_entropy_loss": (["loss_of", "train", "main"], "F::cross_entropy("),
-    "aten::relu": (["activated", "forward", "train", "main"], "torch::relu("),
-    "aten::softmax": (["mix", "forward", "forward", "train", "main"], "torch::softmax("),
+    "aten::cross_entropy_loss": (["loss_of", "train", "operator()", "main"], "F::cross_entropy("),
+    "aten::relu": (["activated", "forward", "train", "operator()", "main"], "torch::relu("),
+    "aten::softmax": (["mix", "forward", "forward", "train", "operator()", "main"], "torch::softmax("),
 }
 
 
