@@ -10,8 +10,8 @@ namespace ulpscope::capture {
 
 class Thread;
 
-/// Names of the hyperparameters of one of LibTorch's optimizers ("SGD"), joined by ',', and "params"
-/// for how many tensors it trains; empty for a class that it does not have.
+/// Names of the hyperparameters of one of LibTorch's optimizers ("SGD"), joined by ',', and
+/// "params" for how many tensors it trains; empty for a class that it does not have.
 [[nodiscard]] std::string_view option_names(std::string_view optimizer_class) noexcept;
 
 /// Writes them as arguments of the innermost frame's event, in the order of option_names(). Where
