@@ -188,13 +188,14 @@ TEST_SUITE("timeline") {
   }
 
   TEST_CASE("an optimizer that takes over from another one begins a step") {
-    CHECK(places({"forward", "backward", "opt", "forward", "backward", "opt",  //
-                  "G", "backward", "opt2", "d1", "updateG", "d0",              //
-                  "G", "backward", "opt2", "d1", "updateG", "d0", "G", "backward", "opt2"}) ==
+    CHECK(places({"forward", "backward", "opt",  "forward", "backward", "opt",  //
+                  "G",       "backward", "opt2", "d1",      "updateG",  "d0",   //
+                  "G",       "backward", "opt2", "d1",      "updateG",  "d0",
+                  "G",       "backward", "opt2"}) ==
           "0f 0b 0o 1f 1b 1o 2f 2b 2o 2o 3f 3b 3o 3o 4f 4b 4o");
-    CHECK(places({"forward", "backward", "opt2", "forward", "backward", "opt2",  //
-                  "lbfgs", "d1", "zero", "forward", "backward", "clip", "d0",    //
-                  "lbfgs", "d1", "zero", "forward", "backward", "clip", "d0"}) ==
+    CHECK(places({"forward", "backward", "opt2", "forward", "backward", "opt2",        //
+                  "lbfgs",   "d1",       "zero", "forward", "backward", "clip", "d0",  //
+                  "lbfgs",   "d1",       "zero", "forward", "backward", "clip", "d0"}) ==
           "0f 0b 0o 1f 1b 1o 2o 2o 2f 2b 2o 3o 3o 3f 3b 3o");
   }
 
