@@ -152,18 +152,18 @@ TEST_SUITE("symbolizer") {
   }
 
   TEST_CASE("a file's directory is named from where recording was started") {
-    const SourceDirectories directories("/work/net");
+    const SourceDirectories directories("/home/net");
     for (const auto& [path, placed] : std::vector<std::pair<const char*, const char*>>{
-             {"/work/net/src/models/a.py", "a:1\t\tsrc/models"},
-             {"/work/net/src/../b/./a.py", "a:1\t\tb"},
-             {"/work/net/a.py", "a:1\t\t."},
+             {"/home/net/src/models/a.py", "a:1\t\tsrc/models"},
+             {"/home/net/src/../b/./a.py", "a:1\t\tb"},
+             {"/home/net/a.py", "a:1\t\t."},
              {"src/a.py", "a:1\t\tsrc"},
              {"a.py", "a:1\t\t."},
              {"../a.py", "a:1"},
-             {"/work/nets/a.py", "a:1"},
+             {"/home/nets/a.py", "a:1"},
              {"/usr/lib/a.py", "a:1"},
-             {"/work/net/sr\tc/a.py", "a:1"},
-             {"/work/net/sr\nc/a.py", "a:1"},
+             {"/home/net/sr\tc/a.py", "a:1"},
+             {"/home/net/sr\nc/a.py", "a:1"},
              {"", "a:1"}}) {
       CAPTURE(path);
       CHECK(directories.placed("a:1", path) == placed);
@@ -172,7 +172,7 @@ TEST_SUITE("symbolizer") {
   }
 
   TEST_CASE("a writer that has left the directory names none") {
-    CHECK(SourceDirectories("/").placed("a:1", "/work/net/a.py") == "a:1");
+    CHECK(SourceDirectories("/").placed("a:1", "/home/net/a.py") == "a:1");
     CHECK(SourceDirectories("").placed("a:1", "a.py") == "a:1");
   }
 }
