@@ -149,7 +149,6 @@ class WindowAligner {
     result.given_up = whole.given_up;
     result.entries = entries_from(whole.pairs, count, window(Side::candidate).items().size());
     find_moved(result.entries);
-    find_ties();
     RelaxedPass::run(result.entries, [&](Side side, std::uint32_t item) {
       SequenceElement element =
           relaxed_element(event_of(side, item), is_marker(event_of(side, item)));
@@ -322,14 +321,6 @@ class WindowAligner {
     return outside_ ? outside_(side, event.forward_lane, event.forward) : 0;
   }
 
-  void find_ties() {
-    for (const Side side : kSides) {
-      on(ties_, side).clear();
-      for (std::uint32_t item = 0; item < window(side).items().size(); ++item)
-        if (in_backward(event_of(side, item))) on(ties_, side).insert(forward_number(side, item));
-    }
-  }
-
   /// Of backward for a forward op whose partner's backward is in the other window, too: it is that
   /// of no other op.
   [[nodiscard]] std::uint64_t tie_of_both(Side side, std::uint32_t item) const {
@@ -338,13 +329,15 @@ class WindowAligner {
     return on(ties_, the_other(side)).contains(number) ? number : 0;
   }
 
-  [[nodiscard]] std::vector<SequenceElement> elements(Side side) const {
+  /// Keeps the ties of backward.
+  [[nodiscard]] std::vector<SequenceElement> elements(Side side) {
     std::vector<SequenceElement> result;
     const auto count = static_cast<std::uint32_t>(window(side).items().size());
     result.reserve(count);
     for (std::uint32_t item = 0; item < count; ++item) {
-      const std::uint64_t tie =
-          in_backward(event_of(side, item)) ? forward_number(side, item) : on(partner_, side)[item];
+      const bool backward = in_backward(event_of(side, item));
+      const std::uint64_t tie = backward ? forward_number(side, item) : on(partner_, side)[item];
+      if (backward) on(ties_, side).insert(tie);
       result.push_back(element(side, item, tie));
     }
     return result;

@@ -100,10 +100,9 @@ void LoneStretches::note_gradient(const Scene& scene, Side side, std::uint32_t o
   const std::uint32_t item = window.item_of(accumulation);
   const auto& partners = on(scene.partners, side);
   if (item >= partners.size() || partners[item] != 0) return;
-  const Event& event = window.event(accumulation);
-  for (const Slot& slot : event.slots)
-    if (const std::string_view parameter = parameter_of(slot.name); !parameter.empty())
-      state_.ledger.enter(differing::gradient_alone(event.root, parameter, scene.step), source_);
+  if (const std::string_view parameter = accumulated_parameter(window, op); !parameter.empty())
+    state_.ledger.enter(
+        differing::gradient_alone(window.event(accumulation).root, parameter, scene.step), source_);
 }
 
 /// Ops without a partner follow from something that is known, or are a finding.

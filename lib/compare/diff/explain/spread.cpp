@@ -24,14 +24,12 @@ void spread_slot(OpPair& ops, const Slot* reference, const Slot* candidate, Matc
 
 /// Why it is a view of other elements: for what is known of the op, or because a view is taken of
 /// one.
-[[nodiscard]] std::optional<Source> reason_of_part(OpPair& ops, const SlotPair& slot) {
+[[nodiscard]] std::optional<Source> why_other_part(const OpPair& ops, const SlotPair& slot) {
   if (!both(slot, slot_flag::view) || !is_other_part(slot)) return std::nullopt;
   if (ops.why) return ops.why;
   for (const SlotPair& input : ops.slots)
-    if (input.role() == Role::input && is_other_part(input))
-      if (const auto source =
-              ops.state.ledger.find(differing::part(*input.reference, *input.candidate)))
-        return source;
+    if (input.role() == Role::input)
+      if (const auto source = ops.reason_of_part(input)) return source;
   return std::nullopt;
 }
 
@@ -66,7 +64,7 @@ void spread(OpPair& ops) {
     write_alone(ops.state, ops.scene, Side::candidate, index, source);
   for (const SlotPair& slot : ops.slots) {
     if (slot.role() == Role::input) continue;
-    if (const auto picked = reason_of_part(ops, slot)) {
+    if (const auto picked = why_other_part(ops, slot)) {
       ops.differ(slot.reference, slot.candidate, *picked);
       ops.state.ledger.enter(differing::part(*slot.reference, *slot.candidate), *picked);
     }

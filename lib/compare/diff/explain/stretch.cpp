@@ -211,11 +211,10 @@ template <class Find>
 /// A gradient is accumulated whose parameter one run alone updates.
 [[nodiscard]] std::optional<Source> updated_alone(const RankState& state, const Window& window,
                                                   std::uint32_t op) {
-  const Event& accumulation = window.event(window.parent(op));
-  for (const Slot& slot : accumulation.slots)
-    if (const std::string_view parameter = parameter_of(slot.name); !parameter.empty())
-      return state.ledger.find(differing::updated_alone(accumulation.root, parameter));
-  return std::nullopt;
+  const std::string_view parameter = accumulated_parameter(window, op);
+  if (parameter.empty()) return std::nullopt;
+  return state.ledger.find(
+      differing::updated_alone(window.event(window.parent(op)).root, parameter));
 }
 
 [[nodiscard]] bool touches_named(const Event& event) {
@@ -412,6 +411,13 @@ const std::set<std::uint64_t>& ReplacedBackwards::numbers(const RankState& state
       numbers_.insert(*number);
   }
   return numbers_;
+}
+
+std::string_view accumulated_parameter(const Window& window, std::uint32_t op) {
+  for (const Slot& slot : window.event(window.parent(op)).slots)
+    if (const std::string_view parameter = parameter_of(slot.name); !parameter.empty())
+      return parameter;
+  return {};
 }
 
 std::optional<Source> trains_alone(const Stretch& stretch) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compare/align/lane_walk.hpp"
@@ -77,6 +78,9 @@ struct StretchReason {
 /// Why what a stretch reads differs, where that is known; with `flags`, of values that have one.
 [[nodiscard]] std::optional<Source> differs_already(const Stretch& stretch,
                                                     std::uint32_t flags = 0);
+
+/// The parameter whose gradient an op accumulates; empty if that has no name.
+[[nodiscard]] std::string_view accumulated_parameter(const Window& window, std::uint32_t op);
 
 /// Why one run alone trains what the stretch does, if it goes on with what ops of that run alone
 /// have begun in an earlier step: an optimizer that leaves out a parameter keeps no state for it
