@@ -27,28 +27,36 @@ bool has_shape(const at::Tensor& tensor, c10::Layout layout) noexcept {
 }
 
 bool is_readable(const at::Tensor& tensor) {
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  if (kHostDevice == c10::DeviceType::CPU && is_ordinary(impl) && impl.unsafe_storage() &&
+      impl.unsafe_storage().unsafeGetStorageImpl()->data() != nullptr)
+    return has_shape(tensor, c10::kStrided);
   return tensor.device().type() == kHostDevice && tensor.layout() == c10::kStrided &&
          tensor.has_storage() && has_shape(tensor, c10::kStrided) &&
          (tensor.numel() == 0 || tensor.storage().unsafeGetStorageImpl()->data() != nullptr);
 }
 
 Content content_of(const at::Tensor& tensor) {
-  const c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
-  const std::size_t element_size = tensor.itemsize();
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  const c10::StorageImpl& storage = *impl.unsafe_storage().unsafeGetStorageImpl();
+  const std::size_t element_size = impl.itemsize();
+  const c10::IntArrayRef sizes = impl.sizes();
+  const c10::IntArrayRef strides = impl.strides();
+  const auto elements = static_cast<std::size_t>(impl.numel());
   Content content;
-  content.key.offset = static_cast<std::size_t>(tensor.storage_offset()) * element_size;
+  content.key.offset = static_cast<std::size_t>(impl.storage_offset()) * element_size;
   content.bytes = {.data = static_cast<const std::byte*>(storage.data()) + content.key.offset,
                    .element_size = element_size,
-                   .sizes = {tensor.sizes().data(), tensor.sizes().size()},
-                   .strides = {tensor.strides().data(), tensor.strides().size()}};
-  content.dense = tensor.is_non_overlapping_and_dense();
-  content.contiguous = tensor.is_contiguous();
+                   .sizes = {sizes.data(), sizes.size()},
+                   .strides = {strides.data(), strides.size()}};
+  content.dense = impl.is_non_overlapping_and_dense();
+  content.contiguous = impl.is_contiguous();
   content.conj = tensor.is_conj();
   content.neg = tensor.is_neg();
   content.complex = tensor.is_complex();
-  content.dense_size = static_cast<std::size_t>(tensor.numel()) * element_size;
+  content.dense_size = elements * element_size;
   content.key.bytes = content.dense_size;
-  if (!content.dense && tensor.numel() > 0) {
+  if (!content.dense && elements > 0) {
     std::uint64_t pattern = 1;
     std::size_t last = 0;
     for (std::size_t i = 0; i < content.bytes.sizes.size(); ++i) {

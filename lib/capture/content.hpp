@@ -27,6 +27,15 @@ struct Content {
   [[nodiscard]] bool plain() const noexcept { return dense && !conj && !neg; }
 };
 
+/// Whether a tensor is nothing but strided memory of the CPU, so that its accessors only load.
+[[nodiscard]] inline bool is_ordinary(const c10::TensorImpl& tensor) noexcept {
+  constexpr c10::DispatchKeySet kBeside(
+      {c10::DispatchKey::ADInplaceOrView, c10::DispatchKey::AutogradFunctionality,
+       c10::DispatchKey::AutocastCPU, c10::DispatchKey::Conjugate, c10::DispatchKey::Negative});
+  return (tensor.key_set() - kBeside) == c10::DispatchKeySet(c10::DispatchKey::CPU) &&
+         !tensor.has_symbolic_sizes_strides();
+}
+
 /// Whether LibTorch says which sizes and strides a tensor has. Nested tensors, those of symbolic
 /// sizes and some classes of programs throw when queried.
 [[nodiscard]] bool has_shape(const at::Tensor& tensor, c10::Layout layout) noexcept;

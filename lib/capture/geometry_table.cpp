@@ -1,26 +1,38 @@
 #include "capture/geometry_table.hpp"
 
+#include <utility>
+
 namespace ulpscope::capture {
 namespace {
 
-class Hash {
- public:
-  void add(std::int64_t word) noexcept {
-    hash_ = (hash_ ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15ULL;
-    hash_ ^= hash_ >> 29;
-  }
-  [[nodiscard]] std::uint64_t get() const noexcept { return hash_; }
+constexpr std::size_t kHead = 2;  // words before the sizes
 
- private:
-  std::uint64_t hash_ = 0;
-};
+/// All that fits in one word.
+std::int64_t kind_of(const Geometry& geometry) noexcept {
+  return static_cast<std::int64_t>(geometry.dtype) |
+         static_cast<std::int64_t>(geometry.device_type) << 8 |
+         static_cast<std::int64_t>(static_cast<std::uint8_t>(geometry.device_index)) << 16 |
+         static_cast<std::int64_t>(geometry.layout) << 24 |
+         static_cast<std::int64_t>(geometry.flags) << 32 |
+         static_cast<std::int64_t>(geometry.has_strides) << 48;
+}
 
-std::uint64_t hash_of(const GeometryWords& words) noexcept {
-  Hash hash;
-  for (const std::int64_t word : words.head) hash.add(word);
-  for (const std::int64_t word : words.sizes) hash.add(word);
-  for (const std::int64_t word : words.strides) hash.add(word);
-  return hash.get();
+std::size_t words_of(const Geometry& geometry) noexcept {
+  return kHead + geometry.sizes.size() + geometry.strides.size();
+}
+
+std::uint64_t mix(std::uint64_t hash, std::int64_t word) noexcept {
+  hash = (hash ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15ULL;
+  return hash ^ (hash >> 29);
+}
+
+/// Sizes and strides separately: a processor computes both at once.
+std::uint64_t hash_of(std::int64_t kind, const Geometry& geometry) noexcept {
+  std::uint64_t of_sizes = static_cast<std::uint64_t>(kind);
+  std::uint64_t of_strides = static_cast<std::uint64_t>(geometry.storage_offset);
+  for (const std::int64_t size : geometry.sizes) of_sizes = mix(of_sizes, size);
+  for (const std::int64_t stride : geometry.strides) of_strides = mix(of_strides, stride);
+  return mix(of_sizes, static_cast<std::int64_t>(of_strides));
 }
 
 /// Geometries have few dimensions: not worth a call of memcmp.
@@ -32,28 +44,26 @@ bool equal(std::span<const std::int64_t> words, const std::int64_t* others) noex
 
 }  // namespace
 
-bool GeometryTable::is_at(const Slot& slot, const GeometryWords& words) const noexcept {
-  if (slot.length != words.count()) return false;
+bool GeometryTable::is_at(const Slot& slot, std::int64_t kind,
+                          const Geometry& geometry) const noexcept {
+  if (slot.length != words_of(geometry)) return false;
   const std::int64_t* known = words_.data() + slot.begin;
-  return equal(words.head, known) && equal(words.sizes, known + words.head.size()) &&
-         equal(words.strides, known + words.head.size() + words.sizes.size());
+  return known[0] == kind && known[1] == geometry.storage_offset &&
+         equal(geometry.sizes, known + kHead) &&
+         equal(geometry.strides, known + kHead + geometry.sizes.size());
 }
 
-GeometryTable::Found GeometryTable::number(const GeometryWords& words) {
-  if (is_at(latest_, words)) return {latest_.id, false};
-  const std::uint64_t hash = hash_of(words);
+GeometryTable::Found GeometryTable::number(const Geometry& geometry) {
+  const std::int64_t kind = kind_of(geometry);
+  const std::uint64_t hash = hash_of(kind, geometry);
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = hash & mask;
   for (; slots_[at].id != 0; at = (at + 1) & mask)
-    if (slots_[at].hash == hash && is_at(slots_[at], words)) {
-      latest_ = slots_[at];
-      return {latest_.id, false};
-    }
-  latest_ = {hash, ++count_, static_cast<std::uint32_t>(words.count()), words_.size()};
-  slots_[at] = latest_;
-  words_.insert(words_.end(), words.head.begin(), words.head.end());
-  words_.insert(words_.end(), words.sizes.begin(), words.sizes.end());
-  words_.insert(words_.end(), words.strides.begin(), words.strides.end());
+    if (slots_[at].hash == hash && is_at(slots_[at], kind, geometry)) return {slots_[at].id, false};
+  slots_[at] = {hash, ++count_, static_cast<std::uint32_t>(words_of(geometry)), words_.size()};
+  words_.insert(words_.end(), {kind, geometry.storage_offset});
+  words_.insert(words_.end(), geometry.sizes.begin(), geometry.sizes.end());
+  words_.insert(words_.end(), geometry.strides.begin(), geometry.strides.end());
   const std::uint32_t id = count_;
   if (count_ * 2 > slots_.size()) grow();
   return {id, true};

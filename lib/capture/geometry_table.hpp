@@ -1,6 +1,6 @@
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory_resource>
 #include <span>
@@ -8,19 +8,21 @@
 
 namespace ulpscope::capture {
 
-/// Sizes and strides, and everything else that distinguishes geometries, in words.
-struct GeometryWords {
-  std::array<std::int64_t, 2> head;
+/// What a tensor is but for its memory and its content.
+struct Geometry {
+  std::uint8_t dtype = 0;
+  std::uint8_t device_type = 0;
+  std::int8_t device_index = 0;
+  std::uint8_t layout = 0;
+  std::uint16_t flags = 0;  ///< geometry_flag
+  bool has_strides = false;
+  std::int64_t storage_offset = 0;
   std::span<const std::int64_t> sizes;
-  std::span<const std::int64_t> strides;
-
-  [[nodiscard]] std::size_t count() const noexcept {
-    return head.size() + sizes.size() + strides.size();
-  }
+  std::span<const std::int64_t> strides;  ///< none, or as many as sizes
 };
 
-/// Numbers the geometries of a ring, from 1. Open addressing; their words are contiguous in one
-/// block of memory.
+/// Numbers the geometries of a ring, from 1. Open addressing; what distinguishes them is contiguous
+/// in one block of memory, in words.
 class GeometryTable {
  public:
   explicit GeometryTable(std::pmr::memory_resource* memory) : slots_(memory), words_(memory) {
@@ -31,7 +33,7 @@ class GeometryTable {
     std::uint32_t id = 0;
     bool added = false;
   };
-  Found number(const GeometryWords& words);
+  Found number(const Geometry& geometry);
 
  private:
   struct Slot {
@@ -41,11 +43,11 @@ class GeometryTable {
     std::size_t begin = 0;
   };
 
-  [[nodiscard]] bool is_at(const Slot& slot, const GeometryWords& words) const noexcept;
+  [[nodiscard]] bool is_at(const Slot& slot, std::int64_t kind,
+                           const Geometry& geometry) const noexcept;
   void grow();
 
   std::pmr::vector<Slot> slots_;
-  Slot latest_;  ///< the tensors of an op often have one geometry
   std::pmr::vector<std::int64_t> words_;
   std::uint32_t count_ = 0;
 };

@@ -74,6 +74,45 @@ SchemaCache& schema_cache() {
   return instance;
 }
 
+/// The infos of records and events that are not ops, by their names. Read without a lock; an info
+/// that another one has replaced is found in the registry.
+class NameCache {
+ public:
+  [[nodiscard]] const OpInfo* find(EventKind kind, std::string_view name,
+                                   std::string_view argument_names) const noexcept {
+    const OpInfo* const known = entries_[slot(kind, name)].load(std::memory_order_acquire);
+    const bool is_it = known != nullptr && known->kind == kind && known->name == name &&
+                       known->argument_names == argument_names;
+    return is_it ? known : nullptr;
+  }
+
+  void insert(const OpInfo& info) noexcept {
+    entries_[slot(info.kind, info.name)].store(&info, std::memory_order_release);
+  }
+
+ private:
+  static constexpr std::size_t kSize = 1 << 12;
+
+  /// Of the name's beginning, end and length.
+  static std::size_t slot(EventKind kind, std::string_view name) noexcept {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+    const std::size_t part = std::min(name.size(), sizeof first);
+    std::memcpy(&first, name.data(), part);
+    std::memcpy(&last, name.data() + name.size() - part, part);
+    std::uint64_t hash = first * 0x9e3779b97f4a7c15ULL + name.size();
+    hash = (hash ^ (hash >> 32) ^ last) * 0xff51afd7ed558ccdULL + static_cast<std::uint64_t>(kind);
+    return (hash * 0x9e3779b97f4a7c15ULL) >> 52;
+  }
+
+  std::array<std::atomic<const OpInfo*>, kSize> entries_{};
+};
+
+NameCache& name_cache() {
+  static NameCache& instance = immortal<NameCache>();
+  return instance;
+}
+
 bool can_hold_tensors(const c10::Type& type) {
   if (type.kind() == c10::TypeKind::TensorType) return true;
   const auto contained = type.containedTypes();
@@ -159,6 +198,8 @@ void describe(OpInfo& info, const c10::OperatorHandle& handle) {
   if (op.has(facts::fact::factory)) info.flags |= event_flag::factory;
   info.adopts = op.has(facts::fact::adopts);
   info.copies = info.name == "aten::copy_";
+  info.converts = op.has(facts::fact::casts) && !info.copies;
+  info.resolves = info.name == "aten::resolve_conj" || info.name == "aten::resolve_neg";
   info.resizes = info.name.starts_with("aten::resize_") || info.name == "aten::_resize_output_";
   info.rearranges =
       info.resizes || handle.hasTag(at::Tag::inplace_view) || rearranges_first(schema, op);
@@ -215,7 +256,7 @@ EventKind kind_of(const at::RecordFunction& record) {
 /// `name` is the schema's own string.
 const OpInfo* find_known(const char* name) noexcept {
   const OpInfo* known = schema_cache().find(name);
-  return known != nullptr && known->name == name ? known : nullptr;
+  return known != nullptr && std::strcmp(known->name.c_str(), name) == 0 ? known : nullptr;
 }
 
 const OpInfo* find_registered(const c10::OperatorName& name) {
@@ -247,9 +288,12 @@ const OpInfo& op_info(const at::RecordFunction& record) {
 const OpInfo* op_info(const char* name) { return find_registered({name, ""}); }
 
 const OpInfo& named_info(EventKind kind, std::string_view name, std::string_view argument_names) {
+  if (const OpInfo* known = name_cache().find(kind, name, argument_names)) return *known;
   Registry& all = registry();
   const std::lock_guard guard(all.mutex);
-  return named_info_locked(all, kind, name, argument_names);
+  const OpInfo& info = named_info_locked(all, kind, name, argument_names);
+  name_cache().insert(info);
+  return info;
 }
 
 const OpInfo& kernel_info(std::string_view name, std::string_view argument_names,

@@ -52,6 +52,8 @@ struct OpInfo {
   bool adopts =
       false;  ///< `set_data` asks whether its first tensor may refer to the second's memory
   bool copies = false;      ///< `copy_`, which may end before its bytes have come from a device
+  bool converts = false;    ///< returns its first tensor, or a copy of it with another dtype
+  bool resolves = false;    ///< returns its first tensor, or a copy of it that is not conjugated
   bool resizes = false;     ///< may enlarge a storage without writing it
   bool handle = false;      ///< returns pointers, not numbers
   bool exchange = false;    ///< of `c10d`: executed by a backend, together with other ranks

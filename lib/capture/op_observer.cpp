@@ -384,6 +384,43 @@ void begin_traced_call(Thread& thread, std::uint64_t handle, const OpInfo& info)
   thread.frames.push_back(std::move(frame));
 }
 
+/// Whether an op returns its first tensor as it is, or a copy of a number that the op around it
+/// was called with.
+bool passes_on(const OpInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
+  if ((!info.converts && !info.resolves) || inputs.empty() || !inputs[0].isTensor()) return false;
+  const at::Tensor& tensor = inputs[0].toTensor();
+  if (!tensor.defined()) return false;
+  return info.converts ? tensor.unsafeGetTensorImpl()->is_wrapped_number()
+                       : !tensor.is_conj() && !tensor.is_neg();
+}
+
+/// Whether the op around it says all that an op's event would say: it is the view that a view or a
+/// kernel computes with, a number that a kernel converts, or that op once more.
+bool is_implied(const Thread& thread, const OpInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
+  const Frame* const parent = parent_of(thread);
+  if (parent == nullptr || parent->info->kind != EventKind::op || parent->info->foreign ||
+      info.foreign)
+    return false;
+  const OpInfo& around = *parent->info;
+  if ((info.flags & event_flag::view) != 0)
+    return (around.flags & event_flag::view) != 0 || !around.wrapper;
+  if (&info == &around) return info.rearranges && !info.resizes;
+  const bool copies_number = parent->implied && around.converts;
+  return copies_number ? info.copies || info.converts || (info.flags & event_flag::factory) != 0
+                       : passes_on(info, inputs);
+}
+
+/// Begins an op that the one around it implies. Without a frame of its own where nothing can come
+/// of it: the kernel of an op is called below autograd.
+void begin_implied(Thread& thread, std::uint64_t handle, const OpInfo& info) {
+  if (is_in_kernel(thread) && !info.converts && !thread.frames.back().info->converts) return;
+  Frame frame = silent_frame(thread, info);
+  frame.handle = handle;
+  frame.implied = true;
+  frame.first_node = at::sequence_number::peek();
+  thread.frames.push_back(std::move(frame));
+}
+
 void begin_record(Thread& thread, const at::RecordFunction& record) {
   const OpInfo& info = op_info(record);
   const bool is_call = info.kind == EventKind::op || info.kind == EventKind::scope;
@@ -403,6 +440,8 @@ void begin_record(Thread& thread, const at::RecordFunction& record) {
   const auto inputs = arguments_of(record, info);
   if (info.kind == EventKind::op && is_without_content(inputs))
     return begin_traced_call(thread, record.handle(), info);
+  if (info.kind == EventKind::op && is_implied(thread, info, inputs))
+    return begin_implied(thread, record.handle(), info);
   if (info.copies && delivers(inputs))
     return begin_delivery(thread, record, info, inputs[0].toTensor());
   const bool from_user_code = info.kind == EventKind::op && in_user_code(thread);
@@ -540,7 +579,9 @@ ring::SlotRow see_result(Thread& thread, const Frame& frame, const at::Tensor& t
   return row;
 }
 
-void link_node(Thread& thread, const Frame& frame, const at::Tensor& tensor) {
+/// Notes which event made the node of a tensor's backward, if that node was made in the frame.
+void link_node(Thread& thread, const Frame& frame, std::uint64_t position,
+               const at::Tensor& tensor) {
   if (!tensor.defined() || !tensor.requires_grad() || tensor.is_inference()) return;
   auto* node = torch::autograd::impl::grad_fn_unsafe(tensor);
   // An op may return a tensor whose node was made by an autograd function of the program.
@@ -549,7 +590,7 @@ void link_node(Thread& thread, const Frame& frame, const at::Tensor& tensor) {
                          node->sequence_nr() >= frame.first_node;
   if (made_here)
     forward_links().add(node->thread_id(), node->sequence_nr(),
-                        {frame.position, thread.lane(), frame.module});
+                        {position, thread.lane(), frame.module});
 }
 
 /// Whether ranks are exchanging data in an op that is running here.
@@ -581,7 +622,7 @@ void see_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::IV
       thread.slots.push_back(
           see_result(thread, frame, tensor, {Role::output, index, element, leaves}));
       if (any_collective() && inside_collective(thread)) note_of_backend(tensor);
-      link_node(thread, frame, tensor);
+      link_node(thread, frame, frame.position, tensor);
     });
   }
   thread.arguments.insert(thread.arguments.end(), results.bytes().begin(), results.bytes().end());
@@ -631,6 +672,18 @@ void see_gradient(Thread& thread) {
   thread.slots.push_back(seen.row);
 }
 
+/// An op that the one around it implies may have made the node of that one's backward.
+void end_implied(Thread& thread, c10::ArrayRef<const c10::IValue> outputs) {
+  const Frame& frame = thread.frames.back();
+  if (const Frame* const event = innermost_event(thread, thread.frames.size())) {
+    for (const c10::IValue& output : outputs)
+      for_each_tensor(output, [&](const at::Tensor& tensor, std::uint16_t) {
+        link_node(thread, frame, event->position, tensor);
+      });
+  }
+  drop_frame(thread);
+}
+
 /// What an op that is not an event left behind.
 void note_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::IValue> outputs) {
   const Frame* event = innermost_event(thread, thread.frames.size());
@@ -641,7 +694,7 @@ void note_results(Thread& thread, const Frame& frame, c10::ArrayRef<const c10::I
   const bool makes_memory = (frame.info->flags & event_flag::view) == 0;
   for (const c10::IValue& output : outputs)
     for_each_tensor(output, [&](const at::Tensor& tensor, std::uint16_t) {
-      if (is_filtered()) link_node(thread, frame, tensor);
+      if (is_filtered()) link_node(thread, frame, frame.position, tensor);
       if (!makes_memory) return;
       const std::uint64_t storage = storage_id(tensor);
       if (storage != ring::kNone && storage >= frame.first_storage) note_written(tensor, writer);
@@ -680,6 +733,7 @@ void end_record(Thread& thread, const at::RecordFunction& record) {
 
   Frame& frame = thread.frames.back();
   if (frame.traced) return end_innermost(thread);
+  if (frame.implied) return end_implied(thread, results_of(record));
   const ValuesOfOp values(thread, *frame.info);
   RngFingerprint after;
   if (frame.delivers) {

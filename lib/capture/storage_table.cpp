@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMostRegions = 32;
 constexpr std::size_t kMostRanges = 4096;
 constexpr std::size_t kSweptPerAddition = 3;
-constexpr std::size_t kRecentPerAddition = 16;
+constexpr std::size_t kRecentPerAddition = 8;
 
 bool is_foreign(const c10::StorageImpl& storage) {
   const at::DataPtr& data = storage.data_ptr();
@@ -109,7 +109,7 @@ Storage& StorageTable::at(const c10::StorageImpl& storage) {
     known->place = sweep_.size();
     sweep_.push_back(&storage);
   }
-  if (last_key_ != &storage) recent_[recent_end_++ % recent_.size()] = &storage;
+  if (last_key_ != &storage) note_request(&storage);
   last_key_ = &storage;
   last_ = known;
   Storage& entry = *known;
@@ -278,6 +278,13 @@ void StorageTable::purge_some() {
     else
       ++sweep_at_;
   }
+}
+
+/// Ops ask for the same few storages in turn.
+void StorageTable::note_request(const c10::StorageImpl* key) noexcept {
+  for (std::size_t ago = 1; ago <= 4; ++ago)
+    if (recent_[(recent_end_ - ago) % recent_.size()] == key) return;
+  recent_[recent_end_++ % recent_.size()] = key;
 }
 
 void StorageTable::remove(const c10::StorageImpl* key) {

@@ -226,6 +226,7 @@ class StorageTable {
   /// What is left of a storage is a small block of the program's heap between large ones and keeps
   /// those from merging: the longer it stays, the larger the program's heap becomes.
   void purge_some();
+  void note_request(const c10::StorageImpl* key) noexcept;
   void remove(const c10::StorageImpl* key);
   void start(Storage& entry, const c10::StorageImpl& storage);
   static void written_behind(Storage& other, const Storage& storage, const RegionKey& key);

@@ -217,59 +217,62 @@ std::uint32_t Thread::op(const OpInfo& info) {
 }
 
 std::uint32_t Thread::geometry(const at::Tensor& tensor) {
-  const c10::Layout layout = tensor.layout();
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  const c10::Layout layout = is_ordinary(impl) ? c10::kStrided : impl.layout();
   const bool known = has_shape(tensor, layout);
   const bool strided = known && layout == c10::kStrided;
-  const c10::IntArrayRef sizes = known ? tensor.sizes() : c10::IntArrayRef();
-  const c10::IntArrayRef strides = strided ? tensor.strides() : c10::IntArrayRef();
-  const c10::Device device = tensor.device();
-  ring::GeometryMessage message{};
-  message.dtype = static_cast<std::uint8_t>(tensor.scalar_type());
-  message.device_type = static_cast<std::uint8_t>(device.type());
-  message.device_index = device.index();
-  message.layout = static_cast<std::uint8_t>(layout);
-  message.flags = known ? geometry_flags(tensor, layout) : std::uint16_t{0};
-  message.has_strides = strided ? 1 : 0;
-  message.storage_offset = strided ? tensor.storage_offset() : 0;
-  return define_geometry(message, {sizes.data(), sizes.size()}, {strides.data(), strides.size()});
+  const c10::IntArrayRef sizes = known ? impl.sizes() : c10::IntArrayRef();
+  const c10::IntArrayRef strides = strided ? impl.strides() : c10::IntArrayRef();
+  const c10::Device device = impl.device();
+  return number({.dtype = static_cast<std::uint8_t>(tensor.scalar_type()),
+                 .device_type = static_cast<std::uint8_t>(device.type()),
+                 .device_index = device.index(),
+                 .layout = static_cast<std::uint8_t>(layout),
+                 .flags = known ? geometry_flags(tensor, layout) : std::uint16_t{0},
+                 .has_strides = strided,
+                 .storage_offset = strided ? impl.storage_offset() : 0,
+                 .sizes = {sizes.data(), sizes.size()},
+                 .strides = {strides.data(), strides.size()}});
 }
 
 std::uint32_t Thread::row_geometry(std::int8_t dtype, std::int64_t elements) {
-  ring::GeometryMessage message{};
-  message.dtype = static_cast<std::uint8_t>(dtype);
-  message.device_index = -1;
-  message.flags = geometry_flag::dense | geometry_flag::contiguous;
-  message.has_strides = 1;
   constexpr std::int64_t kStep = 1;
-  return define_geometry(message, std::span(&elements, 1), std::span(&kStep, 1));
+  return number({.dtype = static_cast<std::uint8_t>(dtype),
+                 .device_index = -1,
+                 .flags = geometry_flag::dense | geometry_flag::contiguous,
+                 .has_strides = true,
+                 .sizes = std::span(&elements, 1),
+                 .strides = std::span(&kStep, 1)});
 }
 
-std::uint32_t Thread::define_geometry(ring::GeometryMessage message,
-                                      std::span<const std::int64_t> sizes,
-                                      std::span<const std::int64_t> strides) {
-  const auto kind = static_cast<std::int64_t>(message.dtype) |
-                    static_cast<std::int64_t>(message.device_type) << 8 |
-                    static_cast<std::int64_t>(static_cast<std::uint8_t>(message.device_index))
-                        << 16 |
-                    static_cast<std::int64_t>(message.layout) << 24 |
-                    static_cast<std::int64_t>(message.flags) << 32;
-  const auto [id, added] = geometry_ids_.number(
-      {.head = {kind, message.storage_offset}, .sizes = sizes, .strides = strides});
-  if (!added) return id;
+std::uint32_t Thread::number(const Geometry& geometry) {
+  const auto [id, added] = geometry_ids_.number(geometry);
+  if (added) define_geometry(id, geometry);
+  return id;
+}
 
+void Thread::define_geometry(std::uint32_t id, const Geometry& geometry) {
+  const auto [sizes, strides] = std::pair(geometry.sizes, geometry.strides);
+  ring::GeometryMessage message{};
   message.header = {ring::padded(sizeof message + sizes.size_bytes() + strides.size_bytes()),
                     ring::MessageKind::geometry, 0};
   message.id = id;
+  message.dtype = geometry.dtype;
+  message.device_type = geometry.device_type;
+  message.device_index = geometry.device_index;
+  message.layout = geometry.layout;
+  message.flags = geometry.flags;
+  message.has_strides = geometry.has_strides ? 1 : 0;
+  message.storage_offset = geometry.storage_offset;
   message.dimensions = static_cast<std::uint8_t>(sizes.size());
-  if (std::byte* memory = room(message.header.size)) {
-    std::memcpy(memory, &message, sizeof message);
-    memory += sizeof message;
-    if (!sizes.empty()) std::memcpy(memory, sizes.data(), sizes.size_bytes());
-    memory += sizes.size_bytes();
-    if (!strides.empty()) std::memcpy(memory, strides.data(), strides.size_bytes());
-    ring_.commit(message.header.size);
-  }
-  return id;
+  std::byte* memory = room(message.header.size);
+  if (memory == nullptr) return;
+  std::memcpy(memory, &message, sizeof message);
+  memory += sizeof message;
+  if (!sizes.empty()) std::memcpy(memory, sizes.data(), sizes.size_bytes());
+  memory += sizes.size_bytes();
+  if (!strides.empty()) std::memcpy(memory, strides.data(), strides.size_bytes());
+  ring_.commit(message.header.size);
 }
 
 std::uint32_t Thread::define_stack(std::span<const ring::StackFrame> stack) {

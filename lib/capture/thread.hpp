@@ -92,6 +92,7 @@ struct Frame {
   bool delivers = false;       ///< fills what a collective has promised
   bool arrives_later = false;  ///< what it writes comes from a device and is not waited for
   bool traced = false;         ///< an op that computes nothing: a program is traced
+  bool implied = false;        ///< an op that the one around it implies
   ReferenceCall in_reference;
   std::size_t slots = 0;      ///< where its slots begin
   std::size_t arguments = 0;  ///< where its encoded arguments begin
@@ -197,8 +198,8 @@ class Thread {
   };
 
  private:
-  std::uint32_t define_geometry(ring::GeometryMessage message, std::span<const std::int64_t> sizes,
-                                std::span<const std::int64_t> strides);
+  [[nodiscard]] std::uint32_t number(const Geometry& geometry);
+  void define_geometry(std::uint32_t id, const Geometry& geometry);
   /// Space for a message; null if it is rejected. Recording stops when the ring has ended.
   [[nodiscard]] std::byte* room(std::uint32_t size);
   std::uint32_t define_string(std::string_view text);
