@@ -20,6 +20,7 @@
 #include "capture/outcomes.hpp"
 #include "capture/program_calls.hpp"
 #include "capture/python_frames.hpp"
+#include "capture/python_tensors.hpp"
 #include "capture/step_window.hpp"
 #include "capture/thread.hpp"
 #include "ulpscope/run.hpp"
@@ -29,14 +30,16 @@
 namespace ulpscope::capture {
 namespace {
 
-/// The program's tensors behind their addresses (`Tensor._cdata`), held by Python meanwhile.
+using Object = Interpreter::Object;
+
+/// The program's tensors behind their addresses, held by Python meanwhile.
 class GivenTensors {
  public:
-  GivenTensors(at::TensorImpl* const* addresses, std::size_t count) {
-    tensors_.reserve(count);
-    for (std::size_t i = 0; i < count; ++i)
+  explicit GivenTensors(const PythonTensors& found) {
+    tensors_.reserve(found.size());
+    for (std::size_t i = 0; i < found.size(); ++i)
       tensors_.push_back(at::Tensor(c10::intrusive_ptr<at::TensorImpl, c10::UndefinedTensorImpl>::
-                                        unsafe_reclaim_from_nonowning(addresses[i])));
+                                        unsafe_reclaim_from_nonowning(found.data()[i])));
     for (const at::Tensor& tensor : tensors_) pointers_.push_back(&tensor);
   }
   [[nodiscard]] std::span<const at::Tensor* const> get() const noexcept { return pointers_; }
@@ -49,8 +52,8 @@ class GivenTensors {
 /// The same as arguments or results of an op.
 class GivenValues {
  public:
-  GivenValues(at::TensorImpl* const* addresses, std::size_t count) {
-    const GivenTensors tensors(addresses, count);
+  explicit GivenValues(const PythonTensors& found) {
+    const GivenTensors tensors(found);
     for (const at::Tensor* tensor : tensors.get()) values_.emplace_back(*tensor);
   }
   void add(const c10::IValue& value) { values_.push_back(value); }
@@ -125,16 +128,24 @@ void drop_modules(Thread& thread) {
 
 }  // namespace
 
-/// A module is called with these tensors. @param trusted only library code runs in it.
+/// Which objects are tensors: of these two types. @param example one of them. @param address of its
+/// TensorImpl. Zero if tensors cannot be read.
+ULPSCOPE_FOR_PYTHON int ulpscope_python_tensors(Object* tensor, Object* parameter, Object* example,
+                                                const at::TensorImpl* address) {
+  return learn_python_tensors(tensor, parameter, example, address) ? 1 : 0;
+}
+
+/// A module is called with these arguments. @param trusted only library code runs in it.
 /// @param outermost no call of another module encloses it.
 ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_module(std::uint32_t module, int trusted,
-                                                             int outermost,
-                                                             at::TensorImpl* const* tensors,
-                                                             std::size_t count) {
+                                                             int outermost, Object* args,
+                                                             Object* kwargs) {
   std::size_t frames = 0;
   with_thread("the start of a call", [&](Thread& thread) {
     if (outermost != 0) drop_modules(thread);
-    const GivenTensors given(tensors, count);
+    PythonTensors found(args);
+    found.add(kwargs);
+    const GivenTensors given(found);
     begin_module_call(thread, forward_of(module), module, module, trusted != 0, given.get());
     frames = thread.frames.size();
   });
@@ -142,13 +153,11 @@ ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_module(std::uint32_t modul
 }
 
 /// @param threw it left by an exception, without results.
-ULPSCOPE_FOR_PYTHON void ulpscope_python_end_module(std::size_t frames, int threw,
-                                                    at::TensorImpl* const* tensors,
-                                                    std::size_t count) {
+ULPSCOPE_FOR_PYTHON void ulpscope_python_end_module(std::size_t frames, int threw, Object* result) {
   with_thread("the end of a call", [&](Thread& thread) {
     if (thread.frames.size() < frames) return;
     close_frames_above(thread, frames);
-    if (threw == 0) module_call_returns(thread, GivenTensors(tensors, count).get());
+    if (threw == 0) module_call_returns(thread, GivenTensors(PythonTensors(result)).get());
     end_event(thread, frames, threw != 0);
   });
 }
@@ -198,6 +207,8 @@ ULPSCOPE_FOR_PYTHON void ulpscope_python_setting(const char* key, const char* va
 
 namespace {
 
+constexpr std::size_t kBesideTensors = 2;  // its source and its numbers
+
 struct GeneratedKernel {
   const OpInfo& info;
   c10::IValue source;
@@ -216,19 +227,20 @@ ULPSCOPE_FOR_PYTHON const GeneratedKernel* ulpscope_python_kernel(const char* na
   std::vector<ArgumentInfo> arguments;
   for (const char letter : std::string_view(access))
     arguments.push_back({.access = letter == 'r' ? Access::read : Access::written});
-  arguments.resize(arguments.size() + 2);
+  arguments.resize(arguments.size() + kBesideTensors);
   const std::string names = std::string(argument_names) + ",source,numbers";
   return new GeneratedKernel{kernel_info(name, names, arguments, 0), std::string(source)};
 }
 
-/// It is called with these tensors and with these numbers, by name.
+/// It is called with these tensors and with these numbers, by name. Nothing begins if they are not
+/// as many as it has.
 ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_kernel(const GeneratedKernel* kernel,
-                                                             at::TensorImpl* const* tensors,
-                                                             std::size_t count,
-                                                             const char* numbers) {
+                                                             Object* tensors, const char* numbers) {
   std::size_t frames = 0;
   with_thread("the start of a kernel", [&](Thread& thread) {
-    GivenValues inputs(tensors, count);
+    const PythonTensors found(tensors);
+    if (found.size() + kBesideTensors != kernel->info.arguments.size()) return;
+    GivenValues inputs(found);
     inputs.add(kernel->source);
     inputs.add(std::string(numbers));
     if (begin_direct_call(thread, kernel->info, inputs.get())) frames = thread.frames.size();
@@ -242,11 +254,11 @@ ULPSCOPE_FOR_PYTHON void ulpscope_python_end_kernel(std::size_t frames, int thre
 }
 
 /// Compiled code has allocated memory.
-ULPSCOPE_FOR_PYTHON void ulpscope_python_allocated(at::TensorImpl* tensor) {
+ULPSCOPE_FOR_PYTHON void ulpscope_python_allocated(Object* tensor) {
   with_thread("an allocation", [&](Thread& thread) {
     static const OpInfo& allocation =
         kernel_info("inductor::empty_strided", "", {}, ulpscope::event_flag::factory);
-    const GivenValues results(&tensor, 1);
+    const GivenValues results{PythonTensors(tensor)};
     if (begin_direct_call(thread, allocation, {}))
       end_direct_call(thread, thread.frames.size(), /*threw=*/false, results.get());
   });

@@ -15,56 +15,16 @@
 #include <unordered_map>
 
 #include "capture/memory.hpp"
+#include "capture/python_interpreter.hpp"
 #include "capture/value.hpp"
 
 namespace ulpscope::capture {
 namespace {
 
+using Object = Interpreter::Object;
+
 constexpr std::size_t kMostCodes = 65536;
 constexpr auto kLongestWait = std::chrono::seconds(1);
-
-using Object = void;
-
-/// Functions of the interpreter's stable interface.
-#define ULPSCOPE_INTERPRETER(FUNCTION)                              \
-  FUNCTION(Object*, PyGILState_GetThisThreadState, ())              \
-  FUNCTION(int, PyGILState_Ensure, ())                              \
-  FUNCTION(void, PyGILState_Release, (int))                         \
-  FUNCTION(Object*, PyEval_GetFrame, ())                            \
-  FUNCTION(Object*, PyFrame_GetBack, (Object*))                     \
-  FUNCTION(Object*, PyFrame_GetCode, (Object*))                     \
-  FUNCTION(int, PyFrame_GetLineNumber, (Object*))                   \
-  FUNCTION(Object*, PyObject_GetAttrString, (Object*, const char*)) \
-  FUNCTION(Object*, PySys_GetObject, (const char*))                 \
-  FUNCTION(Object*, PyDict_GetItemString, (Object*, const char*))   \
-  FUNCTION(const char*, PyUnicode_AsUTF8, (Object*))                \
-  FUNCTION(void, PyErr_Clear, ())                                   \
-  FUNCTION(void, Py_IncRef, (Object*))                              \
-  FUNCTION(void, Py_DecRef, (Object*))
-
-/// They are looked up by name: it is any version of CPython.
-struct Interpreter {
-#define ULPSCOPE_DECLARE(Result, name, arguments) Result(*name) arguments = nullptr;
-  ULPSCOPE_INTERPRETER(ULPSCOPE_DECLARE)
-#undef ULPSCOPE_DECLARE
-
-  /// Null if there is none, or not all of it is exported.
-  static const Interpreter* get() {
-    static const std::optional<Interpreter> found = look_up();
-    return found ? &*found : nullptr;
-  }
-
- private:
-  static std::optional<Interpreter> look_up() {
-    Interpreter all;
-#define ULPSCOPE_FIND(Result, name, arguments)                                 \
-  all.name = reinterpret_cast<decltype(all.name)>(dlsym(RTLD_DEFAULT, #name)); \
-  if (all.name == nullptr) return std::nullopt;
-    ULPSCOPE_INTERPRETER(ULPSCOPE_FIND)
-#undef ULPSCOPE_FIND
-    return all;
-  }
-};
 
 /// Holds the interpreter's lock.
 class Lock {

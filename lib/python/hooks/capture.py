@@ -22,11 +22,15 @@ _SIGNATURES = {
     ),
     "learn": (None, [ctypes.c_void_p, ctypes.c_void_p]),
     "forget_root": (None, [ctypes.c_uint32]),
+    "tensors": (
+        ctypes.c_int,
+        [ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.c_void_p],
+    ),
     "begin_module": (
         ctypes.c_size_t,
-        [ctypes.c_uint32, ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t],
+        [ctypes.c_uint32, ctypes.c_int, ctypes.c_int, ctypes.py_object, ctypes.py_object],
     ),
-    "end_module": (None, [ctypes.c_size_t, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t]),
+    "end_module": (None, [ctypes.c_size_t, ctypes.c_int, ctypes.py_object]),
     "begin_step": (
         ctypes.c_size_t,
         [
@@ -48,10 +52,10 @@ _SIGNATURES = {
     ),
     "begin_kernel": (
         ctypes.c_size_t,
-        [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p],
+        [ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p],
     ),
     "end_kernel": (None, [ctypes.c_size_t, ctypes.c_int]),
-    "allocated": (None, [ctypes.c_void_p]),
+    "allocated": (None, [ctypes.py_object]),
     "compiler": (None, [ctypes.c_int]),
     "generated": (None, [ctypes.c_char_p]),
     "step": (None, []),

@@ -76,7 +76,9 @@ def _announced(original):
         try:
             library = capture.library()
             if library is not None:
-                library.allocated(tensors.address_of(tensor))
+                if not tensors.known:
+                    tensors.learn(library, tensor)
+                library.allocated(tensor)
         except Exception as error:
             failed("an allocation", error)
         return tensor

@@ -36,11 +36,10 @@ class Kernel:
         library = capture.library()
         if library is None:
             return 0
-        packed, count = tensors.packed(values)
-        if count != len(access):
-            return 0
+        if not tensors.known:
+            tensors.learn(library, values)
         number = self._registered(library, access)
-        return library.begin_kernel(number, packed, count, capture.text(numbers))
+        return library.begin_kernel(number, values, capture.text(numbers))
 
 
 def end(frames: int, threw: bool) -> None:

@@ -55,16 +55,18 @@ def _begin(module, args, kwargs) -> int:
     if outermost:
         generators.look(library)
     number = trees.number_of(library, module, outermost)
-    given, count = tensors.packed(args, kwargs)
-    return library.begin_module(number, _only_library_code(module), outermost, given, count)
+    if not tensors.known:
+        tensors.learn(library, args, kwargs)
+    return library.begin_module(number, _only_library_code(module), outermost, args, kwargs)
 
 
 @compilation.untraced
 def _end(frames: int, result, threw: bool) -> None:
     library = capture.library()
     if library is not None:
-        returned, count = tensors.packed(result)
-        library.end_module(frames, threw, returned, count)
+        if not tensors.known:
+            tensors.learn(library, result)
+        library.end_module(frames, threw, result)
 
 
 def _replacement(original):

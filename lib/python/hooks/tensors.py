@@ -1,20 +1,17 @@
-"""The tensors among a call's arguments and results, as the capture library takes them."""
+"""Which objects are tensors. The capture library finds them among a call's arguments and results."""
 
-import struct
+from . import capture
 
-_MOST_TENSORS = 64
-_MOST_DEPTH = 4
-
-_packers = [struct.Struct(f"{count}Q") for count in range(_MOST_TENSORS + 1)]
+known = False  # whether the capture library knows
 _torch_c = None
 _plain = ()
 
 
-def follow(torch_c, *types) -> None:
+def follow(torch_c, tensor, parameter) -> None:
     """Takes tensors of these types and of no others."""
     global _torch_c, _plain
     _torch_c = torch_c
-    _plain = types
+    _plain = (tensor, parameter)
 
 
 def address_of(tensor):
@@ -27,25 +24,25 @@ def address_of(tensor):
         return tensor._cdata
 
 
-def _collect(value, found: list, depth: int) -> None:
+def _first_in(value):
     kind = type(value)
     if kind in _plain:
-        if len(found) < _MOST_TENSORS:
-            found.append(address_of(value))
-    elif depth == _MOST_DEPTH:
+        return value
+    if kind is dict:
+        value = value.values()
+    elif kind is not tuple and kind is not list:
+        return None
+    return next((found for found in map(_first_in, value) if found is not None), None)
+
+
+def learn(library, *values) -> None:
+    """Shows the capture library the first tensor among these values."""
+    global known
+    example = _first_in(values)
+    if example is None:
         return
-    elif isinstance(value, (tuple, list)):
-        for each in tuple.__iter__(value) if isinstance(value, tuple) else list.__iter__(value):
-            _collect(each, found, depth + 1)
-    elif isinstance(value, dict):
-        for each in dict.values(value):
-            _collect(each, found, depth + 1)
-
-
-def packed(*values) -> tuple:
-    """Addresses of the tensors in tuples, lists and dicts, in order, and how many they are. As C
-    reads them: `TensorImpl* const*`, `size_t`."""
-    found = []
-    for value in values:
-        _collect(value, found, 0)
-    return _packers[len(found)].pack(*found), len(found)
+    known = True
+    if not library.tensors(*_plain, example, address_of(example)):
+        library.notice(
+            capture.text("Python's tensors are not as known: modules are recorded without their values")
+        )

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <c10/core/TensorImpl.h>
+
+#include <array>
+#include <cstddef>
+
+#include "capture/python_interpreter.hpp"
+
+namespace ulpscope::capture {
+
+/// Says which objects are tensors: those of these two types and of no others, since the attributes
+/// of subclasses run the program's code. False if their memory is not as expected.
+/// @param example a tensor. @param address of its TensorImpl.
+bool learn_python_tensors(Interpreter::Object* tensor, Interpreter::Object* parameter,
+                          const Interpreter::Object* example, const c10::TensorImpl* address);
+
+/// The tensors in a Python object, in tuples, lists and dicts of it up to a depth of 4, in order;
+/// at most 64. Runs no code of the program. Holding the interpreter's lock.
+class PythonTensors {
+ public:
+  explicit PythonTensors(Interpreter::Object* value) { add(value); }
+  void add(Interpreter::Object* value);
+
+  [[nodiscard]] c10::TensorImpl* const* data() const noexcept { return found_.data(); }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+
+ private:
+  void collect(const Interpreter& python, Interpreter::Object* value, int depth);
+
+  std::array<c10::TensorImpl*, 64> found_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace ulpscope::capture
