@@ -93,6 +93,9 @@ DifferingKey number_of_update(Side side, EventPlace optimizer) {
 
 DifferingKey arguments(Side side, EventPlace op) { return of_op(Differing::arguments, side, op); }
 DifferingKey alone(Side side, EventPlace op) { return of_op(Differing::alone, side, op); }
+DifferingKey of_alone_node(Side side, EventPlace op) {
+  return of_op(Differing::of_alone_node, side, op);
+}
 DifferingKey detached(Side side, EventPlace op) { return of_op(Differing::detached, side, op); }
 
 DifferingKey gradient_alone(std::string_view root, std::string_view parameter, std::int64_t step) {

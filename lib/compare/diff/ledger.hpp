@@ -29,6 +29,7 @@ enum class Differing : std::uint8_t {
   drawn_order,       ///< integers that the program draws, such as the order of samples
   arguments,         ///< of a forward op, which its backward has from it
   alone,             ///< an op that the other run lacks, or one that it calls
+  of_alone_node,     ///< an op of backward whose node belongs to such an op
   detached,          ///< an op whose result only the other run detaches: no gradient reaches it
   gradient_alone,    ///< a parameter that has a gradient in one run alone
   updated_alone,     ///< a parameter that an op without a partner has updated
@@ -51,6 +52,7 @@ namespace differing {
 [[nodiscard]] DifferingKey number(std::string_view reference, std::string_view candidate);
 [[nodiscard]] DifferingKey arguments(Side side, EventPlace op);
 [[nodiscard]] DifferingKey alone(Side side, EventPlace op);
+[[nodiscard]] DifferingKey of_alone_node(Side side, EventPlace op);
 [[nodiscard]] DifferingKey detached(Side side, EventPlace op);
 /// @param optimizer the event of its step
 [[nodiscard]] DifferingKey number_of_update(Side side, EventPlace optimizer);

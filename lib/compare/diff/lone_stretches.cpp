@@ -51,6 +51,7 @@ void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_
   if (unit) ++on(state_.totals.ops, side);
   if (window.event(index).op == kFreedParameters)
     on(state_.freed, side).push_back({window.held(index), *on(scene.lanes, side)});
+  if (window.event(index).kind == EventKind::node) note_node(scene, side, index);
   if (!unit || is_ignored(state_, window.event(index))) return;
 
   if (walk_.cursor() >= until_) {
@@ -78,6 +79,18 @@ void LoneStretches::leave(const Scene& scene, std::optional<std::uint64_t> last_
   note_update(side, window, index);
   on(state_.alone_memory, side).changed(window.event(index));
   state_.absorption.passed_alone(scene, side, index, source_);
+}
+
+/// Keeps which ops of backward belong to a node that one run alone has, so that the backward of
+/// those ops is known to follow, even where the other run has such ops, too.
+void LoneStretches::note_node(const Scene& scene, Side side, std::uint32_t node) {
+  const Window& window = *on(scene.windows, side);
+  const auto why = why_of_backward(state_.ledger, side, forward_place(window, node));
+  if (!why) return;
+  for (std::uint32_t inner = node + 1; inner < window.end(node); ++inner)
+    state_.ledger.enter(
+        differing::of_alone_node(side, {on(scene.lanes, side)->id, window.event(inner).position}),
+        *why);
 }
 
 /// Keeps which parameter one run alone updates, and by which optimizer.

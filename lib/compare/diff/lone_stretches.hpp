@@ -34,6 +34,7 @@ class LoneStretches {
   [[nodiscard]] bool cut_off(std::size_t end) const;
   [[nodiscard]] bool stands_among_updates(const Scene& scene) const;
   void count_alone(const Scene& scene, EventPair at, bool op);
+  void note_node(const Scene& scene, Side side, std::uint32_t node);
   void note_update(Side side, const Window& window, std::uint32_t op);
   void note_gradient(const Scene& scene, Side side, std::uint32_t op);
   void take_stretch(const Scene& scene);

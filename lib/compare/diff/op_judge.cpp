@@ -35,6 +35,7 @@ constexpr std::array kExplainers{
     Explainer{"inputs", always, explain_inputs},
     Explainer{"settings", reads_other_values, explain_settings},
     Explainer{"arguments", computes_from_equal, explain_arguments},
+    Explainer{"detached inputs", always, explain_detached},
     Explainer{"rearranged inputs", is_unexplained, explain_rearranged},
     Explainer{"results", is_unexplained, explain_results},
     Explainer{"inside", is_unexplained, explain_inside},

@@ -23,16 +23,6 @@ namespace {
   return std::string(event.module.empty() ? event.root : event.module);
 }
 
-/// The node around an event that names the forward op it belongs to; kNoIndex if there is none.
-[[nodiscard]] std::uint32_t linked_node(const Window& window, std::uint32_t event) {
-  const auto is_linked = [](const Event& current) {
-    return current.forward != kNone &&
-           (current.kind == EventKind::node || current.kind == EventKind::module_gradient);
-  };
-  while (event != kNoIndex && !is_linked(window.event(event))) event = window.parent(event);
-  return event;
-}
-
 /// The forward op of a backward event, if it is in the same window.
 [[nodiscard]] std::uint32_t near_forward(const Scene& scene, Side side, std::uint32_t event) {
   const Window& window = *on(scene.windows, side);
@@ -99,6 +89,15 @@ std::string lane_words(const Lane& lane, const Event& event) {
   const bool is_engines = lane.role == LaneRole::autograd;
   return is_engines || (is_backward && lane.role != LaneRole::trainer) ? "autograd"
                                                                        : lane_name(lane);
+}
+
+std::uint32_t linked_node(const Window& window, std::uint32_t event) {
+  const auto is_linked = [](const Event& current) {
+    return current.forward != kNone &&
+           (current.kind == EventKind::node || current.kind == EventKind::module_gradient);
+  };
+  while (event != kNoIndex && !is_linked(window.event(event))) event = window.parent(event);
+  return event;
 }
 
 EventPlace forward_place(const Window& window, std::uint32_t event) {

@@ -54,6 +54,9 @@ struct ModuleName {
 };
 [[nodiscard]] ModuleName module_of(const Scene& scene, Side side, std::uint32_t event);
 
+/// The node around an event that names the forward op it belongs to; kNoIndex if there is none.
+[[nodiscard]] std::uint32_t linked_node(const Window& window, std::uint32_t event);
+
 /// Position of the forward op that the backward node around an event belongs to; none if there is
 /// no such op.
 [[nodiscard]] EventPlace forward_place(const Window& window, std::uint32_t event);

@@ -300,6 +300,21 @@ void explain_rearranged(OpPair& ops) {
   }
 }
 
+void explain_detached(OpPair& ops) {
+  for (const SlotPair& slot : ops.slots) {
+    if (slot.role() != Role::input || slot.reference == nullptr || slot.candidate == nullptr)
+      continue;
+    const auto needs = [&](Side side) {
+      return (slot.of(side)->flags & slot_flag::requires_grad) != 0;
+    };
+    if (needs(Side::reference) == needs(Side::candidate)) continue;
+    const Side side = needs(Side::reference) ? Side::candidate : Side::reference;
+    const auto source =
+        ops.state.ledger.find(differing::view(side, slot.of(side)->storage, ops.scene.step));
+    if (source) return keep_argued(ops, *source);
+  }
+}
+
 void explain_arguments(OpPair& ops) {
   std::vector<ArgumentReport> reports = ops.arguments.values;
   if (gives_the_same(ops)) std::erase_if(reports, is_same_number);

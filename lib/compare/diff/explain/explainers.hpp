@@ -23,6 +23,10 @@ void explain_settings(OpPair& ops);
 /// What it reads is equal, and it was given different arguments.
 void explain_arguments(OpPair& ops);
 
+/// One run alone needs a gradient with respect to an input, since an op that only the other has
+/// gave that run the same memory without one: what its backward lacks follows from that op.
+void explain_detached(OpPair& ops);
+
 /// The same elements in a different shape or order explain a different result, and are passed on by
 /// an op that returns them. Values laid out so differently that they were not compared may explain
 /// it too, if something before them is in question.

@@ -97,6 +97,12 @@ template <class Find>
   });
 }
 
+/// The finding is that one run alone has an op.
+[[nodiscard]] bool is_of_sequence(const RankState& state, const Source& source) {
+  return is_kept(source.finding) &&
+         state.book.records()[source.finding].finding.kind == FindingKind::sequence;
+}
+
 /// The stretch is what backward does for forward ops that only one run has, and for their
 /// gradients: it follows from those.
 [[nodiscard]] std::optional<Source> follows_alone(const Stretch& stretch) {
@@ -105,15 +111,18 @@ template <class Find>
   for (const auto& [side, window, index] : stretch.units) {
     const Event& event = window.event(index);
     if (!(event.flags & event_flag::in_backward)) return std::nullopt;
-    std::optional<Source> why;
-    if (const EventPlace forward = forward_place(window, index); forward.position != kNone)
-      why = stretch.state.ledger.find(differing::alone(side, forward));
-    else if (!accumulates(window, index) && op_has(event, facts::fact::of_engine)) {
-      for (const Slot& slot : event.slots) {
+    const EventPlace forward = forward_place(window, index);
+    const bool in_node = forward.position != kNone;
+    std::optional<Source> why = why_of_backward(stretch.state.ledger, side, forward);
+    if (!why && !accumulates(window, index) && (in_node || op_has(event, facts::fact::of_engine))) {
+      // A node runs in one run alone where only that run passes a gradient to it.
+      const Event& reader = in_node ? window.event(linked_node(window, index)) : event;
+      for (const Slot& slot : reader.slots) {
         if (slot.role != Role::input || why) continue;
         why = on(before, side).contains(slot.writer)
                   ? source
                   : on(stretch.state.ledger.memory, side).find(slot, stretch.scene.step);
+        if (why && in_node && !is_of_sequence(stretch.state, *why)) why.reset();
       }
     }
     if (!why) return std::nullopt;
@@ -388,6 +397,14 @@ std::optional<Source> differs_already(const Stretch& stretch, std::uint32_t flag
         if (const auto source =
                 on(stretch.state.ledger.memory, side).find(slot, stretch.scene.step))
           return source;
+  return std::nullopt;
+}
+
+std::optional<Source> why_of_backward(const Ledger& ledger, Side side, EventPlace forward) {
+  if (forward.position == kNone) return std::nullopt;
+  for (const auto key :
+       {&differing::alone, &differing::of_alone_node, &differing::detached, &differing::arguments})
+    if (auto source = ledger.find(key(side, forward))) return source;
   return std::nullopt;
 }
 

@@ -79,6 +79,11 @@ struct StretchReason {
 [[nodiscard]] std::optional<Source> differs_already(const Stretch& stretch,
                                                     std::uint32_t flags = 0);
 
+/// Why the backward of a forward op differs: one run alone has the op or what called it, detaches
+/// its result, or gave it other arguments.
+[[nodiscard]] std::optional<Source> why_of_backward(const Ledger& ledger, Side side,
+                                                    EventPlace forward);
+
 /// The parameter whose gradient an op accumulates; empty if that has no name.
 [[nodiscard]] std::string_view accumulated_parameter(const Window& window, std::uint32_t op);
 
