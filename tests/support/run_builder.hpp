@@ -107,7 +107,7 @@ class RunBuilder {
   void parameters(const std::vector<Tensor>& tensors);
   /// `forward` is the position of an op of this lane, or of a different one.
   void node(std::string_view name, std::uint64_t forward, const std::function<void()>& body,
-            std::optional<std::uint32_t> lane = {});
+            std::optional<std::uint32_t> lane = {}, const std::optional<Tensor>& gradient = {});
 
   /// Memory that is live when the run ends, with the content that it has then; `freed` was released
   /// after the last op.

@@ -78,8 +78,10 @@ void RunBuilder::leaves(const std::vector<Tensor>& tensors, const std::vector<Te
 }
 
 void RunBuilder::node(std::string_view name, std::uint64_t forward,
-                      const std::function<void()>& body, std::optional<std::uint32_t> lane) {
+                      const std::function<void()>& body, std::optional<std::uint32_t> lane,
+                      const std::optional<Tensor>& gradient) {
   EventBuilder event = begin(EventKind::node, name);
+  if (gradient) event.in(*gradient);
   event.stored().event.forward = forward;
   event.stored().event.forward_lane = lane.value_or(lane_);
   event.calls(body);

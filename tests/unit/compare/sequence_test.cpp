@@ -1084,6 +1084,87 @@ TEST_SUITE("sequence") {
     CHECK(report.first()->event.candidate.has_value());
   }
 
+  TEST_CASE("the backward of backward follows the forward op that one run has alone") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const std::string as = changed ? " of sin" : " of tanh";
+      run.step(0).phase(Phase::forward);
+      const Tensor x = run.data(labelled("x"));
+      const std::uint64_t forward = run.next_position();
+      const Tensor y = run.op(changed ? "aten::sin" : "aten::tanh").in(x).out(labelled("y" + as));
+      run.op("aten::sum").in(y).out(labelled("loss" + as));
+      run.phase(Phase::backward).backward(true);
+      const Tensor one = run.op("aten::ones_like").out(labelled("one"));
+      std::uint64_t in_node = 0;
+      Tensor slope = one;
+      run.node(changed ? "SinBackward0" : "TanhBackward0", forward, [&] {
+        in_node = run.next_position() + (changed ? 1 : 0);
+        if (changed) slope = run.op("aten::cos").in(x).out(labelled("cos"));
+        slope = run.op("aten::mul").in(one).in(slope).out(labelled("slope" + as));
+      });
+      const Tensor size = run.op("aten::norm").in(slope).out(labelled("norm" + as));
+      run.node("MulBackward0", in_node, [&] {
+        run.op("aten::mul").in(size).in(one).out(labelled("first" + as));
+        if (!changed) run.op("aten::mul").in(one).in(one).out(labelled("second"));
+        if (changed) run.op("aten::exp").in(one).out(labelled("third"));
+      });
+      run.op("aten::log").in(size).out(labelled("log" + as));
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.first()->op == "aten::tanh");
+    CHECK(report.findings.size() == 1);
+  }
+
+  TEST_CASE("a gradient that one run lacks follows from its detaching what was multiplied") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const Tensor u = run.data(labelled("u"));
+      const Tensor slope = run.op("aten::exp").in(u).out(labelled("slope"));
+      if (changed)
+        run.op("aten::detach").given(slope, slot_flag::metadata_only).returns_view(slope);
+      const std::uint64_t forward = run.next_position();
+      const Tensor y = run.op("aten::mul")
+                           .in(u)
+                           .given(slope, changed ? 0 : slot_flag::requires_grad)
+                           .out(labelled("y"));
+      run.phase(Phase::backward).backward(true);
+      Tensor g = run.op("aten::ones_like").in(y).out(labelled("one"));
+      run.node("MulBackward0", forward, [&] {
+        if (!changed) run.op("aten::sin").in(g).in(u).out(labelled("of slope"));
+        g = run.op("aten::mul").in(g).in(slope).out(labelled("of u"));
+      });
+      run.op("aten::neg").in(g).out(labelled(changed ? "a" : "b"));
+    });
+    CHECK(std::none_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
+      return finding.op == "aten::sin" || finding.op == "aten::mul";
+    }));
+  }
+
+  TEST_CASE("a node that only one run passes a gradient to follows from where that comes from") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const std::uint64_t first = run.next_position();
+      const Tensor x = run.op("aten::exp").in(run.data(labelled("x"))).out(labelled("e"));
+      const std::uint64_t second = run.next_position();
+      const Tensor y = run.op("aten::mul").in(x).out(labelled("y"));
+      if (changed) run.op("aten::detach").given(y, slot_flag::metadata_only).returns_view(y);
+      run.op("aten::sin").in(y).out(labelled("z"));
+      run.phase(Phase::backward).backward(true);
+      Tensor g = run.op("aten::ones_like").in(y).out(labelled("one"));
+      if (!changed)
+        run.node("MulBackward0", second,
+                 [&] { g = run.op("aten::neg").in(g).out(labelled("passed on")); });
+      const Tensor both = run.op("aten::cos").in(y).out(labelled("both"));
+      if (!changed)
+        run.node(
+            "ExpBackward0", first,
+            [&] { run.op("aten::sqrt").in(both).out(labelled("from saved tensors")); }, {}, g);
+      run.op("aten::norm").in(g).out(labelled("norm of " + run.content_words(g)));
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.first()->op == "aten::detach");
+    CHECK(report.findings.size() == 1);
+  }
+
   TEST_CASE("a view that one run takes inside of an op explains no other order after it") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
