@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "compare/diff/batches.hpp"
 #include "compare/diff/program_lines.hpp"
 #include "compare/diff/rank_comparison.hpp"
 #include "compare/measure/budget/budget_judge.hpp"
@@ -128,6 +129,7 @@ void take_findings(FindingBook& book, const CompareOptions& options, RankResult&
   result.diverges = diverges;
   put_in_order(records, options);
   merge_by_line(records);
+  merge_by_batch(records);
   result.found += records.size();
   if (records.size() > options.max_findings) records.resize(options.max_findings);
 }

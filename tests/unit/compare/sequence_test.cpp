@@ -655,8 +655,28 @@ TEST_SUITE("sequence") {
         [&](RunBuilder& run) {
           train(run, {"b", "d", "a"});
         });
-    CHECK(diverging(other) == 3);  // of the nine ops
+    CHECK(diverging(other) == 1);  // of the nine ops that read batches
     CHECK(other.findings[0].kind == FindingKind::data);
+  }
+
+  TEST_CASE("what a thread reads of a step's batch is one finding") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      const std::string as = changed ? " of another sample" : "";
+      for (const int step : {0, 1}) {
+        run.step(step).phase(Phase::data);
+        const Tensor image = run.data(labelled("image" + std::to_string(step) + as));
+        run.op("aten::to").in(image).out(labelled("on device" + std::to_string(step) + as));
+        run.phase(Phase::forward);
+        const Tensor label = run.data(labelled("label" + std::to_string(step) + as));
+        run.op("aten::nll_loss").in(label).out(labelled("loss" + std::to_string(step) + as));
+        run.op("aten::embedding").in(run.data(labelled("id" + as))).out(labelled("row" + as));
+      }
+    });
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.findings[0].op == "aten::to");
+    CHECK(has(notes_of(report.findings[0]),
+              "in this step aten::nll_loss, aten::embedding read different data, too"));
+    CHECK(has(notes_of(report.findings[0]), "again in step 1"));
   }
 
   TEST_CASE("threads that have nothing in common are partners by the calls that created them") {
