@@ -176,11 +176,12 @@ void LoneStretches::enter_stretch(const Stretch& stretch) {
       state_.book.make_diverging(*update);
   // An optimizer that is set otherwise may run other ops, and its closure more often.
   const auto options = other_options(scene, ops.first);
-  const Distinction distinction{.key = options.empty() ? key.value() : options_key(options),
-                                .once_per_step = in_loss && options.empty(),
-                                .any_place = updates || !options.empty(),
-                                .any_op = !options.empty(),
-                                .harmless = true};
+  const Distinction distinction{
+      .key = options.empty() ? key.value() : state_.option_keys.of(scene, ops.first, options),
+      .once_per_step = in_loss && options.empty(),
+      .any_place = updates || !options.empty(),
+      .any_op = !options.empty(),
+      .harmless = true};
   const bool known = is_entered(state_, FindingKind::sequence, scene, ops.first, distinction);
   if (const auto begun = known ? std::nullopt : trains_alone(stretch)) {
     source_ = *begun;

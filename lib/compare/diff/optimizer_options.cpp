@@ -73,11 +73,17 @@ std::vector<ArgumentReport> other_options(const Scene& scene, EventPair at) {
                            scene.windows.candidate->event(steps.candidate));
 }
 
-std::uint64_t options_key(const std::vector<ArgumentReport>& options) {
-  KeyHash key;
-  for (const ArgumentReport& option : options)
-    key.add(option.name).add(option.reference.value_or("")).add(option.candidate.value_or(""));
-  return key.value();
+std::uint64_t OptionKeys::of(const Scene& scene, EventPair at,
+                             const std::vector<ArgumentReport>& options) {
+  KeyHash which;
+  KeyHash values;
+  const std::uint32_t step = steps_around(scene, at).reference;
+  if (step != kNoIndex) which.add(scene.windows.reference->event(step).object);
+  for (const ArgumentReport& option : options) {
+    which.add(option.name);
+    values.add(option.name).add(option.reference.value_or("")).add(option.candidate.value_or(""));
+  }
+  return known_.try_emplace(which.value(), values.value()).first->second;
 }
 
 }  // namespace ulpscope::comparison

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "compare/model/scene.hpp"
@@ -23,7 +24,16 @@ inline constexpr std::string_view kParams = "params";
 /// optimizers.
 [[nodiscard]] std::vector<ArgumentReport> other_options(const Scene& scene, EventPair at);
 
-/// What identifies such a difference, wherever it shows.
-[[nodiscard]] std::uint64_t options_key(const std::vector<ArgumentReport>& options);
+/// What identifies such differences, wherever they show.
+class OptionKeys {
+ public:
+  /// Of one optimizer, the same in all steps: a schedule gives other values in each. Of several
+  /// that are given the same two values the same.
+  [[nodiscard]] std::uint64_t of(const Scene& scene, EventPair at,
+                                 const std::vector<ArgumentReport>& options);
+
+ private:
+  std::unordered_map<std::uint64_t, std::uint64_t> known_;  ///< by optimizer and names
+};
 
 }  // namespace ulpscope::comparison

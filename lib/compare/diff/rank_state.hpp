@@ -17,6 +17,7 @@
 #include "compare/diff/layer_flow.hpp"
 #include "compare/diff/ledger.hpp"
 #include "compare/diff/numbers_read.hpp"
+#include "compare/diff/optimizer_options.hpp"
 #include "compare/diff/other_parameters.hpp"
 #include "compare/diff/rng_tracker.hpp"
 #include "compare/measure/value_judge.hpp"
@@ -163,6 +164,7 @@ struct RankState {
   Both<std::vector<Freed>> freed;
   RngTracker rng;
   NumbersRead numbers_read;
+  OptionKeys option_keys;
   History history;
   Accumulations accumulations;
   Both<DataReads> data_reads;

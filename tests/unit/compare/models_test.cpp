@@ -40,9 +40,9 @@ void update(RunBuilder& run, double rate, bool other_op = false) {
   run.phase(Phase::forward).op("aten::exp").in(w).out(labelled("z" + std::to_string(rate)));
 }
 
-/// A step of Adam, in which a hyperparameter is an argument of two ops.
-void update_by_adam(RunBuilder& run, double beta) {
-  for (int step = 0; step < 2; ++step) {
+/// Steps of Adam, in which a hyperparameter is an argument of two ops and may change with each step.
+void update_by_adam(RunBuilder& run, double beta, double per_step = 1) {
+  for (int step = 0; step < 2; ++step, beta *= per_step) {
     run.step(step).phase(Phase::forward);
     const std::string n = std::to_string(step) + " " + std::to_string(beta);
     const Tensor w = run.parameter("fc.weight", labelled("w"));
@@ -144,6 +144,14 @@ TEST_SUITE("models") {
         report_of([](RunBuilder& run, bool changed) { update_by_adam(run, changed ? 0.5 : 0.9); });
     REQUIRE(report.findings.size() == 1);
     CHECK(report.first()->op == "aten::mul_");
+    CHECK(report.first()->meaning == "betas of Adam is 0.9 and 0.5");
+  }
+
+  TEST_CASE("a schedule of a hyperparameter is one finding, whatever it gives in each step") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      update_by_adam(run, changed ? 0.5 : 0.9, changed ? 0.1 : 0.7);
+    });
+    REQUIRE(report.findings.size() == 1);
     CHECK(report.first()->meaning == "betas of Adam is 0.9 and 0.5");
   }
 

@@ -253,19 +253,20 @@ void enter_arguments(OpPair& ops, const std::vector<ArgumentReport>& reports, bo
       key.add(report.reference.value_or("")).add(report.candidate.value_or(""));
   }
   const budget::Judged judged = judge_budget(ops, ops.at, ops.slots);
-  const Source source = enter_finding(ops.state, FindingKind::arguments, ops.scene, ops.at, ops.at,
-                                      {.key = options.empty() ? key.value() : options_key(options),
-                                       .once_per_step = !one_setting,
-                                       .any_place = updates || of_mode || is_constant,
-                                       .any_op = !options.empty()},
-                                      [&](Record& record) {
-                                        record.finding.diverges = !pending;
-                                        record.finding.arguments = reports;
-                                        record.evidence.wrapped_number = wrapped;
-                                        record.evidence.looks_ahead = pending && looks_ahead;
-                                        add_tensors(record, ops.slots);
-                                        add_budgets(record, judged);
-                                      });
+  const Source source = enter_finding(
+      ops.state, FindingKind::arguments, ops.scene, ops.at, ops.at,
+      {.key = options.empty() ? key.value() : ops.state.option_keys.of(ops.scene, ops.at, options),
+       .once_per_step = !one_setting,
+       .any_place = updates || of_mode || is_constant,
+       .any_op = !options.empty()},
+      [&](Record& record) {
+        record.finding.diverges = !pending;
+        record.finding.arguments = reports;
+        record.evidence.wrapped_number = wrapped;
+        record.evidence.looks_ahead = pending && looks_ahead;
+        add_tensors(record, ops.slots);
+        add_budgets(record, judged);
+      });
   keep_argued(ops, source);
   if (!pending) {
     ops.state.book.make_diverging(source);

@@ -43,7 +43,7 @@ void enter_others(OpPair& ops, const std::vector<const SlotPair*>& others,
   // Such as the two sides of a sum.
   const bool no_matter = same_tensors && ops.arguments.values.empty() && gives_the_same(ops);
   const auto options = other_options(ops.scene, ops.at);
-  const std::uint64_t key = !options.empty() ? options_key(options)
+  const std::uint64_t key = !options.empty() ? ops.state.option_keys.of(ops.scene, ops.at, options)
                             : other_model    ? 0
                                              : inputs_key(others);
   const Source source = enter_finding(ops.state, FindingKind::arguments, ops.scene, ops.at, ops.at,
