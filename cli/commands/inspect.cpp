@@ -1,29 +1,30 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <iostream>
-#include <map>
-#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "cli/base/words.hpp"
 #include "cli/engines/engines_text.hpp"
 #include "cli/inputs/open_run.hpp"
 #include "cli/inputs/watched_run.hpp"
 #include "cli/options/command.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/output_options.hpp"
+#include "cli/options/text_or_json.hpp"
 #include "cli/render/checks_text.hpp"
-#include "cli/render/event_text.hpp"
+#include "cli/render/event_json.hpp"
+#include "cli/render/inspect_json.hpp"
+#include "cli/render/inspect_text.hpp"
+#include "cli/render/json_documents.hpp"
 #include "cli/render/modules_text.hpp"
 #include "cli/render/page.hpp"
 #include "cli/render/value_text.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/table.hpp"
 #include "cli/term/working.hpp"
-#include "cli/values/event_path.hpp"
+#include "cli/values/recorded_events.hpp"
 #include "compare/model/lane_reader.hpp"
-#include "compare/model/place.hpp"
-#include "core/counts.hpp"
 #include "ulpscope/error.hpp"
 #include "ulpscope/stored_value.hpp"
 #include "values/tree_glob.hpp"
@@ -32,7 +33,6 @@
 namespace ulpscope::cli {
 namespace {
 
-using stored::EventName;
 using stored::is_glob;
 using stored::names_event;
 using stored::parse_event_name;
@@ -47,173 +47,27 @@ struct Path {
     layers,
     checks,
     step,
-    event,
-    other,  ///< a module, values of the layer tree, or of an event
+    event,  ///< of a step
+    other,  ///< an event of any step, a module, values of the layer tree or of an event
   };
   Kind kind = Kind::summary;
-  std::int64_t step = kSetup;
-  std::uint64_t event = 0;
+  stored::StepPath step;  ///< of a step or event
+  std::string text;
 };
 
 Path parse_path(const std::string& text) {
-  if (text.empty()) return {};
-  if (text == "steps") return {Path::Kind::steps};
-  if (text == "settings") return {Path::Kind::settings};
-  if (text == "layers") return {Path::Kind::layers};
-  if (text == "checks") return {Path::Kind::checks};
-  const auto step = parse_step_path(text);
-  if (!step) return {Path::Kind::other};
-  Path path{Path::Kind::step};
-  path.step = step->step;
-  if (step->event) {
-    path.kind = Path::Kind::event;
-    path.event = *step->event;
+  using Kind = Path::Kind;
+  Path path{.kind = Kind::other, .step = {}, .text = text};
+  if (text.empty()) path.kind = Kind::summary;
+  if (text == "steps") path.kind = Kind::steps;
+  if (text == "settings") path.kind = Kind::settings;
+  if (text == "layers") path.kind = Kind::layers;
+  if (text == "checks") path.kind = Kind::checks;
+  if (const auto step = parse_step_path(text)) {
+    path.kind = step->event ? Kind::event : Kind::step;
+    path.step = *step;
   }
   return path;
-}
-
-/// Calls `use` with every block of a rank, lane by lane.
-template <class Use>
-void for_each_block(const Run& run, std::uint32_t rank, Use&& use) {
-  for (const Lane& lane : run.lanes(rank)) {
-    const std::size_t count = run.block_count(rank, lane.id);
-    for (std::size_t i = 0; i < count; ++i) use(lane, run.block(rank, lane.id, i));
-  }
-}
-
-void print_table(const Table& table, Page& page) {
-  for (const std::string& line : table.lines(page.terminal())) page.line(line);
-}
-
-/// What to inspect next; without descriptions if the width is not enough.
-void print_ways_on(const std::string& dump, Page& page) {
-  const std::string inspect = "ulpscope inspect " + escaped(shell_quoted(dump));
-  const auto ways = [&](bool words) {
-    Table table;
-    const auto add = [&](std::string_view label, std::string_view path, std::string_view what) {
-      table.row({{fmt::format("{:<{}}", label, kLabelWidth - 2), Ink::dim},
-                 {fmt::format("{} {}", inspect, path)},
-                 {words ? std::string(what) : "", Ink::dim}});
-    };
-    add("next", "layers", "modules and their parameters");
-    add("", "checks", "what in this run makes runs differ");
-    add("", "settings", "versions, threads, flags, variables");
-    add("", "steps", "then STEP for its events, STEP/EVENT");
-    return table;
-  };
-  const Table table = ways(true);
-  print_table(table.width() <= page.terminal().width ? table : ways(false), page);
-}
-
-void print_summary(const Run& run, Page& page) {
-  const RunInfo& info = run.info();
-  page.labelled("dump", escaped(info.path), Ink::bold);
-  page.labelled("",
-                fmt::format("{}, {}, {}, {}, level {}", core::counted(info.ranks, "rank"),
-                            core::counted(info.steps, "step"), core::counted(info.events, "event"),
-                            core::counted(info.values, "value"), escaped(info.level)));
-  std::vector<std::string> words;
-  for (const std::string& word : info.command) words.push_back(escaped(shell_quoted(word)));
-  if (!words.empty()) page.labelled("command", fmt::format("{}", fmt::join(words, " ")));
-  if (!info.complete) page.labelled("incomplete", escaped(info.incomplete_reason), Ink::yellow);
-  page.line();
-
-  bool any_created = false;
-  for (const std::uint32_t rank : run.ranks())
-    for (const Lane& lane : run.lanes(rank)) any_created |= !lane.created_by.empty();
-  Table table;
-  table.row({{"rank", Ink::dim, true},
-             {"lane", Ink::dim},
-             {"events", Ink::dim, true},
-             {"thread", Ink::dim},
-             {any_created ? "created by" : "", Ink::dim}});
-  for (const std::uint32_t rank : run.ranks()) {
-    for (const Lane& lane : run.lanes(rank)) {
-      table.row({{fmt::format("{}", rank), Ink::plain, true},
-                 {comparison::lane_name(lane)},
-                 {core::grouped(lane.events), Ink::plain, true},
-                 {escaped(lane.thread_name)},
-                 {escaped(lane.created_by)}});
-    }
-  }
-  print_table(table, page);
-  page.line();
-  print_ways_on(info.path, page);
-}
-
-void print_steps(const Run& run, Page& page) {
-  struct Counts {
-    std::uint64_t events = 0;
-    std::uint64_t values = 0;
-  };
-  Table table;
-  table.row({{"rank", Ink::dim, true},
-             {"step", Ink::dim, true},
-             {"events", Ink::dim, true},
-             {"values", Ink::dim, true}});
-  for (const std::uint32_t rank : run.ranks()) {
-    std::map<std::int64_t, Counts> steps;
-    for_each_block(run, rank, [&steps](const Lane&, const Block& block) {
-      Counts& counts = steps[block.step];
-      counts.events += block.events.size();
-      for (const Event& event : block.events) {
-        for (const Slot& slot : event.slots) {
-          if ((slot.flags & (slot_flag::undefined | slot_flag::no_digest)) == 0) ++counts.values;
-        }
-      }
-    });
-    for (const auto& [step, counts] : steps) {
-      table.row({{fmt::format("{}", rank), Ink::plain, true},
-                 {step_name(step), Ink::plain, true},
-                 {core::grouped(counts.events), Ink::plain, true},
-                 {core::grouped(counts.values), Ink::plain, true}});
-    }
-  }
-  print_table(table, page);
-}
-
-void print_settings(const Run& run, Page& page) {
-  Table table;
-  table.row({{"rank", Ink::dim, true},
-             {"from step", Ink::dim, true},
-             {"setting", Ink::dim},
-             {"value", Ink::dim}});
-  for (const std::uint32_t rank : run.ranks()) {
-    for (const EnvironmentEntry& entry : run.environment(rank)) {
-      table.row({{fmt::format("{}", rank), Ink::plain, true},
-                 {step_name(entry.step), Ink::plain, true},
-                 {escaped(entry.key)},
-                 {escaped(entry.value)}});
-    }
-  }
-  print_table(table, page);
-}
-
-Error no_such_step(const Run& run, std::int64_t step) {
-  return {ErrorCode::usage, fmt::format("'{}' has no step {}", run.info().path, step_name(step)),
-          "ulpscope inspect DUMP steps lists them"};
-}
-
-void print_step(const Run& run, std::int64_t step, Page& page) {
-  bool found = false;
-  for (const std::uint32_t rank : run.ranks()) {
-    for (const Lane& lane : run.lanes(rank)) {
-      Table table;
-      const std::size_t count = run.block_count(rank, lane.id);
-      for (std::size_t i = 0; i < count; ++i) {
-        const Block block = run.block(rank, lane.id, i);
-        if (block.step != step) continue;
-        for (const Event& event : block.events) table.row(event_row(event));
-      }
-      if (table.empty()) continue;
-      if (found) page.line();
-      found = true;
-      page.line(page.paint(Ink::bold, fmt::format("rank {}, {}, step {}", rank,
-                                                  comparison::lane_name(lane), step_name(step))));
-      print_table(table, page);
-    }
-  }
-  if (!found) throw no_such_step(run, step);
 }
 
 /// How much of an event to show.
@@ -222,83 +76,44 @@ struct Detail {
   const Run* other = nullptr;  ///< with `engines`: a second run whose engine is requested
 };
 
-void print_whole_event(const Run& run, std::uint32_t rank, const Lane& lane, const Event& event,
-                       const Detail& detail, Page& page) {
-  render_event(event, page);
+void print_engines(const Run& run, const LocatedEvent& event, const Detail& detail, Page& page) {
   if (!detail.engines) return;
-  if (detail.other == nullptr) return render_engines({run, rank, event}, nullptr, page);
-  const auto found =
-      comparison::find_event(*detail.other, rank, {.lane = lane.id, .position = event.position});
+  const RecordedEvent own{run, event.rank, event.event};
+  if (detail.other == nullptr) return render_engines(own, nullptr, page);
+  const std::uint64_t position = event.event.position;
+  const auto found = comparison::find_event(*detail.other, event.rank,
+                                            {.lane = event.lane.id, .position = position});
   if (found.event == nullptr)
     throw Error(ErrorCode::usage,
-                fmt::format("'{}' has no event {}", detail.other->info().path, event.position),
+                fmt::format("'{}' has no event {}", detail.other->info().path, position),
                 "--against takes a dump of the same program");
-  const RecordedEvent other{*detail.other, rank, *found.event};
-  render_engines({run, rank, event}, &other, page);
+  const RecordedEvent other{*detail.other, event.rank, *found.event};
+  render_engines(own, &other, page);
 }
 
-void print_event(const Run& run, const Path& path, const Detail& detail, Page& page) {
-  bool found = false;
-  bool step_found = false;
-  for (const std::uint32_t rank : run.ranks()) {
-    for_each_block(run, rank, [&](const Lane& lane, const Block& block) {
-      if (block.step != path.step) return;
-      step_found = true;
-      for (const Event& event : block.events) {
-        if (event.position != path.event) continue;
-        if (found) page.line();
-        found = true;
-        page.line(page.paint(
-            Ink::bold,
-            fmt::format("rank {}, {}, step {}, event {}", rank, comparison::lane_name(lane),
-                        step_name(path.step), core::grouped(event.position))));
-        print_whole_event(run, rank, lane, event, detail, page);
-      }
-    });
-  }
-  if (!step_found) throw no_such_step(run, path.step);
-  if (!found) {
-    throw Error(ErrorCode::usage,
-                fmt::format("'{}' has no event {} in step {}", run.info().path, path.event,
-                            step_name(path.step)),
-                fmt::format("ulpscope inspect DUMP {} lists its events", step_name(path.step)));
-  }
-}
-
-/// An event in any step: "event:140913".
-bool print_named_event(const Run& run, const std::string& text, const Detail& detail, Page& page) {
-  const EventName wanted = parse_event_name(text);
-  bool found = false;
-  for (const std::uint32_t rank : run.ranks()) {
-    for_each_block(run, rank, [&](const Lane& lane, const Block& block) {
-      if (wanted.lane ? *wanted.lane != lane.id : lane.role != LaneRole::main) return;
-      for (const Event& event : block.events) {
-        if (event.position != wanted.position) continue;
-        if (found) page.line();
-        found = true;
-        page.line(page.paint(
-            Ink::bold,
-            fmt::format("rank {}, {}, step {}, event {}", rank, comparison::lane_name(lane),
-                        step_name(block.step), core::grouped(event.position))));
-        print_whole_event(run, rank, lane, event, detail, page);
-      }
-    });
-  }
-  return found;
-}
-
-/// One value in full, several as a list. False if there is none.
-bool print_values(const Run& run, const std::string& text, Page& page) {
+/// What a path names that is neither a step nor one of its events.
+std::vector<StoredValue> values_named(const Run& run, const std::string& text) {
   auto values = find_values(run, text);
-  if (values.empty() && !names_event(text) && !is_glob(text)) {
+  if (values.empty() && !names_event(text) && !is_glob(text))
     values = find_values(run, text + "/**");
-  }
-  if (values.empty()) return false;
+  return values;
+}
+
+Error nothing_called(const Run& run, const std::string& text) {
+  const bool without_bytes = text.starts_with("steps/") && run.info().level != "full";
+  return {ErrorCode::usage, fmt::format("'{}' holds nothing called '{}'", run.info().path, text),
+          without_bytes
+              ? "values of layers are in dumps recorded with --level full"
+              : "inspect DUMP layers lists modules, inspect DUMP \"**\" values of layers; other "
+                "paths are steps, settings, checks, 17, setup, 17/140913 and 17/140913/output.0"};
+}
+
+/// One value in full, several as a list.
+void print_values(const Run& run, const std::vector<StoredValue>& values, Page& page) {
   if (values.size() == 1) {
     const StoredValue& value = values.front();
     const auto recorded = run.statistics(value.rank, value.digest, value.geometry.dtype);
-    render_value(value, recorded, row_major_bytes(run, value), page);
-    return true;
+    return render_value(value, recorded, row_major_bytes(run, value), page);
   }
   Table table;
   const bool many_ranks = run.ranks().size() > 1;
@@ -307,26 +122,94 @@ bool print_values(const Run& run, const std::string& text, Page& page) {
     if (many_ranks) row.insert(row.begin(), {fmt::format("rank {}", value.rank), Ink::dim});
     table.row(std::move(row));
   }
-  print_table(table, page);
-  return true;
+  for (const std::string& line : table.lines(page.terminal())) page.line(line);
+}
+
+Json values_json(const Run& run, const std::vector<StoredValue>& values) {
+  if (values.size() > 1) return list(values, [](const auto& value) { return value_json(value); });
+  const StoredValue& value = values.front();
+  const auto recorded = run.statistics(value.rank, value.digest, value.geometry.dtype);
+  return Json::array({value_json(value, recorded, row_major_bytes(run, value))});
 }
 
 bool names_whole_event(const std::string& text) {
   return names_event(text) && text.find('/') == std::string::npos;
 }
 
-void print_other(const Run& run, const std::string& text, const Detail& detail, Page& page) {
-  const bool found = names_whole_event(text) ? print_named_event(run, text, detail, page)
-                                             : print_values(run, text, page);
-  if (found) return;
-  if (render_module(run, text, page)) return;
-  const bool without_bytes = text.starts_with("steps/") && run.info().level != "full";
-  throw Error(
-      ErrorCode::usage, fmt::format("'{}' holds nothing called '{}'", run.info().path, text),
-      without_bytes
-          ? "values of layers are in dumps recorded with --level full"
-          : "inspect DUMP layers lists modules, inspect DUMP \"**\" values of layers; other "
-            "paths are steps, settings, checks, 17, setup, 17/140913 and 17/140913/output.0");
+void print_other(const Run& run, const Path& path, const Detail& detail, Page& page) {
+  bool first = true;
+  const auto print = [&](const LocatedEvent& event) {
+    render_located(event, first, page);
+    print_engines(run, event, detail, page);
+    first = false;
+  };
+  if (path.kind == Path::Kind::event) return for_each_event(run, path.step, print);
+  if (names_whole_event(path.text)) {
+    if (for_each_event(run, parse_event_name(path.text), print)) return;
+  } else if (const auto values = values_named(run, path.text); !values.empty()) {
+    return print_values(run, values, page);
+  }
+  if (!render_module(run, path.text, page)) throw nothing_called(run, path.text);
+}
+
+void print(const Run& run, const Path& path, const Detail& detail, Page& page) {
+  switch (path.kind) {
+    case Path::Kind::summary:
+      return render_run(run, page);
+    case Path::Kind::steps:
+      return render_steps(run, page);
+    case Path::Kind::settings:
+      return render_recorded_settings(run, page);
+    case Path::Kind::layers:
+      return render_modules(run, page);
+    case Path::Kind::checks:
+      return render_checks(run, page);
+    case Path::Kind::step:
+      return render_step(run, path.step.step, page);
+    case Path::Kind::event:
+    case Path::Kind::other:
+      return print_other(run, path, detail, page);
+  }
+}
+
+Json other_json(const Run& run, const std::string& text) {
+  if (names_whole_event(text)) {
+    Json events = Json::array();
+    const auto add = [&events](const LocatedEvent& event) { events.push_back(event_json(event)); };
+    if (for_each_event(run, parse_event_name(text), add))
+      return inspect_json(run, Listed::events, std::move(events));
+  } else if (const auto values = values_named(run, text); !values.empty()) {
+    return inspect_json(run, Listed::values, values_json(run, values));
+  }
+  const auto modules = find_modules(run, text);
+  if (modules.empty()) throw nothing_called(run, text);
+  return inspect_json(run, Listed::modules, modules_json(modules, Calls::listed));
+}
+
+Json document(const Run& run, const Path& path) {
+  switch (path.kind) {
+    case Path::Kind::summary:
+      return inspect_json(run, Listed::lanes, lanes_json(run));
+    case Path::Kind::steps:
+      return inspect_json(run, Listed::steps, steps_json(run));
+    case Path::Kind::settings:
+      return inspect_json(run, Listed::settings, settings_json(run));
+    case Path::Kind::layers:
+      return inspect_json(run, Listed::modules,
+                          modules_json(recorded_modules(run), Calls::counted));
+    case Path::Kind::checks:
+      return inspect_json(run, Listed::checks, checks_json(run));
+    case Path::Kind::step:
+    case Path::Kind::event: {
+      Json events = Json::array();
+      for_each_event(run, path.step,
+                     [&events](const LocatedEvent& event) { events.push_back(event_json(event)); });
+      return inspect_json(run, Listed::events, std::move(events));
+    }
+    case Path::Kind::other:
+      break;
+  }
+  return other_json(run, path.text);
 }
 
 int run_inspect(const Command& command, Arguments arguments) {
@@ -334,6 +217,7 @@ int run_inspect(const Command& command, Arguments arguments) {
   std::string path_text;
   bool engines = false;
   std::string against;
+  Format format = Format::text;
   OutputOptions output;
   Options options(command);
   options.positional("DUMP", "the dump: DUMP or DUMP@rank=2,steps=10-19", dump);
@@ -349,6 +233,7 @@ int run_inspect(const Command& command, Arguments arguments) {
       .value("--against", "DUMP", "AGAINST", "name the engine of the same event there as well",
              [&](const auto&, const auto& value) { against = value; })
       .more("With --engines; the event's inputs must be equal in both dumps");
+  attach_format(options, format);
   output.attach(options);
   if (!options.parse(std::move(arguments))) return 0;
 
@@ -356,6 +241,8 @@ int run_inspect(const Command& command, Arguments arguments) {
   if (engines && path.kind != Path::Kind::event && !names_whole_event(path_text))
     throw Error(ErrorCode::usage, "--engines needs an event",
                 "name one: ulpscope inspect DUMP 17/140913 --engines");
+  if (engines && format == Format::json)
+    throw Error(ErrorCode::usage, "--engines prints text alone", "leave --format json out");
   if (!against.empty() && !engines)
     throw Error(ErrorCode::usage, "--against needs --engines",
                 "ulpscope compare compares two dumps");
@@ -366,36 +253,16 @@ int run_inspect(const Command& command, Arguments arguments) {
   working.begin("inspecting", WorkUnit::events, opened->info().events);
   const WatchedRun watched(
       *opened, [&working](std::uint64_t events) { working.add(events); }, [](std::uint64_t) {});
-  const Run* const run = &watched;
-  Page page(output.terminal());
-  switch (path.kind) {
-    case Path::Kind::summary:
-      print_summary(*run, page);
-      break;
-    case Path::Kind::steps:
-      print_steps(*run, page);
-      break;
-    case Path::Kind::settings:
-      print_settings(*run, page);
-      break;
-    case Path::Kind::layers:
-      render_modules(*run, page);
-      break;
-    case Path::Kind::checks:
-      render_checks(*run, page);
-      break;
-    case Path::Kind::step:
-      print_step(*run, path.step, page);
-      break;
-    case Path::Kind::event:
-      print_event(*run, path, detail, page);
-      break;
-    case Path::Kind::other:
-      print_other(*run, path_text, detail, page);
-      break;
+  std::string result;
+  if (format == Format::json) {
+    result = text_of(document(watched, path));
+  } else {
+    Page page(output.terminal());
+    print(watched, path, detail, page);
+    result = page.text();
   }
   working.end();
-  std::cout << page.text() << std::flush;
+  std::cout << result << std::flush;
   return 0;
 }
 

@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <string_view>
-#include <utility>
 
+#include "cli/render/event_words.hpp"
 #include "cli/render/value_text.hpp"
 #include "cli/term/escape.hpp"
 #include "core/counts.hpp"
@@ -13,107 +13,16 @@
 namespace ulpscope::cli {
 namespace {
 
-using FlagName = std::pair<std::uint32_t, std::string_view>;
-
-constexpr FlagName kEventFlags[] = {
-    {event_flag::grad_mode, "grad mode"},
-    {event_flag::inference_mode, "inference mode"},
-    {event_flag::in_backward, "in backward"},
-    {event_flag::in_optimizer, "in optimizer"},
-    {event_flag::autocast, "autocast"},
-    {event_flag::autocast_other, "to the device's other 16-bit dtype"},
-    {event_flag::flush_denormal, "flushes denormals"},
-    {event_flag::threw, "ended by an exception"},
-    {event_flag::seeded, "may draw random numbers"},
-    {event_flag::explicit_generator, "explicit generator"},
-    {event_flag::deterministic, "deterministic algorithms"},
-    {event_flag::module_from_parameter, "module known by its parameter"},
-    {event_flag::unfinished, "unfinished"},
-    {event_flag::view, "view"},
-    {event_flag::factory, "factory"},
-};
-
-constexpr FlagName kSlotFlags[] = {
-    {slot_flag::undefined, "undefined"},
-    {slot_flag::view, "view"},
-    {slot_flag::uninitialised, "uninitialised"},
-    {slot_flag::changed, "changed outside recorded ops"},
-    {slot_flag::unproduced, "produced by no recorded op"},
-    {slot_flag::verified, "verified"},
-    {slot_flag::parameter, "parameter"},
-    {slot_flag::buffer, "buffer"},
-    {slot_flag::gradient, "gradient"},
-    {slot_flag::optimizer_state, "optimizer state"},
-    {slot_flag::requires_grad, "requires grad"},
-    {slot_flag::wrapped_number, "number"},
-    {slot_flag::handle, "handle"},
-    {slot_flag::opaque, "opaque"},
-    {slot_flag::overwritten, "overwritten"},
-    {slot_flag::scratch, "scratch"},
-    {slot_flag::freed, "freed"},
-    {slot_flag::has_content, "bytes recorded"},
-};
-
-std::string flag_names(std::uint32_t flags, std::span<const FlagName> names) {
-  std::vector<std::string_view> set;
-  for (const auto& [flag, name] : names) {
-    if ((flags & flag) != 0) set.push_back(name);
-  }
-  return fmt::format("{}", fmt::join(set, ", "));
-}
-
-std::string_view kind_name(EventKind kind) {
-  switch (kind) {
-    case EventKind::op:
-      return "op";
-    case EventKind::node:
-      return "backward node";
-    case EventKind::scope:
-      return "scope";
-    case EventKind::module:
-      return "module";
-    case EventKind::gradient:
-      return "gradient";
-    case EventKind::optimizer:
-      return "optimizer step";
-    case EventKind::zero_grad:
-      return "zero_grad";
-    case EventKind::step:
-      return "step";
-    case EventKind::module_output:
-      return "module output";
-    case EventKind::module_gradient:
-      return "module gradient";
-    case EventKind::parameters:
-      return "parameters";
-    case EventKind::kernel:
-      return "kernel";
-    case EventKind::outcome:
-      return "outcome";
-  }
-  return "unknown";
+std::string joined(const std::vector<Word>& words) {
+  std::vector<std::string_view> texts;
+  for (const Word& word : words) texts.push_back(word.text);
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 std::string op_text(const Event& event) {
   std::string result = escaped(event.op);
   if (!event.overload.empty()) result += fmt::format(".{}", escaped(event.overload));
   return result;
-}
-
-/// The n-th of names joined by commas.
-std::string_view nth_name(std::string_view joined, std::size_t n) {
-  for (; n > 0; --n) {
-    const std::size_t comma = joined.find(',');
-    if (comma == std::string_view::npos) return {};
-    joined.remove_prefix(comma + 1);
-  }
-  return joined.substr(0, joined.find(','));
-}
-
-std::string slot_text(const Event& event, const Slot& slot) {
-  if (!slot.name.empty()) return escaped(slot.name);
-  const bool is_output = slot.role == Role::output;
-  return escaped(nth_name(is_output ? event.return_names : event.argument_names, slot.index));
 }
 
 /// A row for each tensor or, where the width does not do for that, its digest and flags on lines of
@@ -126,10 +35,10 @@ Table slot_table(const Event& event, bool one_row) {
     const bool hashed = (slot.flags & (slot_flag::undefined | slot_flag::no_digest)) == 0;
     std::vector<Cell> row{
         {index},
-        {slot_text(event, slot)},
+        {escaped(slot_name(event, slot))},
         {slot.geometry == nullptr ? std::string() : geometry_text(*slot.geometry)}};
     const Cell digest{hashed ? to_string(slot.digest) : "-", Ink::dim};
-    const Cell flags{flag_names(slot.flags, kSlotFlags), Ink::dim};
+    const Cell flags{joined(slot_states(slot.flags)), Ink::dim};
     if (one_row) row.insert(row.end(), {digest, flags});
     table.row(std::move(row));
     if (one_row) continue;
@@ -174,7 +83,7 @@ std::vector<Cell> event_row(const Event& event) {
 void render_event(const Event& event, Page& page) {
   page.labelled("op", op_text(event), Ink::bold);
   page.labelled("kind",
-                fmt::format("{}, {}, depth {}, {}", kind_name(event.kind), name(event.phase),
+                fmt::format("{}, {}, depth {}, {}", kind_word(event.kind).text, name(event.phase),
                             event.depth, core::counted(event.threads, "thread")));
   if (event.has_module) {
     page.labelled("module",
@@ -189,7 +98,7 @@ void render_event(const Event& event, Page& page) {
     page.labelled("forward op", fmt::format("event {} of lane {}", core::grouped(event.forward),
                                             event.forward_lane));
   }
-  const std::string flags = flag_names(event.flags, kEventFlags);
+  const std::string flags = joined(event_states(event.flags));
   if (!flags.empty()) page.labelled("state", flags);
   if ((event.flags & event_flag::seeded) != 0) {
     page.labelled("random", fmt::format("seed {}, state {} before, {} after", event.rng.seed,

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
 #include <cstdint>
 
 #include "cli/render/json_documents.hpp"
@@ -12,39 +10,6 @@
 
 namespace ulpscope::cli {
 namespace {
-
-/// A decimal from a report as a number, where a reader's double holds it exactly as written.
-Json number(const std::string& text) {
-  const char* end = text.data() + text.size();
-  const auto complete = [end](const std::from_chars_result& result) {
-    return result.ec == std::errc{} && result.ptr == end;
-  };
-  if (std::int64_t value = 0; complete(std::from_chars(text.data(), end, value))) {
-    return text == "-0" ? Json(-0.0) : integer(value);
-  }
-  if (double value = 0;
-      complete(std::from_chars(text.data(), end, value)) && std::isfinite(value)) {
-    return value;
-  }
-  return text;
-}
-
-Json strings(const std::vector<std::string>& values) {
-  Json result = Json::array();
-  for (const std::string& value : values) result.push_back(value);
-  return result;
-}
-
-Json shape_json(const std::vector<std::int64_t>& shape) {
-  Json result = Json::array();
-  for (const std::int64_t size : shape) result.push_back(integer(size));
-  return result;
-}
-
-template <class T, class F>
-Json optional(const std::optional<T>& value, F&& convert) {
-  return value ? Json(convert(*value)) : Json(nullptr);
-}
 
 template <class T, class F>
 Json both(const Both<T>& values, F&& convert) {
@@ -59,9 +24,9 @@ Json worst_json(const WorstElement& worst) {
   const auto bits = [&worst](std::uint64_t value) {
     return fmt::format("0x{:0{}x}", value, (worst.bit_width + 3) / 4);
   };
-  return {{"index", shape_json(worst.index)},
-          {"reference", number(worst.reference)},
-          {"candidate", number(worst.candidate)},
+  return {{"index", sizes_json(worst.index)},
+          {"reference", decimal(worst.reference)},
+          {"candidate", decimal(worst.candidate)},
           {"bits", Json::array({bits(worst.bits[0]), bits(worst.bits[1])})}};
 }
 
@@ -124,7 +89,7 @@ Json tensor_json(const TensorReport& tensor) {
           {"element", tensor.element},
           {"name", tensor.name},
           {"dtype", name(tensor.dtype)},
-          {"shape", both(tensor.shape, shape_json)},
+          {"shape", both(tensor.shape, sizes_json)},
           {"equal", tensor.equal},
           {"difference", optional(tensor.difference, difference_json)},
           {"tolerance", optional(tensor.tolerance, tolerance_json)}};
@@ -154,13 +119,6 @@ Json neighbour_json(const Neighbour& neighbour) {
           {"equal", neighbour.equal},
           {"finding", neighbour.finding},
           {"note", known(neighbour.note)}};
-}
-
-template <class T, class F>
-Json list(const std::vector<T>& values, F&& convert) {
-  Json result = Json::array();
-  for (const T& value : values) result.push_back(convert(value));
-  return result;
 }
 
 Json run_json(const RunSummary& run) {

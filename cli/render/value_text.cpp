@@ -11,16 +11,10 @@
 #include "core/counts.hpp"
 #include "core/decimal.hpp"
 #include "core/number_text.hpp"
+#include "core/torch_names.hpp"
 
 namespace ulpscope::cli {
 namespace {
-
-constexpr std::size_t kElementsShown = 8;
-
-std::string_view device_name(std::uint8_t type) {
-  constexpr std::string_view kNames[] = {"cpu", "cuda"};
-  return type < std::size(kNames) ? kNames[type] : "device";
-}
 
 std::string element_text(Dtype dtype, std::span<const std::byte> bytes, std::size_t index) {
   const std::size_t size = core::number_bits(dtype) / 8;
@@ -29,7 +23,6 @@ std::string element_text(Dtype dtype, std::span<const std::byte> bytes, std::siz
     std::memcpy(&bits, bytes.data() + place * size, size);
     return bits;
   };
-  if (dtype == Dtype::bool_) return number(index) != 0 ? "True" : "False";
   if (!is_complex(dtype)) return core::number_text(dtype, number(index));
   return core::complex_text(dtype, number(2 * index), number(2 * index + 1));
 }
@@ -52,7 +45,20 @@ void render_statistics(const Statistics& statistics, Page& page) {
   }
 }
 
+std::size_t element_count(Dtype dtype, std::span<const std::byte> bytes) {
+  const std::size_t size = element_size(dtype);
+  return size == 0 ? 0 : bytes.size() / size;
+}
+
 }  // namespace
+
+std::vector<std::string> first_elements(Dtype dtype, std::span<const std::byte> bytes) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::string> elements;
+  for (std::size_t i = 0; i < std::min(element_count(dtype, bytes), kShown); ++i)
+    elements.push_back(element_text(dtype, bytes, i));
+  return elements;
+}
 
 std::string geometry_text(const Geometry& geometry) {
   std::string result =
@@ -60,7 +66,7 @@ std::string geometry_text(const Geometry& geometry) {
   const bool plain = geometry.strides.empty() || (geometry.flags & geometry_flag::contiguous) != 0;
   if (!plain) result += fmt::format(" strides [{}]", fmt::join(geometry.strides, ", "));
   if (geometry.device_type != 0) {
-    result += fmt::format(" {}:{}", device_name(geometry.device_type), geometry.device_index);
+    result += ' ' + core::device_name(geometry.device_type, geometry.device_index);
   }
   return result;
 }
@@ -92,15 +98,13 @@ void render_value(const StoredValue& value, const std::optional<Statistics>& rec
     page.labelled("elements", "not in the dump");
     return;
   }
-  const std::size_t size = element_size(dtype);
-  const std::size_t count = size == 0 ? 0 : bytes->size() / size;
-  std::vector<std::string> shown;
-  for (std::size_t i = 0; i < std::min(count, kElementsShown); ++i) {
-    shown.push_back(element_text(dtype, *bytes, i));
-  }
+  std::vector<std::string> shown = first_elements(dtype, *bytes);
+  if (dtype == Dtype::bool_)
+    for (std::string& element : shown) element = element == "0" ? "False" : "True";
+  const std::size_t count = element_count(dtype, *bytes);
   page.labelled("elements",
                 fmt::format("{}{}", fmt::join(shown, ", "),
-                            count > kElementsShown
+                            count > shown.size()
                                 ? fmt::format(", ... ({} in row-major order)", core::grouped(count))
                                 : std::string()));
 }

@@ -16,6 +16,10 @@ namespace ulpscope::cli {
 /// "float32 [3, 4] strides [1, 3] cuda:0"
 [[nodiscard]] std::string geometry_text(const Geometry& geometry);
 
+/// The first elements of packed ones as decimals that read back in their dtype; a bool is 0 or 1.
+[[nodiscard]] std::vector<std::string> first_elements(Dtype dtype,
+                                                      std::span<const std::byte> bytes);
+
 /// One value in a list.
 [[nodiscard]] std::vector<Cell> value_row(const StoredValue& value);
 

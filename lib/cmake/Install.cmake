@@ -10,8 +10,8 @@
 #                                             under mpirun, kernels for GPUs, and the hooks for
 #                                             Python programs
 #   lib/cmake/ulpscope, lib/pkgconfig         find_package(ulpscope); pkg-config ulpscope
-#   share/ulpscope/*.schema.json              what the JSON of `compare`, `check`, `replay` and `bisect`
-#                                             looks like
+#   share/ulpscope/*.schema.json              what the JSON of `compare`, `check`, `replay`, `bisect` and
+#                                             `inspect` looks like
 # Components: dev is what C++ programs are built with, runtime all else.
 include(CMakePackageConfigHelpers)
 

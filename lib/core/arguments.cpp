@@ -6,39 +6,17 @@
 #include "core/argument_codec.hpp"
 #include "core/decimal.hpp"
 #include "core/field_reader.hpp"
+#include "core/torch_names.hpp"
 #include "ulpscope/run.hpp"
 
 namespace ulpscope {
 namespace {
 
-template <std::size_t Count>
-std::string named(const std::array<std::string_view, Count>& names, std::uint8_t number,
-                  std::string_view kind) {
-  if (number < Count) return std::string(names[number]);
-  return std::string(kind) + std::to_string(number);
-}
-
-std::string layout_text(std::uint8_t layout) {
-  static constexpr std::array<std::string_view, 8> kNames{"strided",    "sparse_coo", "sparse_csr",
-                                                          "_mkldnn",    "sparse_csc", "sparse_bsr",
-                                                          "sparse_bsc", "jagged"};
-  return named(kNames, layout, "layout");
-}
-
 std::string memory_format_text(std::uint8_t format) {
   static constexpr std::array<std::string_view, 4> kNames{"contiguous_format", "preserve_format",
                                                           "channels_last", "channels_last_3d"};
-  return named(kNames, format, "memory_format");
-}
-
-std::string device_text(std::uint8_t type, std::int8_t index) {
-  static constexpr std::array<std::string_view, 21> kNames{
-      "cpu",  "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
-      "fpga", "maia", "xla",    "vulkan", "metal",  "xpu",   "mps",
-      "meta", "hpu",  "ve",     "lazy",   "ipu",    "mtia",  "privateuseone"};
-  std::string text = named(kNames, type, "device");
-  if (index >= 0) text += ':' + std::to_string(index);
-  return text;
+  if (format < kNames.size()) return std::string(kNames[format]);
+  return "memory_format" + std::to_string(format);
 }
 
 std::string number_text(double value) { return core::shortest(value, core::Integral::with_point); }
@@ -89,16 +67,16 @@ std::optional<std::string> item_text(ArgumentTag tag, FieldReader& reader) {
     case ArgumentTag::dtype:
       return std::string(name(static_cast<Dtype>(reader.read<std::uint8_t>())));
     case ArgumentTag::layout:
-      return layout_text(reader.read<std::uint8_t>());
+      return core::layout_name(reader.read<std::uint8_t>());
     case ArgumentTag::memory_format:
       return memory_format_text(reader.read<std::uint8_t>());
     case ArgumentTag::device: {
       const auto type = reader.read<std::uint8_t>();
-      return device_text(type, reader.read<std::int8_t>());
+      return core::device_name(type, reader.read<std::int8_t>());
     }
     case ArgumentTag::generator: {
       const auto type = reader.read<std::uint8_t>();
-      return "Generator(" + device_text(type, reader.read<std::int8_t>()) + ')';
+      return "Generator(" + core::device_name(type, reader.read<std::int8_t>()) + ')';
     }
     case ArgumentTag::int_list:
       return list_text(reader, 8, [&] { return std::to_string(reader.read<std::int64_t>()); });
@@ -116,16 +94,6 @@ std::optional<std::string> item_text(ArgumentTag tag, FieldReader& reader) {
   return std::nullopt;
 }
 
-/// The `index`-th of comma-joined names; empty if there are fewer.
-std::string_view nth_name(std::string_view joined, std::size_t index) {
-  for (; index > 0; --index) {
-    const std::size_t comma = joined.find(',');
-    if (comma == std::string_view::npos) return {};
-    joined.remove_prefix(comma + 1);
-  }
-  return joined.substr(0, joined.find(','));
-}
-
 }  // namespace
 
 std::vector<Argument> arguments(const Event& event) {
@@ -140,7 +108,7 @@ std::vector<Argument> arguments(const Event& event) {
     argument.result = (place & kArgumentResult) != 0;
     argument.index = static_cast<std::uint16_t>(place & ~kArgumentResult);
     argument.name =
-        nth_name(argument.result ? event.return_names : event.argument_names, argument.index);
+        core::nth_name(argument.result ? event.return_names : event.argument_names, argument.index);
     argument.text = std::move(*text);
     decoded.push_back(std::move(argument));
   }

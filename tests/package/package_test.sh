@@ -55,7 +55,8 @@ dpkg-deb -x "${dev[0]}" dev
 contains runtime/usr bin/ulpscope "$lib/libulpscope.so.0" "$lib/ulpscope/libulpscope_preload.so" \
   "$lib/ulpscope/python/__init__.py" share/bash-completion/completions/ulpscope share/man/man1/ulpscope.1.gz \
   share/zsh/vendor-completions/_ulpscope share/ulpscope/report.schema.json \
-  share/ulpscope/check.schema.json share/ulpscope/replay.schema.json share/ulpscope/bisect.schema.json share/doc/ulpscope/copyright
+  share/ulpscope/check.schema.json share/ulpscope/replay.schema.json share/ulpscope/bisect.schema.json \
+  share/ulpscope/inspect.schema.json share/doc/ulpscope/copyright
 contains dev/usr include/ulpscope/compare.hpp "$lib/libulpscope_compare.a" "$lib/pkgconfig/ulpscope.pc" \
   "$lib/cmake/ulpscope/ulpscopeConfig.cmake" share/doc/ulpscope-dev/copyright
 grep -q 'Mike Bostock' runtime/usr/share/doc/ulpscope/copyright || fail "the copyright file does not name D3's authors"

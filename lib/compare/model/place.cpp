@@ -6,18 +6,10 @@
 #include <array>
 
 #include "compare/model/module_place.hpp"
+#include "core/torch_names.hpp"
 
 namespace ulpscope::comparison {
 namespace {
-
-[[nodiscard]] std::string nth_name(std::string_view joined, std::size_t index) {
-  for (; index > 0; --index) {
-    const std::size_t comma = joined.find(',');
-    if (comma == std::string_view::npos) return {};
-    joined.remove_prefix(comma + 1);
-  }
-  return std::string(joined.substr(0, joined.find(',')));
-}
 
 [[nodiscard]] std::string module_words(const Event& event) {
   return std::string(event.module.empty() ? event.root : event.module);
@@ -175,6 +167,18 @@ namespace {
 
 }  // namespace
 
+std::vector<StackCall> stack_calls(std::string_view stack) {
+  std::vector<StackCall> calls;
+  while (!stack.empty()) {
+    const std::string_view call = stack.substr(0, stack.find('\n'));
+    stack.remove_prefix(std::min(call.size() + 1, stack.size()));
+    const std::string_view words = call.substr(0, call.find('\t'));
+    const std::size_t blank = std::min(words.find(' '), words.size());
+    calls.push_back({line_of(call), std::string(words.substr(std::min(blank + 1, words.size())))});
+  }
+  return calls;
+}
+
 ProgramLine place_in_program(std::string_view stack) {
   constexpr std::array<std::string_view, 4> kLibraries{"torch::", "at::", "c10::", "std::"};
   ProgramLine innermost;
@@ -195,8 +199,8 @@ ProgramLine place_in_program(std::string_view stack) {
 
 std::string tensor_name(const Event& event, const Slot& slot) {
   if (!slot.name.empty()) return std::string(slot.name);
-  std::string name =
-      nth_name(slot.role == Role::output ? event.return_names : event.argument_names, slot.index);
+  std::string name(core::nth_name(
+      slot.role == Role::output ? event.return_names : event.argument_names, slot.index));
   if (slot.element > 0 && !name.empty()) name += fmt::format("[{}]", slot.element);
   return name;
 }

@@ -29,6 +29,14 @@ struct ProgramLine {
   std::string file;    ///< "src/train.cpp", from where recording was started; empty: not known
 };
 
+/// A call of a stack.
+struct StackCall {
+  ProgramLine line;
+  std::string function;  ///< "main"; empty: not known
+};
+/// Innermost first.
+[[nodiscard]] std::vector<StackCall> stack_calls(std::string_view stack);
+
 /// The innermost call of a stack outside LibTorch and the standard library; if there are only their
 /// calls, the innermost.
 [[nodiscard]] ProgramLine place_in_program(std::string_view stack);

@@ -71,23 +71,36 @@ def is_error(document, finding):
 # --- JSON
 
 
-def golden_reports(source):
+WITHOUT_SCHEMA = {"env", "recover", "verify"}
+
+
+def golden_documents(source):
+    """The name of its schema, its file and the document."""
     for path in sorted(glob.glob(f"{source}/tests/cli/golden/*json*") +
                        glob.glob(f"{source}/tests/unit/render/golden/*.json")):
+        if path.endswith(".stderr.txt"):
+            continue
         with open(path, encoding="utf-8") as file:
             document = json.load(file)
-        if document["format"] == "ulpscope-report":
+        name = document["format"].removeprefix("ulpscope-")
+        if name not in WITHOUT_SCHEMA:
+            yield name, path, document
+
+
+def golden_reports(source):
+    for name, path, document in golden_documents(source):
+        if name == "report":
             yield path, document
 
 
 def schema_golden(test):
-    """Every golden report fits the schema, which names all of its fields."""
-    count = 0
-    for path, document in golden_reports(test.source):
-        errors = schemas.errors("report", document)
+    """Every golden document fits its schema, which names all of its fields."""
+    counts = {}
+    for name, path, document in golden_documents(test.source):
+        errors = schemas.errors(name, document)
         assert not errors, (path, errors)
-        count += 1
-    assert count >= 3, count
+        counts[name] = counts.get(name, 0) + 1
+    assert counts["report"] >= 3 and counts["inspect"] >= 3, counts
 
 
 def schema_real(test):
@@ -138,6 +151,64 @@ def schema_refuses_several(test):
         (("splits", 0, "first", "kind"), "change"), (("report", "verdict"), "equal")]))
 
 
+# Dump, path: each list, and names of strange bytes.
+INSPECTED = [("reference", "", "lanes"), ("reference", "steps", "steps"), ("reference", "settings", "settings"),
+             ("reference", "checks", "checks"), ("ranks", "checks", "checks"), ("reference", "layers", "modules"),
+             ("layers", "fc", "modules"), ("reference", "setup", "events"), ("reference", "1/18", "events"),
+             ("statistics", "event:0", "events"), ("layers", "event:3", "events"), ("layers", "**", "values"),
+             ("layers", "event:3/output.1", "values"), ("statistics", "event:0/output.0", "values"),
+             ("layers", "0/2/*", "values"), ("{hostile}/names", "1", "events")]
+
+
+def inspected(test, dump, path):
+    dump = dump.format(hostile=test.hostile)
+    result = subprocess.run([test.ulpscope, "inspect", dump, *([path] if path else []), "--format", "json"],
+                            cwd=test.dumps, capture_output=True, check=False)
+    assert result.returncode == 0, (dump, path, result.stderr)
+    return json.loads(result.stdout)
+
+
+def schema_inspect(test):
+    """Each document of inspect fits the schema, which names all of its fields, and has the list that it says."""
+    for dump, path, lists in INSPECTED:
+        document = inspected(test, dump, path)
+        errors = schemas.errors("inspect", document)
+        assert not errors, (dump, path, errors)
+        full = {name for name, value in document.items() if isinstance(value, list)}
+        assert document["lists"] == lists and full == {lists}, (dump, path, full)
+        assert document[lists], (dump, path)
+
+
+def schema_refuses_inspect(test):
+    """A field that is missing or of another type."""
+    for dump, path, _ in INSPECTED:
+        assert not list(schemas.accepted_without("inspect", inspected(test, dump, path))), (dump, path)
+    event = inspected(test, "reference", "1/18")
+    assert not list(schemas.accepted_with("inspect", event, [
+        (("format",), "ulpscope-report"), (("lists",), "ops"), (("dump", "complete"), "yes"), (("events", 0, "kind"), "call"),
+        (("events", 0, "phase"), "loss"), (("events", 0, "state"), ["fast"]), (("events", 0, "event"), 1.5),
+        (("events", 0, "tensors", 0, "role"), "in"), (("events", 0, "tensors", 0, "tensor"), {}),
+        (("events", 0, "tensors", 0, "tensor", "shape"), "[3, 4]"), (("values",), "none")]))
+
+
+def inspected_words(test):
+    """What a document says of an event and of a value is what the text says."""
+    for dump, path in (("reference", "1/18"), ("layers", "event:3/output.1"), ("statistics", "event:0/output.0")):
+        text = subprocess.run([test.ulpscope, "inspect", dump, path], cwd=test.dumps, capture_output=True, check=True,
+                              text=True, env={"NO_COLOR": "1"}).stdout
+        document = inspected(test, dump, path)
+        for event in document["events"] or []:
+            assert f"step {event['step']}, event {event['event']}" in text and f"{event['op']}.{event['overload']}" in text
+            said = [event["phase"], *(word for tensor in event["tensors"] for word in (tensor["digest"], tensor["name"])),
+                    *(word for argument in event["arguments"] for word in (argument["name"], argument["value"]))]
+            assert all(word in text for word in said), (said, text)
+        for value in document["values"] or []:
+            said = [value["path"], value["digest"], value["tensor"]["dtype"], str(value["tensor"]["shape"]),
+                    *(str(number).removesuffix(".0") for number in value["statistics"].values()),
+                    *map(str, value["elements"] or [])]
+            assert all(word in text for word in said), (said, text)
+
+
 def fields_of(part, prefix=""):
     """Each field below a part of the schema as the documentation writes it: where both runs have
     the same fields, these once, as `name.*.field`."""
@@ -178,7 +249,8 @@ def schema_documented(test):
     """The pages have a row for each field of the schemas, and no other."""
     pages = {"report": parts_of("report", "The document"),
              "check-report": {**parts_of("check", "The document"), **parts_of("replay", "replay"),
-                              **parts_of("bisect", "bisect")}}
+                              **parts_of("bisect", "bisect")},
+             "inspect-report": parts_of("inspect", "The document")}
     for page, parts in pages.items():
         written = documented(test, page)
         assert set(written) == set(parts), (page, set(written) ^ set(parts))
@@ -374,8 +446,8 @@ class Test:
         yield Reports(self.ulpscope, self.hostile, ("names", "names_other"), [], 1)
 
 
-CASES = [schema_golden, schema_real, schema_several, schema_refuses, schema_refuses_several, schema_documented,
-         sarif_schema, sarif_content, junit, markdown, github, svg, printed]
+CASES = [schema_golden, schema_real, schema_several, schema_refuses, schema_refuses_several, schema_inspect,
+         schema_refuses_inspect, inspected_words, schema_documented, sarif_schema, sarif_content, junit, markdown, github, svg, printed]
 
 
 if __name__ == "__main__":
