@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""Follows a page of cli/docs/tutorials: writes the files that it shows, runs its commands in their order
+"""Follows a page of documentation: writes the files that it shows, runs the commands of its consoles in their order
 and holds what they print against the lines that the page shows.
 
-    tutorial.py --bin FOLDER [--python PYTHON] --torch PACKAGES [--keep FOLDER] PAGE
+    tutorial.py --bin FOLDER [--python PYTHON] --torch PACKAGES [--program FILE]... [--keep FOLDER] PAGE
 
 A line `...` stands for any lines. In a block after <!-- numbers vary --> the numbers of lines that say how large
-something is (a loss, a difference, a dump) are not compared, because they depend on the processor. All others are.
+something is (a loss, a difference, a dump), and the names of instruction sets, are not compared, because they depend on
+the processor. All others are. Commands find each PROGRAM in the folder that they run in.
 A page that says <!-- needs a GPU --> is not followed without one: then this ends with 77.
 """
 
@@ -23,16 +24,29 @@ END = "\x1eend of command"
 NUMBER = re.compile(r"0x[0-9a-f]+|\d[\d,.]*(e[-+]\d+)?|[█▏▎▍▌▋▊▉]+")
 # Lines whose numbers depend on the processor.
 MEASURES = re.compile(r"\bloss |ulpscope: recorded | ULP|absolute +\d|scaled +\d| differ \(|(reference|candidate) +-?\d"
-                      r"|takes \d|elements, |events propagated|^propagated ")
+                      r"|takes \d|elements, |events propagated|^propagated |largest difference, at|^ +│ +where "
+                      r"|[\d,]+ {2,}[\d.,]+(e-\d+)?( +[█▏▎▍▌▋▊▉]+)?$")
+WAITED = re.compile(r", waited .* for the disk$")
+INSTRUCTION_SETS = re.compile(r"(ATen capability|oneDNN) (?!off)[A-Z][A-Z0-9_]+")
 # What stands to the right of a difference: a row of its histogram, of which there are more or fewer.
 HISTOGRAM = re.compile(r" {3,}(ULP distance +elements|[\d,]+( - [\d,]+)? +[\d,]+( +[█▏▎▍▌▋▊▉]+)?)$")
 
 
 def without_numbers(line):
+    line = INSTRUCTION_SETS.sub(r"\1 #", WAITED.sub("", line))
     if not MEASURES.search(line):
         return line
     line = HISTOGRAM.sub("", line)
     return re.sub(r"[ ─]+", " ", NUMBER.sub("#", line)).replace("-#", "#").rstrip()
+
+
+def of_any_processor(lines):
+    """Lines without what depends on the processor; a histogram that goes on below its frame is one line of it."""
+    kept = []
+    for line in map(without_numbers, lines):
+        if kept[-1:] != [line] or line.strip() != "│":
+            kept.append(line)
+    return kept
 
 
 def fits(shown, printed):
@@ -85,7 +99,7 @@ def follow(page, folder, settings):
             ran += 1
             lines = printed
             if block.numbers_vary:
-                shown, lines = [[without_numbers(line) for line in each] for each in (shown, printed)]
+                shown, lines = of_any_processor(shown), of_any_processor(printed)
             fit, number = fits(shown, lines)
             if not fit:
                 missed = shown[number] if number < len(shown) else "more than the page shows"
@@ -105,6 +119,7 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--torch", required=True)
+    parser.add_argument("--program", action="append", default=[])
     parser.add_argument("--keep", help="a folder to run in, which stays")
     parser.add_argument("page")
     options = parser.parse_args()
@@ -115,6 +130,8 @@ def main():
         settings = environment(os.path.abspath(options.bin), options.python, os.path.abspath(options.torch), work)
         folder = os.path.abspath(options.keep or os.path.join(work, "run"))
         os.makedirs(folder, exist_ok=True)
+        for program in options.program:
+            os.symlink(os.path.abspath(program), os.path.join(folder, os.path.basename(program)))
         ran, wrong = follow(options.page, folder, settings)
     assert ran, f"{options.page} has no command"
     print("\n\n".join(wrong) or f"{ran} commands printed what the page shows")
