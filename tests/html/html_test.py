@@ -199,7 +199,13 @@ def growth():
         for row, point in zip(rows, report["growth"]):
             expect(row[:2], [str(point["step"]), "" if point["ulp_max"] is None else grouped(point["ulp_max"])])
             if point["loss"] is not None:
-                expect([float(value) for value in row[3:]], [point["loss"]["reference"], point["loss"]["candidate"]])
+                losses = [point["loss"]["reference"], point["loss"]["candidate"]]
+                expect([float(f"{float(value):.9g}") for value in row[3:]], [float(f"{loss:.9g}") for loss in losses])
+                expect(row[3] == row[4], losses[0] == losses[1])
+                if "e" not in row[3] and abs(losses[0] - losses[1]) > 1e-6:
+                    assert max(map(len, row[3:])) <= 11, f"{row} has more digits than a float32 has"
+        has_losses = any(point["loss"] for point in report["growth"])
+        expect(len(browser.texts("#growth thead th")), (5 if has_losses else 3) if rows else 0)
         expect(len(browser.texts("#growth .chart")), 0 if len(rows) < 2 else 2 + any(p["loss"] for p in report["growth"]))
         expect(len(browser.texts("#growth circle.line-1")), sum(p["loss"] is not None for p in report["growth"])
                if len(rows) > 1 else 0)
@@ -394,6 +400,31 @@ def narrow():
                 browser.run("for (const each of document.querySelectorAll('details')) each.open = true")
                 wide, room = browser.run("const page = document.documentElement; return [page.scrollWidth, page.clientWidth]")
                 assert wide <= room <= 380, f"{page}: {wide} pixels wide in {room}"
+
+
+def narrow_numbers():
+    """At 380 pixels nothing that is drawn leaves its frame, and how far apart values are is seen without scrolling."""
+    page, report = made("mixed")
+    with Browser() as browser:
+        browser.open(page, width=380)
+        histograms = 0
+        for finding in range(len(report["findings"])):
+            browser.click(f"#finding-{finding}")
+            browser.run("for (const each of document.querySelectorAll('details')) each.open = true")
+            drawn = browser.run("""return [...document.querySelectorAll("svg.histogram")].map(svg => {
+                const frame = svg.closest("figure").getBoundingClientRect();
+                return [...svg.querySelectorAll("rect, text")].every(each => {
+                  const box = each.getBoundingClientRect();
+                  return box.left >= frame.left - 1 && box.right <= frame.right + 1; }); })""")
+            assert all(drawn), f"finding {finding}: a histogram leaves its frame"
+            histograms += len(drawn)
+        assert histograms > 1, histograms
+        rights = browser.run("""return [...document.querySelectorAll("#spread tbody td.number")].map(
+                                    cell => cell.getBoundingClientRect().right)""")
+        assert rights and max(rights) <= 380, rights
+        counts = browser.run("""return [...document.querySelectorAll("#modules .far")].map(each =>
+            [each.getBoundingClientRect().right, each.closest("button").getBoundingClientRect().right])""")
+        assert counts and all(right > room - 40 for right, room in counts), f"numbers of modules are not in a column: {counts}"
 
 
 def keyboard():

@@ -66,6 +66,7 @@ Report mixed_report() {
   far.dtype = Dtype::float64;
   far.difference->ulp_max = (std::uint64_t{1} << 60) + 1;
   far.difference->scaled_max = 0.25;
+  far.difference->histogram.push_back({std::uint64_t{1} << 60, 1});
   far.difference->axes = {{128, 1, {17}}, {64, 64, {0, 1, 2, 3, 4, 5, 6, 7}}};
   tensors.insert(tensors.end() - 1, far);
   Finding farther = report.findings.front();
@@ -80,9 +81,11 @@ Report mixed_report() {
                    {"Net", "conv.weight", ModelAspect::requires_grad, "True", "False"},
                    {"Net", "", ModelAspect::type, "Net", "Other"},
                    {"Net", "head.bias", ModelAspect::tensor, {}, "float32 [10]"}};
-  report.path = {17,
-                 {{140913, "aten::mm", "layer2.0.conv1", 1e-7, 118},
-                  {140920, "aten::mm", "layer1.0.conv1", 1e-5, 4000}}};
+  report.path = {
+      17,
+      {{140913, "aten::mm", "layer2.0.conv1", 1e-7, 118},
+       {140920, "aten::convolution_backward", "layer3.0.shortcut.0", 1e-5, 2'053'820'766}}};
+  report.growth.back().loss = {2.26929402, 2.269294021};
   return report;
 }
 

@@ -59,6 +59,16 @@ export function code(text, most) {
   return element("code", {}, shown(text, most));
 }
 
+/** The name of an op, module or tensor, which rather breaks between its parts than within one. */
+export function breakable(name) {
+  return name.split(/(?<=::|[._])/).map((part) => [part, element("wbr")]);
+}
+
+/** Such a name in a monospaced font. */
+export function nameCode(name, most) {
+  return element("code", {}, breakable(shown(name, most)));
+}
+
 /** A quiet line of text. */
 export function caption(...content) {
   return element("p", {class: "caption"}, ...content);

@@ -1,6 +1,6 @@
 // One finding in full.
 import {causeOf} from "./causes.js";
-import {bounded, caption, code, element, facts, shown} from "./dom.js";
+import {bounded, caption, code, element, facts, nameCode, shown} from "./dom.js";
 import {mark} from "./mark.js";
 import {counted, grouped} from "./numbers.js";
 import {hasRanks} from "./report.js";
@@ -89,7 +89,8 @@ function neighbours(finding) {
       "tr", {class: neighbour.finding ? "here" : null},
       element("td", {}, mark(neighbour.equal, neighbour.note)),
       element("td", {class: "number"}, neighbour.event === null ? "" : String(neighbour.event)),
-      element("td", {}, code(neighbour.op, 120)), element("td", {}, code(neighbour.module, 120)),
+      element("td", {}, nameCode(neighbour.op, 120)),
+      element("td", {}, nameCode(neighbour.module, 120)),
       element("td", {}, neighbour.finding ? "← this finding" : shown(neighbour.note ?? "")));
   return element(
       "div", {}, element("h3", {}, "Around it"),
@@ -138,7 +139,7 @@ function contents(report, finding) {
         ` finding ${grouped(finding.number + 1)} of ${grouped(report.findings.length)}${
             isFirst ? ", the first difference" : ""}`,
         finding.diverges ? null : ", does not diverge"),
-    element("h2", {id: "finding-title"}, code(opOf(finding))),
+    element("h2", {id: "finding-title"}, nameCode(opOf(finding))),
     element("p", {class: "headline"}, headline(finding), "."),
     element("p", {class: "where"}, where.filter(Boolean).join(" / ")), operation(finding),
     notes(finding), argumentsOf(finding), tensorsOf(finding), ...differencesOf(finding),

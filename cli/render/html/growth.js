@@ -1,7 +1,7 @@
 // How the difference grows from step to step.
 import {chart} from "./chart.js";
 import {caption, element, section} from "./dom.js";
-import {exact, grouped, short} from "./numbers.js";
+import {exact, grouped, nineDigits, short} from "./numbers.js";
 import {numeric} from "./report.js";
 import {table} from "./table.js";
 
@@ -36,20 +36,31 @@ function charts(growth) {
                null);
 }
 
-function cells({step, ulp_max: ulp, scaled_max: scaled, loss}) {
-  return [
-    String(step), ulp === null ? "" : grouped(ulp), scaled === null ? "" : short(scaled),
-    loss === null ? "" : exact(loss.reference), loss === null ? "" : exact(loss.candidate)
-  ];
+/** Both losses, with all digits where fewer would make different ones look equal. */
+function lossCells(loss) {
+  if (loss === null) return ["", ""];
+  const both = [loss.reference, loss.candidate];
+  const [reference, candidate] = both.map(nineDigits);
+  return reference === candidate && both[0] !== both[1] ? both.map(exact) : [reference, candidate];
+}
+
+function distanceCells({step, ulp_max: ulp, scaled_max: scaled}) {
+  return [String(step), ulp === null ? "" : grouped(ulp), scaled === null ? "" : short(scaled)];
+}
+
+function values(growth) {
+  const distances = ["step", "largest ULP", "scaled"];
+  if (growth.every((point) => point.loss === null))
+    return table({}, distances, growth, distanceCells, [0, 1, 2]);
+  const cells = (point) => [...distanceCells(point), ...lossCells(point.loss)];
+  return table({}, [...distances, "loss, reference", "candidate"], growth, cells, [0, 1, 2, 3, 4]);
 }
 
 export function growthOf(report) {
   const {growth} = report;
   if (growth.length === 0) return null;
-  const headings = ["step", "largest ULP", "scaled", "loss, reference", "candidate"];
   return section(
       "growth", "Growth over steps", charts(growth),
       element(
-          "details", {open: growth.length < 9}, element("summary", {}, "values"),
-          table({}, headings, growth, cells, [0, 1, 2, 3, 4])));
+          "details", {open: growth.length < 9}, element("summary", {}, "values"), values(growth)));
 }

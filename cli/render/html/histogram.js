@@ -33,6 +33,7 @@ function draw(bins) {
   const svg =
       create("svg")
           .attr("class", "histogram")
+          .attr("viewBox", `0 0 ${width + 16} ${kHeight + kBottom}`)
           .attr("width", width + 16)
           .attr("height", kHeight + kBottom)
           .attr("role", "img")

@@ -1,5 +1,5 @@
 // All findings that pass the filter, a page at a time.
-import {button, caption, element, section, shown} from "./dom.js";
+import {breakable, button, caption, element, section, shown} from "./dom.js";
 import {Filter} from "./filter.js";
 import {levelClass} from "./levels.js";
 import {grouped, short} from "./numbers.js";
@@ -94,7 +94,7 @@ export class List {
           class: finding.diverges ? "row" : "row harmless"
         },
         element("span", {class: "kind"}, finding.kind),
-        element("span", {class: "op"}, opOf(finding, kMostName)),
+        element("span", {class: "op"}, breakable(opOf(finding, kMostName))),
         element("span", {class: "ulp"}, ulp === null ? "" : `${grouped(ulp)} ULP`), element("i", {
           class: scaled === null ? "none" : levelClass(scaled),
           title: scaled === null ? null : `${short(scaled)} scaled`

@@ -21,6 +21,11 @@ export function exact(value) {
   return Object.is(value, -0) ? "-0" : exponent(String(value));
 }
 
+/** As many digits as tell float32 numbers apart. */
+export function nineDigits(value) {
+  return typeof value === "number" ? exact(Number(value.toPrecision(9))) : String(value);
+}
+
 function exponent(text) {
   return text.replace(/e([+-])(\d)$/, "e$10$2");
 }

@@ -26,7 +26,7 @@ export function settingsOf(report) {
       rest.length === 0 ?
           null :
           element(
-              "details", {open: matter.length === 0},
+              "details", {},
               element(
                   "summary", {},
                   `${

@@ -1,5 +1,5 @@
 // How the difference spreads from where the runs diverge to the loss.
-import {caption, code, element, section, shown} from "./dom.js";
+import {caption, element, nameCode, section, shown} from "./dom.js";
 import {levelClass} from "./levels.js";
 import {counted, grouped, short} from "./numbers.js";
 import {table} from "./table.js";
@@ -26,8 +26,8 @@ export function spreadOf(report) {
           propagated.note === null ? "." : `: ${shown(propagated.note)}.`);
   if (path === null) return section("spread", "How it spreads", note);
   const cells = (point, index) =>
-      [String(index + 1), code(point.op, 120), code(point.module, 160), grouped(point.ulp_max),
-       point.scaled_max === null ? "" : short(point.scaled_max),
+      [String(index + 1), nameCode(point.op, 120), nameCode(point.module, 160),
+       grouped(point.ulp_max), point.scaled_max === null ? "" : short(point.scaled_max),
        element("i", {class: levelClass(point.scaled_max)})];
   return section(
       "spread", `How it spreads in step ${path.step}`, note,

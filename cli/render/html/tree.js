@@ -1,5 +1,5 @@
 // The modules that have findings, as a tree of their dotted paths.
-import {button, caption, element, section, shown} from "./dom.js";
+import {breakable, button, caption, element, section, shown} from "./dom.js";
 import {moduleKey} from "./filter.js";
 import {levelClass} from "./levels.js";
 import {counted, grouped, short} from "./numbers.js";
@@ -133,7 +133,7 @@ class Tree {
         this.state.narrow({module: this.state.filter.module === node.key ? null : node.key});
     const made = button(
         {class: "module", "aria-pressed": "false"}, choose,
-        element("span", {class: "name"}, shown(name, kMostName)),
+        element("span", {class: "name"}, breakable(shown(name, kMostName))),
         node.type === null ? null : element("span", {class: "type"}, shown(node.type, 40)),
         node.first ? element("span", {class: "start"}, "starts here") : null,
         node.order === null ?
@@ -141,13 +141,16 @@ class Tree {
             element(
                 "span", {class: "order", title: "its place on the way to the loss"},
                 `→ ${node.order}`),
-        element("span", {class: "space"}),
-        node.findings === 0 ? null :
-                              element("span", {class: "count"}, counted(node.findings, "finding")),
-        node.ulp === null ? null : element("span", {class: "far"}, `${grouped(node.ulp)} ULP`),
-        node.scaled === null ?
-            null :
-            element("i", {class: levelClass(node.scaled), title: `${short(node.scaled)} scaled`}));
+        element(
+            "span", {class: "measures"},
+            node.findings === 0 ?
+                null :
+                element("span", {class: "count"}, counted(node.findings, "finding")),
+            node.ulp === null ? null : element("span", {class: "far"}, `${grouped(node.ulp)} ULP`),
+            node.scaled === null ?
+                null :
+                element(
+                    "i", {class: levelClass(node.scaled), title: `${short(node.scaled)} scaled`})));
     this.buttons.set(node.key, made);
     return made;
   }
