@@ -34,6 +34,14 @@ set(ULPSCOPE_OTHER_BUILDS "" CACHE STRING "Builds for other LibTorches: what is 
 foreach(build IN LISTS ULPSCOPE_OTHER_BUILDS)
   file(GLOB binaries ${build}/lib/libulpscope_capture-*.so ${build}/lib/ulpscope-replay-*)
   install(PROGRAMS ${binaries} DESTINATION ${inside})
+  # As CMake does of targets alone.
+  foreach(binary IN LISTS binaries)
+    cmake_path(GET binary FILENAME name)
+    install(CODE "if(CMAKE_INSTALL_DO_STRIP)
+      execute_process(COMMAND [[${CMAKE_STRIP}]] \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${inside}/${name}\"
+                      COMMAND_ERROR_IS_FATAL ANY)
+    endif()")
+  endforeach()
 endforeach()
 
 install(TARGETS ulpscope_program EXPORT ulpscopeCaptureTargets

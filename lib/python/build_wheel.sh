@@ -10,6 +10,8 @@ root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 out=$(realpath -m "${1:-$root/build/dist}")
 readonly root out tools=$root/build/wheel-tools
 cd "$root"
+# shellcheck source=lib/cmake/other_torches.sh
+source lib/cmake/other_torches.sh
 
 [[ -x $tools/bin/auditwheel ]] || {
   echo "build_wheel: $tools has no auditwheel: run bash cli/setup.sh" >&2
@@ -23,20 +25,9 @@ work=$(mktemp -d)
 readonly work
 trap 'rm -rf "$work"' EXIT
 
-# For a LibTorch beside the first only what is specific to it is built.
-builds=()
-IFS=: read -ra torches <<<"${ULPSCOPE_OTHER_TORCHES:-}"
-for i in "${!torches[@]}"; do
-  build=$root/build/wheel-other-$i
-  cmake -S . -B "$build" -G Ninja -DULPSCOPE_TORCH="${torches[i]}" -DULPSCOPE_UNITY=ON -DULPSCOPE_WITH_HDF5=OFF \
-    -DULPSCOPE_WITH_CUDA=OFF -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON \
-    "-DULPSCOPE_INSTALLED_RUN_PATH=\$ORIGIN/../../../../torch/lib"
-  cmake --build "$build" --target ulpscope_capture ulpscope_replay_program
-  builds+=("$build")
-done
-
+builds=$(build_for_other_torches wheel-other "\$ORIGIN/../../../../torch/lib")
 pip wheel --quiet --no-build-isolation --no-deps --no-index --wheel-dir "$work" \
-  --config-settings "cmake.define.ULPSCOPE_OTHER_BUILDS=$(IFS=';'; echo "${builds[*]}")" .
+  --config-settings "cmake.define.ULPSCOPE_OTHER_BUILDS=$builds" .
 # LibTorch, CUDA and MPI are those of the process that opens a library of the wheel.
 auditwheel repair --wheel-dir "$out" --exclude 'libtorch*' --exclude 'libc10*' --exclude 'libcud*' \
   --exclude 'libcupti*' --exclude 'libmpi*' "$work"/ulpscope-*.whl

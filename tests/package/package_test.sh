@@ -59,6 +59,13 @@ contains runtime/usr bin/ulpscope "$lib/libulpscope.so.0" "$lib/ulpscope/libulps
   share/ulpscope/inspect.schema.json share/doc/ulpscope/copyright
 contains dev/usr include/ulpscope/compare.hpp "$lib/libulpscope_compare.a" "$lib/pkgconfig/ulpscope.pc" \
   "$lib/cmake/ulpscope/ulpscopeConfig.cmake" share/doc/ulpscope-dev/copyright
+# What other builds have for their LibTorches is in the package of one that names them.
+IFS=';' read -ra others < <(sed -n 's/^ULPSCOPE_OTHER_BUILDS:STRING=//p' "$build/CMakeCache.txt")
+for other in "${others[@]}"; do
+  for file in "$other"/lib/libulpscope_capture-*.so "$other"/lib/ulpscope-replay-*; do
+    contains runtime/usr "$lib/ulpscope/${file##*/}"
+  done
+done
 grep -q 'Mike Bostock' runtime/usr/share/doc/ulpscope/copyright || fail "the copyright file does not name D3's authors"
 has_no_run_path runtime
 
