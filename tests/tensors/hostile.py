@@ -160,6 +160,12 @@ class Safetensors(Hostile):
         self.refuse({"a": self.entry(0, 1 << 63)}, b"1" * 8, "whole numbers")
         self.refuse({"a": self.entry(-1, 8)}, b"1" * 8, "whole numbers")
 
+    def test_a_name_of_10_MB(self):
+        """The line says its beginning and its end, and what is wrong."""
+        for name in ("x" * 10_000_000, "ü" * 5_000_000, "\x1b[2J" * 1_000_000):
+            self.refuse({name: self.entry(0, 8)}, b"1234567", " bytes left out)")
+            self.refuse({name: self.entry(0, 8)}, b"1234567", "are outside of it")
+
     def test_shapes(self):
         self.refuse({"a": self.entry(0, 8, (3,))}, b"1" * 8, "bytes of its shape")
         self.refuse({"a": self.entry(0, 8, (1 << 33, 1 << 33))}, b"1" * 8, "bytes of its shape")
