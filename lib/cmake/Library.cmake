@@ -4,10 +4,11 @@ function(ulpscope_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${ULPSCOPE_UNITY} UNITY_BUILD_BATCH_SIZE 12)
 endfunction()
 
-# ulpscope_library(<name> SOURCES <files>... [DEPENDS <public>...] [PRIVATE_DEPENDS <private>...])
-# A static library ulpscope::<name>; its folder's headers are included as "<name>/file.hpp".
+# ulpscope_library(<name> [READS_NO_BYTES] SOURCES <files>... [DEPENDS <public>...] [PRIVATE_DEPENDS <private>...])
+# A static library ulpscope::<name>; its folder's headers are included as "<name>/file.hpp". READS_NO_BYTES: others
+# have read what it works on, so that it gets ulpscope_light_sanitizers.
 function(ulpscope_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "READS_NO_BYTES" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS")
   add_library(ulpscope_${name} STATIC ${arg_SOURCES})
   add_library(ulpscope::${name} ALIAS ulpscope_${name})
   target_include_directories(ulpscope_${name}
@@ -18,6 +19,9 @@ function(ulpscope_library name)
     PUBLIC ${arg_DEPENDS}
     PRIVATE $<BUILD_INTERFACE:ulpscope_warnings> $<BUILD_INTERFACE:ulpscope_sanitizers>
             ${arg_PRIVATE_DEPENDS})
+  if(arg_READS_NO_BYTES)
+    target_link_libraries(ulpscope_${name} PRIVATE $<BUILD_INTERFACE:ulpscope_light_sanitizers>)
+  endif()
   set_target_properties(ulpscope_${name} PROPERTIES
     EXPORT_NAME ${name} CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   ulpscope_unity(ulpscope_${name})
@@ -36,7 +40,7 @@ function(ulpscope_unit_test name)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/lib ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} ulpscope_warnings ulpscope_sanitizers
-                                        doctest::doctest doctest_main)
+                                        ulpscope_light_sanitizers doctest::doctest doctest_main)
   if(NOT arg_EVERYWHERE)
     target_compile_options(${name} PRIVATE -O0)
     if(NOT ULPSCOPE_UNIT_TESTS)
