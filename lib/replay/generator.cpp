@@ -7,12 +7,10 @@
 #include <optional>
 
 #include "core/generator_state.hpp"
-#include "ulpscope/error.hpp"
+#include "replay/refuse.hpp"
 
 namespace ulpscope::replay {
 namespace {
-
-[[noreturn]] void refuse(const char* why) { throw Error(ErrorCode::usage, why); }
 
 template <class State>
 State state_in(std::span<const std::byte> bytes) {

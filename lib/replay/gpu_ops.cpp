@@ -11,16 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "ulpscope/error.hpp"
-
+#include "replay/refuse.hpp"
 namespace ulpscope::replay {
 namespace {
 
 using at::Tensor;
 using torch::jit::Stack;
 using Tensors = std::vector<Tensor>;
-
-[[noreturn]] void refuse(const char* why) { throw Error(ErrorCode::usage, why); }
 
 Tensor tensor(const c10::IValue& value) { return value.isNone() ? Tensor() : value.toTensor(); }
 

@@ -16,14 +16,12 @@
 #include "replay/generator.hpp"
 #include "replay/gpu.hpp"
 #include "replay/gpu_ops.hpp"
+#include "replay/refuse.hpp"
 #include "replay/stored_arguments.hpp"
 #include "replay/tensors.hpp"
-#include "ulpscope/error.hpp"
 
 namespace ulpscope::replay {
 namespace {
-
-[[noreturn]] void refuse(const char* why) { throw Error(ErrorCode::usage, why); }
 
 /// The tensors of one argument, by their element.
 using Elements = std::map<std::uint16_t, at::Tensor>;

@@ -9,7 +9,7 @@
 #include "core/elements.hpp"
 #include "replay/gpu.hpp"
 #include "replay/precision.hpp"
-#include "ulpscope/error.hpp"
+#include "replay/refuse.hpp"
 
 namespace ulpscope::replay {
 namespace {
@@ -17,8 +17,6 @@ namespace {
 using Sizes = std::vector<std::int64_t>;
 
 constexpr std::size_t kAlignment = 64;  ///< of what LibTorch allocates on the CPU
-
-[[noreturn]] void refuse(const char* why) { throw Error(ErrorCode::usage, why); }
 
 /// Elements that the strides reach, from the first on.
 std::int64_t reach(const Sizes& sizes, const Sizes& strides) {

@@ -9,7 +9,7 @@
 namespace distributed {
 namespace {
 
-constexpr int kSteps = 3;
+constexpr int kExchanges = 3;
 const std::string kGroup = "everybody";
 
 /// What a rank contributes, and what it has after the collective.
@@ -80,7 +80,7 @@ bool run_exchange(const Rank& rank, const std::string& name) {
   const auto found = known.find(name);
   if (found == known.end()) return false;
   c10d::register_process_group(kGroup, rank.group.group);
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < kExchanges; ++step) {
     const at::Tensor given = torch::rand({kRows, 4});
     rank.perhaps_plant(given, step);
     rank.dawdle();

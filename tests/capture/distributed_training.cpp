@@ -10,7 +10,7 @@
 namespace distributed {
 namespace {
 
-constexpr int kSteps = 4;
+constexpr int kTrainingSteps = 4;
 constexpr double kRate = 0.1;
 
 using Tensors = std::vector<at::Tensor>;
@@ -28,7 +28,7 @@ torch::nn::Sequential make_model(const Rank& rank) {
 }
 
 void print_losses(const Rank& rank, const Step& step) {
-  for (int k = 0; k < kSteps; ++k) {
+  for (int k = 0; k < kTrainingSteps; ++k) {
     rank.dawdle();
     std::printf("rank %d step %d: %.9g\n", rank.rank, k, step(k).item<float>());
   }
