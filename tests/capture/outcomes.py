@@ -32,7 +32,7 @@ ENDS = {
 # What no op has written or read may matter or not.
 UNREAD = {"raw-unread"}
 # Of each kind: what a process does as it ends must not depend on them.
-SOME_ENDS = ["none", "scale", "gradient", "rebound", "draw", "raw", "raw-unread", "raw-output"]
+SOME_ENDS = ["none", "scale", "set_data", "buffer", "gradient", "held", "rebound", "draw", "raw", "raw-unread", "raw-output"]
 # Ways of a run, and whether its objects are gone when its process ends.
 WAYS = [([], True), (["--exit"], False), (["--quit"], False), (["--steps", "1"], True)]
 MODES = ["parallel", "step-by-step", "in-turn", "parallel-for", "pool", "launch"]
