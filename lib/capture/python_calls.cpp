@@ -128,11 +128,11 @@ void drop_modules(Thread& thread) {
 
 }  // namespace
 
-/// Which objects are tensors: of these two types. @param example one of them. @param address of its
-/// TensorImpl. Zero if tensors cannot be read.
-ULPSCOPE_FOR_PYTHON int ulpscope_python_tensors(Object* tensor, Object* parameter, Object* example,
-                                                const at::TensorImpl* address) {
-  return learn_python_tensors(tensor, parameter, example, address) ? 1 : 0;
+/// Which objects are tensors: of these two types. @param address_of a function that returns the
+/// address of a tensor's TensorImpl.
+ULPSCOPE_FOR_PYTHON void ulpscope_python_tensors(Object* tensor, Object* parameter,
+                                                 Object* address_of) {
+  learn_python_tensors(tensor, parameter, address_of);
 }
 
 /// A module is called with these arguments. @param trusted only library code runs in it.

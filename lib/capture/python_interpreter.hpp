@@ -13,6 +13,7 @@ namespace ulpscope::capture {
   FUNCTION(int, PyFrame_GetLineNumber, (Object*))                   \
   FUNCTION(Object*, PyObject_Type, (Object*))                       \
   FUNCTION(Object*, PyObject_GetAttrString, (Object*, const char*)) \
+  FUNCTION(Object*, PyObject_CallFunctionObjArgs, (Object*, ...))   \
   FUNCTION(unsigned long, PyType_GetFlags, (Object*))               \
   FUNCTION(Object*, PySys_GetObject, (const char*))                 \
   FUNCTION(long, PyTuple_Size, (Object*))                           \
@@ -21,6 +22,7 @@ namespace ulpscope::capture {
   FUNCTION(Object*, PyList_GetItem, (Object*, long))                \
   FUNCTION(int, PyDict_Next, (Object*, long*, Object**, Object**))  \
   FUNCTION(Object*, PyDict_GetItemString, (Object*, const char*))   \
+  FUNCTION(void*, PyLong_AsVoidPtr, (Object*))                      \
   FUNCTION(const char*, PyUnicode_AsUTF8, (Object*))                \
   FUNCTION(void, PyErr_Clear, ())                                   \
   FUNCTION(void, Py_IncRef, (Object*))                              \

@@ -14,14 +14,16 @@ constexpr unsigned long kIsList = 1UL << 25;
 constexpr unsigned long kIsTuple = 1UL << 26;
 constexpr unsigned long kIsDict = 1UL << 29;
 
-/// Where a tensor's object has its TensorImpl (THPVariable, torch/csrc/autograd/python_variable.h).
-struct Layout {
+/// What the hooks have said, and where a tensor's object has its TensorImpl (THPVariable,
+/// torch/csrc/autograd/python_variable.h), as the first tensor shows.
+struct Known {
   Object* tensor = nullptr;
   Object* parameter = nullptr;
+  Object* address_of = nullptr;
   std::size_t offset = 0;  ///< 0: unknown
 };
 
-Layout layout;
+Known known;
 
 c10::TensorImpl* word_at(const Object* object, std::size_t offset) {
   c10::TensorImpl* word = nullptr;
@@ -29,32 +31,46 @@ c10::TensorImpl* word_at(const Object* object, std::size_t offset) {
   return word;
 }
 
-}  // namespace
-
-bool learn_python_tensors(Object* tensor, Object* parameter, const Object* example,
-                          const c10::TensorImpl* address) {
+void find_offset(const Object* object, const c10::TensorImpl* address) {
   constexpr std::size_t kHead = 16;  // reference count and type
   constexpr std::size_t kFields = 4;
-  for (std::size_t field = 0; field < kFields; ++field) {
-    const std::size_t offset = kHead + field * sizeof(void*);
-    if (word_at(example, offset) != address) continue;
-    layout = {tensor, parameter, offset};
-    return true;
+  for (std::size_t field = kFields; field-- > 0;)
+    if (const std::size_t at = kHead + field * sizeof(void*); word_at(object, at) == address)
+      known.offset = at;
+}
+
+c10::TensorImpl* tensor_of(const Interpreter& python, Object* object) {
+  if (known.offset != 0) return word_at(object, known.offset);
+  Object* const address = python.PyObject_CallFunctionObjArgs(known.address_of, object, nullptr);
+  if (address == nullptr) {
+    python.PyErr_Clear();
+    return nullptr;
   }
-  return false;
+  auto* const tensor = static_cast<c10::TensorImpl*>(python.PyLong_AsVoidPtr(address));
+  python.Py_DecRef(address);
+  if (tensor != nullptr) find_offset(object, tensor);
+  return tensor;
+}
+
+}  // namespace
+
+void learn_python_tensors(Object* tensor, Object* parameter, Object* address_of) {
+  known.tensor = tensor;
+  known.parameter = parameter;
+  known.address_of = address_of;
 }
 
 void PythonTensors::add(Object* value) {
   const Interpreter* const python = Interpreter::get();
-  if (python != nullptr && layout.offset != 0) collect(*python, value, 0);
+  if (python != nullptr && known.tensor != nullptr) collect(*python, value, 0);
 }
 
 void PythonTensors::collect(const Interpreter& python, Object* value, int depth) {
   Object* const type = python.PyObject_Type(value);
   python.Py_DecRef(type);  // the value holds it
-  if (type == layout.tensor || type == layout.parameter) {
-    c10::TensorImpl* const tensor = word_at(value, layout.offset);
-    if (tensor != nullptr && count_ < found_.size()) found_[count_++] = tensor;
+  if (type == known.tensor || type == known.parameter) {
+    if (count_ == found_.size()) return;
+    if (c10::TensorImpl* const tensor = tensor_of(python, value)) found_[count_++] = tensor;
     return;
   }
   if (depth == kMostDepth) return;

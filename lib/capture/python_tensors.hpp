@@ -10,10 +10,10 @@
 namespace ulpscope::capture {
 
 /// Says which objects are tensors: those of these two types and of no others, since the attributes
-/// of subclasses run the program's code. False if their memory is not as expected.
-/// @param example a tensor. @param address of its TensorImpl.
-bool learn_python_tensors(Interpreter::Object* tensor, Interpreter::Object* parameter,
-                          const Interpreter::Object* example, const c10::TensorImpl* address);
+/// of subclasses run the program's code. All are kept by the hooks.
+/// @param address_of a function that returns the address of a tensor's TensorImpl.
+void learn_python_tensors(Interpreter::Object* tensor, Interpreter::Object* parameter,
+                          Interpreter::Object* address_of);
 
 /// The tensors in a Python object, in tuples, lists and dicts of it up to a depth of 4, in order;
 /// at most 64. Runs no code of the program. Holding the interpreter's lock.

@@ -63,6 +63,7 @@ struct Evidence {
                                     ///< empty if all that differ do
   bool looks_ahead = false;         ///< arguments: a loader may do the same at a different time
   bool same_tensors = false;        ///< the op reads the same values, reordered
+  std::string reordered;            ///< an input whose elements are read in a different order
   bool left_by_ops = false;         ///< data: what is read is what recorded ops have left
   bool left_in_part = false;        ///< data: recorded ops have last written a part of it
   std::string factory;             ///< the op that returned the memory that nothing wrote, in words

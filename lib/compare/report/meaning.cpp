@@ -116,9 +116,16 @@ namespace {
   return {};
 }
 
+/// The same memory is viewed differently: "aten::log_softmax reads self in a different order".
+[[nodiscard]] std::string order(const Case& of) {
+  const std::string& input = of.evidence().reordered;
+  return input.empty() ? ""
+                       : fmt::format("{} reads {} in a different order", of.finding().op, input);
+}
+
 /// In the order of what says most.
 constexpr auto kReadings = std::to_array<std::string (*)(const Case&)>(
-    {settings, shape, gradients, accumulation, updates, options, initialization});
+    {settings, shape, gradients, accumulation, updates, options, initialization, order});
 
 }  // namespace
 

@@ -22,10 +22,7 @@ _SIGNATURES = {
     ),
     "learn": (None, [ctypes.c_void_p, ctypes.c_void_p]),
     "forget_root": (None, [ctypes.c_uint32]),
-    "tensors": (
-        ctypes.c_int,
-        [ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.c_void_p],
-    ),
+    "tensors": (None, [ctypes.py_object, ctypes.py_object, ctypes.py_object]),
     "begin_module": (
         ctypes.c_size_t,
         [ctypes.c_uint32, ctypes.c_int, ctypes.c_int, ctypes.py_object, ctypes.py_object],

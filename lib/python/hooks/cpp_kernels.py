@@ -76,8 +76,6 @@ def _announced(original):
         try:
             library = capture.library()
             if library is not None:
-                if not tensors.known:
-                    tensors.learn(library, tensor)
                 library.allocated(tensor)
         except Exception as error:
             failed("an allocation", error)

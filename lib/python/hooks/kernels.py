@@ -1,6 +1,6 @@
 """Kernels that run past LibTorch's dispatcher, as events."""
 
-from . import capture, tensors
+from . import capture
 from .guard import failed
 
 
@@ -36,8 +36,6 @@ class Kernel:
         library = capture.library()
         if library is None:
             return 0
-        if not tensors.known:
-            tensors.learn(library, values)
         number = self._registered(library, access)
         return library.begin_kernel(number, values, capture.text(numbers))
 

@@ -55,8 +55,6 @@ def _begin(module, args, kwargs) -> int:
     if outermost:
         generators.look(library)
     number = trees.number_of(library, module, outermost)
-    if not tensors.known:
-        tensors.learn(library, args, kwargs)
     return library.begin_module(number, _only_library_code(module), outermost, args, kwargs)
 
 
@@ -64,8 +62,6 @@ def _begin(module, args, kwargs) -> int:
 def _end(frames: int, result, threw: bool) -> None:
     library = capture.library()
     if library is not None:
-        if not tensors.known:
-            tensors.learn(library, result)
         library.end_module(frames, threw, result)
 
 

@@ -40,7 +40,8 @@ void update(RunBuilder& run, double rate, bool other_op = false) {
   run.phase(Phase::forward).op("aten::exp").in(w).out(labelled("z" + std::to_string(rate)));
 }
 
-/// Steps of Adam, in which a hyperparameter is an argument of two ops and may change with each step.
+/// Steps of Adam, in which a hyperparameter is an argument of two ops and may change with each
+/// step.
 void update_by_adam(RunBuilder& run, double beta, double per_step = 1) {
   for (int step = 0; step < 2; ++step, beta *= per_step) {
     run.step(step).phase(Phase::forward);

@@ -1205,6 +1205,22 @@ TEST_SUITE("sequence") {
     CHECK(report.first()->kind == FindingKind::metadata);
   }
 
+  TEST_CASE("what the program reads in a different order past ops differs") {
+    const auto reads = [](std::string_view op) {
+      return report_of([=](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const Tensor x = run.data(Values({2, 2}, {1, 2, 3, 4}));
+        const Tensor columns = run.view(x, {2, 2}, {1, 2});
+        run.op(op).in(changed ? columns : x, "self").returns_view(changed ? columns : x);
+      });
+    };
+    const Report report = reads("aten::resolve_conj");
+    REQUIRE(diverging(report) == 1);
+    CHECK(report.first()->kind == FindingKind::metadata);
+    CHECK(report.first()->meaning == "aten::resolve_conj reads self in a different order");
+    CHECK(diverging(reads("aten::detach")) == 0);
+  }
+
   TEST_CASE("from memory that one run alone hands out follows what reads it, nothing else") {
     const auto program = [](bool reads_it) {
       return [=](RunBuilder& run, bool changed) {

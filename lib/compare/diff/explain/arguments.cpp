@@ -291,7 +291,12 @@ void explain_rearranged(OpPair& ops) {
   const bool differs = std::any_of(ops.slots.begin(), ops.slots.end(), [](const SlotPair& slot) {
     return slot.role() != Role::input && is_difference(slot.match);
   });
-  if (!differs) {
+  // What the program reads past ops is in that order.
+  const bool leaves = facts::Op(ops.event(Side::reference).op).has(facts::fact::leaves_run) &&
+                      std::any_of(rearranged.begin(), rearranged.end(), [](const SlotPair* slot) {
+                        return slot->match == Match::reordered;
+                      });
+  if (!differs && !leaves) {
     ops.why = known;
   } else if (known) {
     ops.judgement.follows = true;

@@ -248,9 +248,11 @@ void describe_fresh(const OpPair& ops, Record& record, FindingKind kind, const S
     if (a.dtype != b.dtype)
       notes.push_back(fmt::format("{} is {} in the reference and {} in the candidate", called,
                                   ulpscope::name(a.dtype), ulpscope::name(b.dtype)));
-    if (slot.match == Match::reordered)
+    if (slot.match == Match::reordered) {
+      evidence.reordered = name.empty() ? "its input" : name;
       notes.push_back(fmt::format(
           "{} is the same in memory, and its elements are read in a different order", called));
+    }
     return;
   }
   if (kind == FindingKind::write) {
