@@ -29,6 +29,15 @@ namespace {
                     .value()};
 }
 
+[[nodiscard]] DifferingKey of_memory(Differing what, Side side, std::uint64_t storage,
+                                     std::int64_t step) {
+  return {what, KeyHash()
+                    .add(static_cast<std::uint64_t>(side))
+                    .add(storage)
+                    .add(static_cast<std::uint64_t>(step))
+                    .value()};
+}
+
 /// Whether something that follows from no finding may be entered.
 [[nodiscard]] constexpr bool may_lack_finding(Differing what) noexcept {
   return what != Differing::number_of_update && what != Differing::gradient_alone &&
@@ -120,11 +129,10 @@ DifferingKey part(const Slot& reference, const Slot& candidate) {
 }
 
 DifferingKey view(Side side, std::uint64_t storage, std::int64_t step) {
-  return {Differing::view, KeyHash()
-                               .add(static_cast<std::uint64_t>(side))
-                               .add(storage)
-                               .add(static_cast<std::uint64_t>(step))
-                               .value()};
+  return of_memory(Differing::view, side, storage, step);
+}
+DifferingKey without_gradient(Side side, std::uint64_t storage, std::int64_t step) {
+  return of_memory(Differing::without_gradient, side, storage, step);
 }
 
 }  // namespace differing

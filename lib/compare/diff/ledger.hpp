@@ -31,6 +31,7 @@ enum class Differing : std::uint8_t {
   alone,             ///< an op that the other run lacks, or one that it calls
   of_alone_node,     ///< an op of backward whose node belongs to such an op
   detached,          ///< an op whose result only the other run detaches: no gradient reaches it
+  without_gradient,  ///< memory whose tensor requires a gradient in the other run alone
   gradient_alone,    ///< a parameter that has a gradient in one run alone
   updated_alone,     ///< a parameter that an op without a partner has updated
   updated_by,        ///< an optimizer that has such ops
@@ -64,6 +65,7 @@ namespace differing {
 /// @param reference with a geometry, as `candidate`
 [[nodiscard]] DifferingKey part(const Slot& reference, const Slot& candidate);
 [[nodiscard]] DifferingKey view(Side side, std::uint64_t storage, std::int64_t step);
+[[nodiscard]] DifferingKey without_gradient(Side side, std::uint64_t storage, std::int64_t step);
 }  // namespace differing
 
 /// Why things differ, as far as that is known while two runs are compared: each entry leads from

@@ -1159,6 +1159,28 @@ TEST_SUITE("sequence") {
     }));
   }
 
+  TEST_CASE("what is computed from a detached tensor has no gradient for the same reason") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::forward);
+      const std::uint32_t needs = changed ? 0 : slot_flag::requires_grad;
+      const Tensor a = run.data(labelled("a"));
+      if (changed) run.op("aten::detach").given(a, slot_flag::metadata_only).returns_view(a);
+      const Tensor square = run.op("aten::mul").given(a, needs).out(labelled("a a"), needs);
+      const std::uint64_t forward = run.next_position();
+      const Tensor y = run.op("aten::mul").given(square, needs).out(labelled("y"));
+      run.phase(Phase::backward).backward(true);
+      Tensor g = run.op("aten::ones_like").in(y).out(labelled("one"));
+      run.node("MulBackward0", forward, [&] {
+        if (!changed) run.op("aten::sin").in(g).in(y).out(labelled("of the square"));
+        g = run.op("aten::mul").in(g).in(y).out(labelled("of the factor"));
+      });
+      run.op("aten::neg").in(g).out(labelled(changed ? "a" : "b"));
+    });
+    CHECK(std::none_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
+      return finding.op == "aten::sin" || finding.op == "aten::mul";
+    }));
+  }
+
   TEST_CASE("a node that only one run passes a gradient to follows from where that comes from") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);

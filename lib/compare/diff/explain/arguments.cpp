@@ -276,6 +276,16 @@ void enter_arguments(OpPair& ops, const std::vector<ArgumentReport>& reports, bo
   if (!looks_ahead) ops.judgement.pending = source;
 }
 
+/// The run whose tensor needs no gradient, where that of the other one does.
+[[nodiscard]] std::optional<Side> without_gradient(const SlotPair& slot) {
+  if (slot.reference == nullptr || slot.candidate == nullptr) return std::nullopt;
+  const auto needs = [&](Side side) {
+    return (slot.of(side)->flags & slot_flag::requires_grad) != 0;
+  };
+  if (needs(Side::reference) == needs(Side::candidate)) return std::nullopt;
+  return needs(Side::reference) ? Side::candidate : Side::reference;
+}
+
 }  // namespace
 
 void explain_rearranged(OpPair& ops) {
@@ -307,18 +317,21 @@ void explain_rearranged(OpPair& ops) {
 }
 
 void explain_detached(OpPair& ops) {
+  Ledger& ledger = ops.state.ledger;
+  std::optional<Source> source;
   for (const SlotPair& slot : ops.slots) {
-    if (slot.role() != Role::input || slot.reference == nullptr || slot.candidate == nullptr)
-      continue;
-    const auto needs = [&](Side side) {
-      return (slot.of(side)->flags & slot_flag::requires_grad) != 0;
-    };
-    if (needs(Side::reference) == needs(Side::candidate)) continue;
-    const Side side = needs(Side::reference) ? Side::candidate : Side::reference;
-    const auto source =
-        ops.state.ledger.find(differing::view(side, slot.of(side)->storage, ops.scene.step));
-    if (source) return keep_argued(ops, *source);
+    const auto without = without_gradient(slot);
+    if (!without) continue;
+    const std::uint64_t storage = slot.of(*without)->storage;
+    if (slot.role() == Role::input && !source) {
+      source = ledger.find(differing::view(*without, storage, ops.scene.step));
+      if (!source)
+        source = ledger.find(differing::without_gradient(*without, storage, ops.scene.step));
+    } else if (slot.role() != Role::input && source) {
+      ledger.enter(differing::without_gradient(*without, storage, ops.scene.step), *source);
+    }
   }
+  if (source) keep_argued(ops, *source);
 }
 
 void explain_arguments(OpPair& ops) {
