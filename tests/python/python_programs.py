@@ -282,6 +282,29 @@ def received_memory(tools):
         yield f"exit code {code}, {report['summary']}"
 
 
+def containers(tools):
+    """Tensors in containers of the program's own cross the boundaries of modules."""
+    options = ("--capture", "layers")
+    for name, factor in (("first", "2"), ("second", "2"), ("third", "2.5")):
+        tools.record(name, "containers", factor, options=options)
+    code, report = tools.compare("first", "second")
+    if code != 0:
+        yield f"equal runs: {report['summary']}"
+    code, report = tools.compare("first", "third")
+    first = report["first"] or {}
+    if code != 1 or (first["step"], first["op"]) != (0, "Scale::forward"):
+        yield f"exit code {code}: {report['summary']}"
+
+
+def order_of_elements(tools):
+    """NumPy reads a matrix in the order in which a tensor views its memory."""
+    for name, how in (("reference", "2"), ("candidate", "transposed")):
+        tools.record(name, "containers", how)
+    code, report = tools.compare("reference", "candidate")
+    if code != 1 or report["first"]["op"] != "aten::t":
+        yield f"exit code {code}: {report['summary']}"
+
+
 def iterations(tools):
     """What a program does in iteration 2 of its loop is found in step 2, in its phase."""
     places = {"batch": ("aten::mul", "data"), "micro": ("aten::mul", "data"), "target": ("aten::mul", "eval"),
@@ -438,6 +461,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "python_generator": python_generator, "early_batches": early_batches,
          "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,
          "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,
+         "containers": containers, "order_of_elements": order_of_elements,
          "iterations": iterations, "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,
          "inductor": inductor, "tuned": tuned}
 
