@@ -5,7 +5,7 @@ and holds what they print against the lines that the page shows.
     tutorial.py --bin FOLDER [--python PYTHON] --torch PACKAGES [--program FILE]... [--keep FOLDER] PAGE
 
 A line `...` stands for any lines. In a block after <!-- numbers vary --> the numbers of lines that say how large
-something is (a loss, a difference, a dump), and the names of instruction sets, are not compared, because they depend on
+something is (a loss, a difference, a dump) or how much differs, and the names of instruction sets, are not compared, because they depend on
 the processor. All others are. Commands find each PROGRAM in the folder that they run in.
 A page that says <!-- needs a GPU --> is not followed without one: then this ends with 77.
 """
@@ -25,6 +25,7 @@ NUMBER = re.compile(r"0x[0-9a-f]+|\d[\d,.]*(e[-+]\d+)?|[█▏▎▍▌▋▊▉
 # Lines whose numbers depend on the processor.
 MEASURES = re.compile(r"\bloss |ulpscope: recorded | ULP|absolute +\d|scaled +\d| differ \(|(reference|candidate) +-?\d"
                       r"|takes \d|elements, |events propagated|^propagated |largest difference, at|^ +│ +where "
+                      r"|more findings show| values, level |^aligned |^kept "
                       r"|[\d,]+ {2,}[\d.,]+(e-\d+)?( +[█▏▎▍▌▋▊▉]+)?$")
 WAITED = re.compile(r", waited .* for the disk$")
 INSTRUCTION_SETS = re.compile(r"(ATen capability|oneDNN) (?!off)[A-Z][A-Z0-9_]+")
