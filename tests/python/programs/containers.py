@@ -13,7 +13,7 @@ Pair = collections.namedtuple("Pair", "left right")
 
 
 class Options(dict):
-    """Also what it is told about itself."""
+    """A dict of a class of the program's own."""
 
 
 class Scale(nn.Module):

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cctype>
+#include <functional>
 
 #include "tests/unit/compare/report_of.hpp"
 
@@ -54,6 +56,36 @@ Tensor made_otherwise(RunBuilder& run, std::string_view op, bool changed) {
   Tensor x = run.data(labelled("x"));
   if (changed) x = run.op("aten::neg").in(x).out(labelled("-0"));
   return run.op(op).in(x).out(labelled(changed ? "a" : "b"));
+}
+
+using Factor = std::function<Tensor(RunBuilder&, const Tensor&, std::uint32_t)>;
+
+/// A product with what `factor` makes of a tensor that the candidate detaches: backward has no
+/// gradient of the factor there. @param factor is also given the flags of what it reads and makes.
+Report multiplied_by(const Factor& factor) {
+  return report_of([&](RunBuilder& run, bool changed) {
+    run.step(0).phase(Phase::forward);
+    const std::uint32_t needs = changed ? 0 : slot_flag::requires_grad;
+    const Tensor u = run.data(labelled("u"));
+    const Tensor slope = run.op("aten::exp").in(u).out(labelled("slope"));
+    if (changed) run.op("aten::detach").given(slope, slot_flag::metadata_only).returns_view(slope);
+    const Tensor other = factor(run, slope, needs);
+    const std::uint64_t forward = run.next_position();
+    const Tensor y = run.op("aten::mul").in(u).given(other, needs).out(labelled("y"));
+    run.phase(Phase::backward).backward(true);
+    Tensor g = run.op("aten::ones_like").in(y).out(labelled("one"));
+    run.node("MulBackward0", forward, [&] {
+      if (!changed) run.op("aten::sin").in(g).in(u).out(labelled("of the factor"));
+      g = run.op("aten::mul").in(g).in(other).out(labelled("of u"));
+    });
+    run.op("aten::neg").in(g).out(labelled(changed ? "a" : "b"));
+  });
+}
+
+bool blames_a_product(const Report& report) {
+  return std::any_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
+    return finding.op == "aten::sin" || finding.op == "aten::mul";
+  });
 }
 
 }  // namespace
@@ -1135,50 +1167,17 @@ TEST_SUITE("sequence") {
   }
 
   TEST_CASE("a gradient that one run lacks follows from its detaching what was multiplied") {
-    const Report report = report_of([](RunBuilder& run, bool changed) {
-      run.step(0).phase(Phase::forward);
-      const Tensor u = run.data(labelled("u"));
-      const Tensor slope = run.op("aten::exp").in(u).out(labelled("slope"));
-      if (changed)
-        run.op("aten::detach").given(slope, slot_flag::metadata_only).returns_view(slope);
-      const std::uint64_t forward = run.next_position();
-      const Tensor y = run.op("aten::mul")
-                           .in(u)
-                           .given(slope, changed ? 0 : slot_flag::requires_grad)
-                           .out(labelled("y"));
-      run.phase(Phase::backward).backward(true);
-      Tensor g = run.op("aten::ones_like").in(y).out(labelled("one"));
-      run.node("MulBackward0", forward, [&] {
-        if (!changed) run.op("aten::sin").in(g).in(u).out(labelled("of slope"));
-        g = run.op("aten::mul").in(g).in(slope).out(labelled("of u"));
-      });
-      run.op("aten::neg").in(g).out(labelled(changed ? "a" : "b"));
-    });
-    CHECK(std::none_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
-      return finding.op == "aten::sin" || finding.op == "aten::mul";
-    }));
+    const Report report =
+        multiplied_by([](RunBuilder&, const Tensor& slope, std::uint32_t) { return slope; });
+    CHECK_FALSE(blames_a_product(report));
   }
 
   TEST_CASE("what is computed from a detached tensor has no gradient for the same reason") {
-    const Report report = report_of([](RunBuilder& run, bool changed) {
-      run.step(0).phase(Phase::forward);
-      const std::uint32_t needs = changed ? 0 : slot_flag::requires_grad;
-      const Tensor a = run.data(labelled("a"));
-      if (changed) run.op("aten::detach").given(a, slot_flag::metadata_only).returns_view(a);
-      const Tensor square = run.op("aten::mul").given(a, needs).out(labelled("a a"), needs);
-      const std::uint64_t forward = run.next_position();
-      const Tensor y = run.op("aten::mul").given(square, needs).out(labelled("y"));
-      run.phase(Phase::backward).backward(true);
-      Tensor g = run.op("aten::ones_like").in(y).out(labelled("one"));
-      run.node("MulBackward0", forward, [&] {
-        if (!changed) run.op("aten::sin").in(g).in(y).out(labelled("of the square"));
-        g = run.op("aten::mul").in(g).in(y).out(labelled("of the factor"));
-      });
-      run.op("aten::neg").in(g).out(labelled(changed ? "a" : "b"));
-    });
-    CHECK(std::none_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
-      return finding.op == "aten::sin" || finding.op == "aten::mul";
-    }));
+    const Report report =
+        multiplied_by([](RunBuilder& run, const Tensor& slope, std::uint32_t needs) {
+          return run.op("aten::mul").given(slope, needs).out(labelled("square"), needs);
+        });
+    CHECK_FALSE(blames_a_product(report));
   }
 
   TEST_CASE("a node that only one run passes a gradient to follows from where that comes from") {
