@@ -67,9 +67,8 @@ class Recorder:
         return json.loads(done.stdout)
 
 
-def wrong_repeats(recorder, repeats):
+def wrong_repeats(recorder, reference, printed, repeats):
     bare = recorder.bare()
-    reference, printed = recorder.record("reference", DELAYS=DELAYS[0])
     if printed != bare:
         yield f"the program notices: {bare} became {printed}"
     for _, delays in zip(range(repeats), itertools.cycle(DELAYS)):
@@ -79,9 +78,8 @@ def wrong_repeats(recorder, repeats):
             yield f"delays {delays}: {report['summary']}"
 
 
-def wrong_plants(recorder, ranks, step):
+def wrong_plants(recorder, reference, ranks, step):
     """What is said of a rank that gives something else, and of those that are given it."""
-    reference, _ = recorder.record("reference")
     for planted in ranks:
         candidate, _ = recorder.record("candidate", PLANT=f"{planted}@{step}", DELAYS=DELAYS[1])
         report = recorder.compare(reference, candidate)
@@ -99,9 +97,8 @@ def wrong_plants(recorder, ranks, step):
                        f"{finding['op']}, cause {cause and cause['id']}")
 
 
-def wrong_twin(recorder, twin):
+def wrong_twin(recorder, reference, twin):
     """A backend that is called directly does what it does for the group."""
-    reference, _ = recorder.record("reference")
     candidate, _ = twin.record("twin")
     report = recorder.compare(reference, candidate)
     if report["verdict"] != "identical":
@@ -125,11 +122,13 @@ def main():
     for name, size in itertools.product(arguments.names or EXCHANGES + TRAINING, arguments.sizes):
         with tempfile.TemporaryDirectory(prefix="ulpscope-distributed-") as folder:
             recorder = Recorder(arguments.bin, folder, arguments.launcher, name, size)
-            wrong = list(wrong_repeats(recorder, arguments.repeats))
+            reference, printed = recorder.record("reference", DELAYS=DELAYS[0])
+            wrong = list(wrong_repeats(recorder, reference, printed, arguments.repeats))
             asked = name.removesuffix("_raw")
-            wrong += wrong_plants(recorder, GIVERS.get(asked, range(size)), arguments.plant)
+            wrong += wrong_plants(recorder, reference, GIVERS.get(asked, range(size)), arguments.plant)
             if asked not in (name, "barrier"):  # that of a group makes a tensor for the dispatcher
-                wrong += wrong_twin(recorder, Recorder(arguments.bin, folder, arguments.launcher, asked, size))
+                twin = Recorder(arguments.bin, folder, arguments.launcher, asked, size)
+                wrong += wrong_twin(recorder, reference, twin)
         for sentence in wrong:
             print(f"WRONG: {name} of {size} ranks: {sentence}", flush=True)
         failed = failed or bool(wrong)

@@ -70,8 +70,11 @@ def pairs():
 
 
 class Session:
+    """Records each candidate, and each reference once for all pairs that have it."""
+
     def __init__(self, bin_folder, folder):
         self.bin, self.folder = os.path.abspath(bin_folder), folder
+        self.references = {}
 
     def record(self, run, dump):
         program, *flags = run.command
@@ -88,13 +91,22 @@ class Session:
         assert done.returncode == 0, f"{done.args} ended with {done.returncode}\n{done.stderr}"
         return done.stdout
 
+    def recorded(self, reference):
+        """The dump of a reference, and what the program printed."""
+        key = json.dumps(vars(reference))
+        if key not in self.references:
+            dump = os.path.join(self.folder, f"reference{len(self.references)}")
+            self.references[key] = dump, self.record(reference, dump)
+        return self.references[key]
+
     def compare(self, reference, candidate):
-        dumps = [os.path.join(self.folder, name) for name in ("reference", "candidate")]
-        printed = [self.record(run, dump)
-                   for run, dump in zip((reference, candidate), dumps, strict=True)]
-        assert printed[0] == printed[1], f"not the same computation:\n{printed[0]}\n{printed[1]}"
-        done = subprocess.run([os.path.join(self.bin, "ulpscope"), "compare", *dumps, "--format",
+        first, expected = self.recorded(reference)
+        second = os.path.join(self.folder, "candidate")
+        printed = self.record(candidate, second)
+        assert printed == expected, f"not the same computation:\n{expected}\n{printed}"
+        done = subprocess.run([os.path.join(self.bin, "ulpscope"), "compare", first, second, "--format",
                                "json"], text=True, capture_output=True, timeout=300)
+        shutil.rmtree(second)
         assert done.stdout, done.stderr
         return json.loads(done.stdout), done.returncode
 
@@ -122,19 +134,20 @@ def main():
     failed = count = 0
     if arguments.table:
         print("| pair | verdict | events | listed without diverging |\n|---|---|---|---|")
-    for name, reference, candidate, rewritten in pairs():
-        if arguments.only and arguments.only not in name:
-            continue
-        with tempfile.TemporaryDirectory(prefix="ulpscope-same-") as folder:
-            report, code = Session(arguments.bin, folder).compare(reference, candidate)
-        wrong = wrong_with(report, code, rewritten)
-        count += 1
-        failed += bool(wrong)
-        if arguments.table:
-            print(f"| {name} | {'; '.join(wrong) or report['verdict']} | "
-                  f"{report['coverage']['aligned']} | {len(report['findings'])} |", flush=True)
-        elif wrong:
-            print(f"WRONG {name}: {'; '.join(wrong)}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="ulpscope-same-") as folder:
+        session = Session(arguments.bin, folder)
+        for name, reference, candidate, rewritten in pairs():
+            if arguments.only and arguments.only not in name:
+                continue
+            report, code = session.compare(reference, candidate)
+            wrong = wrong_with(report, code, rewritten)
+            count += 1
+            failed += bool(wrong)
+            if arguments.table:
+                print(f"| {name} | {'; '.join(wrong) or report['verdict']} | "
+                      f"{report['coverage']['aligned']} | {len(report['findings'])} |", flush=True)
+            elif wrong:
+                print(f"WRONG {name}: {'; '.join(wrong)}", flush=True)
     print(f"{count} pairs, {failed} false alarms")
     return 1 if failed or not count else 0
 

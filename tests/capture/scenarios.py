@@ -9,6 +9,8 @@ the independent oracle says of the same pair.
 
 import argparse
 import collections
+import fcntl
+import hashlib
 import json
 import os
 import re
@@ -82,48 +84,91 @@ def names_in(text):
     return set(re.findall(r"\w+(?:::\w+)+", text))
 
 
-class Pair:
-    def __init__(self, scenario, bin_folder, lib_folder, folder):
-        self.scenario, self.folder = scenario, folder
-        self.bin, self.lib = bin_folder, lib_folder
+class Run:
+    """What is known of one command, each made when it is first asked for and kept in `folder`, which
+    several processes may share."""
 
-    def command(self, index):
-        program, *flags = self.scenario.commands[index]
-        weights = os.path.join(self.folder, "weights.pt")
-        if any("{weights}" in flag for flag in flags) and not os.path.exists(weights):
-            made = run([os.path.join(self.bin, program), "--steps", "1", "--save", weights], {})
-            assert made.returncode == 0, made.stderr
-        return [os.path.join(self.bin, program), *(flag.format(weights=weights) for flag in flags)]
+    def __init__(self, tools, command, environment, level, folder, weights_of=None):
+        self.tools, self.environment, self.level, self.folder = tools, environment, level, folder
+        self.weights_of = weights_of or self
+        os.makedirs(folder, exist_ok=True)
+        program, *self.flags = command
+        self.program = os.path.join(tools.bin, program)
 
-    def last_line(self, index, prefix, environment):
-        environment = {**self.scenario.environments[index], **environment}
-        done = run([*prefix, *self.command(index)], environment)
-        assert done.returncode == 0, f"{done.args} ended with {done.returncode}\n{done.stderr}"
-        return done.stdout.splitlines()[-1]
+    def kept(self, name, make):
+        """The text that `make` returned, here or in the process that came first."""
+        path = os.path.join(self.folder, name + ".txt")
+        with open(path, "a+", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            text = file.read()
+            if not text:
+                text = make()
+                file.write(text)
+            return text
 
-    def record(self, index, capture=None):
-        capture = capture or self.scenario.captures[index]
-        dump = os.path.join(self.folder, f"{capture}{index}")
-        prefix = [os.path.join(self.bin, "ulpscope"), "record", "--level", self.scenario.level,
-                  "--capture", capture, "-o", dump, "--"]
-        return dump, self.last_line(index, prefix, {})
+    def command(self):
+        weights = self.weights_of.weights() if "{weights}" in self.flags else None
+        return [self.program, *(flag.format(weights=weights) for flag in self.flags)]
+
+    def weights(self):
+        path = os.path.join(self.folder, "weights.pt")
+        self.kept("weights", lambda: last_line([self.program, "--steps", "1", "--save", path], {}))
+        return path
+
+    def bare(self):
+        """The last line of what the program prints."""
+        return self.kept("bare", lambda: last_line(self.command(), self.environment))
+
+    def recorded(self, capture):
+        """A dump, and the program's last line."""
+        dump = os.path.join(self.folder, capture)
+        record = [self.tools.ulpscope, "record", "--force", "--level", self.level, "--capture", capture, "-o", dump]
+        return dump, self.kept(capture, lambda: last_line([*record, "--", *self.command()], self.environment))
+
+    def oracle_log(self):
+        log = os.path.join(self.folder, "oracle")
+        environment = {**self.environment, "LD_PRELOAD": self.tools.oracle, "ORACLE_LOG": log}
+        self.kept("heard", lambda: last_line(self.command(), environment))
+        return log
+
+
+def last_line(command, environment):
+    done = run(command, environment)
+    assert done.returncode == 0, f"{done.args} ended with {done.returncode}\n{done.stderr}"
+    return done.stdout.splitlines()[-1]
+
+
+class Tools:
+    def __init__(self, bin_folder, lib_folder):
+        self.bin = bin_folder
+        self.ulpscope = os.path.join(bin_folder, "ulpscope")
+        self.oracle = os.path.join(lib_folder, "liboracle.so")
 
     def compare(self, dumps):
-        done = run([os.path.join(self.bin, "ulpscope"), "compare", *dumps, "--format", "json"], {})
+        done = run([self.ulpscope, "compare", *dumps, "--format", "json"], {})
         assert done.stdout, done.stderr
         return json.loads(done.stdout), done.returncode
 
-    def oracle(self):
-        """The oracle's findings, the first ones first."""
-        logs = [os.path.join(self.folder, f"oracle{index}") for index in (0, 1)]
-        for index, log in enumerate(logs):
-            self.last_line(index, [], {"LD_PRELOAD": os.path.join(self.lib, "liboracle.so"),
-                                       "ORACLE_LOG": log})
-        here = os.path.dirname(os.path.abspath(__file__))
-        done = run([sys.executable, os.path.join(here, "..", "oracle", "oracle_diff.py"), "-n", "1000000",
-                    *logs], {})
-        assert done.returncode in (0, 1), done.stderr
-        return [to_told(line) for line in done.stdout.splitlines()] if done.returncode == 1 else []
+
+def runs_of(scenario, tools, references, folder):
+    """The reference, which other scenarios may have as well, and the candidate, which is this one's own."""
+    commands = scenario.commands
+    key = json.dumps([commands[0], scenario.environments[0], scenario.level])
+    shared = os.path.join(references, hashlib.sha256(key.encode()).hexdigest()[:16])
+    reference = Run(tools, commands[0], scenario.environments[0], scenario.level, shared)
+    candidate = Run(tools, commands[1], scenario.environments[1], scenario.level, os.path.join(folder, "candidate"),
+                    weights_of=reference)
+    return [reference, candidate]
+
+
+def findings_of_oracle(runs):
+    """The oracle's findings, the first ones first."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    done = run([sys.executable, os.path.join(here, "..", "oracle", "oracle_diff.py"), "-n", "1000000",
+                *(each.oracle_log() for each in runs)], {})
+    assert done.returncode in (0, 1), done.stderr
+    return [to_told(line) for line in done.stdout.splitlines()] if done.returncode == 1 else []
 
 
 def describe(finding):
@@ -195,21 +240,20 @@ def differences(scenario, report, code, oracle):
     return wrong
 
 
-def check(name, bin_folder, lib_folder):
+def check(name, tools, references):
     scenario = SCENARIOS[name]
     with tempfile.TemporaryDirectory(prefix="ulpscope-scenario-") as folder:
-        pair = Pair(scenario, bin_folder, lib_folder, folder)
-        bare = [pair.last_line(index, [], {}) for index in (0, 1)]
-        recorded = [pair.record(index) for index in (0, 1)]
-        report, code = pair.compare([dump for dump, _ in recorded])
-        oracle = pair.oracle() if scenario.oracle else None
+        runs = runs_of(scenario, tools, references or os.path.join(folder, "references"), folder)
+        recorded = [each.recorded(capture) for each, capture in zip(runs, scenario.captures)]
+        report, code = tools.compare([dump for dump, _ in recorded])
+        oracle = findings_of_oracle(runs) if scenario.oracle else None
         if scenario.where_ops_part:
-            ops, _ = pair.compare([pair.record(index, "ops")[0] for index in (0, 1)])
+            ops, _ = tools.compare([each.recorded("ops")[0] for each in runs])
             scenario.first["module"] = ops["first"]["module"]
         wrong = differences(scenario, report, code, oracle)
-        for index, (_, last) in enumerate(recorded):
-            if last != bare[index] and scenario.repeats:
-                wrong.append(f"recording changed run {index}: {bare[index]} / {last}")
+        for index, (each, (_, last)) in enumerate(zip(runs, recorded)):
+            if scenario.repeats and last != each.bare():
+                wrong.append(f"recording changed run {index}: {each.bare()} / {last}")
     return report, oracle, wrong
 
 
@@ -219,18 +263,20 @@ def main():
     parser.add_argument("--lib", required=True)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--references", help="a folder in which runs that scenarios have in common are kept")
     parser.add_argument("name", nargs="?")
     arguments = parser.parse_args()
     if arguments.list:
         print("\n".join(SCENARIOS))
         return 0
+    tools = Tools(arguments.bin, arguments.lib)
     names = list(SCENARIOS) if arguments.table else [arguments.name]
     failed = 0
     if arguments.table:
         print("| scenario | verdict | first finding | causes | oracle | as expected |")
         print("|---|---|---|---|---|---|")
     for name in names:
-        report, oracle, wrong = check(name, arguments.bin, arguments.lib)
+        report, oracle, wrong = check(name, tools, arguments.references)
         failed += bool(wrong)
         if arguments.table:
             causes = ", ".join(cause["id"] for cause in report["causes"][:3])

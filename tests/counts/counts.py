@@ -12,6 +12,8 @@ Exit code 77 where valgrind is not installed.
 import argparse
 import collections
 import concurrent.futures
+import glob
+import json
 import os
 import re
 import shutil
@@ -38,12 +40,15 @@ VERIFIED = {
 }
 
 
-def callgrind(command, recorder=()):
-    """(function, callee or None) -> instructions of its own, or calls of the callee."""
-    with tempfile.NamedTemporaryFile(suffix=".callgrind") as out:
-        subprocess.run([*recorder, "valgrind", "--tool=callgrind", f"--callgrind-out-file={out.name}",
+def callgrind(command, *options, recorder=()):
+    """(function, callee or None) -> instructions of its own, or calls of the callee; a pair of these for each
+    part into which the options divide the run."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "profile")
+        subprocess.run([*recorder, "valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *options,
                         *command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        return read_profile(out.name)
+        parts = sorted(glob.glob(out + ".*"), key=lambda path: int(path.rpartition(".")[2]))
+        return [read_profile(path) for path in [*parts, out]]
 
 
 def read_profile(path):
@@ -78,7 +83,7 @@ def kernels(binaries):
     few, many = 1 << 18, 1 << 20
 
     def for_one_more(kernel):
-        totals = [sum(callgrind([program, kernel, str(count)])[0].values()) for count in (few, many)]
+        totals = [sum(callgrind([program, kernel, str(count)])[0][0].values()) for count in (few, many)]
         return (totals[1] - totals[0]) / (many - few)
 
     base = for_one_more("none")
@@ -93,50 +98,56 @@ def in_allocator(own):
     return sum(count for function, count in own.items() if ALLOCATOR.match(str(function)))
 
 
+class Steps:
+    """What a run of the program did between its backward passes, once it has settled."""
+
+    SETTLED, MEASURED = 10, 10
+    COMMAND = ["layernorm_mlp", "--layers", "8", "--width", "16", "--threads", "1", "--steps",
+               str(SETTLED + MEASURED + 1)]
+
+    def __init__(self, binaries, recorder=()):
+        program, *flags = self.COMMAND
+        self.parts = callgrind([os.path.join(binaries, program), *flags],
+                               "--dump-before=torch::autograd::Engine::execute(*", recorder=recorder)
+        assert len(self.parts) == self.SETTLED + self.MEASURED + 2, f"{len(self.parts)} parts"
+        self.measured = self.parts[self.SETTLED:self.SETTLED + self.MEASURED]
+
+    def instructions(self):
+        """Of a step on average; and those that are not the heap's."""
+        every = sum(sum(own.values()) for own, _ in self.measured)
+        heap = sum(in_allocator(own) for own, _ in self.measured)
+        return every / self.MEASURED, (every - heap) / self.MEASURED
+
+
+def our_allocations(parts):
+    return sum(times for _, calls in parts for (function, callee), times in calls.items()
+               if "ulpscope::capture" in str(function) and
+               re.match(r"(malloc|calloc|realloc|operator new)", str(callee)))
+
+
 def events(binaries, folder):
-    program = [os.path.join(binaries, "layernorm_mlp"), "--layers", "8", "--width", "16", "--threads", "1"]
-    few, many = 10, 30
-    commands = {steps: [*program, "--steps", str(steps)] for steps in (few, many)}
-    record = [os.path.join(binaries, "ulpscope"), "record"]
-    idle_options = ["--steps", "1000000-1000001"]
+    def recorder(name, *options):
+        return [os.path.join(binaries, "ulpscope"), "record", *options, "-o", os.path.join(folder, name), "--"]
+
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        bare_profiles = list(pool.map(callgrind, commands.values()))
-        idle_profiles = list(pool.map(
-            lambda steps: callgrind(commands[steps], [*record, *idle_options, "-o",
-                                                      os.path.join(folder, f"idle-{steps}"), "--"]),
-            commands))
-    bare = [sum(own.values()) for own, _ in bare_profiles]
-    bare_heap = [in_allocator(own) for own, _ in bare_profiles]
-    idle = [sum(own.values()) - in_allocator(own) for own, _ in idle_profiles]
-    recorded, counted = [], []
-    allocations = {few: collections.Counter(), many: collections.Counter()}
-    for steps, command in commands.items():
-        dump = os.path.join(folder, f"dump-{steps}")
-        own, calls = callgrind(command, [*record, "-o", dump, "--"])
-        recorded.append(sum(own.values()))
-        counted.append(events_of(binaries, dump))
-        for (function, callee), times in calls.items():
-            ours = "ulpscope::capture" in str(function)
-            if ours and re.match(r"(malloc|calloc|realloc|operator new)", str(callee)):
-                allocations[steps][function] += times
-    step = bare[1] - bare[0]
-    in_step = (counted[1] - counted[0]) / (many - few)
-    failed = report(f"recording: instructions in a step of {in_step:,.0f} events",
-                    (recorded[1] - recorded[0] - step) / (many - few), INSTRUCTIONS_PER_STEP)
-    outside_allocator = step - (bare_heap[1] - bare_heap[0])
+        bare, idle, recorded = pool.map(lambda each: Steps(binaries, each), (
+            (), recorder("idle", "--steps", "1000000-1000001"), recorder("recorded")))
+    step, outside_allocator = bare.instructions()
+    in_step = events_of(binaries, os.path.join(folder, "recorded"), Steps.SETTLED)
+    failed = report(f"recording: instructions in a step of {in_step:,} events",
+                    recorded.instructions()[0] - step, INSTRUCTIONS_PER_STEP)
     failed |= report("outside --steps: instructions, over those of a bare run",
-                     1 + (idle[1] - idle[0] - outside_allocator) / step, INSTRUCTIONS_IDLE)
+                     1 + (idle.instructions()[1] - outside_allocator) / step, INSTRUCTIONS_IDLE)
     failed |= report("recording: allocations on the program's heap from its beginning",
-                     sum(allocations[few].values()), (1, None))
-    more = allocations[many] - allocations[few]
-    return report("recording: allocations on the program's heap in twenty steps",
-                  sum(more.values()), (0, 0)) or failed
+                     our_allocations(recorded.parts), (1, None))
+    return report(f"recording: allocations on the program's heap in {Steps.MEASURED} steps",
+                  our_allocations(recorded.measured), (0, 0)) or failed
 
 
-def events_of(binaries, dump):
-    status = subprocess.run([os.path.join(binaries, "ulpscope"), "verify", dump], check=True,
-                            capture_output=True, text=True).stdout
-    return int(re.search(r"([\d,]+) events", status)[1].replace(",", ""))
+def events_of(binaries, dump, step):
+    steps = subprocess.run([os.path.join(binaries, "ulpscope"), "inspect", dump, "steps", "--format", "json"],
+                           check=True, capture_output=True, text=True).stdout
+    return json.loads(steps)["steps"][step]["events"]
 
 
 def verified(binaries, folder):
