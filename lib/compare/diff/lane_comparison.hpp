@@ -7,7 +7,7 @@
 
 #include "compare/align/lane_walk.hpp"
 #include "compare/diff/boundary_judge.hpp"
-#include "compare/diff/layer_judge.hpp"
+#include "compare/diff/layers/layer_judge.hpp"
 #include "compare/diff/lone_stretches.hpp"
 #include "compare/diff/neighbours.hpp"
 #include "compare/diff/op_judge.hpp"

@@ -6,7 +6,7 @@
 
 #include "compare/align/lane_walk.hpp"
 #include "compare/diff/explain/stretch.hpp"
-#include "compare/diff/layer_judge.hpp"
+#include "compare/diff/layers/layer_judge.hpp"
 #include "compare/diff/neighbours.hpp"
 #include "compare/diff/rank_state.hpp"
 #include "compare/diff/sequence_watch.hpp"

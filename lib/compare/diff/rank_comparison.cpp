@@ -260,7 +260,7 @@ void RankComparison::run() {
   for (Record& record : state_.book.records()) name_tensors(state_.models, record);
   state_.totals.coverage.roots = std::max(state_.models.reference.count_with_tensors(),
                                           state_.models.candidate.count_with_tensors());
-  for (const Source& source : state_.layers.differing_parameters())
+  for (const Source& source : state_.layers.parameters.why_each())
     state_.book.make_diverging(source);
   if (workers_) {
     workers_->finish();

@@ -14,7 +14,7 @@
 #include "compare/diff/accumulations.hpp"
 #include "compare/diff/alone_memory.hpp"
 #include "compare/diff/finding_book.hpp"
-#include "compare/diff/layer_flow.hpp"
+#include "compare/diff/layers/layer_flow.hpp"
 #include "compare/diff/ledger.hpp"
 #include "compare/diff/numbers_read.hpp"
 #include "compare/diff/optimizer_options.hpp"

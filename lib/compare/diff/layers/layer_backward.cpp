@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "compare/diff/finding_writer.hpp"
-#include "compare/diff/layer_judge.hpp"
+#include "compare/diff/layers/layer_judge.hpp"
 #include "compare/model/words.hpp"
 
 namespace ulpscope::comparison {
@@ -43,14 +43,14 @@ std::vector<EventPair> LayerJudge::crossing() const {
 
 void LayerJudge::judge_module_gradient() {
   for (const SlotPair& slot : slots_) {
-    LayerCall* const call = flow_.call(forward_of_event(at_.reference));
+    LayerCall* const call = flow_.calls.find(forward_of_event(at_.reference));
     if (call != nullptr && slot.role() == Role::input) call->gradients_seen = true;
     if (is_difference(slot.match)) {
       const Source source = why_gradient_differs(slot);
       flow_.differs(slot, source);
       if (call != nullptr) {
         if (slot.role() == Role::input && !call->gradients) call->gradients = source;
-        flow_.mark_inner_gradients(call->place, source);
+        flow_.calls.mark_inner_gradients(call->place, source);
       }
     }
   }
@@ -62,7 +62,7 @@ Source LayerJudge::why_gradient_differs(const SlotPair& slot) {
   const std::vector<EventPair> readers = crossing();
   bool all_known = !readers.empty();
   for (const EventPair& reader : readers) {
-    const LayerCall* const call = flow_.call(forward_of_event(reader.reference));
+    const LayerCall* const call = flow_.calls.find(forward_of_event(reader.reference));
     if (call == nullptr || !call->gradients_seen) {
       all_known = false;
       continue;
@@ -73,7 +73,7 @@ Source LayerJudge::why_gradient_differs(const SlotPair& slot) {
   if (flow_.latest_value()) return propagated(*flow_.latest_value());
   if (all_known) return blame_backward(readers, slot);
   if (flow_.latest()) return propagated(*flow_.latest());
-  if (const auto source = flow_.why_any_parameter()) return propagated(*source);
+  if (const auto source = flow_.parameters.why_any()) return propagated(*source);
   if (flow_.alone()) return propagated(*flow_.alone());
   return blame_between(slot, flow_.last_module);
 }
@@ -83,7 +83,7 @@ std::optional<Source> LayerJudge::why_backward(const LayerCall& call) const {
   if (call.gradients) return call.gradients;
   if (call.inputs) return call.inputs;
   if (call.inside) return call.inside;
-  return flow_.why_parameters(call);
+  return flow_.parameters.why(call);
 }
 
 /// All calls that read a value were given equal gradients, and its gradient differs: the runs
@@ -91,7 +91,7 @@ std::optional<Source> LayerJudge::why_backward(const LayerCall& call) const {
 Source LayerJudge::blame_backward(const std::vector<EventPair>& readers, const SlotPair& slot) {
   const auto is_around_another = [&](EventPlace place) {
     return std::any_of(readers.begin(), readers.end(), [&](const EventPair& other) {
-      const LayerCall* call = flow_.call(forward_of_event(other.reference));
+      const LayerCall* call = flow_.calls.find(forward_of_event(other.reference));
       return call != nullptr && call->parent.lane == place.lane &&
              call->parent.position == place.position;
     });
@@ -100,7 +100,7 @@ Source LayerJudge::blame_backward(const std::vector<EventPair>& readers, const S
   for (const EventPair& reader : readers)
     if (!is_around_another(forward_of_event(reader.reference))) innermost.push_back(reader);
   const EventPair at = innermost.empty() ? readers.front() : innermost.front();
-  LayerCall& call = *flow_.call(forward_of_event(at.reference));
+  LayerCall& call = *flow_.calls.find(forward_of_event(at.reference));
   if (call.backward && innermost.size() == 1) {
     add_to_finding(*call.backward, slot);
     return propagated(*call.backward);
@@ -139,9 +139,9 @@ void LayerJudge::judge_gradient() {
     if (slot.role() == Role::input || !is_difference(slot.match)) continue;
     const std::string root(here.root);
     const std::string name(slot.reference->name);
-    const auto calls = flow_.calls_of(root, std::string(here.module));
+    const auto calls = flow_.calls.of_module(root, std::string(here.module));
     const std::optional<Source> source = [&]() -> std::optional<Source> {
-      if (const auto before = flow_.why_gradient(root, name)) return before;
+      if (const auto before = flow_.parameters.why_gradient(root, name)) return before;
       bool seen = false;
       for (const LayerCall* call : calls) {
         if (const auto why = why_backward(*call)) return why;
@@ -150,7 +150,7 @@ void LayerJudge::judge_gradient() {
       }
       if (seen) return std::nullopt;
       if (flow_.latest()) return flow_.latest();
-      if (const auto parameter = flow_.why_any_parameter()) return parameter;
+      if (const auto parameter = flow_.parameters.why_any()) return parameter;
       return flow_.alone();
     }();
     if (source) {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "compare/diff/finding_writer.hpp"
-#include "compare/diff/layer_judge.hpp"
+#include "compare/diff/layers/layer_judge.hpp"
 #include "compare/diff/optimizer_options.hpp"
 #include "compare/model/hash.hpp"
 #include "core/module_path.hpp"
@@ -25,20 +25,19 @@ void add_written(Record& record, const std::vector<SlotPair>& slots) {
 
 void LayerJudge::judge_parameters() {
   const std::string root(event(Side::reference).root);
-  const bool first = flow_.see_root(root);
-  flow_.parameters_told(root);
+  const bool first = flow_.parameters.see_root(root);
   std::vector<SlotPair> initial;
   std::vector<SlotPair> buffers;
   std::vector<SlotPair> updated;
   for (const SlotPair& slot : slots_) {
-    flow_.see_parameter(root, slot.reference->name);
+    flow_.parameters.see(root, slot.reference->name);
     if (!is_difference(slot.match)) {
-      if (slot.match == Match::equal) flow_.parameter_equal(root, *slot.reference);
+      if (slot.match == Match::equal) flow_.parameters.equal(root, *slot.reference);
       continue;
     }
     if (const auto source = why_parameter_differs(slot)) {
       propagated(*source);
-      flow_.parameter_differs(root, *slot.reference, *source);
+      flow_.parameters.differs(root, *slot.reference, *source);
     } else if (first) {
       initial.push_back(slot);
     } else if (slot.reference->flags & slot_flag::buffer) {
@@ -63,9 +62,9 @@ void LayerJudge::judge_parameters() {
 std::optional<Source> LayerJudge::why_parameter_differs(const SlotPair& slot) {
   const std::string root(event(Side::reference).root);
   const std::string name(slot.reference->name);
-  if (const auto source = flow_.why_parameter(root, name)) return source;
+  if (const auto source = flow_.parameters.why(root, name)) return source;
   if (slot.reference->flags & slot_flag::buffer) {
-    const auto calls = flow_.calls_of(root, std::string(core::path_around(name)));
+    const auto calls = flow_.calls.of_module(root, std::string(core::path_around(name)));
     for (const LayerCall* call : calls) {
       if (call->inputs) return call->inputs;
       if (call->inside) return call->inside;
@@ -73,13 +72,13 @@ std::optional<Source> LayerJudge::why_parameter_differs(const SlotPair& slot) {
     if (calls.empty() && flow_.latest()) return flow_.latest();
     return std::nullopt;
   }
-  if (const auto source = flow_.why_gradient(root, name + ".grad")) return source;
-  return flow_.why_any_gradient();
+  if (const auto source = flow_.parameters.why_gradient(root, name + ".grad")) return source;
+  return flow_.parameters.why_any_gradient();
 }
 
 void LayerJudge::enter_parameters(const std::vector<SlotPair>& slots, const Source& source) {
   const std::string root(event(Side::reference).root);
-  for (const SlotPair& slot : slots) flow_.parameter_differs(root, *slot.reference, source);
+  for (const SlotPair& slot : slots) flow_.parameters.differs(root, *slot.reference, source);
   found();
 }
 
@@ -89,7 +88,7 @@ void LayerJudge::blame_modules(const std::vector<SlotPair>& buffers) {
   for (const SlotPair& slot : buffers)
     by_module[std::string(core::path_around(slot.reference->name))].push_back(slot);
   for (const auto& [path, slots] : by_module) {
-    const auto calls = flow_.calls_of(std::string(event(Side::reference).root), path);
+    const auto calls = flow_.calls.of_module(std::string(event(Side::reference).root), path);
     const EventPair at = calls.empty() ? at_ : events_of_call(*calls.back());
     const Source source =
         enter_finding(state_, FindingKind::origin, scene_, at, at, {KeyHash().add(path).value()},

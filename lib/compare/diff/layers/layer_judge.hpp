@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compare/diff/judgement.hpp"
-#include "compare/diff/layer_flow.hpp"
+#include "compare/diff/layers/layer_flow.hpp"
 #include "compare/diff/rank_state.hpp"
 
 namespace ulpscope::comparison {

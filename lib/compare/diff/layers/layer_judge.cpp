@@ -1,4 +1,4 @@
-#include "compare/diff/layer_judge.hpp"
+#include "compare/diff/layers/layer_judge.hpp"
 
 #include <fmt/format.h>
 
@@ -67,7 +67,7 @@ Judgement LayerJudge::judge(const Scene& scene, EventPair at) {
       judge_call();
       break;
     case EventKind::module_output:
-      if (LayerCall* call = flow_.call(forward_of_event(at_.reference)))
+      if (LayerCall* call = flow_.calls.find(forward_of_event(at_.reference)))
         for (const SlotPair& slot : slots_) judge_output(*call, slot);
       break;
     case EventKind::module_gradient:
@@ -130,8 +130,9 @@ LayerCall& LayerJudge::ensure_call(std::uint32_t reference_event) {
   LayerCall* call = nullptr;
   for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
     const EventPlace place = place_of(*at);
-    call = flow_.call(place);
-    if (call == nullptr) call = &flow_.add_call(place, parent, window.event(*at));
+    call = flow_.calls.find(place);
+    if (call == nullptr)
+      call = &flow_.calls.add(place, parent, window.event(*at), flow_.last_module);
     parent = place;
   }
   return *call;
@@ -163,7 +164,7 @@ void LayerJudge::judge_call() {
 Source LayerJudge::why_input_differs(const SlotPair& slot) {
   if (const auto source = flow_.why(slot)) return propagated(*source);
   if (flow_.latest()) return propagated(*flow_.latest());
-  if (const auto source = flow_.why_any_parameter()) return propagated(*source);
+  if (const auto source = flow_.parameters.why_any()) return propagated(*source);
   if (flow_.alone()) return propagated(*flow_.alone());
   return slot.match == Match::differs ? blame_input(slot) : blame_between(slot, flow_.last_module);
 }
@@ -225,7 +226,7 @@ Source LayerJudge::blame_parameter(EventPair reader, const SlotPair& parameter) 
             "{} was equal when it was last recorded: it was written since, outside of optimizers",
             parameter.reference->name));
       });
-  flow_.parameter_differs(std::string(event(Side::reference).root), *parameter.reference, source);
+  flow_.parameters.differs(std::string(event(Side::reference).root), *parameter.reference, source);
   return source;
 }
 
@@ -253,15 +254,15 @@ void LayerJudge::judge_output(LayerCall& call, const SlotPair& slot) {
   std::optional<Source> source = flow_.why(slot);
   if (!source) source = call.inputs;
   if (!source) source = call.inside;
-  if (!source) source = flow_.why_parameters(call);
-  if (!source && flow_.owns_parameters(call)) source = flow_.why_untold(call.root);
+  if (!source) source = flow_.parameters.why(call);
+  if (!source && flow_.parameters.are_in(call)) source = flow_.parameters.why_updated(call.root);
   if (!source && call.has_inner) source = flow_.alone();
   if (source)
     propagated(*source);
   else
     source = blame_call(call, slot);
   flow_.differs(slot, *source);
-  flow_.mark_inside(call.place, *source);
+  flow_.calls.mark_inside(call.place, *source);
 }
 
 /// The innermost call whose inputs and parameters are equal and which leaves something else.
@@ -278,7 +279,7 @@ Source LayerJudge::blame_call(const LayerCall& call, const SlotPair& slot) {
       add_tensors(record, given);
     }
     add_tensors(record, slots_);
-    if (flow_.owns_parameters(call))
+    if (flow_.parameters.are_in(call))
       record.finding.notes.emplace_back(
           "its parameters were equal when they were last recorded; a write since then does not "
           "show "
