@@ -2,11 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "compare/align/aligned_windows.hpp"
 #include "compare/align/window_alignment.hpp"
 #include "compare/align/window_cut.hpp"
 #include "compare/model/lane_reader.hpp"
@@ -38,33 +38,37 @@ class LaneWalk {
   [[nodiscard]] bool at_end() const noexcept { return cursor_ >= committed_; }
   void next();
 
-  [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
+  [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return windows_.entries(); }
   [[nodiscard]] std::size_t cursor() const noexcept { return cursor_; }
-  [[nodiscard]] const Entry& current() const { return entries_[cursor_]; }
+  [[nodiscard]] const Entry& current() const { return entries()[cursor_]; }
   /// One past the last entry that the present windows settle.
   [[nodiscard]] std::size_t committed() const noexcept { return committed_; }
   /// Changes whenever windows are read: events and entries of before are gone then.
-  [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+  [[nodiscard]] std::uint64_t generation() const noexcept { return windows_.generation(); }
   /// The lane of `side` holds nothing after the present windows, in this step and later ones.
   [[nodiscard]] bool ends_here(Side side) const;
 
   [[nodiscard]] Scene scene() const;
-  [[nodiscard]] EventPair events_of(const Entry& entry) const;
+  [[nodiscard]] EventPair events_of(const Entry& entry) const { return windows_.events_of(entry); }
 
   /// True once the cursor has passed everything of `side` up to `position`.
   [[nodiscard]] bool has_passed(Side side, std::uint64_t position) const;
   /// A number for the partners that the event at `position` belongs to, the same on both sides; 0
   /// if it has no partner in the present windows.
-  [[nodiscard]] std::uint64_t partner_number(Side side, std::uint64_t position) const;
+  [[nodiscard]] std::uint64_t partner_number(Side side, std::uint64_t position) const {
+    return windows_.partner_number(side, position);
+  }
 
   [[nodiscard]] const std::optional<LaneReader>& reader(Side side) const {
     return on(readers_, side);
   }
-  [[nodiscard]] const std::optional<Lane>& lane(Side side) const { return on(lanes_, side); }
-  /// Items in stretches too different to be searched, and steps that aligning took, since the last
-  /// call.
-  [[nodiscard]] std::uint64_t take_given_up() noexcept { return std::exchange(given_up_, 0); }
-  [[nodiscard]] std::uint64_t take_operations() noexcept { return std::exchange(operations_, 0); }
+  [[nodiscard]] const std::optional<Lane>& lane(Side side) const { return on(course_.lanes, side); }
+  /// What aligning took since the last call.
+  struct Effort {
+    std::uint64_t given_up = 0;  ///< items in stretches too different to be searched
+    std::uint64_t operations = 0;
+  };
+  [[nodiscard]] Effort take_effort() noexcept { return std::exchange(effort_, {}); }
 
  private:
   void load();
@@ -72,28 +76,32 @@ class LaneWalk {
   void cut();
   [[nodiscard]] bool is_over(Side side) const;
   void give_up();
-  void number_partners();
+  /// The first item of each side after the entries that are settled.
+  [[nodiscard]] Both<std::uint32_t> first_unsettled() const;
 
-  Both<const Run*> runs_;
-  Both<std::uint32_t> ranks_;
-  Both<std::optional<Lane>> lanes_;
+  /// What is walked.
+  struct Course {
+    Both<const Run*> runs;
+    Both<std::uint32_t> ranks;
+    Both<std::optional<Lane>> lanes;
+  };
+  /// The step that is walked, or one run's alone.
+  struct Step {
+    Both<std::int64_t> number;
+    std::optional<Side> only;
+    ForwardId forward;
+  };
+
+  Course course_;
   WindowLimits limits_;
   Both<std::optional<LaneReader>> readers_;
-
-  Both<std::int64_t> step_;
-  std::optional<Side> only_;
-  ForwardId forward_;
+  Step step_;
   Both<std::vector<HeldEvent>> waiting_;
-  Both<std::unique_ptr<Window>> windows_;
-  std::vector<Entry> entries_;
-  Both<std::vector<std::uint64_t>> partner_numbers_;   ///< by item
-  Both<std::vector<std::uint64_t>> certain_partners_;  ///< likewise, without pairs by name
+  AlignedWindows windows_;
   std::size_t cursor_ = 0;
   std::size_t committed_ = 0;
   std::size_t window_events_ = 0;
-  std::uint64_t generation_ = 0;
-  std::uint64_t given_up_ = 0;
-  std::uint64_t operations_ = 0;
+  Effort effort_;
   bool more_ = false;
   bool looked_ahead_ = false;  ///< for nothing, in this step
 };

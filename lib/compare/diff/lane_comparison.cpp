@@ -51,8 +51,9 @@ void LaneComparison::begin_step(std::int64_t step, std::int64_t candidate_step, 
 }
 
 void LaneComparison::end_step() {
-  state_.totals.given_up += walk_.take_given_up();
-  state_.totals.operations += walk_.take_operations();
+  const LaneWalk::Effort effort = walk_.take_effort();
+  state_.totals.given_up += effort.given_up;
+  state_.totals.operations += effort.operations;
   boundaries_.end_step();
   watch_.end_step();
   neighbours_.end_step();
