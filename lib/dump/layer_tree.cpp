@@ -36,6 +36,8 @@ std::string escaped(std::string_view name) {
   return text;
 }
 
+bool is_escaped(std::string_view name) { return escaped(name) != name; }
+
 std::string step_text(std::int64_t step) {
   if (step == kSetup) return "setup";
   const std::string digits = std::to_string(step);
@@ -102,8 +104,15 @@ std::string LayerTree::prefix(std::string_view root) const {
   return root.empty() || root == first_root_ ? "" : escaped(root) + "::";
 }
 
-std::string LayerTree::module_text(std::string_view root, std::string_view module) const {
-  return prefix(root) + (module.empty() ? "(root)" : escaped(module));
+std::string LayerTree::module_text(const Call& call) const {
+  const auto text = [&](std::uint32_t name) {
+    return name == 0 ? std::string_view() : names_.strings.at(name);
+  };
+  const std::string_view module = text(call.module);
+  std::string path = prefix(text(call.root));
+  if (module.empty()) return path += "(root)";
+  if (escaped_modules_.at(call.module)) return path += escaped(module);
+  return path += module;
 }
 
 void LayerTree::begin_step(std::int64_t step) {
@@ -136,6 +145,8 @@ void LayerTree::note(std::uint32_t lane, std::int64_t step, const RingNames& rin
   } else if (row.module != 0) {
     const std::uint32_t in = row.root == 0 ? 0 : ring.string(row.root);
     const std::uint32_t module = ring.string(row.module);
+    if (const auto [at, first] = escaped_modules_.try_emplace(module); first)
+      at->second = is_escaped(names_.strings.at(module));
     const Counted counted{step, placed.phase == Phase::eval, in, module};
     calls_.insert_or_assign(place, Call{in, module, counts_[counted]++});
   } else {
@@ -175,11 +186,7 @@ std::vector<LayerTree::Entry> LayerTree::entries(std::uint32_t lane, std::int64_
     const Call* call = call_of(lane, event);
     if (call == nullptr) return {};
     folder += is_module(event) ? '/' + std::string(direction(placed)) + '/' : "/backward/";
-    const auto named = [&](std::uint32_t id) {
-      return id == 0 ? std::string_view() : names_.strings.at(id);
-    };
-    start = module_text(named(call->root), named(call->module)) + '/' +
-            std::to_string(call->number) + '/';
+    start = module_text(*call) + '/' + std::to_string(call->number) + '/';
   }
   std::vector<Entry> entries;
   for (const ring::SlotRow& slot : event.slots()) {

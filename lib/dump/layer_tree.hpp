@@ -63,7 +63,7 @@ class LayerTree {
   };
 
   [[nodiscard]] std::string prefix(std::string_view root) const;
-  [[nodiscard]] std::string module_text(std::string_view root, std::string_view module) const;
+  [[nodiscard]] std::string module_text(const Call& call) const;
   [[nodiscard]] const Call* call_of(std::uint32_t lane, const HeldEvent& event) const;
   void begin_step(std::int64_t step);
 
@@ -74,6 +74,8 @@ class LayerTree {
   std::map<Place, Call> calls_;                       ///< by the module event
   std::deque<std::pair<std::int64_t, Place>> order_;  ///< of calls_: oldest first, with its step
   std::map<Counted, std::uint32_t> counts_;           ///< calls so far
+  std::unordered_map<std::uint32_t, bool>
+      escaped_modules_;  ///< whether a path differs from the name
 };
 
 }  // namespace ulpscope::dump
