@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -12,6 +12,7 @@
 #include "cli/options/options.hpp"
 #include "cli/options/output_options.hpp"
 #include "cli/options/text_or_json.hpp"
+#include "cli/render/json_documents.hpp"
 #include "cli/render/page.hpp"
 #include "cli/render/settings_text.hpp"
 #include "core/counts.hpp"
@@ -60,28 +61,27 @@ void print_text(const std::vector<RankSettings>& ranks, bool all, const Terminal
   std::cout << page.text() << std::flush;
 }
 
+Json setting_json(const SettingPair& pair) {
+  return {{"key", pair.key},
+          {"reference", optional(pair.reference, std::identity{})},
+          {"candidate", optional(pair.candidate, std::identity{})},
+          {"can_change_bits", pair.can_change_bits}};
+}
+
 void print_json(const std::vector<RankSettings>& ranks, bool all) {
-  nlohmann::ordered_json listed = nlohmann::ordered_json::array();
-  for (const RankSettings& rank : ranks) {
-    nlohmann::ordered_json settings = nlohmann::ordered_json::array();
-    for (const SettingPair& pair : rank.pairs) {
-      if (pair.equal() && !all) continue;
-      nlohmann::ordered_json setting{{"key", pair.key}, {"reference", nullptr}};
-      if (pair.reference) setting["reference"] = *pair.reference;
-      setting["candidate"] = nullptr;
-      if (pair.candidate) setting["candidate"] = *pair.candidate;
-      setting["can_change_bits"] = pair.can_change_bits;
-      settings.push_back(std::move(setting));
-    }
-    listed.push_back({{"reference", rank.reference_rank},
-                      {"candidate", rank.candidate_rank},
-                      {"total", rank.pairs.size()},
-                      {"different", count_different(rank.pairs)},
-                      {"settings", std::move(settings)}});
-  }
-  const nlohmann::ordered_json json{
-      {"format", "ulpscope-env"}, {"schema_version", 1}, {"ranks", std::move(listed)}};
-  std::cout << json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) << std::endl;
+  const auto rank_json = [all](const RankSettings& rank) -> Json {
+    Json settings = Json::array();
+    for (const SettingPair& pair : rank.pairs)
+      if (all || !pair.equal()) settings.push_back(setting_json(pair));
+    return {{"reference", rank.reference_rank},
+            {"candidate", rank.candidate_rank},
+            {"total", rank.pairs.size()},
+            {"different", count_different(rank.pairs)},
+            {"settings", std::move(settings)}};
+  };
+  const Json document{
+      {"format", "ulpscope-env"}, {"schema_version", 1}, {"ranks", list(ranks, rank_json)}};
+  std::cout << text_of(document) << std::flush;
 }
 
 int run_env(const Command& command, Arguments arguments) {

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "cli/inputs/open_run.hpp"
 #include "cli/options/command.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/text_or_json.hpp"
+#include "cli/render/json_documents.hpp"
 #include "core/counts.hpp"
 #include "dump/recovery.hpp"
 
@@ -28,16 +28,16 @@ void print_text(const dump::Recovery& recovery) {
 }
 
 void print_json(const std::string& dump, const dump::Recovery& recovery) {
-  nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
-  for (const dump::RecoveredRank& rank : recovery.ranks) {
-    ranks.push_back(
-        {{"rank", rank.rank}, {"events", rank.events}, {"unread_bytes", rank.unread_bytes}});
-  }
-  const nlohmann::ordered_json json{{"format", "ulpscope-recover"},
-                                    {"schema_version", 1},
-                                    {"dump", dump},
-                                    {"ranks", std::move(ranks)}};
-  std::cout << json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) << std::endl;
+  const auto recovered = [](const dump::RecoveredRank& rank) -> Json {
+    return {{"rank", rank.rank},
+            {"events", integer(rank.events)},
+            {"unread_bytes", integer(rank.unread_bytes)}};
+  };
+  const Json document{{"format", "ulpscope-recover"},
+                      {"schema_version", 1},
+                      {"dump", dump},
+                      {"ranks", list(recovery.ranks, recovered)}};
+  std::cout << text_of(document) << std::flush;
 }
 
 int run_recover(const Command& command, Arguments arguments) {

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "cli/inputs/open_run.hpp"
 #include "cli/options/command.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/output_options.hpp"
 #include "cli/options/text_or_json.hpp"
+#include "cli/render/json_documents.hpp"
 #include "cli/render/page.hpp"
 #include "cli/term/escape.hpp"
 #include "cli/term/working.hpp"
@@ -40,18 +40,17 @@ void print_text(const dump::VerifyResult& result, const Terminal& terminal) {
 }
 
 void print_json(const std::string& dump, const dump::VerifyResult& result) {
-  const nlohmann::ordered_json json{
-      {"format", "ulpscope-verify"},
-      {"schema_version", 1},
-      {"dump", dump},
-      {"sound", result.sound()},
-      {"empty", !result.empty.empty()},
-      {"reason", result.empty.empty() ? result.incomplete : result.empty},
-      {"segments", result.segments},
-      {"events", result.events},
-      {"contents", result.contents},
-      {"problems", result.problems}};
-  std::cout << json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) << std::endl;
+  const Json document{{"format", "ulpscope-verify"},
+                      {"schema_version", 1},
+                      {"dump", dump},
+                      {"sound", result.sound()},
+                      {"empty", !result.empty.empty()},
+                      {"reason", known(result.empty.empty() ? result.incomplete : result.empty)},
+                      {"segments", result.segments},
+                      {"events", integer(result.events)},
+                      {"contents", integer(result.contents)},
+                      {"problems", strings(result.problems)}};
+  std::cout << text_of(document) << std::flush;
 }
 
 int run_verify(const Command& command, Arguments arguments) {

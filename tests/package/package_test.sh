@@ -56,7 +56,8 @@ contains runtime/usr bin/ulpscope "$lib/libulpscope.so.0" "$lib/ulpscope/libulps
   "$lib/ulpscope/python/__init__.py" share/bash-completion/completions/ulpscope share/man/man1/ulpscope.1.gz \
   share/zsh/vendor-completions/_ulpscope share/ulpscope/report.schema.json \
   share/ulpscope/check.schema.json share/ulpscope/replay.schema.json share/ulpscope/bisect.schema.json \
-  share/ulpscope/inspect.schema.json share/doc/ulpscope/copyright
+  share/ulpscope/inspect.schema.json share/ulpscope/env.schema.json share/ulpscope/verify.schema.json \
+  share/ulpscope/recover.schema.json share/doc/ulpscope/copyright
 contains dev/usr include/ulpscope/compare.hpp "$lib/libulpscope_compare.a" "$lib/pkgconfig/ulpscope.pc" \
   "$lib/cmake/ulpscope/ulpscopeConfig.cmake" share/doc/ulpscope-dev/copyright
 # What other builds have for their LibTorches is in the package of one that names them.

@@ -10,7 +10,7 @@ import jsonschema
 warnings.filterwarnings("ignore", "jsonschema.RefResolver", DeprecationWarning)
 
 ASSETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../cli/assets")
-NAMES = ("report", "check", "replay", "bisect", "inspect")
+NAMES = ("report", "check", "replay", "bisect", "inspect", "env", "verify", "recover")
 
 
 def schema(name):

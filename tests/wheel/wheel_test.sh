@@ -53,7 +53,7 @@ expect 0 "$native/lib/ulpscope/libulpscope_capture-" ulpscope --version
 expect 0 'usage: ulpscope' python -m ulpscope --help
 expect 0 "$site/ulpscope/__init__.py" python -c 'import ulpscope; print(ulpscope.__file__)'
 [[ $(cd "$native/share" && find . -type f | sort | xargs) == \
-  "./ulpscope/bisect.schema.json ./ulpscope/check.schema.json ./ulpscope/inspect.schema.json ./ulpscope/replay.schema.json ./ulpscope/report.schema.json" ]] ||
+  "./ulpscope/bisect.schema.json ./ulpscope/check.schema.json ./ulpscope/env.schema.json ./ulpscope/inspect.schema.json ./ulpscope/recover.schema.json ./ulpscope/replay.schema.json ./ulpscope/report.schema.json ./ulpscope/verify.schema.json" ]] ||
   fail "the schemas, or more than these, are in $native/share: $(find "$native/share")"
 [[ -e $site/ulpscope/py.typed ]] || fail "the package has no types"
 

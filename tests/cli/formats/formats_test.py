@@ -11,6 +11,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -71,9 +72,6 @@ def is_error(document, finding):
 # --- JSON
 
 
-WITHOUT_SCHEMA = {"env", "recover", "verify"}
-
-
 def golden_documents(source):
     """The name of its schema, its file and the document."""
     for path in sorted(glob.glob(f"{source}/tests/cli/golden/*json*") +
@@ -82,9 +80,7 @@ def golden_documents(source):
             continue
         with open(path, encoding="utf-8") as file:
             document = json.load(file)
-        name = document["format"].removeprefix("ulpscope-")
-        if name not in WITHOUT_SCHEMA:
-            yield name, path, document
+        yield document["format"].removeprefix("ulpscope-"), path, document
 
 
 def golden_reports(source):
@@ -101,6 +97,7 @@ def schema_golden(test):
         assert not errors, (path, errors)
         counts[name] = counts.get(name, 0) + 1
     assert counts["report"] >= 3 and counts["inspect"] >= 3, counts
+    assert all(counts.get(name) for name in ("env", "verify", "recover")), counts
 
 
 def schema_real(test):
@@ -191,6 +188,34 @@ def schema_refuses_inspect(test):
         (("events", 0, "tensors", 0, "tensor", "shape"), "[3, 4]"), (("values",), "none")]))
 
 
+def recovered(test):
+    """What recover says of a recording that was killed."""
+    with tempfile.TemporaryDirectory() as work:
+        shutil.copytree(f"{test.hostile}/killed", f"{work}/killed")
+        result = subprocess.run([test.ulpscope, "recover", "killed", "--format", "json"], cwd=work, capture_output=True,
+                                check=True)
+    return json.loads(result.stdout)
+
+
+def schema_refuses_of_dumps(test):
+    """Documents of env, verify and recover, with a field that is missing or of another type."""
+    documents = {name: document for name, _, document in golden_documents(test.source) if name in ("env", "verify")}
+    documents["recover"] = recovered(test)
+    assert documents["recover"]["ranks"], "nothing was recovered"
+    assert not schemas.errors("recover", documents["recover"])
+    changes = {
+        "env": [(("ranks", 0, "reference"), "first"), (("ranks", 0, "total"), None), (("ranks", 0, "settings", 0, "key"), 1),
+                (("ranks", 0, "settings", 0, "reference"), 1), (("ranks", 0, "settings", 0, "can_change_bits"), "yes")],
+        "verify": [(("dump",), None), (("sound",), "yes"), (("empty",), None), (("reason",), False), (("events",), 1.5),
+                   (("problems",), "none"), (("problems", 0), None)],
+        "recover": [(("dump",), None), (("ranks", 0, "rank"), -1), (("ranks", 0, "events"), "many"),
+                    (("ranks", 0, "unread_bytes"), None)]}
+    for name, document in documents.items():
+        assert not list(schemas.accepted_without(name, document)), name
+        wrong = [(("format",), "ulpscope-report"), (("schema_version",), 2), *changes[name]]
+        assert not list(schemas.accepted_with(name, document, wrong)), name
+
+
 def inspected_words(test):
     """What a document says of an event and of a value is what the text says."""
     for dump, path in (("reference", "1/18"), ("layers", "event:3/output.1"), ("statistics", "event:0/output.0")):
@@ -241,7 +266,7 @@ def documented(test, page):
 def parts_of(name, title):
     """The parts of a schema that have fields, by the titles of their sections."""
     schema = schemas.schema(name)
-    return {title: schema, **{part: value for part, value in schema["$defs"].items()
+    return {title: schema, **{part: value for part, value in schema.get("$defs", {}).items()
                               if "properties" in value}}
 
 
@@ -250,7 +275,8 @@ def schema_documented(test):
     pages = {"report": parts_of("report", "The document"),
              "check-report": {**parts_of("check", "The document"), **parts_of("replay", "replay"),
                               **parts_of("bisect", "bisect")},
-             "inspect-report": parts_of("inspect", "The document")}
+             "inspect-report": parts_of("inspect", "The document"),
+             "dump-reports": {**parts_of("env", "env"), **parts_of("verify", "verify"), **parts_of("recover", "recover")}}
     for page, parts in pages.items():
         written = documented(test, page)
         assert set(written) == set(parts), (page, set(written) ^ set(parts))
@@ -447,7 +473,8 @@ class Test:
 
 
 CASES = [schema_golden, schema_real, schema_several, schema_refuses, schema_refuses_several, schema_inspect,
-         schema_refuses_inspect, inspected_words, schema_documented, sarif_schema, sarif_content, junit, markdown, github, svg, printed]
+         schema_refuses_inspect, schema_refuses_of_dumps, inspected_words, schema_documented, sarif_schema, sarif_content,
+         junit, markdown, github, svg, printed]
 
 
 if __name__ == "__main__":
