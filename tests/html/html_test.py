@@ -26,6 +26,10 @@ def grouped(number):
     return f"{int(number):,}"
 
 
+def counted_findings(count):
+    return f"{grouped(count)} finding{'' if count == 1 else 's'}"
+
+
 def compare(arguments, folder):
     """The page of a comparison, and its report."""
     page, document = os.path.join(folder, "report.html"), os.path.join(folder, "report.json")
@@ -95,7 +99,7 @@ def findings():
         for finding, place in zip(report["findings"], browser.texts(".row .place")):
             assert (finding["module"] or "") in place and finding["phase"] in place, place
         if report["findings"]:
-            expect(browser.text(".status"), grouped(len(report["findings"])))
+            expect(browser.text(".status"), counted_findings(len(report["findings"])))
     for_each_report(check)
 
 
@@ -191,6 +195,17 @@ def modules():
     for_each_report(check)
 
 
+def whole_model():
+    """The model's own result is a place on the way to the loss, and no module inside of it."""
+    page, report = made("by_layers")
+    with Browser() as browser:
+        browser.open(page)
+        roots = browser.run("""return [...document.querySelectorAll(".tree > li > .module")].map(root =>
+                                 [".name", ".order"].map(part => root.querySelector(part).textContent))""")
+        expect(roots, [[report["first"]["root"], "→ 2"]])
+        assert report["first"]["root"] not in browser.texts(".tree li li .name")
+
+
 def growth():
     def check(browser, report):
         rows = browser.run("""return [...document.querySelectorAll("#growth tbody tr")].map(
@@ -229,6 +244,7 @@ def panel():
                     for b in d["ulp"]["histogram"]]
             expect(browser.texts(".difference figure details td:last-child"), bins)
             expect(browser.texts(".axes th"), [f"dim {i}" for d in apart for i in range(len(d["axes"]))])
+            expect(len(browser.texts(".axes svg")), sum(len(d["axes"]) for d in apart))
             expect(browser.texts("#finding .cause strong"), [
                 cause["id"] for cause in report["causes"] if cause["finding"] == number and cause["id"] != "unknown"])
             for note in finding["notes"]:
@@ -375,17 +391,17 @@ def many_findings():
     count = len(report["findings"])
     with Browser() as browser:
         browser.open(page)
-        expect(browser.text(".status"), f"1 – 100 of {grouped(count)}")
+        expect(browser.text(".status"), f"1 – 100 of {counted_findings(count)}")
         expect(len(browser.texts(".row[role=option]")), 100)
         browser.press("/")
         browser.press(f"backward conv{count - 1}")
         expect(browser.texts(".row .ulp"), [ulp_of(report["findings"][-1])])
-        expect(browser.text(".status"), f"1 (of {grouped(count)})")
+        expect(browser.text(".status"), f"1 finding (of {grouped(count)})")
         browser.click(f"#finding-{count - 1}")
         assert report["findings"][-1]["module"] in browser.text("#finding"), "it is not shown"
         browser.run("const search = document.getElementById('search'); search.value = 'threads';"
                     "search.dispatchEvent(new Event('input'))")
-        expect(browser.text(".status"), f"{grouped(count - 99)} – {grouped(count)} of {grouped(count)}")
+        expect(browser.text(".status"), f"{grouped(count - 99)} – {grouped(count)} of {counted_findings(count)}")
         browser.run("search.value = 'nothing has this name'; search.dispatchEvent(new Event('input'))")
         expect(browser.texts(".row[role=option]"), [])
 
@@ -422,6 +438,9 @@ def narrow_numbers():
         rights = browser.run("""return [...document.querySelectorAll("#spread tbody td.number")].map(
                                     cell => cell.getBoundingClientRect().right)""")
         assert rights and max(rights) <= 380, rights
+        expect(browser.texts(".run:last-child .word"), report["candidate"]["command"])
+        lines = browser.run("return [...document.querySelectorAll('.run .word')].map(word => word.offsetHeight)")
+        expect(len(set(lines)), 1)  # no word is in two lines
         counts = browser.run("""return [...document.querySelectorAll("#modules .far")].map(each =>
             [each.getBoundingClientRect().right, each.closest("button").getBoundingClientRect().right])""")
         assert counts and all(right > room - 40 for right, room in counts), f"numbers of modules are not in a column: {counts}"

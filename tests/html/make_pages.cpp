@@ -67,7 +67,8 @@ Report mixed_report() {
   far.difference->ulp_max = (std::uint64_t{1} << 60) + 1;
   far.difference->scaled_max = 0.25;
   far.difference->histogram.push_back({std::uint64_t{1} << 60, 1});
-  far.difference->axes = {{128, 1, {17}}, {64, 64, {0, 1, 2, 3, 4, 5, 6, 7}}};
+  far.difference->axes = {
+      {128, 1, {17}}, {64, 64, {0, 1, 2, 3, 4, 5, 6, 7}}, {100, 20, {0, 1, 2, 3, 4, 5, 6, 9}}};
   tensors.insert(tensors.end() - 1, far);
   Finding farther = report.findings.front();
   farther.tensors.back().difference->scaled_max = 0.5;
@@ -85,7 +86,19 @@ Report mixed_report() {
       17,
       {{140913, "aten::mm", "layer2.0.conv1", 1e-7, 118},
        {140920, "aten::convolution_backward", "layer3.0.shortcut.0", 1e-5, 2'053'820'766}}};
+  report.candidate.command = {"./train", "--learning-rate", "0.05",  "--batch-size",
+                              "16",      "--data-folder",   "digits"};
   report.growth.back().loss = {2.26929402, 2.269294021};
+  return report;
+}
+
+/// The difference reaches the result of the model itself, which a report calls by its class.
+Report report_by_layers() {
+  Report report = test::origin_report();
+  const std::string root = report.findings.front().root;
+  report.path = {17,
+                 {{140913, "Conv2d::forward", "layer2.0.conv1", 1e-7, 118},
+                  {140930, root + "::forward", root, 1e-5, 64}}};
   return report;
 }
 
@@ -168,6 +181,7 @@ int main(int argc, char** argv) {
   write(directory, "hostile", hostile_report());
   write(directory, "long_names", long_names_report());
   write(directory, "many_findings", many_findings_report());
+  write(directory, "by_layers", report_by_layers());
   write(directory, "identical", test::identical_report());
   return 0;
 }

@@ -7,19 +7,31 @@ import {grouped} from "./numbers.js";
 const kWidth = 160;
 const kHeight = 10;
 
+/** Whether the report lists only the first of several indices that differ. */
+function isCut({size, differing, indices}) {
+  return Number(differing) !== Number(size) && Number(differing) > indices.length;
+}
+
 /**
- * All of a dimension, or the indices that differ; null where the report lists only the first of
- * them.
+ * All of a dimension, or the indices that differ. What comes after the last one that the report
+ * lists is not known, and has a frame only.
  */
 function draw(axis) {
   const size = Number(axis.size);
-  if (Number(axis.differing) !== size && Number(axis.differing) > axis.indices.length) return null;
+  const known = isCut(axis) ? (kWidth * (Number(axis.indices.at(-1)) + 1)) / size : kWidth;
   const svg = create("svg")
                   .attr("class", "dimension")
                   .attr("width", kWidth)
                   .attr("height", kHeight)
                   .attr("aria-hidden", "true");
-  svg.append("rect").attr("class", "ground").attr("width", kWidth).attr("height", kHeight);
+  svg.append("rect").attr("class", "ground").attr("width", known).attr("height", kHeight);
+  if (known < kWidth)
+    svg.append("rect")
+        .attr("class", "unlisted")
+        .attr("x", known)
+        .attr("y", 0.5)
+        .attr("width", kWidth - known - 0.5)
+        .attr("height", kHeight - 1);
   if (Number(axis.differing) === size) {
     svg.append("rect").attr("class", "differs").attr("width", kWidth).attr("height", kHeight);
   } else {
@@ -38,8 +50,7 @@ function draw(axis) {
 function wordsOf(axis) {
   const count = `${grouped(axis.differing)} of ${grouped(axis.size)}`;
   if (Number(axis.differing) === Number(axis.size)) return count;
-  const more = Number(axis.differing) > axis.indices.length;
-  return `${count}: ${axis.indices.join(", ")}${more ? ", …" : ""}`;
+  return `${count}: ${axis.indices.join(", ")}${isCut(axis) ? ", …" : ""}`;
 }
 
 export function axesOf(axes) {

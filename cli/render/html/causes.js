@@ -1,5 +1,5 @@
 // Causes, with what speaks for and against them.
-import {bounded, caption, element, section, shown} from "./dom.js";
+import {bounded, caption, commandCode, element, section, shown} from "./dom.js";
 import {counted} from "./numbers.js";
 
 const kMostCauses = 40;
@@ -9,7 +9,7 @@ function lines(label, texts, asCode) {
   if (texts.length === 0) return null;
   const said = bounded(
       texts, kMostLines,
-      (text) => element("div", {}, asCode ? element("code", {}, shown(text, 1000)) : shown(text)),
+      (text) => element("div", {}, asCode ? commandCode(text, 1000) : shown(text)),
       (more) => element("div", {}, counted(more, "more line")));
   return element("div", {class: label}, element("dt", {}, label), element("dd", {}, said));
 }

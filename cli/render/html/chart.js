@@ -5,7 +5,7 @@ import {scaleLinear, scaleLog} from "d3-scale";
 import {create} from "d3-selection";
 import {line} from "d3-shape";
 
-import {short} from "./numbers.js";
+import {scientific, short} from "./numbers.js";
 
 const kHeight = 130;
 const kMargin = {
@@ -60,12 +60,15 @@ export function chart(series, {width, label, logarithmic}) {
   const ticks = powers.length > 1 ?
       powers.filter((_, index) => index % Math.ceil(powers.length / 5) === 0) :
       y.ticks(4).slice(0, 5);
+  const format = !logarithmic                                ? y.tickFormat(5) :
+      ticks.some((tick) => short(tick) === scientific(tick)) ? scientific :
+                                                               short;
   svg.append("g")
       .attr("class", "axis grid")
       .attr("transform", `translate(${kMargin.left},0)`)
       .call(axisLeft(y)
                 .tickValues(ticks)
-                .tickFormat(logarithmic ? short : y.tickFormat(5))
+                .tickFormat(format)
                 .tickSizeOuter(0)
                 .tickSizeInner(-(width - kMargin.left - kMargin.right))
                 .tickPadding(6));

@@ -69,6 +69,14 @@ export function nameCode(name, most) {
   return element("code", {}, breakable(shown(name, most)));
 }
 
+/** A command, which breaks between its words rather than after the hyphens of an option. */
+export function commandCode(text, most) {
+  const words = shown(text, most).split(/( +)/);
+  return element(
+      "code", {},
+      words.map((word, at) => (at % 2 === 0 ? element("span", {class: "word"}, word) : word)));
+}
+
 /** A quiet line of text. */
 export function caption(...content) {
   return element("p", {class: "caption"}, ...content);

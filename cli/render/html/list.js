@@ -2,7 +2,7 @@
 import {breakable, button, caption, element, section, shown} from "./dom.js";
 import {Filter} from "./filter.js";
 import {levelClass} from "./levels.js";
-import {grouped, short} from "./numbers.js";
+import {counted, grouped, short} from "./numbers.js";
 import {hasRanks, largestScaled, largestUlp} from "./report.js";
 import {kNoFilter} from "./state.js";
 import {kKinds, kPhases, opOf, placeOf} from "./words.js";
@@ -79,7 +79,7 @@ export class List {
         `${grouped(first + 1)} – ${grouped(first + part.length)} of ` :
         "";
     const of = this.passing.length === all ? "" : ` (of ${grouped(all)})`;
-    this.status.textContent = `${range}${grouped(this.passing.length)}${of}`;
+    this.status.textContent = `${range}${counted(this.passing.length, "finding")}${of}`;
     this.before.disabled = this.page === 0;
     this.after.disabled = first + kPage >= this.passing.length;
     this.mark();

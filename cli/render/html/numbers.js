@@ -11,7 +11,11 @@ export function short(value) {
   if (typeof value !== "number") return String(value);
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e-4 && size < 1e6) return String(Number(value.toPrecision(3)));
+  return size >= 1e-4 && size < 1e6 ? String(Number(value.toPrecision(3))) : scientific(value);
+}
+
+/** "2.3e-07", "1e+05" */
+export function scientific(value) {
   return exponent(value.toExponential(2).replace(/\.?0+e/, "e"));
 }
 

@@ -75,7 +75,7 @@ function addPath(roots, report) {
   let order = 0;
   for (const point of report.path.points.slice(0, 400)) {
     if (point.module === "") continue;
-    const node = nodeAt(roots, root, point.module);
+    const node = nodeAt(roots, root, point.module === root ? "" : point.module);
     node.order ??= ++order;
     raise(node, "ulp", point.ulp_max);
     raise(node, "scaled", point.scaled_max);

@@ -1,10 +1,12 @@
 // The answer in a sentence, its first cause, and both runs.
-import {code, element, facts, shown} from "./dom.js";
+import {code, commandCode, element, facts, shown} from "./dom.js";
 import {counted} from "./numbers.js";
 import {isOfFiles} from "./report.js";
 import {settingsTable} from "./settings.js";
 
 const kMostWords = 60;
+const kMostWord = 300;
+const kMostCommand = kMostWords * (kMostWord + 40);
 
 /** The summary, its first word marked where it is the verdict. */
 function sentence(report) {
@@ -45,8 +47,8 @@ export function verdictOf(report) {
 function command(words) {
   if (words.length === 0) return null;
   const more = words.length - kMostWords;
-  const text = words.slice(0, kMostWords).map((word) => shown(word, 300)).join(" ");
-  return element("code", {}, text, more > 0 ? ` … (${more} more words)` : null);
+  const text = words.slice(0, kMostWords).map((word) => shown(word, kMostWord)).join(" ");
+  return commandCode(more > 0 ? `${text} … (${more} more words)` : text, kMostCommand);
 }
 
 function run(name, summary, report) {
