@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tensors/hdf5_process.hpp"
+#include "tensors/memory_source.hpp"
 #include "tensors/refuse.hpp"
 #include "tensors/stored_tensors.hpp"
 
@@ -62,9 +63,9 @@ class Boxes {
 
 class BoxReader : public ContentReader {
  public:
-  BoxReader(std::shared_ptr<Hdf5Process> process, std::string name, Boxes boxes, std::uint64_t size)
+  BoxReader(std::shared_ptr<Hdf5Process> process, Hdf5Part part, Boxes boxes, std::uint64_t size)
       : process_(std::move(process)),
-        name_(std::move(name)),
+        part_(std::move(part)),
         boxes_(std::move(boxes)),
         size_(size) {}
 
@@ -82,14 +83,14 @@ class BoxReader : public ContentReader {
  private:
   /// It is copied, because another dataset of the file may be read before it is used up.
   void fetch() {
-    const auto bytes = process_->read(name_, boxes_.begin(), boxes_.size(), boxes_.bytes());
+    const auto bytes = process_->read(part_, boxes_.begin(), boxes_.size(), boxes_.bytes());
     box_.assign(bytes.begin(), bytes.end());
     at_ = 0;
     boxes_.next();
   }
 
   std::shared_ptr<Hdf5Process> process_;
-  std::string name_;
+  Hdf5Part part_;
   Boxes boxes_;
   std::uint64_t size_;
   std::vector<std::byte> box_;
@@ -105,7 +106,7 @@ class DatasetSource : public Source {
   [[nodiscard]] std::unique_ptr<ContentReader> stream(std::uint64_t,
                                                       std::uint64_t bytes) const override {
     return std::make_unique<BoxReader>(
-        process_, entry_.name, Boxes(entry_.shape, entry_.chunk, element_size(entry_.dtype)),
+        process_, entry_.part, Boxes(entry_.shape, entry_.chunk, element_size(entry_.dtype)),
         bytes);
   }
 
@@ -145,7 +146,9 @@ void add_datasets(const Hdf5Place& place, const std::shared_ptr<const Source>& w
     const auto bytes = byte_count(entry.shape, element_size(entry.dtype));
     if (!bytes) damaged(place.path, "an impossible shape is claimed for '" + entry.name + "'");
     placement.strides = row_major(entry.shape);
-    if (!entry.contiguous) {
+    if (entry.is_text) {
+      placement.source = memory_source(std::move(entry.text));
+    } else if (!entry.contiguous) {
       placement.source = std::make_shared<DatasetSource>(process, entry, *bytes);
     } else if (is_inside(*whole, entry, *bytes)) {
       placement.source = whole;

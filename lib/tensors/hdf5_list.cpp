@@ -7,6 +7,7 @@
 
 #include "dump/h5.hpp"
 #include "tensors/hdf5_source.hpp"
+#include "tensors/hdf5_text.hpp"
 #include "tensors/hdf5_types.hpp"
 #include "tensors/zip_archive.hpp"
 #include "ulpscope/error.hpp"
@@ -18,6 +19,9 @@ namespace h5 = dump::h5;
 
 constexpr std::size_t kMostObjects = std::size_t{1} << 20;
 constexpr std::size_t kDeepestGroup = 256;
+constexpr std::size_t kDeepestRecord = 16;
+constexpr std::size_t kMostText = std::size_t{1} << 19;  // in bytes, of a dataset
+constexpr std::size_t kMostTextOfAll = std::size_t{1} << 24;
 
 [[nodiscard]] h5::File open_file(const Hdf5Place& place) {
   if (place.member.empty())
@@ -88,17 +92,26 @@ void set_layout(const h5::Dataset& dataset, Hdf5Entry& entry) {
   }
 }
 
-void describe(hid_t file, Hdf5Entry& entry) {
-  const h5::Dataset dataset(
-      h5::checked("open a dataset", H5Dopen2(file, entry.name.c_str(), H5P_DEFAULT)));
-  const h5::Type type(h5::checked("read a type", H5Dget_type(dataset.get())));
-  const Hdf5Elements elements = elements_of(type.get());
-  entry.dtype = elements.dtype;
-  entry.order = elements.order;
-  entry.unreadable = elements.unreadable;
-  set_space(dataset, entry);
-  if (entry.unreadable.empty()) set_layout(dataset, entry);
-  entry.shape.insert(entry.shape.end(), elements.shape.begin(), elements.shape.end());
+/// How objects are opened by name: a soft link that leads to another file fails.
+[[nodiscard]] h5::Properties inside_of_file(hid_t kind) {
+  h5::Properties access(h5::checked("make properties", H5Pcreate(kind)));
+  const auto refuse = [](const char*, const char*, const char*, const char*, unsigned*, hid_t,
+                         void*) -> herr_t { return -1; };
+  h5::checked("set a property", H5Pset_elink_cb(access.get(), refuse, nullptr));
+  return access;
+}
+
+[[nodiscard]] h5::Dataset open_dataset(hid_t file, const std::string& name) {
+  const h5::Properties access = inside_of_file(H5P_DATASET_ACCESS);
+  return h5::Dataset(h5::checked("open a dataset", H5Dopen2(file, name.c_str(), access.get())));
+}
+
+[[nodiscard]] std::string member_name(hid_t type, unsigned number) {
+  char* const name = H5Tget_member_name(type, number);
+  if (name == nullptr) h5::fail("read the name of a field");
+  std::string copy = name;
+  H5free_memory(name);
+  return copy;
 }
 
 /// Goes through groups in the order of their names.
@@ -118,8 +131,9 @@ class Walk {
     if (around_.size() == kDeepestGroup)
       throw Error(ErrorCode::corrupt, "its groups are nested more than 256 deep");
     const std::string opened = path.empty() ? "/" : path;
+    const h5::Properties access = inside_of_file(H5P_GROUP_ACCESS);
     const h5::Group group(
-        h5::checked("open a group", H5Gopen2(file_, opened.c_str(), H5P_DEFAULT)));
+        h5::checked("open a group", H5Gopen2(file_, opened.c_str(), access.get())));
     for (const Link& link : links_of(group.get())) visit(path, link);
   }
 
@@ -145,21 +159,85 @@ class Walk {
   }
 
   void visit(const std::string& path, const Link& link) {
-    if (++visited_ > kMostObjects)
-      throw Error(ErrorCode::corrupt, "it has more than a million objects");
+    count_one();
     Hdf5Entry entry;
     entry.name = path.empty() ? link.name : path + "/" + link.name;
-    if (link.type != H5L_TYPE_HARD) {
-      entry.unreadable = "is a link, which is not followed";
+    if (link.type != H5L_TYPE_HARD && link.type != H5L_TYPE_SOFT) {
+      entry.unreadable = "is a link to another file, which is not followed";
       return use_(entry);
     }
     H5O_info_t info;
-    h5::checked("read about an object", H5Oget_info_by_name2(file_, entry.name.c_str(), &info,
-                                                             H5O_INFO_BASIC, H5P_DEFAULT));
+    const h5::Properties access = inside_of_file(H5P_LINK_ACCESS);
+    const herr_t found =
+        H5Oget_info_by_name2(file_, entry.name.c_str(), &info, H5O_INFO_BASIC, access.get());
+    if (found < 0 && link.type == H5L_TYPE_SOFT) {
+      entry.unreadable = "is a link to what is not in the file";
+      return use_(entry);
+    }
+    h5::checked("read about an object", found);
     if (info.type == H5O_TYPE_GROUP) return inner_group(entry.name, info.addr);
     if (info.type != H5O_TYPE_DATASET) return;  // a type that datasets share
-    describe(file_, entry);
+    dataset(std::move(entry));
+  }
+
+  void dataset(Hdf5Entry entry) {
+    const h5::Dataset dataset = open_dataset(file_, entry.name);
+    const h5::Type type(h5::checked("read a type", H5Dget_type(dataset.get())));
+    entry.part.dataset = entry.name;
+    set_space(dataset, entry);
+    set_layout(dataset, entry);
+    elements(dataset, type.get(), type.get(), std::move(entry));
+  }
+
+  /// Elements of `type` in a dataset of elements of `whole`: numbers, texts, or records by fields.
+  void elements(const h5::Dataset& dataset, hid_t whole, hid_t type, Hdf5Entry entry) {
+    const Hdf5Elements found = elements_of(type);
+    if (found.record && entry.unreadable.empty() && entry.part.fields.size() < kDeepestRecord)
+      return records(dataset, whole, type, entry);
+    if (!found.unreadable.empty()) entry.unreadable = found.unreadable;
+    if (entry.unreadable.empty() && !entry.contiguous && H5Tget_size(type) > kLargestBox)
+      entry.unreadable = "has elements of more than 16 MB in chunks";
+    entry.dtype = found.dtype;
+    entry.order = found.order;
+    entry.shape.insert(entry.shape.end(), found.shape.begin(), found.shape.end());
+    if (found.text && entry.unreadable.empty()) {
+      const h5::Type memory = type_of_field(whole, entry.part.fields);
+      set_text({dataset.get(), type, memory.get(), entry.shape}, entry);
+    }
     use_(entry);
+  }
+
+  void records(const h5::Dataset& dataset, hid_t whole, hid_t type, const Hdf5Entry& entry) {
+    const int count = h5::checked("read a record", H5Tget_nmembers(type));
+    for (unsigned number = 0; number < static_cast<unsigned>(count); ++number) {
+      count_one();
+      const h5::Type member(h5::checked("read a field's type", H5Tget_member_type(type, number)));
+      Hdf5Entry field = entry;
+      field.contiguous = false;
+      field.part.fields.push_back(member_name(type, number));
+      field.name += "/" + field.part.fields.back();
+      elements(dataset, whole, member.get(), std::move(field));
+    }
+  }
+
+  /// Takes what it reads from the bytes of text that a file may have.
+  void set_text(const Hdf5Strings& strings, Hdf5Entry& entry) {
+    const auto texts = read_texts(strings, std::min(text_left_, kMostText));
+    if (!texts) {
+      entry.unreadable = "holds more text than is compared, or text that HDF5 cannot read";
+      return;
+    }
+    text_left_ -= texts->bytes.size();
+    entry.is_text = true;
+    entry.text = texts->bytes;
+    entry.dtype = Dtype::uint8;
+    entry.contiguous = false;
+    entry.shape.push_back(static_cast<std::int64_t>(texts->longest));
+  }
+
+  void count_one() {
+    if (++visited_ > kMostObjects)
+      throw Error(ErrorCode::corrupt, "it has more than a million objects");
   }
 
   /// A group may hold one that it is in.
@@ -174,6 +252,7 @@ class Walk {
   const std::function<void(const Hdf5Entry&)>& use_;
   std::vector<haddr_t> around_;
   std::size_t visited_ = 0;
+  std::size_t text_left_ = kMostTextOfAll;
 };
 
 }  // namespace
@@ -187,8 +266,9 @@ void list_hdf5(const Hdf5Place& place, const std::function<void(const Hdf5Entry&
 struct Hdf5Boxes::Open {
   h5::Quiet quiet;
   h5::File file;
-  std::string name;
+  Hdf5Part part;
   h5::Dataset dataset;
+  h5::Type type;
 };
 
 Hdf5Boxes::Hdf5Boxes(const Hdf5Place& place) : open_(std::make_unique<Open>()) {
@@ -197,15 +277,15 @@ Hdf5Boxes::Hdf5Boxes(const Hdf5Place& place) : open_(std::make_unique<Open>()) {
 
 Hdf5Boxes::~Hdf5Boxes() = default;
 
-void Hdf5Boxes::read(const std::string& name, const std::vector<std::int64_t>& begin,
+void Hdf5Boxes::read(const Hdf5Part& part, const std::vector<std::int64_t>& begin,
                      const std::vector<std::int64_t>& size, std::span<std::byte> bytes) {
-  if (!open_->dataset || open_->name != name) {
-    open_->dataset = h5::Dataset(
-        h5::checked("open a dataset", H5Dopen2(open_->file.get(), name.c_str(), H5P_DEFAULT)));
-    open_->name = name;
+  if (!open_->dataset || open_->part != part) {
+    open_->dataset = open_dataset(open_->file.get(), part.dataset);
+    const h5::Type whole(h5::checked("read a type", H5Dget_type(open_->dataset.get())));
+    open_->type = type_of_field(whole.get(), part.fields);
+    open_->part = part;
   }
   const hid_t dataset = open_->dataset.get();
-  const h5::Type type(h5::checked("read a type", H5Dget_type(dataset)));
   const h5::Space space(h5::checked("read a dataspace", H5Dget_space(dataset)));
   const auto dimensions = static_cast<std::size_t>(
       h5::checked("read a shape", H5Sget_simple_extent_ndims(space.get())));
@@ -219,11 +299,11 @@ void Hdf5Boxes::read(const std::string& name, const std::vector<std::int64_t>& b
                 H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr,
                                     count.data(), nullptr));
   const auto elements = static_cast<hsize_t>(H5Sget_select_npoints(space.get()));
-  if (elements * H5Tget_size(type.get()) != bytes.size())
+  if (elements * H5Tget_size(open_->type.get()) != bytes.size())
     throw Error(ErrorCode::corrupt, "a dataset has changed");
   const h5::Space packed(h5::checked("describe memory", H5Screate_simple(1, &elements, nullptr)));
-  h5::checked("read a dataset",
-              H5Dread(dataset, type.get(), packed.get(), space.get(), H5P_DEFAULT, bytes.data()));
+  h5::checked("read a dataset", H5Dread(dataset, open_->type.get(), packed.get(), space.get(),
+                                        H5P_DEFAULT, bytes.data()));
 }
 
 }  // namespace ulpscope::tensors

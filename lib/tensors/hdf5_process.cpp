@@ -95,15 +95,31 @@ void send_failure(int socket, const char* what) {
   send_message(socket, message);
 }
 
+void write_part(MessageWriter& message, const Hdf5Part& part) {
+  message.text(part.dataset);
+  message.number(part.fields.size());
+  for (const std::string& field : part.fields) message.text(field);
+}
+
+[[nodiscard]] Hdf5Part part_in(MessageReader& message) {
+  Hdf5Part part{message.text(), {}};
+  for (std::uint64_t left = message.number(); left > 0; --left)
+    part.fields.push_back(message.text());
+  return part;
+}
+
 void send_entry(int socket, const Hdf5Entry& entry) {
   MessageWriter message;
   message.number(static_cast<std::uint64_t>(Kind::entry));
   message.text(entry.name);
+  write_part(message, entry.part);
   message.text(entry.unreadable);
   message.number(static_cast<std::uint64_t>(entry.dtype));
   message.number(entry.order == std::endian::big ? 1 : 0);
   message.sizes(entry.shape);
   message.sizes(entry.chunk);
+  message.number(entry.is_text ? 1 : 0);
+  message.text(entry.text);
   message.number(entry.contiguous ? 1 : 0);
   message.number(entry.offset);
   send_message(socket, message);
@@ -112,11 +128,14 @@ void send_entry(int socket, const Hdf5Entry& entry) {
 [[nodiscard]] Hdf5Entry entry_in(MessageReader& message) {
   Hdf5Entry entry;
   entry.name = message.text();
+  entry.part = part_in(message);
   entry.unreadable = message.text();
   entry.dtype = static_cast<Dtype>(message.number());
   entry.order = message.number() == 1 ? std::endian::big : std::endian::little;
   entry.shape = message.sizes();
   entry.chunk = message.sizes();
+  entry.is_text = message.number() == 1;
+  entry.text = message.text();
   entry.contiguous = message.number() == 1;
   entry.offset = message.number();
   return entry;
@@ -136,12 +155,12 @@ void serve(const Hdf5Place& place, int socket, std::byte* box) {
     const auto message = receive_message(socket);
     if (!message) return;
     MessageReader request(*message);
-    const std::string name = request.text();
+    const Hdf5Part part = part_in(request);
     const std::vector<std::int64_t> begin = request.sizes();
     const std::vector<std::int64_t> size = request.sizes();
     const std::uint64_t bytes = request.number();
     if (bytes > Hdf5Process::kBox) return;
-    boxes.read(name, begin, size, {box, bytes});
+    boxes.read(part, begin, size, {box, bytes});
     MessageWriter done;
     done.number(static_cast<std::uint64_t>(Kind::done));
     send_message(socket, done);
@@ -227,12 +246,12 @@ std::vector<Hdf5Entry> Hdf5Process::list() {
   }
 }
 
-std::span<const std::byte> Hdf5Process::read(const std::string& name,
+std::span<const std::byte> Hdf5Process::read(const Hdf5Part& part,
                                              const std::vector<std::int64_t>& begin,
                                              const std::vector<std::int64_t>& size,
                                              std::size_t bytes) {
   MessageWriter request;
-  request.text(name);
+  write_part(request, part);
   request.sizes(begin);
   request.sizes(size);
   request.number(bytes);
@@ -243,7 +262,7 @@ std::span<const std::byte> Hdf5Process::read(const std::string& name,
   if (!message) fail_without_answer();
   MessageReader reader(*message);
   if (static_cast<Kind>(reader.number()) == Kind::failed)
-    damaged(file_, fmt::format("'{}': {}", name, reader.text()));
+    damaged(file_, fmt::format("'{}': {}", part.dataset, reader.text()));
   return {box_, bytes};
 }
 

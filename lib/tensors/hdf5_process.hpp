@@ -16,7 +16,7 @@ namespace ulpscope::tensors {
 class Hdf5Process {
  public:
   /// The largest box, in bytes.
-  static constexpr std::size_t kBox = std::size_t{1} << 24;
+  static constexpr std::size_t kBox = kLargestBox;
 
   /// @throws Error with ErrorCode::io. Call it while this process has one thread.
   explicit Hdf5Process(const Hdf5Place& place);
@@ -29,7 +29,7 @@ class Hdf5Process {
   [[nodiscard]] std::vector<Hdf5Entry> list();
   /// See Hdf5Boxes::read(). The bytes are valid up to the next call.
   /// @throws the same.
-  [[nodiscard]] std::span<const std::byte> read(const std::string& name,
+  [[nodiscard]] std::span<const std::byte> read(const Hdf5Part& part,
                                                 const std::vector<std::int64_t>& begin,
                                                 const std::vector<std::int64_t>& size,
                                                 std::size_t bytes);

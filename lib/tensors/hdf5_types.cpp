@@ -95,7 +95,8 @@ struct FloatFields {
 
 /// Two floats of one type called r and i, or real and imag.
 [[nodiscard]] Hdf5Elements complex_number(hid_t type) {
-  Hdf5Elements result = none("holds records of several fields");
+  Hdf5Elements result = none("holds records");
+  result.record = true;
   if (H5Tget_nmembers(type) != 2 || !((is_member(type, 0, "r") && is_member(type, 1, "i")) ||
                                       (is_member(type, 0, "real") && is_member(type, 1, "imag"))))
     return result;
@@ -109,6 +110,7 @@ struct FloatFields {
   const auto part = floating_point(real.get());
   if (!part || *part == Dtype::bfloat16) return result;
   result.unreadable.clear();
+  result.record = false;
   result.order = order_of(real.get());
   result.dtype = *part == Dtype::float16   ? Dtype::complex32
                  : *part == Dtype::float32 ? Dtype::complex64
@@ -120,6 +122,8 @@ struct FloatFields {
   const h5::Type base(H5Tget_super(type));
   if (H5Tget_class(base.get()) == H5T_ARRAY) return none("holds arrays of arrays");
   Hdf5Elements result = elements_of(base.get());
+  if (result.text) return none("holds arrays of text");
+  if (result.record) return none("holds arrays of records");
   hsize_t sizes[H5S_MAX_RANK] = {};
   const int dimensions = H5Tget_array_dims2(type, sizes);
   for (int d = 0; d < dimensions; ++d) result.shape.push_back(static_cast<std::int64_t>(sizes[d]));
@@ -157,8 +161,11 @@ Hdf5Elements elements_of(hid_t type) {
       return complex_number(type);
     case H5T_ARRAY:
       return array(type);
-    case H5T_STRING:
-      return none("holds text");
+    case H5T_STRING: {
+      Hdf5Elements result;
+      result.text = true;
+      return result;
+    }
     case H5T_VLEN:
       return none("holds sequences of different lengths");
     case H5T_REFERENCE:
@@ -166,6 +173,18 @@ Hdf5Elements elements_of(hid_t type) {
     default:
       return none("has an HDF5 type that is not read");
   }
+}
+
+h5::Type type_of_field(hid_t type, std::span<const std::string> names) {
+  if (names.empty()) return h5::Type(h5::checked("copy a type", H5Tcopy(type)));
+  const char* const name = names.front().c_str();
+  const int number = h5::checked("find a field", H5Tget_member_index(type, name));
+  const h5::Type member(
+      h5::checked("read a field's type", H5Tget_member_type(type, static_cast<unsigned>(number))));
+  const h5::Type inner = type_of_field(member.get(), names.subspan(1));
+  h5::Type record(h5::checked("make a record", H5Tcreate(H5T_COMPOUND, H5Tget_size(inner.get()))));
+  h5::checked("make a record", H5Tinsert(record.get(), name, 0, inner.get()));
+  return record;
 }
 
 }  // namespace ulpscope::tensors

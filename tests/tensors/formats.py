@@ -104,6 +104,83 @@ class Formats(support.Case):
         self.assertEqual(report["verdict"], "inconclusive")
         self.assertTrue(any("lzf" in note for note in report["coverage"]["unseen"]))
 
+    def test_text_of_h5_is_text_however_it_is_kept(self):
+        words = ["rain", "", "straße", "to"]
+        with h5py.File(self.path("a.h5"), "w") as file:
+            file.create_dataset("words", data=words, dtype=h5py.string_dtype())
+            file["one"] = "sentence"
+        with h5py.File(self.path("b.h5"), "w") as file:
+            fixed = np.array([word.encode() for word in words], dtype="S32")
+            file.create_dataset("words", data=fixed, chunks=(2,), compression="gzip")
+            file["one"] = np.bytes_("sentence")
+        self.assert_identical("a.h5", "b.h5", tensors=2)
+        with h5py.File(self.path("b.h5"), "a") as file:
+            file["words"][2] = b"strasse"
+        report = self.report("a.h5", "b.h5")
+        self.assertEqual(report["verdict"], "diverged")
+        self.assertEqual([finding["tensors"][0]["name"] for finding in report["findings"]], ["words"])
+        self.assertEqual(report["findings"][0]["tensors"][0]["difference"]["differing"], 2)  # the letters of the ß
+
+    def test_very_much_text_of_h5_is_inconclusive(self):
+        with h5py.File(self.path("a.h5"), "w") as file:
+            file.create_dataset("words", data=["x" * 1_000] * 1_000, dtype=h5py.string_dtype())
+            file["y"] = 1.0
+        report = self.report("a.h5", "a.h5")
+        self.assertEqual(report["verdict"], "inconclusive")
+        self.assertEqual(report["tensors"]["compared"], 1)
+
+    def test_records_of_h5_are_compared_field_by_field(self):
+        kind = np.dtype([("x", "f4"), ("inner", [("pos", ">f8", (3,)), ("z", "c16")]), ("name", "S5")], align=True)
+        rows = np.zeros(1000, kind)
+        rows["x"] = np.arange(1000)
+        rows["inner"]["pos"] = np.random.default_rng(2).standard_normal((1000, 3))
+        rows["inner"]["z"] = 2j
+        rows["name"] = b"row"
+        write_h5(self.path("a.h5"), {"rows": rows})
+        write_h5(self.path("b.h5"), {"rows": rows}, chunks=(100,), compression="gzip")
+        self.assert_identical("a.h5", "b.h5", tensors=4)
+        np.savez(self.path("a.npz"), **{"rows.x": rows["x"], "rows.inner.pos": rows["inner"]["pos"],
+                                        "rows.inner.z": rows["inner"]["z"]})
+        self.assert_identical("a.npz", "b.h5", "--ignore", "rows.name", tensors=3)
+        rows["inner"]["pos"][700, 1] += 1
+        write_h5(self.path("b.h5"), {"rows": rows}, chunks=(100,), compression="gzip")
+        tensor, = self.report("a.h5", "b.h5")["findings"][0]["tensors"]
+        self.assertEqual(tensor["name"], "rows/inner/pos")
+        self.assertEqual(tensor["difference"]["worst"]["index"], [700, 1])
+
+    def test_tables_of_pytables(self):
+        class Row(tables.IsDescription):
+            epoch = tables.Int32Col()
+            loss = tables.Float64Col()
+            note = tables.StringCol(8)
+        for name, loss in (("a.h5", 0.5), ("b.h5", 0.25)):
+            with tables.open_file(self.path(name), "w") as file:
+                table = file.create_table("/", "log", Row)
+                table.append([(1, loss, b"first"), (2, 0.125, b"")])
+        self.assert_identical("a.h5", "a.h5", tensors=3)
+        report = self.report("a.h5", "b.h5")
+        self.assertEqual([finding["tensors"][0]["name"] for finding in report["findings"]], ["log/loss"])
+
+    def test_soft_links_of_h5_are_followed_inside_of_the_file(self):
+        for name in ("a.h5", "b.h5"):
+            with h5py.File(self.path(name), "w") as file:
+                file["g/x"] = np.arange(3.0)
+                file["best"] = h5py.SoftLink("/g/x") if name == "a.h5" else np.arange(3.0)
+                file["again"] = h5py.SoftLink("/g")
+        self.assert_identical("a.h5", "b.h5", tensors=3)
+        with h5py.File(self.path("b.h5"), "a") as file:
+            file["best"][1] = 7
+        report = self.report("a.h5", "b.h5")
+        self.assertEqual([finding["tensors"][0]["name"] for finding in report["findings"]], ["best"])
+
+    def test_elements_of_h5_that_are_larger_than_a_box_are_inconclusive(self):
+        with h5py.File(self.path("a.h5"), "w") as file:
+            file.create_dataset("x", shape=(1,), dtype=np.dtype(("f8", ((1 << 21) + 1,))), chunks=(1,))
+            file["y"] = 1.0
+        report = self.report("a.h5", "a.h5")
+        self.assertEqual(report["verdict"], "inconclusive")
+        self.assertIn("x of the reference has elements of more than 16 MB in chunks", report["coverage"]["unseen"])
+
     def write_keras(self, name, *assets, **properties):
         """A model in the layout of Keras 3: https://keras.io/guides/serialization_and_saving."""
         write_h5(self.path("model.weights.h5"), self.arrays, **properties)
@@ -399,6 +476,28 @@ class BesideH5diff(support.Case):
 
     def test_the_sign_of_a_zero(self):
         self.assertEqual(self.verdicts({"x": np.array([0.0])}, {"x": np.array([-0.0])}), (1, 1))
+
+    def test_text(self):
+        words, others = (np.array(text, dtype=h5py.string_dtype()) for text in (["a", "bc"], ["a", "bd"]))
+        self.assertEqual(self.verdicts({"t": words}, {"t": words}), (0, 0))
+        self.assertEqual(self.verdicts({"t": words}, {"t": others}), (1, 1))
+
+    def test_records(self):
+        rows = np.array([(1, 2.5), (3, 4.5)], dtype=[("i", "i4"), ("f", "f8")])
+        others = rows.copy()
+        others["f"][1] = 4
+        self.assertEqual(self.verdicts({"r": rows}, {"r": rows}), (0, 0))
+        self.assertEqual(self.verdicts({"r": rows}, {"r": others}), (1, 1))
+
+    def test_soft_links(self):
+        """h5diff compares where they lead to, compare what is there."""
+        linked = {"x": np.ones(2), "link": h5py.SoftLink("/x")}
+        for name, contents in (("a.h5", linked), ("b.h5", linked)):
+            with h5py.File(self.path(name), "w") as file:
+                for key, value in contents.items():
+                    file[key] = value
+        h5diff = subprocess.run(["h5diff", "-q", "a.h5", "b.h5"], cwd=self.folder, check=False)
+        self.assertEqual((h5diff.returncode, self.compare("a.h5", "b.h5").returncode), (0, 0))
 
 
 if __name__ == "__main__":
