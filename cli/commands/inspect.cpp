@@ -172,15 +172,27 @@ void print(const Run& run, const Path& path, const Detail& detail, Page& page) {
   }
 }
 
-Json other_json(const Run& run, const std::string& text) {
-  if (names_whole_event(text)) {
-    Json events = Json::array();
-    const auto add = [&events](const LocatedEvent& event) { events.push_back(event_json(event)); };
-    if (for_each_event(run, parse_event_name(text), add))
-      return inspect_json(run, Listed::events, std::move(events));
-  } else if (const auto values = values_named(run, text); !values.empty()) {
-    return inspect_json(run, Listed::values, values_json(run, values));
+/// The events that a path names, one by one. False if it names none.
+bool print_events_json(const Run& run, const Path& path, Working& working) {
+  InspectStream document(run, Listed::events, std::cout);
+  const auto add = [&](const LocatedEvent& event) {
+    working.end();
+    document.add(event_json(event));
+  };
+  if (path.kind == Path::Kind::step || path.kind == Path::Kind::event) {
+    for_each_event(run, path.step, add);
+  } else if (!names_whole_event(path.text) ||
+             !for_each_event(run, parse_event_name(path.text), add)) {
+    return false;
   }
+  document.finish();
+  return true;
+}
+
+Json other_json(const Run& run, const std::string& text) {
+  const auto values =
+      names_whole_event(text) ? std::vector<StoredValue>{} : values_named(run, text);
+  if (!values.empty()) return inspect_json(run, Listed::values, values_json(run, values));
   const auto modules = find_modules(run, text);
   if (modules.empty()) throw nothing_called(run, text);
   return inspect_json(run, Listed::modules, modules_json(modules, Calls::listed));
@@ -200,12 +212,7 @@ Json document(const Run& run, const Path& path) {
     case Path::Kind::checks:
       return inspect_json(run, Listed::checks, checks_json(run));
     case Path::Kind::step:
-    case Path::Kind::event: {
-      Json events = Json::array();
-      for_each_event(run, path.step,
-                     [&events](const LocatedEvent& event) { events.push_back(event_json(event)); });
-      return inspect_json(run, Listed::events, std::move(events));
-    }
+    case Path::Kind::event:
     case Path::Kind::other:
       break;
   }
@@ -253,6 +260,7 @@ int run_inspect(const Command& command, Arguments arguments) {
   working.begin("inspecting", WorkUnit::events, opened->info().events);
   const WatchedRun watched(
       *opened, [&working](std::uint64_t events) { working.add(events); }, [](std::uint64_t) {});
+  if (format == Format::json && print_events_json(watched, path, working)) return 0;
   std::string result;
   if (format == Format::json) {
     result = text_of(document(watched, path));

@@ -1,9 +1,13 @@
 #include "cli/render/inspect_json.hpp"
 
+#include <fmt/format.h>
+
+#include <sstream>
 #include <utility>
 
 #include "cli/render/event_json.hpp"
 #include "cli/render/event_words.hpp"
+#include "cli/render/json_documents.hpp"
 #include "cli/values/recorded_events.hpp"
 #include "compare/model/place.hpp"
 #include "compare/report/checks/check.hpp"
@@ -72,6 +76,24 @@ Json inspect_json(const Run& run, Listed listed, Json list) {
   document[kLists[static_cast<std::size_t>(listed)]] = std::move(list);
   return document;
 }
+
+InspectStream::InspectStream(const Run& run, Listed listed, std::ostream& out) : out_(out) {
+  // No text of the document has this key's quotation marks.
+  const std::string key = fmt::format("\"{}\": [", kLists[static_cast<std::size_t>(listed)]);
+  const std::string empty = text_of(inspect_json(run, listed, Json::array()));
+  const std::size_t list = empty.find(key) + key.size();
+  head_ = empty.substr(0, list);
+  tail_ = empty.substr(list);
+}
+
+void InspectStream::add(const Json& item) {
+  out_ << (begun_ ? "," : head_);
+  begun_ = true;
+  std::istringstream lines(text_of(item));
+  for (std::string line; std::getline(lines, line);) out_ << "\n    " << line;
+}
+
+void InspectStream::finish() { out_ << "\n  " << tail_ << std::flush; }
 
 Json lanes_json(const Run& run) {
   Json lanes = Json::array();

@@ -157,12 +157,16 @@ INSPECTED = [("reference", "", "lanes"), ("reference", "steps", "steps"), ("refe
              ("layers", "0/2/*", "values"), ("{hostile}/names", "1", "events")]
 
 
-def inspected(test, dump, path):
+def inspected_text(test, dump, path):
     dump = dump.format(hostile=test.hostile)
     result = subprocess.run([test.ulpscope, "inspect", dump, *([path] if path else []), "--format", "json"],
                             cwd=test.dumps, capture_output=True, check=False)
     assert result.returncode == 0, (dump, path, result.stderr)
-    return json.loads(result.stdout)
+    return result.stdout.decode("ascii")
+
+
+def inspected(test, dump, path):
+    return json.loads(inspected_text(test, dump, path))
 
 
 def schema_inspect(test):
@@ -174,6 +178,15 @@ def schema_inspect(test):
         full = {name for name, value in document.items() if isinstance(value, list)}
         assert document["lists"] == lists and full == {lists}, (dump, path, full)
         assert document[lists], (dump, path)
+
+
+def inspected_layout(test):
+    """Documents that are printed event by event are laid out as those that are printed as a whole."""
+    for dump, path, lists in INSPECTED:
+        if lists in ("events", "lanes"):
+            text = inspected_text(test, dump, path)
+            laid_out = json.dumps(json.loads(text), indent=2).replace("\x7f", "\\u007f") + "\n"
+            assert text == laid_out, (dump, path)
 
 
 def schema_refuses_inspect(test):
@@ -473,8 +486,8 @@ class Test:
 
 
 CASES = [schema_golden, schema_real, schema_several, schema_refuses, schema_refuses_several, schema_inspect,
-         schema_refuses_inspect, schema_refuses_of_dumps, inspected_words, schema_documented, sarif_schema, sarif_content,
-         junit, markdown, github, svg, printed]
+         schema_refuses_inspect, schema_refuses_of_dumps, inspected_layout, inspected_words, schema_documented,
+         sarif_schema, sarif_content, junit, markdown, github, svg, printed]
 
 
 if __name__ == "__main__":
