@@ -1,15 +1,25 @@
 #include "cli/check/follow.hpp"
 
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <exception>
+#include <system_error>
+#include <thread>
+#include <utility>
 
 #include "cli/check/interruption.hpp"
+#include "cli/check/prefix_judge.hpp"
 #include "cli/check/side_program.hpp"
 #include "cli/check/step_follower.hpp"
 #include "cli/inputs/open_run.hpp"
 #include "ulpscope/compare.hpp"
+#include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -18,27 +28,55 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kLeastPause = 100ms;
-constexpr int kPauseOverWork = 10;  ///< comparing takes at most this part of the time
+constexpr int kPauseOverWork = 10;  ///< comparing steps takes at most this part of the time
+constexpr int kWaitMilliseconds = 10;
+
+/// Two ends of a socket that keeps messages apart.
+class Line {
+ public:
+  Line() {
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends_) != 0)
+      throw Error(ErrorCode::io,
+                  "no socket could be created: " + std::generic_category().message(errno));
+  }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+  ~Line() {
+    for (const int end : ends_)
+      if (end >= 0) close(end);
+  }
+  /// After the fork: this process has the one end, the other one closes.
+  int keep(int end) {
+    close(std::exchange(ends_[1 - end], -1));
+    return ends_[end];
+  }
+  [[nodiscard]] int end(int number) const noexcept { return ends_[number]; }
+
+ private:
+  int ends_[2] = {-1, -1};
+};
 
 class Follower {
  public:
   Follower(const FollowOptions& options, const std::function<void(const Report&, pid_t)>& found)
       : options_(options),
         found_(found),
-        program_(options.record),  // before this process has threads or handles signals
+        snapshot_(options.dump / "so-far"),
+        program_(
+            [this] { return record(); }),  // before this process has threads or handles signals
+        socket_(line_.keep(0)),
+        judge_(options.reference),
         steps_(options.reference, options.dump.string()) {}
 
   FollowResult run() {
     const Interruption interruption;
-    auto pause = std::chrono::duration_cast<std::chrono::milliseconds>(kLeastPause);
     std::optional<int> code;
-    while (!(code = program_.wait(pause))) {
+    while (!(code = program_.wait(0ms))) {
       pass_on_signal();
-      const auto start = Clock::now();
-      if (!result_.diverged && result_.failure.empty()) look();
-      const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
-      pause = std::max(pause, std::min(kPauseOverWork * took, 10 * pause));
+      if (const auto sighting = next_sighting()) examine(*sighting);
+      if (options_.step_by_step && is_open() && Clock::now() >= next_look_) look();
     }
+    remove_snapshot();
     result_.exit_code = *code;
     result_.steps = steps_.steps();
     if (!steps_.conclusive() && result_.failure.empty())
@@ -48,33 +86,92 @@ class Follower {
   }
 
  private:
+  /// In the process that records.
+  int record() {
+    RecordingWatch watch(open_run(options_.reference),
+                         {options_.dump, snapshot_, line_.keep(1), options_.stop});
+    return options_.record(watch);
+  }
+
+  [[nodiscard]] bool is_open() const { return !result_.diverged && result_.failure.empty(); }
+
+  [[nodiscard]] std::optional<Sighting> next_sighting() {
+    pollfd wanted{socket_, POLLIN, 0};
+    if (poll(&wanted, 1, kWaitMilliseconds) <= 0) return std::nullopt;
+    Sighting sighting;
+    if (recv(socket_, &sighting, sizeof sighting, 0) == sizeof sighting) return sighting;
+    std::this_thread::sleep_for(std::chrono::milliseconds(kWaitMilliseconds));  // it has ended
+    return std::nullopt;
+  }
+
   /// Whatever is wrong with the dumps, the program goes on.
+  void examine(const Sighting& sighting) {
+    Answer answer = Answer::let_go;
+    if (is_open()) {
+      try {
+        const auto judgement = judge_.judge(snapshot_, sighting.begun_step);
+        answer = judgement.answer;
+        if (judgement.diverged) {
+          answer = Answer::leave;
+          announce(*judgement.diverged, options_.stop ? eldest() : 0);
+        }
+      } catch (const std::exception&) {  // the whole comparison says what is wrong
+        answer = Answer::let_go;
+      }
+    }
+    remove_snapshot();
+    send(socket_, &answer, sizeof answer, MSG_NOSIGNAL);
+  }
+
+  void remove_snapshot() const {
+    std::error_code ignored;
+    std::filesystem::remove_all(snapshot_, ignored);
+  }
+
   void look() {
+    const auto start = Clock::now();
     try {
       const std::optional<Report> report = steps_.look();
       if (report) announce(*report, options_.stop ? stop() : 0);
     } catch (const std::exception& error) {
       result_.failure = error.what();
     }
+    const auto now = Clock::now();
+    next_look_ = now + std::max<Clock::duration>(kLeastPause, kPauseOverWork * (now - start));
   }
 
-  /// The eldest of the processes that were stopped.
-  pid_t stop() {
+  [[nodiscard]] pid_t eldest() const {
     const std::vector<pid_t> processes = program_.descendants();
-    program_.send_to_descendants(SIGSTOP);
     return processes.empty() ? 0 : processes.front();
   }
 
-  /// What steps do not show: how the runs end.
+  pid_t stop() {
+    program_.send_to_descendants(SIGSTOP);
+    return eldest();
+  }
+
   void compare_whole() {
     try {
       const auto reference = open_run(options_.reference);
       const auto candidate = open_run(options_.dump.string());
-      const Report report = compare(*reference, *candidate);
-      if (report.verdict == Verdict::diverged) announce(report, 0);
+      CompareOptions as_far_as_both_go;
+      as_far_as_both_go.allow_longer = true;
+      const Report report = compare(*reference, *candidate, as_far_as_both_go);
+      if (report.verdict == Verdict::diverged) return announce(report, 0);
+      if (options_.step_by_step) return;
+      result_.steps = std::min(report.reference.steps, report.candidate.steps);
+      if (report.verdict == Verdict::inconclusive) compare_common_steps(report);
     } catch (const std::exception& error) {
       if (result_.failure.empty()) result_.failure = error.what();
     }
+  }
+
+  /// The program may have been ended in the middle of its last one.
+  void compare_common_steps(const Report& whole) {
+    if (!whole.candidate.complete && result_.steps > 0) --result_.steps;
+    StepFollower steps(options_.reference, options_.dump.string());
+    static_cast<void>(steps.look(result_.steps));
+    if (result_.steps == 0 || !steps.conclusive()) result_.failure = whole.summary;
   }
 
   void announce(const Report& report, pid_t stopped) {
@@ -92,9 +189,14 @@ class Follower {
 
   const FollowOptions& options_;
   const std::function<void(const Report&, pid_t)>& found_;
+  std::filesystem::path snapshot_;
+  Line line_;
   SideProgram program_;
+  int socket_;
+  PrefixJudge judge_;
   StepFollower steps_;
   FollowResult result_;
+  Clock::time_point next_look_ = Clock::now() + kLeastPause;
   bool passed_on_ = false;
 };
 

@@ -8,23 +8,26 @@
 #include <optional>
 #include <string>
 
+#include "cli/check/recording_watch.hpp"
 #include "ulpscope/report.hpp"
 
 namespace ulpscope::cli {
 
-/// A recording whose steps are compared with those of a finished dump.
+/// A recording that is compared with a finished dump while it goes on.
 struct FollowOptions {
-  std::function<int()> record;  ///< records in a process of its own; returns the exit code
-  std::filesystem::path dump;   ///< where it records, publishing every step
+  /// Records in a process of its own, with what it records watched; returns the exit code.
+  std::function<int(RecordingWatch&)> record;
+  std::filesystem::path dump;  ///< where it records
   std::string reference;
-  bool stop = false;  ///< stop the program where it diverges
+  bool stop = false;          ///< stop the program where it diverges
+  bool step_by_step = false;  ///< each step is published, and removed before the end
 };
 
 struct FollowResult {
   int exit_code = 0;  ///< of the recording
   std::optional<Report> diverged;
-  std::uint64_t steps = 0;  ///< that were compared while the program ran
-  std::string failure;      ///< why steps were not compared any more; empty if they were
+  std::uint64_t steps = 0;  ///< that were compared
+  std::string failure;      ///< why not all were; empty if they were
 };
 
 /// @param found called once, when the runs have diverged, with the eldest process that was stopped,

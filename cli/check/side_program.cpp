@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <system_error>
 #include <thread>
@@ -21,14 +22,28 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll{10};
 
+/// Any of its threads may have started one.
 std::vector<pid_t> children_of(pid_t process) {
   std::vector<pid_t> children;
-  std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", process));
-  for (pid_t child = 0; file >> child;) children.push_back(child);
+  std::error_code gone;
+  for (const auto& thread :
+       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone)) {
+    std::ifstream file(thread.path() / "children");
+    for (pid_t child = 0; file >> child;) children.push_back(child);
+  }
   return children;
 }
 
 }  // namespace
+
+std::vector<pid_t> descendants_of(pid_t process) {
+  std::vector<pid_t> all = children_of(process);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::vector<pid_t> more = children_of(all[i]);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
 
 SideProgram::SideProgram(const std::vector<std::string>& command, const std::string& output) {
   std::vector<char*> argv;
@@ -91,14 +106,7 @@ void SideProgram::send(int signal) const noexcept {
   if (!ended_) kill(pid_, signal);
 }
 
-std::vector<pid_t> SideProgram::descendants() const {
-  std::vector<pid_t> all = children_of(pid_);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::vector<pid_t> more = children_of(all[i]);
-    all.insert(all.end(), more.begin(), more.end());
-  }
-  return all;
-}
+std::vector<pid_t> SideProgram::descendants() const { return descendants_of(pid_); }
 
 void SideProgram::send_to_descendants(int signal) const noexcept {
   if (ended_) return;

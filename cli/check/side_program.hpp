@@ -10,6 +10,9 @@
 
 namespace ulpscope::cli {
 
+/// The processes that a process has started, and those that they have; the first is the eldest.
+[[nodiscard]] std::vector<pid_t> descendants_of(pid_t process);
+
 /// A program that runs beside this one, in the same terminal.
 class SideProgram {
  public:

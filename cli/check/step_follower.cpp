@@ -22,12 +22,6 @@ std::uint64_t end_of(const Run& run, std::uint32_t rank) {
   return static_cast<std::uint64_t>(last + 1);
 }
 
-Report compare_dumps(const std::string& reference, const std::string& candidate) {
-  const auto a = open_run(reference);
-  const auto b = open_run(candidate);
-  return compare(*a, *b);
-}
-
 /// A run that is being recorded is incomplete, so that no verdict on it is final: its steps are
 /// equal if all their events are aligned.
 bool leaves_nothing_open(const Report& report) {
@@ -37,6 +31,12 @@ bool leaves_nothing_open(const Report& report) {
 }
 
 }  // namespace
+
+Report compare_dumps(const std::string& reference, const std::string& candidate) {
+  const auto a = open_run(reference);
+  const auto b = open_run(candidate);
+  return compare(*a, *b);
+}
 
 std::uint64_t published_steps(const std::string& dump) {
   try {
@@ -52,7 +52,10 @@ std::uint64_t published_steps(const std::string& dump) {
 }
 
 std::optional<Report> StepFollower::look() {
-  const std::uint64_t steps = std::min(published_steps(candidate_), published_steps(reference_));
+  return look(std::min(published_steps(candidate_), published_steps(reference_)));
+}
+
+std::optional<Report> StepFollower::look(std::uint64_t steps) {
   if (steps <= next_) return std::nullopt;
   const std::uint64_t first = std::exchange(next_, steps);
   if (first == 0) {  // a selection of steps leaves out setup, where runs may diverge

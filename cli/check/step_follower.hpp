@@ -12,6 +12,9 @@ namespace ulpscope::cli {
 /// can be read yet.
 [[nodiscard]] std::uint64_t published_steps(const std::string& dump);
 
+/// Of two dumps as the command line names them.
+[[nodiscard]] Report compare_dumps(const std::string& reference, const std::string& candidate);
+
 /// Compares two dumps step by step while one or both are being recorded, segment by segment.
 class StepFollower {
  public:
@@ -22,6 +25,8 @@ class StepFollower {
   /// that diverge; empty if they do not, or nothing new was published.
   /// @throws Error with ErrorCode::incomplete if steps were removed before they could be compared.
   [[nodiscard]] std::optional<Report> look();
+  /// The same of steps before `end`.
+  [[nodiscard]] std::optional<Report> look(std::uint64_t end);
 
   /// Whether each step that was compared is known to be equal or not.
   [[nodiscard]] bool conclusive() const noexcept { return conclusive_; }

@@ -218,11 +218,11 @@ void add_following(Options& options, Following& to) {
       .value("--against", "DUMP", "AGAINST", "compare with this dump while the command runs",
              [&to](const auto&, const auto& value) { to.reference = value; })
       .more(
-          "Each step is compared as it is published, and one line says where the runs diverge "
-          "first")
+          "As soon as the program computes something else, what it did so far is compared, and one "
+          "line says where the runs diverge first")
       .rare();
   options.flag("--stop", "STOP", "with --against: stop the program where it diverges", to.stop)
-      .more("With SIGSTOP, so that a debugger can attach to it")
+      .more("Within the step, with SIGSTOP, so that a debugger can attach to it")
       .rare();
 }
 
@@ -325,6 +325,9 @@ void announce(const Report& report, pid_t stopped) {
                     stopped));
 }
 
+/// What was recorded after the last published segment is read again for each comparison.
+constexpr std::uint32_t kSecondsToReadAgain = 5;
+
 int record_against(RecordOptions options, const Following& following) {
   static_cast<void>(open_run(following.reference));
   std::error_code error;
@@ -332,10 +335,18 @@ int record_against(RecordOptions options, const Following& following) {
     throw Error(ErrorCode::usage, "--against names the dump that is to be written",
                 "choose a different place with -o");
   options.dump = dump_of(options);
-  options.segment_steps = 1;
+  const bool step_by_step = options.keep_last != 0;
+  if (step_by_step)
+    options.segment_steps = 1;
+  else if (options.segment_seconds == 0)
+    options.segment_seconds = kSecondsToReadAgain;
+  const auto record_watched = [&](RecordingWatch& watch) {
+    options.watch = [&watch](const auto& steps, auto messages) { watch.see(steps, messages); };
+    options.after_round = [&watch](writer::Session& session) { return watch.after_round(session); };
+    return record_beside(options);
+  };
   const FollowResult result = follow(
-      {[&] { return record_beside(options); }, options.dump, following.reference, following.stop},
-      announce);
+      {record_watched, options.dump, following.reference, following.stop, step_by_step}, announce);
   if (!result.failure.empty())
     say(fmt::format("ulpscope: note: not compared to its end: {}", escaped(result.failure)));
   else if (!result.diverged)

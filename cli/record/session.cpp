@@ -84,6 +84,7 @@ void serve(const RecordOptions& options, writer::Session& session, ProcessTree& 
       keeps_bytes ? std::optional<CostEstimate>(std::in_place, session.dump(),
                                                 step_count(options.settings), options.max_bytes)
                   : std::nullopt);
+  std::chrono::milliseconds wait = kPollTime;
   for (;;) {
     processes.reap();
     if (signals.asked_to_end()) {
@@ -96,7 +97,8 @@ void serve(const RecordOptions& options, writer::Session& session, ProcessTree& 
       }
       return;
     }
-    session.poll(kPollTime);
+    session.poll(wait);
+    if (options.after_round) wait = std::min(kPollTime, options.after_round(session));
     if (processes.command_ended())
       patience.command_has_ended(session.counts());
     else

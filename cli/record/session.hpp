@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "dump/status.hpp"
@@ -12,6 +13,9 @@ namespace ulpscope::cli {
 
 struct RecordOptions : writer::SessionOptions {
   bool require = false;  ///< fail if the program is known not to be recordable
+  /// Called after each round in which what has come was written. Returns how long the next may
+  /// wait for something to come.
+  std::function<std::chrono::milliseconds(writer::Session&)> after_round = {};
 };
 
 /// What a recording left behind, for the closing line.

@@ -32,6 +32,8 @@ void RankRecording::finish(std::string_view reason) { state_->writer.finish(reas
 
 RecordingCounts RankRecording::counts() const noexcept { return state_->writer.counts(); }
 
+std::int64_t RankRecording::begun_step() const noexcept { return state_->writer.begun_step(); }
+
 const std::optional<LastSegment>& RankRecording::last_segment() const noexcept {
   return state_->writer.last_segment();
 }

@@ -18,12 +18,14 @@
 namespace ulpscope::writer {
 
 RankRecorder::RankRecorder(dump::RecordingOptions options, const Redaction& redaction,
-                           ContentBudget& budget, ring::Server& server, EndingOf ending_of)
+                           ContentBudget& budget, ring::Server& server, EndingOf ending_of,
+                           Watch watch)
     : options_(std::move(options)),
       redaction_(redaction),
       budget_(budget),
       server_(server),
-      ending_of_(std::move(ending_of)) {}
+      ending_of_(std::move(ending_of)),
+      watch_(std::move(watch)) {}
 
 RankRecorder::Rank* RankRecorder::find(ring::SessionId session) {
   const auto found = ranks_.find(session);
@@ -167,7 +169,9 @@ void RankRecorder::store(Rank& rank, std::uint32_t lane, std::span<const std::by
 void RankRecorder::write(Rank& rank, std::uint32_t lane, std::span<const std::byte> messages) {
   if (!rank.recording && rank.before.take(lane, messages)) return;
   if (!rank.recording) begin(rank);
+  const std::int64_t before = rank.recording->begun_step();
   rank.recording->consume(lane, messages);
+  if (watch_) watch_({before, rank.recording->begun_step()}, messages);
 }
 
 void RankRecorder::close_lane(Rank& rank, std::uint32_t lane) {

@@ -6,12 +6,14 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "dump/recording.hpp"
 #include "ring/server.hpp"
 #include "writer/ending.hpp"
+#include "writer/reference_values.hpp"
 #include "writer/stages/before_first_event.hpp"
 #include "writer/stages/pipeline.hpp"
 
@@ -20,13 +22,16 @@ namespace ulpscope::writer {
 /// How a process ended, where that can be known.
 using EndingOf = std::function<std::optional<Ending>(pid_t)>;
 
+/// What has been written of a process.
+using Watch = std::function<void(const BegunSteps& steps, std::span<const std::byte> messages)>;
+
 /// Writes what arrives in the rings into one dump, a rank for each process that computes something.
 /// Any error of the disk or in what arrives ends the recording of that rank and is reported at the
 /// end; the program continues.
 class RankRecorder : public ring::Handler {
  public:
   RankRecorder(dump::RecordingOptions options, const Redaction& redaction, ContentBudget& budget,
-               ring::Server& server, EndingOf ending_of);
+               ring::Server& server, EndingOf ending_of, Watch watch = {});
 
   void on_process(ring::SessionId session, const ring::Hello& hello) override;
   void on_ring(ring::SessionId session, std::uint32_t lane, bool is_main,
@@ -114,6 +119,7 @@ class RankRecorder : public ring::Handler {
   ContentBudget& budget_;
   ring::Server& server_;
   EndingOf ending_of_;
+  Watch watch_;
   std::map<ring::SessionId, Rank> ranks_;
   std::vector<Note> shortcomings_;
   std::vector<std::string> refusals_;

@@ -91,7 +91,7 @@ Session::Session(const SessionOptions& options, EndingOf ending_of)
       status_(first_status(options, redaction_)),
       budget_(path_, options.max_bytes),
       ranks_(recording_options(options, path_, status_), redaction_, budget_, *server_,
-             std::move(ending_of)) {
+             std::move(ending_of), options.watch) {
   dump::write_status(path_, status_);
 }
 

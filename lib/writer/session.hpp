@@ -32,6 +32,7 @@ struct SessionOptions {
   std::uint64_t max_bytes = 0;        ///< size of the dump at which contents of values end; 0: none
   std::uint32_t keep_last = 0;        ///< steps that the dump keeps; 0: all
   bool force = false;                 ///< replaces the dump that is there
+  Watch watch = {};
 };
 
 /// One recording: the socket that processes connect to, their rings, and the dump that what arrives

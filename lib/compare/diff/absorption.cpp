@@ -242,6 +242,9 @@ void Absorption::passed_alone(const Scene& scene, Side side, std::uint32_t op,
 }
 
 void Absorption::absorb(FindingBook& book) {
+  for (const Group& group : groups_)
+    if (group.left)
+      for (const std::uint32_t finding : group.findings) book.show_in_outcome(finding);
   if (given_up_ || book.left_out() > 0) return;
   for (const Side side : kSides)
     for (const auto& [storage, values] : on(written_, side))

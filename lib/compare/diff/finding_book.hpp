@@ -39,6 +39,9 @@ class FindingBook {
   /// Calls `tell` with the record if that is so for the first time at this occurrence.
   void make_diverging(const Source& source, const std::function<void(Record&)>& tell = {});
 
+  /// An outcome differs because of it.
+  void show_in_outcome(std::uint32_t finding) { records_[finding].finding.in_outcome = true; }
+
   /// No outcome has shown what differs because of it: it diverges no longer, at any of its
   /// occurrences.
   void absorb(std::uint32_t finding, const Absorbed& absorbed);

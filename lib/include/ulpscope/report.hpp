@@ -105,7 +105,8 @@ struct Finding {
   FindingKind kind = FindingKind::origin;
   bool diverges = true;
   std::optional<Absorbed> absorbed;  ///< values differ because of it, and no outcome does
-  bool goes_on = false;  ///< sequence: here one run goes on, where the other one has ended
+  bool in_outcome = false;  ///< an outcome is known to differ because of it: it cannot be absorbed
+  bool goes_on = false;     ///< sequence: here one run goes on, where the other one has ended
   /// Of files of tensors: it has no op, lane, step and phase, and one tensor. `parameter`: its
   /// values differ; `metadata`: its dtype or shape; `sequence`: one file alone has it. `event` is
   /// the tensor's place in each file.

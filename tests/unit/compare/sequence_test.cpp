@@ -159,6 +159,7 @@ TEST_SUITE("sequence") {
     CHECK(report.findings[0].absorbed->op == "aten::relu");
     CHECK(report.findings[0].absorbed->event.reference == 1);
     CHECK(report.findings[0].absorbed->step == 0);
+    CHECK_FALSE(report.findings[0].in_outcome);
   }
 
   TEST_CASE("a difference that a module returns is not absorbed by what reads it") {
@@ -176,6 +177,7 @@ TEST_SUITE("sequence") {
     CHECK(report.verdict == Verdict::diverged);
     REQUIRE(!report.findings.empty());
     CHECK_FALSE(report.findings[0].absorbed.has_value());
+    CHECK(report.findings[0].in_outcome);
   }
 
   TEST_CASE("a number that the program reads is not absorbed by what else reads its tensor") {

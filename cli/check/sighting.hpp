@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+/// What the process that records and the one that compares tell each other, a message each.
+namespace ulpscope::cli {
+
+/// The program has made a value that the reference does not have. A snapshot of its recording can
+/// be compared.
+struct Sighting {
+  std::int64_t begun_step = -1;  ///< the newest step that has begun for certain
+};
+
+enum class Answer : std::uint8_t {
+  go_on,       ///< nothing differs
+  look_again,  ///< what differs is known only when more has come
+  leave,       ///< the program, in the state that it is in: no sighting is of interest any more
+  let_go,      ///< the same, and a program that is held continues
+};
+
+}  // namespace ulpscope::cli
