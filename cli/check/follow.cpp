@@ -1,25 +1,18 @@
 #include "cli/check/follow.hpp"
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <exception>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "cli/check/interruption.hpp"
+#include "cli/check/line.hpp"
 #include "cli/check/prefix_judge.hpp"
 #include "cli/check/side_program.hpp"
 #include "cli/check/step_follower.hpp"
 #include "cli/inputs/open_run.hpp"
 #include "ulpscope/compare.hpp"
-#include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -31,31 +24,6 @@ constexpr auto kLeastPause = 100ms;
 constexpr int kPauseOverWork = 10;  ///< comparing steps takes at most this part of the time
 constexpr int kWaitMilliseconds = 10;
 
-/// Two ends of a socket that keeps messages apart.
-class Line {
- public:
-  Line() {
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends_) != 0)
-      throw Error(ErrorCode::io,
-                  "no socket could be created: " + std::generic_category().message(errno));
-  }
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
-  ~Line() {
-    for (const int end : ends_)
-      if (end >= 0) close(end);
-  }
-  /// After the fork: this process has the one end, the other one closes.
-  int keep(int end) {
-    close(std::exchange(ends_[1 - end], -1));
-    return ends_[end];
-  }
-  [[nodiscard]] int end(int number) const noexcept { return ends_[number]; }
-
- private:
-  int ends_[2] = {-1, -1};
-};
-
 class Follower {
  public:
   Follower(const FollowOptions& options, const std::function<void(const Report&, pid_t)>& found)
@@ -64,16 +32,17 @@ class Follower {
         snapshot_(options.dump / "so-far"),
         program_(
             [this] { return record(); }),  // before this process has threads or handles signals
-        socket_(line_.keep(0)),
         judge_(options.reference),
-        steps_(options.reference, options.dump.string()) {}
+        steps_(options.reference, options.dump.string()) {
+    line_.keep(0);
+  }
 
   FollowResult run() {
     const Interruption interruption;
     std::optional<int> code;
     while (!(code = program_.wait(0ms))) {
       pass_on_signal();
-      if (const auto sighting = next_sighting()) examine(*sighting);
+      if (const auto sighting = line_.receive(kWaitMilliseconds)) examine(*sighting);
       if (options_.step_by_step && is_open() && Clock::now() >= next_look_) look();
     }
     remove_snapshot();
@@ -95,15 +64,6 @@ class Follower {
 
   [[nodiscard]] bool is_open() const { return !result_.diverged && result_.failure.empty(); }
 
-  [[nodiscard]] std::optional<Sighting> next_sighting() {
-    pollfd wanted{socket_, POLLIN, 0};
-    if (poll(&wanted, 1, kWaitMilliseconds) <= 0) return std::nullopt;
-    Sighting sighting;
-    if (recv(socket_, &sighting, sizeof sighting, 0) == sizeof sighting) return sighting;
-    std::this_thread::sleep_for(std::chrono::milliseconds(kWaitMilliseconds));  // it has ended
-    return std::nullopt;
-  }
-
   /// Whatever is wrong with the dumps, the program goes on.
   void examine(const Sighting& sighting) {
     Answer answer = Answer::let_go;
@@ -120,7 +80,7 @@ class Follower {
       }
     }
     remove_snapshot();
-    send(socket_, &answer, sizeof answer, MSG_NOSIGNAL);
+    line_.answer(answer);
   }
 
   void remove_snapshot() const {
@@ -192,7 +152,6 @@ class Follower {
   std::filesystem::path snapshot_;
   Line line_;
   SideProgram program_;
-  int socket_;
   PrefixJudge judge_;
   StepFollower steps_;
   FollowResult result_;

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/check/live_watch.hpp"
 #include "cli/check/made_run.hpp"
 #include "ulpscope/report.hpp"
 
@@ -17,6 +19,8 @@ struct LiveOptions {
   std::vector<std::string> candidate;
   std::uint64_t window = 200;       ///< steps of each that are kept; one may be ahead by half
   std::filesystem::path directory;  ///< where the dumps go; empty: a new one in runs
+  /// Runs `record` with these arguments, with what it records watched; returns the exit code.
+  std::function<int(const std::vector<std::string>& arguments, LiveWatch& watch)> record;
 };
 
 struct LiveResult {

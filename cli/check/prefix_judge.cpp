@@ -51,21 +51,30 @@ std::vector<Surroundings> around(const Run& run, std::uint64_t position, std::st
   return found;
 }
 
+/// What is still to come around an event, which is not recorded yet, is no op: another run shows
+/// it.
+bool only_scopes_are_missing(const Surroundings& part, const std::vector<Surroundings>& others) {
+  return part.whole || std::all_of(others.begin(), others.end(), [&](const Surroundings& other) {
+           const auto known = std::min(part.kinds.size(), other.kinds.size());
+           const auto missing = other.kinds.begin() + static_cast<std::ptrdiff_t>(known);
+           return other.whole &&
+                  std::find(missing, other.kinds.end(), EventKind::op) == other.kinds.end();
+         });
+}
+
 /// An event is recorded when it ends. What runs inside an op that has not may differ although that
-/// op's results will be equal. The reference shows what is still to come around it.
+/// op's results will be equal.
 bool ops_around_have_ended(const Finding& finding, const Run& reference, const Run& candidate) {
   if (!finding.event.reference || !finding.event.candidate) return false;
   const std::int64_t step = finding.step.value_or(kSetup);
   const auto there = around(reference, *finding.event.reference, finding.op, step);
   const auto here = around(candidate, *finding.event.candidate, finding.op, step);
-  const auto has_ended = [&](const Surroundings& part) {
-    return part.whole || std::all_of(there.begin(), there.end(), [&](const Surroundings& all) {
-             const auto ended = std::min(part.kinds.size(), all.kinds.size());
-             return std::find(all.kinds.begin() + static_cast<std::ptrdiff_t>(ended),
-                              all.kinds.end(), EventKind::op) == all.kinds.end();
-           });
+  const auto have_ended = [](const auto& parts, const auto& others) {
+    return !parts.empty() && std::all_of(parts.begin(), parts.end(), [&](const auto& part) {
+      return only_scopes_are_missing(part, others);
+    });
   };
-  return !here.empty() && !there.empty() && std::all_of(here.begin(), here.end(), has_ended);
+  return have_ended(here, there) && have_ended(there, here);
 }
 
 /// Diverges even if every result turns out to be equal.
@@ -121,9 +130,12 @@ PrefixJudge::Judgement PrefixJudge::judge(const std::filesystem::path& snapshot,
     const auto candidate = open_run(snapshot.string());
     Report report = compare(*reference, *candidate);
     if (const Finding* const found = report.first(); report.verdict == Verdict::diverged) {
-      const auto newest = static_cast<std::int64_t>(report.candidate.steps) - 1;
+      const std::uint64_t steps = report.reference.complete
+                                      ? report.candidate.steps
+                                      : std::min(report.reference.steps, report.candidate.steps);
+      const std::int64_t newest = static_cast<std::int64_t>(steps) - 1;
       if (found != nullptr && is_confirmed(*found) &&
-          is_final(*found, *reference, *candidate, std::max(begun_step, newest)))
+          is_final(*found, *reference, *candidate, newest))
         judgement.diverged = std::move(report);
       else
         judgement.answer = Answer::look_again;

@@ -17,7 +17,8 @@ namespace ulpscope::cli {
 [[nodiscard]] bool is_final(const Finding& finding, const Run& reference, const Run& candidate,
                             std::int64_t newest_step);
 
-/// Compares what a run has recorded so far, its open step included, with a finished dump.
+/// Compares what a run has recorded so far, its open step included, with a finished dump or with
+/// what another one has recorded.
 class PrefixJudge {
  public:
   explicit PrefixJudge(std::string reference) : reference_(std::move(reference)) {}

@@ -1,116 +1,21 @@
 #include "cli/check/recording_watch.hpp"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <csignal>
 #include <exception>
-#include <optional>
 #include <utility>
 
-#include "cli/check/side_program.hpp"
-#include "dump/snapshot.hpp"
-
 namespace ulpscope::cli {
-namespace {
 
-using namespace std::chrono_literals;
-
-constexpr auto kLongWait = 1h;
-constexpr auto kStopping = 2ms;  ///< in which a stopped program commits nothing more
-constexpr auto kFirstSlice = 2ms;
-constexpr auto kLongestSlice = 10s;
-/// Comparing holds a program that does not differ for at most that long, and later on for at most
-/// this part of its time.
-constexpr auto kHeldForNothing = 2s;
-constexpr int kRunningOverHeld = 20;
-
-std::optional<Answer> received(int socket) {
-  Answer answer{};
-  const ssize_t bytes = recv(socket, &answer, sizeof answer, MSG_DONTWAIT);
-  if (bytes == sizeof answer) return answer;
-  return bytes == 0 ? std::optional(Answer::let_go) : std::nullopt;  // nobody compares any more
-}
-
-}  // namespace
-
-RecordingWatch::RecordingWatch(std::unique_ptr<Run> reference, Options options)
-    : reference_(std::move(reference)),
-      values_(*reference_),
-      options_(std::move(options)),
-      patience_(kHeldForNothing) {}
+RecordingWatch::RecordingWatch(std::unique_ptr<Run> reference, Inquiry::Options options)
+    : reference_(std::move(reference)), values_(*reference_), inquiry_(std::move(options)) {}
 
 void RecordingWatch::see(const writer::BegunSteps& steps, std::span<const std::byte> messages) {
-  step_ = std::max(step_, steps.after);
-  if (state_ == State::done || seen_) return;
+  inquiry_.reach(steps.after);
+  if (inquiry_.is_busy()) return;
   try {
-    seen_ = values_.lack_one_of(steps, messages);
+    if (values_.lack_one_of(steps, messages)) inquiry_.see();
   } catch (const std::exception&) {  // the reference is damaged: the whole comparison reports it
-    state_ = State::done;
+    inquiry_.give_up();
   }
-}
-
-std::chrono::milliseconds RecordingWatch::after_round(writer::Session& session) {
-  if (state_ == State::asking) take_answer();
-  const bool wants_to_ask = state_ == State::looking_again || (state_ == State::watching && seen_);
-  if (!wants_to_ask) return state_ == State::asking ? 1ms : kLongWait;
-  const auto now = Clock::now();
-  if (now >= not_before_) {
-    ask(session);
-    return 1ms;
-  }
-  return std::chrono::ceil<std::chrono::milliseconds>(not_before_ - now);
-}
-
-/// Everything that the program has done until it was stopped is in the snapshot.
-void RecordingWatch::ask(writer::Session& session) {
-  asked_at_ = Clock::now();
-  if (options_.hold) {
-    for (const pid_t process : descendants_of(getpid())) kill(process, SIGSTOP);
-    while (session.poll(kStopping)) {
-    }
-  }
-  seen_ = false;
-  try {
-    dump::take_snapshot(options_.dump, options_.snapshot);
-  } catch (const std::exception&) {  // no space: what differs is found at the end
-    state_ = State::done;
-    return resume();
-  }
-  const Sighting sighting{step_};
-  const bool sent = send(options_.socket, &sighting, sizeof sighting, MSG_NOSIGNAL) > 0;
-  state_ = sent ? State::asking : State::done;
-  if (!sent) resume();
-}
-
-void RecordingWatch::take_answer() {
-  const std::optional<Answer> answer = received(options_.socket);
-  if (!answer) return;
-  const auto now = Clock::now();
-  const auto took = now - asked_at_;
-  if (*answer == Answer::leave || *answer == Answer::let_go) {
-    state_ = State::done;
-    if (*answer == Answer::let_go) resume();
-    return;
-  }
-  resume();
-  patience_ -= std::min<Clock::duration>(patience_, took);
-  const auto pause = patience_ > 0s && options_.hold ? 0s : kRunningOverHeld * took;
-  if (*answer == Answer::go_on) {
-    state_ = State::watching;
-    slice_ = {};
-    not_before_ = now + pause;
-  } else {
-    state_ = State::looking_again;
-    slice_ = std::clamp<Clock::duration>(slice_ + slice_ / 2, kFirstSlice, kLongestSlice);
-    not_before_ = now + std::max<Clock::duration>(slice_, pause);
-  }
-}
-
-void RecordingWatch::resume() const {
-  if (!options_.hold) return;
-  for (const pid_t process : descendants_of(getpid())) kill(process, SIGCONT);
 }
 
 }  // namespace ulpscope::cli

@@ -5,8 +5,8 @@
 /// What the process that records and the one that compares tell each other, a message each.
 namespace ulpscope::cli {
 
-/// The program has made a value that the reference does not have. A snapshot of its recording can
-/// be compared.
+/// The program has made a value that the other run does not have, or the process that compares has
+/// asked to be shown what was recorded. A snapshot of it can be compared.
 struct Sighting {
   std::int64_t begun_step = -1;  ///< the newest step that has begun for certain
 };
@@ -16,6 +16,7 @@ enum class Answer : std::uint8_t {
   look_again,  ///< what differs is known only when more has come
   leave,       ///< the program, in the state that it is in: no sighting is of interest any more
   let_go,      ///< the same, and a program that is held continues
+  show,        ///< what was recorded so far, though nothing was seen
 };
 
 }  // namespace ulpscope::cli

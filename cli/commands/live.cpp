@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "cli/commands/record_watched.hpp"
 #include "cli/options/command.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/output_options.hpp"
@@ -68,6 +69,11 @@ Verdict verdict_of(const LiveResult& result) {
 int run_live(const Command& command, Arguments arguments) {
   LiveRequest request;
   if (!parse(command, std::move(arguments), request)) return 0;
+  request.options.record = [](const Arguments& words, LiveWatch& watch) {
+    return record_watched(
+        words, {[&watch](const auto& steps, auto messages) { watch.see(steps, messages); },
+                [&watch](writer::Session& session) { return watch.after_round(session); }});
+  };
   Progress progress;
   const LiveResult result = live(request.options, [&progress](const std::string& what, auto since) {
     progress.show(fmt::format("live: {}: {:.0f} s", what, since.count()));

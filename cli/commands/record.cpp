@@ -390,6 +390,21 @@ int run_write(const Command& command, Arguments arguments) {
 
 }  // namespace
 
+int record_watched(Arguments arguments, const RecordingHooks& hooks) {
+  try {
+    RecordOptions options;
+    Following following;
+    Injecting injecting;
+    if (!parse(kRecordCommand, std::move(arguments), options, following, injecting)) return 0;
+    options.watch = hooks.watch;
+    options.after_round = hooks.after_round;
+    return record_beside(options);
+  } catch (const Error& error) {
+    say_error(error.what(), error.hint());
+    return static_cast<int>(Exit::not_started);
+  }
+}
+
 const Command kRecordCommand{
     "record",
     "Run a program and record every op it computes.",

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "ring/message.hpp"
-#include "writer/stages/messages.hpp"
+#include "writer/compared_values.hpp"
 
 namespace ulpscope::writer {
 namespace {
@@ -12,13 +11,6 @@ namespace {
 constexpr std::int64_t kStepsBehind = 1;
 /// When a step begins is known only while it runs.
 constexpr std::int64_t kStepsAhead = 2;
-
-constexpr std::uint32_t kNotCompared = slot_flag::undefined | slot_flag::no_digest |
-                                       slot_flag::uninitialised | slot_flag::overwritten |
-                                       slot_flag::scratch | slot_flag::handle | slot_flag::opaque |
-                                       slot_flag::metadata_only;
-
-[[nodiscard]] bool is_compared(EventKind kind) { return kind != EventKind::outcome; }
 
 }  // namespace
 
@@ -37,21 +29,11 @@ bool ReferenceValues::lack_one_of(const BegunSteps& steps, std::span<const std::
   if (steps.after > last_step_) return false;
   move_to(steps);
   bool lacks = false;
-  for_each_message(messages, [&](std::span<const std::byte> message) {
-    if (lacks || kind_of(message) != ring::MessageKind::event) return;
-    const auto event = read_row<ring::EventRow>(message);
-    if (!event || !is_compared(static_cast<EventKind>(event->kind))) return;
-    move_up_to(event->position);
-    std::span<const std::byte> slots = message.subspan(sizeof *event);
-    for (std::uint16_t k = 0; k < event->slots; ++k) {
-      const auto slot = read_row<ring::SlotRow>(slots);
-      if (!slot) return;
-      slots = slots.subspan(sizeof *slot);
-      if ((slot->flags & kNotCompared) != 0 || has(slot->digest[1])) continue;
-      if ((slot->flags & slot_flag::logical) != 0 && has(slot->logical[1])) continue;
-      lacks = true;
-      return;
-    }
+  for_each_value(messages, [&](std::uint64_t position, const ring::SlotRow& slot) {
+    if (lacks) return;
+    move_up_to(position);
+    const bool logical = (slot.flags & slot_flag::logical) != 0;
+    lacks = !has(slot.digest[1]) && !(logical && has(slot.logical[1]));
   });
   return lacks;
 }
@@ -90,7 +72,7 @@ void ReferenceValues::read_until(std::int64_t step) {
 
 void ReferenceValues::add(const Block& block, Step& step) const {
   for (const Event& event : block.events) {
-    if (!is_compared(event.kind)) continue;
+    if (!has_values_in_time(event.kind)) continue;
     for (const Slot& slot : event.slots) {
       if ((slot.flags & (slot_flag::undefined | slot_flag::no_digest)) != 0) continue;
       step.digests.push_back(slot.digest.low);

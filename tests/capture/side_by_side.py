@@ -50,8 +50,9 @@ def expect(condition, what):
 
 def against_equal(runs):
     runs.record("golden")
-    done = runs.run("record", "--against", "golden", "-o", "new", "--", *runs.program)
+    done = runs.run("record", "--against", "golden", "--stop", "-o", "new", "--", *runs.program)
     expect(done.returncode == 0, f"exit code {done.returncode}: {done.stderr}")
+    expect("stopped" not in done.stderr, done.stderr)
     expect("equal to golden in " in done.stderr, done.stderr)
     expect(runs.run("compare", "golden", "new").returncode == 0, "the new dump is not equal")
 

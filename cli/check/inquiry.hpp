@@ -1,0 +1,62 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+
+#include "cli/check/sighting.hpp"
+#include "ulpscope/run.hpp"
+#include "writer/session.hpp"
+
+namespace ulpscope::cli {
+
+/// In the process that records: has what was recorded so far compared by the process at the other
+/// end of a socket, whenever something was seen that the other run does not have. The program is
+/// held meanwhile, if it is to be stopped where it diverges.
+class Inquiry {
+ public:
+  struct Options {
+    std::filesystem::path dump;
+    std::filesystem::path snapshot;  ///< where it is put; whoever has compared it removes it
+    int socket = -1;
+    bool hold = false;
+  };
+
+  explicit Inquiry(Options options);
+
+  /// Something was seen, in or after `begun_step`.
+  void see() noexcept { seen_ = true; }
+  void reach(std::int64_t begun_step) noexcept;
+  /// Nothing need be looked for.
+  [[nodiscard]] bool is_busy() const noexcept { return seen_ || state_ == State::done; }
+  /// It holds the program.
+  [[nodiscard]] bool is_asking() const noexcept { return state_ == State::asking; }
+  [[nodiscard]] bool is_over() const noexcept { return state_ == State::done; }
+  void give_up() noexcept { state_ = State::done; }
+
+  /// How long nothing need be done.
+  std::chrono::milliseconds after_round(writer::Session& session);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class State : std::uint8_t { watching, asking, looking_again, done };
+
+  void ask(writer::Session& session);
+  void take_answer(writer::Session& session);
+  void resume() const;
+
+  Options options_;
+  State state_ = State::watching;
+  bool seen_ = false;
+  bool shows_ = false;  ///< because it was asked to
+  std::int64_t step_ = kSetup;
+  Clock::time_point asked_at_;
+  Clock::time_point not_before_ = Clock::now();
+  Clock::duration patience_;  ///< for which the program may be held for nothing
+  Clock::duration slice_{};   ///< for which it runs until the next look at the same difference
+};
+
+/// To all processes that this one has started.
+void signal_program(int signal);
+
+}  // namespace ulpscope::cli

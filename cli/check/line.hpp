@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+
+#include "cli/check/sighting.hpp"
+
+namespace ulpscope::cli {
+
+/// Between the process that compares, which keeps end 0, and one that it forks to record, which
+/// keeps end 1.
+class Line {
+ public:
+  /// @throws Error with ErrorCode::io.
+  Line();
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+  ~Line();
+
+  /// In each of the two processes: closes the end of the other one.
+  int keep(int end);
+
+  /// Of the process that compares: what has come, at most so many milliseconds later. Waits as long
+  /// if nothing can come any more.
+  [[nodiscard]] std::optional<Sighting> receive(int milliseconds) const;
+  void answer(Answer answer) const;
+
+ private:
+  int ends_[2] = {-1, -1};
+};
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,90 @@
+#include "cli/check/live_watch.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "writer/compared_values.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Threads may put events in another order; those of one step are compared in it nevertheless.
+constexpr std::uint64_t kSlack = 16;
+/// One may be ahead by a part of a step, within these bounds.
+constexpr std::uint64_t kAheadInStep = 4;
+constexpr std::uint64_t kLeastAhead = 32;
+constexpr std::uint64_t kMostAhead = 4096;
+constexpr std::size_t kMostWaiting = std::size_t{1} << 20;
+
+}  // namespace
+
+LiveWatch::LiveWatch(Lockstep& lockstep, bool is_reference, Inquiry::Options options)
+    : lockstep_(lockstep),
+      is_reference_(is_reference),
+      own_(is_reference ? lockstep.reference : lockstep.candidate),
+      other_(is_reference ? lockstep.candidate : lockstep.reference),
+      inquiry_(std::move(options)) {}
+
+void LiveWatch::see(const writer::BegunSteps& steps, std::span<const std::byte> messages) {
+  inquiry_.reach(steps.after);
+  const auto begun = static_cast<std::uint64_t>(steps.after + 1);
+  if (begun > own_.steps.load(std::memory_order_relaxed)) own_.steps = begun;
+  std::uint64_t newest = own_.position.load(std::memory_order_relaxed);
+  writer::for_each_value(messages, [&](std::uint64_t position, const ring::SlotRow& slot) {
+    newest = std::max(newest, position);
+    const bool has_logical = (slot.flags & slot_flag::logical) != 0;
+    if (is_reference_) {
+      lockstep_.digests.add(slot.digest[1]);
+      if (has_logical) lockstep_.digests.add(slot.logical[1]);
+    } else {
+      waiting_.push_back({position, slot.digest[1], has_logical ? slot.logical[1] : 0});
+    }
+  });
+  own_.position.store(newest, std::memory_order_release);
+  while (waiting_.size() > kMostWaiting) waiting_.pop_front();
+}
+
+std::chrono::milliseconds LiveWatch::after_round(writer::Session& session) {
+  if (session.anybody_came() && session.live_sessions() == 0) own_.ended = true;
+  if (!is_reference_) look_up_waiting();
+  const auto wait = inquiry_.after_round(session);
+  if (inquiry_.is_asking() || inquiry_.is_over()) return wait;
+  if (is_ahead()) {
+    const std::uint64_t at = own_.position;
+    if (!waits_ || at != waits_at_) signal_program(SIGSTOP);
+    waits_at_ = at;
+    waits_ = true;
+  } else if (std::exchange(waits_, false)) {
+    signal_program(SIGCONT);
+  }
+  return waits_ || !waiting_.empty() ? std::min<std::chrono::milliseconds>(wait, 1ms) : wait;
+}
+
+void LiveWatch::look_up_waiting() {
+  const bool all = other_.ended;
+  const std::uint64_t reached = other_.position.load(std::memory_order_acquire);
+  while (!waiting_.empty() && (all || waiting_.front().position + kSlack <= reached)) {
+    const Waiting next = waiting_.front();
+    waiting_.pop_front();
+    if (inquiry_.is_busy()) continue;
+    const bool known = lockstep_.digests.has(next.digest) ||
+                       (next.logical != 0 && lockstep_.digests.has(next.logical));
+    if (!known) inquiry_.see();
+  }
+}
+
+bool LiveWatch::is_ahead() const {
+  if (lockstep_.both_wait) return true;
+  if (other_.ended) return false;
+  const std::uint64_t own = own_.position;
+  const std::uint64_t steps = own_.steps;
+  if (steps >= lockstep_.step_limit) return true;
+  const std::uint64_t part =
+      std::clamp(own / std::max<std::uint64_t>(steps, 1) / kAheadInStep, kLeastAhead, kMostAhead);
+  return own > other_.position.load(std::memory_order_acquire) + part;
+}
+
+}  // namespace ulpscope::cli

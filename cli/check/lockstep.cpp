@@ -1,0 +1,57 @@
+#include "cli/check/lockstep.hpp"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "ulpscope/error.hpp"
+
+namespace ulpscope::cli {
+namespace {
+
+/// A free slot ends a search; that none is among so many happens to next to no digest.
+constexpr std::size_t kMostSteps = 64;
+
+}  // namespace
+
+void RecentDigests::add(std::uint64_t digest) noexcept {
+  if (digest == 0 || has(digest)) return;
+  if (in_newest_ >= kKept) {
+    const int other = 1 - newest_.load(std::memory_order_relaxed);
+    for (auto& slot : tables_[other]) slot.store(0, std::memory_order_relaxed);
+    newest_.store(other, std::memory_order_release);
+    in_newest_ = 0;
+  }
+  Table& table = tables_[newest_.load(std::memory_order_relaxed)];
+  for (std::size_t k = 0; k < kMostSteps; ++k) {
+    auto& slot = table[(digest + k) % kSlots];
+    if (slot.load(std::memory_order_relaxed) != 0) continue;
+    slot.store(digest, std::memory_order_relaxed);
+    ++in_newest_;
+    return;
+  }
+}
+
+bool RecentDigests::has(std::uint64_t digest) const noexcept {
+  for (const Table& table : tables_)
+    for (std::size_t k = 0; k < kMostSteps; ++k) {
+      const std::uint64_t there = table[(digest + k) % kSlots].load(std::memory_order_relaxed);
+      if (there == digest) return true;
+      if (there == 0) break;
+    }
+  return false;
+}
+
+SharedLockstep::SharedLockstep(std::uint64_t step_limit) {
+  void* const memory = mmap(nullptr, sizeof(Lockstep), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    throw Error(ErrorCode::io, "no memory: " + std::generic_category().message(errno));
+  memory_ = static_cast<Lockstep*>(memory);  // all zeros, which is what everything begins with
+  memory_->step_limit = step_limit;
+}
+
+SharedLockstep::~SharedLockstep() { munmap(memory_, sizeof(Lockstep)); }
+
+}  // namespace ulpscope::cli

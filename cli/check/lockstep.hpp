@@ -1,0 +1,60 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace ulpscope::cli {
+
+/// The digests that a run has made last, in memory that two processes share: one adds, one asks.
+/// The oldest are forgotten, half of them at a time.
+class RecentDigests {
+ public:
+  static constexpr std::size_t kKept = std::size_t{1} << 19;  ///< at least
+
+  void add(std::uint64_t digest) noexcept;
+  [[nodiscard]] bool has(std::uint64_t digest) const noexcept;
+
+ private:
+  static constexpr std::size_t kSlots = 2 * kKept;
+  using Table = std::atomic<std::uint64_t>[kSlots];  // 0: free
+
+  Table tables_[2];
+  std::atomic<int> newest_;
+  std::size_t in_newest_;
+};
+
+/// How far a recorded program has got.
+struct Advance {
+  std::atomic<std::uint64_t> position;  ///< of its newest event
+  std::atomic<std::uint64_t> steps;     ///< that have begun for certain
+  std::atomic<bool> ended;
+};
+
+/// What the recorders of two programs that run side by side know of each other.
+struct Lockstep {
+  RecentDigests digests;  ///< of the reference
+  Advance reference;
+  Advance candidate;
+  /// Steps that either may have begun: those before have been compared or will be kept until then.
+  std::atomic<std::uint64_t> step_limit;
+  std::atomic<bool> both_wait;  ///< while steps are compared
+};
+
+/// Shared with the processes that this one starts by fork().
+class SharedLockstep {
+ public:
+  /// @throws Error with ErrorCode::io if there is no memory.
+  explicit SharedLockstep(std::uint64_t step_limit);
+  SharedLockstep(const SharedLockstep&) = delete;
+  SharedLockstep& operator=(const SharedLockstep&) = delete;
+  ~SharedLockstep();
+
+  [[nodiscard]] Lockstep& operator*() const noexcept { return *memory_; }
+  [[nodiscard]] Lockstep* operator->() const noexcept { return memory_; }
+
+ private:
+  Lockstep* memory_;
+};
+
+}  // namespace ulpscope::cli

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "cli/options/options.hpp"
+#include "writer/session.hpp"
+
+namespace ulpscope::cli {
+
+/// What is done with a recording while it goes on.
+struct RecordingHooks {
+  writer::Watch watch;
+  std::function<std::chrono::milliseconds(writer::Session&)> after_round;
+};
+
+/// `ulpscope record` with these arguments, in a process of its own. Returns the exit code, whatever
+/// happens.
+[[nodiscard]] int record_watched(Arguments arguments, const RecordingHooks& hooks);
+
+}  // namespace ulpscope::cli
