@@ -33,13 +33,15 @@ bool ReferenceValues::lack_one_of(const BegunSteps& steps, std::span<const std::
     if (lacks) return;
     move_up_to(position);
     const bool logical = (slot.flags & slot_flag::logical) != 0;
-    lacks = !has(slot.digest[1]) && !(logical && has(slot.logical[1]));
+    lacks = !digests_.has(slot.digest[1]) && !(logical && digests_.has(slot.logical[1]));
   });
-  return lacks;
+  return lacks && std::none_of(values_.begin(), values_.end(),
+                               [this](const auto& step) { return step.second > most_values_; });
 }
 
 void ReferenceValues::move_to(const BegunSteps& steps) {
-  steps_.erase(steps_.begin(), steps_.lower_bound(steps.before - kStepsBehind));
+  digests_.forget_before(steps.before - kStepsBehind);
+  values_.erase(values_.begin(), values_.lower_bound(steps.before - kStepsBehind));
   read_until(steps.after + kStepsAhead);
 }
 
@@ -52,48 +54,35 @@ void ReferenceValues::move_up_to(std::uint64_t position) {
 
 void ReferenceValues::read_until(std::int64_t step) {
   if (step <= read_) return;
-  const std::int64_t from = read_ + 1;
   read_ = step;
   for (LanePlace& lane : lanes_) {
     for (; lane.next < lane.count; ++lane.next) {
       const Block block = run_.block(lane.rank, lane.lane, lane.next);
       if (block.step > step) break;
-      add(block, steps_[block.step]);
+      add(block);
       if (!block.events.empty())
         read_position_ = std::max(read_position_, block.events.back().position);
     }
   }
-  for (auto of_step = steps_.lower_bound(from); of_step != steps_.end(); ++of_step) {
-    std::vector<std::uint64_t>& digests = of_step->second.digests;
-    std::sort(digests.begin(), digests.end());
-    digests.erase(std::unique(digests.begin(), digests.end()), digests.end());
-  }
 }
 
-void ReferenceValues::add(const Block& block, Step& step) const {
+void ReferenceValues::add(const Block& block) {
+  std::size_t& values = values_[block.step];
   for (const Event& event : block.events) {
     if (!has_values_in_time(event.kind)) continue;
     for (const Slot& slot : event.slots) {
       if ((slot.flags & (slot_flag::undefined | slot_flag::no_digest)) != 0) continue;
-      step.digests.push_back(slot.digest.low);
-      if ((slot.flags & slot_flag::logical) != 0) step.digests.push_back(slot.logical_digest.low);
+      if (++values > most_values_) continue;
+      digests_.put(slot.digest.low, block.step);
+      if ((slot.flags & slot_flag::logical) != 0) digests_.put(slot.logical_digest.low, block.step);
     }
-    if (step.digests.size() > most_values_) step.all = true;
-    if (step.all) step.digests.clear();
   }
 }
 
 std::size_t ReferenceValues::held() const {
-  std::size_t values = 0;
-  for (const auto& [number, step] : steps_) values += step.digests.size();
-  return values;
-}
-
-bool ReferenceValues::has(std::uint64_t digest) const {
-  return std::any_of(steps_.begin(), steps_.end(), [digest](const auto& entry) {
-    const Step& step = entry.second;
-    return step.all || std::binary_search(step.digests.begin(), step.digests.end(), digest);
-  });
+  std::size_t all = 0;
+  for (const auto& [step, values] : values_) all += values;
+  return all;
 }
 
 }  // namespace ulpscope::writer

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ulpscope/run.hpp"
+#include "writer/digest_steps.hpp"
 
 namespace ulpscope::writer {
 
@@ -31,10 +32,6 @@ class ReferenceValues {
   [[nodiscard]] bool lack_one_of(const BegunSteps& steps, std::span<const std::byte> messages);
 
  private:
-  struct Step {
-    std::vector<std::uint64_t> digests;  ///< ascending
-    bool all = false;                    ///< it is too large to be held
-  };
   struct LanePlace {
     std::uint32_t rank = 0;
     std::uint32_t lane = 0;
@@ -45,14 +42,14 @@ class ReferenceValues {
   void move_to(const BegunSteps& steps);
   void move_up_to(std::uint64_t position);
   void read_until(std::int64_t step);
-  void add(const Block& block, Step& step) const;
+  void add(const Block& block);
   [[nodiscard]] std::size_t held() const;
-  [[nodiscard]] bool has(std::uint64_t digest) const;
 
   const Run& run_;
   std::size_t most_values_;
   std::vector<LanePlace> lanes_;
-  std::map<std::int64_t, Step> steps_;
+  DigestSteps digests_;
+  std::map<std::int64_t, std::size_t> values_;  ///< by step: how many are held, of those near
   std::int64_t last_step_ = kSetup;
   std::int64_t read_ = kSetup - 1;   ///< the last step that was read
   std::uint64_t read_position_ = 0;  ///< of its last event, in the lane that has most

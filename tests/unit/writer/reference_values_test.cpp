@@ -51,6 +51,24 @@ std::vector<std::byte> sent_value(const test::TensorSpec& value) {
 
 }  // namespace
 
+TEST_SUITE("digests by step") {
+  TEST_CASE("those of old steps are forgotten, seen again they are not") {
+    writer::DigestSteps digests;
+    constexpr std::uint64_t kMany = 10'000;
+    for (std::uint64_t k = 0; k < kMany; ++k) digests.put(k * 64, 1);
+    digests.put(0, 2);
+    CHECK(digests.has(64 * (kMany - 1)));
+    CHECK_FALSE(digests.has(1));
+    digests.forget_before(2);
+    CHECK(digests.has(0));
+    CHECK_FALSE(digests.has(64));
+    for (std::uint64_t k = 0; k < kMany; ++k) digests.put(k * 64 + 1, 2);
+    CHECK(digests.has(0));
+    CHECK(digests.has(64 * (kMany - 1) + 1));
+    CHECK_FALSE(digests.has(64));
+  }
+}
+
 TEST_SUITE("values of the reference") {
   TEST_CASE("an equal run lacks none, though its steps are known late") {
     const TempDir dir;
