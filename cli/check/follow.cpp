@@ -67,7 +67,7 @@ class Follower {
   /// Whatever is wrong with the dumps, the program goes on.
   void examine(const Sighting& sighting) {
     Answer answer = Answer::let_go;
-    if (is_open()) {
+    if (!result_.diverged) {
       try {
         const auto judgement = judge_.judge(snapshot_, sighting.begun_step);
         answer = judgement.answer;

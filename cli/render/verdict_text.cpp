@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,15 +75,23 @@ std::string place_in_sentence(const Finding& finding, const Report& report) {
   return within.empty() ? place : fmt::format("{}, {}", place, within);
 }
 
-/// "; cause: threads (certain): threads.intra_op is 1 and 2"; empty if none is known. Of other
-/// kinds than an origin, and where an argument inside of a module differs, what happens says why.
+/// What happens, as the sentence has it, is not why.
+bool needs_evidence(const Finding& finding, const Cause& cause) {
+  constexpr std::string_view kBehindIt[] = {
+      "data-order", "gradient-accumulation", "hash-order", "init", "rng-shift", "uninitialised"};
+  if (finding.kind == FindingKind::origin) return finding.arguments.empty();
+  return std::ranges::find(kBehindIt, cause.id) != std::end(kBehindIt);
+}
+
+/// "; cause: threads (certain): threads.intra_op is 1 and 2"; empty if none is known. Where an
+/// argument differs, and for most other causes, what happens says why.
 std::string cause_in_sentence(const Report& report) {
   const Cause* const cause = first_cause(report, 0);
   if (cause == nullptr) return {};
   std::string words = fmt::format("; cause: {} ({})", escaped(cause->id), name(cause->confidence));
   const Finding& finding = report.findings.front();
-  const bool says_why = finding.kind == FindingKind::origin && finding.arguments.empty();
-  if (says_why && !cause->evidence.empty() && cause->evidence.front().size() <= kLongestEvidence)
+  if (needs_evidence(finding, *cause) && !cause->evidence.empty() &&
+      cause->evidence.front().size() <= kLongestEvidence)
     words += fmt::format(": {}", escaped(cause->evidence.front()));
   return words;
 }

@@ -85,6 +85,14 @@ TEST_SUITE("text") {
     CHECK_FALSE(contains(lines(rendered(report, {.width = 300})).at(0), "eps is"));
   }
 
+  TEST_CASE("where what happens is not why, the sentence says why") {
+    Report report = test::origin_report();
+    report.findings.at(0).kind = FindingKind::rng;
+    report.causes = {{"rng-shift", Confidence::certain, 0, {"only the candidate drew"}, {}, {}}};
+    CHECK(contains(lines(rendered(report, {.width = 300})).at(0),
+                   "cause: rng-shift (certain): only the candidate drew"));
+  }
+
   TEST_CASE("the answer comes first: where, what and why, then how much follows") {
     const std::string text = rendered(test::origin_report(), {.width = 300});
     CHECK(lines(text).at(0) ==

@@ -136,8 +136,7 @@ std::optional<Cause> init(const Case& of) {
         cause.evidence.push_back(fmt::format("only the {} initializes {} by {}", name(side),
                                              listed(written, 3), of.finding().op));
     cause.evidence.emplace_back(
-        "the ops that only one run has draw random numbers before training begins: "
-        "what is drawn after them, other weights too, is shifted");
+        "ops of one run alone draw random numbers, so what is drawn later differs");
     cause.attempt = {"construct the same modules in the same order, or load the same weights"};
     return cause;
   }
@@ -175,7 +174,7 @@ std::optional<Cause> weights(const Case& of) {
 std::optional<Cause> data_order(const Case& of) {
   if (picks_samples(of)) {
     Cause cause = of.cause("data-order", Confidence::likely);
-    cause.evidence = {fmt::format("{} picks different rows of equal data", of.finding().op)};
+    cause.evidence = {"different samples are picked from equal data"};
     add_notes(of, cause);
     cause.attempt = {"seed the sampler the same way in both programs"};
     return cause;

@@ -96,9 +96,6 @@ std::optional<Cause> rng_shift(const Case& of) {
   const Evidence& evidence = of.evidence();
   Cause cause =
       of.cause("rng-shift", evidence.draws.empty() ? Confidence::likely : Confidence::certain);
-  cause.evidence = {seed_words(of)};
-  if (!evidence.last_common_draw.empty())
-    cause.evidence.push_back("both streams were last equal at " + evidence.last_common_draw);
   for (const Side side : kSides) {
     std::vector<std::string> draws;
     for (const Draw& draw : evidence.draws)
@@ -107,12 +104,16 @@ std::optional<Cause> rng_shift(const Case& of) {
                                     step_words(draw.step),
                                     draw.where.empty() ? "" : ", " + draw.where));
     if (!draws.empty())
-      cause.evidence.push_back(fmt::format("only the {} drew here: {} ({})", name(side),
-                                           listed(draws),
-                                           core::counted(draws.size(), "extra draw")));
+      cause.evidence.push_back(
+          draws.size() == 1 ? fmt::format("only the {} drew in {}", name(side), draws.front())
+                            : fmt::format("only the {} drew in {} ({})", name(side), listed(draws),
+                                          core::counted(draws.size(), "extra draw")));
   }
   if (evidence.more_draws > 0)
     cause.evidence.push_back(core::counted(evidence.more_draws, "further extra draw"));
+  if (!evidence.last_common_draw.empty())
+    cause.evidence.push_back("both streams were last equal at " + evidence.last_common_draw);
+  cause.evidence.push_back(seed_words(of));
   if (evidence.draws.empty())
     cause.evidence.emplace_back(
         "no recorded op drew in one run alone: the generator was moved outside of recorded ops, or "

@@ -74,11 +74,7 @@ std::optional<Cause> gradient_accumulation(const Case& of) {
   }
   if (!begins_otherwise) return std::nullopt;
   Cause cause = of.cause("gradient-accumulation", Confidence::likely);
-  cause.evidence = {
-      fmt::format("a gradient of {} is added to what was there in one run only: the other began "
-                  "with none, as after zero_grad()",
-                  of.finding().module && !of.finding().module->empty() ? *of.finding().module
-                                                                       : of.finding().root)};
+  cause.evidence = {"one run alone begins without gradients, as after zero_grad()"};
   cause.attempt = {"call optimizer.zero_grad() at the same place in both programs"};
   return cause;
 }
