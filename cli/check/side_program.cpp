@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +33,12 @@ std::vector<pid_t> children_of(pid_t process) {
     for (pid_t child = 0; file >> child;) children.push_back(child);
   }
   return children;
+}
+
+/// What a process that ended by a signal had stopped would wait for ever. It belongs to this one
+/// now.
+void release_orphans() {
+  for (const pid_t process : descendants_of(getpid())) kill(process, SIGCONT);
 }
 
 }  // namespace
@@ -71,7 +78,9 @@ SideProgram::SideProgram(const std::vector<std::string>& command, const std::str
                                            std::generic_category().message(reason)));
 }
 
-SideProgram::SideProgram(const std::function<int()>& run) : pid_(fork()) {
+SideProgram::SideProgram(const std::function<int()>& run) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  pid_ = fork();
   if (pid_ < 0)
     throw Error(ErrorCode::io, fmt::format("no process could be created: {}",
                                            std::generic_category().message(errno)));
@@ -92,12 +101,14 @@ std::optional<int> SideProgram::wait(std::chrono::milliseconds at_most) {
   const auto end = std::chrono::steady_clock::now() + at_most;
   while (!ended_) {
     int status = 0;
-    if (waitpid(pid_, &status, WNOHANG) == pid_)
+    if (waitpid(pid_, &status, WNOHANG) == pid_) {
       ended_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    else if (std::chrono::steady_clock::now() >= end)
+      if (WIFSIGNALED(status)) release_orphans();
+    } else if (std::chrono::steady_clock::now() >= end) {
       break;
-    else
+    } else {
       std::this_thread::sleep_for(kPoll);
+    }
   }
   return ended_;
 }

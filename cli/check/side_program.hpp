@@ -20,7 +20,7 @@ class SideProgram {
   /// @throws Error with ErrorCode::io if it cannot be run.
   explicit SideProgram(const std::vector<std::string>& command, const std::string& output = {});
   /// A part of this program, which returns its exit code, in a process of its own. This process
-  /// must have one thread.
+  /// must have one thread. If a signal ends that process, those that it has stopped go on.
   /// @throws Error with ErrorCode::io if no process could be created.
   explicit SideProgram(const std::function<int()>& run);
   SideProgram(const SideProgram&) = delete;
