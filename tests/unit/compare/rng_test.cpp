@@ -65,7 +65,7 @@ TEST_SUITE("rng") {
     CHECK(finding.parents == std::vector<std::string>{"aten::dropout"});
     CHECK(finding.module == "drop");
     CHECK(cause_ids(report) == "rng-shift");
-    CHECK(has(find_cause(report, "rng-shift")->evidence.back(),
+    CHECK(has(find_cause(report, "rng-shift")->evidence.front(),
               "aten::rand at event 0 (step 0, data.cpp:7)"));
     REQUIRE(report.findings.size() == 2);
     CHECK(report.findings[1].kind == FindingKind::sequence);
