@@ -1,9 +1,14 @@
 #include "cli/check/follow.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <exception>
+#include <fstream>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "cli/check/interruption.hpp"
@@ -23,10 +28,19 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kLeastPause = 100ms;
 constexpr int kPauseOverWork = 10;  ///< comparing steps takes at most this part of the time
 constexpr int kWaitMilliseconds = 10;
+constexpr std::string_view kCapturePrefix = "libulpscope_capture-";
+
+[[nodiscard]] bool records(pid_t process) {
+  std::ifstream maps(fmt::format("/proc/{}/maps", process));
+  for (std::string line; std::getline(maps, line);)
+    if (line.find(kCapturePrefix) != std::string::npos) return true;
+  return false;
+}
 
 class Follower {
  public:
-  Follower(const FollowOptions& options, const std::function<void(const Report&, pid_t)>& found)
+  Follower(const FollowOptions& options,
+           const std::function<void(const Report&, const StoppedProcesses&)>& found)
       : options_(options),
         found_(found),
         snapshot_(options.dump / "so-far"),
@@ -73,7 +87,7 @@ class Follower {
         answer = judgement.answer;
         if (judgement.diverged) {
           answer = Answer::leave;
-          announce(*judgement.diverged, options_.stop ? eldest() : 0);
+          announce(*judgement.diverged, options_.stop ? stopped() : StoppedProcesses{});
         }
       } catch (const std::exception&) {  // the whole comparison says what is wrong
         answer = Answer::let_go;
@@ -92,7 +106,7 @@ class Follower {
     const auto start = Clock::now();
     try {
       const std::optional<Report> report = steps_.look();
-      if (report) announce(*report, options_.stop ? stop() : 0);
+      if (report) announce(*report, options_.stop ? stop() : StoppedProcesses{});
     } catch (const std::exception& error) {
       result_.failure = error.what();
     }
@@ -100,14 +114,17 @@ class Follower {
     next_look_ = now + std::max<Clock::duration>(kLeastPause, kPauseOverWork * (now - start));
   }
 
-  [[nodiscard]] pid_t eldest() const {
-    const std::vector<pid_t> processes = program_.descendants();
-    return processes.empty() ? 0 : processes.front();
+  /// A shell or a launcher may stand before the program.
+  [[nodiscard]] StoppedProcesses stopped() const {
+    StoppedProcesses processes = program_.descendants();
+    const auto first = std::find_if(processes.begin(), processes.end(), records);
+    if (first != processes.end()) std::rotate(processes.begin(), first, first + 1);
+    return processes;
   }
 
-  pid_t stop() {
+  StoppedProcesses stop() {
     program_.send_to_descendants(SIGSTOP);
-    return eldest();
+    return stopped();
   }
 
   void compare_whole() {
@@ -117,7 +134,7 @@ class Follower {
       CompareOptions as_far_as_both_go;
       as_far_as_both_go.allow_longer = true;
       const Report report = compare(*reference, *candidate, as_far_as_both_go);
-      if (report.verdict == Verdict::diverged) return announce(report, 0);
+      if (report.verdict == Verdict::diverged) return announce(report, {});
       if (options_.step_by_step) return;
       result_.steps = std::min(report.reference.steps, report.candidate.steps);
       if (report.verdict == Verdict::inconclusive) compare_common_steps(report);
@@ -134,21 +151,22 @@ class Follower {
     if (result_.steps == 0 || !steps.conclusive()) result_.failure = whole.summary;
   }
 
-  void announce(const Report& report, pid_t stopped) {
+  void announce(const Report& report, const StoppedProcesses& stopped) {
     result_.diverged = report;
     found_(report, stopped);
   }
 
-  /// The terminal's own signals reach the program without help.
+  /// The terminal's own signals reach the program without help, once it runs.
   void pass_on_signal() {
     const int signal = interrupted();
-    if (signal == 0 || signal == SIGINT || passed_on_) return;
+    if (signal == 0 || passed_on_) return;
     passed_on_ = true;
-    program_.send(signal);
+    if (signal != SIGINT) program_.send(signal);
+    program_.send_to_descendants(SIGCONT);
   }
 
   const FollowOptions& options_;
-  const std::function<void(const Report&, pid_t)>& found_;
+  const std::function<void(const Report&, const StoppedProcesses&)>& found_;
   std::filesystem::path snapshot_;
   Line line_;
   SideProgram program_;
@@ -162,7 +180,7 @@ class Follower {
 }  // namespace
 
 FollowResult follow(const FollowOptions& options,
-                    const std::function<void(const Report&, pid_t)>& found) {
+                    const std::function<void(const Report&, const StoppedProcesses&)>& found) {
   return Follower(options, found).run();
 }
 

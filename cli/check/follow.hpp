@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/check/recording_watch.hpp"
 #include "ulpscope/report.hpp"
@@ -30,9 +31,12 @@ struct FollowResult {
   std::string failure;      ///< why not all were; empty if they were
 };
 
-/// @param found called once, when the runs have diverged, with the eldest process that was stopped,
-/// 0 if none was.
-[[nodiscard]] FollowResult follow(const FollowOptions& options,
-                                  const std::function<void(const Report&, pid_t)>& found);
+/// The processes that were stopped; the first is one that records, if any does.
+using StoppedProcesses = std::vector<pid_t>;
+
+/// @param found called once, when the runs have diverged.
+[[nodiscard]] FollowResult follow(
+    const FollowOptions& options,
+    const std::function<void(const Report&, const StoppedProcesses&)>& found);
 
 }  // namespace ulpscope::cli

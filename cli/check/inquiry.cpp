@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kLongWait = 1h;
 constexpr auto kStopping = 2ms;  ///< in which a stopped program commits nothing more
+constexpr auto kLongestStopping = 1s;
 constexpr auto kFirstSlice = 2ms;
 constexpr auto kLongestSlice = 10s;
 /// Comparing holds a program that does not differ for at most that long, and later on for at most
@@ -35,16 +36,15 @@ std::optional<Answer> received(int socket) {
 
 }  // namespace
 
-void signal_program(int signal) {
-  for (const pid_t process : descendants_of(getpid())) kill(process, signal);
-}
+void signal_program(int signal) { send_to_descendants_of(getpid(), signal); }
 
-Inquiry::Inquiry(Options options) : options_(std::move(options)), patience_(kHeldForNothing) {}
+Inquiry::Inquiry(Options options)
+    : options_(std::move(options)), comparer_(getppid()), patience_(kHeldForNothing) {}
 
 void Inquiry::reach(std::int64_t begun_step) noexcept { step_ = std::max(step_, begun_step); }
 
 std::chrono::milliseconds Inquiry::after_round(writer::Session& session) {
-  if (state_ == State::done) return kLongWait;
+  if (has_lost_comparer() || state_ == State::done) return kLongWait;
   take_answer(session);
   const bool wants_to_ask = state_ == State::looking_again || (state_ == State::watching && seen_);
   if (!wants_to_ask) return state_ == State::asking ? 1ms : kLongWait;
@@ -61,7 +61,7 @@ void Inquiry::ask(writer::Session& session) {
   asked_at_ = Clock::now();
   if (options_.hold) {
     signal_program(SIGSTOP);
-    while (session.poll(kStopping)) {
+    while (session.poll(kStopping) && Clock::now() < asked_at_ + kLongestStopping) {
     }
   }
   seen_ = false;
@@ -107,6 +107,15 @@ void Inquiry::take_answer(writer::Session& session) {
     slice_ = std::clamp<Clock::duration>(slice_ + slice_ / 2, kFirstSlice, kLongestSlice);
     not_before_ = now + std::max<Clock::duration>(slice_, pause);
   }
+}
+
+/// Nobody else would continue what was stopped.
+bool Inquiry::has_lost_comparer() {
+  if (comparer_ == 0 || getppid() == comparer_) return false;
+  comparer_ = 0;
+  state_ = State::done;
+  resume();
+  return true;
 }
 
 void Inquiry::resume() const {

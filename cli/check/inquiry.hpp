@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -43,9 +45,11 @@ class Inquiry {
 
   void ask(writer::Session& session);
   void take_answer(writer::Session& session);
+  [[nodiscard]] bool has_lost_comparer();
   void resume() const;
 
   Options options_;
+  pid_t comparer_;
   State state_ = State::watching;
   bool seen_ = false;
   bool shows_ = false;  ///< because it was asked to
@@ -56,7 +60,7 @@ class Inquiry {
   Clock::duration slice_{};   ///< for which it runs until the next look at the same difference
 };
 
-/// To all processes that this one has started.
+/// SIGSTOP or SIGCONT to all processes that this one has started.
 void signal_program(int signal);
 
 }  // namespace ulpscope::cli

@@ -20,6 +20,7 @@
 #include "cli/check/step_follower.hpp"
 #include "cli/inputs/open_run.hpp"
 #include "dump/recovery.hpp"
+#include "dump/snapshot.hpp"
 #include "ulpscope/compare.hpp"
 
 namespace ulpscope::cli {
@@ -34,7 +35,7 @@ constexpr std::uint64_t kSegments = 16;  // of a window
 constexpr auto kSlice = 100ms;
 constexpr int kSliceOverWork = 10;
 constexpr int kListenMilliseconds = 10;
-constexpr int kShowMilliseconds = 10'000;
+constexpr auto kLongestShow = 10s;
 
 /// From now on, all that this process and those that it starts print.
 void print_to(const std::string& path) {
@@ -144,8 +145,7 @@ class Live {
   /// The candidate, which waits, has a value that the reference has not.
   void examine(const Sighting& seen) {
     Answer answer = Answer::go_on;
-    reference_.line().answer(Answer::show);
-    if (reference_.line().receive(kShowMilliseconds)) {
+    if (shows_reference()) {
       try {
         static_cast<void>(dump::recover(reference_.snapshot()));
         const auto judgement = judge_.judge(candidate_.snapshot(), seen.begun_step);
@@ -159,6 +159,23 @@ class Live {
     if (result_.comparison) return;  // both are ended
     reference_.line().answer(Answer::go_on);
     candidate_.line().answer(answer);
+  }
+
+  /// What the reference has recorded so far is in its snapshot.
+  [[nodiscard]] bool shows_reference() {
+    reference_.line().answer(Answer::show);
+    const auto end = Clock::now() + kLongestShow;
+    while (!reference_.code() && Clock::now() < end) {
+      if (reference_.line().receive(kListenMilliseconds)) return true;
+      reference_.look();
+    }
+    if (!reference_.code()) return false;
+    try {
+      dump::take_snapshot(reference_.dump(), reference_.snapshot());
+    } catch (const std::exception&) {
+      return false;
+    }
+    return true;
   }
 
   /// What values alone do not show. Both wait meanwhile, and the one that is ahead after it.

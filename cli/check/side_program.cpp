@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -35,12 +36,6 @@ std::vector<pid_t> children_of(pid_t process) {
   return children;
 }
 
-/// What a process that ended by a signal had stopped would wait for ever. It belongs to this one
-/// now.
-void release_orphans() {
-  for (const pid_t process : descendants_of(getpid())) kill(process, SIGCONT);
-}
-
 }  // namespace
 
 std::vector<pid_t> descendants_of(pid_t process) {
@@ -50,6 +45,12 @@ std::vector<pid_t> descendants_of(pid_t process) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;
+}
+
+void send_to_descendants_of(pid_t process, int signal) noexcept {
+  std::vector<pid_t> all = descendants_of(process);
+  if (signal == SIGCONT) std::reverse(all.begin(), all.end());
+  for (const pid_t each : all) kill(each, signal);
 }
 
 SideProgram::SideProgram(const std::vector<std::string>& command, const std::string& output) {
@@ -103,7 +104,8 @@ std::optional<int> SideProgram::wait(std::chrono::milliseconds at_most) {
     int status = 0;
     if (waitpid(pid_, &status, WNOHANG) == pid_) {
       ended_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-      if (WIFSIGNALED(status)) release_orphans();
+      // What it had stopped would wait for ever. It belongs to this process now.
+      if (WIFSIGNALED(status)) send_to_descendants_of(getpid(), SIGCONT);
     } else if (std::chrono::steady_clock::now() >= end) {
       break;
     } else {
@@ -120,8 +122,7 @@ void SideProgram::send(int signal) const noexcept {
 std::vector<pid_t> SideProgram::descendants() const { return descendants_of(pid_); }
 
 void SideProgram::send_to_descendants(int signal) const noexcept {
-  if (ended_) return;
-  for (const pid_t process : descendants()) kill(process, signal);
+  if (!ended_) send_to_descendants_of(pid_, signal);
 }
 
 }  // namespace ulpscope::cli

@@ -318,11 +318,11 @@ std::filesystem::path dump_of(const RecordOptions& options) {
   return writer::DumpDirectory(options.dump, program, options.force).path();
 }
 
-void announce(const Report& report, pid_t stopped) {
+void announce(const Report& report, const StoppedProcesses& stopped) {
   say(fmt::format("ulpscope: {}", escaped(report.summary)));
-  if (stopped != 0)
-    say(fmt::format("ulpscope: stopped: gdb -p {0} attaches to it, kill -CONT {0} lets it go on",
-                    stopped));
+  if (!stopped.empty())
+    say(fmt::format("ulpscope: stopped: gdb -p {} attaches to it, kill -CONT {} lets it go on",
+                    stopped.front(), fmt::join(stopped, " ")));
 }
 
 /// What was recorded after the last published segment is read again for each comparison.

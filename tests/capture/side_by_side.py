@@ -83,8 +83,8 @@ def wait_for(condition):
     return False
 
 
-def stops(runs):
-    """The program is stopped where it diverges, and SIGCONT continues it."""
+def start_until_stopped(runs):
+    """The recording, and the program, which was stopped where it diverges."""
     runs.record_long("golden")
     recording = runs.start("record", "--against", "golden", "--stop", "-o", "new", "--", runs.bare, *LONG, *FAULT)
     lines = []
@@ -97,9 +97,31 @@ def stops(runs):
         raise AssertionError("".join(lines))
     process = int(stopped[1])
     expect(wait_for(lambda: state_of(process) == "T"), f"{process} is not stopped")
+    return recording, process
+
+
+def stops(runs):
+    """The program is stopped where it diverges, and SIGCONT continues it."""
+    recording, process = start_until_stopped(runs)
     os.kill(process, signal.SIGCONT)
     output, _ = recording.communicate(timeout=200)
     expect(recording.returncode == 0 and "final digest" in output, "the program did not go on")
+
+
+def ends_when_stopped(runs):
+    """A signal that ends the recorder ends the program that it has stopped."""
+    recording, process = start_until_stopped(runs)
+    recording.terminate()
+    recording.communicate(timeout=100)
+    expect(not os.path.exists(f"/proc/{process}"), f"{process} is left behind")
+
+
+def killed_when_stopped(runs):
+    """A program does not wait for ever for a recorder that was killed."""
+    recording, process = start_until_stopped(runs)
+    recording.kill()
+    output, _ = recording.communicate(timeout=200)  # the end of what the program prints
+    expect("final digest" in output, f"{process} did not go on")
 
 
 def live_diverged(runs):
@@ -137,7 +159,8 @@ def bisected_equal(runs):
 
 
 CASES = {case.__name__.replace("_", "-"): case
-         for case in (against_equal, against_diverged, against_own_exit_code, stops, live_diverged, live_equal,
+         for case in (against_equal, against_diverged, against_own_exit_code, stops, ends_when_stopped,
+                      killed_when_stopped, live_diverged, live_equal,
                       bisected, bisected_equal)}
 
 
