@@ -119,6 +119,7 @@ def ends_when_stopped(runs):
 def killed_when_stopped(runs):
     """A program does not wait for ever for a recorder that was killed."""
     recording, process = start_until_stopped(runs)
+    time.sleep(1)  # the process that records knows by then that the program is to stay stopped
     recording.kill()
     output, _ = recording.communicate(timeout=200)  # the end of what the program prints
     expect("final digest" in output, f"{process} did not go on")
