@@ -8,9 +8,9 @@
 #include <exception>
 #include <fstream>
 #include <string>
-#include <string_view>
 #include <utility>
 
+#include "cli/base/capture_prefix.hpp"
 #include "cli/check/interruption.hpp"
 #include "cli/check/line.hpp"
 #include "cli/check/prefix_judge.hpp"
@@ -28,7 +28,6 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kLeastPause = 100ms;
 constexpr int kPauseOverWork = 10;  ///< comparing steps takes at most this part of the time
 constexpr int kWaitMilliseconds = 10;
-constexpr std::string_view kCapturePrefix = "libulpscope_capture-";
 
 [[nodiscard]] bool records(pid_t process) {
   std::ifstream maps(fmt::format("/proc/{}/maps", process));

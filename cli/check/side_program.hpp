@@ -12,7 +12,7 @@ namespace ulpscope::cli {
 
 /// The processes that a process has started, and those that they have; the first is the eldest.
 [[nodiscard]] std::vector<pid_t> descendants_of(pid_t process);
-/// Sends them SIGSTOP or SIGCONT. Those that may wait for others are the first to stop and the last
+/// Sends them a signal. Those that may wait for others are the first to stop and the last
 /// to go on.
 void send_to_descendants_of(pid_t process, int signal) noexcept;
 

@@ -70,9 +70,7 @@ int run_live(const Command& command, Arguments arguments) {
   LiveRequest request;
   if (!parse(command, std::move(arguments), request)) return 0;
   request.options.record = [](const Arguments& words, LiveWatch& watch) {
-    return record_watched(
-        words, {[&watch](const auto& steps, auto messages) { watch.see(steps, messages); },
-                [&watch](writer::Session& session) { return watch.after_round(session); }});
+    return record_watched(words, hooks_of(watch));
   };
   Progress progress;
   const LiveResult result = live(request.options, [&progress](const std::string& what, auto since) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/check/follow.hpp"
+#include "cli/commands/record_watched.hpp"
 #include "cli/inputs/open_run.hpp"
 #include "cli/options/command.hpp"
 #include "cli/options/options.hpp"
@@ -301,7 +302,9 @@ int record_alone(const RecordOptions& options) {
 }
 
 /// The same in a process of its own, which must not return.
-int record_beside(const RecordOptions& options) {
+int record_beside(RecordOptions options, const RecordingHooks& hooks) {
+  options.watch = hooks.watch;
+  options.after_round = hooks.after_round;
   try {
     return record_alone(options);
   } catch (const Error& error) {
@@ -340,13 +343,11 @@ int record_against(RecordOptions options, const Following& following) {
     options.segment_steps = 1;
   else if (options.segment_seconds == 0)
     options.segment_seconds = kSecondsToReadAgain;
-  const auto record_watched = [&](RecordingWatch& watch) {
-    options.watch = [&watch](const auto& steps, auto messages) { watch.see(steps, messages); };
-    options.after_round = [&watch](writer::Session& session) { return watch.after_round(session); };
-    return record_beside(options);
+  const auto record = [&options](RecordingWatch& watch) {
+    return record_beside(options, hooks_of(watch));
   };
-  const FollowResult result = follow(
-      {record_watched, options.dump, following.reference, following.stop, step_by_step}, announce);
+  const FollowResult result =
+      follow({record, options.dump, following.reference, following.stop, step_by_step}, announce);
   if (!result.failure.empty())
     say(fmt::format("ulpscope: note: not compared to its end: {}", escaped(result.failure)));
   else if (!result.diverged)
@@ -396,9 +397,7 @@ int record_watched(Arguments arguments, const RecordingHooks& hooks) {
     Following following;
     Injecting injecting;
     if (!parse(kRecordCommand, std::move(arguments), options, following, injecting)) return 0;
-    options.watch = hooks.watch;
-    options.after_round = hooks.after_round;
-    return record_beside(options);
+    return record_beside(options, hooks);
   } catch (const Error& error) {
     say_error(error.what(), error.hint());
     return static_cast<int>(Exit::not_started);

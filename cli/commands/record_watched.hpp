@@ -14,6 +14,13 @@ struct RecordingHooks {
   std::function<std::chrono::milliseconds(writer::Session&)> after_round;
 };
 
+/// Of something that sees what is written and is called after each round.
+template <class Watcher>
+[[nodiscard]] RecordingHooks hooks_of(Watcher& watcher) {
+  return {[&watcher](const auto& steps, auto messages) { watcher.see(steps, messages); },
+          [&watcher](writer::Session& session) { return watcher.after_round(session); }};
+}
+
 /// `ulpscope record` with these arguments, in a process of its own. Returns the exit code, whatever
 /// happens.
 [[nodiscard]] int record_watched(Arguments arguments, const RecordingHooks& hooks);

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "cli/base/capture_prefix.hpp"
 #include "cli/base/library_beside.hpp"
 #include "ulpscope/error.hpp"
 
@@ -16,7 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPreloadName = "libulpscope_preload.so";
-constexpr std::string_view kCapturePrefix = "libulpscope_capture-";
 constexpr std::string_view kCaptureSuffix = ".so";
 
 std::string environment(const char* name) {
