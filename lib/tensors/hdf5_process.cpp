@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -24,6 +25,8 @@ namespace {
 
 constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 20;
 constexpr int kPatience = 120'000;  // in ms, for one answer
+/// What the child may compute for one answer, in seconds: unpacking 4 GB of gzip takes 15.
+constexpr rlim_t kMostComputing = 20;
 enum class Kind : std::uint64_t { entry, end, done, failed };
 
 [[nodiscard]] bool send_all(int socket, std::string_view bytes) {
@@ -88,6 +91,17 @@ void limit_memory() {
   ::setrlimit(RLIMIT_CORE, &no_core);
 }
 
+/// A loop in HDF5 ends the child alone. To be called before each answer.
+void limit_computing() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = static_cast<rlim_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec);
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_CPU, &limit) != 0) return;
+  limit.rlim_cur = std::min(limit.rlim_max, seconds + kMostComputing);
+  ::setrlimit(RLIMIT_CPU, &limit);
+}
+
 void send_failure(int socket, const char* what) {
   MessageWriter message;
   message.number(static_cast<std::uint64_t>(Kind::failed));
@@ -143,7 +157,11 @@ void send_entry(int socket, const Hdf5Entry& entry) {
 
 /// What the child does: lists the file, then answers what is asked until the other end closes.
 void serve(const Hdf5Place& place, int socket, std::byte* box) {
-  list_hdf5(place, [&](const Hdf5Entry& entry) { send_entry(socket, entry); });
+  limit_computing();
+  list_hdf5(place, [&](const Hdf5Entry& entry) {
+    send_entry(socket, entry);
+    limit_computing();
+  });
   MessageWriter end;
   end.number(static_cast<std::uint64_t>(Kind::end));
   send_message(socket, end);
@@ -160,6 +178,7 @@ void serve(const Hdf5Place& place, int socket, std::byte* box) {
     const std::vector<std::int64_t> size = request.sizes();
     const std::uint64_t bytes = request.number();
     if (bytes > Hdf5Process::kBox) return;
+    limit_computing();
     boxes.read(part, begin, size, {box, bytes});
     MessageWriter done;
     done.number(static_cast<std::uint64_t>(Kind::done));
@@ -169,6 +188,7 @@ void serve(const Hdf5Place& place, int socket, std::byte* box) {
 
 [[noreturn]] void run_child(const Hdf5Place& place, int socket, std::byte* box) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::signal(SIGXCPU, SIG_DFL);
   limit_memory();
   try {
     serve(place, socket, box);
@@ -220,6 +240,8 @@ void Hdf5Process::fail_without_answer() {
   const pid_t ended = ::waitpid(child_, &status, WNOHANG);
   if (ended == 0) damaged(file_, "HDF5 gives no answer for two minutes");
   child_ = -1;
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+    damaged(file_, fmt::format("HDF5 computes for {} seconds without an answer", kMostComputing));
   if (WIFSIGNALED(status))
     damaged(file_,
             fmt::format("HDF5 crashes when it reads it ({})", ::strsignal(WTERMSIG(status))));

@@ -14,6 +14,7 @@ import argparse
 import collections
 import concurrent.futures
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -70,7 +71,7 @@ class Seed:
 
     def __init__(self, arguments, seed):
         self.bin, self.seed, self.thorough = arguments.bin, seed, arguments.thorough
-        self.keep = arguments.keep
+        self.keep, self.crossed = arguments.keep, arguments.crossed or bool(arguments.against)
         self.folder = tempfile.mkdtemp(prefix=f"ulpscope-judge-{seed}-")
         self.environment = {name: value for name, value in os.environ.items()
                             if not name.startswith("ULPSCOPE_")}
@@ -152,26 +153,46 @@ class Seed:
             for mutation in mutations:
                 yield self.result(mutation, error.what, str(error))
             return
+        earlier = []
         for mutation in mutations:
             try:
-                second, run = self.record(mutation, "candidate")
+                second, run = self.record(mutation, f"candidate-{mutation}")
                 if mutation == 0:
                     self.check_repeats([*bare, run])
                 elif self.thorough and run != self.bare(mutation):
                     raise Broken("the mutated program leaves something else when recorded")
                 report = self.compare(first, second)
                 yield self.judge(mutation, bare[0].line, run, report)
+                yield from self.cross(earlier, mutation, second, run)
             except Unjudged as error:
                 yield self.result(mutation, error.what, str(error))
             if self.keep:
                 kept = os.path.join(self.keep, f"{self.seed}-{mutation}")
-                for name in ("reference", "candidate"):
-                    shutil.copytree(os.path.join(self.folder, name), os.path.join(kept, name),
+                for name, folder in (("reference", "reference"), (f"candidate-{mutation}", "candidate")):
+                    shutil.copytree(os.path.join(self.folder, name), os.path.join(kept, folder),
                                     dirs_exist_ok=True)
-            shutil.rmtree(os.path.join(self.folder, "candidate"), ignore_errors=True)
+            if not self.crossed:
+                shutil.rmtree(os.path.join(self.folder, f"candidate-{mutation}"), ignore_errors=True)
 
-    def judge(self, mutation, line, run, report):
-        plan = self.plan(mutation)
+    def cross(self, earlier, mutation, dump, run):
+        """Judges a mutated run against those before it, and puts it among them."""
+        if not self.crossed or mutation == 0 or run.code != 0:
+            return
+        for other, other_dump, other_run in earlier:
+            try:
+                yield self.judge(mutation, other_run.line, run, self.compare(other_dump, dump), other)
+            except Unjudged as error:
+                yield self.result(mutation, error.what, str(error), against=other)
+        earlier.append((mutation, dump, run))
+
+    def plan_of_both(self, mutation, against):
+        """What is changed between two mutated runs."""
+        plan, other = self.plan(mutation), self.plan(against)
+        return {**plan, "mutation": "two mutations", "place": f"{other['mutation']}; {plan['mutation']}",
+                "harmless": plan["harmless"] and other["harmless"], "dies": plan["dies"] and other["dies"]}
+
+    def judge(self, mutation, line, run, report, against=0):
+        plan = self.plan_of_both(mutation, against) if against else self.plan(mutation)
         verdict = report["verdict"]
         same = run.code == 0 and not difference(line, run.line)
         if not same and verdict == "identical":
@@ -190,10 +211,11 @@ class Seed:
         else:
             what = ABSORBED
         differs = difference(line, run.line) if not same else "nothing"
-        return self.result(mutation, what, report["summary"], verdict, differs)
+        return self.result(mutation, what, report["summary"], verdict, differs, against)
 
-    def result(self, mutation, what, summary, verdict=None, differs=None):
-        return {"seed": self.seed, "mutate": mutation, **self.plan(mutation), "what": what,
+    def result(self, mutation, what, summary, verdict=None, differs=None, against=0):
+        plan = self.plan_of_both(mutation, against) if against else self.plan(mutation)
+        return {"seed": self.seed, "mutate": mutation, "against": against, **plan, "what": what,
                 "verdict": verdict, "differs": differs, "summary": summary}
 
 
@@ -260,8 +282,8 @@ def kinds_of_difference(result):
 
 
 def command(arguments, result):
-    return (f"{sys.argv[0]} --bin {arguments.bin} --seed {result['seed']} "
-            f"--mutate {result['mutate']}")
+    return (f"{sys.argv[0]} --bin {arguments.bin} --seed {result['seed']} --mutate {result['mutate']}"
+            f"{' --against ' + str(result['against']) if result.get('against') else ''}")
 
 
 def show(arguments, result):
@@ -322,7 +344,8 @@ def seeds_of(arguments, count):
 
 def judge_all(arguments):
     each = arguments.mutations + 1
-    seeds = list(seeds_of(arguments, -(-arguments.pairs // each)))
+    pairs = each + (math.comb(arguments.mutations, 2) if arguments.crossed else 0)
+    seeds = list(seeds_of(arguments, -(-arguments.pairs // pairs)))
     results = []
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for judged in pool.map(lambda seed: judge_seed(arguments, seed, range(each)), seeds):
@@ -341,9 +364,10 @@ def judge_one(arguments):
         print(program.listing(arguments.mutate))
         results = []
         for _ in range(arguments.repeats):
-            for result in program.pairs([arguments.mutate]):
-                results.append(result)
-                keep(arguments, result)
+            for result in program.pairs([*([arguments.against] if arguments.against else []), arguments.mutate]):
+                if (result["mutate"], result["against"]) == (arguments.mutate, arguments.against):
+                    results.append(result)
+                    keep(arguments, result)
     finally:
         program.close()
     seen = collections.Counter(json.dumps(result) for result in results)
@@ -361,8 +385,11 @@ def main():
     parser.add_argument("--kind", action="append", help="only programs of this kind, as the table names "
                                                         "it; may be given again")
     parser.add_argument("--mutations", type=int, default=2, help="of each program (default 2)")
+    parser.add_argument("--crossed", action="store_true",
+                        help="mutated runs of one program against one another, too")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--mutate", type=int, help="judge this mutation of --seed alone")
+    parser.add_argument("--against", type=int, default=0, help="with --mutate: against this mutation")
     parser.add_argument("--repeats", type=int, default=1, help="with --mutate: so many times")
     parser.add_argument("--keep", metavar="DIR", help="keep the dumps of all pairs here")
     parser.add_argument("--thorough", action="store_true", help="run mutated programs bare too")

@@ -119,14 +119,14 @@ class Archives(Hostile):
         self.assert_refused("a.npz", "a.npz", saying="CRC")
 
     def test_an_archive_that_explodes(self):
-        """1.5 GB of zeros in 1.5 MB are compared in less memory than that."""
-        header = npy_with("{'descr': '<f4', 'fortran_order': False, 'shape': (393216000,), }")
+        """400 MB of zeros in 400 KB are compared in half of that memory."""
+        header = npy_with("{'descr': '<f4', 'fortran_order': False, 'shape': (104857600,), }")
         with zipfile.ZipFile(self.path("a.npz"), "w", zipfile.ZIP_DEFLATED) as archive:
             with archive.open("x.npy", "w", force_zip64=True) as member:
                 member.write(header)
-                for _ in range(1500):
+                for _ in range(400):
                     member.write(bytes(1 << 20))
-        result = self.compare("a.npz", "a.npz", memory=MEMORY)
+        result = self.compare("a.npz", "a.npz", memory=MEMORY // 5)
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_a_size_that_is_merely_claimed(self):
@@ -490,6 +490,7 @@ class Datasets(Hostile):
             result = self.compare("a.h5", "b.h5", memory=4 * MEMORY)
             self.assertIn(result.returncode, (0, 1, 2), result.stderr)
             self.assertLessEqual(len(result.stderr.splitlines()), 2, result.stderr)
+            self.assertNotIn("for two minutes", result.stderr)
 
 
 class Arguments(Hostile):
