@@ -45,6 +45,10 @@ constexpr std::size_t kMostNamed = 16;
   return slot.flags & slot_flag::optimizer_state;
 }
 
+[[nodiscard]] bool was_drawn_from(const RngTracker::Stream& stream) noexcept {
+  return !stream.last_common_draw.empty() || stream.drawn_alone || stream.drawn_by_threads;
+}
+
 /// Position of the last op in a block that no other op calls, views aside.
 [[nodiscard]] std::uint64_t last_op(const Block& block) {
   std::set<std::uint64_t> ops;
@@ -434,17 +438,21 @@ void OutcomeJudge::judge_generators() {
   const Event* const right = ends_.candidate.event;
   if (left == nullptr || right == nullptr || left->rng.before == right->rng.before) return;
   if (state_.book.diverges()) return;
-  const RngTracker::Stream& stream = state_.rng.stream(*left);
+  // The same stream unless the runs have seeded it differently.
+  const Both<const RngTracker::Stream*> streams{&state_.rng.stream(*left),
+                                                &state_.rng.stream(*right)};
   // An unseeded generator starts in any state, which matters once it is drawn from.
-  if (stream.last_common_draw.empty() && !stream.drawn_alone && !stream.drawn_by_threads) return;
+  if (!was_drawn_from(*streams.reference) && !was_drawn_from(*streams.candidate)) return;
   bool drawn_beside = false;
   for (const Side side : kSides) {
-    on(state_.totals.outcomes.extra_draws, side) += on(stream.more_of_threads, side);
-    drawn_beside = drawn_beside || on(stream.more_of_threads, side) > 0;
+    const std::uint64_t more = on(on(streams, side)->more_of_threads, side);
+    on(state_.totals.outcomes.extra_draws, side) += more;
+    drawn_beside = drawn_beside || more > 0;
   }
   if (drawn_beside) return;
-  if (const auto& drawn = stream.drawn_alone) {
-    blame(*drawn);
+  for (const RngTracker::Stream* stream : {streams.reference, streams.candidate}) {
+    if (!stream->drawn_alone) continue;
+    blame(*stream->drawn_alone);
     return;
   }
   enter(FindingKind::rng, {ends_.reference, nullptr, end_lanes_.reference},

@@ -257,6 +257,25 @@ TEST_SUITE("outcomes") {
     CHECK(report.first()->op == "aten::rand");
   }
 
+  TEST_CASE("a draw that nobody uses leaves the generator elsewhere, though the seeds differ") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.seed(changed ? 735 : 736);
+      if (changed) run.op("aten::rand").draws(3).out(labelled("unused"));
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->op == "aten::rand");
+  }
+
+  TEST_CASE("a generator that nobody draws from is no outcome, though the seeds differ") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.seed(changed ? 735 : 736);
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
   TEST_CASE("a tensor more that stands is an outcome, though ops of its own run have read it") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       std::vector<Tensor> left{weight};
