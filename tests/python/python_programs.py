@@ -165,6 +165,21 @@ def python_generator(tools):
         yield f"no evidence of the generator: {cause}"
 
 
+def moved_generators(tools):
+    """A generator of Python or NumPy that one run draws from once more is an outcome."""
+    for name in ("reference", "none", "python", "numpy"):
+        tools.record(name, "generators", name)
+    code, report = tools.compare("reference", "none")
+    if code != 0:
+        yield f"none: exit code {code}, {report['summary']}"
+    for name in ("python", "numpy"):
+        code, report = tools.compare("reference", name)
+        first = report["first"] or {"kind": None, "arguments": []}
+        found = first["kind"], [argument["name"] for argument in first["arguments"]], report["causes"][0]["id"]
+        if code != 1 or found != ("rng", [name], "rng-shift"):
+            yield f"{name}: exit code {code}, {found}, {report['summary']}"
+
+
 def early_batches(tools):
     """A batch that comes early is taken early: that changes nothing, and is not found instead of what does."""
     for name, flags in (("first", ("0", "0")), ("second", ("1", "0")), ("third", ("1", "1"))):
@@ -458,7 +473,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "planted_cnn": lambda tools: planted(tools, "cnn"),
          "module_paths": module_paths, "compiled_tree": compiled_tree, "learning_rate": learning_rate,
          "no_stacks": no_stacks, "directories_of_files": directories_of_files,
-         "python_generator": python_generator, "early_batches": early_batches,
+         "python_generator": python_generator, "moved_generators": moved_generators, "early_batches": early_batches,
          "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,
          "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,
          "containers": containers, "order_of_elements": order_of_elements,

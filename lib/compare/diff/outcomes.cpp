@@ -18,7 +18,6 @@
 namespace ulpscope::comparison {
 namespace {
 
-constexpr std::string_view kEndOfRun = "end of run";
 constexpr std::size_t kMostNamed = 16;
 
 [[nodiscard]] bool is_named(const Slot& slot) noexcept {
@@ -132,6 +131,7 @@ void OutcomeJudge::judge() {
     judge_adopted(side);
   }
   judge_generators();
+  judge_noted_generators();
   for (const Side side : kSides)
     on(totals.extra_numbers, side) = state_.numbers_read.replaced(side);
   totals.too_many = totals.too_many || state_.numbers_read.overflowed();
@@ -380,7 +380,8 @@ void OutcomeJudge::differ(const Outcome& reference, const Outcome& candidate) {
     unexplained_.emplace_back(reference, candidate);
 }
 
-void OutcomeJudge::enter(FindingKind kind, const Outcome& reference, const Outcome& candidate) {
+void OutcomeJudge::enter(FindingKind kind, const Outcome& reference, const Outcome& candidate,
+                         const std::vector<ShiftedGenerator>& generators) {
   const Window left({reference.event}, true);
   const Window right({candidate.event}, true);
   Scene scene;
@@ -398,6 +399,14 @@ void OutcomeJudge::enter(FindingKind kind, const Outcome& reference, const Outco
       state_, kind, scene, at, at, {.key = has_tensor ? reference.slot->index : std::uint64_t{0}},
       [&](Record& record) {
         if (has_tensor) add_tensors(record, {slot});
+        for (const ShiftedGenerator& one : generators) {
+          record.finding.arguments.push_back({one.name, one.left.reference, one.left.candidate});
+          record.finding.notes.push_back(
+              one.last_equal.empty()
+                  ? fmt::format("both runs draw from the same stream of the generator {}", one.name)
+                  : fmt::format("both runs had the generator {} in one state, last in {}", one.name,
+                                one.last_equal));
+        }
         record.finding.notes.emplace_back(kind == FindingKind::write
                                               ? "it changed after the last op that was recorded"
                                               : "no recorded op explains it");
@@ -457,6 +466,19 @@ void OutcomeJudge::judge_generators() {
   }
   enter(FindingKind::rng, {ends_.reference, nullptr, end_lanes_.reference},
         {ends_.candidate, nullptr, end_lanes_.candidate});
+}
+
+/// A generator of Python, NumPy or the program, in which no recorded op draws, ends in a different
+/// state although both runs once had it in one.
+void OutcomeJudge::judge_noted_generators() {
+  if (ends_.reference.event == nullptr || ends_.candidate.event == nullptr) return;
+  if (state_.book.diverges()) return;
+  const auto shifted =
+      shifted_generators(state_.runs.reference->environment(state_.ranks.reference),
+                         state_.runs.candidate->environment(state_.ranks.candidate));
+  if (shifted.empty()) return;
+  enter(FindingKind::rng, {ends_.reference, nullptr, end_lanes_.reference},
+        {ends_.candidate, nullptr, end_lanes_.candidate}, shifted);
 }
 
 }  // namespace ulpscope::comparison

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "compare/diff/noted_generators.hpp"
 #include "compare/diff/rank_state.hpp"
 #include "compare/model/content.hpp"
 
@@ -58,11 +59,13 @@ class OutcomeJudge {
   void judge_adopted(Side side);
   void judge_reset_gradients(Side side);
   void judge_generators();
+  void judge_noted_generators();
   void blame(const Source& source);
   [[nodiscard]] const Outcome* partner_of(Side side, const Outcome& outcome);
   [[nodiscard]] std::optional<Source> reason(Side side, const Outcome& outcome);
   void differ(const Outcome& reference, const Outcome& candidate);
-  void enter(FindingKind kind, const Outcome& reference, const Outcome& candidate);
+  void enter(FindingKind kind, const Outcome& reference, const Outcome& candidate,
+             const std::vector<ShiftedGenerator>& generators = {});
 
   RankState& state_;
   Both<Outcomes> left_;

@@ -11,6 +11,9 @@
 
 namespace ulpscope::comparison {
 
+/// The op of the event that shows what a run leaves.
+inline constexpr std::string_view kEndOfRun = "end of run";
+
 /// "step 17" or "setup".
 [[nodiscard]] std::string step_words(std::int64_t step);
 

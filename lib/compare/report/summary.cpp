@@ -43,6 +43,14 @@ namespace {
   return given == 1 ? name : fmt::format("{} and {} more", name, given - 1);
 }
 
+[[nodiscard]] std::string generators_left(const Finding& finding) {
+  if (finding.arguments.empty()) return "the generator ends in a different state";
+  std::vector<std::string> names;
+  for (const ArgumentReport& generator : finding.arguments) names.push_back(generator.name);
+  return fmt::format("the state of the {} {} differs at the end of the run",
+                     names.size() == 1 ? "generator" : "generators", listed(names));
+}
+
 [[nodiscard]] std::string what_happened_to_tensor(const Finding& finding) {
   const std::string& tensor = finding.tensors.front().name;
   if (finding.kind == FindingKind::metadata) return tensor + " has another dtype or shape";
@@ -74,6 +82,7 @@ namespace {
       return fmt::format("{} runs in the {} only", op,
                          finding.event.reference ? "reference" : "candidate");
     case FindingKind::rng:
+      if (finding.op == kEndOfRun) return generators_left(finding);
       return op + " draws from a different RNG state";
     case FindingKind::data:
       return fmt::format("{} reads different data ({})", op, first_difference(finding));

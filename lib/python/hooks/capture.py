@@ -88,17 +88,32 @@ def when_recording(function) -> None:
         _when_recording.append(function)
 
 
+_at_both_ends = []
+
+
+def at_both_ends(function) -> None:
+    """Calls `function` with the library each time a recording begins or ends."""
+    _at_both_ends.append(function)
+
+
+def _begins_or_ends() -> None:
+    for function in _at_both_ends:
+        function(_library)
+
+
 def begin(handle: int) -> None:
     """The library with this handle records from now on."""
     global _library
     _library = _Library(handle)
     while _when_recording:
         _when_recording.pop(0)(_library)
+    _begins_or_ends()
 
 
 def end() -> None:
     """Nothing is recorded from now on."""
     global _library
+    _begins_or_ends()
     _library = None
 
 
@@ -124,4 +139,5 @@ def text(value: str) -> bytes:
 def finish() -> None:
     """The interpreter ends: sends what the run leaves before modules are taken apart."""
     if library() is not None:
+        _begins_or_ends()
         _library.finish()

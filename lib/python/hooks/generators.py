@@ -4,12 +4,14 @@ Both are MT19937 in memory that stays in place, which is read in a microsecond; 
 takes fifty. Not seen there is half of a pair of normal numbers that NumPy keeps.
 """
 
+import array
 import ctypes
 import hashlib
 import random
 import sys
 
 from . import capture
+from .guard import failed
 from .imports import after_import
 
 _WORDS = 624
@@ -55,6 +57,17 @@ class _Python:
     memory_of = staticmethod(_memory_of_python)
 
     @staticmethod
+    def parts(memory: bytes) -> tuple:
+        return memory[4:], int.from_bytes(memory[:4], sys.byteorder)
+
+    @staticmethod
+    def following(words: bytes) -> bytes:
+        generator = random.Random()
+        generator.setstate((3, (*memoryview(words).cast("I"), _WORDS), None))
+        generator.getrandbits(32)
+        return array.array("I", generator.getstate()[1][:_WORDS]).tobytes()
+
+    @staticmethod
     def state(generator) -> bytes:
         # getstate() hashes to another number in each run: its None hashes to an address up to 3.11.
         return repr(generator.getstate()).encode()
@@ -75,6 +88,12 @@ class _NumPy:
     memory_of = staticmethod(_memory_of_numpy)
 
     @staticmethod
+    def parts(memory: bytes) -> tuple:
+        return memory[:-4], int.from_bytes(memory[-4:], sys.byteorder)
+
+    following = _Python.following
+
+    @staticmethod
     def state(generator) -> bytes:
         return repr(generator.state).encode()
 
@@ -90,7 +109,8 @@ class _Watch:
         self._kind = kind
         self._generator = None
         self._memory = None
-        self._seen = self._read()
+        self._told = None  # the library that knows of `_seen`
+        self._seen = self._first = self._read()
 
     def _read(self) -> tuple:
         generator = self._kind.generator()
@@ -102,12 +122,20 @@ class _Watch:
 
     def look(self, library) -> None:
         state = self._read()
-        if state == self._seen:
+        if state == self._seen and (self._told is library or state == self._first):
             return
-        self._seen = state
-        words, kept = state
-        digest = hashlib.blake2b(words + repr(kept).encode(), digest_size=16).hexdigest()
-        library.setting(capture.text("note.rng." + self._kind.name), digest.encode())
+        self._seen, self._told = state, library
+        library.setting(capture.text("note.rng." + self._kind.name), self._text(*state).encode())
+
+    def _text(self, state: bytes, kept) -> str:
+        """The digest of the words that are made at once, 624 of them, and which of these comes next."""
+        if self._memory is None:
+            return hashlib.blake2b(state + repr(kept).encode(), digest_size=16).hexdigest()
+        words, position = self._kind.parts(state)
+        if position == _WORDS:
+            words, position = self._kind.following(words), 0
+        half = "" if kept is None else f" and {kept!r}"
+        return f"{hashlib.blake2b(words, digest_size=16).hexdigest()} at {position}{half}"
 
 
 _watches = []
@@ -118,6 +146,13 @@ def look(library) -> None:
     seeded nor used starts with another state in each run, which means nothing."""
     for watch in _watches:
         watch.look(library)
+
+
+def _look_guarded(library) -> None:
+    try:
+        look(library)
+    except Exception as error:
+        failed("the states of generators", error)
 
 
 def follow() -> None:
@@ -132,3 +167,4 @@ def follow() -> None:
             library.setting(b"numpy.version", sys.modules["numpy"].__version__.encode())
 
     capture.when_recording(note_versions)
+    capture.at_both_ends(_look_guarded)

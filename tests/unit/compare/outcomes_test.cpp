@@ -268,6 +268,38 @@ TEST_SUITE("outcomes") {
     CHECK(report.first()->op == "aten::rand");
   }
 
+  TEST_CASE(
+      "a generator of Python that ends in another state than it did in both runs is an outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("note.rng.numpy", "seeded");
+      run.environment("note.rng.numpy", changed ? "drawn twice" : "drawn");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    CHECK(says(report, "the generator numpy differs at the end"));
+    REQUIRE(report.causes.size() == 1);
+    CHECK(report.causes[0].id == "rng-shift");
+  }
+
+  TEST_CASE(
+      "a generator of Python that ends further in the stream that both runs draw from is an "
+      "outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("note.rng.numpy", changed ? "c0ffee at 12" : "c0ffee at 10");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+  }
+
+  TEST_CASE("a generator of Python that nobody has seeded is no outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("note.rng.python", changed ? "one" : "two");
+      run.environment("note.rng.python", changed ? "three" : "four");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
   TEST_CASE("a generator that nobody draws from is no outcome, though the seeds differ") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       run.seed(changed ? 735 : 736);

@@ -47,10 +47,15 @@ namespace {
          (shows || only_draws(of));
 }
 
+/// A generator that is not LibTorch's ends in a different state.
+[[nodiscard]] bool of_noted_generator(const Case& of) {
+  return of.is(FindingKind::rng) && !of.finding().arguments.empty();
+}
+
 }  // namespace
 
 std::optional<Cause> rng_seed(const Case& of) {
-  if (!of.is(FindingKind::rng) || same_seed(of)) return std::nullopt;
+  if (!of.is(FindingKind::rng) || same_seed(of) || of_noted_generator(of)) return std::nullopt;
   Cause cause = of.cause("rng-seed", Confidence::certain);
   cause.evidence = {seed_words(of)};
   const auto& rng = of.evidence().rng;
@@ -80,6 +85,17 @@ std::optional<Cause> recompute(const Case& of) {
 }
 
 std::optional<Cause> rng_shift(const Case& of) {
+  if (of_noted_generator(of)) {
+    Cause cause = of.cause("rng-shift", Confidence::likely);
+    for (const ArgumentReport& generator : of.finding().arguments)
+      cause.evidence.push_back(fmt::format(
+          "the generator {} gives both runs the same stream and ends at two places of it: one run "
+          "draws from it more often, or seeds it again",
+          generator.name));
+    cause.evidence.emplace_back("no value that was compared differs because of it");
+    cause.attempt = {"look for a call that draws from it in one run alone"};
+    return cause;
+  }
   if (shifts_the_stream(of)) {
     Cause cause = of.cause("rng-shift",
                            of.evidence().draws.empty() ? Confidence::likely : Confidence::certain);
