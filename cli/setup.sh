@@ -27,7 +27,7 @@ readonly packages=(
   libopenmpi-dev openmpi-bin libcereal-dev libboost-math-dev libpugixml-dev
   python3-pytest python3-jsonschema python3-junitparser python3-markdown-it
   esbuild node-d3-array node-d3-axis node-d3-scale node-d3-selection node-d3-shape
-  chromium chromium-driver python3-selenium
+  chromium chromium-driver python3-selenium librsvg2-bin
   mkdocs mkdocs-material
   libzip-dev libprotobuf-dev protobuf-compiler python3-numpy python3-tables python3-onnx
   dpkg-dev file lintian

@@ -41,8 +41,9 @@ void ReportFiles::attach(Options& options, const std::string& names, const std::
                           fmt::format("{} takes FORMAT=FILE, not '{}'", source, value),
                           fmt::format("give it as {} json=report.json", source));
             }
-            files_.push_back(
-                {format_named(source, value.substr(0, equals), false), value.substr(equals + 1)});
+            const ReportFormat* const format = format_named(source, value.substr(0, equals), false);
+            if (format->require != nullptr) format->require();
+            files_.push_back({format, value.substr(equals + 1)});
           },
           true)
       .more(fmt::format("FORMAT is one of {}; the file - is standard output",

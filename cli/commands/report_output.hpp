@@ -14,7 +14,8 @@ namespace ulpscope::cli {
 /// standard output.
 class ReportFiles {
  public:
-  /// Adds the option that names them, as FORMAT=FILE.
+  /// Adds the option that names them, as FORMAT=FILE. A form that this machine cannot make is
+  /// refused when the option is read.
   /// @param names, variable as Options::value() has them.
   void attach(Options& options, const std::string& names, const std::string& variable);
 

@@ -6,6 +6,7 @@
 #include "cli/formats/github.hpp"
 #include "cli/formats/junit.hpp"
 #include "cli/formats/markdown.hpp"
+#include "cli/formats/png.hpp"
 #include "cli/formats/sarif.hpp"
 #include "cli/formats/svg.hpp"
 #include "cli/render/html.hpp"
@@ -29,6 +30,7 @@ constexpr std::array kFormats{
     ReportFormat{"sarif", anywhere<render_sarif>, true},
     ReportFormat{"github", anywhere<render_github>, true},
     ReportFormat{"svg", anywhere<render_svg>, false},
+    ReportFormat{"png", anywhere<render_png>, false, require_png},
     ReportFormat{"html", anywhere<render_html>, false},
 };
 

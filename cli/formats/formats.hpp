@@ -16,6 +16,8 @@ struct ReportFormat {
   std::string_view name;
   void (*render)(const Report& report, const Terminal& terminal, std::ostream& out);
   bool on_screen;  ///< --format can be it; -o always can
+  /// @throws Error if what it needs of other programs is not there. Null: nothing.
+  void (*require)() = nullptr;
 };
 
 /// All of them, in the order of the help: text is the first.

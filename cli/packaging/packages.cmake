@@ -54,8 +54,8 @@ where they diverge, how far apart the results are, and the likely cause.
 .
 The capture libraries are loaded into the recorded program and use its own
 LibTorch, which this package therefore does not depend on.")
-# Opened by `compare` under mpirun alone.
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS openmpi-bin)
+# `compare` opens MPI under mpirun alone, and runs rsvg-convert for `-o png=` alone.
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "openmpi-bin, librsvg2-bin")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA
     ${packages}/debian/prerm ${packages}/debian/shlibs ${packaging}/debian/triggers)
 

@@ -70,6 +70,8 @@ done
 grep -q 'Mike Bostock' runtime/usr/share/doc/ulpscope/copyright || fail "the copyright file does not name D3's authors"
 has_no_run_path runtime
 
+suggests=$(dpkg-deb --field "${runtime[0]}" Suggests)
+[[ $suggests == *librsvg2-bin* ]] || fail "rsvg-convert, for -o png=, is not suggested: $suggests"
 depends=$(dpkg-deb --field "${runtime[0]}" Depends)
 [[ $depends == *libhdf5* ]] || fail "HDF5 is not among the dependencies: $depends"
 [[ ! $depends =~ torch|cuda|cudnn|cupti|mpi ]] || fail "a library that need not be there is a dependency: $depends"

@@ -12,11 +12,13 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 import urllib.parse
 import xml.etree.ElementTree
+import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../support"))
 
@@ -458,6 +460,76 @@ def svg(test):
         assert elements.count("circle") == (len(growth) if len(growth) > 1 else 0), reports.what
 
 
+# --- PNG
+
+
+def chunks_of(png):
+    """Its chunks as (type, data), each with a matching checksum."""
+    assert png[:8] == b"\x89PNG\r\n\x1a\n", png[:8]
+    chunks, at = [], 8
+    while at < len(png):
+        length, kind = struct.unpack_from(">I4s", png, at)
+        data = png[at + 8:at + 8 + length]
+        assert struct.unpack_from(">I", png, at + 8 + length)[0] == zlib.crc32(kind + data), kind
+        chunks.append((kind, data))
+        at += 12 + length
+    return chunks
+
+
+def png(test):
+    """The picture of the SVG at twice its size, with something drawn in it."""
+    if not shutil.which("rsvg-convert"):
+        print("skipped: no rsvg-convert")
+        sys.exit(77)
+    for dumps, code in ((("reference", "threads"), 1), (("reference", "same"), 0)):
+        reports = Reports(test.ulpscope, test.dumps, dumps, [], code)
+        result = subprocess.run([test.ulpscope, "compare", *dumps, "-o", "png=-", "--format", "github"],
+                                cwd=test.dumps, capture_output=True, check=False, env={"NO_COLOR": "1"})
+        assert result.returncode == code, result.stderr
+        assert result.stdout.endswith(reports.github), result.stdout[-200:]
+        chunks = chunks_of(result.stdout.removesuffix(reports.github))
+        assert chunks[0][0] == b"IHDR" and chunks[-1] == (b"IEND", b""), [kind for kind, _ in chunks]
+        width, height, depth, colors = struct.unpack_from(">IIBB", chunks[0][1])
+        svg_root = xml.etree.ElementTree.fromstring(reports.svg)
+        assert [width, height] == [2 * float(svg_root.get(name)) for name in ("width", "height")]
+        assert (depth, colors) == (8, 6), (depth, colors)  # red, green, blue, opacity
+        pixels = zlib.decompress(b"".join(data for kind, data in chunks if kind == b"IDAT"))
+        assert len(pixels) == height * (4 * width + 1)
+        assert len(set(pixels)) > 16, reports.what
+
+
+def png_missing(test):
+    """One line names the package, and no file is left or replaced."""
+    programs = {"none": None, "fails": "#!/bin/sh\n[ $1 = --version ] || { echo oh no >&2; exit 3; }\n",
+                "silent": "#!/bin/sh\ncat >/dev/null\n", "partial": "#!/bin/sh\n[ $1 = --version ] || "
+                "{ printf '\\211PNG\\r\\n\\032\\n'; kill -9 $$; }\n"}
+    for name, script in programs.items():
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as path:
+            if script:
+                with open(os.path.join(path, "rsvg-convert"), "w", encoding="utf-8") as file:
+                    file.write(script)
+                os.chmod(file.name, 0o755)
+            for tool in ("sh", "cat"):
+                os.symlink(shutil.which(tool), os.path.join(path, tool))
+            picture = os.path.join(folder, "report.png")
+            for before in (None, b"what was there"):
+                if before:
+                    with open(picture, "wb") as file:
+                        file.write(before)
+                result = subprocess.run([test.ulpscope, "compare", "reference", "threads", "-o", f"png={picture}"],
+                                        cwd=test.dumps, capture_output=True, text=True, check=False,
+                                        env={"NO_COLOR": "1", "PATH": path})
+                assert result.returncode == 2, (name, result)
+                assert result.stdout == "", (name, result)
+                lines = result.stderr.splitlines()
+                assert len(lines) == 2 and lines[1].startswith("help: "), (name, lines)
+                assert "rsvg-convert (Debian package librsvg2-bin)" in lines[0], (name, lines)
+                assert os.listdir(folder) == (["report.png"] if before else []), (name, os.listdir(folder))
+                if before:
+                    with open(picture, "rb") as file:
+                        assert file.read() == before, name
+
+
 # --- all of them
 
 
@@ -487,7 +559,7 @@ class Test:
 
 CASES = [schema_golden, schema_real, schema_several, schema_refuses, schema_refuses_several, schema_inspect,
          schema_refuses_inspect, schema_refuses_of_dumps, inspected_layout, inspected_words, schema_documented,
-         sarif_schema, sarif_content, junit, markdown, github, svg, printed]
+         sarif_schema, sarif_content, junit, markdown, github, svg, png, png_missing, printed]
 
 
 if __name__ == "__main__":
