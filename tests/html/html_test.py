@@ -227,14 +227,40 @@ def growth():
     for_each_report(check)
 
 
+def listed(finding):
+    """Its tensors without what an in-place op returns, which is an argument that it has modified."""
+    def same(one, other):
+        apart = [(tensor["difference"] or {"differing": 0})["differing"] for tensor in (one, other)]
+        return apart[0] == apart[1] and all(one[key] == other[key] for key in ("dtype", "shape", "equal"))
+    modified = [t for t in finding["tensors"] if t["role"] == "mutated" and (finding["op"] or "").endswith("_")]
+    return [t for t in finding["tensors"] if t["role"] != "output" or not any(same(t, other) for other in modified)]
+
+
+def in_place():
+    """What an in-place op has modified and returns stands once, as in the text report; another result stays."""
+    page, report = made("in_place")
+    with Browser() as browser:
+        browser.open(page)
+        for number, slots in ((0, ["in", "mut", "out 1"]), (1, ["in", "mut", "out 0", "out 1"])):
+            browser.click(f"#finding-{number}")
+            expect(browser.texts(".tensors .slot"), slots)
+            apart = [t for t in listed(report["findings"][number]) if not t["equal"] and t["difference"]]
+            expect(len(browser.texts(".difference")), len(apart))
+    with Browser(scripts=False) as browser:
+        browser.open(page)
+        body = browser.driver.find_element("tag name", "body").text
+        expect(body.count("out 0"), 1)  # of the second finding
+
+
 def panel():
     """Every finding, selected in the list, is shown in full: tensors, worst elements, histograms."""
     def check(browser, report):
         for number, finding in enumerate(report["findings"]):
             browser.click(f"#finding-{number}")
             expect(browser.text("#finding h2"), op_of(finding))
-            expect(len(browser.texts(".tensors tbody tr")), len(finding["tensors"]))
-            apart = [t["difference"] for t in finding["tensors"] if not t["equal"] and t["difference"]]
+            tensors = listed(finding)
+            expect(len(browser.texts(".tensors tbody tr")), len(tensors))
+            apart = [t["difference"] for t in tensors if not t["equal"] and t["difference"]]
             expect(len(browser.texts(".difference")), len(apart))
             expect([bits for d in apart if d["worst"] for bits in d["worst"]["bits"]],
                    browser.texts(".worst td:nth-child(3)"))
@@ -409,13 +435,26 @@ def many_findings():
 def narrow():
     """380 pixels are enough: only tables scroll sideways."""
     with tempfile.TemporaryDirectory() as folder, Browser() as browser:
-        made_pages = [made(name)[0] for name in ("mixed", "hostile", "long_names", "many_findings", "identical")]
+        made_pages = [made(name)[0] for name in ("mixed", "hostile", "long_names", "many_findings", "in_place", "identical")]
         for arguments in [*COMPARISONS, None]:
             for page in made_pages if arguments is None else [compare(arguments, folder)[0]]:
                 browser.open(page, width=380)
                 browser.run("for (const each of document.querySelectorAll('details')) each.open = true")
                 wide, room = browser.run("const page = document.documentElement; return [page.scrollWidth, page.clientWidth]")
                 assert wide <= room <= 380, f"{page}: {wide} pixels wide in {room}"
+
+
+# Each part of a text that stands between places where it may break, and in how many lines it is.
+PIECES_IN_LINES = """return arguments[0].flatMap(selector => [...document.querySelectorAll(selector)]).flatMap(each => {
+    const texts = document.createTreeWalker(each, NodeFilter.SHOW_TEXT), pieces = [];
+    while (texts.nextNode())
+      for (const found of texts.currentNode.data.matchAll(/[^ ]+/g)) {
+        const range = document.createRange();
+        range.setStart(texts.currentNode, found.index);
+        range.setEnd(texts.currentNode, found.index + found[0].length);
+        pieces.push([found[0], new Set([...range.getClientRects()].map(box => box.top)).size]);
+      }
+    return pieces; })"""
 
 
 def narrow_numbers():
@@ -444,6 +483,16 @@ def narrow_numbers():
         counts = browser.run("""return [...document.querySelectorAll("#modules .far")].map(each =>
             [each.getBoundingClientRect().right, each.closest("button").getBoundingClientRect().right])""")
         assert counts and all(right > room - 40 for right, room in counts), f"numbers of modules are not in a column: {counts}"
+
+
+def narrow_names():
+    """At 380 pixels names in the verdict and folders of commands break between their parts."""
+    page, report = made("in_place")
+    with Browser() as browser:
+        browser.open(page, width=380)
+        pieces = browser.run(PIECES_IN_LINES, ["h1", ".run .word"])
+        assert all(lines == 1 for _, lines in pieces), f"parts of names are in several lines: {pieces}"
+        expect("".join(piece for piece, _ in pieces).count(report["candidate"]["command"][0]), 2)
 
 
 def keyboard():

@@ -102,6 +102,32 @@ Report report_by_layers() {
   return report;
 }
 
+/// An op that modifies an argument and returns it, and the same of one that is not called in-place.
+Report in_place_report() {
+  Report report = test::origin_report();
+  Finding& finding = report.findings.front();
+  finding.op = "aten::uniform_";
+  std::vector<TensorReport>& tensors = finding.tensors;
+  TensorReport input = tensors.front();
+  TensorReport modified = tensors.back();
+  modified.role = Role::mutated;
+  modified.index = 0;
+  modified.name = "weight";
+  TensorReport returned = modified;
+  returned.role = Role::output;
+  TensorReport other = returned;
+  other.index = 1;
+  other.difference->differing += 1;
+  tensors = {input, modified, returned, other};
+  report.findings.push_back(finding);
+  report.findings.back().op = "aten::uniform";
+  report.summary =
+      "diverged at step 17 in backward: torch::autograd::AccumulateGrad of layer2.0.conv1 differs";
+  report.reference.command = {"/opt/models/digits/build/release/bin/digits_resnet", "--steps", "6"};
+  report.candidate.command = report.reference.command;
+  return report;
+}
+
 Report hostile_report() {
   Report report = mixed_report();
   make_harmful(report.summary);
@@ -182,6 +208,7 @@ int main(int argc, char** argv) {
   write(directory, "long_names", long_names_report());
   write(directory, "many_findings", many_findings_report());
   write(directory, "by_layers", report_by_layers());
+  write(directory, "in_place", in_place_report());
   write(directory, "identical", test::identical_report());
   return 0;
 }

@@ -59,9 +59,19 @@ export function code(text, most) {
   return element("code", {}, shown(text, most));
 }
 
+/** A text that may break behind what `ends` fits. */
+function breaksBehind(ends, text) {
+  return text.split(ends).map((part) => [part, element("wbr")]);
+}
+
 /** The name of an op, module or tensor, which rather breaks between its parts than within one. */
 export function breakable(name) {
-  return name.split(/(?<=::|[._])/).map((part) => [part, element("wbr")]);
+  return breaksBehind(/(?<=::|[._])/, name);
+}
+
+/** The same for a sentence that holds names and numbers. */
+export function breakableSentence(text) {
+  return breaksBehind(/(?<=::|_|\.(?=[a-z]))/i, text);
 }
 
 /** Such a name in a monospaced font. */
@@ -69,12 +79,18 @@ export function nameCode(name, most) {
   return element("code", {}, breakable(shown(name, most)));
 }
 
-/** A command, which breaks between its words rather than after the hyphens of an option. */
+/**
+ * A command, which breaks between its words and folders rather than after the hyphens of an
+ * option.
+ */
 export function commandCode(text, most) {
   const words = shown(text, most).split(/( +)/);
   return element(
       "code", {},
-      words.map((word, at) => (at % 2 === 0 ? element("span", {class: "word"}, word) : word)));
+      words.map(
+          (word, at) =>
+              (at % 2 === 0 ? element("span", {class: "word"}, breaksBehind(/(?<=\/)/, word)) :
+                              word)));
 }
 
 /** A quiet line of text. */

@@ -21,7 +21,8 @@ function titleOf(cell) {
   if (cell.findings > 0) parts.push(counted(cell.findings, "finding"));
   if (cell.first) parts.push("the first difference");
   if (cell.scaled !== null) parts.push(`at most ${short(cell.scaled)} of the largest |reference|`);
-  if (cell.findings > 0 && cell.scaled === null) parts.push("no bytes, or none to compare");
+  if (cell.findings > 0 && cell.scaled === null)
+    parts.push("not measured: no bytes, or none to compare");
   if (cell.propagated) parts.push("events whose inputs differed already");
   return parts.join("; ");
 }
@@ -123,7 +124,12 @@ function drawAxis(svg, columns, size, top) {
   const steps = columns.filter((column) => !column.setup);
   const left = kLabels + (steps.length < columns.length ? size : 0);
   if (left > kLabels)
-    svg.append("text").attr("class", "tick").attr("x", kLabels).attr("y", top + 15).text("setup");
+    svg.append("text")
+        .attr("class", "tick")
+        .attr("x", kLabels)
+        .attr("y", top + 9)
+        .attr("dy", "0.71em")
+        .text("setup");
   if (steps.length === 0) return;
   const each = steps[0].last - steps[0].first + 1;
   const scale = scaleLinear().domain([steps[0].first, steps[0].first + each * steps.length]).range([
@@ -148,7 +154,7 @@ function legend(report) {
   return element(
       "p", {class: "legend"}, "largest |d| / max |reference|: ",
       kLevels.map((text, index) => swatch(`level-${index}`, text)),
-      swatch("level-unknown", "no bytes"),
+      swatch("level-unknown", "not measured"),
       report.propagated.events > 0 ? swatch("propagated", "inherited only") : null,
       report.first === null ? null : swatch("first", "first difference"));
 }

@@ -19,18 +19,34 @@ function cells(tensor) {
   ];
 }
 
+/** What two tensors have in common if they are one. */
+function likeness({dtype, shape, equal, difference}) {
+  return JSON.stringify([dtype, shape, equal, String(difference?.differing ?? 0)]);
+}
+
+/**
+ * Without what an in-place op returns: the argument that it has modified, which is listed already.
+ */
+function listed({op, tensors}) {
+  if (!op?.endsWith("_")) return tensors;
+  const modified = new Set(tensors.filter((tensor) => tensor.role === "mutated").map(likeness));
+  return tensors.filter((tensor) => tensor.role !== "output" || !modified.has(likeness(tensor)));
+}
+
 /** A row for each tensor; null where there is none. */
 export function tensorsOf(finding) {
-  if (finding.tensors.length === 0) return null;
+  const tensors = listed(finding);
+  if (tensors.length === 0) return null;
   const headings = ["", "tensor", "result", "largest ULP", "scaled", "type"];
-  return table({class: "tensors"}, headings, finding.tensors, cells, [3, 4]);
+  return table({class: "tensors"}, headings, tensors, cells, [3, 4]);
 }
 
 /** Each tensor that differs, in full; only one is open. */
 export function differencesOf(finding) {
-  const all = finding.tensors.filter((tensor) => tensor.difference !== null && !tensor.equal);
+  const tensors = listed(finding);
+  const all = tensors.filter((tensor) => tensor.difference !== null && !tensor.equal);
   if (all.length === 0) {
-    const without = finding.tensors.some(
+    const without = tensors.some(
         (tensor) => !tensor.equal && tensor.difference === null && hasOneShape(tensor));
     return without ?
         [

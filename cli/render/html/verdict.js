@@ -1,5 +1,5 @@
 // The answer in a sentence, its first cause, and both runs.
-import {code, commandCode, element, facts, shown} from "./dom.js";
+import {breakableSentence, code, commandCode, element, facts, shown} from "./dom.js";
 import {counted} from "./numbers.js";
 import {isOfFiles} from "./report.js";
 import {settingsTable} from "./settings.js";
@@ -14,7 +14,8 @@ function sentence(report) {
   const begins = summary.startsWith(verdict);
   return element(
       "h1", {id: "verdict"}, element("span", {class: `badge ${verdict}`}, shown(verdict)),
-      begins ? null : " ", shown(begins ? summary.slice(verdict.length) : summary, 2000));
+      begins ? null : " ",
+      breakableSentence(shown(begins ? summary.slice(verdict.length) : summary, 2000)));
 }
 
 function firstCause(report) {
