@@ -492,6 +492,10 @@ def narrow_names():
         browser.open(page, width=380)
         pieces = browser.run(PIECES_IN_LINES, ["h1", ".run .word"])
         assert all(lines == 1 for _, lines in pieces), f"parts of names are in several lines: {pieces}"
+        # A name that fits into a line is not in two.
+        expect(browser.run("""return [...document.querySelectorAll("h1 .word")].map(word =>
+            [word.textContent, word.offsetHeight < 1.5 * parseFloat(getComputedStyle(word).lineHeight)])"""),
+               [["torch::autograd::AccumulateGrad", False], ["layer2.0.conv1", True], ["aten::uniform_", True]])
         expect("".join(piece for piece, _ in pieces).count(report["candidate"]["command"][0]), 2)
 
 

@@ -122,7 +122,8 @@ Report in_place_report() {
   report.findings.push_back(finding);
   report.findings.back().op = "aten::uniform";
   report.summary =
-      "diverged at step 17 in backward: torch::autograd::AccumulateGrad of layer2.0.conv1 differs";
+      "diverged at step 17 in backward: torch::autograd::AccumulateGrad of layer2.0.conv1 and "
+      "aten::uniform_ differ";
   report.reference.command = {"/opt/models/digits/build/release/bin/digits_resnet", "--steps", "6"};
   report.candidate.command = report.reference.command;
   return report;

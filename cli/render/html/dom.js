@@ -69,9 +69,11 @@ export function breakable(name) {
   return breaksBehind(/(?<=::|[._])/, name);
 }
 
-/** The same for a sentence that holds names and numbers. */
-export function breakableSentence(text) {
-  return breaksBehind(/(?<=::|_|\.(?=[a-z]))/i, text);
+/** A sentence, whose names break only where one is longer than a line. */
+export function sentenceWithNames(text) {
+  return text.split(/( +)/).map(
+      (word) =>
+          /::|_|[.][a-z]/i.test(word) ? element("span", {class: "word"}, breakable(word)) : word);
 }
 
 /** Such a name in a monospaced font. */

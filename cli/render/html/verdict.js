@@ -1,5 +1,5 @@
 // The answer in a sentence, its first cause, and both runs.
-import {breakableSentence, code, commandCode, element, facts, shown} from "./dom.js";
+import {code, commandCode, element, facts, sentenceWithNames, shown} from "./dom.js";
 import {counted} from "./numbers.js";
 import {isOfFiles} from "./report.js";
 import {settingsTable} from "./settings.js";
@@ -15,7 +15,7 @@ function sentence(report) {
   return element(
       "h1", {id: "verdict"}, element("span", {class: `badge ${verdict}`}, shown(verdict)),
       begins ? null : " ",
-      breakableSentence(shown(begins ? summary.slice(verdict.length) : summary, 2000)));
+      sentenceWithNames(shown(begins ? summary.slice(verdict.length) : summary, 2000)));
 }
 
 function firstCause(report) {
