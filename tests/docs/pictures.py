@@ -27,8 +27,8 @@ NOT_HERE = 77  # the tutorial needs a device that is not here
 
 
 def screenshot(browser, page, picture):
-    browser.open(page, width=WIDTH)
     browser.command("Emulation.setScrollbarsHidden", hidden=True)
+    browser.open(page, width=WIDTH)
     shot = browser.command("Page.captureScreenshot", format="webp", quality=90,
                            clip={"x": 0, "y": 0, "width": WIDTH, "height": HEIGHT, "scale": 1})
     with open(picture, "wb") as file:
