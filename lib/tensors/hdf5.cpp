@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "tensors/hdf5_process.hpp"
 #include "tensors/memory_source.hpp"
 #include "tensors/refuse.hpp"
 #include "tensors/stored_tensors.hpp"
@@ -134,7 +133,11 @@ bool looks_like_hdf5(const OpenFile& file) {
 
 void add_datasets(const Hdf5Place& place, const std::shared_ptr<const Source>& whole,
                   StoredTensors& tensors) {
-  const auto process = std::make_shared<Hdf5Process>(place);
+  add_datasets(std::make_shared<Hdf5Process>(place), whole, tensors);
+}
+
+void add_datasets(const std::shared_ptr<Hdf5Process>& process,
+                  const std::shared_ptr<const Source>& whole, StoredTensors& tensors) {
   for (Hdf5Entry& entry : process->list()) {
     if (!entry.unreadable.empty()) {
       tensors.add_unreadable(std::move(entry.name), std::move(entry.unreadable));
@@ -144,7 +147,7 @@ void add_datasets(const Hdf5Place& place, const std::shared_ptr<const Source>& w
         .name = entry.name, .dtype = entry.dtype, .shape = entry.shape, .unreadable = {}};
     Placement placement{.source = nullptr, .strides = {}, .order = entry.order};
     const auto bytes = byte_count(entry.shape, element_size(entry.dtype));
-    if (!bytes) damaged(place.path, "an impossible shape is claimed for '" + entry.name + "'");
+    if (!bytes) damaged(tensors.path(), "an impossible shape is claimed for '" + entry.name + "'");
     placement.strides = row_major(entry.shape);
     if (entry.is_text) {
       placement.source = memory_source(std::move(entry.text));
@@ -154,7 +157,7 @@ void add_datasets(const Hdf5Place& place, const std::shared_ptr<const Source>& w
       placement.source = whole;
       placement.offset = entry.offset;
     } else {
-      damaged(place.path, "the bytes of '" + entry.name + "' are outside of it");
+      damaged(tensors.path(), "the bytes of '" + entry.name + "' are outside of it");
     }
     tensors.add(std::move(tensor), std::move(placement));
   }

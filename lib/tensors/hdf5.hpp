@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "tensors/hdf5_list.hpp"
+#include "tensors/hdf5_process.hpp"
 #include "tensors/open_file.hpp"
 #include "tensors/stored_tensors.hpp"
 #include "ulpscope/tensor_file.hpp"
@@ -17,6 +18,10 @@ namespace ulpscope::tensors {
 /// its bytes.
 void add_datasets(const Hdf5Place& place, const std::shared_ptr<const Source>& whole,
                   StoredTensors& tensors);
+
+/// The same from a process that has one open.
+void add_datasets(const std::shared_ptr<Hdf5Process>& process,
+                  const std::shared_ptr<const Source>& whole, StoredTensors& tensors);
 
 /// The datasets of an HDF5 file, by their paths in it. Attributes are not compared. Contiguous ones
 /// are read from the file, all others by a process with limits: see Hdf5Process.

@@ -14,61 +14,74 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
-#include <optional>
+#include <stdexcept>
 #include <utility>
 
-#include "tensors/messages.hpp"
+#include "tensors/hdf5_messages.hpp"
 #include "tensors/refuse.hpp"
 
 namespace ulpscope::tensors {
 namespace {
 
 constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 20;
+constexpr std::uint64_t kLongestList = std::uint64_t{1} << 29;
 constexpr int kPatience = 120'000;  // in ms, for one answer
 /// What the child may compute for one answer, in seconds: unpacking 4 GB of gzip takes 15.
 constexpr rlim_t kMostComputing = 20;
-enum class Kind : std::uint64_t { entry, end, done, failed };
+constexpr int kEnding = 5'000;      // in ms, from the end of its messages to its own
 
-[[nodiscard]] bool send_all(int socket, std::string_view bytes) {
+/// How it went with the other end.
+enum class Exchange : std::uint8_t { done, silence, end };
+
+/// Until the other end takes or gives bytes, or has closed.
+[[nodiscard]] Exchange wait_for(int socket, short what) {
+  for (;;) {
+    pollfd waiting{socket, what, 0};
+    const int ready = ::poll(&waiting, 1, kPatience);
+    if (ready > 0) return Exchange::done;
+    if (ready == 0) return Exchange::silence;
+    if (errno != EINTR) return Exchange::end;
+  }
+}
+
+[[nodiscard]] Exchange send_all(int socket, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return false;
+    if (const Exchange waited = wait_for(socket, POLLOUT); waited != Exchange::done) return waited;
+    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (sent <= 0) return Exchange::end;
     bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
-  return true;
+  return Exchange::done;
 }
 
-void send_message(int socket, const MessageWriter& message) {
-  MessageWriter length;
-  length.number(message.bytes().size());
-  if (!send_all(socket, length.bytes() + message.bytes())) ::_exit(1);
+[[nodiscard]] Exchange send_message(int socket, const std::string& message) {
+  return send_all(socket, encode_length(message.size()) + message);
 }
 
-/// Whether `bytes` have come; not if the other end has closed or says nothing.
-[[nodiscard]] bool receive(int socket, char* bytes, std::size_t count) {
-  while (count > 0) {
-    pollfd waiting{socket, POLLIN, 0};
-    const int ready = ::poll(&waiting, 1, kPatience);
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return false;
-    const ssize_t got = ::recv(socket, bytes, count, 0);
+void answer(int socket, const std::string& message) {
+  if (send_message(socket, message) != Exchange::done) ::_exit(1);
+}
+
+[[nodiscard]] Exchange receive(int socket, std::string& bytes) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    if (const Exchange waited = wait_for(socket, POLLIN); waited != Exchange::done) return waited;
+    const ssize_t got = ::recv(socket, &bytes[at], bytes.size() - at, 0);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    bytes += got;
-    count -= static_cast<std::size_t>(got);
+    if (got <= 0) return Exchange::end;
+    at += static_cast<std::size_t>(got);
   }
-  return true;
+  return Exchange::done;
 }
 
-[[nodiscard]] std::optional<std::string> receive_message(int socket) {
-  std::string length(8, '\0');
-  if (!receive(socket, length.data(), length.size())) return std::nullopt;
-  const std::uint64_t bytes = MessageReader(length).number();
-  if (bytes > kLongestMessage) return std::nullopt;
-  std::string message(bytes, '\0');
-  if (!receive(socket, message.data(), message.size())) return std::nullopt;
-  return message;
+/// A message that is too long is the end, too.
+[[nodiscard]] Exchange receive_message(int socket, std::string& message) {
+  message.assign(8, '\0');
+  if (const Exchange length = receive(socket, message); length != Exchange::done) return length;
+  const std::uint64_t bytes = decode_length(message);
+  if (bytes > kLongestMessage) return Exchange::end;
+  message.assign(bytes, '\0');
+  return receive(socket, message);
 }
 
 // AddressSanitizer's own memory exceeds any limit.
@@ -102,87 +115,26 @@ void limit_computing() {
   ::setrlimit(RLIMIT_CPU, &limit);
 }
 
-void send_failure(int socket, const char* what) {
-  MessageWriter message;
-  message.number(static_cast<std::uint64_t>(Kind::failed));
-  message.text(std::string_view(what).substr(0, 1000));
-  send_message(socket, message);
-}
-
-void write_part(MessageWriter& message, const Hdf5Part& part) {
-  message.text(part.dataset);
-  message.number(part.fields.size());
-  for (const std::string& field : part.fields) message.text(field);
-}
-
-[[nodiscard]] Hdf5Part part_in(MessageReader& message) {
-  Hdf5Part part{message.text(), {}};
-  for (std::uint64_t left = message.number(); left > 0; --left)
-    part.fields.push_back(message.text());
-  return part;
-}
-
-void send_entry(int socket, const Hdf5Entry& entry) {
-  MessageWriter message;
-  message.number(static_cast<std::uint64_t>(Kind::entry));
-  message.text(entry.name);
-  write_part(message, entry.part);
-  message.text(entry.unreadable);
-  message.number(static_cast<std::uint64_t>(entry.dtype));
-  message.number(entry.order == std::endian::big ? 1 : 0);
-  message.sizes(entry.shape);
-  message.sizes(entry.chunk);
-  message.number(entry.is_text ? 1 : 0);
-  message.text(entry.text);
-  message.number(entry.contiguous ? 1 : 0);
-  message.number(entry.offset);
-  send_message(socket, message);
-}
-
-[[nodiscard]] Hdf5Entry entry_in(MessageReader& message) {
-  Hdf5Entry entry;
-  entry.name = message.text();
-  entry.part = part_in(message);
-  entry.unreadable = message.text();
-  entry.dtype = static_cast<Dtype>(message.number());
-  entry.order = message.number() == 1 ? std::endian::big : std::endian::little;
-  entry.shape = message.sizes();
-  entry.chunk = message.sizes();
-  entry.is_text = message.number() == 1;
-  entry.text = message.text();
-  entry.contiguous = message.number() == 1;
-  entry.offset = message.number();
-  return entry;
-}
-
 /// What the child does: lists the file, then answers what is asked until the other end closes.
 void serve(const Hdf5Place& place, int socket, std::byte* box) {
   limit_computing();
   list_hdf5(place, [&](const Hdf5Entry& entry) {
-    send_entry(socket, entry);
+    answer(socket, encode(entry));
     limit_computing();
   });
-  MessageWriter end;
-  end.number(static_cast<std::uint64_t>(Kind::end));
-  send_message(socket, end);
+  answer(socket, encode(AnswerKind::end));
   Hdf5Boxes boxes(place);
   for (;;) {
     const pollfd forever{socket, POLLIN, 0};
     pollfd waiting = forever;
     if (::poll(&waiting, 1, -1) < 0 && errno != EINTR) return;
-    const auto message = receive_message(socket);
-    if (!message) return;
-    MessageReader request(*message);
-    const Hdf5Part part = part_in(request);
-    const std::vector<std::int64_t> begin = request.sizes();
-    const std::vector<std::int64_t> size = request.sizes();
-    const std::uint64_t bytes = request.number();
-    if (bytes > Hdf5Process::kBox) return;
+    std::string message;
+    if (receive_message(socket, message) != Exchange::done) return;
+    const Hdf5Request request = decode_request(message);
+    if (request.bytes > Hdf5Process::kBox) return;
     limit_computing();
-    boxes.read(part, begin, size, {box, bytes});
-    MessageWriter done;
-    done.number(static_cast<std::uint64_t>(Kind::done));
-    send_message(socket, done);
+    boxes.read(request.part, request.begin, request.size, {box, request.bytes});
+    answer(socket, encode(AnswerKind::done));
   }
 }
 
@@ -193,25 +145,29 @@ void serve(const Hdf5Place& place, int socket, std::byte* box) {
   try {
     serve(place, socket, box);
   } catch (const std::bad_alloc&) {
-    send_failure(socket, "it takes more memory than a sound file does");
+    answer(socket, encode_failure("it takes more memory than a sound file does"));
   } catch (const std::exception& error) {
-    send_failure(socket, error.what());
+    answer(socket, encode_failure(error.what()));
   }
   ::_exit(0);  // without HDF5's own end
 }
 
 }  // namespace
 
-Hdf5Process::Hdf5Process(const Hdf5Place& place) : file_(place.path) {
+Hdf5Process::Hdf5Process(const std::filesystem::path& file, pid_t child, int socket)
+    : file_(file), child_(child), socket_(socket) {
   void* const box =
       ::mmap(nullptr, kBox, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (box == MAP_FAILED) not_readable(file_);
-  box_ = static_cast<std::byte*>(box);
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    ::munmap(box_, kBox);
+  if (box == MAP_FAILED) {
+    if (socket_ >= 0) ::close(socket_);
     not_readable(file_);
   }
+  box_ = static_cast<std::byte*>(box);
+}
+
+Hdf5Process::Hdf5Process(const Hdf5Place& place) : Hdf5Process(place.path, -1, -1) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) not_readable(file_);
   child_ = ::fork();
   if (child_ == 0) {
     ::close(ends[0]);
@@ -219,15 +175,11 @@ Hdf5Process::Hdf5Process(const Hdf5Place& place) : file_(place.path) {
   }
   ::close(ends[1]);
   socket_ = ends[0];
-  if (child_ < 0) {
-    ::close(socket_);
-    ::munmap(box_, kBox);
-    not_readable(file_);
-  }
+  if (child_ < 0) not_readable(file_);
 }
 
 Hdf5Process::~Hdf5Process() {
-  ::close(socket_);
+  if (socket_ >= 0) ::close(socket_);
   if (child_ > 0) {
     ::kill(child_, SIGKILL);
     while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) continue;
@@ -235,57 +187,73 @@ Hdf5Process::~Hdf5Process() {
   ::munmap(box_, kBox);
 }
 
-void Hdf5Process::fail_without_answer() {
+void Hdf5Process::fail_after_silence() { damaged(file_, "HDF5 gives no answer for two minutes"); }
+
+void Hdf5Process::fail_after_end() {
+  constexpr int kTurn = 10;
   int status = 0;
-  const pid_t ended = ::waitpid(child_, &status, WNOHANG);
-  if (ended == 0) damaged(file_, "HDF5 gives no answer for two minutes");
-  child_ = -1;
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+  pid_t ended = 0;
+  // Its end of the socket closes before it has ended.
+  for (int waited = 0; child_ > 0 && waited < kEnding; waited += kTurn) {
+    ended = ::waitpid(child_, &status, WNOHANG);
+    if (ended != 0) break;
+    ::poll(nullptr, 0, kTurn);
+  }
+  if (ended > 0) child_ = -1;
+  if (ended > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
     damaged(file_, fmt::format("HDF5 computes for {} seconds without an answer", kMostComputing));
-  if (WIFSIGNALED(status))
+  if (ended > 0 && WIFSIGNALED(status))
     damaged(file_,
             fmt::format("HDF5 crashes when it reads it ({})", ::strsignal(WTERMSIG(status))));
   damaged(file_, "HDF5 stops reading it");
 }
 
-std::vector<Hdf5Entry> Hdf5Process::list() {
+std::string Hdf5Process::receive_answer() {
+  std::string message;
+  const Exchange received = receive_message(socket_, message);
+  if (received == Exchange::silence) fail_after_silence();
+  if (received == Exchange::end) fail_after_end();
+  return message;
+}
+
+std::vector<Hdf5Entry> Hdf5Process::list() try {
   std::vector<Hdf5Entry> entries;
+  std::uint64_t bytes = 0;
   for (;;) {
-    const auto message = receive_message(socket_);
-    if (!message) fail_without_answer();
-    MessageReader reader(*message);
-    switch (static_cast<Kind>(reader.number())) {
-      case Kind::entry:
-        entries.push_back(entry_in(reader));
+    const std::string message = receive_answer();
+    bytes += message.size();
+    if (bytes > kLongestList) damaged(file_, "its list of datasets is longer than 512 MB");
+    Hdf5Answer answer = decode_answer(message);
+    switch (answer.kind) {
+      case AnswerKind::entry:
+        entries.push_back(std::move(answer.entry));
         break;
-      case Kind::end:
+      case AnswerKind::end:
         return entries;
-      case Kind::failed:
-        damaged(file_, reader.text());
+      case AnswerKind::failed:
+        damaged(file_, answer.failure);
       default:
         damaged(file_, "HDF5 stops reading it");
     }
   }
+} catch (const std::out_of_range&) {
+  damaged(file_, "HDF5 stops reading it");
 }
 
 std::span<const std::byte> Hdf5Process::read(const Hdf5Part& part,
                                              const std::vector<std::int64_t>& begin,
                                              const std::vector<std::int64_t>& size,
-                                             std::size_t bytes) {
-  MessageWriter request;
-  write_part(request, part);
-  request.sizes(begin);
-  request.sizes(size);
-  request.number(bytes);
-  MessageWriter length;
-  length.number(request.bytes().size());
-  if (!send_all(socket_, length.bytes() + request.bytes())) fail_without_answer();
-  const auto message = receive_message(socket_);
-  if (!message) fail_without_answer();
-  MessageReader reader(*message);
-  if (static_cast<Kind>(reader.number()) == Kind::failed)
-    damaged(file_, fmt::format("'{}': {}", part.dataset, reader.text()));
+                                             std::size_t bytes) try {
+  const Exchange sent = send_message(socket_, encode(Hdf5Request{part, begin, size, bytes}));
+  if (sent == Exchange::silence) fail_after_silence();
+  if (sent == Exchange::end) fail_after_end();
+  const Hdf5Answer answer = decode_answer(receive_answer());
+  if (answer.kind == AnswerKind::failed)
+    damaged(file_, fmt::format("'{}': {}", part.dataset, answer.failure));
+  if (answer.kind != AnswerKind::done) damaged(file_, "HDF5 stops reading it");
   return {box_, bytes};
+} catch (const std::out_of_range&) {
+  damaged(file_, "HDF5 stops reading it");
 }
 
 }  // namespace ulpscope::tensors

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -20,6 +22,9 @@ class Hdf5Process {
 
   /// @throws Error with ErrorCode::io. Call it while this process has one thread.
   explicit Hdf5Process(const Hdf5Place& place);
+  /// One that is there already, at the other end of a socket. Both are its own from now on; the box
+  /// is not shared.
+  Hdf5Process(const std::filesystem::path& file, pid_t child, int socket);
   Hdf5Process(const Hdf5Process&) = delete;
   Hdf5Process& operator=(const Hdf5Process&) = delete;
   ~Hdf5Process();
@@ -35,10 +40,12 @@ class Hdf5Process {
                                                 std::size_t bytes);
 
  private:
-  [[noreturn]] void fail_without_answer();
+  [[nodiscard]] std::string receive_answer();
+  [[noreturn]] void fail_after_silence();
+  [[noreturn]] void fail_after_end();
 
   std::filesystem::path file_;
-  int child_ = -1;
+  pid_t child_ = -1;
   int socket_ = -1;
   std::byte* box_ = nullptr;
 };
