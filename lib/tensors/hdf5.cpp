@@ -148,6 +148,8 @@ void add_datasets(const std::shared_ptr<Hdf5Process>& process,
     Placement placement{.source = nullptr, .strides = {}, .order = entry.order};
     const auto bytes = byte_count(entry.shape, element_size(entry.dtype));
     if (!bytes) damaged(tensors.path(), "an impossible shape is claimed for '" + entry.name + "'");
+    if (element_size(entry.dtype) == 0)
+      damaged(tensors.path(), "an unknown dtype is claimed for '" + entry.name + "'");
     placement.strides = row_major(entry.shape);
     if (entry.is_text) {
       placement.source = memory_source(std::move(entry.text));

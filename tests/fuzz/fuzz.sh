@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 readonly seconds=${1:?how many seconds for each fuzzer?}
 shift
 fuzzers=("$@")
-[[ ${#fuzzers[@]} -gt 0 ]] || mapfile -t fuzzers < <(ls data/fuzz)
+[[ ${#fuzzers[@]} -gt 0 ]] || mapfile -t fuzzers < <(sed -n 's/^ulpscope_fuzzer(\([a-z0-9_]*\) .*/\1/p' tests/fuzz/CMakeLists.txt)
 
 if ! command -v clang++ >/dev/null; then
   echo "fuzz: needs clang with libFuzzer: apt-get install clang libclang-rt-14-dev" >&2

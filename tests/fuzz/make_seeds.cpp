@@ -5,6 +5,7 @@
 
 #include "dump/journal.hpp"
 #include "dump/segment_reader.hpp"
+#include "tensors/hdf5_messages.hpp"
 #include "tests/fuzz/forged_segment.hpp"
 #include "tests/fuzz/small_run.hpp"
 
@@ -103,6 +104,44 @@ Bytes journal_of(bool with_checkpoint) {
   return {out.bytes().begin(), out.bytes().end()};
 }
 
+/// As tests/fuzz/hdf5_child.cpp reads it: what the process says that lists a file, and two answers.
+Bytes hdf5_messages() {
+  tensors::Hdf5Entry chunked;
+  chunked.name = chunked.part.dataset = "layer/kernel:0";
+  chunked.dtype = Dtype::float32;
+  chunked.shape = {2, 3};
+  chunked.chunk = {1, 3};
+  tensors::Hdf5Entry contiguous = chunked;
+  contiguous.name = contiguous.part.dataset = "x";
+  contiguous.chunk.clear();
+  contiguous.contiguous = true;
+  contiguous.offset = 64;
+  contiguous.order = std::endian::big;
+  tensors::Hdf5Entry words = contiguous;
+  words.name = words.part.dataset = "words";
+  words.contiguous = false;
+  words.is_text = true;
+  words.dtype = Dtype::uint8;
+  words.text = "severalwords  ";
+  words.shape = {2, 7};
+  tensors::Hdf5Entry field = chunked;
+  field.name = "t/f";
+  field.part = {"t", {"f"}};
+  tensors::Hdf5Entry link;
+  link.name = "elsewhere";
+  link.unreadable = "is a link to another file, which is not followed";
+  std::string stream;
+  const auto say = [&stream](const std::string& message) {
+    stream += tensors::encode_length(message.size()) + message;
+  };
+  for (const tensors::Hdf5Entry& entry : {chunked, contiguous, words, field, link})
+    say(tensors::encode(entry));
+  say(tensors::encode(tensors::AnswerKind::end));
+  for (int k = 0; k < 3; ++k) say(tensors::encode(tensors::AnswerKind::done));
+  say(tensors::encode_failure("a dataset has changed"));
+  return text(0, stream);
+}
+
 void make_seeds(const Seeds& seeds) {
   const auto parts = parts_of_small_run(false);
   const auto other = parts_of_small_run(true);
@@ -118,6 +157,14 @@ void make_seeds(const Seeds& seeds) {
     seeds.write("compare", "options_" + std::to_string(options),
                 byte(static_cast<std::uint8_t>(options)) + test::flattened(other));
   }
+  seeds.write("hdf5_child", "list_and_answers", hdf5_messages());
+  // Three answers; by fields, a dataset in chunks and one whose bytes are in the file.
+  seeds.write("hdf5_child", "fields",
+              text(1, std::string("\x03"
+                                  "\x01\x01x\x01t\x01"
+                                  "f\x06\x02\x02\x03\x02\x01\x03\x00\x00"
+                                  "\x08\x01y\x06\x01\x04\x00\x00\x40",
+                                  26)));
   seeds.write("text_files", "tolerance",
               text(0,
                    "# convolutions\n[[rule]]\nop = \"aten::convolution*\"\nmax_ulp = 16\n"
