@@ -60,6 +60,8 @@ class Follower {
     }
     remove_snapshot();
     result_.exit_code = *code;
+    result_.trouble = line_.trouble();
+    if (result_.trouble) return result_;
     result_.steps = steps_.steps();
     if (!steps_.conclusive() && result_.failure.empty())
       result_.failure = "whether some steps are equal is not known";

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/check/recording_watch.hpp"
+#include "cli/check/sighting.hpp"
 #include "ulpscope/report.hpp"
 
 namespace ulpscope::cli {
@@ -25,7 +26,8 @@ struct FollowOptions {
 };
 
 struct FollowResult {
-  int exit_code = 0;  ///< of the recording
+  int exit_code = 0;               ///< of the recording
+  std::optional<Trouble> trouble;  ///< why it has not begun; nothing else is known then
   std::optional<Report> diverged;
   std::uint64_t steps = 0;  ///< that were compared
   std::string failure;      ///< why not all were; empty if they were

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/check/line.hpp"
 #include "cli/check/side_program.hpp"
 #include "dump/snapshot.hpp"
 
@@ -40,6 +41,8 @@ void signal_program(int signal) { send_to_descendants_of(getpid(), signal); }
 
 Inquiry::Inquiry(Options options)
     : options_(std::move(options)), comparer_(getppid()), patience_(kHeldForNothing) {}
+
+void Inquiry::report(const Trouble& trouble) const { cli::report(options_.socket, trouble); }
 
 void Inquiry::reach(std::int64_t begun_step) noexcept { step_ = std::max(step_, begun_step); }
 
@@ -81,6 +84,7 @@ void Inquiry::take_answer(writer::Session& session) {
   const std::optional<Answer> answer = received(options_.socket);
   if (!answer) return;
   if (*answer == Answer::show) {
+    if (state_ == State::asking) return;  // what was seen is shown already
     shows_ = true;
     return ask(session);
   }

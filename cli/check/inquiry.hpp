@@ -34,6 +34,8 @@ class Inquiry {
   /// It holds the program.
   [[nodiscard]] bool is_asking() const noexcept { return state_ == State::asking; }
   [[nodiscard]] bool is_over() const noexcept { return state_ == State::done; }
+  /// The recording has not begun.
+  void report(const Trouble& trouble) const;
   void give_up() noexcept { state_ = State::done; }
 
   /// How long nothing need be done.

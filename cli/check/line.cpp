@@ -6,6 +6,9 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -13,6 +16,22 @@
 #include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
+namespace {
+
+/// Texts are cut where they are longer.
+struct TroubleMessage {
+  Exit exit;
+  char message[1024];
+  char hint[512];
+};
+static_assert(sizeof(TroubleMessage) != sizeof(Sighting));
+
+template <std::size_t kSize>
+void put(char (&to)[kSize], std::string_view text) {
+  to[text.copy(to, kSize - 1)] = '\0';
+}
+
+}  // namespace
 
 Line::Line() {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends_) != 0)
@@ -30,15 +49,37 @@ int Line::keep(int end) {
   return ends_[end];
 }
 
-std::optional<Sighting> Line::receive(int milliseconds) const {
+std::optional<Sighting> Line::receive(int milliseconds) {
   pollfd wanted{ends_[0], POLLIN, 0};
   if (poll(&wanted, 1, milliseconds) <= 0) return std::nullopt;
-  Sighting sighting;
-  if (recv(ends_[0], &sighting, sizeof sighting, 0) == sizeof sighting) return sighting;
-  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  TroubleMessage message;
+  const ssize_t size = recv(ends_[0], &message, sizeof message, 0);
+  if (size == sizeof(Sighting)) {
+    Sighting sighting;
+    std::memcpy(&sighting, &message, sizeof sighting);
+    return sighting;
+  }
+  if (size == sizeof message)
+    trouble_ = Trouble{message.message, message.hint, message.exit};
+  else
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
   return std::nullopt;
 }
 
+std::optional<Trouble> Line::trouble() {
+  while (!trouble_ && receive(0)) {
+  }
+  return trouble_;
+}
+
 void Line::answer(Answer answer) const { send(ends_[0], &answer, sizeof answer, MSG_NOSIGNAL); }
+
+void report(int end, const Trouble& trouble) {
+  TroubleMessage message{};
+  message.exit = trouble.exit;
+  put(message.message, trouble.message);
+  put(message.hint, trouble.hint);
+  send(end, &message, sizeof message, MSG_NOSIGNAL);
+}
 
 }  // namespace ulpscope::cli

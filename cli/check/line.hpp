@@ -21,11 +21,17 @@ class Line {
 
   /// Of the process that compares: what has come, at most so many milliseconds later. Waits as long
   /// if nothing can come any more.
-  [[nodiscard]] std::optional<Sighting> receive(int milliseconds) const;
+  [[nodiscard]] std::optional<Sighting> receive(int milliseconds);
   void answer(Answer answer) const;
+  /// Of the process that compares, once the other one has ended.
+  [[nodiscard]] std::optional<Trouble> trouble();
 
  private:
   int ends_[2] = {-1, -1};
+  std::optional<Trouble> trouble_;
 };
+
+/// Of the process that records, at its end of a line.
+void report(int end, const Trouble& trouble);
 
 }  // namespace ulpscope::cli

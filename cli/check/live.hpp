@@ -9,6 +9,7 @@
 
 #include "cli/check/live_watch.hpp"
 #include "cli/check/made_run.hpp"
+#include "cli/check/sighting.hpp"
 #include "ulpscope/report.hpp"
 
 namespace ulpscope::cli {
@@ -18,12 +19,14 @@ struct LiveOptions {
   std::vector<std::string> reference;  ///< commands
   std::vector<std::string> candidate;
   std::uint64_t window = 200;       ///< steps of each that are kept; one may be ahead by half
+  bool allow_longer = false;        ///< steps that one has after the other's end do not count
   std::filesystem::path directory;  ///< where the dumps go; empty: a new one in runs
   /// Runs `record` with these arguments, with what it records watched; returns the exit code.
   std::function<int(const std::vector<std::string>& arguments, LiveWatch& watch)> record;
 };
 
 struct LiveResult {
+  std::optional<Trouble> trouble;    ///< why one cannot be compared; then there is no comparison
   std::optional<Report> comparison;  ///< of where they diverge, or of what both left
   std::uint64_t steps = 0;           ///< that were compared
   bool conclusive = true;            ///< each of them is known to be equal or not

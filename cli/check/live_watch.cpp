@@ -31,6 +31,7 @@ LiveWatch::LiveWatch(Lockstep& lockstep, bool is_reference, Inquiry::Options opt
 void LiveWatch::see(const writer::BegunSteps& steps, std::span<const std::byte> messages) {
   inquiry_.reach(steps.after);
   const auto begun = static_cast<std::uint64_t>(steps.after + 1);
+  const auto known_before = static_cast<std::uint64_t>(steps.before + 1);
   if (begun > own_.steps.load(std::memory_order_relaxed)) own_.steps = begun;
   std::uint64_t newest = own_.position.load(std::memory_order_relaxed);
   writer::for_each_value(messages, [&](std::uint64_t position, const ring::SlotRow& slot) {
@@ -40,7 +41,8 @@ void LiveWatch::see(const writer::BegunSteps& steps, std::span<const std::byte> 
       lockstep_.digests.add(slot.digest[1]);
       if (has_logical) lockstep_.digests.add(slot.logical[1]);
     } else {
-      waiting_.push_back({position, slot.digest[1], has_logical ? slot.logical[1] : 0});
+      waiting_.push_back(
+          {position, known_before, slot.digest[1], has_logical ? slot.logical[1] : 0});
     }
   });
   own_.position.store(newest, std::memory_order_release);
@@ -70,6 +72,7 @@ void LiveWatch::look_up_waiting() {
     const Waiting next = waiting_.front();
     waiting_.pop_front();
     if (inquiry_.is_busy()) continue;
+    if (all && next.steps > other_.steps) continue;  // the reference has no such step
     const bool known = lockstep_.digests.has(next.digest) ||
                        (next.logical != 0 && lockstep_.digests.has(next.logical));
     if (!known) inquiry_.see();
@@ -78,10 +81,10 @@ void LiveWatch::look_up_waiting() {
 
 bool LiveWatch::is_ahead() const {
   if (lockstep_.both_wait) return true;
-  if (other_.ended) return false;
   const std::uint64_t own = own_.position;
   const std::uint64_t steps = own_.steps;
   if (steps >= lockstep_.step_limit) return true;
+  if (other_.ended) return false;
   const std::uint64_t part =
       std::clamp(own / std::max<std::uint64_t>(steps, 1) / kAheadInStep, kLeastAhead, kMostAhead);
   return own > other_.position.load(std::memory_order_acquire) + part;

@@ -21,12 +21,14 @@ class LiveWatch {
   LiveWatch(Lockstep& lockstep, bool is_reference, Inquiry::Options options);
 
   void see(const writer::BegunSteps& steps, std::span<const std::byte> messages);
+  void report(const Trouble& trouble) const { inquiry_.report(trouble); }
   /// How long nothing need be done.
   std::chrono::milliseconds after_round(writer::Session& session);
 
  private:
   struct Waiting {
     std::uint64_t position;
+    std::uint64_t steps;  ///< that had begun for certain
     std::uint64_t digest;
     std::uint64_t logical;  ///< 0: none
   };

@@ -17,6 +17,7 @@ class RecordingWatch {
   RecordingWatch(std::unique_ptr<Run> reference, Inquiry::Options options);
 
   void see(const writer::BegunSteps& steps, std::span<const std::byte> messages);
+  void report(const Trouble& trouble) const { inquiry_.report(trouble); }
   /// How long nothing need be done.
   std::chrono::milliseconds after_round(writer::Session& session) {
     return inquiry_.after_round(session);

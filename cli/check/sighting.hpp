@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+
+#include "cli/base/exit.hpp"
 
 /// What the process that records and the one that compares tell each other, a message each.
 namespace ulpscope::cli {
@@ -9,6 +12,13 @@ namespace ulpscope::cli {
 /// asked to be shown what was recorded. A snapshot of it can be compared.
 struct Sighting {
   std::int64_t begun_step = -1;  ///< the newest step that has begun for certain
+};
+
+/// Why a recording has not begun. Nothing else comes from the process that was to record.
+struct Trouble {
+  std::string message;
+  std::string hint;  ///< may be empty
+  Exit exit = Exit::trouble;
 };
 
 enum class Answer : std::uint8_t {

@@ -48,6 +48,8 @@ bool parse(const Command& command, Arguments arguments, LiveRequest& request) {
       [&to](const auto& source, const auto& value) { to.window = at_least(2, source, value); });
   options.value("-o,--output", "DIRECTORY", "LIVE_OUTPUT", "where the dumps go (runs/live-N)",
                 [&to](const auto&, const auto& value) { to.directory = value; });
+  options.flag("--allow-longer", "ALLOW_LONGER", "steps after the other program's end do not count",
+               to.allow_longer);
   attach_format(options, request.format);
   request.output.attach(options);
   split_commands(options, arguments, to);
@@ -77,6 +79,10 @@ int run_live(const Command& command, Arguments arguments) {
     progress.show(fmt::format("live: {}: {:.0f} s", what, since.count()));
   });
   progress.erase();
+  if (result.trouble) {
+    say_error(result.trouble->message, result.trouble->hint);
+    return static_cast<int>(result.trouble->exit);
+  }
   if (!result.comparison)
     throw Error(ErrorCode::incomplete, "interrupted before the runs could be compared");
   if (request.format == Format::json)
@@ -102,7 +108,9 @@ const Command kLiveCommand{
     "waits for the other. Both end as soon as they diverge. Only the last steps of each stay on "
     "the "
     "disk, so that runs may take hours.\n"
-    "Exit codes: 0 they are identical, 1 they diverged, 2 trouble or inconclusive.",
+    "Where one has more steps than the other, those that both have are compared.\n"
+    "Exit codes: 0 they are identical, 1 they diverged, 2 trouble or inconclusive, 126 or 127 if a "
+    "command cannot be run or found.",
     "ulpscope live -- ./train --- ./train_refactored\n"
     "ulpscope live -- env OMP_NUM_THREADS=1 ./train --- env OMP_NUM_THREADS=2 ./train",
     Exit::trouble,

@@ -284,15 +284,19 @@ bool parse(const Command& command, Arguments arguments, RecordOptions& record_op
           "; `ulpscope record -o DUMP -- mpirun ...` makes its processes ranks of one dump");
 }
 
+int record_and_say(const RecordOptions& options) {
+  const RecordResult result = record(options);
+  say(fmt::format("ulpscope: {}", escaped(closing_line(result))));
+  if (!result.status.recorded && options.require) return static_cast<int>(Exit::not_started);
+  const std::string nothing = why_nothing_was_selected(options, result);
+  if (nothing.empty()) return result.exit_code;
+  say(fmt::format("ulpscope: note: nothing was selected: {}", escaped(nothing)));
+  return options.require ? static_cast<int>(Exit::not_started) : result.exit_code;
+}
+
 int record_alone(const RecordOptions& options) {
   try {
-    const RecordResult result = record(options);
-    say(fmt::format("ulpscope: {}", escaped(closing_line(result))));
-    if (!result.status.recorded && options.require) return static_cast<int>(Exit::not_started);
-    const std::string nothing = why_nothing_was_selected(options, result);
-    if (nothing.empty()) return result.exit_code;
-    say(fmt::format("ulpscope: note: nothing was selected: {}", escaped(nothing)));
-    return options.require ? static_cast<int>(Exit::not_started) : result.exit_code;
+    return record_and_say(options);
   } catch (const writer::BeingRecorded& error) {
     refuse(error);
   } catch (const CannotRun& error) {
@@ -301,18 +305,30 @@ int record_alone(const RecordOptions& options) {
   }
 }
 
+/// Calls `record`; what it throws is reported and becomes the exit code.
+template <class Record>
+int reporting(const RecordingHooks& hooks, const Record& record) {
+  Trouble trouble;
+  trouble.exit = Exit::not_started;
+  try {
+    return record();
+  } catch (const CannotRun& error) {
+    trouble = {error.what(), std::string(error.hint()), error.exit()};
+  } catch (const Error& error) {
+    trouble.message = error.what();
+    trouble.hint = error.hint();
+  } catch (const std::exception& error) {
+    trouble.message = error.what();
+  }
+  hooks.failed(trouble);
+  return static_cast<int>(trouble.exit);
+}
+
 /// The same in a process of its own, which must not return.
 int record_beside(RecordOptions options, const RecordingHooks& hooks) {
   options.watch = hooks.watch;
   options.after_round = hooks.after_round;
-  try {
-    return record_alone(options);
-  } catch (const Error& error) {
-    say_error(error.what(), error.hint());
-  } catch (const std::exception& error) {
-    say_error(error.what(), "");
-  }
-  return static_cast<int>(Exit::not_started);
+  return reporting(hooks, [&options] { return record_and_say(options); });
 }
 
 /// Names the dump, so that it can be read while it is recorded.
@@ -348,6 +364,10 @@ int record_against(RecordOptions options, const Following& following) {
   };
   const FollowResult result =
       follow({record, options.dump, following.reference, following.stop, step_by_step}, announce);
+  if (result.trouble) {
+    say_error(result.trouble->message, result.trouble->hint);
+    return static_cast<int>(result.trouble->exit);
+  }
   if (!result.failure.empty())
     say(fmt::format("ulpscope: note: not compared to its end: {}", escaped(result.failure)));
   else if (!result.diverged)
@@ -392,16 +412,13 @@ int run_write(const Command& command, Arguments arguments) {
 }  // namespace
 
 int record_watched(Arguments arguments, const RecordingHooks& hooks) {
-  try {
+  return reporting(hooks, [&] {
     RecordOptions options;
     Following following;
     Injecting injecting;
     if (!parse(kRecordCommand, std::move(arguments), options, following, injecting)) return 0;
     return record_beside(options, hooks);
-  } catch (const Error& error) {
-    say_error(error.what(), error.hint());
-    return static_cast<int>(Exit::not_started);
-  }
+  });
 }
 
 const Command kRecordCommand{

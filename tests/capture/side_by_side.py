@@ -17,6 +17,7 @@ import time
 
 STEPS = ["--steps", "60"]
 LONG = ["--steps", "800"]
+ENDLESS = ["--steps", "1000000"]
 FAULT_STEP = 20
 FAULT = ["--raw-write", str(FAULT_STEP)]
 
@@ -140,6 +141,94 @@ def live_equal(runs):
     expect(done.returncode == 0, f"exit code {done.returncode}: {done.stdout}{done.stderr}")
 
 
+def live_longer(runs):
+    """What compare says of a run that is longer, wherever the other one ends, and however few steps are kept."""
+    short, longer = [runs.bare, "--steps", "10"], [runs.bare, "--steps", "400"]
+    done = runs.run("live", "--format", "json", "--", *short, "---", *longer)
+    expect(done.returncode == 2, f"exit code {done.returncode}: {done.stderr}")
+    report = json.loads(done.stdout)
+    expect(report["summary"].endswith("identical in the 10 steps that both have; the candidate has 390 more"),
+           report["summary"])
+    done = runs.run("live", "--window", "16", "--", runs.bare, "--steps", "300", "---", *short)
+    expect("identical in the 10 steps that both have; the reference has 290 more" in done.stdout, done.stdout)
+    done = runs.run("live", "--window", "16", "--", *longer, "---", runs.bare, "--steps", "300")
+    expect("identical in the 300 steps that both have; the reference has 100 more" in done.stdout, done.stdout)
+    done = runs.run("live", "--allow-longer", "--", *short, "---", *longer)
+    expect(done.returncode == 0, f"exit code {done.returncode}: {done.stdout}{done.stderr}")
+
+
+def live_diverged_before_end(runs):
+    done = runs.run("live", "--format", "json", "--", runs.bare, "--steps", "21", "---", runs.bare, *LONG, *FAULT)
+    expect(done.returncode == 1, f"exit code {done.returncode}: {done.stderr}")
+    first = json.loads(done.stdout)["first"]
+    expect((first["kind"], first["step"]) == ("write", FAULT_STEP), f"{first['kind']} at step {first['step']}")
+
+
+def processes_in(folder):
+    found = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.path.realpath(os.readlink(f"/proc/{process}/cwd")) == os.path.realpath(folder):
+                found.append(process)
+        except OSError:
+            pass
+    return found
+
+
+def program_with(folder, argument):
+    for process in processes_in(folder):
+        with open(f"/proc/{process}/cmdline", encoding="utf8") as file:
+            words = file.read().split("\0")
+        if argument in words and not words[0].endswith("ulpscope"):
+            return int(process)
+    return None
+
+
+def expect_one_line(runs, done, code, what):
+    expect(done.returncode == code, f"exit code {done.returncode}: {done.stdout}{done.stderr}")
+    expect(done.stdout == "" and what in done.stderr, done.stdout + done.stderr)
+    expect(done.stderr.count("ulpscope: ") == 1, done.stderr)
+    expect(not processes_in(runs.folder), f"left behind: {processes_in(runs.folder)}")
+
+
+def cannot_run(runs):
+    """The same line and exit code as without a comparison, and the other program is ended."""
+    runs.record("golden")
+    plain = os.path.join(runs.folder, "plain.txt")
+    with open(plain, "w", encoding="utf8") as file:
+        file.write("no program")
+    long = [runs.bare, *LONG]
+    for command, code, reason in (("./missing", 127, "No such file or directory"), (plain, 126, "Permission denied")):
+        line = f"ulpscope: error: '{command}' cannot be run: {reason}\n"
+        expect_one_line(runs, runs.run("record", "--against", "golden", "--", command), code, line)
+        expect_one_line(runs, runs.run("live", "--", *long, "---", command), code, line)
+        expect_one_line(runs, runs.run("live", "--", command, "---", *long), code, line)
+    expect(not os.listdir(os.path.join(runs.folder, "runs")), "an empty dump is left")
+
+
+def live_not_recorded(runs):
+    long = [runs.bare, *LONG]
+    expect_one_line(runs, runs.run("live", "--", *long, "---", "true"), 2,
+                    "'true' was not recorded: no process of it computed anything with LibTorch; "
+                    "it ended with exit code 0")
+    expect_one_line(runs, runs.run("live", "--", "true", "---", "false"), 2, "was not recorded")
+    expect_one_line(runs, runs.run("live", "--", runs.bare, "--no-such-flag", "---", *long), 2,
+                    "it ended with exit code 109")
+
+
+def live_killed(runs):
+    """A run that a signal has ended says what both have, and the other one, which adds nothing, ends."""
+    live = runs.start("live", "-o", "dumps", "--", runs.bare, *ENDLESS, "---", runs.bare, *ENDLESS, "--save", "x")
+    killed = wait_for(lambda: program_with(runs.folder, "--save") is not None and
+                      os.path.exists(os.path.join(runs.folder, "dumps/run-2/rank0000/segment-000001.h5")))
+    expect(killed, "the programs have not begun")
+    os.kill(program_with(runs.folder, "--save"), signal.SIGKILL)
+    output, errors = live.communicate(timeout=200)
+    expect(live.returncode == 2, f"exit code {live.returncode}: {output}{errors}")
+    expect("the candidate's recording is incomplete" in output, output)
+    expect(not processes_in(runs.folder), f"left behind: {processes_in(runs.folder)}")
+
+
 def bisected(runs):
     runs.record("a", environment={"OMP_WAIT_POLICY": "active"})
     runs.record("b", "--eps", "1e-6", "--threads", "2", environment={"OMP_WAIT_POLICY": "passive"})
@@ -161,7 +250,8 @@ def bisected_equal(runs):
 
 CASES = {case.__name__.replace("_", "-"): case
          for case in (against_equal, against_diverged, against_own_exit_code, stops, ends_when_stopped,
-                      killed_when_stopped, live_diverged, live_equal,
+                      killed_when_stopped, live_diverged, live_equal, live_longer, live_diverged_before_end,
+                      cannot_run, live_not_recorded, live_killed,
                       bisected, bisected_equal)}
 
 

@@ -424,6 +424,11 @@ void RankComparison::end_with_extra_steps(Side side) {
     }
     pass_over(side, next->step);
   }
+  if (state_.longer) {  // for longer than it was recorded, perhaps
+    const std::int64_t begins = side == Side::reference ? first->step : to_candidate(first->step);
+    const std::uint64_t begun = on(state_.runs, side)->info().steps_in_run;
+    steps = std::max(steps, begun - std::min(begun, static_cast<std::uint64_t>(begins)));
+  }
   unseen_.push_back(fmt::format("the {} goes on for {} after {}, where the {}{} ends", name(side),
                                 core::counted(steps, "step"), step_words(first->step - 1),
                                 name(ended), unrecorded ? "'s recording" : ""));
