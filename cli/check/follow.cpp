@@ -43,8 +43,9 @@ class Follower {
       : options_(options),
         found_(found),
         snapshot_(options.dump / "so-far"),
-        program_(
-            [this] { return record(); }),  // before this process has threads or handles signals
+        program_([this](HeldProcesses& held) {
+          return record(held);
+        }),  // before this process has threads or handles signals
         judge_(options.reference),
         steps_(options.reference, options.dump.string()) {
     line_.keep(0);
@@ -55,7 +56,7 @@ class Follower {
     std::optional<int> code;
     while (!(code = program_.wait(0ms))) {
       pass_on_signal();
-      if (const auto sighting = line_.receive(kWaitMilliseconds)) examine(*sighting);
+      if (line_.receive(kWaitMilliseconds)) examine();
       if (options_.step_by_step && is_open() && Clock::now() >= next_look_) look();
     }
     remove_snapshot();
@@ -71,20 +72,20 @@ class Follower {
 
  private:
   /// In the process that records.
-  int record() {
-    RecordingWatch watch(open_run(options_.reference),
-                         {options_.dump, snapshot_, line_.keep(1), options_.stop});
+  int record(HeldProcesses& held) {
+    RecordingWatch watch(open_run(options_.reference), {options_.dump, snapshot_, line_.keep(1),
+                                                        options_.stop ? &held : nullptr});
     return options_.record(watch);
   }
 
   [[nodiscard]] bool is_open() const { return !result_.diverged && result_.failure.empty(); }
 
   /// Whatever is wrong with the dumps, the program goes on.
-  void examine(const Sighting& sighting) {
+  void examine() {
     Answer answer = Answer::let_go;
     if (!result_.diverged) {
       try {
-        const auto judgement = judge_.judge(snapshot_, sighting.begun_step);
+        const auto judgement = judge_.judge(snapshot_);
         answer = judgement.answer;
         if (judgement.diverged) {
           answer = Answer::leave;
@@ -117,14 +118,14 @@ class Follower {
 
   /// A shell or a launcher may stand before the program.
   [[nodiscard]] StoppedProcesses stopped() const {
-    StoppedProcesses processes = program_.descendants();
+    StoppedProcesses processes = program_.held();
     const auto first = std::find_if(processes.begin(), processes.end(), records);
     if (first != processes.end()) std::rotate(processes.begin(), first, first + 1);
     return processes;
   }
 
   StoppedProcesses stop() {
-    program_.send_to_descendants(SIGSTOP);
+    program_.hold();
     return stopped();
   }
 
@@ -163,7 +164,7 @@ class Follower {
     if (signal == 0 || passed_on_) return;
     passed_on_ = true;
     if (signal != SIGINT) program_.send(signal);
-    program_.send_to_descendants(SIGCONT);
+    program_.let_go();
   }
 
   const FollowOptions& options_;

@@ -4,13 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <exception>
 #include <optional>
 #include <utility>
 
 #include "cli/check/line.hpp"
-#include "cli/check/side_program.hpp"
 #include "dump/snapshot.hpp"
 
 namespace ulpscope::cli {
@@ -37,14 +35,10 @@ std::optional<Answer> received(int socket) {
 
 }  // namespace
 
-void signal_program(int signal) { send_to_descendants_of(getpid(), signal); }
-
 Inquiry::Inquiry(Options options)
     : options_(std::move(options)), comparer_(getppid()), patience_(kHeldForNothing) {}
 
 void Inquiry::report(const Trouble& trouble) const { cli::report(options_.socket, trouble); }
-
-void Inquiry::reach(std::int64_t begun_step) noexcept { step_ = std::max(step_, begun_step); }
 
 std::chrono::milliseconds Inquiry::after_round(writer::Session& session) {
   if (has_lost_comparer() || state_ == State::done) return kLongWait;
@@ -62,8 +56,8 @@ std::chrono::milliseconds Inquiry::after_round(writer::Session& session) {
 /// Everything that the program has done until it was stopped is in the snapshot.
 void Inquiry::ask(writer::Session& session) {
   asked_at_ = Clock::now();
-  if (options_.hold) {
-    signal_program(SIGSTOP);
+  if (options_.hold != nullptr) {
+    options_.hold->hold(getpid());
     while (session.poll(kStopping) && Clock::now() < asked_at_ + kLongestStopping) {
     }
   }
@@ -74,7 +68,7 @@ void Inquiry::ask(writer::Session& session) {
     state_ = State::done;
     return resume();
   }
-  const Sighting sighting{step_};
+  constexpr auto sighting = Sighting::snapshot;
   const bool sent = send(options_.socket, &sighting, sizeof sighting, MSG_NOSIGNAL) > 0;
   state_ = sent ? State::asking : State::done;
   if (!sent) resume();
@@ -101,7 +95,7 @@ void Inquiry::take_answer(writer::Session& session) {
     return;
   }
   patience_ -= std::min<Clock::duration>(patience_, took);
-  const auto pause = patience_ > 0s && options_.hold ? 0s : kRunningOverHeld * took;
+  const auto pause = patience_ > 0s && options_.hold != nullptr ? 0s : kRunningOverHeld * took;
   if (*answer == Answer::go_on) {
     state_ = State::watching;
     slice_ = {};
@@ -122,8 +116,8 @@ bool Inquiry::has_lost_comparer() {
   return true;
 }
 
-void Inquiry::resume() const {
-  if (options_.hold) signal_program(SIGCONT);
+void Inquiry::resume() {
+  if (options_.hold != nullptr) options_.hold->let_go(getpid());
 }
 
 }  // namespace ulpscope::cli

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "cli/check/held_processes.hpp"
 #include "cli/check/sighting.hpp"
-#include "ulpscope/run.hpp"
 #include "writer/session.hpp"
 
 namespace ulpscope::cli {
@@ -21,14 +21,13 @@ class Inquiry {
     std::filesystem::path dump;
     std::filesystem::path snapshot;  ///< where it is put; whoever has compared it removes it
     int socket = -1;
-    bool hold = false;
+    HeldProcesses* hold = nullptr;  ///< null: the program runs on
   };
 
   explicit Inquiry(Options options);
 
-  /// Something was seen, in or after `begun_step`.
+  /// Something was seen.
   void see() noexcept { seen_ = true; }
-  void reach(std::int64_t begun_step) noexcept;
   /// Nothing need be looked for.
   [[nodiscard]] bool is_busy() const noexcept { return seen_ || state_ == State::done; }
   /// It holds the program.
@@ -48,21 +47,17 @@ class Inquiry {
   void ask(writer::Session& session);
   void take_answer(writer::Session& session);
   [[nodiscard]] bool has_lost_comparer();
-  void resume() const;
+  void resume();
 
   Options options_;
   pid_t comparer_;
   State state_ = State::watching;
   bool seen_ = false;
   bool shows_ = false;  ///< because it was asked to
-  std::int64_t step_ = kSetup;
   Clock::time_point asked_at_;
   Clock::time_point not_before_ = Clock::now();
   Clock::duration patience_;  ///< for which the program may be held for nothing
   Clock::duration slice_{};   ///< for which it runs until the next look at the same difference
 };
-
-/// SIGSTOP or SIGCONT to all processes that this one has started.
-void signal_program(int signal);
 
 }  // namespace ulpscope::cli

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <cstring>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -49,21 +48,17 @@ int Line::keep(int end) {
   return ends_[end];
 }
 
-std::optional<Sighting> Line::receive(int milliseconds) {
+bool Line::receive(int milliseconds) {
   pollfd wanted{ends_[0], POLLIN, 0};
-  if (poll(&wanted, 1, milliseconds) <= 0) return std::nullopt;
+  if (poll(&wanted, 1, milliseconds) <= 0) return false;
   TroubleMessage message;
   const ssize_t size = recv(ends_[0], &message, sizeof message, 0);
-  if (size == sizeof(Sighting)) {
-    Sighting sighting;
-    std::memcpy(&sighting, &message, sizeof sighting);
-    return sighting;
-  }
+  if (size == sizeof(Sighting)) return true;
   if (size == sizeof message)
     trouble_ = Trouble{message.message, message.hint, message.exit};
   else
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-  return std::nullopt;
+  return false;
 }
 
 std::optional<Trouble> Line::trouble() {

@@ -19,9 +19,9 @@ class Line {
   /// In each of the two processes: closes the end of the other one.
   int keep(int end);
 
-  /// Of the process that compares: what has come, at most so many milliseconds later. Waits as long
-  /// if nothing can come any more.
-  [[nodiscard]] std::optional<Sighting> receive(int milliseconds);
+  /// Of the process that compares: whether a sighting has come, at most so many milliseconds later.
+  /// Waits as long if nothing can come any more.
+  [[nodiscard]] bool receive(int milliseconds);
   void answer(Answer answer) const;
   /// Of the process that compares, once the other one has ended.
   [[nodiscard]] std::optional<Trouble> trouble();

@@ -86,7 +86,8 @@ class Side {
        Lockstep& lockstep)
       : command_(is_reference ? options.reference : options.candidate),
         dump_(std::move(dump)),
-        program_([&] { return record(options, is_reference, lockstep); }) {
+        program_(
+            [&](HeldProcesses& held) { return record(options, is_reference, lockstep, held); }) {
     line_.keep(0);
   }
 
@@ -96,13 +97,13 @@ class Side {
   /// Once it has ended.
   [[nodiscard]] const std::optional<int>& code() const noexcept { return code_; }
 
-  void pause() const { program_.send_to_descendants(SIGSTOP); }
-  void go_on() const { program_.send_to_descendants(SIGCONT); }
-  /// Without another step.
+  void pause() { program_.hold(); }
+  void go_on() { program_.let_go(); }
+  /// Without another step. A program that has stopped itself has to go on for that.
   void begin_to_end() const {
     line_.answer(Answer::let_go);
     program_.send_to_descendants(SIGTERM);
-    go_on();
+    program_.send_to_descendants(SIGCONT);
     program_.send(SIGTERM);
   }
   void wait() { code_ = program_.wait(1h); }
@@ -134,19 +135,24 @@ class Side {
     if (!code_) return std::nullopt;
     if (auto trouble = line_.trouble()) return trouble;
     const auto status = dump::read_status(dump_);
-    if (!status || status->recorded || !dump::list_ranks(dump_).empty()) return std::nullopt;
-    return Trouble{fmt::format("'{}' was not recorded: {}; it ended with exit code {}",
-                               fmt::join(command_, " "), status->reason, *code_),
-                   fmt::format("what it printed is in {}", output_path())};
+    const bool is_empty =
+        status && (status->recorded ? status->counts.events == 0 : dump::list_ranks(dump_).empty());
+    if (!is_empty) return std::nullopt;
+    return Trouble{
+        fmt::format(
+            "'{}' was not recorded: {}; it ended with exit code {}", fmt::join(command_, " "),
+            status->reason.empty() ? "it computed nothing with LibTorch" : status->reason, *code_),
+        fmt::format("what it printed is in {}", output_path())};
   }
 
  private:
   [[nodiscard]] std::string output_path() const { return dump_.string() + ".txt"; }
 
   /// In the process that records.
-  int record(const LiveOptions& options, bool is_reference, Lockstep& lockstep) {
+  int record(const LiveOptions& options, bool is_reference, Lockstep& lockstep,
+             HeldProcesses& held) {
     print_to(output_path());
-    LiveWatch watch(lockstep, is_reference, {dump_, snapshot(), line_.keep(1), true});
+    LiveWatch watch(lockstep, is_reference, {dump_, snapshot(), line_.keep(1), &held});
     std::vector<std::string> words{
         "-o",
         dump_.string(),
@@ -182,7 +188,7 @@ class Live {
     const Interruption interruption;
     while (!(reference_.code() && candidate_.code()) && interrupted() == 0 && !is_decided()) {
       look_at_programs();
-      if (const auto sighting = candidate_.line().receive(kListenMilliseconds)) examine(*sighting);
+      if (candidate_.line().receive(kListenMilliseconds)) examine();
       if (!is_decided() && !alone_ && is_due()) compare_what_is_new();
       if (!is_decided() && !alone_) look_past_the_end();
       watch_(fmt::format("{} steps compared", steps_.steps()), Clock::now() - start_);
@@ -220,12 +226,12 @@ class Live {
   }
 
   /// The candidate, which waits, has a value that the reference has not.
-  void examine(const Sighting& seen) {
+  void examine() {
     Answer answer = Answer::go_on;
     if (reference_.show()) {
       try {
         static_cast<void>(dump::recover(reference_.snapshot()));
-        const auto judgement = judge_.judge(candidate_.snapshot(), seen.begun_step);
+        const auto judgement = judge_.judge(candidate_.snapshot());
         answer = judgement.answer;
         if (judgement.diverged) result_.comparison = *judgement.diverged;
       } catch (const std::exception&) {  // the steps that are published are compared anyhow
@@ -238,8 +244,7 @@ class Live {
     candidate_.line().answer(answer);
   }
 
-  /// What values alone do not show. Both wait meanwhile, and the one that is
-  /// ahead after it.
+  /// What values alone do not show. Both wait meanwhile, and the one that is ahead after it.
   void compare_what_is_new() {
     const auto start = Clock::now();
     const std::uint64_t reference = published_steps(reference_.dump().string());
@@ -272,9 +277,9 @@ class Live {
     return since >= pause_ || (since >= kSlice && steps >= steps_.steps() + options_.window / 4);
   }
 
-  /// Once one program has ended and the other one has begun a step that it does
-  /// not have: all that both have is there. It is compared, and what is needed
-  /// to say how they compare stays, however long the other one runs.
+  /// Once one program has ended and the other one has begun a step that it does not have: all that
+  /// both have is there. It is compared, and what is needed to say how they compare stays, however
+  /// long the other one runs.
   void look_past_the_end() {
     if (!reference_.code() == !candidate_.code()) return;
     Side& ended = reference_.code() ? reference_ : candidate_;
@@ -308,8 +313,8 @@ class Live {
     result_.comparison = compare_ends();
   }
 
-  /// Of what both still have. Of the one that goes on alone that is what it had
-  /// when the other one ended.
+  /// Of what both still have. Of the one that goes on alone that is what it had when the other one
+  /// ended.
   [[nodiscard]] Report compare_ends() {
     const std::int64_t first =
         std::max(first_step(end_of(reference_)), first_step(end_of(candidate_)));

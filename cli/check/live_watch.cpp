@@ -1,7 +1,8 @@
 #include "cli/check/live_watch.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <csignal>
 #include <utility>
 
 #include "writer/compared_values.hpp"
@@ -26,27 +27,32 @@ LiveWatch::LiveWatch(Lockstep& lockstep, bool is_reference, Inquiry::Options opt
       is_reference_(is_reference),
       own_(is_reference ? lockstep.reference : lockstep.candidate),
       other_(is_reference ? lockstep.candidate : lockstep.reference),
+      held_(*options.hold),
       inquiry_(std::move(options)) {}
 
-void LiveWatch::see(const writer::BegunSteps& steps, std::span<const std::byte> messages) {
-  inquiry_.reach(steps.after);
-  const auto begun = static_cast<std::uint64_t>(steps.after + 1);
-  const auto known_before = static_cast<std::uint64_t>(steps.before + 1);
+void LiveWatch::see(const writer::Written& written) {
+  const auto begun = static_cast<std::uint64_t>(written.steps.after + 1);
+  const auto known_before = static_cast<std::uint64_t>(written.steps.before + 1);
   if (begun > own_.steps.load(std::memory_order_relaxed)) own_.steps = begun;
-  std::uint64_t newest = own_.position.load(std::memory_order_relaxed);
-  writer::for_each_value(messages, [&](std::uint64_t position, const ring::SlotRow& slot) {
+  Process* const process = is_reference_ ? nullptr : &processes_[written.process];
+  if (process != nullptr) process->identity = written.identity;
+  std::uint64_t newest = 0;
+  writer::for_each_value(written.messages, [&](std::uint64_t position, const ring::SlotRow& slot) {
     newest = std::max(newest, position);
     const bool has_logical = (slot.flags & slot_flag::logical) != 0;
     if (is_reference_) {
       lockstep_.digests.add(slot.digest[1]);
       if (has_logical) lockstep_.digests.add(slot.logical[1]);
-    } else {
-      waiting_.push_back(
+    } else if (waiting_ < kMostWaiting) {
+      process->waiting.push_back(
           {position, known_before, slot.digest[1], has_logical ? slot.logical[1] : 0});
+      ++waiting_;
     }
   });
-  own_.position.store(newest, std::memory_order_release);
-  while (waiting_.size() > kMostWaiting) waiting_.pop_front();
+  if (is_reference_ && !written.identity.declared.empty())
+    lockstep_.positions.store(written.identity, newest);
+  if (newest > own_.position.load(std::memory_order_relaxed))
+    own_.position.store(newest, std::memory_order_release);
 }
 
 std::chrono::milliseconds LiveWatch::after_round(writer::Session& session) {
@@ -56,27 +62,38 @@ std::chrono::milliseconds LiveWatch::after_round(writer::Session& session) {
   if (inquiry_.is_asking() || inquiry_.is_over()) return wait;
   if (is_ahead()) {
     const std::uint64_t at = own_.position;
-    if (!waits_ || at != waits_at_) signal_program(SIGSTOP);
+    if (!waits_ || at != waits_at_) held_.hold(getpid());
     waits_at_ = at;
     waits_ = true;
   } else if (std::exchange(waits_, false)) {
-    signal_program(SIGCONT);
+    held_.let_go(getpid());
   }
-  return waits_ || !waiting_.empty() ? std::min<std::chrono::milliseconds>(wait, 1ms) : wait;
+  return waits_ || waiting_ > 0 ? std::min<std::chrono::milliseconds>(wait, 1ms) : wait;
 }
 
 void LiveWatch::look_up_waiting() {
+  for (auto& [number, process] : processes_) look_up_waiting(process);
+}
+
+void LiveWatch::look_up_waiting(Process& process) {
   const bool all = other_.ended;
-  const std::uint64_t reached = other_.position.load(std::memory_order_acquire);
-  while (!waiting_.empty() && (all || waiting_.front().position + kSlack <= reached)) {
-    const Waiting next = waiting_.front();
-    waiting_.pop_front();
+  const auto there = reached(process.identity);
+  std::deque<Waiting>& waiting = process.waiting;
+  while (!waiting.empty() && (all || (there && waiting.front().position + kSlack <= *there))) {
+    const Waiting next = waiting.front();
+    waiting.pop_front();
+    --waiting_;
     if (inquiry_.is_busy()) continue;
     if (all && next.steps > other_.steps) continue;  // the reference has no such step
     const bool known = lockstep_.digests.has(next.digest) ||
                        (next.logical != 0 && lockstep_.digests.has(next.logical));
     if (!known) inquiry_.see();
   }
+}
+
+std::optional<std::uint64_t> LiveWatch::reached(const RankIdentity& rank) const {
+  if (rank.declared.empty()) return other_.position.load(std::memory_order_acquire);
+  return lockstep_.positions.load(rank);
 }
 
 bool LiveWatch::is_ahead() const {

@@ -4,12 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <span>
+#include <map>
+#include <optional>
 
 #include "cli/check/inquiry.hpp"
 #include "cli/check/lockstep.hpp"
 #include "ulpscope/report.hpp"
-#include "writer/reference_values.hpp"
+#include "writer/written.hpp"
 
 namespace ulpscope::cli {
 
@@ -18,9 +19,10 @@ namespace ulpscope::cli {
 /// as far.
 class LiveWatch {
  public:
+  /// @param options hold is not null
   LiveWatch(Lockstep& lockstep, bool is_reference, Inquiry::Options options);
 
-  void see(const writer::BegunSteps& steps, std::span<const std::byte> messages);
+  void see(const writer::Written& written);
   void report(const Trouble& trouble) const { inquiry_.report(trouble); }
   /// How long nothing need be done.
   std::chrono::milliseconds after_round(writer::Session& session);
@@ -33,15 +35,26 @@ class LiveWatch {
     std::uint64_t logical;  ///< 0: none
   };
 
+  /// Of one process.
+  struct Process {
+    RankIdentity identity;
+    std::deque<Waiting> waiting;
+  };
+
   void look_up_waiting();
+  void look_up_waiting(Process& process);
+  /// Of the reference's rank that a process is compared with; of all ranks, if it declares none.
+  [[nodiscard]] std::optional<std::uint64_t> reached(const RankIdentity& rank) const;
   [[nodiscard]] bool is_ahead() const;
 
   Lockstep& lockstep_;
   bool is_reference_;
   Advance& own_;
   const Advance& other_;
+  HeldProcesses& held_;
   Inquiry inquiry_;
-  std::deque<Waiting> waiting_;
+  std::map<std::uint64_t, Process> processes_;
+  std::size_t waiting_ = 0;  ///< of all of them
   bool waits_ = false;
   std::uint64_t waits_at_ = 0;
 };

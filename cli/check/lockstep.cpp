@@ -13,6 +13,10 @@ namespace {
 /// A free slot ends a search; that none is among so many happens to next to no digest.
 constexpr std::size_t kMostSteps = 64;
 
+std::uint64_t key_of(const RankIdentity& rank) noexcept {
+  return 1 + rank.rank + (std::uint64_t{rank.restart} << 33);
+}
+
 }  // namespace
 
 void RecentDigests::add(std::uint64_t digest) noexcept {
@@ -41,6 +45,28 @@ bool RecentDigests::has(std::uint64_t digest) const noexcept {
       if (there == 0) break;
     }
   return false;
+}
+
+void RankPositions::store(const RankIdentity& rank, std::uint64_t position) noexcept {
+  const std::uint64_t key = key_of(rank);
+  for (Entry& entry : entries_) {
+    const std::uint64_t there = entry.rank.load(std::memory_order_relaxed);
+    if (there != 0 && there != key) continue;
+    if (there == 0 || position > entry.position.load(std::memory_order_relaxed))
+      entry.position.store(position, std::memory_order_release);
+    if (there == 0) entry.rank.store(key, std::memory_order_release);
+    return;
+  }
+}
+
+std::optional<std::uint64_t> RankPositions::load(const RankIdentity& rank) const noexcept {
+  const std::uint64_t key = key_of(rank);
+  for (const Entry& entry : entries_) {
+    const std::uint64_t there = entry.rank.load(std::memory_order_acquire);
+    if (there == key) return entry.position.load(std::memory_order_acquire);
+    if (there == 0) break;
+  }
+  return std::nullopt;
 }
 
 SharedLockstep::SharedLockstep(std::uint64_t step_limit) {

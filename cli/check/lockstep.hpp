@@ -3,6 +3,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+
+#include "ulpscope/run.hpp"
 
 namespace ulpscope::cli {
 
@@ -31,9 +34,29 @@ struct Advance {
   std::atomic<bool> ended;
 };
 
+/// How far each rank has got that a variable declares; those aside for which there is no room. One
+/// process stores, another one loads.
+class RankPositions {
+ public:
+  void store(const RankIdentity& rank, std::uint64_t position) noexcept;
+  /// Empty if the rank has not begun.
+  [[nodiscard]] std::optional<std::uint64_t> load(const RankIdentity& rank) const noexcept;
+
+ private:
+  static constexpr std::size_t kRanks = 1024;
+
+  struct Entry {
+    std::atomic<std::uint64_t> rank;  // and restarts of it; 0: free
+    std::atomic<std::uint64_t> position;
+  };
+
+  Entry entries_[kRanks];
+};
+
 /// What the recorders of two programs that run side by side know of each other.
 struct Lockstep {
-  RecentDigests digests;  ///< of the reference
+  RecentDigests digests;    ///< of the reference
+  RankPositions positions;  ///< of its newest events
   Advance reference;
   Advance candidate;
   /// Steps that either may have begun: those before have been compared or will be kept until then.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -77,6 +78,19 @@ bool ops_around_have_ended(const Finding& finding, const Run& reference, const R
   return have_ended(here, there) && have_ended(there, here);
 }
 
+/// The newest step of the rank that a finding is of. While it is recorded, a rank may have another
+/// number.
+std::int64_t newest_around(const Finding& finding, const Run& reference, const Run& candidate) {
+  const auto newest = [&finding](const Run& run) {
+    const std::vector<std::uint32_t> ranks = run.ranks();
+    return std::find(ranks.begin(), ranks.end(), finding.rank) == ranks.end()
+               ? newest_step(run)
+               : newest_step(run, finding.rank);
+  };
+  const std::int64_t here = newest(candidate);
+  return reference.info().complete ? here : std::min(here, newest(reference));
+}
+
 /// Diverges even if every result turns out to be equal.
 bool holds_whatever_follows(const Finding& finding) {
   switch (finding.kind) {
@@ -103,6 +117,30 @@ bool is_final(const Finding& finding, const Run& reference, const Run& candidate
   return holds_whatever_follows(finding) && ops_around_have_ended(finding, reference, candidate);
 }
 
+std::int64_t newest_step(const Run& run, std::uint32_t rank) {
+  std::int64_t of_rank = kSetup;
+  std::int64_t of_trainers = std::numeric_limits<std::int64_t>::max();
+  for (const Lane& lane : run.lanes(rank)) {
+    const std::size_t blocks = run.block_count(rank, lane.id);
+    if (blocks == 0) continue;
+    const std::int64_t newest = run.block(rank, lane.id, blocks - 1).step;
+    of_rank = std::max(of_rank, newest);
+    const bool goes_on = run.block(rank, lane.id, 0).step < newest;  // not a new thread each step
+    if (lane.role == LaneRole::trainer && goes_on) of_trainers = std::min(of_trainers, newest);
+  }
+  return std::min(of_rank, of_trainers);
+}
+
+std::int64_t newest_step(const Run& run) {
+  std::int64_t newest = std::numeric_limits<std::int64_t>::max();
+  for (const std::uint32_t rank : run.ranks()) {
+    const std::int64_t of_rank = newest_step(run, rank);
+    const bool has_part = of_rank != kSetup || !run.identity(rank).declared.empty();
+    if (has_part) newest = std::min(newest, of_rank);
+  }
+  return newest == std::numeric_limits<std::int64_t>::max() ? kSetup : newest;
+}
+
 /// A comparison of some steps alone is quick, however long the run is.
 bool PrefixJudge::equal_since_last(const std::string& snapshot) const {
   if (equal_before_ == 0) return false;  // setup may differ, and no selection of steps has it
@@ -121,28 +159,25 @@ bool PrefixJudge::is_confirmed(const Finding& finding) {
   return std::exchange(last_found_, found) == found || !needs_it;
 }
 
-PrefixJudge::Judgement PrefixJudge::judge(const std::filesystem::path& snapshot,
-                                          std::int64_t begun_step) {
+PrefixJudge::Judgement PrefixJudge::judge(const std::filesystem::path& snapshot) {
   static_cast<void>(dump::recover(snapshot));
   Judgement judgement;
+  const auto reference = open_run(reference_);
+  const auto candidate = open_run(snapshot.string());
   if (!equal_since_last(snapshot.string())) {
-    const auto reference = open_run(reference_);
-    const auto candidate = open_run(snapshot.string());
     Report report = compare(*reference, *candidate);
     if (const Finding* const found = report.first(); report.verdict == Verdict::diverged) {
-      const std::uint64_t steps = report.reference.complete
-                                      ? report.candidate.steps
-                                      : std::min(report.reference.steps, report.candidate.steps);
-      const std::int64_t newest = static_cast<std::int64_t>(steps) - 1;
       if (found != nullptr && is_confirmed(*found) &&
-          is_final(*found, *reference, *candidate, newest))
+          is_final(*found, *reference, *candidate, newest_around(*found, *reference, *candidate)))
         judgement.diverged = std::move(report);
       else
         judgement.answer = Answer::look_again;
       return judgement;
     }
   }
-  equal_before_ = std::max(equal_before_, begun_step);
+  std::int64_t newest = newest_step(*candidate);
+  if (!reference->info().complete) newest = std::min(newest, newest_step(*reference));
+  equal_before_ = std::max(equal_before_, newest);
   return judgement;
 }
 

@@ -17,6 +17,11 @@ namespace ulpscope::cli {
 [[nodiscard]] bool is_final(const Finding& finding, const Run& reference, const Run& candidate,
                             std::int64_t newest_step);
 
+/// The newest step that a rank, and each thread of it that trains on its own, has begun.
+[[nodiscard]] std::int64_t newest_step(const Run& run, std::uint32_t rank);
+/// The same of all ranks, processes that take part in no step aside.
+[[nodiscard]] std::int64_t newest_step(const Run& run);
+
 /// Compares what a run has recorded so far, its open step included, with a finished dump or with
 /// what another one has recorded.
 class PrefixJudge {
@@ -29,7 +34,7 @@ class PrefixJudge {
   };
   /// `snapshot` is made a dump.
   /// @throws Error if one of the two cannot be read.
-  [[nodiscard]] Judgement judge(const std::filesystem::path& snapshot, std::int64_t begun_step);
+  [[nodiscard]] Judgement judge(const std::filesystem::path& snapshot);
 
  private:
   struct Found {

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
-#include <span>
+#include <vector>
 
 #include "cli/check/inquiry.hpp"
 #include "ulpscope/run.hpp"
@@ -16,7 +17,7 @@ class RecordingWatch {
  public:
   RecordingWatch(std::unique_ptr<Run> reference, Inquiry::Options options);
 
-  void see(const writer::BegunSteps& steps, std::span<const std::byte> messages);
+  void see(const writer::Written& written);
   void report(const Trouble& trouble) const { inquiry_.report(trouble); }
   /// How long nothing need be done.
   std::chrono::milliseconds after_round(writer::Session& session) {
@@ -24,8 +25,11 @@ class RecordingWatch {
   }
 
  private:
+  [[nodiscard]] writer::ReferenceValues& values_for(const writer::Written& written);
+
   std::unique_ptr<Run> reference_;
-  writer::ReferenceValues values_;
+  std::map<std::vector<std::uint32_t>, writer::ReferenceValues> values_;  ///< by ranks of it
+  std::map<std::uint64_t, writer::ReferenceValues*> of_process_;
   Inquiry inquiry_;
 };
 

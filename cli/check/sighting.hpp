@@ -8,10 +8,10 @@
 /// What the process that records and the one that compares tell each other, a message each.
 namespace ulpscope::cli {
 
-/// The program has made a value that the other run does not have, or the process that compares has
-/// asked to be shown what was recorded. A snapshot of it can be compared.
-struct Sighting {
-  std::int64_t begun_step = -1;  ///< the newest step that has begun for certain
+enum class Sighting : std::uint8_t {
+  /// The program has made a value that the other run does not have, or the process that compares
+  /// has asked to be shown what was recorded. A snapshot of it can be compared.
+  snapshot,
 };
 
 /// Why a recording has not begun. Nothing else comes from the process that was to record.

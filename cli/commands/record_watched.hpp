@@ -20,7 +20,7 @@ struct RecordingHooks {
 /// Of something that sees what is written and is called after each round.
 template <class Watcher>
 [[nodiscard]] RecordingHooks hooks_of(Watcher& watcher) {
-  return {[&watcher](const auto& steps, auto messages) { watcher.see(steps, messages); },
+  return {[&watcher](const writer::Written& written) { watcher.see(written); },
           [&watcher](writer::Session& session) { return watcher.after_round(session); },
           [&watcher](const Trouble& trouble) { watcher.report(trouble); }};
 }

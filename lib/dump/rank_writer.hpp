@@ -52,9 +52,10 @@ class RankWriter {
   void restore(const Record& record);
 
   [[nodiscard]] RecordingCounts counts() const noexcept;
-  [[nodiscard]] std::int64_t begun_step() const noexcept {
-    return static_cast<std::int64_t>(timelines_.steps()) - 1;
+  [[nodiscard]] std::int64_t begun_step(std::uint32_t lane) const noexcept {
+    return static_cast<std::int64_t>(timelines_.steps(lane)) - 1;
   }
+  [[nodiscard]] bool is_trainer(std::uint32_t lane) const { return timelines_.is_trainer(lane); }
   [[nodiscard]] const std::optional<LastSegment>& last_segment() const noexcept { return last_; }
   [[nodiscard]] const std::string& stopped() const noexcept { return stopped_; }
   /// What the program has reported about its recording without ending it.

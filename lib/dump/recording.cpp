@@ -32,7 +32,11 @@ void RankRecording::finish(std::string_view reason) { state_->writer.finish(reas
 
 RecordingCounts RankRecording::counts() const noexcept { return state_->writer.counts(); }
 
-std::int64_t RankRecording::begun_step() const noexcept { return state_->writer.begun_step(); }
+std::int64_t RankRecording::begun_step(std::uint32_t lane) const noexcept {
+  return state_->writer.begun_step(lane);
+}
+
+bool RankRecording::is_trainer(std::uint32_t lane) const { return state_->writer.is_trainer(lane); }
 
 const std::optional<LastSegment>& RankRecording::last_segment() const noexcept {
   return state_->writer.last_segment();

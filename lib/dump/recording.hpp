@@ -89,9 +89,11 @@ class RankRecording {
   void finish(std::string_view reason);
 
   [[nodiscard]] RecordingCounts counts() const noexcept;
-  /// The newest step that has begun for certain, as the dump counts them: what has come last may
-  /// belong to a later one.
-  [[nodiscard]] std::int64_t begun_step() const noexcept;
+  /// The newest step of a lane that has begun for certain, as the dump counts them: what has come
+  /// last may belong to a later one.
+  [[nodiscard]] std::int64_t begun_step(std::uint32_t lane) const noexcept;
+  /// The lane has steps of its own.
+  [[nodiscard]] bool is_trainer(std::uint32_t lane) const;
   /// Empty before the first is published.
   [[nodiscard]] const std::optional<LastSegment>& last_segment() const noexcept;
   /// Why recording of this rank stopped early; empty while it continues.

@@ -72,6 +72,11 @@ std::uint64_t Timelines::steps() const noexcept {
   return steps;
 }
 
+std::uint64_t Timelines::steps(std::uint32_t lane) const noexcept {
+  const auto own = own_.find(lane);
+  return own == own_.end() ? shared_.steps() : own->second.steps();
+}
+
 bool Timelines::is_trainer(std::uint32_t id) const {
   const auto lane = lanes_.find(id);
   return lane != lanes_.end() && lane->second.route == Route::own;

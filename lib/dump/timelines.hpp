@@ -35,6 +35,8 @@ class Timelines {
   }
   /// The maximum that a lane has started.
   [[nodiscard]] std::uint64_t steps() const noexcept;
+  /// Those that are this lane's: its own, or the ones that it follows.
+  [[nodiscard]] std::uint64_t steps(std::uint32_t lane) const noexcept;
 
   /// The lane is not main and trains.
   [[nodiscard]] bool is_trainer(std::uint32_t lane) const;

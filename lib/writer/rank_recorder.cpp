@@ -11,6 +11,7 @@
 
 #include "core/counts.hpp"
 #include "dump/kept_steps.hpp"
+#include "dump/rank_identity.hpp"
 #include "dump/rank_numbers.hpp"
 #include "ring/message.hpp"
 #include "writer/process_path.hpp"
@@ -102,6 +103,15 @@ void RankRecorder::begin(Rank& rank) {
   rank.recording = std::make_unique<dump::RankRecording>(
       options_, rank.number, static_cast<std::uint32_t>(rank.pid), rank.origin);
   rank.before.give(*rank.recording);
+  if (watch_) rank.identity = identity_of(rank);
+}
+
+/// As far as those that have begun before it show.
+RankIdentity RankRecorder::identity_of(const Rank& rank) const {
+  std::vector<dump::NumberedOrigin> origins{{rank.number, rank.origin}};
+  for (const auto& [session, other] : ranks_)
+    if (other.recording && session != rank.session) origins.push_back({other.number, other.origin});
+  return dump::identify(origins).front();
 }
 
 void RankRecorder::stop(ring::SessionId session, Rank& rank, const std::string& why) {
@@ -169,9 +179,12 @@ void RankRecorder::store(Rank& rank, std::uint32_t lane, std::span<const std::by
 void RankRecorder::write(Rank& rank, std::uint32_t lane, std::span<const std::byte> messages) {
   if (!rank.recording && rank.before.take(lane, messages)) return;
   if (!rank.recording) begin(rank);
-  const std::int64_t before = rank.recording->begun_step();
+  const std::int64_t before = rank.recording->begun_step(lane);
   rank.recording->consume(lane, messages);
-  if (watch_) watch_({before, rank.recording->begun_step()}, messages);
+  if (!watch_) return;
+  const std::uint32_t trainer = rank.recording->is_trainer(lane) ? 1 + lane : 0;
+  watch_(
+      {rank.session, trainer, rank.identity, {before, rank.recording->begun_step(lane)}, messages});
 }
 
 void RankRecorder::close_lane(Rank& rank, std::uint32_t lane) {

@@ -13,17 +13,14 @@
 #include "dump/recording.hpp"
 #include "ring/server.hpp"
 #include "writer/ending.hpp"
-#include "writer/reference_values.hpp"
 #include "writer/stages/before_first_event.hpp"
 #include "writer/stages/pipeline.hpp"
+#include "writer/written.hpp"
 
 namespace ulpscope::writer {
 
 /// How a process ended, where that can be known.
 using EndingOf = std::function<std::optional<Ending>(pid_t)>;
-
-/// What has been written of a process.
-using Watch = std::function<void(const BegunSteps& steps, std::span<const std::byte> messages)>;
 
 /// Writes what arrives in the rings into one dump, a rank for each process that computes something.
 /// Any error of the disk or in what arrives ends the recording of that rank and is reported at the
@@ -78,6 +75,7 @@ class RankRecorder : public ring::Handler {
     pid_t pid = 0;
     dump::RankOrigin origin;
     std::uint32_t number = 0;                        ///< of a process that is a rank
+    RankIdentity identity;                           ///< when it became one, for who watches
     std::unique_ptr<dump::RankRecording> recording;  ///< null before its first event
     BeforeFirstEvent before;
     std::string ending;                  ///< of a process that was none: why it ended out of order
@@ -101,6 +99,7 @@ class RankRecorder : public ring::Handler {
   [[nodiscard]] dump::RankOrigin origin_of(ring::SessionId session, const ring::Hello& hello) const;
   [[nodiscard]] std::uint32_t free_number(const dump::RankOrigin& origin) const;
   void begin(Rank& rank);
+  [[nodiscard]] RankIdentity identity_of(const Rank& rank) const;
   void record_the_first();
   void stop(ring::SessionId session, Rank& rank, const std::string& why);
   void store(Rank& rank, std::uint32_t lane, std::span<const std::byte> messages);

@@ -7,16 +7,20 @@
 namespace ulpscope::writer {
 namespace {
 
-/// A thread may be a step behind another.
+/// A thread that follows another one's steps may be a step behind.
 constexpr std::int64_t kStepsBehind = 1;
+/// One that has steps of its own, or another process, may be so many; one that is further behind
+/// may have ended.
+constexpr std::int64_t kMostStepsBehind = 64;
 /// When a step begins is known only while it runs.
 constexpr std::int64_t kStepsAhead = 2;
 
 }  // namespace
 
-ReferenceValues::ReferenceValues(const Run& run, std::size_t most_values)
+ReferenceValues::ReferenceValues(const Run& run, const std::vector<std::uint32_t>& ranks,
+                                 std::size_t most_values)
     : run_(run), most_values_(most_values) {
-  for (const std::uint32_t rank : run.ranks())
+  for (const std::uint32_t rank : ranks)
     for (const Lane& lane : run.lanes(rank)) {
       const std::size_t count = run.block_count(rank, lane.id);
       if (count == 0) continue;
@@ -25,11 +29,11 @@ ReferenceValues::ReferenceValues(const Run& run, std::size_t most_values)
     }
 }
 
-bool ReferenceValues::lack_one_of(const BegunSteps& steps, std::span<const std::byte> messages) {
-  if (steps.after > last_step_) return false;
-  move_to(steps);
+bool ReferenceValues::lack_one_of(const Written& written) {
+  if (lanes_.empty() || written.steps.after > last_step_) return false;
+  move_to(written);
   bool lacks = false;
-  for_each_value(messages, [&](std::uint64_t position, const ring::SlotRow& slot) {
+  for_each_value(written.messages, [&](std::uint64_t position, const ring::SlotRow& slot) {
     if (lacks) return;
     move_up_to(position);
     const bool logical = (slot.flags & slot_flag::logical) != 0;
@@ -39,10 +43,18 @@ bool ReferenceValues::lack_one_of(const BegunSteps& steps, std::span<const std::
                                [this](const auto& step) { return step.second > most_values_; });
 }
 
-void ReferenceValues::move_to(const BegunSteps& steps) {
-  digests_.forget_before(steps.before - kStepsBehind);
-  values_.erase(values_.begin(), values_.lower_bound(steps.before - kStepsBehind));
-  read_until(steps.after + kStepsAhead);
+void ReferenceValues::move_to(const Written& written) {
+  begun_[{written.process, written.trainer}] = written.steps.before;
+  std::int64_t slowest = written.steps.before;
+  std::int64_t fastest = written.steps.before;
+  for (const auto& [trainer, begun] : begun_) {
+    slowest = std::min(slowest, begun);
+    fastest = std::max(fastest, begun);
+  }
+  const std::int64_t first = std::max(slowest, fastest - kMostStepsBehind) - kStepsBehind;
+  digests_.forget_before(first);
+  values_.erase(values_.begin(), values_.lower_bound(first));
+  read_until(written.steps.after + kStepsAhead);
 }
 
 /// Messages that came together may be of many steps, of which it is known only later that they have
@@ -83,6 +95,19 @@ std::size_t ReferenceValues::held() const {
   std::size_t all = 0;
   for (const auto& [step, values] : values_) all += values;
   return all;
+}
+
+std::vector<std::uint32_t> possible_partners(const Run& run, const RankIdentity& identity) {
+  std::vector<std::uint32_t> ranks = run.ranks();
+  if (ranks.size() == 1) return ranks;
+  std::erase_if(ranks, [&](std::uint32_t rank) {
+    const RankIdentity other = run.identity(rank);
+    if (!other.known || !identity.known) return false;
+    if (identity.declared.empty() || other.declared.empty())
+      return identity.declared.empty() != other.declared.empty();
+    return other.rank != identity.rank || other.restart != identity.restart;
+  });
+  return ranks;
 }
 
 }  // namespace ulpscope::writer

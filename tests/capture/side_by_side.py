@@ -24,14 +24,15 @@ FAULT = ["--raw-write", str(FAULT_STEP)]
 
 class Runs:
     def __init__(self, bin_folder, folder):
+        self.bin = bin_folder
         self.ulpscope = os.path.join(bin_folder, "ulpscope")
         self.bare = os.path.join(bin_folder, "layernorm_mlp")
         self.program = [self.bare] + STEPS
         self.folder = folder
 
-    def start(self, *arguments):
+    def start(self, *arguments, environment=None):
         return subprocess.Popen([self.ulpscope, *arguments], cwd=self.folder, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True)
+                                stderr=subprocess.PIPE, text=True, env=dict(os.environ, **(environment or {})))
 
     def run(self, *arguments, environment=None):
         return subprocess.run([self.ulpscope, *arguments], cwd=self.folder, capture_output=True, text=True,
@@ -84,19 +85,22 @@ def wait_for(condition):
     return False
 
 
-def start_until_stopped(runs):
-    """The recording, and the program, which was stopped where it diverges."""
-    runs.record_long("golden")
-    recording = runs.start("record", "--against", "golden", "--stop", "-o", "new", "--", runs.bare, *LONG, *FAULT)
+def until_stopped(recording):
+    """The recording, and what it has said until its program was stopped."""
     lines = []
     for line in recording.stderr:
         lines.append(line)
-        stopped = re.search(r"gdb -p (\d+)", line)
-        if stopped:
-            break
-    else:
-        raise AssertionError("".join(lines))
-    process = int(stopped[1])
+        if "gdb -p" in line:
+            return recording, "".join(lines)
+    raise AssertionError("".join(lines))
+
+
+def start_until_stopped(runs):
+    """The recording, and the program, which was stopped where it diverges."""
+    runs.record_long("golden")
+    recording, lines = until_stopped(runs.start("record", "--against", "golden", "--stop", "-o", "new", "--",
+                                                runs.bare, *LONG, *FAULT))
+    process = int(re.search(r"gdb -p (\d+)", lines)[1])
     expect(wait_for(lambda: state_of(process) == "T"), f"{process} is not stopped")
     return recording, process
 
@@ -229,6 +233,74 @@ def live_killed(runs):
     expect(not processes_in(runs.folder), f"left behind: {processes_in(runs.folder)}")
 
 
+def two_ranks(runs, second_seed):
+    """Two ranks that train different models."""
+    return ["bash", "-c", f"RANK=0 {runs.bare} --seed 1 --steps 800 & RANK=1 {runs.bare} --seed {second_seed} --steps 800 & "
+            "wait"]
+
+
+def end(recording, lines):
+    """Processes that were left stopped do nothing more."""
+    for process in re.search(r"kill -CONT ([\d ]+)", lines)[1].split():
+        os.kill(int(process), signal.SIGKILL)
+    recording.communicate(timeout=100)
+
+
+def kept_steps(runs, dump):
+    with open(os.path.join(runs.folder, dump, "status.json"), encoding="utf8") as file:
+        return json.load(file)["counts"]["steps"]
+
+
+def values_of_another_rank(runs):
+    """What rank 1 computes is looked for in the reference's rank 1, not in its other one."""
+    runs.run("record", "-o", "golden", "--", *two_ranks(runs, 2))
+    recording, lines = until_stopped(runs.start("record", "--against", "golden", "--stop", "-o", "new", "--",
+                                                *two_ranks(runs, 1)))
+    end(recording, lines)
+    expect(kept_steps(runs, "new") < 800, "it was stopped at its end")
+
+
+def exchanging_ranks(runs):
+    """Ranks that exchange tensors, one of which waits for the other one."""
+    command = [os.path.join(runs.bin, "distributed"), "launch", "2", "data_parallel"]
+    slow = {"DELAYS": "300,0"}
+    runs.run("record", "-o", "golden", "--", *command)
+    equal = runs.run("record", "--against", "golden", "--stop", "-o", "equal", "--", *command, environment=slow)
+    expect(equal.returncode == 0 and "equal to golden in 4 steps" in equal.stderr, equal.stderr)
+    planted = runs.start("record", "--against", "golden", "--stop", "-o", "new", "--", *command,
+                         environment=dict(slow, PLANT="1@1"))
+    recording, lines = until_stopped(planted)
+    expect("diverged at step 1 " in lines, lines)
+    end(recording, lines)
+    expect(kept_steps(runs, "new") <= 3, f"it was stopped in step {kept_steps(runs, 'new') - 1}")
+
+
+def threads_apart(runs):
+    """Threads that train models of their own are in different steps."""
+    train = [os.path.join(runs.bin, "trainers"), "--mode", "parallel", "--trainers", "3", "--own-seeds", "--steps", "2000"]
+    runs.run("record", "-o", "golden", "--", *train)
+    recording, lines = until_stopped(runs.start("record", "--against", "golden", "--stop", "-o", "new", "--", *train,
+                                                "--scale", "2", "--scale-step", "100"))
+    end(recording, lines)
+    expect(kept_steps(runs, "new") < 2000, "it was stopped at its end")
+
+
+def stopped_before(runs):
+    """A process that has stopped itself is not woken by what holds its program."""
+    with_stopped = f"(echo $BASHPID > child; kill -STOP $BASHPID; touch woken) & exec {runs.bare} {' '.join(STEPS)}"
+    live = runs.start("live", "-o", "dumps", "--", "bash", "-c", with_stopped, "---", *runs.program)
+    printed = os.path.join(runs.folder, "dumps", "run-1.txt")
+    expect(wait_for(lambda: os.path.exists(printed) and "final digest" in open(printed, encoding="utf8").read()),
+           "the program does not end")
+    expect(not os.path.exists(os.path.join(runs.folder, "woken")), "it was woken")
+    with open(os.path.join(runs.folder, "child"), encoding="utf8") as file:
+        child = int(file.read())
+    expect(state_of(child) == "T", f"{child} is in state {state_of(child)}")
+    os.kill(child, signal.SIGKILL)
+    output, errors = live.communicate(timeout=200)
+    expect(live.returncode == 0, f"exit code {live.returncode}: {output}{errors}")
+
+
 def bisected(runs):
     runs.record("a", environment={"OMP_WAIT_POLICY": "active"})
     runs.record("b", "--eps", "1e-6", "--threads", "2", environment={"OMP_WAIT_POLICY": "passive"})
@@ -251,7 +323,8 @@ def bisected_equal(runs):
 CASES = {case.__name__.replace("_", "-"): case
          for case in (against_equal, against_diverged, against_own_exit_code, stops, ends_when_stopped,
                       killed_when_stopped, live_diverged, live_equal, live_longer, live_diverged_before_end,
-                      cannot_run, live_not_recorded, live_killed,
+                      cannot_run, live_not_recorded, live_killed, values_of_another_rank,
+                      exchanging_ranks, threads_apart, stopped_before,
                       bisected, bisected_equal)}
 
 
