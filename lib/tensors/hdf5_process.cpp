@@ -28,7 +28,7 @@ constexpr std::uint64_t kLongestList = std::uint64_t{1} << 29;
 constexpr int kPatience = 120'000;  // in ms, for one answer
 /// What the child may compute for one answer, in seconds: unpacking 4 GB of gzip takes 15.
 constexpr rlim_t kMostComputing = 20;
-constexpr int kEnding = 5'000;      // in ms, from the end of its messages to its own
+constexpr int kEnding = 5'000;  // in ms, from the end of its messages to its own
 
 /// How it went with the other end.
 enum class Exchange : std::uint8_t { done, silence, end };
