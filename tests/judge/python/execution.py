@@ -137,7 +137,7 @@ class Execution:
         self.put(a, self.tensors[a])
 
     def numpy_copy(self, to, a, factor, **_):
-        self.put(to, torch.from_numpy(self.tensors[a].numpy() * numpy.float32(factor)))
+        self.put(to, torch.tensor(self.tensors[a].numpy() * numpy.float32(factor)))
 
     def item(self, a, **_):
         self.numbers.append(self.tensors[a].sum().item())
