@@ -95,15 +95,18 @@ void Inquiry::take_answer(writer::Session& session) {
     return;
   }
   patience_ -= std::min<Clock::duration>(patience_, took);
-  const auto pause = patience_ > 0s && options_.hold != nullptr ? 0s : kRunningOverHeld * took;
+  took_ += took;
   if (*answer == Answer::go_on) {
     state_ = State::watching;
     slice_ = {};
-    not_before_ = now + pause;
+    const auto for_nothing = std::exchange(took_, {});
+    const bool is_patient = patience_ > 0s && options_.hold != nullptr;
+    not_before_ = is_patient ? now : now + kRunningOverHeld * for_nothing;
   } else {
     state_ = State::looking_again;
     slice_ = std::clamp<Clock::duration>(slice_ + slice_ / 2, kFirstSlice, kLongestSlice);
-    not_before_ = now + std::max<Clock::duration>(slice_, pause);
+    const auto while_it_runs = options_.hold == nullptr ? kRunningOverHeld * took : 0s;
+    not_before_ = now + std::max<Clock::duration>(slice_, while_it_runs);
   }
 }
 

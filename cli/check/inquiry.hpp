@@ -57,6 +57,7 @@ class Inquiry {
   Clock::time_point asked_at_;
   Clock::time_point not_before_ = Clock::now();
   Clock::duration patience_;  ///< for which the program may be held for nothing
+  Clock::duration took_{};    ///< comparing, since nothing was found to differ last
   Clock::duration slice_{};   ///< for which it runs until the next look at the same difference
 };
 

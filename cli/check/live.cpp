@@ -199,6 +199,7 @@ class Live {
     candidate_.begin_to_end();
     reference_.wait();
     candidate_.wait();
+    end_what_is_left();
     reference_.remove_snapshot();
     candidate_.remove_snapshot();
     result_.reference_code = reference_.code().value_or(0);
@@ -298,6 +299,14 @@ class Live {
     } else if (!complete(ended)) {  // whatever follows, no more can be said
       is_cut_short_ = true;
       running.begin_to_end();
+    }
+  }
+
+  /// Programs whose recorder was killed: they belong to this process now.
+  static void end_what_is_left() {
+    for (const pid_t process : descendants_of(getpid())) {
+      kill(process, SIGTERM);
+      kill(process, SIGCONT);
     }
   }
 

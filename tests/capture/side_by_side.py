@@ -301,6 +301,21 @@ def stopped_before(runs):
     expect(live.returncode == 0, f"exit code {live.returncode}: {output}{errors}")
 
 
+def live_without_recorder(runs):
+    """As when a program was killed; the one that nobody records any more ends too."""
+    program = [runs.bare, *ENDLESS]
+    live = runs.start("live", "-o", "dumps", "--", *program, "---", *program)
+    expect(wait_for(lambda: os.path.exists(os.path.join(runs.folder, "dumps/run-2/rank0000/segment-000001.h5"))),
+           "the programs have not begun")
+    with open(f"/proc/{live.pid}/task/{live.pid}/children", encoding="utf8") as file:
+        recorders = [int(word) for word in file.read().split()]
+    os.kill(recorders[1], signal.SIGKILL)
+    output, errors = live.communicate(timeout=200)
+    expect(live.returncode == 2, f"exit code {live.returncode}: {output}{errors}")
+    expect("the candidate's recording is incomplete" in output, output)
+    expect(wait_for(lambda: not processes_in(runs.folder)), f"left behind: {processes_in(runs.folder)}")
+
+
 def bisected(runs):
     runs.record("a", environment={"OMP_WAIT_POLICY": "active"})
     runs.record("b", "--eps", "1e-6", "--threads", "2", environment={"OMP_WAIT_POLICY": "passive"})
@@ -324,7 +339,7 @@ CASES = {case.__name__.replace("_", "-"): case
          for case in (against_equal, against_diverged, against_own_exit_code, stops, ends_when_stopped,
                       killed_when_stopped, live_diverged, live_equal, live_longer, live_diverged_before_end,
                       cannot_run, live_not_recorded, live_killed, values_of_another_rank,
-                      exchanging_ranks, threads_apart, stopped_before,
+                      exchanging_ranks, threads_apart, stopped_before, live_without_recorder,
                       bisected, bisected_equal)}
 
 
