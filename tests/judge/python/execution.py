@@ -170,10 +170,10 @@ class Execution:
         self.put(to, self.tensors[a] * 1.0)
 
     def unused(self, a, which, **_):
-        UNARY[which](self.tensors[a])
+        self.seen.add(digest_of(UNARY[which](self.tensors[a])))
 
     def unused_draw(self, source, **_):
-        self.drawn(source)
+        self.seen.add(digest_of(self.drawn(source)))
 
     # Of the model.
 
