@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <vector>
@@ -22,10 +23,10 @@ namespace {
 
 constexpr std::size_t kSteps = 6;
 
-std::unique_ptr<Run> reference(const TempDir& dir) {
+std::unique_ptr<Run> reference(const TempDir& dir, std::size_t steps = kSteps) {
   DumpBuilder dump(dir.path());
   TrainingRun training(dump.lane());
-  for (std::size_t step = 0; step < kSteps; ++step) training.step();
+  for (std::size_t step = 0; step < steps; ++step) training.step();
   dump.finish();
   return open_dump(dir.path());
 }
@@ -140,13 +141,18 @@ TEST_SUITE("values of the reference") {
 
   TEST_CASE("of a process that is behind another one they are not") {
     const TempDir dir;
-    const auto run = reference(dir);
+    constexpr std::size_t kMany = 200;  // more values than are kept without need
+    constexpr std::size_t kBehind = 40;
+    const auto run = reference(dir, kMany);
     ReferenceValues values = values_of(*run);
-    const auto parts = sent();
-    CHECK_FALSE(lacks(values, {0, 0}, parts[0], 1));
-    CHECK_FALSE(lacks(values, {0, 0}, parts[0], 2));
-    CHECK_FALSE(lacks(values, {4, 4}, parts[4], 1));
-    CHECK_FALSE(lacks(values, {1, 1}, parts[1], 2));
+    const auto parts = sent(1, kMany);
+    for (std::size_t k = 0; k < kMany; ++k) {
+      const auto step = static_cast<std::int64_t>(k);
+      CHECK_FALSE(lacks(values, {step, step}, parts[k], 1));
+      const std::size_t behind = k - std::min(k, kBehind);
+      const auto earlier = static_cast<std::int64_t>(behind);
+      CHECK_FALSE(lacks(values, {earlier, earlier}, parts[behind], 2));
+    }
   }
 
   TEST_CASE("a process that declares its rank is looked up in that rank, others in the others") {
