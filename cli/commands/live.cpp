@@ -81,7 +81,7 @@ int run_live(const Command& command, Arguments arguments) {
   progress.erase();
   if (result.trouble) {
     say_error(result.trouble->message, result.trouble->hint);
-    return static_cast<int>(result.trouble->exit);
+    return static_cast<int>(Exit::trouble);
   }
   if (!result.comparison)
     throw Error(ErrorCode::incomplete, "interrupted before the runs could be compared");
@@ -109,8 +109,7 @@ const Command kLiveCommand{
     "the "
     "disk, so that runs may take hours.\n"
     "Where one has more steps than the other, those that both have are compared.\n"
-    "Exit codes: 0 they are identical, 1 they diverged, 2 trouble or inconclusive, 126 or 127 if a "
-    "command cannot be run or found.",
+    "Exit codes: 0 they are identical, 1 they diverged, 2 trouble or inconclusive.",
     "ulpscope live -- ./train --- ./train_refactored\n"
     "ulpscope live -- env OMP_NUM_THREADS=1 ./train --- env OMP_NUM_THREADS=2 ./train",
     Exit::trouble,
