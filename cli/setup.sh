@@ -109,7 +109,7 @@ python_version() {
 # Keeps the bytecode of what is imported, which takes longer to make than an import from it.
 imports_torch() {
   env -u PYTHONDONTWRITEBYTECODE PYTHONPATH="$torch_folder" "$(python_with_pip)" \
-    -c 'import torch, torch._inductor.compile_fx' 2>/dev/null
+    -c 'import torch' 2>/dev/null
 }
 
 # The wheels beside torch that it requires (Requires-Dist), by the names of their packages.
