@@ -106,10 +106,15 @@ python_version() {
   esac
 }
 
-# Keeps the bytecode of what is imported, which takes longer to make than an import from it.
 imports_torch() {
-  env -u PYTHONDONTWRITEBYTECODE PYTHONPATH="$torch_folder" "$(python_with_pip)" \
-    -c 'import torch' 2>/dev/null
+  PYTHONPATH="$torch_folder" "$(python_with_pip)" -c 'import torch' 2>/dev/null
+}
+
+# Of what programs import that train or compile: to make it takes longer than to import from it.
+keep_bytecode() {
+  env -u PYTHONDONTWRITEBYTECODE -u PYTHONPYCACHEPREFIX PYTHONPATH="$torch_folder" "$(python_with_pip)" \
+    -c 'import torch, torch._dynamo, torch._inductor.compile_fx, torch.distributed, torch.utils.data' \
+    >/dev/null 2>&1 || say "PyTorch: not all that programs import has its bytecode: they start more slowly"
 }
 
 # The wheels beside torch that it requires (Requires-Dist), by the names of their packages.
@@ -137,7 +142,11 @@ install_for_python() {
   done < <(env -u LD_LIBRARY_PATH ldd "$torch_folder/torch/lib/libtorch_cuda.so" 2>/dev/null |
     awk '/not found/ {print $1}')
   unpack_wheels "$torch_folder" "${wheels[@]}" || say "PyTorch: these could not be added: ${wheels[*]}"
-  imports_torch || say "PyTorch: import torch fails: Python programs are not tested"
+  if imports_torch; then
+    keep_bytecode
+  else
+    say "PyTorch: import torch fails: Python programs are not tested"
+  fi
   touch "$python_stamp"
 }
 

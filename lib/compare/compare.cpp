@@ -38,9 +38,6 @@ namespace {
 
 using namespace comparison;
 
-/// Findings that the diagnosis rules examine; later ones mostly have the same causes.
-constexpr std::size_t kDiagnosed = 20;
-
 [[nodiscard]] bool computes(const Run& run, std::uint32_t rank) {
   const std::vector<Lane> lanes = run.lanes(rank);
   return std::any_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.events > 0; });
@@ -345,14 +342,14 @@ class Comparison {
   }
 
   void add_meanings(Report& report) {
-    for (std::size_t k = 0; k < report.findings.size() && k < kDiagnosed; ++k)
+    for (std::size_t k = 0; k < report.findings.size(); ++k)
       report.findings[k].meaning =
           meaning(Case(result_.records[k], k, report, result_.totals.evidence));
   }
 
   void diagnose(Report& report) {
     note_moved_updates();
-    for (std::size_t k = 0; k < report.findings.size() && k < kDiagnosed; ++k) {
+    for (std::size_t k = 0; k < report.findings.size(); ++k) {
       const Finding& finding = report.findings[k];
       const bool rewrite =
           report.verdict == Verdict::identical &&

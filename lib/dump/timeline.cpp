@@ -426,13 +426,14 @@ void Timeline::end_optimizer() {
   reading_.stretch = reading_.in_setup ? Stretch::setup : Stretch::after_optimizer;
 }
 
-/// With what prepares its forward.
-void Timeline::begin_step(const Candidate& candidate) {
+/// With what prepares its forward, which ends where the next one begins.
+void Timeline::begin_step(const Candidate& candidate, std::uint64_t next_forward) {
   std::vector<const SeamEvent*> between;
   for (auto at = std::max(candidate.between, first_entry_); at < candidate.forward; ++at)
     between.push_back(&entries_[at - first_entry_].seam);
   std::vector<const SeamEvent*> forward;
-  for (auto at = candidate.forward; at < first_entry_ + entries_.size(); ++at) {
+  const auto end = std::min<std::uint64_t>(next_forward, first_entry_ + entries_.size());
+  for (auto at = candidate.forward; at < end; ++at) {
     const Entry& entry = entries_[at - first_entry_];
     if (entry.phase == Phase::backward || entry.phase == Phase::optimizer) break;
     forward.push_back(&entry.seam);
@@ -471,8 +472,9 @@ void Timeline::resolve_gap(Phase phase) {
 /// step, with one they accumulate); later only the first after an optimizer's step is.
 void Timeline::resolve_candidates(bool begins) {
   if (candidates_.empty()) return;
-  if (begins) {
-    for (const Candidate& candidate : candidates_) begin_step(candidate);
+  for (std::size_t i = 0; begins && i < candidates_.size(); ++i) {
+    const bool last = i + 1 == candidates_.size();
+    begin_step(candidates_[i], last ? kNone : candidates_[i + 1].forward);
   }
   candidates_.clear();
 }

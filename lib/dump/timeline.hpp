@@ -193,7 +193,7 @@ class Timeline {
   void begin_optimizer(const TimelineEvent& event, std::uint64_t object);
   void end_optimizer();
   void begin_step(std::uint64_t at);
-  void begin_step(const Candidate& candidate);
+  void begin_step(const Candidate& candidate, std::uint64_t next_forward = kNone);
   void resolve_gap(Phase phase);
   void resolve_candidates(bool begins);
   [[nodiscard]] bool is_newcomer() const;

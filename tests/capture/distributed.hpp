@@ -14,6 +14,7 @@ struct Rank {
   int rank = 0;
   int size = 1;
   loopback::Group group;
+  std::string program;  ///< the name of what runs, which each printed line begins with
 
   /// PLANT=rank@step: that rank's tensor is multiplied by 1.0001 in that step.
   void perhaps_plant(const at::Tensor& tensor, int step) const;
@@ -25,9 +26,9 @@ struct Rank {
 [[nodiscard]] bool needs_order(const std::string& name);
 
 /// Calls one collective in each of a few steps. False if there is none of this name.
-[[nodiscard]] bool run_exchange(const Rank& rank, const std::string& name);
+[[nodiscard]] bool run_exchange(const Rank& rank);
 
 /// Trains a model in one of the ways used with several processes. False if there is none.
-[[nodiscard]] bool train(const Rank& rank, const std::string& name);
+[[nodiscard]] bool train(const Rank& rank);
 
 }  // namespace distributed

@@ -2,8 +2,11 @@
 """Records programs whose processes exchange tensors: repeats are identical whatever each process and
 its backend wait for, and a difference planted in one process is found there first.
 
-    distributed.py --bin build/release/bin [--repeats 20] [--sizes 2 4] [--launcher shell] NAME...
-    distributed.py ... --list        names of all programs
+    distributed.py --bin build/release/bin [--repeats 20] [--sizes 2 4] [--launcher shell] NAMES...
+    distributed.py ... --list        what a short run has
+
+NAMES: a program, several that run one after the other in the same processes (separated by commas), or one of
+those that --list prints.
 """
 
 import argparse
@@ -22,6 +25,13 @@ COLLECTIVES = ["barrier", "all_reduce", "all_reduce_in_parts", "all_reduce_twice
 # Called on a process group, which goes through the dispatcher, and on its backend directly.
 EXCHANGES = [*COLLECTIVES, *(name + "_raw" for name in COLLECTIVES), "functional"]
 TRAINING = ["data_parallel", "reducer", "sharded", "pipeline", "tensor_parallel"]
+# Of the calls of a backend one of each kind. What is called twice relies on an order that the others do not need.
+TOGETHER = {"exchanges": [*(name for name in COLLECTIVES if name not in ("all_reduce_twice", "barrier")), "functional"],
+            "raw": ["all_reduce_raw", "all_reduce_sparse_raw", "all_gather_base_raw", "reduce_scatter_base_raw",
+                    "send_and_receive_raw"],
+            "barriers": ["barrier_raw", "barrier"],
+            "in_order": ["all_reduce_twice", "all_reduce_twice_raw"],
+            "training": TRAINING}
 
 # Which ranks contribute something that is used, if not all do.
 GIVERS = {"barrier": [], "broadcast": [1], "scatter": [0]}
@@ -37,9 +47,9 @@ DELAYS = ["0", "0,20", "25,0,5", "3,0,0,40", "0,0,15"]
 
 
 class Recorder:
-    def __init__(self, bin_folder, folder, launcher, name, size):
+    def __init__(self, bin_folder, folder, launcher, names, size):
         self.bin, self.folder = os.path.abspath(bin_folder), folder
-        self.command = LAUNCHERS[launcher].format(bin=self.bin, size=size, name=name)
+        self.command = LAUNCHERS[launcher].format(bin=self.bin, size=size, name=",".join(names))
         self.size = size
 
     def bare(self, **environment):
@@ -78,15 +88,26 @@ def wrong_repeats(recorder, reference, printed, repeats):
             yield f"delays {delays}: {report['summary']}"
 
 
-def wrong_plants(recorder, reference, ranks, step):
-    """What is said of a rank that gives something else, and of those that are given it."""
+def programs_that_differ(rank, reference, candidate):
+    """Those that print something else in a rank."""
+    return {line.split()[0] for line in {*reference} ^ {*candidate} if f" rank {rank} " in line}
+
+
+def wrong_plants(recorder, reference, before, ranks, step):
+    """What is said of a rank that gives something else, and of those that are given it; `before`: what the
+    reference printed."""
     for planted in ranks:
-        candidate, _ = recorder.record("candidate", PLANT=f"{planted}@{step}", DELAYS=DELAYS[1])
+        candidate, printed = recorder.record("candidate", PLANT=f"{planted}@{step}", DELAYS=DELAYS[1])
         report = recorder.compare(reference, candidate)
         first = report["first"]
         if report["verdict"] != "diverged" or first is None or first["rank"] != planted:
             yield f"planted in rank {planted}: {report['summary']}"
             continue
+        for rank in set(range(recorder.size)) - {planted}:
+            differ = programs_that_differ(rank, before, printed)
+            found = sum(finding["rank"] == rank and finding["diverges"] for finding in report["findings"])
+            if found < len(differ):
+                yield f"planted in rank {planted}: rank {rank} has {found} findings, but {sorted(differ)} differ"
         said = {cause["finding"]: cause for cause in report["causes"] if cause["confidence"] == "certain"}
         for number, finding in enumerate(report["findings"]):
             if finding["rank"] == planted or not finding["diverges"]:
@@ -113,20 +134,23 @@ def main():
     parser.add_argument("--launcher", choices=[*LAUNCHERS], default="program")
     parser.add_argument("--plant", type=int, default=1, help="the step of what is planted")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("names", nargs="*", metavar="NAMES")
     arguments = parser.parse_args()
     if arguments.list:
-        print("\n".join(EXCHANGES + TRAINING))
+        print("\n".join(TOGETHER))
         return 0
     failed = False
     for name, size in itertools.product(arguments.names or EXCHANGES + TRAINING, arguments.sizes):
+        names = TOGETHER.get(name, name.split(","))
+        givers = {rank for each in names for rank in GIVERS.get(each.removesuffix("_raw"), range(size))}
+        asked = [each.removesuffix("_raw") for each in names if not each.startswith("barrier")]
         with tempfile.TemporaryDirectory(prefix="ulpscope-distributed-") as folder:
-            recorder = Recorder(arguments.bin, folder, arguments.launcher, name, size)
+            recorder = Recorder(arguments.bin, folder, arguments.launcher, names, size)
             reference, printed = recorder.record("reference", DELAYS=DELAYS[0])
             wrong = list(wrong_repeats(recorder, reference, printed, arguments.repeats))
-            asked = name.removesuffix("_raw")
-            wrong += wrong_plants(recorder, reference, GIVERS.get(asked, range(size)), arguments.plant)
-            if asked not in (name, "barrier"):  # that of a group makes a tensor for the dispatcher
+            wrong += wrong_plants(recorder, reference, printed, givers, arguments.plant)
+            # A barrier of a group makes a tensor for the dispatcher.
+            if not set(asked) & set(names) and len(asked) == len(names):
                 twin = Recorder(arguments.bin, folder, arguments.launcher, asked, size)
                 wrong += wrong_twin(recorder, reference, twin)
         for sentence in wrong:

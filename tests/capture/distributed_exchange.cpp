@@ -75,16 +75,16 @@ std::map<std::string, Exchange> exchanges() {
 
 bool needs_order(const std::string& name) { return name.starts_with("all_reduce_twice"); }
 
-bool run_exchange(const Rank& rank, const std::string& name) {
+bool run_exchange(const Rank& rank) {
   const std::map<std::string, Exchange> known = exchanges();
-  const auto found = known.find(name);
+  const auto found = known.find(rank.program);
   if (found == known.end()) return false;
   c10d::register_process_group(kGroup, rank.group.group);
   for (int step = 0; step < kExchanges; ++step) {
     const at::Tensor given = torch::rand({kRows, 4});
     rank.perhaps_plant(given, step);
     rank.dawdle();
-    std::printf("rank %d step %d: %.17g\n", rank.rank, step,
+    std::printf("%s rank %d step %d: %.17g\n", rank.program.c_str(), rank.rank, step,
                 found->second(rank, given).to(torch::kFloat64).sum().item<double>());
   }
   c10d::unregister_process_group(kGroup);

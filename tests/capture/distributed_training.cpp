@@ -30,7 +30,7 @@ torch::nn::Sequential make_model(const Rank& rank) {
 void print_losses(const Rank& rank, const Step& step) {
   for (int k = 0; k < kTrainingSteps; ++k) {
     rank.dawdle();
-    std::printf("rank %d step %d: %.9g\n", rank.rank, k, step(k).item<float>());
+    std::printf("%s rank %d step %d: %.9g\n", rank.program.c_str(), rank.rank, k, step(k).item<float>());
   }
 }
 
@@ -174,14 +174,14 @@ void tensor_parallel(const Rank& rank) {
 
 }  // namespace
 
-bool train(const Rank& rank, const std::string& name) {
+bool train(const Rank& rank) {
   const std::map<std::string, void (*)(const Rank&)> programs = {
       {"data_parallel", data_parallel},
       {"reducer", reducer},
       {"sharded", sharded},
       {"pipeline", pipeline},
       {"tensor_parallel", tensor_parallel}};
-  const auto found = programs.find(name);
+  const auto found = programs.find(rank.program);
   if (found == programs.end()) return false;
   found->second(rank);
   rank.group.group->barrier()->wait();

@@ -69,7 +69,7 @@ def environment(bin_folder, python, packages, work):
     os.mkdir(tools)
     with open(os.path.join(tools, "python3"), "w", encoding="utf-8") as file:
         file.write("#!/bin/sh\n"
-                   f'PYTHONPATH={shlex.quote(packages)} PYTHONPYCACHEPREFIX={shlex.quote(work)} exec {shlex.quote(python)} "$@"\n')
+                   f'PYTHONPATH={shlex.quote(packages)} PYTHONDONTWRITEBYTECODE=1 exec {shlex.quote(python)} "$@"\n')
     os.chmod(os.path.join(tools, "python3"), 0o755)
     settings = {name: value for name, value in os.environ.items()
                 if not name.startswith(("ULPSCOPE_", "PYTHON", "OMP_", "MKL_", "COLUMNS"))}

@@ -29,9 +29,7 @@ class Tools:
         self.ulpscope = os.path.join(arguments.bin, "ulpscope")
         self.folder = folder
         self.python = arguments.python
-        self.environment = dict(os.environ, PYTHONPATH=arguments.torch,
-                                PYTHONPYCACHEPREFIX=arguments.torch + "-bytecode")
-        self.environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        self.environment = dict(os.environ, PYTHONPATH=arguments.torch, PYTHONDONTWRITEBYTECODE="1")
 
     def run(self, *command):
         done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False,
