@@ -38,12 +38,23 @@ bool steers_a_terminal(char32_t c) {
          within(0xfff9, 0xfffb) || within(0xfffe, 0xffff) || within(0xe0000, 0xe0fff);
 }
 
+/// How many characters of printable ASCII the text begins with, as most names do to their end.
+std::size_t plain_prefix(std::string_view text) {
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
+  return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_plain) -
+                                  text.begin());
+}
+
 }  // namespace
 
 std::string escaped(std::string_view text) {
   std::string result;
   result.reserve(text.size());
-  while (!text.empty()) {
+  for (;;) {
+    const std::size_t plain = plain_prefix(text);
+    result += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) return result;
     const CodePoint point = decode(text);
     const std::size_t bytes = std::max<std::size_t>(point.bytes, 1);
     if (point.bytes != 0 && !steers_a_terminal(point.value)) {
@@ -55,7 +66,6 @@ std::string escaped(std::string_view text) {
     }
     text.remove_prefix(bytes);
   }
-  return result;
 }
 
 std::string shell_quoted(std::string_view text) {

@@ -30,7 +30,8 @@ torch::nn::Sequential make_model(const Rank& rank) {
 void print_losses(const Rank& rank, const Step& step) {
   for (int k = 0; k < kTrainingSteps; ++k) {
     rank.dawdle();
-    std::printf("%s rank %d step %d: %.9g\n", rank.program.c_str(), rank.rank, k, step(k).item<float>());
+    std::printf("%s rank %d step %d: %.9g\n", rank.program.c_str(), rank.rank, k,
+                step(k).item<float>());
   }
 }
 

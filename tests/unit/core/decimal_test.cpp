@@ -83,7 +83,7 @@ TEST_SUITE("decimal") {
 
   TEST_CASE("every number of the small formats prints the shortest decimal that reads back") {
     for (const auto& format : ulpscope::test::kSmallFormats) {
-      const ulpscope::test::Lattice lattice(format);
+      const ulpscope::test::Lattice& lattice = ulpscope::test::lattice_of(format);
       CAPTURE(ulpscope::name(format.dtype));
       for (std::size_t bits = 0; bits < lattice.size(); ++bits) {
         const ulpscope::test::Number& number = lattice[bits];

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,11 +21,11 @@ class NumberReader {
   explicit NumberReader(Dtype dtype) : dtype_(dtype) {
     const Dtype part = dtype == Dtype::complex32 ? Dtype::float16 : dtype;
     for (const FormatDescription& format : kSmallFormats)
-      if (format.dtype == part) lattice_ = std::make_unique<Lattice>(format);
+      if (format.dtype == part) lattice_ = &lattice_of(format);
   }
 
   Number operator()(std::uint64_t bits) const {
-    if (lattice_) return (*lattice_)[bits];
+    if (lattice_ != nullptr) return (*lattice_)[bits];
     switch (dtype_) {
       case Dtype::float32:
       case Dtype::complex64:
@@ -56,7 +55,7 @@ class NumberReader {
   }
 
   Dtype dtype_;
-  std::unique_ptr<Lattice> lattice_;
+  const Lattice* lattice_ = nullptr;
 };
 
 struct Expected {

@@ -122,6 +122,12 @@ class Lattice {
   std::vector<double> finite_;
 };
 
+/// That of a format, made once.
+inline const Lattice& lattice_of(const FormatDescription& format) {
+  static std::map<Dtype, Lattice> made;
+  return made.try_emplace(format.dtype, format).first->second;
+}
+
 /// float32 and float64: too many to list, so their position is the integer under the sign bit.
 template <class Float, class Bits>
 Number decode_native(Bits bits) {

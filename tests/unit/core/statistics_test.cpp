@@ -127,7 +127,7 @@ Bytes bytes_of(const std::vector<T>& values) {
 
 TEST_CASE("statistics of small float formats are those of their numbers") {
   for (const test::FormatDescription& format : test::kSmallFormats) {
-    const test::Lattice lattice(format);
+    const test::Lattice& lattice = test::lattice_of(format);
     if (format.bits == 8)
       check_lengths<std::uint8_t>(format.dtype, [&](auto bits) { return lattice[bits]; });
     else

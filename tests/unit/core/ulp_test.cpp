@@ -18,7 +18,7 @@ void check_format(Dtype dtype, auto&& pairs) {
   using Bits = typename Format::Bits;
   for (const test::FormatDescription& description : test::kSmallFormats) {
     if (description.dtype != dtype) continue;
-    const Lattice lattice(description);
+    const Lattice& lattice = test::lattice_of(description);
     for (std::size_t bits = 0; bits < lattice.size(); ++bits) {
       const auto own = static_cast<Bits>(bits);
       CAPTURE(bits);

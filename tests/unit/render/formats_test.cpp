@@ -35,12 +35,13 @@ Report endless_report() {
   Finding& first = report.findings.front();
   first.op = first.module.emplace(name);
   first.where = first.source = name;
-  first.arguments.assign(100, {name, name, name});
+  first.arguments = {{name, name, name}};
   report.causes.front().evidence.assign(100, name);
-  report.environment.assign(1000, {name, name, name, true, {}});
+  report.environment.assign(100, {name, name, name, true, {}});
   report.golden = GoldenConditions{report.environment};
   report.reference.path = report.candidate.path = name;
   report.findings.assign(1000, first);
+  report.findings.front().arguments.assign(100, {name, name, name});
   return report;
 }
 
