@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/term/escape.hpp"
+#include "compare/model/words.hpp"
 #include "core/counts.hpp"
 
 namespace ulpscope::cli {
@@ -128,7 +129,9 @@ std::string headline(const Finding& finding) {
       return fmt::format("this op runs in the {} only{}",
                          only_candidate(finding) ? "candidate" : "reference", consequence(finding));
     case FindingKind::rng:
-      return "the RNG state before this op differs";
+      return finding.op == comparison::kEndOfRun
+                 ? "a random generator is in another state when the run ends"
+                 : "the RNG state before this op differs";
     case FindingKind::data:
       return "this op reads a tensor that differs, which no recorded op explains";
     case FindingKind::parameter:

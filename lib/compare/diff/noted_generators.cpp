@@ -3,43 +3,78 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string_view>
+#include <unordered_map>
 
 #include "compare/model/words.hpp"
 
 namespace ulpscope::comparison {
 namespace {
 
-constexpr std::string_view kPrefix = "note.rng.";
+constexpr std::string_view kBegin = "begin.";
+constexpr std::string_view kEnd = "end.";
+constexpr std::string_view kNote = "note.";
+constexpr std::string_view kGenerator = "rng.";
 
 /// Behind it stands how far the numbers are used that a generator makes at once.
 constexpr std::string_view kAt = " at ";
 
 using States = std::vector<const EnvironmentEntry*>;
 
-/// What was noted of each generator, in order.
+/// The generator of which the entry is a state.
+[[nodiscard]] std::optional<std::string_view> generator_of(const EnvironmentEntry& entry) {
+  for (const std::string_view when : {kBegin, kNote, kEnd}) {
+    std::string_view key = entry.key;
+    if (!key.starts_with(when)) continue;
+    key.remove_prefix(when.size());
+    if (key.starts_with(kGenerator)) return key.substr(kGenerator.size());
+  }
+  return std::nullopt;
+}
+
+/// What was noted of each generator.
 [[nodiscard]] std::map<std::string_view, States> states_in(
     const std::vector<EnvironmentEntry>& entries) {
   std::map<std::string_view, States> states;
   for (const EnvironmentEntry& entry : entries)
-    if (entry.key.starts_with(kPrefix))
-      states[std::string_view(entry.key).substr(kPrefix.size())].push_back(&entry);
+    if (const auto name = generator_of(entry)) states[*name].push_back(&entry);
   return states;
 }
 
-[[nodiscard]] std::string_view stream_of(const EnvironmentEntry& state) {
-  return std::string_view(state.value).substr(0, state.value.find(kAt));
+[[nodiscard]] std::string_view stream_of(std::string_view state) {
+  return state.substr(0, state.find(kAt));
 }
 
-/// The last state of which `is_same(state, other)` for one of the others; null if there is none.
-template <class Same>
-[[nodiscard]] const EnvironmentEntry* last_common(const States& states, const States& others,
-                                                  Same is_same) {
-  const auto found = std::find_if(states.rbegin(), states.rend(), [&](const auto* state) {
-    return std::any_of(others.begin(), others.end(),
-                       [&](const auto* other) { return is_same(*state, *other); });
-  });
-  return found == states.rend() ? nullptr : *found;
+/// The state that the run leaves; of a generator that is looked at when a recording begins, the one
+/// at its end. Null: not known.
+[[nodiscard]] const std::string* left_in(const States& states) {
+  const auto last = [&](std::string_view when) {
+    const auto found = std::find_if(states.rbegin(), states.rend(), [when](const auto* state) {
+      return state->key.starts_with(when);
+    });
+    return found == states.rend() ? nullptr : &(*found)->value;
+  };
+  return last(kBegin) != nullptr ? last(kEnd) : last(kNote);
+}
+
+/// As a generator is that has been seeded and not been drawn from.
+[[nodiscard]] bool is_fresh(std::string_view state) { return state.ends_with(" at 0"); }
+
+/// The last step until which both had a state with the same `part_of` it.
+template <class Part>
+[[nodiscard]] std::optional<std::int64_t> last_common(const States& states, const States& others,
+                                                      Part part_of) {
+  std::unordered_map<std::string_view, std::int64_t> last_of;
+  for (const EnvironmentEntry* const other : others) {
+    const auto [at, added] = last_of.try_emplace(part_of(other->value), other->step);
+    at->second = std::max(at->second, other->step);
+  }
+  std::optional<std::int64_t> last;
+  for (const EnvironmentEntry* const state : states)
+    if (const auto other = last_of.find(part_of(state->value)); other != last_of.end())
+      last = std::max(last.value_or(kSetup), std::min(state->step, other->second));
+  return last;
 }
 
 }  // namespace
@@ -51,23 +86,26 @@ std::vector<ShiftedGenerator> shifted_generators(const std::vector<EnvironmentEn
   for (const auto& [name, states] : states_in(reference)) {
     const auto found = others.find(name);
     if (found == others.end()) continue;
-    const std::string& left = states.back()->value;
-    const std::string& other_left = found->second.back()->value;
-    if (left == other_left) continue;
-    const EnvironmentEntry* const equal =
-        last_common(states, found->second,
-                    [](const auto& one, const auto& other) { return one.value == other.value; });
-    const bool same_stream =
-        equal != nullptr ||
-        last_common(states, found->second, [](const auto& one, const auto& other) {
-          return stream_of(one) == stream_of(other);
-        }) != nullptr;
-    if (!same_stream) continue;
-    shifted.push_back({std::string(name),
-                       {left, other_left},
-                       equal == nullptr ? std::string() : step_words(equal->step)});
+    const std::string* const left = left_in(states);
+    const std::string* const other_left = left_in(found->second);
+    if (left == nullptr || other_left == nullptr || *left == *other_left) continue;
+    const bool one_stream = stream_of(*left) == stream_of(*other_left);
+    if (!one_stream && is_fresh(*left) && is_fresh(*other_left)) continue;
+    const auto equal = last_common(states, found->second, std::identity());
+    if (!equal && !last_common(states, found->second, stream_of)) continue;
+    shifted.push_back(
+        {std::string(name), {*left, *other_left}, equal ? step_words(*equal) : std::string()});
   }
   return shifted;
+}
+
+bool of_one_stream(const Both<std::string>& left) {
+  return stream_of(left.reference) == stream_of(left.candidate);
+}
+
+bool ended_beside_threads(const std::vector<EnvironmentEntry>& environment) {
+  return std::any_of(environment.begin(), environment.end(),
+                     [](const EnvironmentEntry& entry) { return entry.key == "end.threads"; });
 }
 
 }  // namespace ulpscope::comparison

@@ -473,10 +473,16 @@ void OutcomeJudge::judge_generators() {
 void OutcomeJudge::judge_noted_generators() {
   if (ends_.reference.event == nullptr || ends_.candidate.event == nullptr) return;
   if (state_.book.diverges()) return;
-  const auto shifted =
-      shifted_generators(state_.runs.reference->environment(state_.ranks.reference),
-                         state_.runs.candidate->environment(state_.ranks.candidate));
+  const Both<std::vector<EnvironmentEntry>> noted{
+      state_.runs.reference->environment(state_.ranks.reference),
+      state_.runs.candidate->environment(state_.ranks.candidate)};
+  const auto shifted = shifted_generators(noted.reference, noted.candidate);
   if (shifted.empty()) return;
+  if (ended_beside_threads(noted.reference) || ended_beside_threads(noted.candidate)) {
+    for (const ShiftedGenerator& generator : shifted)
+      state_.totals.outcomes.shared_generators.push_back(generator.name);
+    return;
+  }
   enter(FindingKind::rng, {ends_.reference, nullptr, end_lanes_.reference},
         {ends_.candidate, nullptr, end_lanes_.candidate}, shifted);
 }

@@ -50,6 +50,8 @@ void add(OutcomeTotals& to, const OutcomeTotals& more) {
     on(to.extra_numbers, side) += on(more.extra_numbers, side);
     on(to.extra_draws, side) += on(more.extra_draws, side);
   }
+  to.shared_generators.insert(to.shared_generators.end(), more.shared_generators.begin(),
+                              more.shared_generators.end());
   to.compared += more.compared;
   to.unknown += more.unknown;
   to.unfilled += more.unfilled;

@@ -48,10 +48,16 @@ constexpr std::array<std::string_view, 14> kHarmless{"*.TORCH_LOGS",
                                                      "*.PYTORCH_JIT_LOG_LEVEL",
                                                      "library.libnvidia-ptxjitcompiler.so*"};
 
-/// What recording itself brings along.
-constexpr std::array<std::string_view, 6> kOwn{"capture.*",          "env.ULPSCOPE_*",
-                                               "env_now.ULPSCOPE_*", "env.LD_PRELOAD",
-                                               "env_now.LD_PRELOAD", "library.libulpscope*"};
+/// What recording itself brings along, and what both ends of a process are like, which is judged as
+/// its outcomes are.
+constexpr std::array<std::string_view, 8> kOwn{"capture.*",
+                                               "env.ULPSCOPE_*",
+                                               "env_now.ULPSCOPE_*",
+                                               "env.LD_PRELOAD",
+                                               "env_now.LD_PRELOAD",
+                                               "library.libulpscope*",
+                                               "begin.*",
+                                               "end.*"};
 
 template <std::size_t Count>
 [[nodiscard]] bool matches(const std::array<std::string_view, Count>& patterns,

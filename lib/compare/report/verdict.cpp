@@ -118,6 +118,11 @@ namespace {
           "not recorded",
           name(side));
   }
+  if (!outcomes.shared_generators.empty())
+    return fmt::format(
+        "the generator {} ends in different states, and threads of the program were still running, "
+        "which may draw from it",
+        listed(outcomes.shared_generators, 3));
   if (outcomes.unknown > 0)
     return fmt::format("what {} held when the runs ended is not known",
                        core::counted(outcomes.unknown, "tensor"));

@@ -7,7 +7,7 @@ notice: what goes wrong here is a notice in the dump, and the program goes on.
 import atexit
 
 from . import compilation, cpp_kernels, generators, modules, optimizers, program, trees, triton_kernels
-from .capture import finish
+from .capture import finish, finish_before_exit
 from .imports import after_import
 
 after_import("torch.nn.modules.module", modules.follow)
@@ -20,3 +20,4 @@ after_import("triton.runtime.jit", triton_kernels.follow_written)
 after_import("triton.runtime.autotuner", triton_kernels.follow_tuned)
 generators.follow()
 atexit.register(finish)
+finish_before_exit()

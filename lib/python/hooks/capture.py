@@ -4,6 +4,8 @@ Called by ctypes with the GIL held: what they are given lives until they return.
 """
 
 import ctypes
+import functools
+import os
 import sys
 
 # Of the preloaded object; a process that only records itself has none.
@@ -88,16 +90,18 @@ def when_recording(function) -> None:
         _when_recording.append(function)
 
 
-_at_both_ends = []
+_at_begin = []
+_at_end = []
 
 
-def at_both_ends(function) -> None:
-    """Calls `function` with the library each time a recording begins or ends."""
-    _at_both_ends.append(function)
+def at_ends(begin, end) -> None:
+    """Calls `begin` with the library each time a recording begins, and `end` when it ends."""
+    _at_begin.append(begin)
+    _at_end.append(end)
 
 
-def _begins_or_ends() -> None:
-    for function in _at_both_ends:
+def _call(functions) -> None:
+    for function in functions:
         function(_library)
 
 
@@ -107,13 +111,13 @@ def begin(handle: int) -> None:
     _library = _Library(handle)
     while _when_recording:
         _when_recording.pop(0)(_library)
-    _begins_or_ends()
+    _call(_at_begin)
 
 
 def end() -> None:
     """Nothing is recorded from now on."""
     global _library
-    _begins_or_ends()
+    _call(_at_end)
     _library = None
 
 
@@ -139,5 +143,18 @@ def text(value: str) -> bytes:
 def finish() -> None:
     """The interpreter ends: sends what the run leaves before modules are taken apart."""
     if library() is not None:
-        _begins_or_ends()
+        _call(_at_end)
         _library.finish()
+
+
+def finish_before_exit() -> None:
+    """Makes os._exit(), by which processes of multiprocessing end, send first what the run leaves."""
+    leave = os._exit
+
+    @functools.wraps(leave)
+    def _exit(status):
+        if _library is not None:
+            _call(_at_end)
+        leave(status)
+
+    os._exit = _exit

@@ -1,12 +1,16 @@
 """Python's and NumPy's random numbers: the digests of their generators' states as settings.
 
 Both are MT19937 in memory that stays in place, which is read in a microsecond; asking for the states
-takes fifty. Not seen there is half of a pair of normal numbers that NumPy keeps.
+takes fifty. `begin.rng.NAME` is the state that a recording finds, whoever made it; `note.rng.NAME`
+one that the program has made since PyTorch was imported; `end.rng.NAME` the one that it leaves. Half
+of a pair of normal numbers that NumPy keeps is in the first and the last of these.
 """
 
 import array
 import ctypes
+import functools
 import hashlib
+import os
 import random
 import sys
 
@@ -16,6 +20,7 @@ from .imports import after_import
 
 _WORDS = 624
 _STATE_BYTES = 4 * _WORDS + 4  # and the position in them
+_MOST_SEEDS = 8  # noted before the recording begins
 
 
 class _Memory:
@@ -77,6 +82,10 @@ class _Python:
         """Half of a pair of normal numbers."""
         return generator.gauss_next
 
+    @staticmethod
+    def kept_at_ends():
+        return random._inst.gauss_next
+
 
 class _NumPy:
     name = "numpy"
@@ -101,6 +110,11 @@ class _NumPy:
     def kept(generator):
         return None
 
+    @staticmethod
+    def kept_at_ends():
+        state = sys.modules["numpy.random"].mtrand._rand.get_state(legacy=False)
+        return state["gauss"] if state["has_gauss"] else None
+
 
 class _Watch:
     """A generator's state as it was when it was last looked at."""
@@ -109,7 +123,8 @@ class _Watch:
         self._kind = kind
         self._generator = None
         self._memory = None
-        self._told = None  # the library that knows of `_seen`
+        self.begun = False
+        self._seeded = []
         self._seen = self._first = self._read()
 
     def _read(self) -> tuple:
@@ -120,12 +135,44 @@ class _Watch:
         state = self._kind.state(generator) if self._memory is None else self._memory.read()
         return state, self._kind.kept(generator)
 
+    def _tell(self, library, when: str, state: bytes, kept) -> None:
+        library.setting(capture.text(when + ".rng." + self._kind.name), self._text(state, kept).encode())
+
+    def seeded(self) -> None:
+        """The program has seeded it, from which it may draw before it is looked at again."""
+        library = capture.library()
+        if library is not None and self.begun:
+            self.look(library)
+        elif len(self._seeded) < _MOST_SEEDS:
+            self._seeded.append(self._read())
+
+    def begin(self, library) -> None:
+        self.begun = True
+        for state in self._seeded:
+            self._tell(library, "note", *state)
+        self._seeded.clear()
+        self._seen = self._read()
+        self._tell(library, "begin", self._seen[0], self._kind.kept_at_ends())
+        if self._seen != self._first:
+            self._tell(library, "note", *self._seen)
+
     def look(self, library) -> None:
+        if not self.begun:
+            return self.begin(library)
         state = self._read()
-        if state == self._seen and (self._told is library or state == self._first):
-            return
-        self._seen, self._told = state, library
-        library.setting(capture.text("note.rng." + self._kind.name), self._text(*state).encode())
+        if state != self._seen:
+            self._seen = state
+            self._tell(library, "note", *state)
+
+    def end(self, library) -> None:
+        if self.begun:
+            self.look(library)
+            self._tell(library, "end", self._seen[0], self._kind.kept_at_ends())
+            self.begun = False
+
+    def forked(self) -> None:
+        """The child is recorded from its own beginning on, if it is."""
+        self.begun = False
 
     def _text(self, state: bytes, kept) -> str:
         """The digest of the words that are made at once, 624 of them, and which of these comes next."""
@@ -148,17 +195,61 @@ def look(library) -> None:
         watch.look(library)
 
 
-def _look_guarded(library) -> None:
-    try:
-        look(library)
-    except Exception as error:
-        failed("the states of generators", error)
+def _guarded(function):
+    def guarded(library) -> None:
+        try:
+            function(library)
+        except Exception as error:
+            failed("the states of generators", error)
+
+    return guarded
+
+
+def _begin(library) -> None:
+    for watch in _watches:
+        watch.begin(library)
+
+
+def _in_loader_worker() -> bool:
+    """A process of a DataLoader: what leaves it are its batches, how far it is ahead of them depends on time."""
+    workers = sys.modules.get("torch.utils.data._utils.worker")
+    return workers is not None and workers._worker_info is not None
+
+
+def _end(library) -> None:
+    if _in_loader_worker() or not any(watch.begun for watch in _watches):
+        return
+    # Which may draw, too.
+    threads = sys.modules["threading"].active_count() - 1 if "threading" in sys.modules else 0
+    if threads > 0:
+        library.setting(b"end.threads", str(threads).encode())
+    for watch in _watches:
+        watch.end(library)
+
+
+def _forked() -> None:
+    for watch in _watches:
+        watch.forked()
+
+
+def _watch(kind, module) -> None:
+    watch = _Watch(kind)
+    _watches.append(watch)
+    seed = module.seed
+
+    @functools.wraps(seed)
+    def seed_and_note(*arguments, **named):
+        result = seed(*arguments, **named)
+        _guarded(lambda _: watch.seeded())(None)
+        return result
+
+    module.seed = seed_and_note
 
 
 def follow() -> None:
-    """To be called once, before the program can have used the generators."""
-    _watches.append(_Watch(_Python))
-    after_import("numpy.random", lambda module: _watches.append(_Watch(_NumPy)))
+    """To be called once, as early as a program can be looked at."""
+    _watch(_Python, random)
+    after_import("numpy.random", lambda module: _watch(_NumPy, module))
 
     def note_versions(library) -> None:
         library.setting(b"python.version", sys.version.split()[0].encode())
@@ -167,4 +258,5 @@ def follow() -> None:
             library.setting(b"numpy.version", sys.modules["numpy"].__version__.encode())
 
     capture.when_recording(note_versions)
-    capture.at_both_ends(_look_guarded)
+    capture.at_ends(_guarded(_begin), _guarded(_end))
+    os.register_at_fork(after_in_child=_forked)

@@ -291,6 +291,57 @@ TEST_SUITE("outcomes") {
     CHECK(report.verdict == Verdict::diverged);
   }
 
+  TEST_CASE(
+      "a generator that both runs begin with in one state is an outcome of the one that draws") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("begin.rng.python", "c0ffee at 10");
+      if (changed) run.environment("note.rng.python", "beef at 2");
+      run.environment("end.rng.python", changed ? "beef at 2" : "c0ffee at 10");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    CHECK(report.environment.size() == 1);
+  }
+
+  TEST_CASE("a generator that is in another state from the beginning is no difference") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("begin.rng.python", changed ? "one at 4" : "two at 4");
+      run.environment("end.rng.python", changed ? "three at 1" : "two at 4");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.environment.empty());
+  }
+
+  TEST_CASE("nothing is said of a generator that was not looked at when the run ended") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("begin.rng.numpy", "c0ffee at 10");
+      run.environment("note.rng.numpy", changed ? "c0ffee at 20" : "c0ffee at 30");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a generator that was seeded last and not drawn from leaves nothing") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("begin.rng.python", "c0ffee at 10");
+      run.environment("end.rng.python", changed ? "one at 0" : "two at 0");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a generator that threads may have drawn from last is not known to differ") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("begin.rng.numpy", "c0ffee at 10");
+      run.environment("end.threads", "1");
+      run.environment("end.rng.numpy", changed ? "c0ffee at 20" : "c0ffee at 30");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(says(report, "the generator numpy ends in different states"));
+  }
+
   TEST_CASE("a generator of Python that nobody has seeded is no outcome") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       run.environment("note.rng.python", changed ? "one" : "two");

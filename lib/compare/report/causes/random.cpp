@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compare/diff/noted_generators.hpp"
 #include "compare/model/words.hpp"
 #include "compare/report/causes/rules.hpp"
 #include "compare/report/checks/draws.hpp"
@@ -89,9 +90,10 @@ std::optional<Cause> rng_shift(const Case& of) {
     Cause cause = of.cause("rng-shift", Confidence::likely);
     for (const ArgumentReport& generator : of.finding().arguments)
       cause.evidence.push_back(fmt::format(
-          "the generator {} gives both runs the same stream and ends at two places of it: one run "
-          "draws from it more often, or seeds it again",
-          generator.name));
+          "the generator {} gives both runs the same stream and ends {}", generator.name,
+          of_one_stream({generator.reference.value_or(""), generator.candidate.value_or("")})
+              ? "at two places of it: one run draws from it more often"
+              : "in two states: one run draws from it more often, or seeds it otherwise"));
     cause.evidence.emplace_back("no value that was compared differs because of it");
     cause.attempt = {"look for a call that draws from it in one run alone"};
     return cause;
@@ -141,7 +143,8 @@ std::optional<Cause> rng_shift(const Case& of) {
 }
 
 std::optional<Cause> thread_rng(const Case& of) {
-  if (!of.is(FindingKind::rng) || !of.evidence().seeded_lanes_share || !same_seed(of))
+  if (!of.is(FindingKind::rng) || !of.evidence().seeded_lanes_share || !same_seed(of) ||
+      of_noted_generator(of))
     return std::nullopt;
   Cause cause = of.cause("thread-rng", Confidence::likely);
   cause.evidence = {fmt::format("{} draws in {}, and several threads draw from that generator",
