@@ -165,15 +165,15 @@ def python_generator(tools):
 
 def moved_generators(tools):
     """A generator of Python or NumPy that one run draws from once more is an outcome, of a child too."""
-    for reference, which, *child in (("none", "none"), ("none", "python"), ("none", "numpy"), ("files", "more_files"),
-                                     ("child", "none", "child"), ("child", "numpy", "child")):
+    for reference, which, *child in (("none", "none"), ("none", "python"), ("none", "numpy"), ("none", "held"),
+                                     ("files", "more_files"), ("child", "none", "child"), ("child", "numpy", "child")):
         for name, drawn in ((reference, "files" if reference == "files" else "none"), ("candidate", which)):
             if name == "candidate" or not os.path.exists(os.path.join(tools.folder, name)):
                 tools.record(name, "generators", drawn, *child, options=("--force",))
         code, report = tools.compare(reference, "candidate")
         first = report["first"] or {"rank": None, "kind": None, "arguments": []}
-        found = code, first["rank"], first["kind"], [argument["name"] for argument in first["arguments"]]
-        generator = "python" if which == "more_files" else which
+        found = code, first["rank"], first["kind"], [argument["name"].rsplit(".", 1)[0] for argument in first["arguments"]]
+        generator = {"more_files": "python", "held": "numpy.Generator"}.get(which, which)
         if found != ((0, None, None, []) if which == "none" else (1, 0, "rng", [generator])):
             yield f"{which} {child}: {found}, {report['summary']}"
         if which != "none" and [cause["id"] for cause in report["causes"]] != ["rng-shift"]:

@@ -46,8 +46,8 @@ using States = std::vector<const EnvironmentEntry*>;
   return state.substr(0, state.find(kAt));
 }
 
-/// The state that the run leaves; of a generator that is looked at when a recording begins, the one
-/// at its end. Null: not known.
+/// The state that the run leaves. Null: not known, of a generator that is looked at when a
+/// recording begins and was not when it ended.
 [[nodiscard]] const std::string* left_in(const States& states) {
   const auto last = [&](std::string_view when) {
     const auto found = std::find_if(states.rbegin(), states.rend(), [when](const auto* state) {
@@ -55,7 +55,8 @@ using States = std::vector<const EnvironmentEntry*>;
     });
     return found == states.rend() ? nullptr : &(*found)->value;
   };
-  return last(kBegin) != nullptr ? last(kEnd) : last(kNote);
+  if (const std::string* const end = last(kEnd)) return end;
+  return last(kBegin) != nullptr ? nullptr : last(kNote);
 }
 
 /// As a generator is that has been seeded and not been drawn from.

@@ -2,11 +2,11 @@
 
 Both are MT19937 in memory that stays in place, which is read in a microsecond; asking for the states
 takes fifty. `begin.rng.NAME` is the state that a recording finds, whoever made it; `note.rng.NAME`
-one that the program has made since PyTorch was imported; `end.rng.NAME` the one that it leaves. Half
-of a pair of normal numbers that NumPy keeps is in the first and the last of these.
+one that the program has made since PyTorch was imported; `end.rng.NAME` the one that it leaves, of the
+generators that it holds, too. Half of a pair of normal numbers that NumPy keeps is in the first and
+the last of these.
 """
 
-import array
 import ctypes
 import functools
 import hashlib
@@ -14,12 +14,11 @@ import os
 import random
 import sys
 
-from . import capture
+from . import capture, held_generators, mt19937
 from .guard import failed
 from .imports import after_import
 
-_WORDS = 624
-_STATE_BYTES = 4 * _WORDS + 4  # and the position in them
+_STATE_BYTES = 4 * mt19937.WORDS + 4  # and the position in them
 _MOST_SEEDS = 8  # noted before the recording begins
 
 
@@ -66,13 +65,6 @@ class _Python:
         return memory[4:], int.from_bytes(memory[:4], sys.byteorder)
 
     @staticmethod
-    def following(words: bytes) -> bytes:
-        generator = random.Random()
-        generator.setstate((3, (*memoryview(words).cast("I"), _WORDS), None))
-        generator.getrandbits(32)
-        return array.array("I", generator.getstate()[1][:_WORDS]).tobytes()
-
-    @staticmethod
     def state(generator) -> bytes:
         # getstate() hashes to another number in each run: its None hashes to an address up to 3.11.
         return repr(generator.getstate()).encode()
@@ -99,8 +91,6 @@ class _NumPy:
     @staticmethod
     def parts(memory: bytes) -> tuple:
         return memory[:-4], int.from_bytes(memory[-4:], sys.byteorder)
-
-    following = _Python.following
 
     @staticmethod
     def state(generator) -> bytes:
@@ -179,10 +169,8 @@ class _Watch:
         if self._memory is None:
             return hashlib.blake2b(state + repr(kept).encode(), digest_size=16).hexdigest()
         words, position = self._kind.parts(state)
-        if position == _WORDS:
-            words, position = self._kind.following(words), 0
-        half = "" if kept is None else f" and {kept!r}"
-        return f"{hashlib.blake2b(words, digest_size=16).hexdigest()} at {position}{half}"
+        stream, place = mt19937.stream_and_position(memoryview(words).cast("I"), position, kept)
+        return f"{stream} at {place}"
 
 
 _watches = []
@@ -225,6 +213,8 @@ def _end(library) -> None:
         library.setting(b"end.threads", str(threads).encode())
     for watch in _watches:
         watch.end(library)
+    for name, state in held_generators.states().items():
+        library.setting(capture.text("end.rng." + name), state.encode())
 
 
 def _forked() -> None:

@@ -1,5 +1,5 @@
 """Trains with data and samples from NumPy's and Python's generators, which are seeded before PyTorch is imported.
-`generators.py WHICH [child]` draws once more from that one, which no value shows: python, numpy; files: before it
+`generators.py WHICH [child]` draws once more from that one, which no value shows: python, numpy; held: one of its own; files: before it
 trains, more often than a generator makes numbers at once. `child`: a process of multiprocessing does all that, and the
 program leaves by os._exit()."""
 
@@ -18,6 +18,7 @@ import torch
 from digest import print_digest
 
 which = sys.argv[1]
+held = [numpy.random.default_rng(3), numpy.random.default_rng(), random.Random(5), random.Random()]
 if which in ("files", "more_files"):
     random.seed(4)
     random.shuffle(list(range(3000 if which == "files" else 5000)))
@@ -40,6 +41,8 @@ def train():
         random.random()
     if which == "numpy":
         numpy.random.rand(1000)
+    if which == "held":
+        held[0].random()
     print_digest(net)
 
 

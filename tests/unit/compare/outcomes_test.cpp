@@ -322,6 +322,14 @@ TEST_SUITE("outcomes") {
     CHECK(report.verdict == Verdict::identical);
   }
 
+  TEST_CASE("a generator that both runs hold and leave at other places is an outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("end.rng.numpy.Generator.c0ffee", changed ? "c0ffee at a" : "c0ffee at b");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+  }
+
   TEST_CASE("a generator that was seeded last and not drawn from leaves nothing") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       run.environment("begin.rng.python", "c0ffee at 10");
