@@ -2,7 +2,8 @@
 `Generator` and `RandomState`.
 
 Each is known by its stream, which its seed decides: by the increment of a PCG64, the key of a Philox
-or the numbers that an MT19937 makes at once. Of an SFC64 no such thing is known.
+or the numbers that an MT19937 makes at once. Of an SFC64, or of what another library makes the bits
+with, no such thing is known.
 """
 
 import gc
@@ -25,17 +26,21 @@ def _of_python(generator) -> tuple:
 
 
 def _of_bits(name: str, bits, kept=None):
-    state = bits.state
-    kind, numbers = state["bit_generator"], state["state"]
+    kind = type(bits).__name__ if type(bits).__module__.startswith("numpy.random.") else None
     if kind == "MT19937":
-        words = [int(word) for word in numbers["key"]]
-        return (name, *mt19937.stream_and_position(words, int(numbers["pos"]), kept))
-    stream = numbers["inc"] if kind.startswith("PCG64") else numbers["key"].tolist() if kind == "Philox" else None
-    if stream is None:
+        state = bits.state["state"]
+        words = [int(word) for word in state["key"]]
+        return (name, *mt19937.stream_and_position(words, int(state["pos"]), kept))
+    if kind in ("PCG64", "PCG64DXSM"):
+        state = bits.state
+        numbers = state["state"]
+        stream, place = numbers["inc"], (numbers["state"],)
+    elif kind == "Philox":
+        state = bits.state
+        stream, place = state["state"]["key"].tolist(), (state["state"]["counter"].tolist(), state["buffer_pos"])
+    else:
         return None
-    position = (numbers["state"] if "inc" in numbers else numbers["counter"].tolist(), state.get("buffer_pos"),
-                state["has_uint32"], state["uinteger"], kept)
-    return name, _digest(kind, stream), _digest(*position)
+    return name, _digest(kind, stream), _digest(*place, state["has_uint32"], state["uinteger"], kept)
 
 
 def _of_generator(generator):
@@ -57,7 +62,8 @@ def _kinds() -> dict:
 
 
 def states() -> dict:
-    """What there is of each stream, "STREAM at POSITION, POSITION", by a name for it."""
+    """The generators of each stream, "STREAM at POSITION, POSITION", by a name for them. How many these
+    are is part of it: some may be waiting to be collected, which a second run has done already."""
     kinds = _kinds()
     own = [random._inst]
     if "numpy.random" in sys.modules:
@@ -68,6 +74,8 @@ def states() -> dict:
         known = kinds[type(generator)](generator)
         if known is not None:
             name, stream, position = known
-            positions.setdefault((f"{name}.{stream[:8]}", stream), []).append(position)
-    named = sorted(positions.items())[:_MOST]
-    return {name: f"{stream} at {', '.join(sorted(places))}" for (name, stream), places in named}
+            positions.setdefault((name, stream), []).append(position)
+    return {
+        f"{name}.{stream[:8]}" + (f".{len(places)}" if len(places) > 1 else ""): f"{stream} at {', '.join(sorted(places))}"
+        for (name, stream), places in sorted(positions.items())[:_MOST]
+    }
