@@ -64,8 +64,7 @@ class Follower {
     result_.trouble = line_.trouble();
     if (result_.trouble) return result_;
     result_.steps = steps_.steps();
-    if (!steps_.conclusive() && result_.failure.empty())
-      result_.failure = "whether some steps are equal is not known";
+    if (result_.failure.empty()) result_.failure = steps_.open();
     if (!result_.diverged) compare_whole();
     return result_;
   }
@@ -150,7 +149,7 @@ class Follower {
     if (!whole.candidate.complete && result_.steps > 0) --result_.steps;
     StepFollower steps(options_.reference, options_.dump.string());
     static_cast<void>(steps.look(result_.steps));
-    if (result_.steps == 0 || !steps.conclusive()) result_.failure = whole.summary;
+    if (result_.steps == 0 || !steps.open().empty()) result_.failure = whole.summary;
   }
 
   void announce(const Report& report, const StoppedProcesses& stopped) {

@@ -18,16 +18,18 @@
 #include "cli/check/interruption.hpp"
 #include "cli/check/line.hpp"
 #include "cli/check/lockstep.hpp"
+#include "cli/check/part_of_run.hpp"
 #include "cli/check/prefix_judge.hpp"
+#include "cli/check/run_progress.hpp"
 #include "cli/check/side_program.hpp"
 #include "cli/check/step_follower.hpp"
 #include "cli/inputs/open_run.hpp"
-#include "core/forwarded_run.hpp"
 #include "dump/layout.hpp"
 #include "dump/recovery.hpp"
 #include "dump/snapshot.hpp"
 #include "dump/status.hpp"
 #include "ulpscope/compare.hpp"
+#include "ulpscope/error.hpp"
 
 namespace ulpscope::cli {
 namespace {
@@ -50,33 +52,6 @@ void print_to(const std::string& path) {
   dup2(file, STDOUT_FILENO);
   dup2(file, STDERR_FILENO);
   close(file);
-}
-
-/// A recording of which only a part is there, with what is known of the whole.
-class PartOfRun : public ForwardedRun {
- public:
-  PartOfRun(std::unique_ptr<Run> part, RunInfo whole)
-      : ForwardedRun(*part), part_(std::move(part)), info_(std::move(whole)) {}
-
-  [[nodiscard]] const RunInfo& info() const override { return info_; }
-
- private:
-  std::unique_ptr<Run> part_;
-  RunInfo info_;
-};
-
-/// The earliest step that all ranks of a recording still have.
-std::int64_t first_step(const std::string& dump) {
-  const auto run = open_run(dump);
-  std::int64_t first = kSetup;
-  for (const std::uint32_t rank : run->ranks()) {
-    std::int64_t of_rank = std::numeric_limits<std::int64_t>::max();
-    for (const Lane& lane : run->lanes(rank))
-      if (run->block_count(rank, lane.id) > 0)
-        of_rank = std::min(of_rank, run->block(rank, lane.id, 0).step);
-    first = std::max(first, of_rank);
-  }
-  return first;
 }
 
 /// One of the two.
@@ -178,7 +153,8 @@ class Live {
       : options_(options),
         watch_(watch),
         folder_(options.directory, "live"),
-        lockstep_(std::max<std::uint64_t>(options.window / 2, 1) + 1),
+        limit_(std::max<std::uint64_t>(options.window / 2, 1)),
+        lockstep_(limit_.first()),
         reference_(options, true, folder_.dump_of(1), *lockstep_),
         candidate_(options, false, folder_.dump_of(2), *lockstep_),
         judge_(reference_.snapshot().string()),
@@ -205,7 +181,6 @@ class Live {
     result_.reference_code = reference_.code().value_or(0);
     result_.candidate_code = candidate_.code().value_or(0);
     result_.steps = std::max(steps_.steps(), common_steps_);
-    result_.conclusive = steps_.conclusive();
     result_.kept = {reference_.dump(), candidate_.dump()};
     if (!result_.trouble || ran()) folder_.keep();
     return std::move(result_);
@@ -254,20 +229,26 @@ class Live {
       lockstep_->both_wait = true;
       reference_.pause();
       candidate_.pause();
-      result_.comparison = steps_.look();
+      look_at_steps();
       if (result_.comparison) return;
       lockstep_->both_wait = false;
       reference_.go_on();
       candidate_.go_on();
     }
-    lockstep_->step_limit = step_limit();
+    limit_.move_on(*lockstep_, steps_.steps());
     last_look_ = Clock::now();
     pause_ = std::max<Clock::duration>(kSlice, kSliceOverWork * (last_look_ - start));
   }
 
-  /// Of the one that is ahead, which is then held in a step that is not compared yet.
-  [[nodiscard]] std::uint64_t step_limit() const {
-    return steps_.steps() + std::max<std::uint64_t>(options_.window / 2, 1) + 1;
+  /// Steps that were removed before they could be compared are missing in what is said at the end.
+  /// A file that was removed while it was read is not asked for again.
+  void look_at_steps() {
+    try {
+      result_.comparison = steps_.look();
+    } catch (const Error& error) {
+      const bool are_written = !reference_.code() || !candidate_.code();
+      if (error.code() != ErrorCode::incomplete && !are_written) throw;
+    }
   }
 
   /// Sooner if they would have to wait.
@@ -275,7 +256,8 @@ class Live {
     const auto since = Clock::now() - last_look_;
     const std::uint64_t steps =
         std::max(lockstep_->reference.steps.load(), lockstep_->candidate.steps.load());
-    return since >= pause_ || (since >= kSlice && steps >= steps_.steps() + options_.window / 4);
+    const bool would_wait = steps >= steps_.steps() + options_.window / 4;
+    return since >= pause_ || (since >= kSlice && would_wait && !steps_.is_undecided());
   }
 
   /// Once one program has ended and the other one has begun a step that it does not have: all that
@@ -286,12 +268,24 @@ class Live {
     Side& ended = reference_.code() ? reference_ : candidate_;
     Side& running = reference_.code() ? candidate_ : reference_;
     const Advance& advance = reference_.code() ? lockstep_->candidate : lockstep_->reference;
-    const std::uint64_t steps = published_steps(ended.dump().string());
-    if (advance.steps <= steps || !running.show()) return;
+    const std::uint64_t begun = advance.steps;
+    const std::uint64_t steps = all_steps(ended.dump().string());
+    if (begun <= steps || begun < look_past_at_) return;
+    look_at_steps();  // before the first of them are removed
+    if (result_.comparison || !running.show()) return;
     static_cast<void>(dump::recover(running.snapshot()));
+    const bool is_past =
+        newest_step(*open_run(running.snapshot().string())) >= static_cast<std::int64_t>(steps);
+    const bool waits_for_nothing =
+        !complete(ended) && begun >= steps + static_cast<std::uint64_t>(kStepsToBegin);
+    if (!is_past && !waits_for_nothing) {  // a thread or process is behind, or has ended
+      look_past_at_ = begun + (begun - steps);
+      running.remove_snapshot();
+      running.line().answer(Answer::go_on);
+      return;
+    }
     alone_ = &running;
     Report report = compare_ends();
-    common_steps_ = steps;
     running.line().answer(Answer::let_go);
     lockstep_->step_limit = kNone;
     if (report.verdict == Verdict::diverged) {
@@ -317,21 +311,50 @@ class Live {
 
   /// Both have ended: what is left of them.
   void finish() {
-    if (alone_ == nullptr) result_.comparison = steps_.look();
-    if (result_.comparison || interrupted() != 0) return;
+    if (interrupted() != 0) return;
+    const bool all_is_kept = has_all_steps(reference_) && has_all_steps(candidate_);
+    if (all_is_kept && !is_cut_short_) alone_ = nullptr;
+    if (!all_is_kept && alone_ == nullptr) look_at_steps();
+    if (result_.comparison) return;
     result_.comparison = compare_ends();
+    say_what_is_open(*result_.comparison, all_is_kept);
+  }
+
+  [[nodiscard]] static bool has_all_steps(const Side& side) {
+    return first_step(*open_run(side.dump().string())) <= 0;
+  }
+
+  /// What was compared at the end is not all that they did.
+  void say_what_is_open(Report& report, bool all_is_kept) const {
+    const bool is_identical = report.verdict == Verdict::identical;
+    if (!is_identical && (report.verdict != Verdict::inconclusive || report.first() != nullptr))
+      return;
+    const std::string why = all_is_kept || is_cut_short_ ? "" : uncompared_steps();
+    if (why.empty()) return;
+    report.verdict = Verdict::inconclusive;
+    report.summary = "inconclusive: all that was compared is equal, but " + why;
+  }
+
+  /// Of those that are not kept; empty if all of them were compared in time.
+  [[nodiscard]] std::string uncompared_steps() const {
+    if (!steps_.open().empty()) return steps_.open();
+    if (ends_from_ <= static_cast<std::int64_t>(steps_.steps())) return {};
+    return fmt::format("some of the steps {} - {} were removed before they could be compared",
+                       steps_.steps(), ends_from_ - 1);
   }
 
   /// Of what both still have. Of the one that goes on alone that is what it had when the other one
   /// ended.
   [[nodiscard]] Report compare_ends() {
-    const std::int64_t first =
-        std::max(first_step(end_of(reference_)), first_step(end_of(candidate_)));
-    const auto reference = opened(reference_, first);
-    const auto candidate = opened(candidate_, first);
+    ends_from_ = std::max(first_step(*open_run(end_of(reference_))),
+                          first_step(*open_run(end_of(candidate_))));
+    const auto reference = opened(reference_, ends_from_);
+    const auto candidate = opened(candidate_, ends_from_);
     CompareOptions options;
     options.allow_longer = options_.allow_longer;
-    return compare(*reference, *candidate, options);
+    Report report = compare(*reference, *candidate, options);
+    common_steps_ = std::min(report.reference.steps, report.candidate.steps);
+    return report;
   }
 
   [[nodiscard]] std::string end_of(const Side& side) const {
@@ -354,15 +377,18 @@ class Live {
   const LiveOptions& options_;
   const RunMaker::Watch& watch_;
   DumpFolder folder_;
+  StepLimit limit_;
   SharedLockstep lockstep_;
   Side reference_;
   Side candidate_;
   PrefixJudge judge_;
   StepFollower steps_;
   LiveResult result_;
-  Side* alone_ = nullptr;           ///< goes on after the other one's end
-  std::uint64_t common_steps_ = 0;  ///< then
-  bool is_cut_short_ = false;       ///< that one was ended
+  Side* alone_ = nullptr;            ///< goes on after the other one's end
+  bool is_cut_short_ = false;        ///< that one was ended
+  std::uint64_t look_past_at_ = 0;   ///< when it has begun so many steps
+  std::int64_t ends_from_ = kSetup;  ///< the first step that both still have in the end
+  std::uint64_t common_steps_ = 0;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point last_look_ = start_;
   Clock::duration pause_ = kSlice;

@@ -26,10 +26,11 @@ struct LiveOptions {
 };
 
 struct LiveResult {
-  std::optional<Trouble> trouble;    ///< why one cannot be compared; then there is no comparison
-  std::optional<Report> comparison;  ///< of where they diverge, or of what both left
-  std::uint64_t steps = 0;           ///< that were compared
-  bool conclusive = true;            ///< each of them is known to be equal or not
+  std::optional<Trouble> trouble;  ///< why one cannot be compared; then there is no comparison
+  /// Of where they diverge, or of what both left. Its verdict is that of all that they did: how
+  /// they ended and steps that are not kept included.
+  std::optional<Report> comparison;
+  std::uint64_t steps = 0;  ///< that were compared
   int reference_code = 0;
   int candidate_code = 0;
   std::vector<std::filesystem::path> kept;

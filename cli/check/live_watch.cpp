@@ -14,10 +14,6 @@ using namespace std::chrono_literals;
 
 /// Threads may put events in another order; those of one step are compared in it nevertheless.
 constexpr std::uint64_t kSlack = 16;
-/// One may be ahead by a part of a step, within these bounds.
-constexpr std::uint64_t kAheadInStep = 4;
-constexpr std::uint64_t kLeastAhead = 32;
-constexpr std::uint64_t kMostAhead = 4096;
 constexpr std::size_t kMostWaiting = std::size_t{1} << 20;
 
 }  // namespace
@@ -60,7 +56,7 @@ std::chrono::milliseconds LiveWatch::after_round(writer::Session& session) {
   if (!is_reference_) look_up_waiting();
   const auto wait = inquiry_.after_round(session);
   if (inquiry_.is_asking() || inquiry_.is_over()) return wait;
-  if (is_ahead()) {
+  if (is_to_wait(lockstep_, is_reference_)) {
     const std::uint64_t at = own_.position;
     if (!waits_ || at != waits_at_) held_.hold(getpid());
     waits_at_ = at;
@@ -94,17 +90,6 @@ void LiveWatch::look_up_waiting(Process& process) {
 std::optional<std::uint64_t> LiveWatch::reached(const RankIdentity& rank) const {
   if (rank.declared.empty()) return other_.position.load(std::memory_order_acquire);
   return lockstep_.positions.load(rank);
-}
-
-bool LiveWatch::is_ahead() const {
-  if (lockstep_.both_wait) return true;
-  const std::uint64_t own = own_.position;
-  const std::uint64_t steps = own_.steps;
-  if (steps >= lockstep_.step_limit) return true;
-  if (other_.ended) return false;
-  const std::uint64_t part =
-      std::clamp(own / std::max<std::uint64_t>(steps, 1) / kAheadInStep, kLeastAhead, kMostAhead);
-  return own > other_.position.load(std::memory_order_acquire) + part;
 }
 
 }  // namespace ulpscope::cli

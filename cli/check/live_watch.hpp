@@ -45,7 +45,6 @@ class LiveWatch {
   void look_up_waiting(Process& process);
   /// Of the reference's rank that a process is compared with; of all ranks, if it declares none.
   [[nodiscard]] std::optional<std::uint64_t> reached(const RankIdentity& rank) const;
-  [[nodiscard]] bool is_ahead() const;
 
   Lockstep& lockstep_;
   bool is_reference_;

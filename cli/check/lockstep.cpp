@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -12,6 +13,13 @@ namespace {
 
 /// A free slot ends a search; that none is among so many happens to next to no digest.
 constexpr std::size_t kMostSteps = 64;
+
+/// One program may be ahead by a part of a step, within these bounds.
+constexpr std::uint64_t kAheadInStep = 4;
+constexpr std::uint64_t kLeastAhead = 32;
+constexpr std::uint64_t kMostAhead = 4096;
+/// Steps that programs may begin at once where nothing more can be compared.
+constexpr std::uint64_t kMostMore = std::uint64_t{1} << 16;
 
 std::uint64_t key_of(const RankIdentity& rank) noexcept {
   return 1 + rank.rank + (std::uint64_t{rank.restart} << 33);
@@ -67,6 +75,37 @@ std::optional<std::uint64_t> RankPositions::load(const RankIdentity& rank) const
     if (there == 0) break;
   }
   return std::nullopt;
+}
+
+bool is_to_wait(const Lockstep& lockstep, bool is_reference) noexcept {
+  if (lockstep.both_wait) return true;
+  const Advance& own = is_reference ? lockstep.reference : lockstep.candidate;
+  const Advance& other = is_reference ? lockstep.candidate : lockstep.reference;
+  const std::uint64_t limit = lockstep.step_limit;
+  const std::uint64_t steps = own.steps;
+  if (steps >= limit) return true;
+  if (other.ended || other.steps >= limit) return false;  // it waits for this one, if for anything
+  const std::uint64_t position = own.position;
+  const std::uint64_t part = std::clamp(position / std::max<std::uint64_t>(steps, 1) / kAheadInStep,
+                                        kLeastAhead, kMostAhead);
+  return position > other.position.load(std::memory_order_acquire) + part;
+}
+
+void StepLimit::move_on(Lockstep& lockstep, std::uint64_t compared) noexcept {
+  std::uint64_t slowest = kNone;
+  for (const Advance* program : {&lockstep.reference, &lockstep.candidate})
+    if (!program->ended) slowest = std::min(slowest, program->steps.load());
+  std::uint64_t limit = compared + first();
+  const bool wait = slowest != kNone && slowest >= limit;
+  if (wait && have_waited_ && compared == compared_) {
+    limit = slowest + more_;
+    more_ = std::min(2 * more_, kMostMore);
+  } else {
+    more_ = first();
+  }
+  have_waited_ = wait;
+  compared_ = compared;
+  lockstep.step_limit = limit;
 }
 
 SharedLockstep::SharedLockstep(std::uint64_t step_limit) {

@@ -64,6 +64,30 @@ struct Lockstep {
   std::atomic<bool> both_wait;  ///< while steps are compared
 };
 
+/// Whether one of the two programs waits. It waits for the other one if it is ahead, and for what
+/// is compared in the last step that it may begin. Both wait only in that step, until StepLimit
+/// gives them another one.
+[[nodiscard]] bool is_to_wait(const Lockstep& lockstep, bool is_reference) noexcept;
+
+/// What becomes of Lockstep::step_limit when what both have published has been compared.
+class StepLimit {
+ public:
+  /// @param ahead steps that either may begin beyond those that are compared
+  explicit StepLimit(std::uint64_t ahead) : ahead_(ahead), more_(ahead + 1) {}
+
+  [[nodiscard]] std::uint64_t first() const noexcept { return ahead_ + 1; }
+  /// Where no step has been compared since the last call and no program that runs may begin
+  /// another one, it moves on with them: what they wait for does not come. It does so further each
+  /// time.
+  void move_on(Lockstep& lockstep, std::uint64_t compared) noexcept;
+
+ private:
+  std::uint64_t ahead_;
+  std::uint64_t more_;  ///< steps by which it moves on
+  std::uint64_t compared_ = 0;
+  bool have_waited_ = false;  ///< before the last call
+};
+
 /// Shared with the processes that this one starts by fork().
 class SharedLockstep {
  public:

@@ -7,20 +7,8 @@
 
 #include "cli/check/sighting.hpp"
 #include "ulpscope/report.hpp"
-#include "ulpscope/run.hpp"
 
 namespace ulpscope::cli {
-
-/// What comes later cannot change that the runs diverge at `finding`: its step is over, or what it
-/// says holds whatever follows, and all ops that it happened inside have ended.
-/// @param newest_step of the candidate, which may not be over.
-[[nodiscard]] bool is_final(const Finding& finding, const Run& reference, const Run& candidate,
-                            std::int64_t newest_step);
-
-/// The newest step that a rank, and each thread of it that trains on its own, has begun.
-[[nodiscard]] std::int64_t newest_step(const Run& run, std::uint32_t rank);
-/// The same of all ranks, processes that take part in no step aside.
-[[nodiscard]] std::int64_t newest_step(const Run& run);
 
 /// Compares what a run has recorded so far, its open step included, with a finished dump or with
 /// what another one has recorded.

@@ -65,7 +65,7 @@ Verdict verdict_of(const LiveResult& result) {
   if (!result.comparison) return Verdict::inconclusive;
   if (result.comparison->verdict == Verdict::diverged) return Verdict::diverged;
   const bool same_end = result.reference_code == result.candidate_code;
-  return same_end && result.conclusive ? result.comparison->verdict : Verdict::inconclusive;
+  return same_end ? result.comparison->verdict : Verdict::inconclusive;
 }
 
 int run_live(const Command& command, Arguments arguments) {

@@ -168,6 +168,26 @@ def live_diverged_before_end(runs):
     expect((first["kind"], first["step"]) == ("write", FAULT_STEP), f"{first['kind']} at step {first['step']}")
 
 
+def live_process_without_steps(runs):
+    """A process that has ops and no steps holds nobody."""
+    command = ["bash", "-c", f"{os.path.join(runs.bin, 'few_ops')} && exec {runs.bare} --steps 150"]
+    done = runs.run("live", "--", *command, "---", *command)
+    expect(done.returncode == 0, f"exit code {done.returncode}: {done.stdout}{done.stderr}")
+    expect(done.stdout.startswith("IDENTICAL: "), done.stdout)
+
+
+def live_threads(runs):
+    """Threads that train are compared with their real partners, whichever has begun."""
+    train = [os.path.join(runs.bin, "trainers"), "--mode", "parallel", "--trainers", "3", "--own-seeds", "--steps", "40"]
+    done = runs.run("live", "--", *train, "---", *train)
+    expect(done.returncode == 0, f"exit code {done.returncode}: {done.stdout}{done.stderr}")
+    expect(done.stdout.startswith("IDENTICAL: ") and " 40 steps, " in done.stdout, done.stdout)
+    done = runs.run("live", "--format", "json", "--", *train, "---", *train, "--scale", "2", "--scale-step", "20")
+    expect(done.returncode == 1, f"exit code {done.returncode}: {done.stderr}")
+    first = json.loads(done.stdout)["first"]
+    expect((first["op"], first["step"]) == ("aten::mul_", 19), f"{first['op']} at step {first['step']}")
+
+
 def processes_in(folder):
     found = []
     for process in filter(str.isdigit, os.listdir("/proc")):
@@ -338,6 +358,7 @@ def bisected_equal(runs):
 CASES = {case.__name__.replace("_", "-"): case
          for case in (against_equal, against_diverged, against_own_exit_code, stops, ends_when_stopped,
                       killed_when_stopped, live_diverged, live_equal, live_longer, live_diverged_before_end,
+                      live_process_without_steps, live_threads,
                       cannot_run, live_not_recorded, live_killed, values_of_another_rank,
                       exchanging_ranks, threads_apart, stopped_before, live_without_recorder,
                       bisected, bisected_equal)}
