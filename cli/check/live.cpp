@@ -71,11 +71,14 @@ class Side {
   [[nodiscard]] Line& line() noexcept { return line_; }
   /// Once it has ended.
   [[nodiscard]] const std::optional<int>& code() const noexcept { return code_; }
+  /// If it has ended by itself.
+  [[nodiscard]] std::optional<int> own_code() const { return was_ended_ ? std::nullopt : code_; }
 
   void pause() { program_.hold(); }
   void go_on() { program_.let_go(); }
   /// Without another step. A program that has stopped itself has to go on for that.
-  void begin_to_end() const {
+  void begin_to_end() {
+    was_ended_ = was_ended_ || !code_;
     line_.answer(Answer::let_go);
     program_.send_to_descendants(SIGTERM);
     program_.send_to_descendants(SIGCONT);
@@ -145,6 +148,7 @@ class Side {
   Line line_;
   SideProgram program_;
   std::optional<int> code_;
+  bool was_ended_ = false;
 };
 
 class Live {
@@ -178,8 +182,8 @@ class Live {
     end_what_is_left();
     reference_.remove_snapshot();
     candidate_.remove_snapshot();
-    result_.reference_code = reference_.code().value_or(0);
-    result_.candidate_code = candidate_.code().value_or(0);
+    result_.reference_code = reference_.own_code();
+    result_.candidate_code = candidate_.own_code();
     result_.steps = std::max(steps_.steps(), common_steps_);
     result_.kept = {reference_.dump(), candidate_.dump()};
     if (!result_.trouble || ran()) folder_.keep();
@@ -329,7 +333,12 @@ class Live {
     const bool is_identical = report.verdict == Verdict::identical;
     if (!is_identical && (report.verdict != Verdict::inconclusive || report.first() != nullptr))
       return;
-    const std::string why = all_is_kept || is_cut_short_ ? "" : uncompared_steps();
+    std::string why = all_is_kept || is_cut_short_ ? "" : uncompared_steps();
+    const auto reference = reference_.own_code();
+    const auto candidate = candidate_.own_code();
+    if (is_identical && reference && candidate && *reference != *candidate)
+      why = fmt::format("the reference ended with exit code {} and the candidate with exit code {}",
+                        *reference, *candidate);
     if (why.empty()) return;
     report.verdict = Verdict::inconclusive;
     report.summary = "inconclusive: all that was compared is equal, but " + why;

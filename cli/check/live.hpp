@@ -30,9 +30,9 @@ struct LiveResult {
   /// Of where they diverge, or of what both left. Its verdict is that of all that they did: how
   /// they ended and steps that are not kept included.
   std::optional<Report> comparison;
-  std::uint64_t steps = 0;  ///< that were compared
-  int reference_code = 0;
-  int candidate_code = 0;
+  std::uint64_t steps = 0;            ///< that were compared
+  std::optional<int> reference_code;  ///< empty: it was ended
+  std::optional<int> candidate_code;
   std::vector<std::filesystem::path> kept;
 };
 

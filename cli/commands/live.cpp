@@ -60,14 +60,6 @@ bool parse(const Command& command, Arguments arguments, LiveRequest& request) {
   return true;
 }
 
-/// A run that both have completed is not all that a dump of the last steps shows.
-Verdict verdict_of(const LiveResult& result) {
-  if (!result.comparison) return Verdict::inconclusive;
-  if (result.comparison->verdict == Verdict::diverged) return Verdict::diverged;
-  const bool same_end = result.reference_code == result.candidate_code;
-  return same_end ? result.comparison->verdict : Verdict::inconclusive;
-}
-
 int run_live(const Command& command, Arguments arguments) {
   LiveRequest request;
   if (!parse(command, std::move(arguments), request)) return 0;
@@ -92,10 +84,11 @@ int run_live(const Command& command, Arguments arguments) {
   say(fmt::format("ulpscope: {} compared; what they printed is in {}.txt and {}.txt",
                   core::counted(result.steps, "step"), result.kept[0].string(),
                   result.kept[1].string()));
-  if (result.reference_code != result.candidate_code)
-    say(fmt::format("ulpscope: note: they ended with exit codes {} and {}", result.reference_code,
-                    result.candidate_code));
-  return static_cast<int>(exit_code(verdict_of(result)));
+  if (result.reference_code && result.candidate_code &&
+      *result.reference_code != *result.candidate_code)
+    say(fmt::format("ulpscope: note: they ended with exit codes {} and {}", *result.reference_code,
+                    *result.candidate_code));
+  return static_cast<int>(exit_code(result.comparison->verdict));
 }
 
 }  // namespace

@@ -188,6 +188,22 @@ def live_threads(runs):
     expect((first["op"], first["step"]) == ("aten::mul_", 19), f"{first['op']} at step {first['step']}")
 
 
+def live_other_exit_code(runs):
+    """Programs that end differently are not said to be identical, in any format."""
+    short = [runs.bare, "--steps", "10"]
+    failing = ["bash", "-c", f"{' '.join(short)}; exit 3"]
+    why = "the reference ended with exit code 0 and the candidate with exit code 3"
+    done = runs.run("live", "--", *short, "---", *failing)
+    expect(done.returncode == 2, f"exit code {done.returncode}: {done.stdout}{done.stderr}")
+    expect(" ".join(done.stdout.split()).startswith(f"INCONCLUSIVE: all that was compared is equal, but {why} "), done.stdout)
+    done = runs.run("live", "--format", "json", "--", *short, "---", *failing)
+    report = json.loads(done.stdout)
+    expect(done.returncode == 2 and report["verdict"] == "inconclusive", f"{done.returncode}: {report['verdict']}")
+    expect(report["summary"].endswith(why), report["summary"])
+    done = runs.run("live", "--", *failing, "---", *failing)
+    expect(done.returncode == 0 and done.stdout.startswith("IDENTICAL: "), f"{done.returncode}: {done.stdout}")
+
+
 def processes_in(folder):
     found = []
     for process in filter(str.isdigit, os.listdir("/proc")):
@@ -358,7 +374,7 @@ def bisected_equal(runs):
 CASES = {case.__name__.replace("_", "-"): case
          for case in (against_equal, against_diverged, against_own_exit_code, stops, ends_when_stopped,
                       killed_when_stopped, live_diverged, live_equal, live_longer, live_diverged_before_end,
-                      live_process_without_steps, live_threads,
+                      live_process_without_steps, live_threads, live_other_exit_code,
                       cannot_run, live_not_recorded, live_killed, values_of_another_rank,
                       exchanging_ranks, threads_apart, stopped_before, live_without_recorder,
                       bisected, bisected_equal)}
