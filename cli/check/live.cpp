@@ -54,6 +54,43 @@ void print_to(const std::string& path) {
   close(file);
 }
 
+/// Of a lane, from one of its steps on.
+struct Rest {
+  std::uint64_t begin = 0;   ///< position of its first event
+  std::uint64_t events = 0;  ///< that were recorded
+};
+
+Rest rest_of(const Run& run, std::uint32_t rank, std::uint32_t lane, std::uint64_t step) {
+  Rest rest;
+  for (std::size_t k = run.block_count(rank, lane); k-- > 0;) {
+    const Block block = run.block(rank, lane, k);
+    if (rest.events == 0) rest.begin = block.events.back().position + 1;
+    if (block.step < static_cast<std::int64_t>(step)) break;
+    rest.begin = block.events.front().position;
+    rest.events += block.events.size();
+  }
+  return rest;
+}
+
+/// Events of `whole` from `step` on that its beginning, `part`, does not have. Steps that `whole`
+/// has not kept count: positions tell how many events there were.
+std::uint64_t events_after(const Run& part, const Run& whole, std::uint64_t step) {
+  const auto ranks = part.ranks();
+  std::uint64_t events = 0;
+  std::uint64_t there = 0;
+  for (const std::uint32_t rank : whole.ranks())
+    for (const Lane& lane : whole.lanes(rank)) {
+      const std::size_t blocks = whole.block_count(rank, lane.id);
+      if (blocks == 0) continue;
+      const bool has_rank = std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+      const Rest rest = has_rank ? rest_of(part, rank, lane.id, step) : Rest{};
+      const std::uint64_t end = whole.block(rank, lane.id, blocks - 1).events.back().position + 1;
+      events += end - std::min(end, rest.begin);
+      there += rest.events;
+    }
+  return events - std::min(events, there);
+}
+
 /// One of the two.
 class Side {
  public:
@@ -321,11 +358,20 @@ class Live {
     if (!all_is_kept && alone_ == nullptr) look_at_steps();
     if (result_.comparison) return;
     result_.comparison = compare_ends();
+    if (alone_ != nullptr && !is_cut_short_) count_what_followed(*result_.comparison);
     say_what_is_open(*result_.comparison, all_is_kept);
   }
 
   [[nodiscard]] static bool has_all_steps(const Side& side) {
     return first_step(*open_run(side.dump().string())) <= 0;
+  }
+
+  /// What the one that went on alone has done since.
+  void count_what_followed(Report& report) const {
+    std::uint64_t& events =
+        alone_ == &reference_ ? report.coverage.only_reference : report.coverage.only_candidate;
+    events += events_after(*open_run(alone_->snapshot().string()),
+                           *open_run(alone_->dump().string()), common_steps_);
   }
 
   /// What was compared at the end is not all that they did.

@@ -157,8 +157,14 @@ def live_longer(runs):
     expect("identical in the 10 steps that both have; the reference has 290 more" in done.stdout, done.stdout)
     done = runs.run("live", "--window", "16", "--", *longer, "---", runs.bare, "--steps", "300")
     expect("identical in the 300 steps that both have; the reference has 100 more" in done.stdout, done.stdout)
-    done = runs.run("live", "--allow-longer", "--", *short, "---", *longer)
-    expect(done.returncode == 0, f"exit code {done.returncode}: {done.stdout}{done.stderr}")
+    more = []
+    longer = [runs.bare, "--steps", "100"]
+    for window in "1000", "16":
+        done = runs.run("live", "--allow-longer", "--format", "json", "--window", window, "--", *short, "---", *longer)
+        expect(done.returncode == 0, f"exit code {done.returncode}: {done.stdout}{done.stderr}")
+        more.append(json.loads(done.stdout)["coverage"]["only_candidate"])
+    a_step = more[0] // 90
+    expect(abs(more[0] - more[1]) < a_step, f"events of the candidate alone: {more[0]} or {more[1]}")
 
 
 def live_diverged_before_end(runs):
