@@ -164,20 +164,23 @@ def python_generator(tools):
 
 
 def moved_generators(tools):
-    """A generator of Python or NumPy that one run draws from once more is an outcome, of a child too."""
-    for reference, which, *child in (("none", "none"), ("none", "python"), ("none", "numpy"), ("none", "held"),
-                                     ("files", "more_files"), ("child", "none", "child"), ("child", "numpy", "child")):
-        for name, drawn in ((reference, "files" if reference == "files" else "none"), ("candidate", which)):
-            if name == "candidate" or not os.path.exists(os.path.join(tools.folder, name)):
-                tools.record(name, "generators", drawn, *child, options=("--force",))
-        code, report = tools.compare(reference, "candidate")
-        first = report["first"] or {"rank": None, "kind": None, "arguments": []}
-        found = code, first["rank"], first["kind"], [argument["name"].rsplit(".", 1)[0] for argument in first["arguments"]]
-        generator = {"more_files": "python", "held": "numpy.Generator"}.get(which, which)
-        if found != ((0, None, None, []) if which == "none" else (1, 0, "rng", [generator])):
-            yield f"{which} {child}: {found}, {report['summary']}"
-        if which != "none" and [cause["id"] for cause in report["causes"]] != ["rng-shift"]:
-            yield f"{which} {child}: {report['causes']}"
+    """A generator of Python or NumPy that one run draws from once more is an outcome, unless time decides how often."""
+    expected = {"none": (0, None, []), "thread": (2, None, []), "child": (0, None, []),
+                "python": (1, "rng", ["python"]), "numpy": (1, "rng", ["numpy"]),
+                "held": (1, "rng", ["__main__.held"]), "more_files": (1, "rng", ["python"])}
+    for name, *flags in (("none", "none"), ("again", "none"), ("python", "python"), ("numpy", "numpy", "leave"),
+                         ("held", "held"), ("files", "files"), ("more_files", "more_files"), ("thread", "none", "thread"),
+                         ("other_thread", "none", "thread"), ("child", "none", "child"), ("other_child", "none", "child")):
+        tools.record(name, "generators", *flags)
+    for reference, candidate, answer in (("none", "again", "none"), ("none", "python", "python"), ("none", "numpy", "numpy"),
+                                         ("none", "held", "held"), ("files", "more_files", "more_files"),
+                                         ("thread", "other_thread", "thread"), ("child", "other_child", "child")):
+        code, report = tools.compare(reference, candidate)
+        first = report["first"] or {"kind": None, "arguments": []}
+        found = code, first["kind"], [argument["name"] for argument in first["arguments"]]
+        causes = [cause["id"] for cause in report["causes"]]
+        if found != expected[answer] or causes != (["rng-shift"] if code == 1 else []):
+            yield f"{reference} and {candidate}: {found}, {causes}, {report['summary']}"
 
 
 def early_batches(tools):

@@ -104,7 +104,7 @@ bool of_one_stream(const Both<std::string>& left) {
   return stream_of(left.reference) == stream_of(left.candidate);
 }
 
-bool ended_beside_threads(const std::vector<EnvironmentEntry>& environment) {
+bool ran_beside_threads(const std::vector<EnvironmentEntry>& environment) {
   return std::any_of(environment.begin(), environment.end(),
                      [](const EnvironmentEntry& entry) { return entry.key == "end.threads"; });
 }

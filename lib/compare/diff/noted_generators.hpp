@@ -26,7 +26,7 @@ struct ShiftedGenerator {
 /// Whether states of generators noted as `left` by two runs are of one stream.
 [[nodiscard]] bool of_one_stream(const Both<std::string>& left);
 
-/// Whether threads of the program were still running when a rank's generators were last looked at.
-[[nodiscard]] bool ended_beside_threads(const std::vector<EnvironmentEntry>& environment);
+/// Whether threads of the program, which may draw from its generators, were seen.
+[[nodiscard]] bool ran_beside_threads(const std::vector<EnvironmentEntry>& environment);
 
 }  // namespace ulpscope::comparison

@@ -478,7 +478,7 @@ void OutcomeJudge::judge_noted_generators() {
       state_.runs.candidate->environment(state_.ranks.candidate)};
   const auto shifted = shifted_generators(noted.reference, noted.candidate);
   if (shifted.empty()) return;
-  if (ended_beside_threads(noted.reference) || ended_beside_threads(noted.candidate)) {
+  if (ran_beside_threads(noted.reference) || ran_beside_threads(noted.candidate)) {
     for (const ShiftedGenerator& generator : shifted)
       state_.totals.outcomes.shared_generators.push_back(generator.name);
     return;

@@ -64,7 +64,7 @@ struct OutcomeTotals {
   Both<std::vector<std::string>> extra_names;  ///< of the first of these that have one
   Both<std::uint64_t> extra_numbers;           ///< that one run alone has computed and read
   Both<std::uint64_t> extra_draws;  ///< of one run alone, from generators of the program's threads
-  /// That end in different states, and threads were running that may have drawn from them.
+  /// That end in different states, where threads may have drawn from them.
   std::vector<std::string> shared_generators;
   bool touched_alone = false;  ///< ops that one run has alone wrote something
   bool too_many = false;       ///< more than can be followed

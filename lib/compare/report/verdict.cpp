@@ -120,8 +120,8 @@ namespace {
   }
   if (!outcomes.shared_generators.empty())
     return fmt::format(
-        "the generator {} ends in different states, and threads of the program were still running, "
-        "which may draw from it",
+        "the generator {} ends in different states, and the program has threads, which may draw "
+        "from it at any time",
         listed(outcomes.shared_generators, 3));
   if (outcomes.unknown > 0)
     return fmt::format("what {} held when the runs ended is not known",

@@ -148,13 +148,16 @@ def finish() -> None:
 
 
 def finish_before_exit() -> None:
-    """Makes os._exit(), by which processes of multiprocessing end, send first what the run leaves."""
+    """Makes os._exit() send first what the run leaves."""
     leave = os._exit
 
     @functools.wraps(leave)
     def _exit(status):
-        if _library is not None:
-            _call(_at_end)
-        leave(status)
+        try:
+            if _library is not None:
+                _call(_at_end)
+        finally:
+            leave(status)
 
+    _exit.__module__, _exit.__qualname__ = "os", "_exit"  # by which it is pickled
     os._exit = _exit

@@ -2,8 +2,8 @@
 
 Both are MT19937 in memory that stays in place, which is read in a microsecond; asking for the states
 takes fifty. `begin.rng.NAME` is the state that a recording finds, whoever made it; `note.rng.NAME`
-one that the program has made since PyTorch was imported; `end.rng.NAME` the one that it leaves, of the
-generators that it holds, too. Half of a pair of normal numbers that NumPy keeps is in the first and
+one that the program has made since PyTorch was imported; `end.rng.NAME` the one that it leaves, of
+those that names in modules refer to, too. Half of a pair of normal numbers that NumPy keeps is in the first and
 the last of these.
 """
 
@@ -13,6 +13,7 @@ import hashlib
 import os
 import random
 import sys
+import threading
 
 from . import capture, held_generators, mt19937
 from .guard import failed
@@ -161,8 +162,11 @@ class _Watch:
             self.begun = False
 
     def forked(self) -> None:
-        """The child is recorded from its own beginning on, if it is."""
+        """The child is recorded from its own beginning on, if it is. Its `random` is seeded anew."""
         self.begun = False
+        self._seeded.clear()
+        if self._kind is _Python:
+            self._first = self._read()
 
     def _text(self, state: bytes, kept) -> str:
         """The digest of the words that are made at once, 624 of them, and which of these comes next."""
@@ -174,11 +178,19 @@ class _Watch:
 
 
 _watches = []
+_most_threads = 1  # that were seen at once; any of them may draw
+
+
+def _count_threads() -> None:
+    global _most_threads
+    _most_threads = max(_most_threads, len(threading._active))
+
 
 
 def look(library) -> None:
     """Notes the states that have changed since they were looked at. A generator that is neither
     seeded nor used starts with another state in each run, which means nothing."""
+    _count_threads()
     for watch in _watches:
         watch.look(library)
 
@@ -198,19 +210,19 @@ def _begin(library) -> None:
         watch.begin(library)
 
 
-def _in_loader_worker() -> bool:
-    """A process of a DataLoader: what leaves it are its batches, how far it is ahead of them depends on time."""
-    workers = sys.modules.get("torch.utils.data._utils.worker")
-    return workers is not None and workers._worker_info is not None
+def _is_given_tasks() -> bool:
+    """A process of multiprocessing, as a DataLoader and a Pool have: what leaves it are its results. Which
+    tasks it did last, and how far it is ahead, depends on time."""
+    processes = sys.modules.get("multiprocessing.process")
+    return processes is not None and processes.parent_process() is not None
 
 
 def _end(library) -> None:
-    if _in_loader_worker() or not any(watch.begun for watch in _watches):
+    if _is_given_tasks() or not any(watch.begun for watch in _watches):
         return
-    # Which may draw, too.
-    threads = sys.modules["threading"].active_count() - 1 if "threading" in sys.modules else 0
-    if threads > 0:
-        library.setting(b"end.threads", str(threads).encode())
+    _count_threads()
+    if _most_threads > 1:
+        library.setting(b"end.threads", str(_most_threads - 1).encode())
     for watch in _watches:
         watch.end(library)
     for name, state in held_generators.states().items():
@@ -218,6 +230,8 @@ def _end(library) -> None:
 
 
 def _forked() -> None:
+    global _most_threads
+    _most_threads = 1
     for watch in _watches:
         watch.forked()
 
@@ -233,6 +247,8 @@ def _watch(kind, module) -> None:
         _guarded(lambda _: watch.seeded())(None)
         return result
 
+    # By which it is pickled.
+    seed_and_note.__module__, seed_and_note.__qualname__ = module.__name__, "seed"
     module.seed = seed_and_note
 
 

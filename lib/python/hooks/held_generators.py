@@ -1,19 +1,19 @@
-"""The random generators that a program holds when it ends: objects of `random.Random`, NumPy's
-`Generator` and `RandomState`.
+"""The random generators that modules of the program hold by a name when it ends: `random.Random`,
+NumPy's `Generator` and `RandomState`.
 
-Each is known by its stream, which its seed decides: by the increment of a PCG64, the key of a Philox
-or the numbers that an MT19937 makes at once. Of an SFC64, or of what another library makes the bits
+Each has a stream, which its seed decides: known by the increment of a PCG64, the key of a Philox or
+the numbers that an MT19937 makes at once. Of an SFC64, or of what another library makes the bits
 with, no such thing is known.
 """
 
-import gc
 import hashlib
 import random
 import sys
+import types
 
 from . import mt19937
 
-_MOST = 64  # streams
+_MOST = 256
 
 
 def _digest(*parts) -> str:
@@ -22,15 +22,14 @@ def _digest(*parts) -> str:
 
 def _of_python(generator) -> tuple:
     _, (*words, position), kept = generator.getstate()
-    return ("python.Random", *mt19937.stream_and_position(words, position, kept))
+    return mt19937.stream_and_position(words, position, kept)
 
 
-def _of_bits(name: str, bits, kept=None):
+def _of_bits(bits, kept=None):
     kind = type(bits).__name__ if type(bits).__module__.startswith("numpy.random.") else None
     if kind == "MT19937":
         state = bits.state["state"]
-        words = [int(word) for word in state["key"]]
-        return (name, *mt19937.stream_and_position(words, int(state["pos"]), kept))
+        return mt19937.stream_and_position([int(word) for word in state["key"]], int(state["pos"]), kept)
     if kind in ("PCG64", "PCG64DXSM"):
         state = bits.state
         numbers = state["state"]
@@ -40,42 +39,43 @@ def _of_bits(name: str, bits, kept=None):
         stream, place = state["state"]["key"].tolist(), (state["state"]["counter"].tolist(), state["buffer_pos"])
     else:
         return None
-    return name, _digest(kind, stream), _digest(*place, state["has_uint32"], state["uinteger"], kept)
+    return _digest(kind, stream), _digest(*place, state["has_uint32"], state["uinteger"], kept)
 
 
 def _of_generator(generator):
-    return _of_bits("numpy.Generator", generator.bit_generator)
+    return _of_bits(generator.bit_generator)
 
 
 def _of_random_state(generator):
     state = generator.get_state(legacy=False)
-    return _of_bits("numpy.RandomState", generator._bit_generator, state["gauss"] if state.get("has_gauss") else None)
+    return _of_bits(generator._bit_generator, state["gauss"] if state.get("has_gauss") else None)
 
 
-def _kinds() -> dict:
-    kinds = {random.Random: _of_python}
-    if "numpy.random" in sys.modules:
-        numpy_random = sys.modules["numpy.random"]
-        kinds[numpy_random.Generator] = _of_generator
-        kinds[numpy_random.RandomState] = _of_random_state
-    return kinds
+def _reader(value, numpy_random):
+    kind = type(value)
+    if kind is random.Random and value is not random._inst:
+        return _of_python
+    if numpy_random is None:
+        return None
+    if kind is numpy_random.Generator:
+        return _of_generator
+    if kind is numpy_random.RandomState and value is not numpy_random.mtrand._rand:
+        return _of_random_state
+    return None
 
 
 def states() -> dict:
-    """The generators of each stream, "STREAM at POSITION, POSITION", by a name for them. How many these
-    are is part of it: some may be waiting to be collected, which a second run has done already."""
-    kinds = _kinds()
-    own = [random._inst]
-    if "numpy.random" in sys.modules:
-        own.append(sys.modules["numpy.random"].mtrand._rand)
-    held = [each for each in gc.get_objects() if type(each) in kinds and not any(each is one for one in own)]
-    positions = {}
-    for generator in held:
-        known = kinds[type(generator)](generator)
-        if known is not None:
-            name, stream, position = known
-            positions.setdefault((name, stream), []).append(position)
-    return {
-        f"{name}.{stream[:8]}" + (f".{len(places)}" if len(places) > 1 else ""): f"{stream} at {', '.join(sorted(places))}"
-        for (name, stream), places in sorted(positions.items())[:_MOST]
-    }
+    """ "STREAM at POSITION" by module and name."""
+    numpy_random = sys.modules.get("numpy.random")
+    found = {}
+    seen = set()  # a module may have several names
+    for module_name, module in sorted(sys.modules.items()):
+        if type(module) is not types.ModuleType or id(module) in seen:
+            continue
+        seen.add(id(module))
+        for name, value in sorted(vars(module).items()):
+            read = _reader(value, numpy_random)
+            known = None if read is None else read(value)
+            if known is not None and len(found) < _MOST:
+                found[f"{module_name}.{name}"] = "{} at {}".format(*known)
+    return found

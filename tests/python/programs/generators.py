@@ -1,12 +1,18 @@
 """Trains with data and samples from NumPy's and Python's generators, which are seeded before PyTorch is imported.
-`generators.py WHICH [child]` draws once more from that one, which no value shows: python, numpy; held: one of its own; files: before it
-trains, more often than a generator makes numbers at once. `child`: a process of multiprocessing does all that, and the
-program leaves by os._exit()."""
 
-import multiprocessing
+    generators.py WHICH [HOW]
+
+WHICH is drawn from once more, which no value shows: python, numpy; held, one of its own; more_files: before it trains,
+more often than a generator makes numbers at once, compared with files. HOW: `leave` by os._exit(); `thread`: one that
+is joined has drawn from NumPy's generator, as often as it came to it; `child`: all is done by a process that is forked
+after a seed and draws from Python's generator, which a fork seeds anew.
+"""
+
 import os
+import pickle
 import random
 import sys
+import threading
 
 import numpy
 
@@ -17,16 +23,17 @@ import torch
 
 from digest import print_digest
 
+torch.manual_seed(3)
+torch.set_num_threads(1)
 which = sys.argv[1]
-held = [numpy.random.default_rng(3), numpy.random.default_rng(), random.Random(5), random.Random()]
+held = numpy.random.default_rng(3)
+never_seeded = random.Random()
 if which in ("files", "more_files"):
     random.seed(4)
     random.shuffle(list(range(3000 if which == "files" else 5000)))
 
 
 def train():
-    torch.manual_seed(3)
-    torch.set_num_threads(1)
     rows = torch.from_numpy(numpy.random.randn(64, 4).astype(numpy.float32))
     net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -42,14 +49,36 @@ def train():
     if which == "numpy":
         numpy.random.rand(1000)
     if which == "held":
-        held[0].random()
+        held.random()
+        never_seeded.random()
     print_digest(net)
 
 
-if "child" in sys.argv:
-    child = multiprocessing.get_context("fork").Process(target=train)
-    child.start()
-    child.join()
+def draw_for_a_while(stopped):
+    while not stopped.is_set():
+        numpy.random.rand()
+
+
+for seed in (random.seed, numpy.random.seed, os._exit):
+    assert pickle.loads(pickle.dumps(seed)) is seed
+if "thread" in sys.argv:
+    stopped = threading.Event()
+    drawing = threading.Thread(target=draw_for_a_while, args=(stopped,))
+    torch.nn.Linear(4, 4)(torch.ones(4))
+    drawing.start()
+    torch.nn.Linear(4, 4)(torch.ones(4))
+    stopped.set()
+    drawing.join()
+elif "child" in sys.argv:
+    random.seed(3)
+    child = os.fork()
+    if child == 0:
+        random.random()
+        train()
+        sys.exit()
+    os.waitpid(child, 0)
+else:
+    train()
+if "leave" in sys.argv:
     sys.stdout.flush()
-    os._exit(child.exitcode)
-train()
+    os._exit(0)
