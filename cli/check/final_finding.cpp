@@ -21,6 +21,7 @@ struct Surroundings {
   std::vector<EventKind> kinds;
   bool whole = true;
 };
+
 std::vector<Surroundings> around(const Run& run, std::uint64_t position, std::string_view op,
                                  std::int64_t first_step) {
   std::vector<Surroundings> found;

@@ -353,17 +353,14 @@ class Live {
   /// Both have ended: what is left of them.
   void finish() {
     if (interrupted() != 0) return;
-    const bool all_is_kept = has_all_steps(reference_) && has_all_steps(candidate_);
+    const bool all_is_kept =
+        has_beginning(reference_.dump().string()) && has_beginning(candidate_.dump().string());
     if (all_is_kept && !is_cut_short_) alone_ = nullptr;
     if (!all_is_kept && alone_ == nullptr) look_at_steps();
     if (result_.comparison) return;
     result_.comparison = compare_ends();
     if (alone_ != nullptr && !is_cut_short_) count_what_followed(*result_.comparison);
     say_what_is_open(*result_.comparison, all_is_kept);
-  }
-
-  [[nodiscard]] static bool has_all_steps(const Side& side) {
-    return first_step(*open_run(side.dump().string())) <= 0;
   }
 
   /// What the one that went on alone has done since.

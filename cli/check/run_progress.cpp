@@ -109,6 +109,8 @@ std::uint64_t published_steps(const std::string& dump) {
   }
 }
 
+bool has_beginning(const std::string& dump) { return first_step(*open_run(dump)) <= 0; }
+
 std::uint64_t all_steps(const std::string& dump) {
   try {
     const auto run = open_run(dump);

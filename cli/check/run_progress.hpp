@@ -25,6 +25,9 @@ inline constexpr std::int64_t kStepsToBegin = 64;
 /// The same of what a dump has published; 0 if nothing can be read yet.
 [[nodiscard]] std::uint64_t published_steps(const std::string& dump);
 
+/// Whether a dump still has the run from its beginning on, and not its last steps alone.
+[[nodiscard]] bool has_beginning(const std::string& dump);
+
 /// All steps of a run that has ended, whichever rank and thread has most; 0 if nothing can be read.
 [[nodiscard]] std::uint64_t all_steps(const std::string& dump);
 

@@ -69,7 +69,8 @@ std::optional<Report> StepFollower::look(std::uint64_t end) {
     open_ = "a thread or process began its steps after those of others had been compared";
   if (end <= next_ || end == undecided_before_) return std::nullopt;
   const std::uint64_t first = next_;
-  if (first == 0 && has_beginning()) {  // a selection of steps leaves out setup
+  if (first == 0 && has_beginning(reference_) &&
+      has_beginning(candidate_)) {  // a selection of steps leaves out setup
     Report whole = compare_dumps(reference_, candidate_);
     const Finding* const found = whole.first();
     if (whole.verdict == Verdict::diverged && found != nullptr &&
@@ -90,10 +91,6 @@ std::optional<Report> StepFollower::look(std::uint64_t end) {
   if (open_.empty() && !are_equal(*report, reference_ + steps, candidate_ + steps))
     open_ = fmt::format("whether {} are equal is not known", steps_in_words(first, end));
   return std::nullopt;
-}
-
-bool StepFollower::has_beginning() const {
-  return std::max(first_step(*open_run(reference_)), first_step(*open_run(candidate_))) <= 0;
 }
 
 /// All that the first finding is about has been done before `end`.

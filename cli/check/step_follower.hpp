@@ -35,7 +35,6 @@ class StepFollower {
   [[nodiscard]] bool is_undecided() const noexcept { return undecided_before_ > next_; }
 
  private:
-  [[nodiscard]] bool has_beginning() const;
   [[nodiscard]] std::optional<Report> if_certain(Report report, std::int64_t first_step,
                                                  std::uint64_t end);
 

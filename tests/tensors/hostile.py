@@ -479,7 +479,7 @@ class Datasets(Hostile):
             file["link"] = h5py.SoftLink("/g/x")
         with open(self.path("a.h5"), "rb") as file:
             whole = file.read()
-        random.seed(11)  # one of these makes HDF5 compute without an end
+        random.seed(11)  # so that a fourth of these, which is tried, has one that HDF5 computes on without an end
         for turn in range(60):
             damaged = bytearray(whole)
             for _ in range(random.choice((1, 4, 16))):

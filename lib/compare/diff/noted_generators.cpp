@@ -90,12 +90,11 @@ std::vector<ShiftedGenerator> shifted_generators(const std::vector<EnvironmentEn
     const std::string* const left = left_in(states);
     const std::string* const other_left = left_in(found->second);
     if (left == nullptr || other_left == nullptr || *left == *other_left) continue;
-    const bool one_stream = stream_of(*left) == stream_of(*other_left);
-    if (!one_stream && is_fresh(*left) && is_fresh(*other_left)) continue;
+    const Both<std::string> both_left{*left, *other_left};
+    if (!of_one_stream(both_left) && is_fresh(*left) && is_fresh(*other_left)) continue;
     const auto equal = last_common(states, found->second, std::identity());
     if (!equal && !last_common(states, found->second, stream_of)) continue;
-    shifted.push_back(
-        {std::string(name), {*left, *other_left}, equal ? step_words(*equal) : std::string()});
+    shifted.push_back({std::string(name), both_left, equal ? step_words(*equal) : std::string()});
   }
   return shifted;
 }

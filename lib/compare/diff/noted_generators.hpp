@@ -14,7 +14,7 @@ namespace ulpscope::comparison {
 struct ShiftedGenerator {
   std::string name;        ///< "numpy"
   Both<std::string> left;  ///< the states, as they were noted
-  std::string last_equal;  ///< "step 3": where the reference was in a state that both had; or empty
+  std::string last_equal;  ///< "step 3": the last until which both had one state; or empty
 };
 
 /// Of what two ranks have noted. A generator that nobody has seeded has no stream in common, and

@@ -3,8 +3,8 @@
 Both are MT19937 in memory that stays in place, which is read in a microsecond; asking for the states
 takes fifty. `begin.rng.NAME` is the state that a recording finds, whoever made it; `note.rng.NAME`
 one that the program has made since PyTorch was imported; `end.rng.NAME` the one that it leaves, of
-those that names in modules refer to, too. Half of a pair of normal numbers that NumPy keeps is in the first and
-the last of these.
+those that names in modules refer to, too. Half of a pair of normal numbers that NumPy keeps is in the
+first and the last of these.
 """
 
 import ctypes
@@ -54,6 +54,7 @@ def _memory_of_numpy(bits):
 
 class _Python:
     name = "python"
+    is_seeded_by_fork = True
 
     @staticmethod
     def generator():
@@ -75,13 +76,12 @@ class _Python:
         """Half of a pair of normal numbers."""
         return generator.gauss_next
 
-    @staticmethod
-    def kept_at_ends():
-        return random._inst.gauss_next
+    kept_at_ends = kept
 
 
 class _NumPy:
     name = "numpy"
+    is_seeded_by_fork = False
 
     @staticmethod
     def generator():
@@ -102,7 +102,7 @@ class _NumPy:
         return None
 
     @staticmethod
-    def kept_at_ends():
+    def kept_at_ends(generator):
         state = sys.modules["numpy.random"].mtrand._rand.get_state(legacy=False)
         return state["gauss"] if state["has_gauss"] else None
 
@@ -129,6 +129,9 @@ class _Watch:
     def _tell(self, library, when: str, state: bytes, kept) -> None:
         library.setting(capture.text(when + ".rng." + self._kind.name), self._text(state, kept).encode())
 
+    def _tell_end(self, library, when: str) -> None:
+        self._tell(library, when, self._seen[0], self._kind.kept_at_ends(self._generator))
+
     def seeded(self) -> None:
         """The program has seeded it, from which it may draw before it is looked at again."""
         library = capture.library()
@@ -143,7 +146,7 @@ class _Watch:
             self._tell(library, "note", *state)
         self._seeded.clear()
         self._seen = self._read()
-        self._tell(library, "begin", self._seen[0], self._kind.kept_at_ends())
+        self._tell_end(library, "begin")
         if self._seen != self._first:
             self._tell(library, "note", *self._seen)
 
@@ -158,14 +161,14 @@ class _Watch:
     def end(self, library) -> None:
         if self.begun:
             self.look(library)
-            self._tell(library, "end", self._seen[0], self._kind.kept_at_ends())
+            self._tell_end(library, "end")
             self.begun = False
 
     def forked(self) -> None:
-        """The child is recorded from its own beginning on, if it is. Its `random` is seeded anew."""
+        """The child is recorded from its own beginning on, if it is."""
         self.begun = False
         self._seeded.clear()
-        if self._kind is _Python:
+        if self._kind.is_seeded_by_fork:
             self._first = self._read()
 
     def _text(self, state: bytes, kept) -> str:
@@ -186,7 +189,6 @@ def _count_threads() -> None:
     _most_threads = max(_most_threads, len(threading._active))
 
 
-
 def look(library) -> None:
     """Notes the states that have changed since they were looked at. A generator that is neither
     seeded nor used starts with another state in each run, which means nothing."""
@@ -196,9 +198,9 @@ def look(library) -> None:
 
 
 def _guarded(function):
-    def guarded(library) -> None:
+    def guarded(*arguments) -> None:
         try:
-            function(library)
+            function(*arguments)
         except Exception as error:
             failed("the states of generators", error)
 
@@ -240,11 +242,12 @@ def _watch(kind, module) -> None:
     watch = _Watch(kind)
     _watches.append(watch)
     seed = module.seed
+    note = _guarded(watch.seeded)
 
     @functools.wraps(seed)
     def seed_and_note(*arguments, **named):
         result = seed(*arguments, **named)
-        _guarded(lambda _: watch.seeded())(None)
+        note()
         return result
 
     # By which it is pickled.

@@ -69,11 +69,11 @@ def states() -> dict:
     numpy_random = sys.modules.get("numpy.random")
     found = {}
     seen = set()  # a module may have several names
-    for module_name, module in sorted(sys.modules.items()):
+    for module_name, module in list(sys.modules.items()):
         if type(module) is not types.ModuleType or id(module) in seen:
             continue
         seen.add(id(module))
-        for name, value in sorted(vars(module).items()):
+        for name, value in list(vars(module).items()):
             read = _reader(value, numpy_random)
             known = None if read is None else read(value)
             if known is not None and len(found) < _MOST:
