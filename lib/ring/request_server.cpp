@@ -152,16 +152,18 @@ void RequestServer::serve() {
                                    static_cast<int>(wait.count()));
     for (const epoll_event& event :
          std::span(events).first(static_cast<std::size_t>(std::max(count, 0)))) {
-      if (event.data.u64 == kEnd) return;
+      const std::uint64_t source =
+          event.data.u64;  // a member of a packed structure has no alignment
+      if (source == kEnd) return;
       try {
-        if (event.data.u64 == kListener) {
+        if (source == kListener) {
           accept_connections();
-        } else if (const auto found = connections_.find(event.data.u64);
+        } else if (const auto found = connections_.find(source);
                    found != connections_.end() && take_request(found->second)) {
           connections_.erase(found);
         }
       } catch (const std::exception&) {
-        connections_.erase(event.data.u64);  // the client sees it end
+        connections_.erase(source);  // the client sees it end
       }
     }
     answer_waiting();

@@ -165,7 +165,9 @@ bool Server::State::take_events(Milliseconds wait, Handler& handler) {
     throw system_error("the ring's socket cannot be watched");
   }
   for (const epoll_event& event : std::span(events, static_cast<std::size_t>(count))) {
-    const auto found = sessions.find(event.data.u64);
+    const std::uint64_t session =
+        event.data.u64;  // a member of a packed structure has no alignment
+    const auto found = sessions.find(session);
     if (found == sessions.end()) continue;
     found->second.exited = true;
     requests.end_session(found->first);

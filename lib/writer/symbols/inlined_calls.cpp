@@ -96,13 +96,12 @@ class ObjectMembers {
   void read(std::uint64_t address, ring::InlinedCalls& answer) {
     answer.has_debug_information = has_debug_information_ ? 1 : 0;
     if (!has_debug_information_) return;
-    Dwarf_Addr bias = 0;
-    Dwarf_Die* unit = dwfl_module_addrdie(file_.module(), address + file_.bias(), &bias);
-    if (unit == nullptr) return;
-    const Dwarf_Addr inside = address + file_.bias() - bias;
-    auto known = units_.find(dwarf_dieoffset(unit));
+    auto unit = file_.unit_at(address + file_.bias());
+    if (!unit) return;
+    const Dwarf_Addr inside = address + file_.bias() - unit->bias;
+    auto known = units_.find(dwarf_dieoffset(&unit->die));
     if (known == units_.end())
-      known = units_.emplace(dwarf_dieoffset(unit), members_of(*unit)).first;
+      known = units_.emplace(dwarf_dieoffset(&unit->die), members_of(unit->die)).first;
     const UnitMembers& members = known->second;
 
     std::vector<MemberRange> found;
@@ -110,7 +109,7 @@ class ObjectMembers {
         members.ranges.begin(), members.ranges.end(), std::back_inserter(found),
         [&](const MemberRange& range) { return range.begin <= inside && inside < range.end; });
     std::ranges::sort(found, {}, &MemberRange::depth);
-    Dwarf* debug = dwarf_cu_getdwarf(unit->cu);
+    Dwarf* debug = dwarf_cu_getdwarf(unit->die.cu);
     for (const MemberRange& range : found) {
       Dwarf_Die member;
       Dwarf_Die function;

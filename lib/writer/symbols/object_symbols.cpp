@@ -113,7 +113,7 @@ struct ObjectSymbols::State {
 
   void read_symbols();
   [[nodiscard]] std::string symbol_at(std::uint64_t address);
-  [[nodiscard]] std::vector<Call> calls_from_debug_information(std::uint64_t address) const;
+  [[nodiscard]] std::vector<Call> calls_from_debug_information(std::uint64_t address);
 };
 
 ObjectSymbols::ObjectSymbols(const std::string& path) : state_(new State(path)) {}
@@ -149,20 +149,19 @@ std::string ObjectSymbols::State::symbol_at(std::uint64_t address) {
 }
 
 std::vector<ObjectSymbols::Call> ObjectSymbols::State::calls_from_debug_information(
-    std::uint64_t address) const {
-  Dwarf_Addr unit_bias = 0;
-  Dwarf_Die* unit = dwfl_module_addrdie(module, address, &unit_bias);
-  if (unit == nullptr) return {};
-  auto innermost = innermost_scope(*unit, address - unit_bias);
+    std::uint64_t address) {
+  auto unit = file.unit_at(address);
+  if (!unit) return {};
+  auto innermost = innermost_scope(unit->die, address - unit->bias);
   if (!innermost) return {};
   Dwarf_Die* scopes = nullptr;
   const int count = dwarf_getscopes_die(&*innermost, &scopes);  // through inlined calls outwards
   if (count <= 0) return {};
 
   Call call;
-  if (Dwfl_Line* line = dwfl_module_getsrc(module, address)) {
-    call.path =
-        compiled_path(*unit, dwfl_lineinfo(line, nullptr, &call.line, nullptr, nullptr, nullptr));
+  if (Dwarf_Line* line = dwarf_getsrc_die(&unit->die, address - unit->bias)) {
+    dwarf_lineno(line, &call.line);
+    call.path = compiled_path(unit->die, dwarf_linesrc(line, nullptr, nullptr));
   }
   std::vector<Call> calls;
   for (Dwarf_Die& scope : std::span(scopes, static_cast<std::size_t>(count))) {
@@ -171,7 +170,7 @@ std::vector<ObjectSymbols::Call> ObjectSymbols::State::calls_from_debug_informat
     call.function = function_name(scope);
     calls.push_back(call);
     if (tag == DW_TAG_subprogram) break;
-    call = call_site(*unit, scope);
+    call = call_site(unit->die, scope);
   }
   std::free(scopes);
   return calls;

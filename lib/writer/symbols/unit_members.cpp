@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace ulpscope::writer {
@@ -64,7 +65,13 @@ struct Scope {
   std::string nested;  ///< "12_GLOBAL__N_1"
   std::string name;    ///< the class's own, empty if this is none
   bool is_known = true;
+  bool is_closure = false;  ///< the class of a lambda
 };
+
+/// GCC calls it by its parameters, Clang leaves it without a name.
+bool is_of_a_lambda(const char* class_name) {
+  return class_name == nullptr || std::string_view(class_name).starts_with("<lambda");
+}
 
 class Walk {
  public:
@@ -102,6 +109,7 @@ class Walk {
       case DW_TAG_structure_type: {
         Scope inner = scope;
         const char* name = dwarf_diename(&die);
+        inner.is_closure = is_of_a_lambda(name);
         inner.is_known = scope.is_known && name != nullptr && is_identifier(name);
         if (inner.is_known) {
           inner.name = name;
@@ -133,6 +141,7 @@ class Walk {
 
   void visit_function(Dwarf_Die& die, const Scope& scope, int depth) {
     if (!scope.name.empty()) note_member(die, scope);
+    if (scope.is_closure) closures_.insert(dwarf_dieoffset(&die));
     Dwarf_Addr base = 0;
     Dwarf_Addr begin = 0;
     Dwarf_Addr end = 0;
@@ -149,9 +158,10 @@ class Walk {
     const char* name = dwarf_diename(&die);
     const char* linkage = linkage_name(die);
     if (linkage != nullptr && std::string_view(linkage).starts_with("_Z"))
-      return {std::string("Z").append(linkage + 2).append("E"), {}, {}, true};
-    if (name != nullptr && std::string_view(name) == "main") return {"Z4mainE", {}, {}, true};
-    return {{}, {}, {}, false};
+      return {std::string("Z").append(linkage + 2).append("E"), {}, {}, true, false};
+    if (name != nullptr && std::string_view(name) == "main")
+      return {"Z4mainE", {}, {}, true, false};
+    return {{}, {}, {}, false, false};
   }
 
   /// Constructors and operators have other names.
@@ -190,10 +200,11 @@ class Walk {
     const auto [known, is_new] = names_.try_emplace(offset);
     if (!is_new) return known->second;
     std::string name;
+    Dwarf_Die declared = declaration_of(origin);
+    if (closures_.contains(dwarf_dieoffset(&declared))) return std::nullopt;
     if (const char* linkage = linkage_name(origin)) {
       name = linkage;
     } else {
-      Dwarf_Die declared = declaration_of(origin);
       const auto member = members_.find(dwarf_dieoffset(&declared));
       if (member != members_.end()) name = member->second;
     }
@@ -207,6 +218,7 @@ class Walk {
   std::vector<Dwarf_Die> origins_;  ///< of the ranges
   std::vector<MemberRange> kept_;
   std::unordered_map<Dwarf_Off, std::string> members_;
+  std::unordered_set<Dwarf_Off> closures_;  ///< functions of lambdas
   std::unordered_map<Dwarf_Off, std::optional<std::uint32_t>> names_;
   Dwarf_Off function_ = 0;
   std::uint16_t inlined_ = 0;

@@ -137,7 +137,7 @@ TEST_SUITE("inlined calls") {
     places::Hidden hidden;
     const InlinedCalls calls = inlined_at(places::in_hidden(hidden));
     REQUIRE(calls.size() == 1);
-    CHECK(calls.name(0) == "_ZN6places12_GLOBAL__N_16Hidden7forwardE");
+    CHECK(calls.name(0).starts_with("_ZN6places12_GLOBAL__N_16Hidden7forwardE"));
   }
 
   TEST_CASE("so is one of a class inside a function") {

@@ -153,20 +153,23 @@ TEST_SUITE("symbolizer") {
 
   TEST_CASE("a file's directory is named from where recording was started") {
     const SourceDirectories directories("/home/net");
-    for (const auto& [path, placed] : std::vector<std::pair<const char*, const char*>>{
-             {"/home/net/src/models/a.py", "a:1\t\tsrc/models"},
-             {"/home/net/src/../b/./a.py", "a:1\t\tb"},
-             {"/home/net/a.py", "a:1\t\t."},
-             {"src/a.py", "a:1\t\tsrc"},
-             {"a.py", "a:1\t\t."},
-             {"../a.py", "a:1"},
-             {"/home/nets/a.py", "a:1"},
-             {"/usr/lib/a.py", "a:1"},
-             {"/home/net/sr\tc/a.py", "a:1"},
-             {"/home/net/sr\nc/a.py", "a:1"},
-             {"", "a:1"}}) {
-      CAPTURE(path);
-      CHECK(directories.placed("a:1", path) == placed);
+    struct Case {
+      const char* path;
+      const char* placed;
+    };
+    for (const Case& one : std::vector<Case>{{"/home/net/src/models/a.py", "a:1\t\tsrc/models"},
+                                             {"/home/net/src/../b/./a.py", "a:1\t\tb"},
+                                             {"/home/net/a.py", "a:1\t\t."},
+                                             {"src/a.py", "a:1\t\tsrc"},
+                                             {"a.py", "a:1\t\t."},
+                                             {"../a.py", "a:1"},
+                                             {"/home/nets/a.py", "a:1"},
+                                             {"/usr/lib/a.py", "a:1"},
+                                             {"/home/net/sr\tc/a.py", "a:1"},
+                                             {"/home/net/sr\nc/a.py", "a:1"},
+                                             {"", "a:1"}}) {
+      CAPTURE(one.path);
+      CHECK(directories.placed("a:1", one.path) == one.placed);
     }
     CHECK(directories.placed("a:1\tx = y", "src/a.py") == "a:1\tx = y\tsrc");
   }
