@@ -62,6 +62,7 @@ void begin_seeded(Thread& thread, Frame& frame, c10::ArrayRef<const c10::IValue>
     const at::Generator& generator = value.toGenerator();
     frame.flags |= event_flag::explicit_generator;
     frame.generator = c10::weak_intrusive_ptr<c10::GeneratorImpl>(generator.getIntrusivePtr());
+    frame.object = object_number(generator.unsafeGetGeneratorImpl());
     frame.rng_before = fingerprint(generator, sender);
     return;
   }

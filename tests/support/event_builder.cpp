@@ -158,13 +158,15 @@ EventBuilder& EventBuilder::draws(int count) {
   return *this;
 }
 
-EventBuilder& EventBuilder::draws_from_own(int count) {
+EventBuilder& EventBuilder::draws_from_own(int count, std::uint64_t which) {
   Event& event = stored().event;
+  std::uint64_t& drawn = run_.drawn_from_own_[which];
+  event.object = which;
   event.flags |= event_flag::seeded | event_flag::explicit_generator;
   event.rng.seed = run_.seed_;
-  event.rng.before = run_.state(run_.drawn_from_own_);
-  run_.drawn_from_own_ += static_cast<std::uint64_t>(count);
-  event.rng.after = run_.state(run_.drawn_from_own_);
+  event.rng.before = run_.state(drawn);
+  drawn += static_cast<std::uint64_t>(count);
+  event.rng.after = run_.state(drawn);
   return *this;
 }
 

@@ -46,8 +46,9 @@ class EventBuilder {
   EventBuilder& stack(std::string calls);
   /// Draws `count` numbers from the generator; 0 for an op that could have.
   EventBuilder& draws(int count);
-  /// Likewise, from a generator of the program's own instead of the default one.
-  EventBuilder& draws_from_own(int count);
+  /// Likewise, from a generator of the program's own instead of the default one; `which` of them,
+  /// from 1.
+  EventBuilder& draws_from_own(int count, std::uint64_t which = 1);
   /// Runs `body` inside this event.
   EventBuilder& calls(const std::function<void()>& body);
   /// Leaves new contents in a tensor that exists. With `whole` false the memory around a value with

@@ -149,7 +149,7 @@ class RunBuilder {
   std::uint16_t threads_ = 1;
   std::uint64_t seed_ = 42;
   std::uint64_t drawn_ = 0;
-  std::uint64_t drawn_from_own_ = 0;
+  std::map<std::uint64_t, std::uint64_t> drawn_from_own_;  ///< by generator
   bool backward_ = false;
   bool keep_content_ = false;
   bool verify_ = true;

@@ -33,12 +33,19 @@ std::vector<Source> RngTracker::drawn_to_the_end() const {
   return sources;
 }
 
-void RngTracker::in_step(const Event& reference, std::uint32_t lane, std::int64_t step) {
+void RngTracker::in_step(const Event& reference, const Event& candidate, std::uint32_t lane,
+                         std::int64_t step) {
   Stream& current = stream(reference);
   current.shifted = false;
   current.draws.clear();
+  const auto may_be = [](std::uint64_t drawn_from, std::uint64_t generator) {
+    return drawn_from == 0 || generator == 0 || drawn_from == generator;
+  };
   const bool explicit_generator = reference.flags & event_flag::explicit_generator;
-  if (!explicit_generator || current.drawn_in == lane) current.drawn_alone.reset();
+  if (!explicit_generator ||
+      (current.drawn_in == lane && may_be(current.drawn_from.reference, reference.object) &&
+       may_be(current.drawn_from.candidate, candidate.object)))
+    current.drawn_alone.reset();
   current.more_draws = 0;
   if (drew(reference)) current.last_common_draw = event_words(reference, step);
 }
@@ -49,6 +56,8 @@ void RngTracker::drew_alone(Side side, const Window& window, std::uint32_t event
     Stream& from = stream(draw);
     from.drawn_alone = source;
     from.drawn_in = lane;
+    from.drawn_from = {};
+    on(from.drawn_from, side) = draw.object;
     if (from.draws.size() < kDrawsKept)
       from.draws.push_back({side, std::string(window.event(event).op), step, draw.position,
                             place_in_program(window.event(event).stack).place});

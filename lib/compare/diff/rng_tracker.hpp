@@ -29,6 +29,7 @@ class RngTracker {
     std::string last_common_draw;
     std::optional<Source> drawn_alone;    ///< the finding of the latest of those draws
     std::uint32_t drawn_in = kNoLane;     ///< the lane of those draws, in the reference
+    Both<std::uint64_t> drawn_from{};     ///< which generator, in the run that has drawn
     bool drawn_by_threads = false;        ///< that share work, at any time
     bool drawn_beside_threads = false;    ///< by others, at any time
     Both<std::uint64_t> more_of_threads;  ///< draws of theirs that only that run has made
@@ -41,9 +42,10 @@ class RngTracker {
   /// default ones aside.
   [[nodiscard]] std::vector<Source> drawn_to_the_end() const;
 
-  /// Both runs are at the same state before `reference`, an event of a lane. Another lane may have
-  /// a generator of its own with the same seed.
-  void in_step(const Event& reference, std::uint32_t lane, std::int64_t step);
+  /// Both runs are at the same state before two events that are partners, the reference's in a
+  /// lane. Another generator, or another lane's, may have the same seed.
+  void in_step(const Event& reference, const Event& candidate, std::uint32_t lane,
+               std::int64_t step);
 
   /// Notes the draws of an item that only `side` has, which belongs to the finding `source`.
   void drew_alone(Side side, const Window& window, std::uint32_t event, std::uint32_t lane,

@@ -179,7 +179,8 @@ struct Event {
   std::uint64_t parent = kNone;   ///< position of the event it runs inside, in the same lane
   std::uint64_t forward = kNone;  ///< node: position of the forward op that made it
   std::uint32_t forward_lane = 0;
-  std::uint64_t object = 0;  ///< module, optimizer: which instance, numbered from 1
+  /// Which module, optimizer, group of ranks or generator of the program, numbered from 1.
+  std::uint64_t object = 0;
   EventKind kind = EventKind::op;
   Phase phase = Phase::setup;
   std::uint16_t depth = 0;

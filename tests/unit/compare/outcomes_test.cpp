@@ -497,6 +497,20 @@ TEST_SUITE("outcomes") {
     CHECK(report.verdict == Verdict::diverged);
   }
 
+  TEST_CASE("a draw more is an outcome, though another generator with the same seed is in step") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.seed(7);
+      const auto draw = [&](std::uint64_t generator) {
+        run.op("aten::rand").draws_from_own(1, generator).out(labelled("drawn"));
+      };
+      draw(1);
+      if (changed) draw(1);
+      draw(2);
+      run.seed(42).leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+  }
+
   TEST_CASE("a gradient that one run alone has reset is an outcome") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       const Tensor gradient = run.op("aten::relu").in(weight).out(labelled("gradient"));

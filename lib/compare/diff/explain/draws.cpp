@@ -60,7 +60,7 @@ void explain_draws(OpPair& ops) {
     if (drew(a) && !shares_work(ops.scene.lanes.reference->role))
       ops.state.rng.stream(a).drawn_beside_threads = true;
     if (a.rng.before == b.rng.before) {
-      ops.state.rng.in_step(a, ops.scene.lanes.reference->id, ops.scene.step);
+      ops.state.rng.in_step(a, b, ops.scene.lanes.reference->id, ops.scene.step);
       if (a.rng.after != b.rng.after) ops.uneven_draws.push_back(&a);
       return;
     }
