@@ -297,34 +297,22 @@ at::Tensor Holdings::gradient(const at::Tensor& a, const at::Tensor& b, int way)
   return leaf.grad().clone();
 }
 
-void Holdings::unused(const at::Tensor& a, int which) const {
-  if (which == 100) {
-    torch::rand({worker_.n});
-    return;
-  }
-  if (which == 101) {
-    torch::rand({worker_.n}, generator_);
-    return;
-  }
+at::Tensor Holdings::unused(const at::Tensor& a, int which) const {
+  if (which == 100) return torch::rand({worker_.n});
+  if (which == 101) return torch::rand({worker_.n}, generator_);
   switch (which % 6) {
     case 0:
-      (void)(a + 1);
-      return;
+      return a + 1;
     case 1:
-      (void)a.detach().clone().mul_(2);
-      return;
+      return a.detach().clone().mul_(2);
     case 2:
-      (void)a.mm(a);
-      return;
+      return a.mm(a);
     case 3:
-      (void)torch::zeros({3});
-      return;
+      return torch::zeros({3});
     case 4:
-      (void)a.sum();
-      return;
+      return a.sum();
     default:
-      (void)a.t().contiguous();
-      return;
+      return a.t().contiguous();
   }
 }
 
@@ -498,7 +486,8 @@ void Holdings::run_plain(const Instruction& it) {
       return;
     }
     case Act::unused:
-      return unused(square(it.to), it.i);
+      seen_.add(unused(square(it.to), it.i));
+      return;
     case Act::times_one:
       square(it.to) = square(it.to) * 1;
       return;
@@ -613,8 +602,10 @@ std::string Holdings::leave(bool dies) const {
   Digests digests;
   for (const auto& model : models_)
     if (model) model->leave(digests, dies);
-  if (!dies) add_held(digests.held);
-  if (Left::has_drawn(generator_)) digests.generators.add(generator_);
+  if (!dies) {
+    add_held(digests.held);
+    if (Left::has_drawn(generator_)) digests.generators.add(generator_);
+  }
   std::ostringstream out;
   out << "{\"name\": \"" << worker_.name << '"';
   const auto field = [&out](const char* name, const std::string& digest) {

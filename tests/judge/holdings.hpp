@@ -54,7 +54,7 @@ class Holdings {
   [[nodiscard]] at::Tensor gradient(const at::Tensor& a, const at::Tensor& b, int way);
   void view_in(at::Tensor& view, const Instruction& instruction) const;
   void make_model(std::size_t number);
-  void unused(const at::Tensor& a, int which) const;
+  [[nodiscard]] at::Tensor unused(const at::Tensor& a, int which) const;
   void add_held(Contents& contents) const;
   at::Tensor& square(int number);
 

@@ -543,8 +543,8 @@ void Model::leave(Digests& digests, bool dies) const {
       for (const std::int64_t step : steps) digests.optimizer.add(step);
     }
   }
-  if (Left::has_drawn(generator_)) digests.generators.add(generator_);
   if (dies) return;
+  if (Left::has_drawn(generator_)) digests.generators.add(generator_);
   for (const at::Tensor& one : copies_) add(digests.copies, one);
   add_held(digests.held);
 }
