@@ -1,5 +1,6 @@
 """A headless Chromium, and what is asked of a page in it."""
 
+import atexit
 import os
 import shutil
 import sys
@@ -15,30 +16,42 @@ except ImportError:
     sys.exit(CANNOT_BE_TESTED)
 
 
+def started(scripts):
+    driver = shutil.which("chromedriver")
+    if driver is None or shutil.which("chromium") is None:
+        print("chromium and chromium-driver are not installed")
+        sys.exit(CANNOT_BE_TESTED)
+    options = Options()
+    # Without its sandbox, which root in a container cannot have; /dev/shm is small there, too.
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                     "--no-first-run", "--disable-background-networking"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    if not scripts:
+        options.add_experimental_option(
+            "prefs", {"profile.managed_default_content_settings.javascript": 2})
+    chromium = webdriver.Chrome(options=options, service=Service(driver))
+    atexit.register(chromium.quit)
+    return chromium
+
+
 class Browser:
-    """One browser; use it in a `with`."""
+    """One browser, with scripts or without; use it in a `with`. It takes two seconds to start and is kept for the
+    next that is like it."""
+
+    idle = {}
 
     def __init__(self, scripts=True):
-        driver = shutil.which("chromedriver")
-        if driver is None or shutil.which("chromium") is None:
-            print("chromium and chromium-driver are not installed")
-            sys.exit(CANNOT_BE_TESTED)
-        options = Options()
-        # Without its sandbox, which root in a container cannot have; /dev/shm is small there, too.
-        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                         "--no-first-run", "--disable-background-networking"):
-            options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        if not scripts:
-            options.add_experimental_option(
-                "prefs", {"profile.managed_default_content_settings.javascript": 2})
-        self.driver = webdriver.Chrome(options=options, service=Service(driver))
+        self.scripts = scripts
+        self.driver = Browser.idle.pop(scripts, None) or started(scripts)
 
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
-        self.driver.quit()
+    def __exit__(self, error, *_):
+        if error is None:
+            self.driver.get("about:blank")
+            Browser.idle[self.scripts] = self.driver
 
     def open(self, path, width=1400, theme="light"):
         """Opens a file. What its console says is an error, whatever it is."""
@@ -48,7 +61,7 @@ class Browser:
         """The same for a page at any address."""
         self.command("Emulation.setDeviceMetricsOverride",
                      width=width, height=900, deviceScaleFactor=1, mobile=False)
-        self.command("Emulation.setEmulatedMedia",
+        self.command("Emulation.setEmulatedMedia", media="",
                      features=[{"name": "prefers-color-scheme", "value": theme}])
         self.driver.get(address)
         said = self.console()

@@ -1,8 +1,9 @@
-"""html_test.py ULPSCOPE DUMPS PAGES CASE: what a browser shows of an HTML report.
+"""html_test.py ULPSCOPE DUMPS PAGES CASE...: what a browser shows of an HTML report.
 
 Reports of recorded runs are made of DUMPS; those of PAGES (make_pages) are what no small dump leads to.
 """
 
+import functools
 import json
 import os
 import re
@@ -10,10 +11,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 from browser import Browser
 
-ulpscope, dumps, pages, case = sys.argv[1:5]
+ulpscope, dumps, pages, *cases = sys.argv[1:]
+kept = tempfile.TemporaryDirectory()
 # Each has another kind of finding, settings, causes, a tolerance, a budget, ranks or none of these.
 COMPARISONS = (["reference", "threads"], ["digests", "digests_threads", "--golden"], ["reference", "rate"],
                ["reference", "extra"], ["reference", "killed"], ["reference", "same"],
@@ -46,11 +49,19 @@ def made(name):
         return os.path.join(pages, name + ".html"), json.load(file)
 
 
+@functools.cache
+def compared(*arguments):
+    """What compare() makes, once for all cases."""
+    folder = os.path.join(kept.name, str(compared.cache_info().currsize))
+    os.mkdir(folder)
+    return compare(arguments, folder)
+
+
 def for_each_report(check):
     """Calls check(browser, report) with the page of each comparison open, and with that of a mixed report."""
-    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+    with Browser() as browser:
         for arguments in [*COMPARISONS, ["mixed"]]:
-            page, report = compare(arguments, folder) if len(arguments) > 1 else made("mixed")
+            page, report = compared(*arguments) if len(arguments) > 1 else made("mixed")
             browser.open(page)
             try:
                 check(browser, report)
@@ -609,5 +620,17 @@ def unwritable():
             expect(os.listdir(folder), [])
 
 
+def main():
+    failed = []
+    for case in cases:
+        try:
+            globals()[case]()
+        except Exception:  # pylint: disable=broad-except
+            traceback.print_exc()
+            failed.append(case)
+    if failed:
+        sys.exit(f"failed: {' '.join(failed)}")
+
+
 if __name__ == "__main__":
-    globals()[case]()
+    main()
