@@ -30,8 +30,8 @@ Json worst_json(const WorstElement& worst) {
           {"bits", Json::array({bits(worst.bits[0]), bits(worst.bits[1])})}};
 }
 
-Json own_json(const std::array<Budget::Own, 2>& own) {
-  const auto one = [](const Budget::Own& run) {
+Json own_json(const std::array<OwnBudget, 2>& own) {
+  const auto one = [](const OwnBudget& run) {
     return Json{{"inside", run.inside}, {"used", optional(run.used, real)}};
   };
   return {{"reference", one(own[0])}, {"candidate", one(own[1])}};

@@ -54,14 +54,14 @@ void Page::remark(Ink ink, std::string_view label, std::string_view text) {
 }
 
 void Page::detail(std::string_view label, std::string_view text, Wrap wrap) {
-  constexpr std::size_t kIndent = 12;
+  constexpr std::size_t kDetailIndent = 12;
   constexpr std::size_t kDetailLabel = 9;
   std::string head = padded(label, kDetailLabel);
   const std::vector<std::string> lines =
-      wrap == Wrap::yes ? wrapped(text, room(terminal_.width, kIndent + kDetailLabel))
+      wrap == Wrap::yes ? wrapped(text, room(terminal_.width, kDetailIndent + kDetailLabel))
                         : std::vector<std::string>{std::string(text)};
   for (const std::string& part : lines) {
-    line(std::string(kIndent, ' ') + paint(Ink::dim, head) + part);
+    line(std::string(kDetailIndent, ' ') + paint(Ink::dim, head) + part);
     head.assign(kDetailLabel, ' ');
   }
 }

@@ -62,8 +62,8 @@ std::string budget_text(const Budget& budget) {
                      *budget.used < 10 ? " of" : "", ulp, why);
 }
 
-std::string own_text(const std::array<Budget::Own, 2>& own) {
-  const auto one = [](const Budget::Own& run) {
+std::string own_text(const std::array<OwnBudget, 2>& own) {
+  const auto one = [](const OwnBudget& run) {
     if (run.used) return share_text(*run.used);
     return std::string(run.inside ? "nothing" : "what no budget has");
   };

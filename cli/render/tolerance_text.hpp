@@ -20,7 +20,7 @@ namespace ulpscope::cli {
 [[nodiscard]] std::string budget_text(const Budget& budget);
 
 /// "on its own inputs the reference takes 3 %, the candidate 650 %".
-[[nodiscard]] std::string own_text(const std::array<Budget::Own, 2>& own);
+[[nodiscard]] std::string own_text(const std::array<OwnBudget, 2>& own);
 
 /// ", inside the tolerance (tolerance.toml:12), inside the budget": what was requested, to follow a
 /// distance.

@@ -74,7 +74,8 @@ std::vector<StepCounts> count_steps(const Run& run) {
   for (const std::uint32_t rank : run.ranks()) {
     std::map<std::int64_t, StepCounts> steps;
     for_each_block(run, rank, [&](const Lane&, const Block& block) {
-      StepCounts& counts = steps.try_emplace(block.step, rank, block.step, 0, 0).first->second;
+      StepCounts& counts =
+          steps.try_emplace(block.step, StepCounts{rank, block.step, 0, 0}).first->second;
       counts.events += block.events.size();
       for (const Event& event : block.events) counts.values += count_values(event);
     });

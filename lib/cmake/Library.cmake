@@ -39,6 +39,7 @@ function(ulpscope_unit_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/lib ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(${name} PRIVATE DOCTEST_CONFIG_VOID_CAST_EXPRESSIONS)
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} ulpscope_warnings ulpscope_sanitizers
                                         ulpscope_light_sanitizers doctest::doctest doctest_main)
   if(NOT arg_EVERYWHERE)

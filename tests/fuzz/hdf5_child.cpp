@@ -153,10 +153,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
                  memory_source(std::string(4096, 'x')), tensors);
     constexpr std::size_t kMostTensors = 16;
     constexpr std::uint64_t kMostBytes = 1 << 20;
-    std::uint64_t bytes = 0;
+    std::uint64_t held = 0;
     for (std::size_t k = 0; k < std::min(tensors.tensors().size(), kMostTensors); ++k)
-      bytes += std::min(read_some(tensors, k), kMostBytes);
-    if (bytes < kMostBytes && tensors.tensors().size() <= kMostTensors)
+      held += std::min(read_some(tensors, k), kMostBytes);
+    if (held < kMostBytes && tensors.tensors().size() <= kMostTensors)
       (void)compare_tensors(tensors, tensors, {});
   } catch (const Error&) {
     // Refused, or the answers have ended.

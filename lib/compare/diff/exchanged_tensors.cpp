@@ -96,10 +96,10 @@ bool ExchangedTensorFinder::are_laid_out_alike(const Scene& scene, std::uint64_t
 ExchangedTensorFinder::Origin ExchangedTensorFinder::origin(const Scene& scene, Side side,
                                                             const Slot& slot) const {
   constexpr int kMostCopies = 8;
-  constexpr std::uint32_t kNamed = slot_flag::parameter | slot_flag::buffer;
+  constexpr std::uint32_t kState = slot_flag::parameter | slot_flag::buffer;
   Origin found;
   found.slot = &slot;
-  if (slot.flags & kNamed) {
+  if (slot.flags & kState) {
     found.name = slot.name;
     return found;
   }

@@ -27,7 +27,7 @@ ULPSCOPE_FIELDS(RngState, seed, before, after)
 ULPSCOPE_FIELDS(ClassCount, reference, candidate)
 ULPSCOPE_FIELDS(HistogramBin, lower_bound, count)
 ULPSCOPE_FIELDS(WorstElement, index, reference, candidate, bits, bit_width)
-ULPSCOPE_FIELDS(Budget::Own, inside, used)
+ULPSCOPE_FIELDS(OwnBudget, inside, used)
 ULPSCOPE_FIELDS(Budget, ulp, inside, why, used, own)
 ULPSCOPE_FIELDS(AxisDifference, size, differing, indices)
 ULPSCOPE_FIELDS(Difference, elements, differing, ulp_max, ulp_mean, histogram, absolute_max,

@@ -37,22 +37,22 @@ struct WorstElement {
   std::size_t bit_width = 0;
 };
 
+/// One run's result against the op replayed in float64 on the inputs that this run had.
+struct OwnBudget {
+  bool inside = false;
+  std::optional<double> used;  ///< as in Budget
+};
+
 /// What the order of additions, fused operations and the choice of a library's functions can change
 /// (lib/compare/measure/BUDGET.md). Judged by |d| relative to the size of the sum's terms, not by
 /// ULP, which mean nothing if a sum cancels.
 struct Budget {
-  /// One run's result against the op replayed in float64 on the inputs that this run had.
-  struct Own {
-    bool inside = false;
-    std::optional<double> used;  ///< as below
-  };
-
   double ulp = 0;  ///< of the size of the sum's terms; 0: no bit may differ
   bool inside = false;
   std::string why;             ///< "sum of 4608 float32 products"
   std::optional<double> used;  ///< the largest share of it that an element takes; empty if it
                                ///< has no share: the budget is 0, or a NaN or infinity differs
-  std::optional<std::array<Own, 2>> own;  ///< reference and candidate, if the op was replayed
+  std::optional<std::array<OwnBudget, 2>> own;  ///< reference and candidate, if the op was replayed
 };
 
 /// On which indices of one dimension elements differ in their bits: of samples, channels, rows.

@@ -58,8 +58,13 @@ __attribute__((noinline)) std::size_t agreed_frames() {
 using Inner = std::function<std::size_t()>;
 
 /// A frame a level, which optimization would fold into fewer.
-__attribute__((noinline, optimize("O1"))) std::size_t through_recursion(int depth,
-                                                                        const Inner& inner) {
+#ifdef __clang__
+[[clang::optnone]]
+#else
+__attribute__((optimize("O1")))
+#endif
+__attribute__((noinline)) std::size_t
+through_recursion(int depth, const Inner& inner) {
   volatile std::size_t result = depth == 0 ? inner() : through_recursion(depth - 1, inner);
   return result;
 }
@@ -75,8 +80,11 @@ __attribute__((noinline)) std::size_t through_realigned(const Inner& inner) {
   return inner() * static_cast<std::size_t>(room[0]);
 }
 
-__attribute__((noinline, optimize("no-omit-frame-pointer"))) std::size_t through_frame_pointer(
-    const Inner& inner) {
+#ifndef __clang__
+__attribute__((optimize("no-omit-frame-pointer")))
+#endif
+__attribute__((noinline)) std::size_t
+through_frame_pointer(const Inner& inner) {
   volatile std::size_t result = inner();
   return result;
 }

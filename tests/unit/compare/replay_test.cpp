@@ -344,9 +344,14 @@ TEST_SUITE("replay") {
     };
     const Vector a = labelled("a", 32).numbers;
     const Vector b = labelled("b", 32).numbers;
-    for (const auto& [operands, cause] : {std::pair{Operands::tf32, "tf32"},
-                                          {Operands::bfloat16, "reduced-precision"},
-                                          {Operands::recorded, ""}}) {
+    struct Case {
+      Operands operands;
+      std::string cause;
+    };
+    for (const Case& one :
+         {Case{Operands::tf32, "tf32"}, Case{Operands::bfloat16, "reduced-precision"},
+          Case{Operands::recorded, ""}}) {
+      const Operands operands = one.operands;
       Calculator calculator;
       CompareOptions options;
       options.budget = true;
@@ -366,10 +371,10 @@ TEST_SUITE("replay") {
           options);
       CHECK(report.verdict == Verdict::diverged);
       const std::string known = first_cause(report);
-      if (std::string(cause).empty())
+      if (one.cause.empty())
         CHECK(find_cause(report, "tf32") == nullptr);
       else
-        CHECK(known == cause);
+        CHECK(known == one.cause);
     }
   }
 

@@ -112,13 +112,15 @@ TEST_SUITE("formats") {
 
   TEST_CASE("a place that is no relative path becomes one") {
     Report report = test::origin_report();
-    for (const auto& [where, uri] :
-         {std::pair{"javascript:alert(1).py:3", "javascript%3Aalert%281%29.py"},
-          std::pair{"//evil.example/a.py:3", "evil.example/a.py"},
-          std::pair{"a b.py:3", "a%20b.py"}}) {
-      report.findings.front().where = where;
-      CAPTURE(where);
-      CHECK(count(rendered(report, "sarif"), "\"uri\": \"" + std::string(uri) + "\"") == 1);
+    struct Case {
+      std::string where, uri;
+    };
+    for (const Case& one :
+         {Case{"javascript:alert(1).py:3", "javascript%3Aalert%281%29.py"},
+          Case{"//evil.example/a.py:3", "evil.example/a.py"}, Case{"a b.py:3", "a%20b.py"}}) {
+      report.findings.front().where = one.where;
+      CAPTURE(one.where);
+      CHECK(count(rendered(report, "sarif"), "\"uri\": \"" + one.uri + "\"") == 1);
     }
   }
 }

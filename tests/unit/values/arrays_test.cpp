@@ -207,16 +207,19 @@ TEST_SUITE("arrays of recorded values") {
                          claiming(floats({1, 2}), {kMany, kMany, kMany}),
                          claiming(floats({1, 2}), {2, kMany}, {1, 0}),
                          claiming(floats({1, 2}), {1}), claiming(floats({1, 2}), {-3})});
-    const std::vector<std::pair<const char*, ErrorCode>> expected{
-        {"0/1/output.0", ErrorCode::corrupt},
-        {"0/1/output.1", ErrorCode::usage},
-        {"0/1/output.2", ErrorCode::usage},
-        {"0/1/output.3", ErrorCode::corrupt},
-        {"0/1/output.4", ErrorCode::usage}};
-    for (const auto& [path, code] : expected) {
-      CAPTURE(path);
-      const Error error = error_of([&] { return read_value<float>(*dump, path); });
-      CHECK(error.code() == code);
+    struct Case {
+      const char* path;
+      ErrorCode code;
+    };
+    const std::vector<Case> cases{{"0/1/output.0", ErrorCode::corrupt},
+                                  {"0/1/output.1", ErrorCode::usage},
+                                  {"0/1/output.2", ErrorCode::usage},
+                                  {"0/1/output.3", ErrorCode::corrupt},
+                                  {"0/1/output.4", ErrorCode::usage}};
+    for (const Case& one : cases) {
+      CAPTURE(one.path);
+      const Error error = error_of([&] { return read_value<float>(*dump, one.path); });
+      CHECK(error.code() == one.code);
     }
     CHECK(std::string(error_of([&] { return read_value<float>(*dump, "0/1/output.0"); }).what())
               .find("has 8 bytes, where its shape needs 8589934596") != std::string::npos);

@@ -46,8 +46,8 @@ namespace {
   budget.inside = reference.inside && candidate.inside;
   budget.used.reset();
   if (reference.used && candidate.used) budget.used = std::max(*reference.used, *candidate.used);
-  budget.own = {Budget::Own{reference.inside, reference.used},
-                Budget::Own{candidate.inside, candidate.used}};
+  budget.own = {OwnBudget{reference.inside, reference.used},
+                OwnBudget{candidate.inside, candidate.used}};
   return budget;
 }
 
