@@ -295,6 +295,18 @@ struct optimizer_step {
   }
 };
 
+/// What a constructor of an optimizer calls that is not inlined.
+struct optimizer_add_group {
+  using Group = torch::optim::OptimizerParamGroup;
+  ULPSCOPE_DECLARES(add_param_group, void (Class::*)(const Group&));
+  template <std::size_t kIndex>
+  static void call(void* self, const Group& group) {
+    if (static_cast<const torch::optim::Optimizer*>(self)->param_groups().empty())
+      guarded("a new optimizer", [&] { object_begins(self); });
+    next<kIndex, void(void*, const Group&)>()(self, group);
+  }
+};
+
 struct ZeroGrad {
   ULPSCOPE_DECLARES(zero_grad, void (Class::*)(bool));
   template <std::size_t kIndex>

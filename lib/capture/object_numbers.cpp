@@ -8,12 +8,39 @@
 
 namespace ulpscope::capture {
 
+namespace {
+
+struct Objects {
+  std::mutex mutex;
+  std::pmr::unordered_map<const void*, std::uint64_t> numbers{&process_memory()};
+  std::uint64_t latest = 0;
+};
+
+Objects& objects() {
+  static Objects& instance = immortal<Objects>();
+  return instance;
+}
+
+}  // namespace
+
 std::uint64_t object_number(const void* object) {
-  static std::mutex& guarding = immortal<std::mutex>();
-  static auto& numbers =
-      immortal<std::pmr::unordered_map<const void*, std::uint64_t>>(&process_memory());
-  const std::lock_guard guard(guarding);
-  return numbers.try_emplace(object, numbers.size() + 1).first->second;
+  Objects& all = objects();
+  const std::lock_guard guard(all.mutex);
+  const auto [known, is_new] = all.numbers.try_emplace(object, all.latest + 1);
+  if (is_new) ++all.latest;
+  return known->second;
+}
+
+std::uint64_t new_object_number() {
+  Objects& all = objects();
+  const std::lock_guard guard(all.mutex);
+  return ++all.latest;
+}
+
+void object_begins(const void* object) {
+  Objects& all = objects();
+  const std::lock_guard guard(all.mutex);
+  all.numbers.erase(object);
 }
 
 }  // namespace ulpscope::capture

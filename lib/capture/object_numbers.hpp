@@ -4,8 +4,14 @@
 
 namespace ulpscope::capture {
 
-/// Numbers the program's objects by address, from 1: which optimizer, which module, which group of
-/// ranks, which generator. Thread-safe.
+/// Numbers the program's objects from 1: which optimizer, which module, which group of ranks, which
+/// generator. Thread-safe.
+
+/// The number of the object at an address.
 [[nodiscard]] std::uint64_t object_number(const void* object);
+/// A number that no object has.
+[[nodiscard]] std::uint64_t new_object_number();
+/// Another object begins at this address, which gets a number of its own.
+void object_begins(const void* object);
 
 }  // namespace ulpscope::capture

@@ -164,12 +164,12 @@ ULPSCOPE_FOR_PYTHON void ulpscope_python_end_module(std::size_t frames, int thre
 
 namespace {
 
-std::size_t begin_of_optimizer(const OpInfo& info, const void* optimizer, bool trusted,
+std::size_t begin_of_optimizer(const OpInfo& info, std::uint64_t optimizer, bool trusted,
                                std::span<const std::byte> arguments) {
   std::size_t frames = 0;
   with_thread("the start of a call", [&](Thread& thread) {
     if (info.kind == EventKind::optimizer) sample_at_step(thread);
-    begin_event(thread, info, object_number(optimizer), trusted);
+    begin_event(thread, info, optimizer, trusted);
     if (!idle())
       thread.arguments.insert(thread.arguments.end(), arguments.begin(), arguments.end());
     frames = thread.frames.size();
@@ -179,11 +179,15 @@ std::size_t begin_of_optimizer(const OpInfo& info, const void* optimizer, bool t
 
 }  // namespace
 
-/// @param name "SGD::step" @param optimizer the address of the object: which one it is.
+/// A number for an object that has none.
+ULPSCOPE_FOR_PYTHON std::uint64_t ulpscope_python_new_object() { return new_object_number(); }
+
+/// @param name "SGD::step" @param optimizer the number of the object: which one it is.
 /// @param option_names of its hyperparameters, joined by ',' @param options their values, in the
 ///        form of core/argument_codec.hpp
-ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_step(const char* name, const void* optimizer,
-                                                           int trusted, const char* option_names,
+ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_step(const char* name,
+                                                           std::uint64_t optimizer, int trusted,
+                                                           const char* option_names,
                                                            const std::byte* options,
                                                            std::size_t size) {
   return begin_of_optimizer(named_info(EventKind::optimizer, name, option_names), optimizer,
@@ -192,7 +196,7 @@ ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_step(const char* name, con
 
 /// @param name "SGD::zero_grad"
 ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_zero_grad(const char* name,
-                                                                const void* optimizer) {
+                                                                std::uint64_t optimizer) {
   return begin_of_optimizer(named_info(EventKind::zero_grad, name), optimizer, /*trusted=*/true,
                             {});
 }

@@ -336,6 +336,17 @@ def iterations(tools):
             yield f"{changed}: exit code {code}, {report['summary']}"
 
 
+def folds(tools):
+    """An optimizer that takes the place of one that is gone is another one: it alternates with none."""
+    for moved in ("2", "3"):
+        ended, status = tools.record(moved, "folds", moved)
+        if ended[0] != 0 or status["counts"]["steps"] != 12:
+            yield f"{moved}: {ended}, {status['counts']}"
+    code, report = tools.compare("2", "3")
+    if code != 0:
+        yield f"exit code {code}, {report['summary']}"
+
+
 def seeded_by_a_draw(tools):
     """Samplers take their seeds from the default generator: where that is shifted, other seeds are no finding."""
     tools.record("reference", "epochs", "0", "-1")
@@ -479,7 +490,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,
          "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,
          "containers": containers, "order_of_elements": order_of_elements,
-         "iterations": iterations, "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,
+         "iterations": iterations, "folds": folds, "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,
          "inductor": inductor, "tuned": tuned}
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import threading
+import weakref
 
 from . import capture, compilation, generators, hyperparameters
 from .guard import failed
@@ -15,6 +16,23 @@ class _Open(threading.local):
 
 
 _open = _Open()
+
+
+_numbers = {}  # id of an optimizer -> weak reference to it, and its number
+
+
+def _number_of(library, optimizer) -> int:
+    """Which one it is: a later one may have the id of one that is gone."""
+    key = id(optimizer)
+    known = _numbers.get(key)
+    if known is None or known[0]() is not optimizer:
+
+        def gone(reference) -> None:
+            if key in _numbers and _numbers[key][0] is reference:
+                del _numbers[key]
+
+        known = _numbers[key] = (weakref.ref(optimizer, gone), library.new_object())
+    return known[1]
 
 
 def _name(optimizer, method: str) -> bytes:
@@ -42,7 +60,12 @@ def _begin_step(optimizer, args, kwargs) -> None:
         generators.look(library)
         names, values = _hyperparameters(optimizer)
         _open.steps[id(optimizer)] = library.begin_step(
-            _name(optimizer, "step"), id(optimizer), trusted, names, values, len(values)
+            _name(optimizer, "step"),
+            _number_of(library, optimizer),
+            trusted,
+            names,
+            values,
+            len(values),
         )
     except Exception as error:
         failed("an optimizer's step", error)
@@ -70,7 +93,7 @@ def _noted_zero_grad(original):
         try:
             library = capture.library()
             if library is not None:
-                frames = library.begin_zero_grad(_name(self, "zero_grad"), id(self))
+                frames = library.begin_zero_grad(_name(self, "zero_grad"), _number_of(library, self))
         except Exception as error:
             failed("zero_grad", error)
         threw = True
