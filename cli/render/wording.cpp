@@ -35,6 +35,12 @@ const ArgumentReport* given_tensor(const Finding& finding) {
   return given == finding.arguments.end() ? nullptr : &*given;
 }
 
+/// A module returns another one of the results that both runs have: no argument of an op is called
+/// so.
+bool returns_tensor(const Finding& finding) {
+  return !finding.arguments.empty() && finding.arguments.front().name.starts_with("output ");
+}
+
 bool reads_differences(const Finding& finding) {
   return std::any_of(finding.tensors.begin(), finding.tensors.end(), differs);
 }
@@ -119,6 +125,8 @@ std::string headline(const Finding& finding) {
       if (const ArgumentReport* const given = given_tensor(finding))
         return fmt::format("the program gives this op a different {}: the runs diverge here",
                            gives_tensor(finding, *given) ? "tensor" : "number");
+      if (returns_tensor(finding))
+        return "the program returns a different tensor here: the runs diverge";
       if (reads_differences(finding)) return "its inputs differ already, and its arguments too";
       return "identical inputs, different arguments: the runs diverge at this op";
     case FindingKind::sequence:

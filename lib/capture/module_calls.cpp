@@ -77,6 +77,17 @@ RootWrites writes_of(std::uint32_t root, const Thread& thread, std::uint64_t pos
   return writes;
 }
 
+/// Whether a root has been sent before, but not with this stamp, which is noted.
+/// @param always also with this stamp
+bool takes_stamp(std::uint32_t root, std::uint64_t stamp, bool always) {
+  ToldRoots& told = told_roots();
+  const std::lock_guard guard(told.mutex);
+  const auto found = told.stamps.find(root);
+  if (found == told.stamps.end() || (!always && found->second == stamp)) return false;
+  found->second = stamp;
+  return true;
+}
+
 void tell_parameters(Thread& thread, std::uint32_t root) {
   const OpInfo& info = named_info(EventKind::parameters, "parameters");
   tell(thread, info, root, [&](Frame& frame) {
@@ -332,15 +343,15 @@ void backward_crosses(Thread& thread, const torch::autograd::Node& node,
 void see_parameters(Thread& thread, std::uint64_t step) {
   for (const std::uint32_t root : known_roots()) {
     const RootWrites writes = writes_of(root, thread, step);
-    if (!writes.any || writes.only_by_others()) continue;
-    {
-      ToldRoots& told = told_roots();
-      const std::lock_guard guard(told.mutex);
-      const auto found = told.stamps.find(root);
-      if (found == told.stamps.end() || (!only_layers() && found->second == writes.stamp)) continue;
-      found->second = writes.stamp;
-    }
-    tell_parameters(thread, root);
+    if (writes.any && !writes.only_by_others() && takes_stamp(root, writes.stamp, only_layers()))
+      tell_parameters(thread, root);
+  }
+}
+
+void see_parameters_left(Thread& thread) {
+  for (const std::uint32_t root : known_roots()) {
+    const RootWrites writes = writes_of(root, thread, 0);
+    if (writes.any && takes_stamp(root, writes.stamp, false)) tell_parameters(thread, root);
   }
 }
 

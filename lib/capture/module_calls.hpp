@@ -50,6 +50,10 @@ void backward_crosses(Thread& thread, const torch::autograd::Node& node,
 /// changed, but for those that other threads are changing.
 void see_parameters(Thread& thread, std::uint64_t step);
 
+/// The run ends: parameters and buffers of the roots that have changed since they were sent, or
+/// that are in other memory.
+void see_parameters_left(Thread& thread);
+
 /// Before each root's next forward its parameters and buffers are sent again.
 void tell_roots_again();
 

@@ -382,6 +382,7 @@ void send_outcomes_of_run(bool at_once) noexcept {
   guarded("the outcomes of a run", [&] {
     close_frames_above(*thread, 0);
     finish_device_values(std::chrono::seconds(1));
+    see_parameters_left(*thread);
     std::pmr::vector<Outcome> outcomes(&process_memory());
     add_freed(*thread, outcomes);
     if (!outcomes.empty()) send(*thread, outcome("end of thread"), outcomes, {});

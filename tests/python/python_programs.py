@@ -347,6 +347,21 @@ def folds(tools):
         yield f"exit code {code}, {report['summary']}"
 
 
+def left_by_names(tools):
+    """What a model has under its names in the end, and what it returns, are outcomes, although each of these values is
+    there in both runs; so is what it holds where the shorter run ends."""
+    expected = {"nothing": (0, None), "parameter": (1, "parameter"), "buffer": (1, "parameter"),
+                "storage": (1, "parameter"), "loaded": (1, "parameter"), "returned": (1, "arguments"),
+                "skipped": (1, "sequence")}
+    tools.record("reference", "names", "nothing")
+    for what, answer in expected.items():
+        tools.record(what, "names", what)
+        code, report = tools.compare("reference", what, "--allow-longer")
+        first = report["first"] or {"kind": None}
+        if (code, first["kind"]) != answer:
+            yield f"{what}: exit code {code}, {report['summary']}"
+
+
 def seeded_by_a_draw(tools):
     """Samplers take their seeds from the default generator: where that is shifted, other seeds are no finding."""
     tools.record("reference", "epochs", "0", "-1")
@@ -490,7 +505,8 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,
          "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,
          "containers": containers, "order_of_elements": order_of_elements,
-         "iterations": iterations, "folds": folds, "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,
+         "iterations": iterations, "folds": folds, "left_by_names": left_by_names,
+         "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,
          "inductor": inductor, "tuned": tuned}
 
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compare/diff/finding_writer.hpp"
+#include "compare/diff/producer.hpp"
 #include "compare/measure/value_names.hpp"
 #include "compare/model/hash.hpp"
 
@@ -18,6 +19,14 @@ namespace {
   constexpr std::uint32_t kUnseen = slot_flag::unproduced | slot_flag::changed;
   return ((slot.reference->flags | slot.candidate->flags) & kUnseen) &&
          !((slot.reference->flags | slot.candidate->flags) & slot_flag::uninitialised);
+}
+
+/// What a module returns and what its parameters and buffers hold leaves the run, whoever reads it.
+[[nodiscard]] bool is_outcome(const Event& told, const SlotPair& slot) {
+  if (either(slot, slot_flag::uninitialised)) return false;
+  if (told.kind == EventKind::parameters) return !slot.reference->name.empty();
+  return slot.role() != Role::input &&
+         (told.kind == EventKind::module || told.kind == EventKind::module_output);
 }
 
 /// A result of a call or a gradient with respect to one. Its number says only how many of that call
@@ -182,7 +191,9 @@ Judgement BoundaryJudge::judge(const Scene& scene, EventPair at) {
     name_otherwise(scene, at, unexplained, judgement);
   else
     for (const SlotPair& slot : unexplained)
-      if (slot.match == Match::differs && known_to_be_written_unseen(slot)) wait(scene, at, slot);
+      if (slot.match == Match::differs &&
+          (known_to_be_written_unseen(slot) || is_outcome(told, slot)))
+        wait(scene, at, slot);
   state_.totals.values += judgement.compared;
   ++state_.totals.coverage.aligned;
   return judgement;
@@ -215,8 +226,14 @@ void BoundaryJudge::name_otherwise(const Scene& scene, EventPair at,
 void BoundaryJudge::wait(const Scene& scene, EventPair at, const SlotPair& slot) {
   const bool named = !slot.reference->name.empty();
   const bool changed = (slot.reference->flags ^ slot.candidate->flags) & slot_flag::changed;
+  const Both<OpPlace> makers{producer(scene, Side::reference, *slot.reference),
+                             producer(scene, Side::candidate, *slot.candidate)};
+  // Ops that left the same in both runs have made both, and each run returns another one.
+  const bool made = !known_to_be_written_unseen(slot) && !makers.reference.op.empty() &&
+                    !makers.candidate.op.empty();
   const FindingKind kind = changed ? FindingKind::write
                            : named ? FindingKind::parameter
+                           : made  ? FindingKind::arguments
                                    : FindingKind::data;
   const auto key =
       KeyHash().add(std::uint64_t{slot.reference->index}).add(slot.reference->name).value();
@@ -226,6 +243,18 @@ void BoundaryJudge::wait(const Scene& scene, EventPair at, const SlotPair& slot)
         record.listed = false;
         add_tensors(record, {slot});
         record.finding.notes.emplace_back("no recorded op reads it up to the end of the step");
+        if (!made) return;
+        const Both<std::string> given{"result of " + words(makers.reference),
+                                      "result of " + words(makers.candidate)};
+        if (kind != FindingKind::arguments) {
+          record.finding.notes.push_back(
+              fmt::format("it is the {} in the reference, the {} in the candidate", given.reference,
+                          given.candidate));
+          return;
+        }
+        record.evidence.returned = true;
+        record.finding.arguments.push_back(
+            {fmt::format("output {}", slot.reference->index), given.reference, given.candidate});
       });
   waiting.reference = *slot.reference;
   waiting.candidate = *slot.candidate;

@@ -255,6 +255,17 @@ const OutcomeJudge::Outcome* OutcomeJudge::partner_of(Side side, const Outcome& 
   return nullptr;
 }
 
+/// A parameter or buffer that the other run held with other content when this one ended, and does
+/// not leave with this one's content either.
+bool OutcomeJudge::held_otherwise(Side side, const Outcome& outcome) const {
+  const Slot& slot = *outcome.slot;
+  if (!is_state(slot) || on(contents_, the_other(side)).contains(content_of(slot))) return false;
+  const std::string_view root = outcome.event.event->root;
+  const auto own = on(state_.models, side).latest(root, slot.name);
+  const auto other = on(state_.models, the_other(side)).latest(root, slot.name);
+  return own && other && own->strides == other->strides && own->digest != other->digest;
+}
+
 /// The other run goes on, and leaves something else. This one must have left what its ops left,
 /// which was compared.
 void OutcomeJudge::judge_shorter(Side side) {
@@ -262,6 +273,14 @@ void OutcomeJudge::judge_shorter(Side side) {
   for (const Outcome& outcome : on(left_, side)) {
     const Slot& slot = *outcome.slot;
     if (!is_known(slot)) continue;
+    if (held_otherwise(side, outcome)) {
+      const std::optional<Source> why = reason(side, outcome);
+      if (why)
+        blame(*why);
+      else
+        ++totals.unknown;
+      continue;
+    }
     const bool known = slot.flags & slot_flag::verified;
     const bool is_left = outcome.stands && is_named(slot) && !known &&
                          !on(contents_, the_other(side)).contains(content_of(slot));

@@ -15,8 +15,10 @@ namespace {
 
 void ShownModels::passed(const Event& event) {
   if (event.kind == EventKind::parameters) {
-    for (const Slot& slot : event.slots)
+    for (const Slot& slot : event.slots) {
       if (seen_.insert(key(event.root, slot.name)).second) show(event, slot);
+      hold(event, slot);
+    }
   } else if (event.kind == EventKind::module && event.has_module) {
     if (seen_.insert(KeyHash().add(event.root).add(event.module).add(event.module_type).value())
             .second)
@@ -32,6 +34,24 @@ void ShownModels::show(const Event& event, const Slot& slot) {
                                           (slot.flags & slot_flag::requires_grad) != 0});
   const auto [named, first] = names_.try_emplace(slot.storage, slot.name);
   if (!first && named->second != slot.name) named->second.clear();
+}
+
+void ShownModels::hold(const Event& event, const Slot& slot) {
+  const auto model = models_.find(event.root);
+  if (model == models_.end() || event.op == kFreedParameters) return;
+  const auto tensor = model->second.tensors.find(slot.name);
+  if (tensor == model->second.tensors.end()) return;
+  tensor->second.latest.reset();
+  if (slot.geometry != nullptr && !(slot.flags & slot_flag::no_digest))
+    tensor->second.latest = {slot.digest, slot.geometry->strides};
+}
+
+std::optional<ShownTensor::Held> ShownModels::latest(std::string_view root,
+                                                     std::string_view name) const {
+  const auto model = models_.find(root);
+  if (model == models_.end()) return std::nullopt;
+  const auto tensor = model->second.tensors.find(name);
+  return tensor == model->second.tensors.end() ? std::nullopt : tensor->second.latest;
 }
 
 std::uint64_t ShownModels::count_with_tensors() const noexcept {

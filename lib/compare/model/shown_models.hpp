@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,6 +19,12 @@ struct ShownTensor {
   Dtype dtype = Dtype::undefined;
   std::vector<std::int64_t> shape;
   bool requires_grad = false;
+  struct Held {
+    Digest digest;
+    std::vector<std::int64_t> strides;
+    bool operator==(const Held&) const = default;
+  };
+  std::optional<Held> latest;  ///< when it was shown last, if that is known
 };
 
 struct ShownModel {
@@ -35,12 +42,16 @@ class ShownModels {
   }
   /// How many have parameters or buffers.
   [[nodiscard]] std::uint64_t count_with_tensors() const noexcept;
+  /// What it held when it was shown last; empty if that is not known.
+  [[nodiscard]] std::optional<ShownTensor::Held> latest(std::string_view root,
+                                                        std::string_view name) const;
   [[nodiscard]] bool contain(std::string_view root, std::string_view name) const;
   /// The parameter or buffer that has memory of its own, by that memory; empty for any other.
   [[nodiscard]] std::string_view name_of(std::uint64_t storage) const;
 
  private:
   void show(const Event& event, const Slot& slot);
+  void hold(const Event& event, const Slot& slot);
 
   std::map<std::string, ShownModel, std::less<>> models_;
   std::unordered_set<std::uint64_t> seen_;                ///< keys of what is in `models_`

@@ -13,6 +13,7 @@ namespace ulpscope::comparison {
 
 /// The op of the event that shows what a run leaves.
 inline constexpr std::string_view kEndOfRun = "end of run";
+inline constexpr std::string_view kParameters = "parameters";
 
 /// "step 17" or "setup".
 [[nodiscard]] std::string step_words(std::int64_t step);

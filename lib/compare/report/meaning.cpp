@@ -123,9 +123,13 @@ namespace {
                        : fmt::format("{} reads {} in a different order", of.finding().op, input);
 }
 
+[[nodiscard]] std::string result(const Case& of) {
+  return of.evidence().returned ? of.finding().op + " returns a different tensor" : "";
+}
+
 /// In the order of what says most.
 constexpr auto kReadings = std::to_array<std::string (*)(const Case&)>(
-    {settings, shape, gradients, accumulation, updates, options, initialization, order});
+    {result, settings, shape, gradients, accumulation, updates, options, initialization, order});
 
 }  // namespace
 

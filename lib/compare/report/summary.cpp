@@ -87,6 +87,8 @@ namespace {
     case FindingKind::data:
       return fmt::format("{} reads different data ({})", op, first_difference(finding));
     case FindingKind::parameter:
+      if (finding.op == kEndOfRun || finding.op == kParameters)
+        return first_difference(finding) + " differs, and no recorded op explains it";
       return fmt::format("{} reads {}, which differs at its first use", op,
                          first_difference(finding));
     case FindingKind::write:

@@ -107,9 +107,17 @@ def _apply_and_look(original):
     return functools.update_wrapper(_apply, original, updated=())
 
 
+def _look_again(library) -> None:
+    try:
+        trees.look_again(library)
+    except Exception as error:
+        failed("what modules have in the end", error)
+
+
 def follow(module) -> None:
     """To be called when torch.nn.modules.module has just been imported."""
     compilation.follow(module)
+    capture.at_ends(lambda library: None, _look_again)
     global _hooks, _script_module
     tensors.follow(module.torch._C, module.torch.Tensor, module.Parameter)
     _hooks = (

@@ -1,6 +1,7 @@
 """Which modules the program has, and where in which tree: the paths of nn.Module.named_modules()."""
 
 import ctypes
+import os
 import weakref
 
 from . import capture, tensors
@@ -11,13 +12,14 @@ _most_owners = 1024  # then those that are gone are removed
 _changed = set()  # ids of roots in which something has been registered since they were walked
 _free = {}  # name or type of a root -> numbers of such roots that are gone
 _stateless = {}  # type -> number of all roots of that type that have nothing inside
+_walked_in = None  # the process that has walked last
 _wrapper = None  # the type of what torch.compile makes of a module
 
 
 class _Module:
     """A module that a walk has found."""
 
-    __slots__ = ("reference", "number", "root")
+    __slots__ = ("reference", "number", "root", "state")
 
     def __init__(self, module, number: int, root: int) -> None:
         key = id(module)
@@ -29,6 +31,7 @@ class _Module:
         self.reference = weakref.ref(module, gone)
         self.number = number
         self.root = root
+        self.state = ()  # of a root: the tensors of its tree by name
 
 
 def _found(module):
@@ -105,6 +108,9 @@ class _Description:
         self.modules, self.state, self._met = [], [], set()
         self._visit(root, "", 0)
 
+    def addresses(self) -> tuple:
+        return tuple((name, tensors.address_of(tensor)) for tensor, name, _, _ in self.state)
+
     def _visit(self, module, path: str, above: int) -> None:
         if id(module) in self._met:
             return
@@ -139,6 +145,8 @@ def watch(library, root, name: str) -> None:
 
 
 def _learn(library, root, name: str = "") -> None:
+    global _walked_in
+    _walked_in = os.getpid()
     description = _Description(root)
     modules, state = description.modules, description.state
     kind = _type_of(root)
@@ -165,11 +173,24 @@ def _learn(library, root, name: str = "") -> None:
         if module is not root and earlier is not None and earlier.root == id(module):
             library.forget_root(earlier.number)
         _known[id(module)] = _Module(module, number, id(root))
+    _known[id(root)].state = description.addresses()
     if not has_state:
         _stateless[kind] = numbers[0]
     elif is_new:
         weakref.finalize(root, _goes, called, numbers[0]).atexit = False
     _changed.discard(id(root))
+
+
+def look_again(library) -> None:
+    """The program ends: which tensors its modules have in the end, of those that have been called."""
+    if _walked_in != os.getpid():  # a fork that has called none of them may have computed nothing
+        return
+    for known in list(_known.values()):
+        root = known.reference()
+        if root is None or known.root != id(root):
+            continue
+        if known.root in _changed or _Description(root).addresses() != known.state:
+            _learn(library, root)
 
 
 def number_of(library, module, outermost: bool) -> int:

@@ -97,6 +97,43 @@ TEST_SUITE("boundaries") {
     }
   }
 
+  TEST_CASE("a module that returns another of its results diverges, also where no op reads it") {
+    for (const bool read : {false, true}) {
+      CAPTURE(read);
+      const Report report = report_of([&](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::eval);
+        const Tensor x = run.data(labelled("x"));
+        Tensor y;
+        run.call("heads", [&](EventBuilder& heads) {
+          heads.in(x);
+          const Tensor a = run.op("aten::sin").in(x).out(labelled("a"));
+          const Tensor b = run.op("aten::cos").in(x).out(labelled("b"));
+          y = changed ? b : a;
+          heads.returns(y);
+        });
+        if (read) run.op("aten::relu").in(y).out(labelled(changed ? "d" : "c"));
+      });
+      CHECK(report.verdict == Verdict::diverged);
+      REQUIRE(report.findings.size() == 1);
+      CHECK(report.findings[0].kind == FindingKind::arguments);
+      CHECK(report.findings[0].op == (read ? "aten::relu" : "Linear::forward"));
+    }
+  }
+
+  TEST_CASE("a parameter that is another tensor diverges, though equal ops have made both") {
+    const Report report = report_of([](RunBuilder& run, bool changed) {
+      run.step(0).phase(Phase::optimizer);
+      const Tensor x = run.data(labelled("x"));
+      const Tensor a = run.op("aten::sin").in(x).out(labelled("a"));
+      const Tensor b = run.op("aten::cos").in(x).out(labelled("b"));
+      run.name_storage(changed ? b : a, "fc.weight", slot_flag::parameter);
+      run.parameters({changed ? b : a});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].kind == FindingKind::parameter);
+  }
+
   TEST_CASE("parameters are compared by name") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       const Tensor w = run.parameter("fc.weight", labelled("w"));

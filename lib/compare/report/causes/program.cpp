@@ -120,12 +120,15 @@ std::optional<Cause> argument(const Case& of) {
                                      : set_otherwise   ? Confidence::likely
                                                        : Confidence::certain);
   for (const ArgumentReport& report : all)
-    cause.evidence.push_back(is_tensor(of.finding(), report) && !is_number(report)
-                                 ? fmt::format("{} is given a different {} as {}", of.finding().op,
-                                               of.evidence().wrapped_number ? "number" : "tensor",
-                                               report.name)
-                                 : fmt::format("{} of {}", argument_words(report),
-                                               is_option(report) ? report.of : of.finding().op));
+    cause.evidence.push_back(
+        of.evidence().returned
+            ? fmt::format("it returns the {} in the reference, the {} in the candidate",
+                          report.reference.value_or(""), report.candidate.value_or(""))
+        : is_tensor(of.finding(), report) && !is_number(report)
+            ? fmt::format("{} is given a different {} as {}", of.finding().op,
+                          of.evidence().wrapped_number ? "number" : "tensor", report.name)
+            : fmt::format("{} of {}", argument_words(report),
+                          is_option(report) ? report.of : of.finding().op));
   add_trained(of, cause);
   if (of.evidence().same_tensors)
     cause.evidence.emplace_back("it reads the same tensors in both runs, in a different order");
