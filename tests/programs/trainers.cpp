@@ -3,10 +3,12 @@
 #include <ATen/Parallel.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -42,6 +44,8 @@ class ModelImpl : public nn::Module {
 };
 TORCH_MODULE(Model);
 
+const auto kOptions = torch::optim::SGDOptions(0.1).momentum(0.9);
+
 /// Threads share LibTorch's generator: one of them has it at a time, and sets its seed.
 Model make_model(std::uint64_t seed) {
   static std::mutex mutex;
@@ -58,7 +62,9 @@ struct Trainer {
         index(number),
         model(make_model(all.seed + (all.own_seeds ? static_cast<std::uint64_t>(number) : 0))) {}
 
-  void step(std::int64_t number) {
+  void step(std::int64_t number) { step(number, optimizer); }
+
+  void step(std::int64_t number, torch::optim::SGD& by) {
     if (settings.delays != 0)
       ::usleep((settings.delays * 2654435761U + static_cast<unsigned>(index * 7919 + number)) %
                3000);
@@ -67,9 +73,9 @@ struct Trainer {
       model->parameters().front().mul_(1.0001);
     }
     const auto batch = data.batch(number + (settings.own_seeds ? index : 0), 16);
-    optimizer.zero_grad();
+    by.zero_grad();
     torch::cross_entropy_loss(model->forward(batch.data), batch.target).backward();
-    optimizer.step();
+    by.step();
   }
 
   void train() {
@@ -80,7 +86,7 @@ struct Trainer {
   const programs::DigitTensors& data;
   int index;
   Model model;
-  torch::optim::SGD optimizer{model->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9)};
+  torch::optim::SGD optimizer{model->parameters(), kOptions};
 };
 
 using Trainers = std::vector<std::unique_ptr<Trainer>>;
@@ -150,6 +156,19 @@ void step_by_step(const TrainerSettings& settings, const programs::DigitTensors&
     std::thread([&] { trainers[0]->step(number); }).join();
 }
 
+/// Each with another optimizer, which is where that of the last but one was.
+void one_after_another(const TrainerSettings& settings, const programs::DigitTensors& data,
+                       Trainers& trainers) {
+  make_all(settings, data, trainers);
+  std::array<std::optional<torch::optim::SGD>, 2> places;
+  for (std::size_t i = 0; i < trainers.size(); ++i) {
+    Trainer& trainer = *trainers[i];
+    auto& optimizer = places[i % places.size()].emplace(trainer.model->parameters(), kOptions);
+    for (std::int64_t number = 0; number < settings.steps; ++number)
+      trainer.step(number, optimizer);
+  }
+}
+
 /// The main thread, a thread that it waits for, and the main thread again.
 void in_turn(const TrainerSettings& settings, const programs::DigitTensors& data,
              Trainers& trainers) {
@@ -192,7 +211,7 @@ const std::map<std::string, Mode>& modes() {
       {"parallel", in_parallel},           {"pool", by_pool},
       {"step-by-step", step_by_step},      {"in-turn", in_turn},
       {"parallel-for", with_parallel_for}, {"launch", with_launch},
-      {"two-places", in_two_places},
+      {"two-places", in_two_places},       {"successive", one_after_another},
   };
   return all;
 }

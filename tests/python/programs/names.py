@@ -1,6 +1,7 @@
 """Trains a small model and ends with other tensors under its names, or returned, though all values are there in every
 run and no op reads them. `names.py WHAT`: nothing; parameter or buffer, which is replaced; storage, which a parameter
-is set to; loaded, by load_state_dict(assign=True); returned, by the last forward; skipped, the update of the last step but one."""
+is set to; loaded, by load_state_dict(assign=True); returned, by the last forward; skipped, the update of the last step
+but one."""
 
 import sys
 
