@@ -30,8 +30,11 @@ void ShownModels::passed(const Event& event) {
 void ShownModels::show(const Event& event, const Slot& slot) {
   if (slot.geometry == nullptr || slot.name.empty() || event.op == kFreedParameters) return;
   models_[std::string(event.root)].tensors.try_emplace(
-      std::string(slot.name), ShownTensor{slot.geometry->dtype, slot.geometry->sizes,
-                                          (slot.flags & slot_flag::requires_grad) != 0});
+      std::string(slot.name),
+      ShownTensor{.dtype = slot.geometry->dtype,
+                  .shape = slot.geometry->sizes,
+                  .requires_grad = (slot.flags & slot_flag::requires_grad) != 0,
+                  .latest = {}});
   const auto [named, first] = names_.try_emplace(slot.storage, slot.name);
   if (!first && named->second != slot.name) named->second.clear();
 }
