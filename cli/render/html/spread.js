@@ -1,4 +1,4 @@
-// How the difference spreads from where the runs diverge to the loss.
+// How the difference spreads in its step from where the runs diverge.
 import {caption, element, nameCode, section, shown} from "./dom.js";
 import {levelClass} from "./levels.js";
 import {counted, grouped, short} from "./numbers.js";

@@ -65,9 +65,7 @@ function addFinding(roots, finding, isFirst) {
   raise(node, "scaled", largestScaled(finding));
 }
 
-/**
- * The modules on the way to the loss, in order, where there is one root that they can belong to.
- */
+/** The modules that the difference reaches, in order, where there is one root that they can be of. */
 function addPath(roots, report) {
   const named = [...roots.keys()].filter((name) => name !== "");
   if (report.path === null || named.length !== 1) return;
@@ -139,7 +137,7 @@ class Tree {
         node.order === null ?
             null :
             element(
-                "span", {class: "order", title: "its place on the way to the loss"},
+                "span", {class: "order", title: "its place among the modules that the difference reaches"},
                 `→ ${node.order}`),
         element(
             "span", {class: "measures"},
@@ -167,7 +165,9 @@ export function modulesOf(report, state) {
   const list = tree.list(treeOf(report).values());
   list.className = "tree";
   state.watch(() => tree.mark());
-  const numbered = !tree.numbered ? "" : " → numbers are the order on the way to the loss.";
+  const numbered = !tree.numbered ?
+      "" :
+      ` → numbers are the order in which the difference reaches modules in step ${report.path.step}.`;
   return section(
       "modules", "Modules with findings",
       caption(`A module filters the list of findings.${numbered}`), list,

@@ -191,7 +191,7 @@ void LaneComparison::compare_partners(const Scene& scene, EventPair at, bool op)
 /// How far apart the first unequal result of an op is, after the first difference.
 void LaneComparison::note_path(const Scene& scene, EventPair at) {
   const Event& event = scene.windows.reference->event(at.reference);
-  if (!state_.judge.follows_path(event.flags & event_flag::in_backward)) return;
+  if (!state_.judge.follows_path(event.phase)) return;
   std::vector<SlotPair> slots;
   compare_slots(event, scene.windows.candidate->event(at.candidate), slots);
   const auto unequal = std::find_if(slots.begin(), slots.end(), [](const SlotPair& slot) {

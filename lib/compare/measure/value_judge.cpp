@@ -11,6 +11,14 @@
 #include "compare/model/value_match.hpp"
 
 namespace ulpscope::comparison {
+namespace {
+
+/// What a path stays in: all that is before the loss, the backward pass, or the optimizer's step.
+[[nodiscard]] Phase part_of_step(Phase phase) noexcept {
+  return phase == Phase::backward || phase == Phase::optimizer ? phase : Phase::forward;
+}
+
+}  // namespace
 
 void ValueJudge::begin_step(std::int64_t step) {
   step_ = step;
@@ -92,15 +100,17 @@ void ValueJudge::loss(const Both<const Run*>& runs, const Both<std::uint32_t>& r
   common_.losses[step_] = {left->front().value, right->front().value};
 }
 
-bool ValueJudge::follows_path(bool in_backward) noexcept {
+bool ValueJudge::follows_path(Phase phase) noexcept {
   constexpr std::size_t kLongest = 512;
   if (step_ == kSetup) return false;
+  const Phase part = part_of_step(phase);
   if (common_.path.points.empty()) {
-    path_in_backward_ = in_backward;
+    path_part_ = part;
     return true;
   }
-  return common_.path.step == step_ && path_in_backward_ == in_backward &&
-         common_.path.points.size() < kLongest;
+  if (common_.path.step != step_) return false;
+  path_ended_ = path_ended_ || part != path_part_;
+  return !path_ended_ && common_.path.points.size() < kLongest;
 }
 
 void ValueJudge::on_the_way(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,

@@ -36,9 +36,10 @@ class ValueJudge {
   /// growth.
   void loss(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks, const Slot& reference,
             const Slot& candidate);
-  /// Whether an op with differing results is between the first difference and the loss of its step,
-  /// or to the step's end for a difference in backward.
-  [[nodiscard]] bool follows_path(bool in_backward) noexcept;
+  /// Whether an op with differing results, of this phase, is between the first difference and the
+  /// loss of its step; for a difference after the loss, in the same backward pass or optimizer
+  /// step.
+  [[nodiscard]] bool follows_path(Phase phase) noexcept;
   /// Such an op: how far apart its values are.
   void on_the_way(const Both<const Run*>& runs, const Both<std::uint32_t>& ranks,
                   const Slot& reference, const Slot& candidate, PathPoint point);
@@ -63,9 +64,10 @@ class ValueJudge {
   Contents judged_;         ///< in this step
   Contents judged_before_;  ///< in the step before: what it wrote is read in this one
   Contents grown_;
-  ValueSums own_;     ///< of this process's share
-  ValueSums common_;  ///< what every process that walks this rank finds
-  bool path_in_backward_ = false;
+  ValueSums own_;                     ///< of this process's share
+  ValueSums common_;                  ///< what every process that walks this rank finds
+  Phase path_part_ = Phase::forward;  ///< forward for all that is before the loss
+  bool path_ended_ = false;
 };
 
 }  // namespace ulpscope::comparison

@@ -204,7 +204,7 @@ struct GrowthPoint {
   std::optional<Both<double>> loss;
 };
 
-/// How far apart an op's first unequal result is, between where the runs diverge and the loss.
+/// How far apart an op's first unequal result is.
 struct PathPoint {
   std::uint64_t event = kNone;  ///< position in the reference
   std::string op;
@@ -213,8 +213,8 @@ struct PathPoint {
   std::uint64_t ulp_max = 0;
 };
 
-/// From the first difference to the loss of its step, or to the step's end if it comes after the
-/// loss. Empty if bytes were not recorded.
+/// From the first difference to the loss of its step; if it comes after the loss, to the end of the
+/// backward pass or of the optimizer's step. Empty if bytes were not recorded.
 struct Path {
   std::int64_t step = 0;
   std::vector<PathPoint> points;

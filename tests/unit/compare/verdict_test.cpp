@@ -115,6 +115,40 @@ TEST_SUITE("path") {
     CHECK(report.path.points[2].module.empty());
   }
 
+  TEST_CASE("a path that begins before the loss ends there, one that begins later in its phase") {
+    const auto path_from = [](Phase first) {
+      return report_of([first](RunBuilder& run, bool changed) {
+               run.keep_content();
+               const auto near = [&](double number, Phase phase) {
+                 const bool parted = changed && phase >= first;
+                 return Values{parted ? std::nextafter(static_cast<float>(number), 9.0F) : number};
+               };
+               run.step(0).phase(Phase::forward);
+               const Tensor x = run.data({1, 2});
+               const std::uint64_t loss = run.next_position();
+               const Tensor y = run.op("aten::mse_loss").in(x).out(near(4, Phase::forward));
+               run.backward(true);
+               Tensor gradient = y;
+               run.node("MseLossBackward0", loss, [&] {
+                 gradient = run.op("aten::mul").in(y).out(near(2, Phase::backward));
+               });
+               run.backward(false);
+               run.phase(Phase::optimizer);
+               run.op("aten::sqrt").in(gradient).out(near(1, Phase::optimizer));
+             })
+          .path.points;
+    };
+    const auto before = path_from(Phase::forward);
+    REQUIRE(before.size() == 1);
+    CHECK(before[0].op == "aten::mse_loss");
+    const auto in_backward = path_from(Phase::backward);
+    REQUIRE(in_backward.size() == 1);
+    CHECK(in_backward[0].op == "aten::mul");
+    const auto in_optimizer = path_from(Phase::optimizer);
+    REQUIRE(in_optimizer.size() == 1);
+    CHECK(in_optimizer[0].op == "aten::sqrt");
+  }
+
   TEST_CASE("without bytes there is no path") {
     const Report report = report_of([](RunBuilder& run, bool changed) {
       run.step(0).phase(Phase::forward);
