@@ -496,6 +496,48 @@ def narrow_numbers():
         assert counts and all(right > room - 40 for right, room in counts), f"numbers of modules are not in a column: {counts}"
 
 
+def dimensions():
+    """What differs in a dimension is said beside its bar, however narrow that is."""
+    page, report = made("mixed")
+    with Browser() as browser:
+        for width in (380, 900, 1100, 1600):
+            browser.open(page, width=width)
+            partial = 0
+            for finding in range(len(report["findings"])):
+                browser.click(f"#finding-{finding}")
+                browser.run("for (const each of document.querySelectorAll('details')) each.open = true")
+                rows = browser.run("""return [...document.querySelectorAll(".axes tr")].map(row => {
+                    const words = document.createTreeWalker(row.lastElementChild, NodeFilter.SHOW_TEXT);
+                    const range = document.createRange(), bar = row.querySelector("svg").getBoundingClientRect();
+                    range.selectNodeContents(words.nextNode());
+                    const said = range.getBoundingClientRect();
+                    return [row.textContent, said.left >= bar.right && said.top < bar.bottom]; })""")
+                assert all(beside for _, beside in rows), f"{width} pixels, finding {finding}: {rows}"
+                partial += sum(":" in text for text, _ in rows)
+            assert partial > 0, "no finding leaves indices of a dimension out"
+
+
+def scrolling():
+    """Whatever scrolls shows at its sides that there is more."""
+    pages_that_scroll = [made(name)[0] for name in ("mixed", "many_findings", "in_place")]
+    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        pages_that_scroll.append(compare(["reference", "rate"], folder)[0])
+        scrolled = set()
+        for page in pages_that_scroll:
+            for width in (380, 1400):
+                browser.open(page, width=width)
+                found = browser.run("""return [...document.querySelectorAll("#view *")].flatMap(each => {
+                    const style = getComputedStyle(each), name = each.id || each.className;
+                    const layers = style.backgroundAttachment.split(", ").filter(one => one === "local").length;
+                    const moves = (overflow, far) => ["auto", "scroll"].includes(overflow) && far > 1;
+                    const sides = 2 * moves(style.overflowX, each.scrollWidth - each.clientWidth) +
+                                  2 * moves(style.overflowY, each.scrollHeight - each.clientHeight);
+                    return sides === 0 ? [] : [[name, layers >= sides]]; })""")
+                assert all(shown for _, shown in found), f"{page}, {width} pixels: {found}"
+                scrolled.update(name for name, _ in found)
+        assert len(scrolled) > 2, scrolled
+
+
 def narrow_names():
     """At 380 pixels names in the verdict and folders of commands break between their parts."""
     page, report = made("in_place")

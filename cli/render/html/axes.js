@@ -4,7 +4,7 @@ import {create} from "d3-selection";
 import {element} from "./dom.js";
 import {grouped} from "./numbers.js";
 
-const kWidth = 160;
+const kWidth = 120;
 const kHeight = 10;
 
 /** Whether the report lists only the first of several indices that differ. */
@@ -62,5 +62,5 @@ export function axesOf(axes) {
           axes.slice(0, 16).map(
               (axis, dimension) => element(
                   "tr", {}, element("th", {scope: "row"}, `dim ${dimension}`),
-                  element("td", {}, draw(axis), wordsOf(axis))))));
+                  element("td", {}, draw(axis)), element("td", {}, wordsOf(axis))))));
 }
