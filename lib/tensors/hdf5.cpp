@@ -167,6 +167,7 @@ void add_datasets(const std::shared_ptr<Hdf5Process>& process,
 
 std::unique_ptr<TensorFile> open_hdf5(std::shared_ptr<const OpenFile> file) {
   auto tensors = std::make_unique<StoredTensors>(file->path(), "hdf5");
+  tensors->limit(file->size());
   add_datasets({file->path(), ""}, part_of(file, 0, file->size()), *tensors);
   return tensors;
 }

@@ -40,6 +40,7 @@ std::unique_ptr<TensorFile> open_keras_archive(std::shared_ptr<const ZipArchive>
                 "unpack it: it is an HDF5 file, which is read by itself");
   auto tensors = std::make_unique<StoredTensors>(archive->path(), "keras");
   const auto whole = member_of(archive, weights);
+  tensors->limit(whole->size());
   check(*whole);
   add_datasets({archive->path(), weights.name}, whole, *tensors);
   for (const ZipMember& member : archive->members())

@@ -18,6 +18,8 @@ constexpr std::size_t kMostDimensions = 64;
 constexpr std::size_t kMostTensors = std::size_t{1} << 20;
 /// An expanded tensor has more elements than there are in the file.
 constexpr std::uint64_t kMostExpanded = std::uint64_t{1} << 34;
+/// Of all tensors for each byte of a file. Deflate packs 1,032 bytes of zeros into one.
+constexpr std::uint64_t kMostOfByte = 2048;
 
 /// A number is what the byte order is of; a complex element has two.
 [[nodiscard]] std::size_t number_size(Dtype dtype) {
@@ -146,6 +148,12 @@ std::optional<std::uint64_t> extent(const StoredTensor& tensor,
 StoredTensors::StoredTensors(std::filesystem::path path, std::string format)
     : path_(std::move(path)), format_(std::move(format)) {}
 
+void StoredTensors::limit(std::uint64_t file_size) noexcept {
+  if (__builtin_mul_overflow(file_size, kMostOfByte, &left_) ||
+      __builtin_add_overflow(left_, kMostExpanded, &left_))
+    left_ = ~std::uint64_t{0};
+}
+
 void StoredTensors::add(StoredTensor tensor, Placement placement) {
   const auto refuse = [&](std::string_view what) {
     damaged(path_, fmt::format("{} '{}'", what, tensor.name));
@@ -161,6 +169,9 @@ void StoredTensors::add(StoredTensor tensor, Placement placement) {
     refuse("the file does not hold all of");
   if (*bytes > *reach && *bytes > kMostExpanded)
     refuse("too many repeated elements are claimed for");
+  if (*bytes > left_)
+    return add_unreadable(std::move(tensor.name), "claims far more than the file holds");
+  left_ -= *bytes;
   add_any(std::move(tensor), std::move(placement));
 }
 

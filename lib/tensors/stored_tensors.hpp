@@ -40,6 +40,9 @@ class StoredTensors : public TensorFile {
  public:
   StoredTensors(std::filesystem::path path, std::string format);
 
+  /// Of a file of this many bytes: what its tensors have together by repeating, unpacking or
+  /// leaving out bytes. Those beyond that become unreadable.
+  void limit(std::uint64_t file_size) noexcept;
   /// Checks that the elements are inside of the source.
   /// @throws Error with ErrorCode::corrupt if not, if the shape is not possible or if the name is
   /// there already.
@@ -61,6 +64,7 @@ class StoredTensors : public TensorFile {
   std::vector<StoredTensor> tensors_;
   std::vector<Placement> placements_;
   std::unordered_set<std::string> names_;
+  std::uint64_t left_ = ~std::uint64_t{0};  ///< bytes that further tensors may have
 };
 
 }  // namespace ulpscope::tensors

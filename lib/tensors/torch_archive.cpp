@@ -61,6 +61,7 @@ std::unique_ptr<TensorFile> open_torch_archive(std::shared_ptr<const ZipArchive>
   const bool is_big = byte_order != nullptr && content(archive, *byte_order) == "big";
   auto tensors =
       std::make_unique<StoredTensors>(archive->path(), constants ? "torchscript" : "pytorch");
+  tensors->limit(std::filesystem::file_size(archive->path()));
   const auto add = [&](const ZipMember& pickle, const std::string& path) {
     const std::string_view name = pickle.name;
     const auto storages = storages_in(archive, fmt::format("{}/", name.substr(0, name.size() - 4)),

@@ -103,6 +103,7 @@ std::unique_ptr<TensorFile> open_legacy_torch(std::shared_ptr<const OpenFile> fi
       damaged(file->path(), fmt::format("it has two storages of the key '{}'", key));
   }
   auto tensors = std::make_unique<StoredTensors>(file->path(), "pytorch");
+  tensors->limit(file->size());
   const auto find = [&storages](const std::string& key) {
     const auto found = storages.find(key);
     return found == storages.end() ? nullptr : found->second;

@@ -398,6 +398,32 @@ class KerasArchives(Hostile):
             self.assertLessEqual(len(result.stderr.splitlines()), 2, result.stderr)
 
 
+class Sizes(Hostile):
+    """Small files of which each tensor is sound, and all of which would take years to read."""
+
+    def assert_left_out(self, name, kept, left_out):
+        result = self.compare(name, name, memory=MEMORY)
+        self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+        self.assertIn("claims far more than the file holds", result.stdout)
+        report = self.report(name, name)
+        self.assertEqual(report["coverage"]["not_compared"]["opaque"], left_out)
+        self.assertEqual(report["tensors"]["compared"], kept)
+        return report["summary"]
+
+    def test_a_dataset_without_chunks(self):
+        with h5py.File(self.path("a.h5"), "w") as file:
+            file["small"] = np.ones(3)
+            file.create_dataset("x", shape=(1 << 45,), dtype="f8", chunks=(1 << 20,))
+        summary = self.assert_left_out("a.h5", kept=1, left_out=1)
+        self.assertTrue(summary.endswith("; the others: 1 tensor is equal"), summary)
+
+    def test_a_dataset_without_chunks_alone(self):
+        with h5py.File(self.path("a.h5"), "w") as file:
+            file.create_dataset("x", shape=(1 << 45,), dtype="f8", chunks=(1 << 20,))
+        summary = self.assert_left_out("a.h5", kept=0, left_out=1)
+        self.assertTrue(summary.endswith("(--ignore leaves it out), and there are no others"), summary)
+
+
 class Models(Hostile):
     def refuse_external(self, saying, **entries):
         tensor = onnx.TensorProto(name="x", dims=[1], data_type=1, data_location=1)

@@ -263,8 +263,10 @@ class TensorComparison {
       return report_.coverage.not_compared.ignored > 0
                  ? "every tensor is ignored, or has no partner"
                  : "no name is in both files";
-    return fmt::format("{} cannot be compared (--ignore leaves {} out); the others: {}",
-                       core::counted(opaque, "tensor"), opaque == 1 ? "it" : "them", counts());
+    const std::string others = counts();
+    return fmt::format("{} cannot be compared (--ignore leaves {} out){}{}",
+                       core::counted(opaque, "tensor"), opaque == 1 ? "it" : "them",
+                       others.empty() ? ", and there are no others" : "; the others: ", others);
   }
 
   /// "3 of 62 tensors differ, 1 is in the candidate only".
