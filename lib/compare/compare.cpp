@@ -15,8 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "compare/align/task_ranks.hpp"
 #include "compare/diff/contributions.hpp"
 #include "compare/diff/created_ranks.hpp"
+#include "compare/diff/shared_tasks.hpp"
 #include "compare/inside_modules.hpp"
 #include "compare/measure/tensor_bytes.hpp"
 #include "compare/model/injected.hpp"
@@ -110,12 +112,14 @@ class Comparison {
   }
 
   void name_lone_ranks() {
+    const Both<std::set<std::uint32_t>> shared = task_ranks(runs_);
     for (const Side side : kSides)
       for (const std::uint32_t rank : on(runs_, side)->ranks()) {
         const bool has_partner =
             std::any_of(rank_pairs_.begin(), rank_pairs_.end(),
                         [&](const RankPair& pair) { return on(pair.numbers, side) == rank; });
-        if (!has_partner && computes(*on(runs_, side), rank))
+        const bool shares_tasks = on(shared, side).contains(rank);
+        if (!has_partner && !shares_tasks && computes(*on(runs_, side), rank))
           lone_.push_back(fmt::format("only the {} has rank {}", name(side), rank));
       }
   }
@@ -138,6 +142,7 @@ class Comparison {
     const auto pairs = numbers_of(rank_pairs_);
     workforce_.compare_ranks(pairs,
                              [this](RankResult&& rank) { result_.add(std::move(rank), options_); });
+    unequal_tasks_ = compare_shared_tasks(runs_, result_.totals);
     result_.totals.evidence.created = created_ranks();
     result_.totals.evidence.random_hashes =
         hashes_at_random(*runs_.reference) && hashes_at_random(*runs_.candidate);
@@ -309,6 +314,7 @@ class Comparison {
     outlook.allow_longer = options_.allow_longer;
     outlook.common_steps = std::min(runs_.reference->info().steps, runs_.candidate->info().steps);
     outlook.lone_ranks = lone_.size();
+    outlook.unequal_tasks = unequal_tasks_;
     outlook.selects = other_selection();
     outlook.no_replayer = options_.no_replayer;
     for (const Side side : kSides)
@@ -370,7 +376,8 @@ class Comparison {
   const CompareOptions& options_;
   Tolerance tolerance_;
   RankResult result_;
-  std::vector<std::string> lone_;  ///< ranks that only one run has, in words
+  std::vector<std::string> lone_;    ///< ranks that only one run has, in words
+  std::uint64_t unequal_tasks_ = 0;  ///< events of processes of pools
   std::uint64_t without_bytes_ = 0;
 };
 

@@ -340,6 +340,14 @@ bool RankWriter::take_setting(const Lane& lane, std::span<const std::byte> messa
   return true;
 }
 
+bool RankWriter::has_setting(std::string_view key) const {
+  const auto has = [&](const std::vector<Setting>& settings) {
+    return std::any_of(settings.begin(), settings.end(),
+                       [&](const Setting& setting) { return setting.key == key; });
+  };
+  return has(settings_) || has(waiting_settings_);
+}
+
 std::vector<std::string> RankWriter::notices() const {
   std::vector<std::string> texts;
   for (const Notice& notice : notices_)

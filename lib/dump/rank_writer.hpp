@@ -60,6 +60,7 @@ class RankWriter {
   [[nodiscard]] const std::string& stopped() const noexcept { return stopped_; }
   /// What the program has reported about its recording without ending it.
   [[nodiscard]] std::vector<std::string> notices() const;
+  [[nodiscard]] bool has_setting(std::string_view key) const;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -100,6 +100,8 @@ class RankRecording {
   [[nodiscard]] const std::string& stopped() const noexcept;
   /// What the program has reported about its recording without ending it: what it cannot see.
   [[nodiscard]] std::vector<std::string> notices() const;
+  /// Whether the program has told a setting.
+  [[nodiscard]] bool has_setting(std::string_view key) const;
 
  private:
   struct State;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <exception>
 #include <span>
@@ -17,6 +18,13 @@
 #include "writer/process_path.hpp"
 
 namespace ulpscope::writer {
+namespace {
+
+/// A process of a pool says so (lib/python/hooks/pools.py). Its pool ends it by a signal once it
+/// has the results that it wants; what the process did until then was committed.
+constexpr std::string_view kGivenTasks = "process.tasks";
+
+}  // namespace
 
 RankRecorder::RankRecorder(dump::RecordingOptions options, const Redaction& redaction,
                            ContentBudget& budget, ring::Server& server, EndingOf ending_of,
@@ -292,6 +300,8 @@ std::string RankRecorder::reason(const Rank& rank, ring::ProcessEnd how,
   if (rank.main_lane_closed) return {};
   std::optional<Ending> ending = ending_of_(rank.pid);
   if (!ending && wait_status) ending = ending_from(*wait_status);
+  const bool is_given_tasks = rank.recording && rank.recording->has_setting(kGivenTasks);
+  if (is_given_tasks && (!ending || ending->signal == SIGTERM)) return {};
   if (ending && ending->signal != 0) {
     const char* name = sigabbrev_np(ending->signal);
     return fmt::format("process {} was ended by signal {} (SIG{})", rank.pid, ending->signal,

@@ -362,6 +362,22 @@ def left_by_names(tools):
             yield f"{what}: exit code {code}, {report['summary']}"
 
 
+def pools(tools):
+    """Which process of a pool does which task depends on time: what they do is compared as a set, and what differs there
+    is no finding."""
+    for kind in ("fork", "spawn", "executor"):
+        for name, flags in (("first", ("0", "-1")), ("second", ("4", "-1")), ("third", ("4", "3"))):
+            ended, status = tools.record(kind + name, "pools", kind, *flags)
+            if ended[0] != 0 or not status["complete"]:
+                yield f"{kind}: ended with {ended}, {status}"
+        code, report = tools.compare(kind + "first", kind + "second")
+        if code != 0 or report["coverage"]["only_reference"] != 0:
+            yield f"{kind}, equal runs: exit code {code}, {report['summary']}"
+        code, report = tools.compare(kind + "first", kind + "third")
+        if code != 2 or "share their work differently" not in report["summary"] or report["causes"]:
+            yield f"{kind}, another number: exit code {code}, {report['summary']}, {report['causes']}"
+
+
 def seeded_by_a_draw(tools):
     """Samplers take their seeds from the default generator: where that is shifted, other seeds are no finding."""
     tools.record("reference", "epochs", "0", "-1")
@@ -505,7 +521,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,
          "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,
          "containers": containers, "order_of_elements": order_of_elements,
-         "iterations": iterations, "folds": folds, "left_by_names": left_by_names,
+         "iterations": iterations, "folds": folds, "left_by_names": left_by_names, "pools": pools,
          "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,
          "inductor": inductor, "tuned": tuned}
 

@@ -5,8 +5,10 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "compare/align/task_ranks.hpp"
 #include "compare/model/structure.hpp"
 
 namespace ulpscope::comparison {
@@ -39,8 +41,10 @@ using Numbers = std::vector<std::uint32_t>;
 class Pairing {
  public:
   explicit Pairing(const Both<const Run*>& runs) : runs_(runs) {
+    const Both<std::set<std::uint32_t>> shared = task_ranks(runs);
     for (const Side side : kSides)
       for (const std::uint32_t rank : on(runs, side)->ranks()) {
+        if (on(shared, side).contains(rank)) continue;
         const RankIdentity identity = on(runs, side)->identity(rank);
         all_known_ = all_known_ && identity.known;
         on(left_, side).emplace(rank, identity);

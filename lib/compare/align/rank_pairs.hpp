@@ -15,7 +15,7 @@ namespace ulpscope::comparison {
 /// others are paired by the partners of their creators and by the order in which these created
 /// them. If that order says nothing, or one run has more of them, what they compute decides: those
 /// with most values in common are partners. The rest, and ranks of older dumps, are paired by
-/// number.
+/// number. Processes of pools have no partners (task_ranks.hpp).
 [[nodiscard]] std::vector<RankPair> rank_pairs(const Both<const Run*>& runs);
 
 }  // namespace ulpscope::comparison

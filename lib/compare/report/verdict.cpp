@@ -36,6 +36,11 @@ namespace {
                        outlook.totals.lone_trainers == 1
                            ? "a thread trains"
                            : fmt::format("{} threads train", outlook.totals.lone_trainers));
+  if (outlook.unequal_tasks > 0)
+    return fmt::format(
+        "processes of a pool share their work differently in each run, and {} of theirs {} no "
+        "equal in the other run",
+        core::counted(outlook.unequal_tasks, "event"), outlook.unequal_tasks == 1 ? "has" : "have");
   if (outlook.injected)
     return fmt::format("the {} was given values of another run, so its results are not its own",
                        name(*outlook.injected));

@@ -1,0 +1,28 @@
+#include "compare/align/task_ranks.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace ulpscope::comparison {
+namespace {
+
+[[nodiscard]] bool is_given_tasks(const Run& run, std::uint32_t rank) {
+  if (!run.identity(rank).declared.empty()) return false;
+  const std::vector<EnvironmentEntry> settings = run.environment(rank);
+  return std::any_of(settings.begin(), settings.end(), [](const EnvironmentEntry& setting) {
+    return setting.key == "process.tasks";
+  });
+}
+
+}  // namespace
+
+Both<std::set<std::uint32_t>> task_ranks(const Both<const Run*>& runs) {
+  Both<std::set<std::uint32_t>> ranks;
+  for (const Side side : kSides)
+    for (const std::uint32_t rank : on(runs, side)->ranks())
+      if (is_given_tasks(*on(runs, side), rank)) on(ranks, side).insert(rank);
+  if (ranks.reference.size() == 1 && ranks.candidate.size() == 1) return {};
+  return ranks;
+}
+
+}  // namespace ulpscope::comparison
