@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "capture/environment.hpp"
+#include "capture/kept_tensors.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
 #include "capture/object_numbers.hpp"
@@ -108,6 +109,21 @@ ULPSCOPE_FOR_PYTHON void ulpscope_python_learn(DescribedRoot* root, std::uint32_
   with_thread("learning modules", [&](Thread&) {
     const std::vector<std::uint32_t> found = learn_described(*described);
     std::copy(found.begin(), found.end(), numbers);
+  });
+}
+
+/// To be called before what is kept in the end is named.
+ULPSCOPE_FOR_PYTHON void ulpscope_python_forget_gradients() {
+  with_thread("naming gradients", [](Thread&) { forget_gradient_names(); });
+}
+
+/// @param name "layer1.conv1.weight.grad" @param of_optimizer whether an optimizer keeps it @param
+/// module the number of the one that owns the parameter
+ULPSCOPE_FOR_PYTHON void ulpscope_python_keep(const at::TensorImpl* tensor, const char* name,
+                                              int of_optimizer, std::uint32_t module) {
+  using namespace ulpscope::slot_flag;
+  with_thread("naming what is kept", [&](Thread&) {
+    name_kept(tensor, name, of_optimizer != 0 ? optimizer_state : gradient, module);
   });
 }
 

@@ -362,6 +362,18 @@ def left_by_names(tools):
             yield f"{what}: exit code {code}, {report['summary']}"
 
 
+def kept(tools):
+    """Which tensors are gradients and states of optimizers in the end is an outcome, by the names of the parameters."""
+    tools.record("reference", "kept", "nothing")
+    for what, name in (("nothing", None), ("gradient", "0.weight.grad"), ("state", "0.weight.exp_avg"),
+                       ("swapped", "1.weight.exp_avg"), ("replaced", "1.weight.grad")):
+        tools.record(what, "kept", what)
+        code, report = tools.compare("reference", what)
+        named = [tensor["name"] for finding in report["findings"] for tensor in finding["tensors"]]
+        if code != (0 if name is None else 1) or (name and name not in named):
+            yield f"{what}: exit code {code}, tensors {named}, {report['summary']}"
+
+
 def pools(tools):
     """Which process of a pool does which task depends on time: what they do is compared as a set, and what differs there
     is no finding."""
@@ -521,7 +533,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "inherited_memory": inherited_memory, "written_after_fork": written_after_fork,
          "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,
          "containers": containers, "order_of_elements": order_of_elements,
-         "iterations": iterations, "folds": folds, "left_by_names": left_by_names, "pools": pools,
+         "iterations": iterations, "folds": folds, "left_by_names": left_by_names, "kept": kept, "pools": pools,
          "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,
          "inductor": inductor, "tuned": tuned}
 

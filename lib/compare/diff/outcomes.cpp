@@ -21,7 +21,8 @@ namespace {
 constexpr std::size_t kMostNamed = 16;
 
 [[nodiscard]] bool is_named(const Slot& slot) noexcept {
-  constexpr std::uint32_t kNamed = slot_flag::parameter | slot_flag::buffer | slot_flag::gradient;
+  constexpr std::uint32_t kNamed =
+      slot_flag::parameter | slot_flag::buffer | slot_flag::gradient | slot_flag::optimizer_state;
   return !slot.name.empty() && (slot.flags & kNamed);
 }
 

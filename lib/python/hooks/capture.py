@@ -23,6 +23,8 @@ _SIGNATURES = {
         [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_size_t],
     ),
     "learn": (None, [ctypes.c_void_p, ctypes.c_void_p]),
+    "forget_gradients": (None, []),
+    "keep": (None, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_uint32]),
     "forget_root": (None, [ctypes.c_uint32]),
     "tensors": (None, [ctypes.py_object, ctypes.py_object, ctypes.py_object]),
     "begin_module": (

@@ -35,6 +35,20 @@ def _number_of(library, optimizer) -> int:
     return known[1]
 
 
+def states():
+    """What the optimizers that the program has used keep of each parameter: the parameter, a name and
+    the value."""
+    for reference, _ in list(_numbers.values()):
+        optimizer = reference()
+        state = None if optimizer is None else optimizer.__dict__.get("state")
+        if not isinstance(state, dict):
+            continue
+        for parameter, kept in list(state.items()):
+            if isinstance(kept, dict):
+                for key, value in list(kept.items()):
+                    yield parameter, key, value
+
+
 def _name(optimizer, method: str) -> bytes:
     return capture.text(f"{type(optimizer).__name__}::{method}")
 

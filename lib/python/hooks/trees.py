@@ -4,7 +4,7 @@ import ctypes
 import os
 import weakref
 
-from . import capture, tensors
+from . import capture, optimizers, tensors
 
 _known = {}  # id of a module -> _Module
 _owners = {}  # id of a module -> weak reference to the one in which it was registered first
@@ -191,6 +191,33 @@ def look_again(library) -> None:
             continue
         if known.root in _changed or _Description(root).addresses() != known.state:
             _learn(library, root)
+    _name_kept(library)
+
+
+def _name_kept(library) -> None:
+    """Gradients and states of optimizers by the names of their parameters, as they are now."""
+    library.forget_gradients()
+    named = {}  # id of a parameter -> the parameter, its name and the number of its module
+    for known in list(_known.values()):
+        root = known.reference()
+        if root is None or known.root != id(root):
+            continue
+        description = _Description(root)
+        for tensor, name, is_buffer, index in description.state:
+            owner = _found(description.modules[index][0])
+            if is_buffer or owner is None or tensors.address_of(tensor) is None:
+                continue
+            named.setdefault(id(tensor), (tensor, name, owner.number))
+    for parameter, name, module in named.values():
+        gradient = parameter.grad if parameter.is_leaf else None
+        address = None if gradient is None else tensors.address_of(gradient)
+        if address is not None:
+            library.keep(address, capture.text(name + ".grad"), False, module)
+    for parameter, key, tensor in optimizers.states():
+        address = tensors.address_of(tensor)
+        if id(parameter) in named and address is not None:
+            _, name, module = named[id(parameter)]
+            library.keep(address, capture.text(f"{name}.{key}"), True, module)
 
 
 def number_of(library, module, outermost: bool) -> int:
