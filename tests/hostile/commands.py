@@ -52,7 +52,7 @@ def run(ulpscope, arguments, trace=None):
 
 def is_sanitized(ulpscope):
     with open(ulpscope, "rb") as file:
-        return b"__asan_init" in file.read()
+        return b"__asan_report_load8" in file.read()  # recording knows the name of __asan_init
 
 
 def begin(arguments):

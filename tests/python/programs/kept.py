@@ -16,10 +16,11 @@ for step in range(3):
     net(torch.ones(5, 4) * (step + 1)).square().mean().backward()
     optimizer.step()
 
-values = [torch.full((3, 4), 5.0), torch.full((3, 4), 6.0)]
+gradients = [torch.full((3, 4), 5.0), torch.full((3, 4), 6.0)]
+states = [torch.full((3, 4), 7.0), torch.full((3, 4), 8.0)]
 before, after = net[1].weight.grad, torch.ones(2, 3)
-net[0].weight.grad = values[what == "gradient"]
-optimizer.state[net[0].weight]["exp_avg"] = values[what == "state"]
+net[0].weight.grad = gradients[what == "gradient"]
+optimizer.state[net[0].weight]["exp_avg"] = states[what == "state"]
 if what == "swapped":
     state = optimizer.state[net[1].weight]
     state["exp_avg"], state["exp_avg_sq"] = state["exp_avg_sq"], state["exp_avg"]
