@@ -85,15 +85,19 @@ python_with_pip() {
   fail "no python3 with pip was found"
 }
 
-# Unpacks wheels below a folder. LibTorch is the same in the wheels of all Python versions, so the one requested does
-# not depend on the installed Python.
+# Unpacks wheels below a folder, beside what is there: pip itself replaces a folder that two of them share. LibTorch is
+# the same in the wheels of all Python versions, so the one requested does not depend on the installed Python.
 unpack_wheels() {
-  local folder=$1 python
+  local folder=$1 unpacked=$1.unpacked python
   shift
   python=$(python_with_pip)
+  rm -rf "$unpacked"
   "$python" -m pip install --quiet --disable-pip-version-check --root-user-action=ignore \
-    --no-deps --only-binary=:all: --python-version "$(python_version)" --no-compile --upgrade \
-    --target "$folder" "$@"
+    --no-deps --only-binary=:all: --python-version "$(python_version)" --no-compile \
+    --target "$unpacked" "$@" || return
+  mkdir -p "$folder"
+  cp -a --link --force "$unpacked/." "$folder/"
+  rm -rf "$unpacked"
 }
 
 # The version of Debian's Python if there is a wheel for it.
