@@ -65,7 +65,9 @@ function addFinding(roots, finding, isFirst) {
   raise(node, "scaled", largestScaled(finding));
 }
 
-/** The modules that the difference reaches, in order, where there is one root that they can be of. */
+/**
+ * The modules that the difference reaches, in order, where there is one root that they can be of.
+ */
 function addPath(roots, report) {
   const named = [...roots.keys()].filter((name) => name !== "");
   if (report.path === null || named.length !== 1) return;
@@ -137,7 +139,8 @@ class Tree {
         node.order === null ?
             null :
             element(
-                "span", {class: "order", title: "its place among the modules that the difference reaches"},
+                "span",
+                {class: "order", title: "its place among the modules that the difference reaches"},
                 `→ ${node.order}`),
         element(
             "span", {class: "measures"},
@@ -167,7 +170,8 @@ export function modulesOf(report, state) {
   state.watch(() => tree.mark());
   const numbered = !tree.numbered ?
       "" :
-      ` → numbers are the order in which the difference reaches modules in step ${report.path.step}.`;
+      ` → numbers are the order in which the difference reaches modules in step ${
+          report.path.step}.`;
   return section(
       "modules", "Modules with findings",
       caption(`A module filters the list of findings.${numbered}`), list,
