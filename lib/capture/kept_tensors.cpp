@@ -3,6 +3,7 @@
 #include <mutex>
 #include <vector>
 
+#include "capture/given_tensor.hpp"
 #include "capture/memory.hpp"
 #include "capture/recorder.hpp"
 #include "capture/storage_table.hpp"
@@ -30,9 +31,7 @@ void forget_gradient_names() {
 
 void name_kept(const at::TensorImpl* tensor, std::string_view name, std::uint32_t flag,
                std::uint32_t module) {
-  const at::Tensor kept(
-      c10::intrusive_ptr<at::TensorImpl, c10::UndefinedTensorImpl>::unsafe_reclaim_from_nonowning(
-          const_cast<at::TensorImpl*>(tensor)));
+  const at::Tensor kept = given_tensor(tensor);
   if (!kept.defined() || !kept.has_storage()) return;
   const std::uint32_t id = name_id(name);
   const RegionKey region = region_of(kept);

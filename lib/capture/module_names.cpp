@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "capture/given_tensor.hpp"
 #include "capture/memory.hpp"
 #include "capture/module_classes.hpp"
 #include "capture/recorder.hpp"
@@ -256,9 +257,7 @@ std::vector<std::uint32_t> learn_described(const DescribedRoot& root) {
   ModuleRegistry& all = module_registry();
   std::vector<at::Tensor> tensors;  // released when the registry is not locked any more
   for (const DescribedRoot::Tensor& each : root.tensors)
-    tensors.push_back(at::Tensor(
-        c10::intrusive_ptr<at::TensorImpl, c10::UndefinedTensorImpl>::unsafe_reclaim_from_nonowning(
-            const_cast<at::TensorImpl*>(each.tensor))));
+    tensors.push_back(given_tensor(each.tensor));
   const std::lock_guard guard(all.mutex);
   const std::uint32_t name =
       root.known_as != 0

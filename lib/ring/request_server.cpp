@@ -152,8 +152,8 @@ void RequestServer::serve() {
                                    static_cast<int>(wait.count()));
     for (const epoll_event& event :
          std::span(events).first(static_cast<std::size_t>(std::max(count, 0)))) {
-      const std::uint64_t source =
-          event.data.u64;  // a member of a packed structure has no alignment
+      // A copy: a member of a packed structure has no alignment.
+      const std::uint64_t source = event.data.u64;
       if (source == kEnd) return;
       try {
         if (source == kListener) {

@@ -520,8 +520,8 @@ def dimensions():
 def scrolling():
     """Whatever scrolls shows at its sides that there is more."""
     pages_that_scroll = [made(name)[0] for name in ("mixed", "many_findings", "in_place")]
-    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
-        pages_that_scroll.append(compare(["reference", "rate"], folder)[0])
+    pages_that_scroll.append(compared("reference", "rate")[0])
+    with Browser() as browser:
         scrolled = set()
         for page in pages_that_scroll:
             for width in (380, 1400):

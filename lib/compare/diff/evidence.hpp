@@ -72,10 +72,9 @@ struct Evidence {
   bool changed_in_both = false;    ///< `changed` in both runs
   bool uninitialised = false;      ///< reads memory that no recorded op wrote
   bool wrapped_number = false;     ///< the argument travelled as a tensor without dimensions
-  bool returned =
-      false;  ///< arguments: what a module returns, which ops have left equal in both runs
-  bool named_otherwise = false;   ///< parameter: the same values belong to other names
-  bool same_set_of_data = false;  ///< over the whole run both read the same data, reordered
+  bool returned = false;           ///< arguments: a module returns another one of equal tensors
+  bool named_otherwise = false;    ///< parameter: the same values belong to other names
+  bool same_set_of_data = false;   ///< over the whole run both read the same data, reordered
 
   Both<std::vector<std::string>> alone;        ///< sequence: the ops that one run has
   Both<std::vector<std::string>> alone_names;  ///< sequence: names of the tensors they touch

@@ -11,6 +11,16 @@ namespace {
   return KeyHash().add(root).add(name).value();
 }
 
+/// Null if that root has not shown it.
+template <class Models>
+[[nodiscard]] auto* find(Models& models, std::string_view root, std::string_view name) {
+  using Tensor = decltype(&models.begin()->second.tensors.begin()->second);
+  const auto model = models.find(root);
+  if (model == models.end()) return Tensor(nullptr);
+  const auto tensor = model->second.tensors.find(name);
+  return tensor == model->second.tensors.end() ? nullptr : &tensor->second;
+}
+
 }  // namespace
 
 void ShownModels::passed(const Event& event) {
@@ -40,21 +50,18 @@ void ShownModels::show(const Event& event, const Slot& slot) {
 }
 
 void ShownModels::hold(const Event& event, const Slot& slot) {
-  const auto model = models_.find(event.root);
-  if (model == models_.end() || event.op == kFreedParameters) return;
-  const auto tensor = model->second.tensors.find(slot.name);
-  if (tensor == model->second.tensors.end()) return;
-  tensor->second.latest.reset();
+  if (event.op == kFreedParameters) return;
+  auto* const tensor = find(models_, event.root, slot.name);
+  if (tensor == nullptr) return;
+  tensor->latest.reset();
   if (slot.geometry != nullptr && !(slot.flags & slot_flag::no_digest))
-    tensor->second.latest = {slot.digest, slot.geometry->strides};
+    tensor->latest = {slot.digest, slot.geometry->strides};
 }
 
 std::optional<ShownTensor::Held> ShownModels::latest(std::string_view root,
                                                      std::string_view name) const {
-  const auto model = models_.find(root);
-  if (model == models_.end()) return std::nullopt;
-  const auto tensor = model->second.tensors.find(name);
-  return tensor == model->second.tensors.end() ? std::nullopt : tensor->second.latest;
+  const ShownTensor* const tensor = find(models_, root, name);
+  return tensor == nullptr ? std::nullopt : tensor->latest;
 }
 
 std::uint64_t ShownModels::count_with_tensors() const noexcept {

@@ -22,7 +22,6 @@ struct ShownTensor {
   struct Held {
     Digest digest;
     std::vector<std::int64_t> strides;
-    bool operator==(const Held&) const = default;
   };
   std::optional<Held> latest;  ///< when it was shown last, if that is known
 };

@@ -144,10 +144,10 @@ def watch(library, root, name: str) -> None:
     _learn(library, root, name)
 
 
-def _learn(library, root, name: str = "") -> None:
+def _learn(library, root, name: str = "", description=None) -> None:
     global _walked_in
     _walked_in = os.getpid()
-    description = _Description(root)
+    description = description or _Description(root)
     modules, state = description.modules, description.state
     kind = _type_of(root)
     before = _found(root)
@@ -181,28 +181,33 @@ def _learn(library, root, name: str = "") -> None:
     _changed.discard(id(root))
 
 
+def _roots():
+    """Those that live and have been walked, with what is known of them."""
+    for known in list(_known.values()):
+        root = known.reference()
+        if root is not None and known.root == id(root):
+            yield root, known
+
+
 def look_again(library) -> None:
     """The program ends: which tensors its modules have in the end, of those that have been called."""
     if _walked_in != os.getpid():  # a fork that has called none of them may have computed nothing
         return
-    for known in list(_known.values()):
-        root = known.reference()
-        if root is None or known.root != id(root):
-            continue
-        if known.root in _changed or _Description(root).addresses() != known.state:
-            _learn(library, root)
-    _name_kept(library)
+    descriptions = {}
+    for root, known in _roots():
+        description = _Description(root)
+        if known.root in _changed or description.addresses() != known.state:
+            _learn(library, root, description=description)
+        descriptions[id(root)] = description
+    _name_kept(library, descriptions)
 
 
-def _name_kept(library) -> None:
+def _name_kept(library, descriptions) -> None:
     """Gradients and states of optimizers by the names of their parameters, as they are now."""
     library.forget_gradients()
     named = {}  # id of a parameter -> the parameter, its name and the number of its module
-    for known in list(_known.values()):
-        root = known.reference()
-        if root is None or known.root != id(root):
-            continue
-        description = _Description(root)
+    for root, _ in _roots():
+        description = descriptions.get(id(root)) or _Description(root)
         for tensor, name, is_buffer, index in description.state:
             owner = _found(description.modules[index][0])
             if is_buffer or owner is None or tensors.address_of(tensor) is None:
