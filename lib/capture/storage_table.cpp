@@ -221,15 +221,18 @@ Storage* StorageTable::watched_at(const void* data) {
   };
   if (const c10::StorageImpl** const known = watched_.find(data))
     if (Storage* const entry = entry_of(*known); entry != nullptr && entry->watched) return entry;
-  const Unread& unread = unread_at(data);
-  if (unread.data.load(std::memory_order_relaxed) != data) return nullptr;
-  Storage* const entry = entry_of(unread.storage);
-  return entry != nullptr && entry->unread ? entry : nullptr;
+  const Result& result = result_at(data);
+  if (result.data.load(std::memory_order_relaxed) != data) return nullptr;
+  Storage* const entry = entry_of(result.storage);
+  if (entry == nullptr) return nullptr;
+  // NumPy has a view of it (torch/csrc/utils/tensor_numpy.cpp); its entry keeps it in memory.
+  const bool is_shared = !result.storage->resizable();
+  return entry->unread || is_shared ? entry : nullptr;
 }
 
 void StorageTable::forget_watched(const void* data) {
   watched_.erase(data);
-  forget_unread(data);
+  forget_result(data);
 }
 
 void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {

@@ -185,20 +185,17 @@ class StorageTable {
                  const RegionKey& target);
   /// What is in the memory when the program frees it is an outcome. Named memory is watched, too.
   void watch(Storage& entry, const c10::StorageImpl& storage);
-  /// No op has used what was written last. Of memory whose addresses have the same hash, only the
-  /// latest is found again.
+  /// An op has written it, and none has used that yet. Of memory whose addresses have the same
+  /// hash, only the latest is found again.
   void mark_unread(Storage& entry, const c10::StorageImpl& storage) {
     if (entry.unread || entry.watched || entry.foreign) return;
     entry.unread = true;
-    Unread& unread = unread_at(entry.data);
-    unread.data.store(entry.data, std::memory_order_relaxed);
-    unread.storage = &storage;
+    Result& result = result_at(entry.data);
+    result.data.store(entry.data, std::memory_order_relaxed);
+    result.storage = &storage;
   }
-  void mark_read(Storage& entry) {
-    entry.unread = false;
-    forget_unread(entry.data);
-  }
-  /// The entry of watched or unread memory that begins at `data`; null for other memory.
+  /// The entry of the memory that begins at `data` if it is watched, or a result that no op has
+  /// used or that the program may have written to past LibTorch, as NumPy does; else null.
   [[nodiscard]] Storage* watched_at(const void* data);
   /// The memory that begins at `data` was freed: what begins there from now on is different memory.
   void forget_watched(const void* data);
@@ -206,7 +203,7 @@ class StorageTable {
   [[nodiscard]] bool may_be_watched(const void* data) const noexcept {
     const std::size_t bit = hash_of(data) % kFilterBits;
     return ((watched_filter_[bit / 64].load(std::memory_order_relaxed) >> (bit % 64)) & 1) != 0 ||
-           unread_[hash_of(data) % kUnread].data.load(std::memory_order_relaxed) == data;
+           results_[hash_of(data) % kResults].data.load(std::memory_order_relaxed) == data;
   }
 
   template <class Visit>
@@ -231,21 +228,21 @@ class StorageTable {
   void start(Storage& entry, const c10::StorageImpl& storage);
   static void written_behind(Storage& other, const Storage& storage, const RegionKey& key);
 
-  struct Unread {
+  struct Result {
     std::atomic<const void*> data{nullptr};
     const c10::StorageImpl* storage = nullptr;
   };
-  [[nodiscard]] Unread& unread_at(const void* data) noexcept {
-    return unread_[hash_of(data) % kUnread];
+  [[nodiscard]] Result& result_at(const void* data) noexcept {
+    return results_[hash_of(data) % kResults];
   }
-  void forget_unread(const void* data) noexcept {
-    Unread& unread = unread_at(data);
-    if (unread.data.load(std::memory_order_relaxed) == data)
-      unread.data.store(nullptr, std::memory_order_relaxed);
+  void forget_result(const void* data) noexcept {
+    Result& result = result_at(data);
+    if (result.data.load(std::memory_order_relaxed) == data)
+      result.data.store(nullptr, std::memory_order_relaxed);
   }
 
   static constexpr std::size_t kFilterBits = std::size_t{1} << 18;
-  static constexpr std::size_t kUnread = std::size_t{1} << 14;
+  static constexpr std::size_t kResults = std::size_t{1} << 14;
   [[nodiscard]] static std::size_t hash_of(const void* data) noexcept {
     return reinterpret_cast<std::uintptr_t>(data) * 0x9e3779b97f4a7c15ULL >> 40;
   }
@@ -254,7 +251,7 @@ class StorageTable {
   PointerMap<Storage> entries_;
   PointerMap<const c10::StorageImpl*> watched_;  ///< by their memory
   std::array<std::atomic<std::uint64_t>, kFilterBits / 64> watched_filter_{};
-  std::array<Unread, kUnread> unread_{};
+  std::array<Result, kResults> results_{};
   const c10::StorageImpl* last_key_ = nullptr;  ///< consecutive questions are about one storage
   Storage* last_ = nullptr;
   std::pmr::vector<const c10::StorageImpl*> sweep_;
