@@ -30,6 +30,7 @@ readonly packages=(
   chromium chromium-driver python3-selenium librsvg2-bin
   mkdocs mkdocs-material
   libzip-dev libprotobuf-dev protobuf-compiler python3-numpy python3-tables python3-onnx
+  python3-joblib python3-multiprocess
   dpkg-dev file lintian
 )
 

@@ -38,7 +38,7 @@ const ArgumentReport* given_tensor(const Finding& finding) {
 /// A module returns another one of the results that both runs have: no argument of an op is called
 /// so.
 bool returns_tensor(const Finding& finding) {
-  return !finding.arguments.empty() && finding.arguments.front().name.starts_with("output ");
+  return !finding.arguments.empty() && comparison::is_output(finding.arguments.front().name);
 }
 
 bool reads_differences(const Finding& finding) {
@@ -137,7 +137,7 @@ std::string headline(const Finding& finding) {
       return fmt::format("this op runs in the {} only{}",
                          only_candidate(finding) ? "candidate" : "reference", consequence(finding));
     case FindingKind::rng:
-      return finding.op == comparison::kEndOfRun
+      return comparison::is_end(finding.op)
                  ? "a random generator is in another state when the run ends"
                  : "the RNG state before this op differs";
     case FindingKind::data:

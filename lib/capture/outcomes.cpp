@@ -30,6 +30,7 @@ constexpr std::uint32_t kStateFlags = slot_flag::parameter | slot_flag::buffer;
 constexpr std::size_t kMostSlots = 1024;  ///< of one event
 constexpr std::size_t kMostFreed = 65536;
 constexpr std::size_t kMostForeign = std::size_t{256} << 20;
+constexpr std::size_t kMostOfTask = std::size_t{256} << 20;
 
 /// Memory that is left, and its digest.
 struct Outcome {
@@ -166,6 +167,19 @@ Outcome as_known(Storage& storage) {
   return outcome;
 }
 
+bool is_to_be_sent(Storage& storage) {
+  return !storage.alive.expired() && (was_read(storage) || is_left(storage));
+}
+
+std::size_t standing_bytes() {
+  std::size_t bytes = 0;
+  const std::lock_guard guard(storages());
+  storages().for_each([&](Storage& storage) {
+    if (is_to_be_sent(storage)) bytes += storage.bytes;
+  });
+  return bytes;
+}
+
 /// Live storages, in the order in which they were made. Each is held while it is read, because
 /// another thread may release it. What memory of another process holds at the moment when this one
 /// ends is a matter of chance: the process that made it, and goes on, reads it at its own end.
@@ -181,8 +195,7 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
   {
     const std::lock_guard guard(storages());
     storages().for_each([&](Storage& storage) {
-      if (storage.alive.expired()) return;
-      if (was_read(storage) || is_left(storage))
+      if (is_to_be_sent(storage))
         standing.push_back({storage.alive, storage.bytes, as_known(storage), storage.foreign});
     });
   }
@@ -232,6 +245,13 @@ void add_states(const std::pmr::vector<FreedState>& freed, std::pmr::vector<Outc
     outcomes.push_back(outcome_of(state));
     outcomes.back().flags |= slot_flag::freed;
   }
+}
+
+/// Memory that was read again, and holds what recorded ops are not known to have left there.
+bool is_unseen(const Outcome& outcome) {
+  if (!outcome.digest || (outcome.flags & slot_flag::verified) != 0) return false;
+  constexpr std::uint32_t kLeftByOthers = slot_flag::changed | slot_flag::unproduced;
+  return (outcome.flags & kLeftByOthers) != 0 || outcome.state.known == Digest{};
 }
 
 /// Which piece of work was a thread's last is a race where threads share it, and gradients come and
@@ -396,6 +416,24 @@ void send_outcomes_of_run(bool at_once) noexcept {
          default_fingerprint(c10::Device(c10::DeviceType::CPU)));
     tell_injection(*thread);
     thread->ended_at = thread->next_position;
+  });
+}
+
+void send_outcomes_of_task() noexcept {
+  if (!recording() || idle() || detail::InHook::any()) return;
+  Thread* const thread = Thread::opened();
+  if (thread == nullptr) return;
+  const Thread::Inside inside(*thread);
+  guarded("the outcomes of a task", [&] {
+    if (standing_bytes() > kMostOfTask) return;
+    close_frames_above(*thread, 0);
+    std::pmr::vector<Outcome> outcomes(&process_memory());
+    add_what_matters(freed_memory().take_all(), outcomes);
+    thread->freed_watched = false;
+    add_standing(outcomes);
+    std::erase_if(outcomes, [](const Outcome& one) { return !is_unseen(one); });
+    send(*thread, outcome("end of task"), outcomes,
+         default_fingerprint(c10::Device(c10::DeviceType::CPU)));
   });
 }
 

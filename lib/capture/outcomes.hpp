@@ -25,6 +25,10 @@ void send_freed_state(Thread& thread);
 /// @param at_once by _exit(): a thread that has not computed requests no lane then.
 void send_outcomes_of_run(bool at_once = false) noexcept;
 
+/// A process of a pool has done a task, after which the pool may end it by a signal: sends what no
+/// op has shown of its memory. Does nothing where that is too much to be read after each task.
+void send_outcomes_of_task() noexcept;
+
 /// Has send_outcomes_of_run() called when the program exits, before it destroys what it made before
 /// its first op.
 void send_outcomes_at_exit();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "capture/environment.hpp"
+#include "capture/given_tensor.hpp"
 #include "capture/kept_tensors.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
@@ -39,8 +40,7 @@ class GivenTensors {
   explicit GivenTensors(const PythonTensors& found) {
     tensors_.reserve(found.size());
     for (std::size_t i = 0; i < found.size(); ++i)
-      tensors_.push_back(at::Tensor(c10::intrusive_ptr<at::TensorImpl, c10::UndefinedTensorImpl>::
-                                        unsafe_reclaim_from_nonowning(found.data()[i])));
+      tensors_.push_back(given_tensor(found.data()[i]));
     for (const at::Tensor& tensor : tensors_) pointers_.push_back(&tensor);
   }
   [[nodiscard]] std::span<const at::Tensor* const> get() const noexcept { return pointers_; }
@@ -324,6 +324,9 @@ ULPSCOPE_FOR_PYTHON void ulpscope_python_note_batch(const std::int64_t* ids, std
 ULPSCOPE_FOR_PYTHON void ulpscope_python_notice(const char* sentence) {
   with_thread("a notice", [&](Thread& thread) { thread.send_notice(sentence, /*fatal=*/false); });
 }
+
+/// A process of a pool has done a task. To be called without the interpreter's lock.
+ULPSCOPE_FOR_PYTHON void ulpscope_python_end_task() { send_outcomes_of_task(); }
 
 /// The interpreter ends: what comes later takes apart what the run leaves. To be called without the
 /// interpreter's lock.

@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "compare/align/task_ranks.hpp"
 #include "compare/diff/contributions.hpp"
 #include "compare/diff/created_ranks.hpp"
 #include "compare/diff/shared_tasks.hpp"
@@ -70,6 +69,7 @@ class Comparison {
       : workforce_(workforce),
         runs_(runs.both()),
         rank_pairs_(runs.pairs()),
+        task_ranks_(runs.task_ranks()),
         options_(options),
         tolerance_(options) {}
 
@@ -112,13 +112,12 @@ class Comparison {
   }
 
   void name_lone_ranks() {
-    const Both<std::set<std::uint32_t>> shared = task_ranks(runs_);
     for (const Side side : kSides)
       for (const std::uint32_t rank : on(runs_, side)->ranks()) {
         const bool has_partner =
             std::any_of(rank_pairs_.begin(), rank_pairs_.end(),
                         [&](const RankPair& pair) { return on(pair.numbers, side) == rank; });
-        const bool shares_tasks = on(shared, side).contains(rank);
+        const bool shares_tasks = on(task_ranks_, side).contains(rank);
         if (!has_partner && !shares_tasks && computes(*on(runs_, side), rank))
           lone_.push_back(fmt::format("only the {} has rank {}", name(side), rank));
       }
@@ -142,7 +141,7 @@ class Comparison {
     const auto pairs = numbers_of(rank_pairs_);
     workforce_.compare_ranks(pairs,
                              [this](RankResult&& rank) { result_.add(std::move(rank), options_); });
-    unequal_tasks_ = compare_shared_tasks(runs_, result_.totals);
+    unequal_tasks_ = compare_shared_tasks(runs_, task_ranks_, result_.totals);
     result_.totals.evidence.created = created_ranks();
     result_.totals.evidence.random_hashes =
         hashes_at_random(*runs_.reference) && hashes_at_random(*runs_.candidate);
@@ -373,11 +372,12 @@ class Comparison {
   Workforce& workforce_;
   Both<const Run*> runs_;
   const std::vector<RankPair>& rank_pairs_;
+  const TaskRanks& task_ranks_;
   const CompareOptions& options_;
   Tolerance tolerance_;
   RankResult result_;
-  std::vector<std::string> lone_;    ///< ranks that only one run has, in words
-  std::uint64_t unequal_tasks_ = 0;  ///< events of processes of pools
+  std::vector<std::string> lone_;  ///< ranks that only one run has, in words
+  UnequalTasks unequal_tasks_;
   std::uint64_t without_bytes_ = 0;
 };
 
@@ -387,7 +387,9 @@ namespace comparison {
 
 PreparedRuns::PreparedRuns(const Run& reference, const Run& candidate,
                            const CompareOptions& options)
-    : runs_{&reference, &candidate}, pairs_(rank_pairs(runs_)) {
+    : runs_{&reference, &candidate},
+      task_ranks_(comparison::task_ranks(runs_)),
+      pairs_(rank_pairs(runs_, task_ranks_)) {
   constexpr std::int64_t kLargestOffset = std::int64_t{1} << 60;
   if (options.step_offset > kLargestOffset || options.step_offset < -kLargestOffset)
     throw Error(ErrorCode::usage, "The step offset is out of range.");

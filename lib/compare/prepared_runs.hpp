@@ -6,6 +6,7 @@
 
 #include "compare/align/rank_pairs.hpp"
 #include "compare/align/root_pairs.hpp"
+#include "compare/align/task_ranks.hpp"
 #include "compare/model/backward_lane.hpp"
 #include "compare/model/renamed_run.hpp"
 #include "compare/model/selected_run.hpp"
@@ -25,8 +26,10 @@ class PreparedRuns {
   PreparedRuns& operator=(const PreparedRuns&) = delete;
 
   [[nodiscard]] const Both<const Run*>& both() const noexcept { return runs_; }
-  /// Which ranks are compared.
+  /// Which ranks are compared with each other.
   [[nodiscard]] const std::vector<RankPair>& pairs() const noexcept { return pairs_; }
+  /// Which ranks are compared as a set.
+  [[nodiscard]] const TaskRanks& task_ranks() const noexcept { return task_ranks_; }
   /// The candidate, where modules of it are renamed, else null.
   [[nodiscard]] RenamedRun* renamed() noexcept { return renamed_ ? &*renamed_ : nullptr; }
 
@@ -36,6 +39,7 @@ class PreparedRuns {
   std::optional<RenamedRun> renamed_;
   Both<std::optional<SelectedRun>> selected_;
   Both<const Run*> runs_;
+  TaskRanks task_ranks_;
   std::vector<RankPair> pairs_;
 };
 

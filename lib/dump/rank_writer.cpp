@@ -313,6 +313,7 @@ bool RankWriter::take_event(std::uint32_t id, Lane& lane, HeldEvent event,
   if (!is_sound(lane.names, event, message_bytes)) return false;
   make_recent_datasets(lane, event);
   const bool tree_ends = event.row().depth == 0;
+  lane.ends_with_outcomes = static_cast<EventKind>(event.row().kind) == EventKind::outcome;
   if (lane.open_tree.empty()) lane.tree_content_bytes = lane.content_bytes;
   lane.open_tree.push_back(std::move(event));
   if (tree_ends || lane.open_tree.size() >= kOpenTreeEvents) order_tree(id, lane, tree_ends);
@@ -346,6 +347,12 @@ bool RankWriter::has_setting(std::string_view key) const {
                        [&](const Setting& setting) { return setting.key == key; });
   };
   return has(settings_) || has(waiting_settings_);
+}
+
+bool RankWriter::ends_with_outcomes() const {
+  return std::any_of(lanes_.begin(), lanes_.end(), [](const auto& entry) {
+    return entry.second.is_main && entry.second.ends_with_outcomes;
+  });
 }
 
 std::vector<std::string> RankWriter::notices() const {

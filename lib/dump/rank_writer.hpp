@@ -61,6 +61,8 @@ class RankWriter {
   /// What the program has reported about its recording without ending it.
   [[nodiscard]] std::vector<std::string> notices() const;
   [[nodiscard]] bool has_setting(std::string_view key) const;
+  /// Whether a main lane has done nothing since it sent what the program leaves.
+  [[nodiscard]] bool ends_with_outcomes() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -88,6 +90,7 @@ class RankWriter {
     bool is_main = false;
     bool closed = false;
     bool runs_backward = false;
+    bool ends_with_outcomes = false;
     std::uint64_t advanced = 0;            ///< the round in which the timeline last examined it
     std::vector<HeldEvent> open_tree;      ///< events inside one that has not ended
     std::uint64_t content_bytes = 0;       ///< received

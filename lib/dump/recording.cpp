@@ -46,6 +46,8 @@ const std::string& RankRecording::stopped() const noexcept { return state_->writ
 
 std::vector<std::string> RankRecording::notices() const { return state_->writer.notices(); }
 
+bool RankRecording::ends_with_outcomes() const { return state_->writer.ends_with_outcomes(); }
+
 bool RankRecording::has_setting(std::string_view key) const {
   return state_->writer.has_setting(key);
 }

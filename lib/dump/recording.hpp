@@ -102,6 +102,8 @@ class RankRecording {
   [[nodiscard]] std::vector<std::string> notices() const;
   /// Whether the program has told a setting.
   [[nodiscard]] bool has_setting(std::string_view key) const;
+  /// Whether its main thread has done nothing since it sent what the program leaves.
+  [[nodiscard]] bool ends_with_outcomes() const;
 
  private:
   struct State;

@@ -21,7 +21,7 @@ namespace ulpscope::writer {
 namespace {
 
 /// A process of a pool says so (lib/python/hooks/pools.py). Its pool ends it by a signal once it
-/// has the results that it wants; what the process did until then was committed.
+/// has the results that it wants.
 constexpr std::string_view kGivenTasks = "process.tasks";
 
 }  // namespace
@@ -300,8 +300,9 @@ std::string RankRecorder::reason(const Rank& rank, ring::ProcessEnd how,
   if (rank.main_lane_closed) return {};
   std::optional<Ending> ending = ending_of_(rank.pid);
   if (!ending && wait_status) ending = ending_from(*wait_status);
-  const bool is_given_tasks = rank.recording && rank.recording->has_setting(kGivenTasks);
-  if (is_given_tasks && (!ending || ending->signal == SIGTERM)) return {};
+  const bool is_between_tasks = rank.recording && rank.recording->has_setting(kGivenTasks) &&
+                                rank.recording->ends_with_outcomes();
+  if (is_between_tasks && (!ending || ending->signal == SIGTERM)) return {};
   if (ending && ending->signal != 0) {
     const char* name = sigabbrev_np(ending->signal);
     return fmt::format("process {} was ended by signal {} (SIG{})", rank.pid, ending->signal,

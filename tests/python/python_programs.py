@@ -374,20 +374,40 @@ def kept(tools):
             yield f"{what}: exit code {code}, tensors {named}, {report['summary']}"
 
 
+def numpy_write(tools):
+    """What NumPy writes after the last op of a tensor shows where the tensor is freed, or in the end."""
+    for what, expected in (("unused", (2, None)), ("used", (2, None)), ("standing", (1, "write"))):
+        for name, times in (("reference", "0"), ("equal", "0"), ("written", "1")):
+            tools.record(what + name, "numpy_write", what, times)
+        code, report = tools.compare(what + "reference", what + "equal")
+        if code != 0:
+            yield f"{what}, equal runs: exit code {code}, {report['summary']}"
+        code, report = tools.compare(what + "reference", what + "written")
+        if (code, (report["first"] or {}).get("kind")) != expected:
+            yield f"{what}: exit code {code}, {report['summary']}"
+
+
 def pools(tools):
     """Which process of a pool does which task depends on time: what they do is compared as a set, and what differs there
     is no finding."""
-    for kind in ("fork", "spawn", "executor"):
-        for name, flags in (("first", ("0", "-1")), ("second", ("4", "-1")), ("third", ("4", "3"))):
-            ended, status = tools.record(kind + name, "pools", kind, *flags)
-            if ended[0] != 0 or not status["complete"]:
-                yield f"{kind}: ended with {ended}, {status}"
-        code, report = tools.compare(kind + "first", kind + "second")
-        if code != 0 or report["coverage"]["only_reference"] != 0:
-            yield f"{kind}, equal runs: exit code {code}, {report['summary']}"
-        code, report = tools.compare(kind + "first", kind + "third")
-        if code != 2 or "share their work differently" not in report["summary"] or report["causes"]:
-            yield f"{kind}, another number: exit code {code}, {report['summary']}, {report['causes']}"
+    flags = {"first": ("0", "-1"), "second": ("4", "-1"), "other": ("4", "3"), "written": ("4", "-1", "3")}
+    kinds = ("fork", "joined", "spawn", "executor", "joblib", "multiprocess")
+    for kind, name in [*(("fork", name) for name in flags), *((kind, "written") for kind in kinds[1:])]:
+        ended, status = tools.record(kind + name, "pools", kind, *flags[name])
+        if ended[0] != 0 or not status["complete"]:
+            yield f"{kind}, {name}: ended with {ended}, {status}"
+    for kind in kinds:
+        code, report = tools.compare("forkfirst", kind + "written")
+        if code != 2 or report["coverage"]["only_reference"] != 0 or report["causes"]:
+            yield f"{kind}, a result written to: exit code {code}, {report['summary']}, {report['causes']}"
+        if "1 tensor that a task leaves" not in report["summary"]:
+            yield f"{kind}, a result written to: {report['summary']}"
+    code, report = tools.compare("forkfirst", "forksecond")
+    if code != 0 or report["coverage"]["only_reference"] != 0:
+        yield f"equal runs: exit code {code}, {report['summary']}"
+    code, report = tools.compare("forkfirst", "forkother")
+    if code != 2 or "share their work differently" not in report["summary"] or report["causes"]:
+        yield f"another number: exit code {code}, {report['summary']}, {report['causes']}"
 
 
 def seeded_by_a_draw(tools):
@@ -534,6 +554,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,
          "containers": containers, "order_of_elements": order_of_elements,
          "iterations": iterations, "folds": folds, "left_by_names": left_by_names, "kept": kept, "pools": pools,
+         "numpy_write": numpy_write,
          "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,
          "inductor": inductor, "tuned": tuned}
 

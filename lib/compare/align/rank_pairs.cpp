@@ -8,7 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "compare/align/task_ranks.hpp"
 #include "compare/model/structure.hpp"
 
 namespace ulpscope::comparison {
@@ -40,8 +39,7 @@ using Numbers = std::vector<std::uint32_t>;
 
 class Pairing {
  public:
-  explicit Pairing(const Both<const Run*>& runs) : runs_(runs) {
-    const Both<std::set<std::uint32_t>> shared = task_ranks(runs);
+  Pairing(const Both<const Run*>& runs, const TaskRanks& shared) : runs_(runs) {
     for (const Side side : kSides)
       for (const std::uint32_t rank : on(runs, side)->ranks()) {
         if (on(shared, side).contains(rank)) continue;
@@ -193,6 +191,8 @@ class Pairing {
 
 }  // namespace
 
-std::vector<RankPair> rank_pairs(const Both<const Run*>& runs) { return Pairing(runs).pairs(); }
+std::vector<RankPair> rank_pairs(const Both<const Run*>& runs, const TaskRanks& shared) {
+  return Pairing(runs, shared).pairs();
+}
 
 }  // namespace ulpscope::comparison

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "compare/align/task_ranks.hpp"
 #include "compare/model/side.hpp"
 #include "ulpscope/report.hpp"
 
@@ -15,7 +16,9 @@ namespace ulpscope::comparison {
 /// others are paired by the partners of their creators and by the order in which these created
 /// them. If that order says nothing, or one run has more of them, what they compute decides: those
 /// with most values in common are partners. The rest, and ranks of older dumps, are paired by
-/// number. Processes of pools have no partners (task_ranks.hpp).
-[[nodiscard]] std::vector<RankPair> rank_pairs(const Both<const Run*>& runs);
+/// number.
+/// @param shared ranks that have no partner
+[[nodiscard]] std::vector<RankPair> rank_pairs(const Both<const Run*>& runs,
+                                               const TaskRanks& shared = {});
 
 }  // namespace ulpscope::comparison

@@ -16,8 +16,8 @@ namespace {
 
 }  // namespace
 
-Both<std::set<std::uint32_t>> task_ranks(const Both<const Run*>& runs) {
-  Both<std::set<std::uint32_t>> ranks;
+TaskRanks task_ranks(const Both<const Run*>& runs) {
+  TaskRanks ranks;
   for (const Side side : kSides)
     for (const std::uint32_t rank : on(runs, side)->ranks())
       if (is_given_tasks(*on(runs, side), rank)) on(ranks, side).insert(rank);

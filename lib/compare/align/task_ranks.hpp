@@ -8,8 +8,10 @@
 
 namespace ulpscope::comparison {
 
+using TaskRanks = Both<std::set<std::uint32_t>>;
+
 /// Processes of pools: which of them does which task depends on time, so that none has a partner.
 /// Empty where each run has only one that computes: it does its tasks in their order.
-[[nodiscard]] Both<std::set<std::uint32_t>> task_ranks(const Both<const Run*>& runs);
+[[nodiscard]] TaskRanks task_ranks(const Both<const Run*>& runs);
 
 }  // namespace ulpscope::comparison

@@ -11,6 +11,7 @@
 #include "compare/diff/producer.hpp"
 #include "compare/measure/value_names.hpp"
 #include "compare/model/hash.hpp"
+#include "compare/model/words.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -254,7 +255,7 @@ void BoundaryJudge::wait(const Scene& scene, EventPair at, const SlotPair& slot)
         }
         record.evidence.returned = true;
         record.finding.arguments.push_back(
-            {fmt::format("output {}", slot.reference->index), given.reference, given.candidate});
+            {output_name(slot.reference->index), given.reference, given.candidate});
       });
   waiting.reference = *slot.reference;
   waiting.candidate = *slot.candidate;

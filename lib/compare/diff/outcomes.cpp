@@ -49,6 +49,19 @@ constexpr std::size_t kMostNamed = 16;
   return !stream.last_common_draw.empty() || stream.drawn_alone || stream.drawn_by_threads;
 }
 
+/// Position in a block where what a run or its last task leaves begins.
+[[nodiscard]] std::uint64_t last_end(const Block& block) {
+  std::uint64_t last = kNone;
+  for (const Event& event : block.events)
+    if (event.kind == EventKind::outcome && is_end(event.op) && event.flags & event_flag::seeded)
+      last = event.position;
+  return last;
+}
+
+[[nodiscard]] bool is_before(const Event& event, std::uint64_t position) {
+  return position != kNone && event.position < position;
+}
+
 /// Position of the last op in a block that no other op calls, views aside.
 [[nodiscard]] std::uint64_t last_op(const Block& block) {
   std::set<std::uint64_t> ops;
@@ -182,13 +195,17 @@ void OutcomeJudge::read(Side side, const Lane& lane) {
   const std::uint32_t rank = on(state_.ranks, side);
   const std::size_t blocks = run.block_count(rank, lane.id);
   const std::size_t before = on(left_, side).size();
+  std::uint64_t end = kNone;
   for (std::size_t back = 1; back <= blocks; ++back) {
     const auto block = std::make_shared<const Block>(run.block(rank, lane.id, blocks - back));
+    const std::uint64_t last = last_op(*block);
+    if (end == kNone) end = last_end(*block);
     bool any = false;
     for (const Event& event : block->events) {
       if (event.kind != EventKind::outcome) continue;
       any = true;
-      const bool ends = event.op == kEndOfRun;
+      if (event.op == kEndOfTask && (is_before(event, last) || is_before(event, end))) continue;
+      const bool ends = is_end(event.op);
       for (const Slot& slot : event.slots) {
         const bool stands = ends && !(slot.flags & slot_flag::freed);
         const bool alone = on(state_.alone_memory, side).made(slot);
@@ -200,7 +217,7 @@ void OutcomeJudge::read(Side side, const Lane& lane) {
       on(ends_, side) = {&event, block};
       on(end_lanes_, side) = lane;
     }
-    if (const std::uint64_t last = last_op(*block); last != kNone)
+    if (last != kNone)
       for (std::size_t k = before; k < on(left_, side).size(); ++k) {
         Outcome& outcome = on(left_, side)[k];
         if (outcome.slot->writer_lane != lane.id || outcome.slot->writer < last)

@@ -2,18 +2,19 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <set>
 #include <unordered_map>
+#include <vector>
 
-#include "compare/align/task_ranks.hpp"
 #include "compare/align/worker_job.hpp"
+#include "compare/model/content.hpp"
 #include "compare/model/hash.hpp"
 #include "compare/model/structure.hpp"
+#include "compare/model/words.hpp"
 
 namespace ulpscope::comparison {
 namespace {
-
-/// Events by content: by how many the reference has more of them than the candidate.
-using Balance = std::unordered_map<std::uint64_t, std::int64_t>;
 
 [[nodiscard]] bool is_work(const Event& event) {
   return event.kind == EventKind::op || event.kind == EventKind::module;
@@ -29,50 +30,101 @@ using Balance = std::unordered_map<std::uint64_t, std::int64_t>;
   return hash.value();
 }
 
-void count_work(const Event& event, Side side, Totals& totals, Balance& balance) {
-  std::int64_t& more = balance[key_of_work(event)];
-  const bool has_equal = side == Side::candidate && more > 0;
-  more += side == Side::reference ? 1 : -1;
-  if (has_equal) {
-    ++totals.coverage.aligned;
-    totals.values += static_cast<std::uint64_t>(
-        std::count_if(event.slots.begin(), event.slots.end(), holds_digest));
-  }
-  if (event.kind != EventKind::op) return;
-  ++on(totals.ops, side);
-  if (has_equal) ++totals.aligned_ops;
-  for (const Slot& slot : event.slots) {
-    if (slot.role != Role::input || !holds_digest(slot)) continue;
-    ++on(totals.reads, side);
-    on(totals.verified, side) += slot.flags & slot_flag::verified ? 1 : 0;
-  }
+/// Memory of a process that ends, with a content that no op shows.
+[[nodiscard]] bool shows_content(const Event& event, const Slot& slot) {
+  if (slot.flags & slot_flag::no_digest) return false;
+  const bool is_outcome = event.kind == EventKind::outcome;
+  if (!is_outcome && event.op != kFreedParameters) return false;
+  if (slot.flags & (slot_flag::changed | slot_flag::unproduced)) return true;
+  return event.op == kEndOfTask && !(slot.flags & slot_flag::verified);
 }
 
-void count_work_of(const Run& run, std::uint32_t rank, Side side, Totals& totals,
-                   Balance& balance) {
-  for (const Lane& lane : run.lanes(rank))
-    for (std::size_t index = 0; index < run.block_count(rank, lane.id); ++index) {
-      const Block block = run.block(rank, lane.id, index);
-      for (const Event& event : block.events)
-        if (is_work(event)) count_work(event, side, totals, balance);
+class SharedTasks {
+ public:
+  explicit SharedTasks(Totals& totals) : totals_(totals) {}
+
+  void read(const Run& run, std::uint32_t rank, Side side) {
+    bool ends = false;
+    for (const Lane& lane : run.lanes(rank))
+      for (std::size_t index = 0; index < run.block_count(rank, lane.id); ++index) {
+        const Block block = run.block(rank, lane.id, index);
+        for (const Event& event : block.events) {
+          ends = ends || (event.kind == EventKind::outcome && is_end(event.op));
+          if (is_work(event)) count_work(event, side);
+          keep_contents(event, side);
+        }
+      }
+    bool& known = on(totals_.outcomes.known, side);
+    known = known && ends;
+  }
+
+  [[nodiscard]] UnequalTasks unequal() {
+    UnequalTasks unequal;
+    for (const auto& [content, more] : balance_) {
+      const auto alone = static_cast<std::uint64_t>(std::abs(more));
+      (more > 0 ? totals_.coverage.only_reference : totals_.coverage.only_candidate) += alone;
+      unequal.events += alone;
     }
-}
+    unequal.contents = count_unequal(left_);
+    totals_.outcomes.unfilled += count_unequal(unfilled_);
+    std::vector<Content> common;
+    std::ranges::set_intersection(left_.reference, left_.candidate, std::back_inserter(common));
+    totals_.outcomes.compared += common.size();
+    return unequal;
+  }
+
+ private:
+  using Contents = Both<std::set<Content>>;
+
+  void count_work(const Event& event, Side side) {
+    std::int64_t& more = balance_[key_of_work(event)];
+    const bool has_equal = side == Side::candidate && more > 0;
+    more += side == Side::reference ? 1 : -1;
+    if (has_equal) {
+      ++totals_.coverage.aligned;
+      totals_.values += static_cast<std::uint64_t>(
+          std::count_if(event.slots.begin(), event.slots.end(), holds_digest));
+    }
+    if (event.kind != EventKind::op) return;
+    ++on(totals_.ops, side);
+    if (has_equal) ++totals_.aligned_ops;
+    for (const Slot& slot : event.slots) {
+      if (slot.role != Role::input || !holds_digest(slot)) continue;
+      ++on(totals_.reads, side);
+      on(totals_.verified, side) += slot.flags & slot_flag::verified ? 1 : 0;
+    }
+  }
+
+  void keep_contents(const Event& event, Side side) {
+    for (const Slot& slot : event.slots)
+      if (shows_content(event, slot))
+        on(slot.flags & slot_flag::uninitialised ? unfilled_ : left_, side)
+            .insert(content_of(slot));
+  }
+
+  [[nodiscard]] static std::uint64_t count_unequal(const Contents& contents) {
+    std::vector<Content> alone;
+    std::ranges::set_symmetric_difference(contents.reference, contents.candidate,
+                                          std::back_inserter(alone));
+    return alone.size();
+  }
+
+  Totals& totals_;
+  /// Events by content: by how many the reference has more of them than the candidate.
+  std::unordered_map<std::uint64_t, std::int64_t> balance_;
+  /// A task's memory stands at the end of later ones too: how often does not count.
+  Contents left_;
+  Contents unfilled_;  ///< no op has filled it
+};
 
 }  // namespace
 
-std::uint64_t compare_shared_tasks(const Both<const Run*>& runs, Totals& totals) {
-  const Both<std::set<std::uint32_t>> ranks = task_ranks(runs);
-  Balance balance;
+UnequalTasks compare_shared_tasks(const Both<const Run*>& runs, const TaskRanks& ranks,
+                                  Totals& totals) {
+  SharedTasks tasks(totals);
   for (const Side side : kSides)
-    for (const std::uint32_t rank : on(ranks, side))
-      count_work_of(*on(runs, side), rank, side, totals, balance);
-  std::uint64_t left = 0;
-  for (const auto& [content, more] : balance) {
-    const auto alone = static_cast<std::uint64_t>(std::abs(more));
-    (more > 0 ? totals.coverage.only_reference : totals.coverage.only_candidate) += alone;
-    left += alone;
-  }
-  return left;
+    for (const std::uint32_t rank : on(ranks, side)) tasks.read(*on(runs, side), rank, side);
+  return tasks.unequal();
 }
 
 }  // namespace ulpscope::comparison

@@ -2,14 +2,22 @@
 
 #include <cstdint>
 
+#include "compare/align/task_ranks.hpp"
 #include "compare/diff/rank_state.hpp"
 #include "compare/model/side.hpp"
 #include "ulpscope/run.hpp"
 
 namespace ulpscope::comparison {
 
-/// Compares what the processes of pools did as a set, whichever of them did it when, and adds that
-/// to the totals. @return how many of their events have no equal in the other run.
-[[nodiscard]] std::uint64_t compare_shared_tasks(const Both<const Run*>& runs, Totals& totals);
+/// What processes of pools did that has no equal in the other run.
+struct UnequalTasks {
+  std::uint64_t events = 0;
+  std::uint64_t contents = 0;  ///< that they left in memory, and that no op shows
+};
+
+/// Compares what such processes did as a set, whichever of them did it when, and adds that to the
+/// totals.
+[[nodiscard]] UnequalTasks compare_shared_tasks(const Both<const Run*>& runs,
+                                                const TaskRanks& ranks, Totals& totals);
 
 }  // namespace ulpscope::comparison

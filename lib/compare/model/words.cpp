@@ -26,6 +26,10 @@ std::string event_words(const Event& event, std::int64_t step) {
   return fmt::format("{} at event {} ({})", event.op, event.position, step_words(step));
 }
 
+std::string output_name(std::uint16_t index) { return fmt::format("output {}", index); }
+
+bool is_output(std::string_view argument) noexcept { return argument.starts_with("output "); }
+
 std::string listed(const std::vector<std::string>& items, std::size_t shown) {
   std::string text;
   const std::size_t count = std::min(shown, items.size());

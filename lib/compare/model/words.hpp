@@ -11,8 +11,12 @@
 
 namespace ulpscope::comparison {
 
-/// The op of the event that shows what a run leaves.
+/// The ops of events that show what a run leaves, and a process of a pool after each of its tasks.
 inline constexpr std::string_view kEndOfRun = "end of run";
+inline constexpr std::string_view kEndOfTask = "end of task";
+[[nodiscard]] constexpr bool is_end(std::string_view op) noexcept {
+  return op == kEndOfRun || op == kEndOfTask;
+}
 inline constexpr std::string_view kParameters = "parameters";
 
 /// "step 17" or "setup".
@@ -24,6 +28,10 @@ inline constexpr std::string_view kParameters = "parameters";
 
 /// "aten::rand at event 12 (step 3)".
 [[nodiscard]] std::string event_words(const Event& event, std::int64_t step);
+
+/// "output 0": of what a module returns, where a finding lists it among the arguments.
+[[nodiscard]] std::string output_name(std::uint16_t index);
+[[nodiscard]] bool is_output(std::string_view argument) noexcept;
 
 /// "a, b, c and 4 more" of at most `shown` items.
 [[nodiscard]] std::string listed(const std::vector<std::string>& items, std::size_t shown = 6);

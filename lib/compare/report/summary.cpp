@@ -82,12 +82,12 @@ namespace {
       return fmt::format("{} runs in the {} only", op,
                          finding.event.reference ? "reference" : "candidate");
     case FindingKind::rng:
-      if (finding.op == kEndOfRun) return generators_left(finding);
+      if (is_end(finding.op)) return generators_left(finding);
       return op + " draws from a different RNG state";
     case FindingKind::data:
       return fmt::format("{} reads different data ({})", op, first_difference(finding));
     case FindingKind::parameter:
-      if (finding.op == kEndOfRun || finding.op == kParameters)
+      if (is_end(finding.op) || finding.op == kParameters)
         return first_difference(finding) + " differs, and no recorded op explains it";
       return fmt::format("{} reads {}, which differs at its first use", op,
                          first_difference(finding));

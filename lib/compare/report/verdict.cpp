@@ -36,11 +36,16 @@ namespace {
                        outlook.totals.lone_trainers == 1
                            ? "a thread trains"
                            : fmt::format("{} threads train", outlook.totals.lone_trainers));
-  if (outlook.unequal_tasks > 0)
+  if (const std::uint64_t events = outlook.unequal_tasks.events; events > 0)
     return fmt::format(
         "processes of a pool share their work differently in each run, and {} of theirs {} no "
         "equal in the other run",
-        core::counted(outlook.unequal_tasks, "event"), outlook.unequal_tasks == 1 ? "has" : "have");
+        core::counted(events, "event"), events == 1 ? "has" : "have");
+  if (const std::uint64_t contents = outlook.unequal_tasks.contents; contents > 0)
+    return fmt::format(
+        "processes of a pool share their work differently in each run, and {} that a task leaves, "
+        "changed outside of recorded ops, {} no equal in the other run",
+        core::counted(contents, "tensor"), contents == 1 ? "has" : "have");
   if (outlook.injected)
     return fmt::format("the {} was given values of another run, so its results are not its own",
                        name(*outlook.injected));

@@ -44,8 +44,9 @@ enum class EventKind : std::uint8_t {
   parameters = 11,
   kernel = 12,  ///< a kernel was launched on a GPU, by the op around it
   /// Memory that a thread has freed after its last op ("end of thread"), or that is live when the
-  /// program or its recording ends ("end of run"). Slots: Role::input, a storage each, as one row
-  /// of elements. Of a run, with event_flag::seeded, the default generator's state too.
+  /// program or its recording ends ("end of run"), or what no op has shown of that when a process
+  /// of a pool has done a task ("end of task"). Slots: Role::input, a storage each, as one row of
+  /// elements. Of a run or task, with event_flag::seeded, the default generator's state too.
   outcome = 13,
 };
 

@@ -78,8 +78,10 @@ class _Library:
             function.restype = result
             function.argtypes = arguments
             setattr(self, name, function)
-        # Other threads may have to take the lock for this one to end.
-        self.finish = ctypes.CDLL("libulpscope_capture", handle=handle).ulpscope_python_finish
+        # Other threads may have to take the lock for these to end.
+        without_lock = ctypes.CDLL("libulpscope_capture", handle=handle)
+        self.finish = without_lock.ulpscope_python_finish
+        self.end_task = without_lock.ulpscope_python_end_task
 
 
 _when_recording = []

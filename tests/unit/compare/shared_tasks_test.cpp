@@ -1,0 +1,110 @@
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "compare/align/task_ranks.hpp"
+#include "compare/model/words.hpp"
+#include "tests/support/ranks_run.hpp"
+#include "tests/unit/compare/report_of.hpp"
+
+using namespace ulpscope;
+using namespace ulpscope::comparison;
+using namespace ulpscope::test;
+
+namespace {
+
+struct Task {
+  int number;
+  bool written = false;  ///< its result is changed through a pointer, and given back as numbers
+  int factor = 2;
+};
+
+void do_task(RunBuilder& run, const Task& task) {
+  const Tensor data = run.data({1.0 * task.number});
+  const Tensor result =
+      run.op("aten::mul").in(data).arg("other", task.factor).out({1.0 * task.number * task.factor});
+  if (task.written) run.overwrite(result, {99.0});
+  EventBuilder end = run.event(EventKind::outcome, kEndOfTask);
+  if (task.written) end.in(result);
+  end.draws(0);
+}
+
+/// Of each process its tasks, in their order; the process that makes the pool is rank 0.
+std::unique_ptr<RanksRun> pool(const std::vector<std::vector<Task>>& processes) {
+  auto run = std::make_unique<RanksRun>();
+  RunBuilder main;
+  main.op("aten::exp").in(main.data({1.0})).out({2.0});
+  run->add(0, main.build());
+  std::uint32_t number = 0;
+  for (const std::vector<Task>& tasks : processes) {
+    RunBuilder builder;
+    builder.rank(++number).environment("process.tasks", "multiprocessing.pool").without_outcomes();
+    for (const Task& task : tasks) do_task(builder, task);
+    run->add(number, builder.build(), {true, "", 0, 0, 0, number - 1, false});
+  }
+  return run;
+}
+
+Report report_on(const std::vector<std::vector<Task>>& reference,
+                 const std::vector<std::vector<Task>>& candidate) {
+  return compare(*pool(reference), *pool(candidate));
+}
+
+}  // namespace
+
+TEST_SUITE("shared tasks") {
+  TEST_CASE("which process of a pool does which task makes no difference") {
+    const Report report = report_on({{{1}, {2}}, {{3}}}, {{{3}, {1}}, {{2}}});
+    CHECK(report.verdict == Verdict::identical);
+    CHECK(report.coverage.only_reference == 0);
+  }
+
+  TEST_CASE("a task with another number has no equal") {
+    const Report report = report_on({{{1}, {2}}, {{3}}}, {{{3}, {1}}, {{2, false, 3}}});
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(report.coverage.only_reference == 1);
+    CHECK(report.coverage.only_candidate == 1);
+    CHECK(report.findings.empty());
+  }
+
+  TEST_CASE("what a task writes through a pointer has no equal though its ops have") {
+    const Report report = report_on({{{1}, {2}}, {{3}}}, {{{3}, {1}}, {{2, true}}});
+    CHECK(report.verdict == Verdict::inconclusive);
+    CHECK(report.coverage.only_reference == 0);
+    CHECK(report.summary.find("1 tensor that a task leaves") != std::string::npos);
+  }
+
+  TEST_CASE("what the same task writes through a pointer in both runs is equal") {
+    const Report report = report_on({{{1}, {2, true}}, {{3}}}, {{{3}, {1}}, {{2, true}}});
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("what stands at the end of later tasks counts once") {
+    const auto run = [](std::size_t ends) {
+      auto ranks = pool({{{1}}, {{2}}});
+      RunBuilder builder;
+      builder.rank(3).environment("process.tasks", "multiprocessing.pool").without_outcomes();
+      const Tensor result = builder.op("aten::exp").in(builder.data({1.0})).out({2.0});
+      builder.overwrite(result, {99.0});
+      for (std::size_t k = 0; k < ends; ++k)
+        builder.event(EventKind::outcome, kEndOfTask).in(result).draws(0);
+      ranks->add(3, builder.build(), {true, "", 0, 0, 0, 2, false});
+      return ranks;
+    };
+    CHECK(compare(*run(1), *run(3)).verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a single process does its tasks in their order, and is compared as any other") {
+    const auto reference = pool({{{1}, {2}}});
+    const auto candidate = pool({{{1}, {2, false, 3}}});
+    const TaskRanks ranks = task_ranks({reference.get(), candidate.get()});
+    CHECK(ranks.reference.empty());
+    CHECK(compare(*reference, *candidate).verdict == Verdict::diverged);
+    CHECK(compare(*reference, *pool({{{1}, {2}}})).verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a single process is not known to be equal where its last task writes") {
+    CHECK(compare(*pool({{{1}, {2}}}), *pool({{{1}, {2, true}}})).verdict != Verdict::identical);
+  }
+}
