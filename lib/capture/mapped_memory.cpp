@@ -60,18 +60,32 @@ bool is_mapped(const void* begin, std::size_t bytes) noexcept {
   return true;
 }
 
-BorrowedMemory::BorrowedMemory() {
+namespace {
+
+/// Of a line of /proc/self/maps: "7f00-7f10 rw-s 00000000 00:1a 77 /dev/shm/torch_12_34".
+bool is_shared(std::string_view line) {
+  const std::size_t access = line.find(' ');
+  return access != std::string_view::npos && line.size() > access + 4 && line[access + 4] == 's';
+}
+
+bool is_of_another_that_runs(std::string_view line) {
   constexpr std::string_view kShared = "/dev/shm/torch_";
+  const std::size_t name = line.find(kShared);
+  if (name == std::string_view::npos) return false;
+  std::string_view maker = line.substr(name + kShared.size());
+  const auto process = static_cast<pid_t>(take_number(maker, 10));
+  return process != getpid() && is_running(process);
+}
+
+}  // namespace
+
+BorrowedMemory::BorrowedMemory(Of of) {
   const std::pmr::string text = mappings();
   std::string_view left = text;
   while (!left.empty()) {
     std::string_view line = left.substr(0, left.find('\n'));
     left.remove_prefix(std::min(left.size(), line.size() + 1));
-    const std::size_t name = line.find(kShared);
-    if (name == std::string_view::npos) continue;
-    std::string_view maker = line.substr(name + kShared.size());
-    const auto process = static_cast<pid_t>(take_number(maker, 10));
-    if (process == getpid() || !is_running(process)) continue;
+    if (of == Of::anyone ? !is_shared(line) : !is_of_another_that_runs(line)) continue;
     const std::uintptr_t begin = take_number(line, 16);
     line.remove_prefix(1);
     ranges_.emplace_back(begin, take_number(line, 16));

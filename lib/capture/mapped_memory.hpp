@@ -12,12 +12,17 @@ namespace ulpscope::capture {
 /// Whether all of these bytes can be read. False as well where the system does not say.
 [[nodiscard]] bool is_mapped(const void* begin, std::size_t bytes) noexcept;
 
-/// Memory of tensors that another process, which has not ended, has made and shares with this one
-/// (`share_memory_`, queues of torch.multiprocessing), as mapped when this is constructed. LibTorch
-/// names it after the process that makes it (`NewProcessWideShmHandle`, ATen/MapAllocator.cpp).
+/// Memory that other processes may write, as mapped when this is constructed.
 class BorrowedMemory {
  public:
-  BorrowedMemory();
+  enum class Of : std::uint8_t {
+    /// Tensors that another process, which has not ended, has made and shares with this one
+    /// (`share_memory_`, queues of torch.multiprocessing). LibTorch names their memory after the
+    /// process that makes it (`NewProcessWideShmHandle`, ATen/MapAllocator.cpp).
+    running_makers,
+    anyone,  ///< all that is shared
+  };
+  explicit BorrowedMemory(Of of);
 
   [[nodiscard]] bool has(const void* memory) const noexcept;
 

@@ -167,15 +167,20 @@ Outcome as_known(Storage& storage) {
   return outcome;
 }
 
-bool is_to_be_sent(Storage& storage) {
-  return !storage.alive.expired() && (was_read(storage) || is_left(storage));
+enum class EndOf : std::uint8_t { run, task };
+
+/// What a task may have left is memory of its own process.
+bool is_to_be_sent(Storage& storage, EndOf end) {
+  if (storage.alive.expired() || (end == EndOf::task && storages().is_inherited(storage)))
+    return false;
+  return was_read(storage) || is_left(storage);
 }
 
-std::size_t standing_bytes() {
+std::size_t bytes_of_tasks() {
   std::size_t bytes = 0;
   const std::lock_guard guard(storages());
   storages().for_each([&](Storage& storage) {
-    if (is_to_be_sent(storage)) bytes += storage.bytes;
+    if (is_to_be_sent(storage, EndOf::task)) bytes += storage.bytes;
   });
   return bytes;
 }
@@ -183,7 +188,7 @@ std::size_t standing_bytes() {
 /// Live storages, in the order in which they were made. Each is held while it is read, because
 /// another thread may release it. What memory of another process holds at the moment when this one
 /// ends is a matter of chance: the process that made it, and goes on, reads it at its own end.
-void add_standing(std::pmr::vector<Outcome>& outcomes) {
+void add_standing(std::pmr::vector<Outcome>& outcomes, EndOf end) {
   struct Standing {
     c10::weak_intrusive_ptr<c10::StorageImpl> storage;
     std::size_t bytes = 0;
@@ -195,14 +200,15 @@ void add_standing(std::pmr::vector<Outcome>& outcomes) {
   {
     const std::lock_guard guard(storages());
     storages().for_each([&](Storage& storage) {
-      if (is_to_be_sent(storage))
+      if (is_to_be_sent(storage, end))
         standing.push_back({storage.alive, storage.bytes, as_known(storage), storage.foreign});
     });
   }
   std::sort(standing.begin(), standing.end(), [](const Standing& a, const Standing& b) {
     return a.outcome.state.storage < b.outcome.state.storage;
   });
-  const BorrowedMemory borrowed;
+  using Of = BorrowedMemory::Of;
+  const BorrowedMemory borrowed(end == EndOf::task ? Of::anyone : Of::running_makers);
   for (Standing& one : standing) {
     const auto held = one.storage.lock();
     if (!held) continue;
@@ -410,7 +416,7 @@ void send_outcomes_of_run(bool at_once) noexcept {
     add_states(freed_memory().take_of(thread->lane()), outcomes);
     thread->freed_watched = false;
     add_what_matters(freed_memory().take_all(), outcomes);
-    add_standing(outcomes);
+    add_standing(outcomes, EndOf::run);
     give_up_arriving(*thread);
     send(*thread, outcome("end of run"), outcomes,
          default_fingerprint(c10::Device(c10::DeviceType::CPU)));
@@ -425,12 +431,12 @@ void send_outcomes_of_task() noexcept {
   if (thread == nullptr) return;
   const Thread::Inside inside(*thread);
   guarded("the outcomes of a task", [&] {
-    if (standing_bytes() > kMostOfTask) return;
+    if (bytes_of_tasks() > kMostOfTask) return;
     close_frames_above(*thread, 0);
     std::pmr::vector<Outcome> outcomes(&process_memory());
     add_what_matters(freed_memory().take_all(), outcomes);
     thread->freed_watched = false;
-    add_standing(outcomes);
+    add_standing(outcomes, EndOf::task);
     std::erase_if(outcomes, [](const Outcome& one) { return !is_unseen(one); });
     send(*thread, outcome("end of task"), outcomes,
          default_fingerprint(c10::Device(c10::DeviceType::CPU)));

@@ -106,7 +106,10 @@ Known tell_read(Thread& thread, const at::Tensor& tensor, Place place, const Con
   const std::lock_guard guard(storages());
   Storage& storage = storages().at(*tensor.storage().unsafeGetStorageImpl());
   identify(thread, storage, storage.name_of(content.key), seen);
-  if (place.counts) storage.unread = false;
+  if (place.counts) {
+    storage.unread = false;
+    storages().note_memory(storage, *tensor.storage().unsafeGetStorageImpl());
+  }
   if ((row.flags & slot_flag::requires_grad) != 0 && !storage.watched && is_leaf(tensor))
     storages().watch(storage, *tensor.storage().unsafeGetStorageImpl());
   if (is_of_op_left_out(thread, storage)) storage.mark_uninitialised(0, storage.bytes);

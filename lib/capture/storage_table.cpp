@@ -148,6 +148,7 @@ void StorageTable::forget_writers() {
     entry.writer = {};
     entry.regions.forget_writers();
   });
+  first_own_id_ = next_id_;
 }
 
 const Name& Storage::name_of_part(const RegionKey& key) const noexcept {
@@ -198,6 +199,7 @@ void StorageTable::move_name(const c10::StorageImpl& from, const RegionKey& regi
   source.take_name(region);
   if (source.name.id == 0) {
     source.watched = false;
+    source.noted = false;
     forget_watched(source.data);
   }
   give_name(at(to), to, target, name);
@@ -205,35 +207,31 @@ void StorageTable::move_name(const c10::StorageImpl& from, const RegionKey& regi
 
 void StorageTable::watch(Storage& entry, const c10::StorageImpl& storage) {
   entry.watched = true;
+  add_memory(entry, storage);
+}
+
+void StorageTable::add_memory(Storage& entry, const c10::StorageImpl& storage) {
+  entry.noted = true;
   if (entry.data == nullptr) return;
-  if (const c10::StorageImpl** known = watched_.find(entry.data))
+  if (const c10::StorageImpl** known = noted_.find(entry.data))
     *known = &storage;
   else
-    watched_.add(entry.data, &storage);
+    noted_.add(entry.data, &storage);
   const std::size_t bit = hash_of(entry.data) % kFilterBits;
-  watched_filter_[bit / 64].fetch_or(std::uint64_t{1} << (bit % 64), std::memory_order_relaxed);
+  noted_filter_[bit / 64].fetch_or(std::uint64_t{1} << (bit % 64), std::memory_order_relaxed);
 }
 
 Storage* StorageTable::watched_at(const void* data) {
-  const auto entry_of = [&](const c10::StorageImpl* storage) {
-    Storage* const entry = entries_.find(storage);
-    return entry != nullptr && entry->data == data ? entry : nullptr;
-  };
-  if (const c10::StorageImpl** const known = watched_.find(data))
-    if (Storage* const entry = entry_of(*known); entry != nullptr && entry->watched) return entry;
-  const Result& result = result_at(data);
-  if (result.data.load(std::memory_order_relaxed) != data) return nullptr;
-  Storage* const entry = entry_of(result.storage);
-  if (entry == nullptr) return nullptr;
+  const c10::StorageImpl** const known = noted_.find(data);
+  if (known == nullptr) return nullptr;
+  Storage* const entry = entries_.find(*known);
+  if (entry == nullptr || entry->data != data) return nullptr;
   // NumPy has a view of it (torch/csrc/utils/tensor_numpy.cpp); its entry keeps it in memory.
-  const bool is_shared = !result.storage->resizable();
-  return entry->unread || is_shared ? entry : nullptr;
+  const bool is_shared = !(*known)->resizable();
+  return entry->watched || entry->unread || is_shared ? entry : nullptr;
 }
 
-void StorageTable::forget_watched(const void* data) {
-  watched_.erase(data);
-  forget_result(data);
-}
+void StorageTable::forget_watched(const void* data) { noted_.erase(data); }
 
 void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   auto& owner = const_cast<c10::StorageImpl&>(storage);
@@ -257,6 +255,7 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
     entry.parts.clear();
   }
   entry.watched = false;
+  entry.noted = false;
   entry.unread = false;
   entry.optimizer_state = false;
   entry.leaf_gradient = false;

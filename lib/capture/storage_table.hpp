@@ -116,6 +116,7 @@ struct Storage {
   bool is_named_whole = false;  ///< the name is for all of it
   std::pmr::vector<NamedPart> parts;  ///< all names, if there are several
   bool watched = false;               ///< StorageTable::watch()
+  bool noted = false;                 ///< StorageTable::watched_at() may find it
   bool unread = false;                ///< no op has used what was written last
   bool optimizer_state = false;       ///< an optimizer keeps it from step to step
   bool leaf_gradient = false;         ///< of a leaf without a name
@@ -174,7 +175,7 @@ class StorageTable {
 
   /// Drops what is known of bytes and writers; names and numbers stay.
   void forget();
-  /// Drops who wrote what: events of the process that this one was forked from.
+  /// This process has been forked: drops who wrote what, which are events of the other one.
   void forget_writers();
 
   /// The memory is that of a parameter, a buffer or a gradient.
@@ -185,25 +186,30 @@ class StorageTable {
                  const RegionKey& target);
   /// What is in the memory when the program frees it is an outcome. Named memory is watched, too.
   void watch(Storage& entry, const c10::StorageImpl& storage);
-  /// An op has written it, and none has used that yet. Of memory whose addresses have the same
-  /// hash, only the latest is found again.
+  /// An op has written it, and none has used that yet.
   void mark_unread(Storage& entry, const c10::StorageImpl& storage) {
-    if (entry.unread || entry.watched || entry.foreign) return;
     entry.unread = true;
-    Result& result = result_at(entry.data);
-    result.data.store(entry.data, std::memory_order_relaxed);
-    result.storage = &storage;
+    note_memory(entry, storage);
   }
-  /// The entry of the memory that begins at `data` if it is watched, or a result that no op has
-  /// used or that the program may have written to past LibTorch, as NumPy does; else null.
+  /// Of all memory that an op of the program has used, so that its entry is found when it is freed.
+  void note_memory(Storage& entry, const c10::StorageImpl& storage) {
+    if (!entry.noted && !entry.foreign && storage.device_type() == c10::DeviceType::CPU)
+      add_memory(entry, storage);
+  }
+  /// The entry of the memory that begins at `data` if it is watched, or if no op has used it since
+  /// one wrote it, or if the program may have written to it past LibTorch, as NumPy does; else
+  /// null.
   [[nodiscard]] Storage* watched_at(const void* data);
   /// The memory that begins at `data` was freed: what begins there from now on is different memory.
   void forget_watched(const void* data);
   /// False where `data` is surely not such memory. Takes no lock.
   [[nodiscard]] bool may_be_watched(const void* data) const noexcept {
     const std::size_t bit = hash_of(data) % kFilterBits;
-    return ((watched_filter_[bit / 64].load(std::memory_order_relaxed) >> (bit % 64)) & 1) != 0 ||
-           results_[hash_of(data) % kResults].data.load(std::memory_order_relaxed) == data;
+    return ((noted_filter_[bit / 64].load(std::memory_order_relaxed) >> (bit % 64)) & 1) != 0;
+  }
+  /// It was there when this process was forked, and no op of this process has written it.
+  [[nodiscard]] bool is_inherited(const Storage& entry) const noexcept {
+    return entry.id < first_own_id_ && entry.writer.position == ring::kNone;
   }
 
   template <class Visit>
@@ -228,30 +234,17 @@ class StorageTable {
   void start(Storage& entry, const c10::StorageImpl& storage);
   static void written_behind(Storage& other, const Storage& storage, const RegionKey& key);
 
-  struct Result {
-    std::atomic<const void*> data{nullptr};
-    const c10::StorageImpl* storage = nullptr;
-  };
-  [[nodiscard]] Result& result_at(const void* data) noexcept {
-    return results_[hash_of(data) % kResults];
-  }
-  void forget_result(const void* data) noexcept {
-    Result& result = result_at(data);
-    if (result.data.load(std::memory_order_relaxed) == data)
-      result.data.store(nullptr, std::memory_order_relaxed);
-  }
+  void add_memory(Storage& entry, const c10::StorageImpl& storage);
 
   static constexpr std::size_t kFilterBits = std::size_t{1} << 18;
-  static constexpr std::size_t kResults = std::size_t{1} << 14;
   [[nodiscard]] static std::size_t hash_of(const void* data) noexcept {
     return reinterpret_cast<std::uintptr_t>(data) * 0x9e3779b97f4a7c15ULL >> 40;
   }
 
   std::mutex mutex_;
   PointerMap<Storage> entries_;
-  PointerMap<const c10::StorageImpl*> watched_;  ///< by their memory
-  std::array<std::atomic<std::uint64_t>, kFilterBits / 64> watched_filter_{};
-  std::array<Result, kResults> results_{};
+  PointerMap<const c10::StorageImpl*> noted_;  ///< by their memory
+  std::array<std::atomic<std::uint64_t>, kFilterBits / 64> noted_filter_{};
   const c10::StorageImpl* last_key_ = nullptr;  ///< consecutive questions are about one storage
   Storage* last_ = nullptr;
   std::pmr::vector<const c10::StorageImpl*> sweep_;
@@ -261,11 +254,12 @@ class StorageTable {
   std::size_t recent_at_ = 0;
   std::pmr::vector<const c10::StorageImpl*> foreign_;  ///< entries over foreign memory
   std::uint64_t next_id_ = 0;
+  std::uint64_t first_own_id_ = 0;
   std::uint64_t next_value_ = 0;
 
  public:
   explicit StorageTable(std::pmr::memory_resource* memory = &process_memory())
-      : entries_(memory), watched_(memory), sweep_(memory), foreign_(memory) {}
+      : entries_(memory), noted_(memory), sweep_(memory), foreign_(memory) {}
 };
 
 namespace detail {

@@ -117,7 +117,7 @@ class Comparison {
         const bool has_partner =
             std::any_of(rank_pairs_.begin(), rank_pairs_.end(),
                         [&](const RankPair& pair) { return on(pair.numbers, side) == rank; });
-        const bool shares_tasks = on(task_ranks_, side).contains(rank);
+        const bool shares_tasks = on(task_ranks_.shared, side).contains(rank);
         if (!has_partner && !shares_tasks && computes(*on(runs_, side), rank))
           lone_.push_back(fmt::format("only the {} has rank {}", name(side), rank));
       }
@@ -389,7 +389,7 @@ PreparedRuns::PreparedRuns(const Run& reference, const Run& candidate,
                            const CompareOptions& options)
     : runs_{&reference, &candidate},
       task_ranks_(comparison::task_ranks(runs_)),
-      pairs_(rank_pairs(runs_, task_ranks_)) {
+      pairs_(rank_pairs(runs_, task_ranks_.shared)) {
   constexpr std::int64_t kLargestOffset = std::int64_t{1} << 60;
   if (options.step_offset > kLargestOffset || options.step_offset < -kLargestOffset)
     throw Error(ErrorCode::usage, "The step offset is out of range.");

@@ -28,7 +28,6 @@ class PreparedRuns {
   [[nodiscard]] const Both<const Run*>& both() const noexcept { return runs_; }
   /// Which ranks are compared with each other.
   [[nodiscard]] const std::vector<RankPair>& pairs() const noexcept { return pairs_; }
-  /// Which ranks are compared as a set.
   [[nodiscard]] const TaskRanks& task_ranks() const noexcept { return task_ranks_; }
   /// The candidate, where modules of it are renamed, else null.
   [[nodiscard]] RenamedRun* renamed() noexcept { return renamed_ ? &*renamed_ : nullptr; }

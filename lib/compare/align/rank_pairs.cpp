@@ -39,7 +39,7 @@ using Numbers = std::vector<std::uint32_t>;
 
 class Pairing {
  public:
-  Pairing(const Both<const Run*>& runs, const TaskRanks& shared) : runs_(runs) {
+  Pairing(const Both<const Run*>& runs, const Both<std::set<std::uint32_t>>& shared) : runs_(runs) {
     for (const Side side : kSides)
       for (const std::uint32_t rank : on(runs, side)->ranks()) {
         if (on(shared, side).contains(rank)) continue;
@@ -191,7 +191,8 @@ class Pairing {
 
 }  // namespace
 
-std::vector<RankPair> rank_pairs(const Both<const Run*>& runs, const TaskRanks& shared) {
+std::vector<RankPair> rank_pairs(const Both<const Run*>& runs,
+                                 const Both<std::set<std::uint32_t>>& shared) {
   return Pairing(runs, shared).pairs();
 }
 

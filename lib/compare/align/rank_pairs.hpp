@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
-#include "compare/align/task_ranks.hpp"
 #include "compare/model/side.hpp"
 #include "ulpscope/report.hpp"
 
@@ -19,6 +19,6 @@ namespace ulpscope::comparison {
 /// number.
 /// @param shared ranks that have no partner
 [[nodiscard]] std::vector<RankPair> rank_pairs(const Both<const Run*>& runs,
-                                               const TaskRanks& shared = {});
+                                               const Both<std::set<std::uint32_t>>& shared = {});
 
 }  // namespace ulpscope::comparison

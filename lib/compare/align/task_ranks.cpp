@@ -20,8 +20,8 @@ TaskRanks task_ranks(const Both<const Run*>& runs) {
   TaskRanks ranks;
   for (const Side side : kSides)
     for (const std::uint32_t rank : on(runs, side)->ranks())
-      if (is_given_tasks(*on(runs, side), rank)) on(ranks, side).insert(rank);
-  if (ranks.reference.size() == 1 && ranks.candidate.size() == 1) return {};
+      if (is_given_tasks(*on(runs, side), rank)) on(ranks.all, side).insert(rank);
+  if (ranks.all.reference.size() != 1 || ranks.all.candidate.size() != 1) ranks.shared = ranks.all;
   return ranks;
 }
 

@@ -8,10 +8,14 @@
 
 namespace ulpscope::comparison {
 
-using TaskRanks = Both<std::set<std::uint32_t>>;
+/// Processes of pools.
+struct TaskRanks {
+  Both<std::set<std::uint32_t>> all;
+  /// Which of them does which task depends on time, so that none has a partner. Empty where each
+  /// run has only one that computes: it does its tasks in their order.
+  Both<std::set<std::uint32_t>> shared;
+};
 
-/// Processes of pools: which of them does which task depends on time, so that none has a partner.
-/// Empty where each run has only one that computes: it does its tasks in their order.
 [[nodiscard]] TaskRanks task_ranks(const Both<const Run*>& runs);
 
 }  // namespace ulpscope::comparison

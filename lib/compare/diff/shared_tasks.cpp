@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <map>
 #include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "compare/align/worker_job.hpp"
@@ -43,19 +45,39 @@ class SharedTasks {
  public:
   explicit SharedTasks(Totals& totals) : totals_(totals) {}
 
-  void read(const Run& run, std::uint32_t rank, Side side) {
+  /// @param shared it has no partner that its events are compared with
+  void read(const Run& run, std::uint32_t rank, Side side, bool shared) {
     bool ends = false;
+    Writers writers;
+    std::vector<Outcome> outcomes;
     for (const Lane& lane : run.lanes(rank))
       for (std::size_t index = 0; index < run.block_count(rank, lane.id); ++index) {
         const Block block = run.block(rank, lane.id, index);
         for (const Event& event : block.events) {
           ends = ends || (event.kind == EventKind::outcome && is_end(event.op));
-          if (is_work(event)) count_work(event, side);
-          keep_contents(event, side);
+          if (is_work(event)) {
+            const std::uint64_t key = key_of_work(event);
+            writers.emplace(std::pair(lane.id, event.position), key);
+            if (shared) count_work(event, key, side);
+          }
+          for (const Slot& slot : event.slots)
+            if (shows_content(event, slot))
+              outcomes.push_back({content_of(slot),
+                                  {slot.writer_lane, slot.writer},
+                                  (slot.flags & slot_flag::uninitialised) != 0,
+                                  (slot.flags & slot_flag::freed) != 0 && event.op != kEndOfRun});
         }
       }
+    for (const Outcome& outcome : outcomes) {
+      const auto writer = writers.find(outcome.writer);
+      const Left left(outcome.content, writer == writers.end() ? 0 : writer->second);
+      if (outcome.freed)
+        freed_[left] += side == Side::reference ? 1 : -1;
+      else
+        on(outcome.unfilled ? unfilled_ : left_, side).insert(left);
+    }
     bool& known = on(totals_.outcomes.known, side);
-    known = known && ends;
+    known = known && (ends || !shared);
   }
 
   [[nodiscard]] UnequalTasks unequal() {
@@ -66,18 +88,28 @@ class SharedTasks {
       unequal.events += alone;
     }
     unequal.contents = count_unequal(left_);
+    for (const auto& [content, more] : freed_)
+      unequal.contents += static_cast<std::uint64_t>(std::abs(more));
     totals_.outcomes.unfilled += count_unequal(unfilled_);
-    std::vector<Content> common;
-    std::ranges::set_intersection(left_.reference, left_.candidate, std::back_inserter(common));
-    totals_.outcomes.compared += common.size();
     return unequal;
   }
 
  private:
-  using Contents = Both<std::set<Content>>;
+  /// By lane and position.
+  using Writers = std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t>;
+  /// A content, and the key of what wrote the memory last.
+  using Left = std::pair<Content, std::uint64_t>;
+  using Contents = Both<std::set<Left>>;
 
-  void count_work(const Event& event, Side side) {
-    std::int64_t& more = balance_[key_of_work(event)];
+  struct Outcome {
+    Content content;
+    std::pair<std::uint32_t, std::uint64_t> writer;
+    bool unfilled;
+    bool freed;
+  };
+
+  void count_work(const Event& event, std::uint64_t key, Side side) {
+    std::int64_t& more = balance_[key];
     const bool has_equal = side == Side::candidate && more > 0;
     more += side == Side::reference ? 1 : -1;
     if (has_equal) {
@@ -95,15 +127,8 @@ class SharedTasks {
     }
   }
 
-  void keep_contents(const Event& event, Side side) {
-    for (const Slot& slot : event.slots)
-      if (shows_content(event, slot))
-        on(slot.flags & slot_flag::uninitialised ? unfilled_ : left_, side)
-            .insert(content_of(slot));
-  }
-
   [[nodiscard]] static std::uint64_t count_unequal(const Contents& contents) {
-    std::vector<Content> alone;
+    std::vector<Left> alone;
     std::ranges::set_symmetric_difference(contents.reference, contents.candidate,
                                           std::back_inserter(alone));
     return alone.size();
@@ -112,6 +137,7 @@ class SharedTasks {
   Totals& totals_;
   /// Events by content: by how many the reference has more of them than the candidate.
   std::unordered_map<std::uint64_t, std::int64_t> balance_;
+  std::map<Left, std::int64_t> freed_;  ///< likewise
   /// A task's memory stands at the end of later ones too: how often does not count.
   Contents left_;
   Contents unfilled_;  ///< no op has filled it
@@ -123,7 +149,8 @@ UnequalTasks compare_shared_tasks(const Both<const Run*>& runs, const TaskRanks&
                                   Totals& totals) {
   SharedTasks tasks(totals);
   for (const Side side : kSides)
-    for (const std::uint32_t rank : on(ranks, side)) tasks.read(*on(runs, side), rank, side);
+    for (const std::uint32_t rank : on(ranks.all, side))
+      tasks.read(*on(runs, side), rank, side, on(ranks.shared, side).contains(rank));
   return tasks.unequal();
 }
 

@@ -16,7 +16,7 @@ struct UnequalTasks {
 };
 
 /// Compares what such processes did as a set, whichever of them did it when, and adds that to the
-/// totals.
+/// totals; of one that is the only one of its run what its tasks leave alone.
 [[nodiscard]] UnequalTasks compare_shared_tasks(const Both<const Run*>& runs,
                                                 const TaskRanks& ranks, Totals& totals);
 

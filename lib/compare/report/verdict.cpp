@@ -42,10 +42,8 @@ namespace {
         "equal in the other run",
         core::counted(events, "event"), events == 1 ? "has" : "have");
   if (const std::uint64_t contents = outlook.unequal_tasks.contents; contents > 0)
-    return fmt::format(
-        "processes of a pool share their work differently in each run, and {} that a task leaves, "
-        "changed outside of recorded ops, {} no equal in the other run",
-        core::counted(contents, "tensor"), contents == 1 ? "has" : "have");
+    return fmt::format("tasks of a pool leave {}, changed outside of recorded ops, in one run only",
+                       core::counted(contents, "tensor"));
   if (outlook.injected)
     return fmt::format("the {} was given values of another run, so its results are not its own",
                        name(*outlook.injected));

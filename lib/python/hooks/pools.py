@@ -32,6 +32,17 @@ class _Tasks:
         except Exception as error:
             failed("the end of a task", error)
 
+    def follow(self, results) -> None:
+        """What is put into `results` is the last that a task does: ops may pickle it."""
+        writer = results._writer
+        send = writer.send_bytes
+
+        def end_and_send(*arguments, **named):
+            self._end()
+            return send(*arguments, **named)
+
+        writer.send_bytes = end_and_send
+
     def getting(self, get):
         def end_and_get(*arguments, **named):
             if not self._noted:
@@ -39,13 +50,6 @@ class _Tasks:
             return get(*arguments, **named)
 
         return end_and_get
-
-    def putting(self, put):
-        def end_and_put(*arguments, **named):
-            self._end()
-            return put(*arguments, **named)
-
-        return end_and_put
 
 
 def _serves_a_process() -> bool:
@@ -69,15 +73,18 @@ def _follow(module, name: str) -> None:
     @functools.wraps(work)  # by whose name it is pickled
     def work_and_note(tasks, results, *arguments, **named):
         if _serves_a_process():
-            followed = _Tasks(pool)
-            tasks.get, results.put = followed.getting(tasks.get), followed.putting(results.put)
+            try:
+                followed = _Tasks(pool)
+                followed.follow(results)
+                tasks.get = followed.getting(tasks.get)
+            except Exception as error:
+                failed("the tasks of a process", error)
         return work(tasks, results, *arguments, **named)
 
     setattr(module, name, work_and_note)
     running = _queues_of_running(work.__code__) if _serves_a_process() else None
-    if running is not None:  # a task has imported PyTorch; the function may have kept what puts results
-        writer = running[1]._writer
-        writer.send_bytes = _Tasks(pool).putting(writer.send_bytes)
+    if running is not None:  # a task has imported PyTorch
+        _Tasks(pool).follow(running[1])
 
 
 def follow() -> None:
