@@ -41,6 +41,21 @@ std::uintptr_t take_number(std::string_view& text, int base) {
   return number;
 }
 
+/// Of a line of /proc/self/maps: "7f00-7f10 rw-s 00000000 00:1a 77 /dev/shm/torch_12_34".
+bool is_shared(std::string_view line) {
+  const std::size_t access = line.find(' ');
+  return access != std::string_view::npos && line.size() > access + 4 && line[access + 4] == 's';
+}
+
+bool is_of_another_that_runs(std::string_view line) {
+  constexpr std::string_view kShared = "/dev/shm/torch_";
+  const std::size_t name = line.find(kShared);
+  if (name == std::string_view::npos) return false;
+  std::string_view maker = line.substr(name + kShared.size());
+  const auto process = static_cast<pid_t>(take_number(maker, 10));
+  return process != getpid() && is_running(process);
+}
+
 }  // namespace
 
 bool is_mapped(const void* begin, std::size_t bytes) noexcept {
@@ -59,25 +74,6 @@ bool is_mapped(const void* begin, std::size_t bytes) noexcept {
   }
   return true;
 }
-
-namespace {
-
-/// Of a line of /proc/self/maps: "7f00-7f10 rw-s 00000000 00:1a 77 /dev/shm/torch_12_34".
-bool is_shared(std::string_view line) {
-  const std::size_t access = line.find(' ');
-  return access != std::string_view::npos && line.size() > access + 4 && line[access + 4] == 's';
-}
-
-bool is_of_another_that_runs(std::string_view line) {
-  constexpr std::string_view kShared = "/dev/shm/torch_";
-  const std::size_t name = line.find(kShared);
-  if (name == std::string_view::npos) return false;
-  std::string_view maker = line.substr(name + kShared.size());
-  const auto process = static_cast<pid_t>(take_number(maker, 10));
-  return process != getpid() && is_running(process);
-}
-
-}  // namespace
 
 BorrowedMemory::BorrowedMemory(Of of) {
   const std::pmr::string text = mappings();
