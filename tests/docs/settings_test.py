@@ -15,8 +15,9 @@ import tempfile
 from pages import read
 from tutorial import environment
 
-# What only a GPU's recording or a program's own words bring.
-NOT_HERE = ("device.", "rng.device.", "cuda.", "cudnn.", "cublas.", "triton.", "env_now.", "capture.", "note.", "end.threads", "process.tasks", "torch.git")
+# What only a GPU's recording, a training in Python or a program's own words bring.
+NOT_HERE = ("device.", "rng.device.", "cuda.", "cudnn.", "cublas.", "triton.", "env_now.", "capture.", "note.", "end.optimizer.",
+            "end.threads", "process.tasks", "torch.git")
 
 
 def documented(page):

@@ -339,7 +339,10 @@ def iterations(tools):
 def folds(tools):
     """An optimizer that takes the place of one that is gone is another one: it alternates with none."""
     for moved in ("2", "3"):
-        ended, status = tools.record(moved, "folds", moved)
+        for _ in range(10):
+            ended, status = tools.record(moved, "folds", moved, options=("--force",))
+            if ended[0] != 75:
+                break
         if ended[0] != 0 or status["counts"]["steps"] != 12:
             yield f"{moved}: {ended}, {status['counts']}"
     code, report = tools.compare("2", "3")
@@ -385,6 +388,19 @@ def numpy_write(tools):
         code, report = tools.compare(what + "reference", what + "written")
         if (code, (report["first"] or {}).get("kind")) != expected:
             yield f"{what}: exit code {code}, {report['summary']}"
+
+
+def left_options(tools):
+    """Hyperparameters that are changed after the last step are an outcome, also of an optimizer that is saved and gone."""
+    for where in ("standing", "saved"):
+        for name, lr in (("reference", "0.1"), ("equal", "0.1"), ("changed", "0.05")):
+            tools.record(where + name, "left_options", where, lr)
+        code, report = tools.compare(where + "reference", where + "equal")
+        if code != 0:
+            yield f"{where}, equal runs: exit code {code}, {report['summary']}"
+        code, report = tools.compare(where + "reference", where + "changed")
+        if code != 1 or "lr of SGD is 0.1 and 0.05" not in report["summary"]:
+            yield f"{where}: exit code {code}, {report['summary']}"
 
 
 def pools(tools):
@@ -566,7 +582,7 @@ CASES = {"signals": signals, "broken": broken, "planted_transformer": lambda too
          "saved": saved, "updates_in_lists": updates_in_lists, "given_values": given_values, "seeded_by_a_draw": seeded_by_a_draw,
          "containers": containers, "order_of_elements": order_of_elements,
          "iterations": iterations, "folds": folds, "left_by_names": left_by_names, "kept": kept, "pools": pools,
-         "numpy_write": numpy_write,
+         "left_options": left_options, "numpy_write": numpy_write,
          "drawn_in_workers": drawn_in_workers, "shared_memory": shared_memory, "received_memory": received_memory,
          "inductor": inductor, "tuned": tuned}
 

@@ -10,6 +10,8 @@
 
 #include "compare/diff/finding_writer.hpp"
 #include "compare/diff/inherited_memory.hpp"
+#include "compare/diff/left_options.hpp"
+#include "compare/diff/noted_generators.hpp"
 #include "compare/measure/value_names.hpp"
 #include "compare/model/content.hpp"
 #include "compare/model/window.hpp"
@@ -146,6 +148,7 @@ void OutcomeJudge::judge() {
   }
   judge_generators();
   judge_noted_generators();
+  judge_left_options();
   for (const Side side : kSides)
     on(totals.extra_numbers, side) = state_.numbers_read.replaced(side);
   totals.too_many = totals.too_many || state_.numbers_read.overflowed();
@@ -209,7 +212,8 @@ void OutcomeJudge::read(Side side, const Lane& lane) {
       for (const Slot& slot : event.slots) {
         const bool stands = ends && !(slot.flags & slot_flag::freed);
         const bool alone = on(state_.alone_memory, side).made(slot);
-        on(left_, side).push_back({{&event, block}, &slot, lane, stands, ends, alone});
+        const HeldEvent held{&event, block};
+        on(left_, side).push_back({held, &slot, lane, stands, ends, alone});
         if (stands && is_state(slot)) on(standing_, side).emplace(slot.name);
         keep(side, slot);
       }
@@ -418,7 +422,7 @@ void OutcomeJudge::differ(const Outcome& reference, const Outcome& candidate) {
 }
 
 void OutcomeJudge::enter(FindingKind kind, const Outcome& reference, const Outcome& candidate,
-                         const std::vector<ShiftedGenerator>& generators) {
+                         const std::function<void(Finding&)>& describe) {
   const Window left({reference.event}, true);
   const Window right({candidate.event}, true);
   Scene scene;
@@ -436,14 +440,7 @@ void OutcomeJudge::enter(FindingKind kind, const Outcome& reference, const Outco
       state_, kind, scene, at, at, {.key = has_tensor ? reference.slot->index : std::uint64_t{0}},
       [&](Record& record) {
         if (has_tensor) add_tensors(record, {slot});
-        for (const ShiftedGenerator& one : generators) {
-          record.finding.arguments.push_back({one.name, one.left.reference, one.left.candidate});
-          record.finding.notes.push_back(
-              one.last_equal.empty()
-                  ? fmt::format("both runs draw from the same stream of the generator {}", one.name)
-                  : fmt::format("both runs had the generator {} in one state, last in {}", one.name,
-                                one.last_equal));
-        }
+        describe(record.finding);
         record.finding.notes.emplace_back(kind == FindingKind::write
                                               ? "it changed after the last op that was recorded"
                                               : "no recorded op explains it");
@@ -501,8 +498,7 @@ void OutcomeJudge::judge_generators() {
     blame(*stream->drawn_alone);
     return;
   }
-  enter(FindingKind::rng, {ends_.reference, nullptr, end_lanes_.reference},
-        {ends_.candidate, nullptr, end_lanes_.candidate});
+  enter_at_ends(FindingKind::rng);
 }
 
 /// A generator of Python, NumPy or the program, in which no recorded op draws, ends in a different
@@ -520,8 +516,32 @@ void OutcomeJudge::judge_noted_generators() {
       state_.totals.outcomes.shared_generators.push_back(generator.name);
     return;
   }
-  enter(FindingKind::rng, {ends_.reference, nullptr, end_lanes_.reference},
-        {ends_.candidate, nullptr, end_lanes_.candidate}, shifted);
+  enter_at_ends(FindingKind::rng, [&](Finding& finding) {
+    for (const ShiftedGenerator& one : shifted) {
+      finding.arguments.push_back({one.name, one.left.reference, one.left.candidate});
+      finding.notes.push_back(
+          one.last_equal.empty()
+              ? fmt::format("both runs draw from the same stream of the generator {}", one.name)
+              : fmt::format("both runs had the generator {} in one state, last in {}", one.name,
+                            one.last_equal));
+    }
+  });
+}
+
+/// An optimizer that both runs leave is set otherwise since its last step.
+void OutcomeJudge::judge_left_options() {
+  if (ends_.reference.event == nullptr || ends_.candidate.event == nullptr) return;
+  if (state_.book.diverges()) return;
+  auto differing = left_options(state_.runs.reference->environment(state_.ranks.reference),
+                                state_.runs.candidate->environment(state_.ranks.candidate));
+  if (differing.empty()) return;
+  enter_at_ends(FindingKind::arguments,
+                [&](Finding& finding) { finding.arguments = std::move(differing); });
+}
+
+void OutcomeJudge::enter_at_ends(FindingKind kind, const std::function<void(Finding&)>& describe) {
+  enter(kind, {ends_.reference, nullptr, end_lanes_.reference},
+        {ends_.candidate, nullptr, end_lanes_.candidate}, describe);
 }
 
 }  // namespace ulpscope::comparison

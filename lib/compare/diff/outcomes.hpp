@@ -6,16 +6,16 @@
 #include <utility>
 #include <vector>
 
-#include "compare/diff/noted_generators.hpp"
 #include "compare/diff/rank_state.hpp"
 #include "compare/model/content.hpp"
 
 namespace ulpscope::comparison {
 
 /// Compares what both runs of a rank leave: parameters, buffers and other live memory when they
-/// end, and the state of the default generator. Independent of how ops were aligned: equal contents
-/// are partners, those under one name first, then parameters and buffers by their names. Says which
-/// finding has changed an outcome, and finds what changed after the last op.
+/// end, the states of generators and the hyperparameters of optimizers. Independent of how ops were
+/// aligned: equal contents are partners, those under one name first, then parameters and buffers by
+/// their names. Says which finding has changed an outcome, and finds what changed after the last
+/// op.
 ///
 /// Everything else has been compared before. Memory that only one run holds is not a difference if
 /// ops that both runs have made it, because it was equal then; or if ops that both runs have read
@@ -61,12 +61,16 @@ class OutcomeJudge {
   void judge_reset_gradients(Side side);
   void judge_generators();
   void judge_noted_generators();
+  void judge_left_options();
   void blame(const Source& source);
   [[nodiscard]] const Outcome* partner_of(Side side, const Outcome& outcome);
   [[nodiscard]] std::optional<Source> reason(Side side, const Outcome& outcome);
   void differ(const Outcome& reference, const Outcome& candidate);
-  void enter(FindingKind kind, const Outcome& reference, const Outcome& candidate,
-             const std::vector<ShiftedGenerator>& generators = {});
+  void enter(
+      FindingKind kind, const Outcome& reference, const Outcome& candidate,
+      const std::function<void(Finding&)>& describe = [](Finding&) {});
+  void enter_at_ends(
+      FindingKind kind, const std::function<void(Finding&)>& describe = [](Finding&) {});
 
   RankState& state_;
   Both<Outcomes> left_;

@@ -10,7 +10,7 @@ _NONE, _INT, _DOUBLE, _BOOL, _STRING = 0, 1, 2, 3, 5
 _INT_LIST, _DOUBLE_LIST, _STRING_LIST, _OPAQUE = 11, 12, 14, 15
 _PLAIN = (float, int, bool, str, type(None))
 
-_known = weakref.WeakKeyDictionary()  # an optimizer -> (its values, what they were written as, its counts)
+_known = weakref.WeakKeyDictionary()  # an optimizer -> (its values at its last step, what they were written as if they do not change, its counts)
 
 
 class _Opaque(str):
@@ -66,6 +66,36 @@ def _of_groups(values):
     return sum(values, ()) if pairs else tuple(values)
 
 
+def _text(value) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_text, value))}]"
+    return str(value)
+
+
+def _values(groups) -> list:
+    return [value for group in groups for name, value in group.items() if name != "params"]
+
+
+def changed(optimizer) -> dict:
+    """What they were at the last step and are now, in words, of those that have changed since then. Of a tensor, which
+    is an outcome itself, nothing."""
+    groups = optimizer.param_groups
+    names = [name for group in groups for name in group if name != "params"]
+    values = _values(groups)
+    before = _known.get(optimizer, [[]])[0]
+    found = {}
+    if len(values) != len(before) or all(map(is_, values, before)):
+        return found
+    for name in dict.fromkeys(names):
+        pairs = [
+            (_readable(old), _readable(new)) for each, old, new in zip(names, before, values) if each == name
+        ]
+        old, new = zip(*pairs)
+        if old != new and not any(isinstance(value, _Opaque) for value in old + new):
+            found[str(name)] = _text(_of_groups(old)), _text(_of_groups(new))
+    return found
+
+
 def _counts(groups) -> bytes:
     """How many tensors each group has; of a single group its number."""
     counts = [len(group["params"]) for group in groups]
@@ -78,11 +108,12 @@ def written(optimizer):
     """Names, joined by ',', and values of the hyperparameters of all groups of parameters, and how many tensors these
     have."""
     groups = optimizer.param_groups
-    values = [value for group in groups for name, value in group.items() if name != "params"]
+    values = _values(groups)
     counts = _counts(groups)
     last = _known.get(optimizer)
     if (
         last is not None
+        and last[1] is not None
         and last[2] == counts
         and len(last[0]) == len(values)
         and all(map(is_, last[0], values))
@@ -97,6 +128,7 @@ def written(optimizer):
     arguments += struct.pack("<H", len(names)) + counts
     text = ",".join(str(name).replace(",", "_") for name in (*names, "params"))
     result = capture.text(text), arguments
-    if all(isinstance(value, (*_PLAIN, tuple)) for value in values):
-        _known[optimizer] = values, result, counts
+    plain = [isinstance(value, (*_PLAIN, tuple)) for value in values]
+    kept = [value if is_plain else None for value, is_plain in zip(values, plain)]  # no tensor lives longer
+    _known[optimizer] = kept, result if all(plain) else None, counts
     return result

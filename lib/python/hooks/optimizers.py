@@ -1,6 +1,7 @@
 """Steps of optimizers, and zero_grad."""
 
 import functools
+import os
 import threading
 import weakref
 
@@ -8,38 +9,106 @@ from . import capture, compilation, generators, hyperparameters
 from .guard import failed
 
 _LIBRARY_OPTIMIZERS = "torch.optim."
+_MOST_LEFT = 64
 
 
-class _Open(threading.local):
+class _OfThread(threading.local):
     def __init__(self) -> None:
         self.steps = {}  # id of an optimizer -> frames of its step
+        self.used = 0  # optimizers that this thread was the first to use
 
 
-_open = _Open()
+_of_thread = _OfThread()
 
 
-_numbers = {}  # id of an optimizer -> weak reference to it, and its number
+def _this_thread() -> tuple:
+    return os.getpid(), threading.get_ident()
+
+
+class _Used:
+    """An optimizer that the program has used."""
+
+    __slots__ = ("reference", "number", "user", "index", "told")
+
+    def __init__(self, optimizer, number: int) -> None:
+        key = id(optimizer)
+
+        def gone(reference) -> None:
+            if key in _known and _known[key].reference is reference:
+                del _known[key]
+
+        self.reference = weakref.ref(optimizer, gone)
+        self.number = number
+        self.user = _this_thread()
+        self.index = _of_thread.used
+        self.told = None  # what has been said of it, as a checkpoint would have it
+        _of_thread.used += 1
+
+
+_known = {}  # by the id of an optimizer
+
+
+def _used(library, optimizer) -> _Used:
+    """Which one it is: a later one may have the id of one that is gone."""
+    key = id(optimizer)
+    known = _known.get(key)
+    if known is None or known.reference() is not optimizer:
+        known = _known[key] = _Used(optimizer, library.new_object())
+    return known
 
 
 def _number_of(library, optimizer) -> int:
-    """Which one it is: a later one may have the id of one that is gone."""
-    key = id(optimizer)
-    known = _numbers.get(key)
-    if known is None or known[0]() is not optimizer:
+    return _used(library, optimizer).number
 
-        def gone(reference) -> None:
-            if key in _numbers and _numbers[key][0] is reference:
-                del _numbers[key]
 
-        known = _numbers[key] = (weakref.ref(optimizer, gone), library.new_object())
-    return known[1]
+def _tell_left(library, used: _Used, optimizer) -> None:
+    """Which hyperparameters are set otherwise since the last step. Of optimizers that other threads use, which one is
+    which depends on time."""
+    if used.user != _this_thread() or used.index >= _MOST_LEFT:
+        return
+    try:
+        changed = hyperparameters.changed(optimizer)
+    except Exception as error:
+        failed("an optimizer's hyperparameters", error)
+        return
+    key = f"end.optimizer.{used.index}"
+    if used.told is None:
+        library.setting(key.encode(), capture.text(type(optimizer).__name__))
+        used.told = {}
+    for name in used.told.keys() | changed.keys():
+        words = " -> ".join(changed.get(name, ()))
+        if used.told.get(name) != words:
+            library.setting(capture.text(f"{key}.{name}"), capture.text(words))
+            used.told[name] = words
+
+
+def _tell_all_left(library) -> None:
+    for used in list(_known.values()):
+        optimizer = used.reference()
+        if optimizer is not None:
+            _tell_left(library, used, optimizer)
+
+
+def _noted_state_dict(original):
+    """What a run saves of an optimizer may be all that it leaves of it."""
+
+    def state_dict(self, *args, **kwargs):
+        try:
+            library = capture.library()
+            if library is not None:
+                _tell_left(library, _used(library, self), self)
+        except Exception as error:
+            failed("an optimizer's hyperparameters", error)
+        return original(self, *args, **kwargs)
+
+    return functools.update_wrapper(state_dict, original, updated=())
 
 
 def states():
     """What the optimizers that the program has used keep of each parameter: the parameter, a name and
     the value."""
-    for reference, _ in list(_numbers.values()):
-        optimizer = reference()
+    for used in list(_known.values()):
+        optimizer = used.reference()
         state = None if optimizer is None else optimizer.__dict__.get("state")
         if not isinstance(state, dict):
             continue
@@ -73,7 +142,7 @@ def _begin_step(optimizer, args, kwargs) -> None:
         trusted = type(optimizer).__module__.startswith(_LIBRARY_OPTIMIZERS) and not has_closure
         generators.look(library)
         names, values = _hyperparameters(optimizer)
-        _open.steps[id(optimizer)] = library.begin_step(
+        _of_thread.steps[id(optimizer)] = library.begin_step(
             _name(optimizer, "step"),
             _number_of(library, optimizer),
             trusted,
@@ -96,7 +165,7 @@ def _end_step(optimizer, args, kwargs) -> None:
     if compilation.is_compiling():
         return
     try:
-        _end(_open.steps.pop(id(optimizer), 0), False)
+        _end(_of_thread.steps.pop(id(optimizer), 0), False)
     except Exception as error:
         failed("an optimizer's step", error)
 
@@ -127,7 +196,9 @@ def _noted_zero_grad(original):
 
 def follow(module) -> None:
     """To be called when torch.optim.optimizer has just been imported."""
+    capture.at_ends(lambda library: None, _tell_all_left)
     module.register_optimizer_step_pre_hook(_begin_step)
     module.register_optimizer_step_post_hook(_end_step)
-    noted = _noted_zero_grad(module.Optimizer.zero_grad)
-    module.Optimizer.zero_grad = module.torch._disable_dynamo(noted)
+    optimizer, untraced = module.Optimizer, module.torch._disable_dynamo
+    optimizer.zero_grad = untraced(_noted_zero_grad(optimizer.zero_grad))
+    optimizer.state_dict = untraced(_noted_state_dict(optimizer.state_dict))

@@ -118,7 +118,8 @@ optimizer = torch.optim.SGD(linear.parameters(), lr=0.1)
 linear(x).sum().backward()
 optimizer.step()
 print("references", sys.getrefcount(linear), sys.getrefcount(linear.weight), sys.getrefcount(x))
-for function in (nn.Module.__call__, nn.Module._apply, torch.optim.Optimizer.zero_grad):
+for function in (nn.Module.__call__, nn.Module._apply, torch.optim.Optimizer.zero_grad,
+                 torch.optim.Optimizer.state_dict):
     print(function.__name__, function.__qualname__, function.__module__, inspect.signature(function))
 print("attributes", sorted(vars(linear)))
 saved = io.BytesIO()

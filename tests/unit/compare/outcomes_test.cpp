@@ -330,6 +330,49 @@ TEST_SUITE("outcomes") {
     CHECK(report.verdict == Verdict::diverged);
   }
 
+  TEST_CASE("a hyperparameter that one run changes after the last step is an outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("end.optimizer.0", "SGD");
+      if (changed) run.environment("end.optimizer.0.lr", "0.1 -> 0.05");
+      run.environment("end.optimizer.0.momentum", "0.9 -> 0.8");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::diverged);
+    CHECK(says(report, "lr of SGD is 0.1 and 0.05"));
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->arguments.size() == 1);
+  }
+
+  TEST_CASE("hyperparameters that are changed differently after the last step are an outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("end.optimizer.0", "SGD");
+      run.environment("end.optimizer.0.lr", changed ? "0.1 -> 0.2" : "0.1 -> 0.05");
+      run.leaves({weight});
+    });
+    CHECK(says(report, "lr of SGD is 0.05 and 0.2"));
+  }
+
+  TEST_CASE("a hyperparameter that is as it was in the last step is no difference") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("end.optimizer.0", "SGD");
+      run.environment("end.optimizer.0.lr", changed ? "0.1 -> 0.2" : "0.1 -> 0.4");
+      run.environment("end.optimizer.0.lr", "");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("an optimizer that only one run still has at its end is no difference") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      if (changed) {
+        run.environment("end.optimizer.1", "Adam");
+        run.environment("end.optimizer.1.lr", "0.1 -> 0.2");
+      }
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
   TEST_CASE("a generator that was seeded last and not drawn from leaves nothing") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       run.environment("begin.rng.python", "c0ffee at 10");

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ulpscope/report.hpp"
+#include "ulpscope/run.hpp"
+
+namespace ulpscope::comparison {
+
+/// Hyperparameters that two ranks set otherwise after the last step of an optimizer, as they leave
+/// it. Noted are the class of each (`end.optimizer.N`) and what has changed (`end.optimizer.N.lr`,
+/// "0.1 -> 0.01"; empty: nothing any more). Those that differed already in its last step made no
+/// difference.
+[[nodiscard]] std::vector<ArgumentReport> left_options(
+    const std::vector<EnvironmentEntry>& reference, const std::vector<EnvironmentEntry>& candidate);
+
+}  // namespace ulpscope::comparison
