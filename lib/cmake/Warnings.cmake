@@ -8,26 +8,33 @@ target_compile_options(ulpscope_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>
   $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${ULPSCOPE_WERROR}>>:-Werror=all-warnings -Xcompiler=-Werror>)
 
-# For every target that never meets LibTorch: a sanitizer's runtime must not enter a recorded program.
-# With -O2 -g compiling takes twice as long.
+# For every target that never meets LibTorch: a sanitizer's runtime must not enter a recorded program. Unless it is to
+# run for long, as fuzzers are, code that is not optimized is compiled and run in less time.
 add_library(ulpscope_sanitizers INTERFACE)
+if(ULPSCOPE_FUZZ)
+  set(sanitized_level -O1)
+else()
+  set(sanitized_level -O0)
+endif()
 if(ULPSCOPE_SANITIZE)
   target_compile_options(ulpscope_sanitizers INTERFACE
-    -fsanitize=${ULPSCOPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1)
+    -fsanitize=${ULPSCOPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer ${sanitized_level} -g1)
   target_link_options(ulpscope_sanitizers INTERFACE -fsanitize=${ULPSCOPE_SANITIZE})
 endif()
 if(ULPSCOPE_FUZZ)
   target_compile_options(ulpscope_sanitizers INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# After ulpscope_sanitizers, for what works on values that others have read and checked. Checks of every pointer and
-# optimization take more than half of the time to compile it. Null pointers are found by ASan, and only who reads
-# bytes could make a misaligned one.
+# After ulpscope_sanitizers, for what works on values that others have read and checked. Checks of every pointer take
+# much of the time to compile it. Null pointers are found by ASan, and only who reads bytes could make a misaligned one.
 add_library(ulpscope_light_sanitizers INTERFACE)
-if(ULPSCOPE_SANITIZE AND NOT ULPSCOPE_FUZZ)
+if(ULPSCOPE_SANITIZE MATCHES "undefined" AND NOT ULPSCOPE_FUZZ)
+  target_compile_options(ulpscope_light_sanitizers INTERFACE -fno-sanitize=alignment,null)
+endif()
+
+# After ulpscope_sanitizers, for what goes through every byte.
+add_library(ulpscope_optimized INTERFACE)
+if(ULPSCOPE_SANITIZE)
   # SHELL: the same option earlier on the command line would make CMake leave it out here.
-  target_compile_options(ulpscope_light_sanitizers INTERFACE "SHELL:-O0")
-  if(ULPSCOPE_SANITIZE MATCHES "undefined")
-    target_compile_options(ulpscope_light_sanitizers INTERFACE -fno-sanitize=alignment,null)
-  endif()
+  target_compile_options(ulpscope_optimized INTERFACE "SHELL:-O1")
 endif()

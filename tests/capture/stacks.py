@@ -62,11 +62,16 @@ def where(stacks):
             yield f"{op} at {places.get(op)}: {line_of(places.get(op))!r}, expected {called!r}"
 
 
+def plain(function):
+    """Its name as the source has it: GCC notes it so, Clang with namespaces, parameters and what a template returns."""
+    return re.match(r"(?:void )?(?:[\w$]+::)*(operator\(\)|\w+)", function.replace("(anonymous namespace)::", ""))[1]
+
+
 def inspect(stacks):
     dump = stacks.record_with("reference", [], "--stacks")
     for op, (functions, called) in CALLED.items():
         lines = [line.split(" ", 1) for line in stacks.stack(dump, op) if line.startswith("forms.cpp:")]
-        names = [re.sub(r"<.*", "", function) for _, function in lines]
+        names = [plain(function) for _, function in lines]
         if names != functions:
             yield f"{op} is called in {names}, expected {functions}"
         elif called not in line_of(lines[0][0]):

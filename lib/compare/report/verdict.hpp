@@ -26,7 +26,7 @@ struct Outlook {
   bool allow_longer = false;
   std::uint64_t common_steps = 0;
   std::uint64_t lone_ranks = 0;           ///< ranks that only one run has
-  UnequalTasks unequal_tasks;             ///< of processes of pools
+  UnequalTasks unequal_tasks = {};        ///< of processes of pools
   std::optional<Side> injected{};         ///< the run that was given values of another one
   std::string selects{};                  ///< what one recording alone leaves out, in words
   std::string no_replayer{};              ///< why there is none that judges what propagated
