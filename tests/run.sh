@@ -22,7 +22,10 @@ readonly jobs
 # The driver of a GPU compiles the rest: machine code for four generations takes a minute and a half.
 export CUDAARCHS=${CUDAARCHS:-75-virtual}
 
+passed() { printf 'run: %s: %d s since the start\n' "$1" "$SECONDS"; }
+
 bash cli/setup.sh
+passed set-up
 
 # Lets a fresh clone elsewhere reuse what ccache keeps, of sources with a precompiled header too; that header of 700 MB
 # is not hashed again for each of them.
@@ -35,6 +38,7 @@ fi
 build() {
   cmake --preset "$1"
   cmake --build --preset "$1" -j "$jobs"
+  passed "building $1"
 }
 
 build release
@@ -42,6 +46,8 @@ build asan
 
 failed=0
 ctest --preset asan "${selection[@]}" -j "$jobs" || failed=1
+passed "tests under the sanitizers"
 [[ $failed == 0 ]] || echo "run: tests failed under the sanitizers, see above" >&2
 ctest --preset release "${selection[@]}" -j "$jobs" || failed=1
+passed tests
 exit "$failed"

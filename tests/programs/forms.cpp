@@ -240,8 +240,8 @@ void train(const Forms& forms, Model model) {
     double shown = 0;
     for (std::int64_t part = 0; part < forms.micro_batches; ++part) {
       const auto size = 32 / forms.micro_batches;
-      Tensor loss = loss_of(forms, model->forward(batch.data.narrow(0, part * size, size)),
-                            batch.target.narrow(0, part * size, size));
+      const Tensor labels = batch.target.narrow(0, part * size, size);
+      Tensor loss = loss_of(forms, model->forward(batch.data.narrow(0, part * size, size)), labels);
       if (forms.micro_batches > 1 && !forms.unscaled) loss = loss / forms.micro_batches;
       loss.backward();
       shown += loss.template item<double>();

@@ -185,9 +185,10 @@ void draw_in_threads() {
 
 /// A denormal number times one, in a thread that flushes denormals or not.
 void multiply_denormals(bool flush) {
+  const torch::Tensor numbers = torch::full({4}, 1e-40F);
   std::thread([&] {
     at::globalContext().setFlushDenormal(flush);
-    (void)(torch::full({4}, 1e-40F) * 1.0F).sum();
+    (void)(numbers * 1.0F).sum();
   }).join();
 }
 

@@ -1,16 +1,20 @@
 #include "compare/diff/left_options.hpp"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "compare/model/side.hpp"
 
 namespace ulpscope::comparison {
 namespace {
 
-constexpr std::string_view kOptimizer = "end.optimizer.";
+constexpr std::string_view kWhen[] = {"saved.optimizer.", "end.optimizer."};
 constexpr std::string_view kBecomes = " -> ";
 
 struct Change {
@@ -24,13 +28,13 @@ struct Left {
 };
 
 /// By the optimizer's number.
-[[nodiscard]] std::map<std::string_view, Left> left_in(
-    const std::vector<EnvironmentEntry>& entries) {
+[[nodiscard]] std::map<std::string_view, Left> left_in(const std::vector<EnvironmentEntry>& entries,
+                                                       std::string_view when) {
   std::map<std::string_view, Left> left;
   for (const EnvironmentEntry& entry : entries) {
     const std::string_view key = entry.key;
-    if (!key.starts_with(kOptimizer)) continue;
-    const std::string_view named = key.substr(kOptimizer.size());
+    if (!key.starts_with(when)) continue;
+    const std::string_view named = key.substr(when.size());
     const std::size_t dot = named.find('.');
     Left& optimizer = left[named.substr(0, dot)];
     if (dot == std::string_view::npos) {
@@ -71,20 +75,25 @@ struct Left {
 
 std::vector<ArgumentReport> left_options(const std::vector<EnvironmentEntry>& reference,
                                          const std::vector<EnvironmentEntry>& candidate) {
-  const auto others = left_in(candidate);
-  std::vector<ArgumentReport> reports;
-  for (const auto& [number, optimizer] : left_in(reference)) {
-    const auto other = others.find(number);
-    if (other == others.end() || other->second.optimizer_class != optimizer.optimizer_class)
-      continue;
-    const Both<Left> left{optimizer, other->second};
-    std::set<std::string_view> names;
-    for (const Side side : kSides)
-      for (const auto& [name, change] : on(left, side).changes) names.insert(name);
-    for (const std::string_view name : names)
-      if (auto report = left_apart(name, left)) reports.push_back(std::move(*report));
+  std::map<std::string, ArgumentReport> reports;  // what is saved and stands is said once
+  for (const std::string_view when : kWhen) {
+    const auto others = left_in(candidate, when);
+    for (const auto& [number, optimizer] : left_in(reference, when)) {
+      const auto other = others.find(number);
+      if (other == others.end() || other->second.optimizer_class != optimizer.optimizer_class)
+        continue;
+      const Both<Left> left{optimizer, other->second};
+      std::set<std::string_view> names;
+      for (const Side side : kSides)
+        for (const auto& [name, change] : on(left, side).changes) names.insert(name);
+      for (const std::string_view name : names)
+        if (auto report = left_apart(name, left))
+          reports.insert_or_assign(fmt::format("{}.{}", number, name), std::move(*report));
+    }
   }
-  return reports;
+  std::vector<ArgumentReport> found;
+  for (auto& [key, report] : reports) found.push_back(std::move(report));
+  return found;
 }
 
 }  // namespace ulpscope::comparison

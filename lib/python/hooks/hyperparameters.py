@@ -10,7 +10,8 @@ _NONE, _INT, _DOUBLE, _BOOL, _STRING = 0, 1, 2, 3, 5
 _INT_LIST, _DOUBLE_LIST, _STRING_LIST, _OPAQUE = 11, 12, 14, 15
 _PLAIN = (float, int, bool, str, type(None))
 
-_known = weakref.WeakKeyDictionary()  # an optimizer -> (its values at its last step, what they were written as if they do not change, its counts)
+# An optimizer -> (its values at its last step, what they were written as where they can be known again, its counts).
+_known = weakref.WeakKeyDictionary()
 
 
 class _Opaque(str):

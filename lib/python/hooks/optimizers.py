@@ -3,10 +3,10 @@
 import functools
 import os
 import threading
-import weakref
 
 from . import capture, compilation, generators, hyperparameters
 from .guard import failed
+from .weak import reference_in
 
 _LIBRARY_OPTIMIZERS = "torch.optim."
 _MOST_LEFT = 64
@@ -28,20 +28,14 @@ def _this_thread() -> tuple:
 class _Used:
     """An optimizer that the program has used."""
 
-    __slots__ = ("reference", "number", "user", "index", "told")
+    __slots__ = ("reference", "number", "user", "index", "saved")
 
     def __init__(self, optimizer, number: int) -> None:
-        key = id(optimizer)
-
-        def gone(reference) -> None:
-            if key in _known and _known[key].reference is reference:
-                del _known[key]
-
-        self.reference = weakref.ref(optimizer, gone)
+        self.reference = reference_in(_known, optimizer)
         self.number = number
         self.user = _this_thread()
         self.index = _of_thread.used
-        self.told = None  # what has been said of it, as a checkpoint would have it
+        self.saved = None  # what has been said of it as it was saved last
         _of_thread.used += 1
 
 
@@ -49,11 +43,9 @@ _known = {}  # by the id of an optimizer
 
 
 def _used(library, optimizer) -> _Used:
-    """Which one it is: a later one may have the id of one that is gone."""
-    key = id(optimizer)
-    known = _known.get(key)
+    known = _known.get(id(optimizer))
     if known is None or known.reference() is not optimizer:
-        known = _known[key] = _Used(optimizer, library.new_object())
+        known = _known[id(optimizer)] = _Used(optimizer, library.new_object())
     return known
 
 
@@ -61,42 +53,43 @@ def _number_of(library, optimizer) -> int:
     return _used(library, optimizer).number
 
 
-def _tell_left(library, used: _Used, optimizer) -> None:
-    """Which hyperparameters are set otherwise since the last step. Of optimizers that other threads use, which one is
-    which depends on time."""
+def _tell_changed(library, when: str, used: _Used, optimizer, told) -> dict:
+    """Which hyperparameters are set otherwise since the last step, as far as that is not what has been told. Of
+    optimizers that other threads use, which one is which depends on time."""
     if used.user != _this_thread() or used.index >= _MOST_LEFT:
-        return
+        return told
     try:
-        changed = hyperparameters.changed(optimizer)
+        changed = {name: " -> ".join(pair) for name, pair in hyperparameters.changed(optimizer).items()}
     except Exception as error:
         failed("an optimizer's hyperparameters", error)
-        return
-    key = f"end.optimizer.{used.index}"
-    if used.told is None:
+        return told
+    key = f"{when}.optimizer.{used.index}"
+    if told is None:
         library.setting(key.encode(), capture.text(type(optimizer).__name__))
-        used.told = {}
-    for name in used.told.keys() | changed.keys():
-        words = " -> ".join(changed.get(name, ()))
-        if used.told.get(name) != words:
-            library.setting(capture.text(f"{key}.{name}"), capture.text(words))
-            used.told[name] = words
+        told = {}
+    for name in told.keys() | changed.keys():
+        if told.get(name, "") != changed.get(name, ""):
+            library.setting(capture.text(f"{key}.{name}"), capture.text(changed.get(name, "")))
+    return changed
 
 
-def _tell_all_left(library) -> None:
+def _tell_left(library) -> None:
     for used in list(_known.values()):
         optimizer = used.reference()
         if optimizer is not None:
-            _tell_left(library, used, optimizer)
+            _tell_changed(library, "end", used, optimizer, None)
 
 
 def _noted_state_dict(original):
-    """What a run saves of an optimizer may be all that it leaves of it."""
+    """What a run saves of an optimizer may be all that it leaves of it: which ones still stand at the end can depend on
+    when garbage is collected."""
 
     def state_dict(self, *args, **kwargs):
         try:
             library = capture.library()
             if library is not None:
-                _tell_left(library, _used(library, self), self)
+                used = _used(library, self)
+                used.saved = _tell_changed(library, "saved", used, self, used.saved)
         except Exception as error:
             failed("an optimizer's hyperparameters", error)
         return original(self, *args, **kwargs)
@@ -196,7 +189,7 @@ def _noted_zero_grad(original):
 
 def follow(module) -> None:
     """To be called when torch.optim.optimizer has just been imported."""
-    capture.at_ends(lambda library: None, _tell_all_left)
+    capture.at_ends(lambda library: None, _tell_left)
     module.register_optimizer_step_pre_hook(_begin_step)
     module.register_optimizer_step_post_hook(_end_step)
     optimizer, untraced = module.Optimizer, module.torch._disable_dynamo

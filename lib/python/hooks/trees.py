@@ -5,6 +5,7 @@ import os
 import weakref
 
 from . import capture, optimizers, tensors
+from .weak import reference_in
 
 _known = {}  # id of a module -> _Module
 _owners = {}  # id of a module -> weak reference to the one in which it was registered first
@@ -22,13 +23,7 @@ class _Module:
     __slots__ = ("reference", "number", "root", "state")
 
     def __init__(self, module, number: int, root: int) -> None:
-        key = id(module)
-
-        def gone(reference) -> None:
-            if key in _known and _known[key].reference is reference:
-                del _known[key]
-
-        self.reference = weakref.ref(module, gone)
+        self.reference = reference_in(_known, module)
         self.number = number
         self.root = root
         self.state = ()  # of a root: the tensors of its tree by name

@@ -362,7 +362,30 @@ TEST_SUITE("outcomes") {
     CHECK(report.verdict == Verdict::identical);
   }
 
-  TEST_CASE("an optimizer that only one run still has at its end is no difference") {
+  TEST_CASE("an optimizer that only one run still has at its end is compared as both saved it") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("saved.optimizer.0", "SGD");
+      run.environment("saved.optimizer.0.lr", "0.2 -> 0.1");
+      if (changed) {
+        run.environment("end.optimizer.0", "SGD");
+        run.environment("end.optimizer.0.lr", "0.1 -> 0.05");
+      }
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("what runs save of an optimizer that is gone in the end is an outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("saved.optimizer.0", "SGD");
+      if (changed) run.environment("saved.optimizer.0.lr", "0.2 -> 0.1");
+      run.leaves({weight});
+    });
+    CHECK(says(report, "lr of SGD is 0.2 and 0.1"));
+    CHECK(report.environment.empty());
+  }
+
+  TEST_CASE("an optimizer that only one run has is no difference") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       if (changed) {
         run.environment("end.optimizer.1", "Adam");
