@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # with_clang.sh [LAUNCHER] -- COMPILER ARGUMENTS...: compiles with Clang instead. As GCC has it, -Wconversion says nothing
-# of signs. A precompiled header that says when it was made would be another one for ccache each time.
+# of signs. A precompiled header has the absolute paths of what it includes: the LAUNCHER might take that of another
+# folder.
 set -euo pipefail
 
 launcher=()
@@ -9,4 +10,5 @@ while [[ $1 != -- ]]; do
   shift
 done
 shift 2
+[[ " $* " != *" -x c++-header "* ]] || launcher=()
 exec "${launcher[@]}" clang++ "$@" -Wno-sign-conversion -fpch-instantiate-templates -Xclang -fno-pch-timestamp
