@@ -121,6 +121,8 @@ std::string headline(const Finding& finding) {
         return "identical inputs, different result: the runs diverge in this call";
       return "identical inputs and arguments, different result: the runs diverge at this op";
     case FindingKind::arguments:
+      if (comparison::is_end(finding.op))
+        return "an optimizer is set differently after its last step";
       if (finding.absorbed) return "different arguments" + consequence(finding);
       if (const ArgumentReport* const given = given_tensor(finding))
         return fmt::format("the program gives this op a different {}: the runs diverge here",

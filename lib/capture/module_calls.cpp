@@ -206,8 +206,11 @@ void enters(Thread& thread, ModuleCall& call, const at::Tensor& tensor, const Va
 /// As what made it has left it: when the call returned is not known, and the program may have
 /// written to it since then.
 Seen see_left(Thread& thread, const at::Tensor& tensor, Place place) {
-  Seen seen = see_mention(thread, tensor, place);
-  return seen.row.flags & slot_flag::no_digest ? see_read(thread, tensor, place, true) : seen;
+  const Seen seen = see_mention(thread, tensor, place);
+  const bool has_digest = (seen.row.flags & slot_flag::no_digest) == 0;
+  const bool has_content = (seen.row.flags & slot_flag::has_content) != 0;
+  if (has_digest && (has_content || settings().level != ring::Level::full)) return seen;
+  return see_read(thread, tensor, place, true);
 }
 
 void leaves(Thread& thread, ModuleCall& call, const at::Tensor& tensor, const ValueKey& key) {

@@ -444,7 +444,8 @@ def inductor(tools):
     difference, and other code is found in the kernel that has it."""
     tools.environment["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(tools.folder, "cache")
     recorded = {}
-    for name, eps in (("generated", "1e-5"), ("cached", "1e-5"), ("other", "1e-3")):
+    for name, eps, workers in (("generated", "1e-5", "2"), ("cached", "1e-5", "1"), ("other", "1e-3", "1")):
+        tools.environment["TORCHINDUCTOR_COMPILE_THREADS"] = workers
         recorded[name], status = tools.record(name, "inductor", eps)
         if status["notes"]:
             yield f"notes: {status['notes']}"

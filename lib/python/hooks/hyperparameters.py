@@ -130,6 +130,7 @@ def written(optimizer):
     text = ",".join(str(name).replace(",", "_") for name in (*names, "params"))
     result = capture.text(text), arguments
     plain = [isinstance(value, (*_PLAIN, tuple)) for value in values]
-    kept = [value if is_plain else None for value, is_plain in zip(values, plain)]  # no tensor lives longer
+    # No tensor lives longer, and a list may be written to.
+    kept = [value if is_plain else _readable(value) for value, is_plain in zip(values, plain)]
     _known[optimizer] = kept, result if all(plain) else None, counts
     return result

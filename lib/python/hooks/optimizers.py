@@ -73,6 +73,11 @@ def _tell_changed(library, when: str, used: _Used, optimizer, told) -> dict:
     return changed
 
 
+def _begin(library) -> None:
+    for used in list(_known.values()):
+        used.saved = None
+
+
 def _tell_left(library) -> None:
     for used in list(_known.values()):
         optimizer = used.reference()
@@ -189,7 +194,7 @@ def _noted_zero_grad(original):
 
 def follow(module) -> None:
     """To be called when torch.optim.optimizer has just been imported."""
-    capture.at_ends(lambda library: None, _tell_left)
+    capture.at_ends(_begin, _tell_left)
     module.register_optimizer_step_pre_hook(_begin_step)
     module.register_optimizer_step_post_hook(_end_step)
     optimizer, untraced = module.Optimizer, module.torch._disable_dynamo
