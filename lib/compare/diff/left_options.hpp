@@ -8,8 +8,8 @@
 
 namespace ulpscope::comparison {
 
-/// Hyperparameters that two ranks set otherwise after the last step of an optimizer, as they save it
-/// last or as it stands at the end of both. Noted are its class (`saved.optimizer.N` and
+/// Hyperparameters that two ranks set otherwise after the last step of an optimizer, as they save
+/// it last or as it stands at the end of both. Noted are its class (`saved.optimizer.N` and
 /// `end.optimizer.N`) and what has changed (`end.optimizer.N.lr`, "0.1 -> 0.01"; empty: nothing any
 /// more). Those that differed already in its last step made no difference.
 [[nodiscard]] std::vector<ArgumentReport> left_options(
