@@ -203,16 +203,6 @@ void enters(Thread& thread, ModuleCall& call, const at::Tensor& tensor, const Va
   link(tensor, {call.position, thread.lane(), call.found.module, index, false});
 }
 
-/// As what made it has left it: when the call returned is not known, and the program may have
-/// written to it since then.
-Seen see_left(Thread& thread, const at::Tensor& tensor, Place place) {
-  const Seen seen = see_mention(thread, tensor, place);
-  const bool has_digest = (seen.row.flags & slot_flag::no_digest) == 0;
-  const bool has_content = (seen.row.flags & slot_flag::has_content) != 0;
-  if (has_digest && (has_content || settings().level != ring::Level::full)) return seen;
-  return see_read(thread, tensor, place, true);
-}
-
 void leaves(Thread& thread, ModuleCall& call, const at::Tensor& tensor, const ValueKey& key) {
   if (call.position == ring::kNone ||
       std::find(call.returned.begin(), call.returned.end(), key) != call.returned.end())
@@ -224,7 +214,7 @@ void leaves(Thread& thread, ModuleCall& call, const at::Tensor& tensor, const Va
   tell(thread, info, call.found.module, [&](Frame& frame) {
     frame.forward = call.position;
     frame.forward_lane = thread.lane();
-    thread.slots.push_back(see_left(thread, tensor, {Role::output, index, 0}).row);
+    thread.slots.push_back(see_read(thread, tensor, {Role::output, index, 0}, true).row);
   });
 }
 

@@ -20,7 +20,7 @@ import tempfile
 
 RESNET = ["digits_resnet", "--steps", "3"]
 MLP = ["layernorm_mlp", "--steps", "3"]
-UNOPTIMISED = ["layernorm_mlp_unoptimised", *MLP[1:]]
+INFERENCE = ["inference_only", "--steps", "3"]
 TRANSFORMER = ["transformer_encoder", "--steps", "2"]
 LSTM = ["lstm_copier", "--steps", "3"]
 FORMS = ["forms", "--steps", "3"]
@@ -443,9 +443,7 @@ SCENARIOS.update({
     "layers-poked-activation": layers_only(MLP + ONE, MLP + ONE + ["--poke-activation", "1"],
                                            "diverged", findings=1, kind="origin",
                                            op="Mlp::forward", module="", step=1, phase="forward"),
-    "layers-poked-unoptimised": layers_only(UNOPTIMISED + ONE, UNOPTIMISED + ONE + ["--poke-activation", "1"],
-                                            "diverged", findings=1, kind="origin",
-                                            op="Mlp::forward", module="", step=1, phase="forward"),
+    "layers-poked-scores": layers_only(INFERENCE + ONE, INFERENCE + ONE + ["--poke-scores"], "diverged"),
     "layers-data-order": layers_only(RESNET + ONE, RESNET + ONE + ["--sampler-seed", "2"],
                                      "diverged", findings=1, kind="data", op="ResNet::forward",
                                      step=0, phase="forward"),

@@ -73,8 +73,7 @@ def case_names_are_as_watched():
     number = next(line.split()[0] for line in lines if re.search(r"aten::addmm\s+first$", line))
     assert re.search(r"^root\s+model$", run("ulpscope", "inspect", WORK / "a", f"1/{number}"), re.M)
     assert any(re.search(r"aten::gelu\s+activation$", line) for line in lines), lines
-    # In `model`, where the compiler has not inlined its forward.
-    head = next(i for i, line in enumerate(lines) if re.search(r"the head(\s+model)?$", line))
+    head = next(i for i, line in enumerate(lines) if re.search(r"the head\s+model$", line))
     assert re.search(r"^\d+\s+forward\s{5,}.*last$", lines[head + 1]), lines[head + 1]
 
 

@@ -8,6 +8,7 @@ namespace {
 
 struct InferenceSettings : programs::Basics {
   bool no_grad = false;
+  bool poke_scores = false;
   double eps = 1e-5;
 };
 
@@ -54,6 +55,7 @@ void infer(const InferenceSettings& settings) {
   model->eval();
   for (std::int64_t step = 0; step < settings.steps; ++step) {
     const Tensor scores = model->forward(digits.batch(step, 32).data);
+    if (settings.poke_scores) scores.data_ptr<float>()[0] += 1;
     programs::print_step(step, scores.square().mean());
   }
   programs::print_digest(*model);
@@ -67,6 +69,7 @@ int main(int argc, char** argv) {
   programs::add_flags(app, settings);
   app.get_option("--steps")->description("Batches to classify");
   app.add_flag("--no-grad", settings.no_grad, "Run without grad mode");
+  app.add_flag("--poke-scores", settings.poke_scores, "Change what the model returns, past ops");
   app.add_option("--eps", settings.eps, "Epsilon of the normalisation");
   return programs::run_program(app, argc, argv, [&] { infer(settings); });
 }

@@ -1,13 +1,14 @@
 # compile_with_clang(<target>)
-# A LibTorch program takes GCC 18 s to compile and Clang, without optimization, 7 s. The rest stays with the compiler
-# of the build, and so does this where there is no Clang.
+# A LibTorch program takes GCC 18 s to compile and Clang, without optimization, 7 s. Where there is no Clang, the compiler
+# of the build does it, without optimization, too.
 find_program(ULPSCOPE_CLANG clang++)
 function(compile_with_clang target)
+  get_target_property(options ${target} COMPILE_OPTIONS)
+  list(FILTER options EXCLUDE REGEX "^-O")
+  set_target_properties(${target} PROPERTIES COMPILE_OPTIONS "-O0")
+  target_compile_options(${target} PRIVATE ${options})
   if(ULPSCOPE_CLANG)
-    get_target_property(options ${target} COMPILE_OPTIONS)
-    list(FILTER options EXCLUDE REGEX "^-O")
-    list(PREPEND options -O0)
-    set_target_properties(${target} PROPERTIES COMPILE_OPTIONS "${options}" CXX_COMPILER_LAUNCHER
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
       "bash;${PROJECT_SOURCE_DIR}/tests/support/with_clang.sh;${CMAKE_CXX_COMPILER_LAUNCHER};--")
   endif()
 endfunction()

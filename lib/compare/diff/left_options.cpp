@@ -55,11 +55,11 @@ struct Left {
 
 /// Where only one run has changed it, the other has what both had before.
 [[nodiscard]] std::optional<ArgumentReport> left_apart(std::string_view name,
-                                                       const Both<Left>& left) {
-  const auto in_reference = left.reference.changes.find(name);
-  const auto in_candidate = left.candidate.changes.find(name);
-  const bool changed = in_reference != left.reference.changes.end();
-  const bool other_changed = in_candidate != left.candidate.changes.end();
+                                                       const Both<const Left*>& left) {
+  const auto in_reference = left.reference->changes.find(name);
+  const auto in_candidate = left.candidate->changes.find(name);
+  const bool changed = in_reference != left.reference->changes.end();
+  const bool other_changed = in_candidate != left.candidate->changes.end();
   const std::string_view reference =
       changed ? in_reference->second.after : in_candidate->second.before;
   const std::string_view candidate =
@@ -68,7 +68,7 @@ struct Left {
   return ArgumentReport{.name = std::string(name),
                         .reference = std::string(reference),
                         .candidate = std::string(candidate),
-                        .of = std::string(left.reference.optimizer_class)};
+                        .of = std::string(left.reference->optimizer_class)};
 }
 
 }  // namespace
@@ -82,10 +82,10 @@ std::vector<ArgumentReport> left_options(const std::vector<EnvironmentEntry>& re
       const auto other = others.find(number);
       if (other == others.end() || other->second.optimizer_class != optimizer.optimizer_class)
         continue;
-      const Both<Left> left{optimizer, other->second};
+      const Both<const Left*> left{&optimizer, &other->second};
       std::set<std::string_view> names;
       for (const Side side : kSides)
-        for (const auto& [name, change] : on(left, side).changes) names.insert(name);
+        for (const auto& [name, change] : on(left, side)->changes) names.insert(name);
       for (const std::string_view name : names)
         if (auto report = left_apart(name, left))
           reports.insert_or_assign(fmt::format("{}.{}", number, name), std::move(*report));

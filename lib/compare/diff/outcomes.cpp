@@ -147,8 +147,7 @@ void OutcomeJudge::judge() {
     judge_adopted(side);
   }
   judge_generators();
-  judge_noted_generators();
-  judge_left_options();
+  judge_noted();
   for (const Side side : kSides)
     on(totals.extra_numbers, side) = state_.numbers_read.replaced(side);
   totals.too_many = totals.too_many || state_.numbers_read.overflowed();
@@ -501,14 +500,19 @@ void OutcomeJudge::judge_generators() {
   enter_at_ends(FindingKind::rng);
 }
 
-/// A generator of Python, NumPy or the program, in which no recorded op draws, ends in a different
-/// state although both runs once had it in one.
-void OutcomeJudge::judge_noted_generators() {
+/// What is left beside memory counts where nothing else says that the runs diverge.
+void OutcomeJudge::judge_noted() {
   if (ends_.reference.event == nullptr || ends_.candidate.event == nullptr) return;
   if (state_.book.diverges()) return;
-  const Both<std::vector<EnvironmentEntry>> noted{
-      state_.runs.reference->environment(state_.ranks.reference),
-      state_.runs.candidate->environment(state_.ranks.candidate)};
+  const Noted noted{state_.runs.reference->environment(state_.ranks.reference),
+                    state_.runs.candidate->environment(state_.ranks.candidate)};
+  judge_noted_generators(noted);
+  if (!state_.book.diverges()) judge_left_options(noted);
+}
+
+/// A generator of Python, NumPy or the program, in which no recorded op draws, ends in a different
+/// state although both runs once had it in one.
+void OutcomeJudge::judge_noted_generators(const Noted& noted) {
   const auto shifted = shifted_generators(noted.reference, noted.candidate);
   if (shifted.empty()) return;
   if (ran_beside_threads(noted.reference) || ran_beside_threads(noted.candidate)) {
@@ -529,11 +533,8 @@ void OutcomeJudge::judge_noted_generators() {
 }
 
 /// An optimizer that both runs leave is set otherwise since its last step.
-void OutcomeJudge::judge_left_options() {
-  if (ends_.reference.event == nullptr || ends_.candidate.event == nullptr) return;
-  if (state_.book.diverges()) return;
-  auto differing = left_options(state_.runs.reference->environment(state_.ranks.reference),
-                                state_.runs.candidate->environment(state_.ranks.candidate));
+void OutcomeJudge::judge_left_options(const Noted& noted) {
+  auto differing = left_options(noted.reference, noted.candidate);
   if (differing.empty()) return;
   enter_at_ends(FindingKind::arguments,
                 [&](Finding& finding) { finding.arguments = std::move(differing); });

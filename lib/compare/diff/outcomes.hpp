@@ -38,6 +38,7 @@ class OutcomeJudge {
     bool alone = false;     ///< ops that only this run has made it
   };
   using Outcomes = std::vector<Outcome>;
+  using Noted = Both<std::vector<EnvironmentEntry>>;
   /// What holds memory from step to step, where it is known.
   enum class KeptBy : std::uint8_t { other, optimizer, parameter };
 
@@ -60,8 +61,9 @@ class OutcomeJudge {
   void judge_adopted(Side side);
   void judge_reset_gradients(Side side);
   void judge_generators();
-  void judge_noted_generators();
-  void judge_left_options();
+  void judge_noted();
+  void judge_noted_generators(const Noted& noted);
+  void judge_left_options(const Noted& noted);
   void blame(const Source& source);
   [[nodiscard]] const Outcome* partner_of(Side side, const Outcome& outcome);
   [[nodiscard]] std::optional<Source> reason(Side side, const Outcome& outcome);

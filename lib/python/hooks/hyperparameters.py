@@ -81,12 +81,12 @@ def changed(optimizer) -> dict:
     """What they were at the last step and are now, in words, of those that have changed since then. Of a tensor, which
     is an outcome itself, nothing."""
     groups = optimizer.param_groups
-    names = [name for group in groups for name in group if name != "params"]
     values = _values(groups)
     before = _known.get(optimizer, [[]])[0]
     found = {}
     if len(values) != len(before) or all(map(is_, values, before)):
         return found
+    names = [name for group in groups for name in group if name != "params"]
     for name in dict.fromkeys(names):
         pairs = [
             (_readable(old), _readable(new)) for each, old, new in zip(names, before, values) if each == name
