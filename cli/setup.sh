@@ -147,6 +147,8 @@ install_for_python() {
   done < <(env -u LD_LIBRARY_PATH ldd "$torch_folder/torch/lib/libtorch_cuda.so" 2>/dev/null |
     awk '/not found/ {print $1}')
   unpack_wheels "$torch_folder" "${wheels[@]}" || say "PyTorch: these could not be added: ${wheels[*]}"
+  # The machine's NCCL may be older than what PyTorch was built with.
+  imports_torch || unpack_wheels "$torch_folder" "$(required_by_torch nvidia-nccl-cu13)" || true
   if imports_torch; then
     keep_bytecode
   else

@@ -1,6 +1,8 @@
 /// What the Python hooks (lib/python/hooks) call, by ctypes: plain functions of plain types. None
 /// throws; while nothing is recorded none has an effect. Those that begin something return a number
 /// for the one that ends it, 0 if there is nothing to end.
+#include "capture/python_calls.hpp"
+
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
@@ -12,7 +14,6 @@
 #include <vector>
 
 #include "capture/environment.hpp"
-#include "capture/given_tensor.hpp"
 #include "capture/kept_tensors.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
@@ -22,33 +23,14 @@
 #include "capture/outcomes.hpp"
 #include "capture/program_calls.hpp"
 #include "capture/python_frames.hpp"
-#include "capture/python_tensors.hpp"
 #include "capture/step_window.hpp"
 #include "capture/thread.hpp"
 #include "ulpscope/run.hpp"
-
-#define ULPSCOPE_FOR_PYTHON extern "C" __attribute__((visibility("default")))
 
 namespace ulpscope::capture {
 namespace {
 
 using Object = Interpreter::Object;
-
-/// The program's tensors behind their addresses, held by Python meanwhile.
-class GivenTensors {
- public:
-  explicit GivenTensors(const PythonTensors& found) {
-    tensors_.reserve(found.size());
-    for (std::size_t i = 0; i < found.size(); ++i)
-      tensors_.push_back(given_tensor(found.data()[i]));
-    for (const at::Tensor& tensor : tensors_) pointers_.push_back(&tensor);
-  }
-  [[nodiscard]] std::span<const at::Tensor* const> get() const noexcept { return pointers_; }
-
- private:
-  std::vector<at::Tensor> tensors_;
-  std::vector<const at::Tensor*> pointers_;
-};
 
 /// The same as arguments or results of an op.
 class GivenValues {
@@ -65,15 +47,6 @@ class GivenValues {
  private:
   std::vector<c10::IValue> values_;
 };
-
-/// Runs `body` with the calling thread, if something is recorded.
-template <class Body>
-void with_thread(std::string_view call, Body&& body) noexcept {
-  Thread* const thread = Thread::current();
-  if (thread == nullptr) return;
-  const Thread::Inside inside(*thread);
-  guarded(call, [&] { body(*thread); });
-}
 
 }  // namespace
 }  // namespace ulpscope::capture
@@ -131,51 +104,11 @@ ULPSCOPE_FOR_PYTHON void ulpscope_python_forget_root(std::uint32_t module) {
   with_thread("learning modules", [&](Thread&) { forget_root(module); });
 }
 
-namespace {
-
-/// An exception may have ended calls before they could say so.
-void drop_modules(Thread& thread) {
-  const auto stale = std::find_if(
-      thread.frames.begin(), thread.frames.end(),
-      [](const auto& frame) { return frame.info->kind == EventKind::module && !frame.from_stack; });
-  if (stale != thread.frames.end())
-    close_frames_above(thread, static_cast<std::size_t>(stale - thread.frames.begin()));
-}
-
-}  // namespace
-
 /// Which objects are tensors: of these two types. @param address_of a function that returns the
 /// address of a tensor's TensorImpl.
 ULPSCOPE_FOR_PYTHON void ulpscope_python_tensors(Object* tensor, Object* parameter,
                                                  Object* address_of) {
   learn_python_tensors(tensor, parameter, address_of);
-}
-
-/// A module is called with these arguments. @param trusted only library code runs in it.
-/// @param outermost no call of another module encloses it.
-ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_module(std::uint32_t module, int trusted,
-                                                             int outermost, Object* args,
-                                                             Object* kwargs) {
-  std::size_t frames = 0;
-  with_thread("the start of a call", [&](Thread& thread) {
-    if (outermost != 0) drop_modules(thread);
-    PythonTensors found(args);
-    found.add(kwargs);
-    const GivenTensors given(found);
-    begin_module_call(thread, forward_of(module), module, module, trusted != 0, given.get());
-    frames = thread.frames.size();
-  });
-  return frames;
-}
-
-/// @param threw it left by an exception, without results.
-ULPSCOPE_FOR_PYTHON void ulpscope_python_end_module(std::size_t frames, int threw, Object* result) {
-  with_thread("the end of a call", [&](Thread& thread) {
-    if (thread.frames.size() < frames) return;
-    close_frames_above(thread, frames);
-    if (threw == 0) module_call_returns(thread, GivenTensors(PythonTensors(result)).get());
-    end_event(thread, frames, threw != 0);
-  });
 }
 
 namespace {
@@ -259,7 +192,7 @@ ULPSCOPE_FOR_PYTHON std::size_t ulpscope_python_begin_kernel(const GeneratedKern
   std::size_t frames = 0;
   with_thread("the start of a kernel", [&](Thread& thread) {
     const PythonTensors found(tensors);
-    if (found.size() + kBesideTensors != kernel->info.arguments.size()) return;
+    if (found.get().size() + kBesideTensors != kernel->info.arguments.size()) return;
     GivenValues inputs(found);
     inputs.add(kernel->source);
     inputs.add(std::string(numbers));

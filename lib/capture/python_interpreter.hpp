@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 namespace ulpscope::capture {
 
 /// Functions of the interpreter's stable interface (https://docs.python.org/3/c-api/stable.html).
@@ -13,7 +15,11 @@ namespace ulpscope::capture {
   FUNCTION(int, PyFrame_GetLineNumber, (Object*))                   \
   FUNCTION(Object*, PyObject_Type, (Object*))                       \
   FUNCTION(Object*, PyObject_GetAttrString, (Object*, const char*)) \
+  FUNCTION(Object*, PyObject_GetAttr, (Object*, Object*))           \
+  FUNCTION(Object*, PyObject_GenericGetDict, (Object*, void*))      \
+  FUNCTION(int, PyObject_IsTrue, (Object*))                         \
   FUNCTION(Object*, PyObject_CallFunctionObjArgs, (Object*, ...))   \
+  FUNCTION(Object*, PyCFunction_NewEx, (Method*, Object*, Object*)) \
   FUNCTION(unsigned long, PyType_GetFlags, (Object*))               \
   FUNCTION(Object*, PySys_GetObject, (const char*))                 \
   FUNCTION(long, PyTuple_Size, (Object*))                           \
@@ -22,7 +28,13 @@ namespace ulpscope::capture {
   FUNCTION(Object*, PyList_GetItem, (Object*, long))                \
   FUNCTION(int, PyDict_Next, (Object*, long*, Object**, Object**))  \
   FUNCTION(Object*, PyDict_GetItemString, (Object*, const char*))   \
+  FUNCTION(long, PyDict_Size, (Object*))                            \
+  FUNCTION(Object*, PyDict_GetItemWithError, (Object*, Object*))    \
   FUNCTION(void*, PyLong_AsVoidPtr, (Object*))                      \
+  FUNCTION(Object*, PyLong_FromVoidPtr, (void*))                    \
+  FUNCTION(std::size_t, PyLong_AsSize_t, (Object*))                 \
+  FUNCTION(Object*, PyLong_FromSize_t, (std::size_t))               \
+  FUNCTION(Object*, PyUnicode_InternFromString, (const char*))      \
   FUNCTION(const char*, PyUnicode_AsUTF8, (Object*))                \
   FUNCTION(void, PyErr_Clear, ())                                   \
   FUNCTION(void, Py_IncRef, (Object*))                              \
@@ -31,6 +43,14 @@ namespace ulpscope::capture {
 /// They are looked up by name: it is any version of CPython.
 struct Interpreter {
   using Object = void;
+
+  /// PyMethodDef (Include/methodobject.h) of a function that is given its positional arguments.
+  struct Method {
+    const char* name;
+    Object* (*call)(Object* self, Object* const* arguments, long count);
+    int flags = 0x0080;  // METH_FASTCALL
+    const char* doc = nullptr;
+  };
 
 #define ULPSCOPE_DECLARE(Result, name, arguments) Result(*name) arguments = nullptr;
   ULPSCOPE_INTERPRETER(ULPSCOPE_DECLARE)

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 
 #include "capture/python_interpreter.hpp"
 
@@ -22,8 +23,9 @@ class PythonTensors {
   explicit PythonTensors(Interpreter::Object* value) { add(value); }
   void add(Interpreter::Object* value);
 
-  [[nodiscard]] c10::TensorImpl* const* data() const noexcept { return found_.data(); }
-  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] std::span<c10::TensorImpl* const> get() const noexcept {
+    return {found_.data(), count_};
+  }
 
  private:
   void collect(const Interpreter& python, Interpreter::Object* value, int depth);

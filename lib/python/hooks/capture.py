@@ -1,6 +1,7 @@
 """The functions of the capture library (lib/capture/python_calls.cpp).
 
-Called by ctypes with the GIL held: what they are given lives until they return.
+Called by ctypes with the GIL held: what they are given lives until they return. Calls of modules have functions of
+the interpreter (python_module_calls.cpp).
 """
 
 import ctypes
@@ -27,11 +28,9 @@ _SIGNATURES = {
     "keep": (None, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_uint32]),
     "forget_root": (None, [ctypes.c_uint32]),
     "tensors": (None, [ctypes.py_object, ctypes.py_object, ctypes.py_object]),
-    "begin_module": (
-        ctypes.c_size_t,
-        [ctypes.c_uint32, ctypes.c_int, ctypes.c_int, ctypes.py_object, ctypes.py_object],
-    ),
-    "end_module": (None, [ctypes.c_size_t, ctypes.c_int, ctypes.py_object]),
+    "follow_modules": (None, [ctypes.py_object] * 4),
+    "begin_module": (ctypes.py_object, []),
+    "end_module": (ctypes.py_object, []),
     "begin_step": (
         ctypes.c_size_t,
         [

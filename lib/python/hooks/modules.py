@@ -21,48 +21,54 @@ class _Calls(threading.local):
 _calls = _Calls()
 
 
-def _only_library_code(module) -> bool:
-    """Whether nothing of the program's runs inside the call, other modules aside."""
-    kind = type(module)
-    known = _library_classes.get(kind)
-    if known is None:
-        known = _library_classes[kind] = kind.__module__.startswith(_LIBRARY_MODULES)
-    if not known:
-        return False
-    state = module.__dict__
-    return not (
-        state["_modules"]
-        or state["_forward_hooks"]
-        or state["_forward_pre_hooks"]
-        or state["_backward_hooks"]
-        or state["_backward_pre_hooks"]
-        or "forward" in state
-        or any(_hooks)
-    )
-
-
 def _is_script(module) -> bool:
     """Its calls run in LibTorch's interpreter."""
     return isinstance(module.__dict__.get("_c"), _script_module)
 
 
 @compilation.untraced
-def _begin(module, args, kwargs) -> int:
-    library = capture.library()
-    if library is None or _is_script(module) or trees.is_wrapper(module):
+def _look(module, depth) -> int:
+    """The module's number, 0 if it is not recorded. Asked if it is called inside no other module, or is
+    not known."""
+    try:
+        library = capture.library()
+        kind = type(module)
+        if kind not in _library_classes:
+            _library_classes[kind] = kind.__module__.startswith(_LIBRARY_MODULES)
+        if library is None or _is_script(module) or trees.is_wrapper(module):
+            return 0
+        if depth == 0:
+            generators.look(library)
+        return trees.number_of(library, module, depth == 0)
+    except Exception as error:
+        failed("a call of a module", error)
         return 0
-    outermost = _calls.depth == 0
-    if outermost:
-        generators.look(library)
-    number = trees.number_of(library, module, outermost)
-    return library.begin_module(number, _only_library_code(module), outermost, args, kwargs)
 
 
 @compilation.untraced
-def _end(frames: int, result, threw: bool) -> None:
-    library = capture.library()
-    if library is not None:
-        library.end_module(frames, threw, result)
+def _begin_recording(module, args, kwargs, depth) -> int:
+    """Until something is recorded."""
+    try:
+        if capture.library() is None or _begin is _begin_recording:
+            return 0
+    except Exception as error:
+        failed("a call of a module", error)
+        return 0
+    return _begin(module, args, kwargs, depth)
+
+
+_begin = _begin_recording
+_end = None
+
+
+def _follow_calls(library) -> None:
+    global _begin, _end
+    try:
+        library.follow_modules(_look, trees.known_modules(), _library_classes, _hooks)
+        begin, end = library.begin_module(), library.end_module()
+        _begin, _end = begin, end
+    except Exception as error:
+        failed("calls of modules", error)
 
 
 def _replacement(original):
@@ -72,15 +78,11 @@ def _replacement(original):
         raise RuntimeError("nn.Module.__call__ is not as known")
 
     def _wrapped_call_impl(self, *args, **kwargs):
-        frames = 0
-        try:
-            frames = _begin(self, args, kwargs)
-        except Exception as error:
-            failed("a call of a module", error)
+        depth = _calls.depth
+        frames = _begin(self, args, kwargs, depth)
         call = self._call_impl if self._compiled_call_impl is None else self._compiled_call_impl
         if frames == 0:
             return call(*args, **kwargs)
-        depth = _calls.depth
         result, threw = None, True
         try:
             _calls.depth = depth + 1
@@ -89,10 +91,7 @@ def _replacement(original):
             return result
         finally:
             _calls.depth = depth
-            try:
-                _end(frames, result, threw)
-            except Exception as error:
-                failed("a call of a module", error)
+            _end(frames, result, threw)
 
     return functools.update_wrapper(_wrapped_call_impl, original, updated=())
 
@@ -127,6 +126,7 @@ def follow(module) -> None:
         module._global_backward_pre_hooks,
     )
     _script_module = module.torch._C.ScriptModule
+    capture.when_recording(_follow_calls)
 
     def registers_module(owner, name, child):
         if child is not None:

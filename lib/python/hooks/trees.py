@@ -34,6 +34,11 @@ def _found(module):
     return known if known is not None and known.reference() is module else None
 
 
+def known_modules() -> dict:
+    """The modules that walks have found, by their ids: objects with `reference` and `number`."""
+    return _known
+
+
 def follow_wrappers(module) -> None:
     """To be called when torch._dynamo.eval_frame has just been imported."""
     global _wrapper
