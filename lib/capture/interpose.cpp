@@ -35,6 +35,7 @@
 #include "capture/op_observer.hpp"
 #include "capture/optimizer_options.hpp"
 #include "capture/outcomes.hpp"
+#include "capture/saved_options.hpp"
 #include "capture/saved_tensors.hpp"
 #include "capture/step_window.hpp"
 #include "capture/system_calls.hpp"
@@ -292,6 +293,22 @@ struct optimizer_step {
   static Tensor call(void* self, Closure closure) {
     CallEvent event(EventKind::optimizer, kIndex, "step", self, !closure);
     return next<kIndex, Tensor(void*, Closure)>()(self, std::move(closure));
+  }
+};
+
+struct optimizer_save {
+  using Archive = torch::serialize::OutputArchive;
+  ULPSCOPE_DECLARES(save, void (Class::*)(Archive&) const);
+  template <std::size_t kIndex>
+  static void call(const void* self, Archive& archive) {
+    if (Thread* const thread = Thread::current(); thread != nullptr && !idle()) {
+      const Thread::Inside inside(*thread);
+      guarded("an optimizer that is saved", [&] {
+        send_saved_options(*thread, kClassNames[kIndex],
+                           *static_cast<const torch::optim::Optimizer*>(self));
+      });
+    }
+    next<kIndex, void(const void*, Archive&)>()(self, archive);
   }
 };
 

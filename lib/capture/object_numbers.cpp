@@ -43,4 +43,7 @@ void object_begins(const void* object) {
   all.numbers.erase(object);
 }
 
+void lock_object_numbers() { objects().mutex.lock(); }
+void unlock_object_numbers() { objects().mutex.unlock(); }
+
 }  // namespace ulpscope::capture

@@ -14,4 +14,8 @@ namespace ulpscope::capture {
 /// Another object begins at this address, which gets a number of its own.
 void object_begins(const void* object);
 
+/// fork() copies the lock of this table.
+void lock_object_numbers();
+void unlock_object_numbers();
+
 }  // namespace ulpscope::capture

@@ -2,14 +2,19 @@
 
 #include <torch/optim.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "capture/saved_options.hpp"
 #include "capture/thread.hpp"
 #include "core/argument_writer.hpp"
 
@@ -73,6 +78,17 @@ struct Fields<LBFGSOptions> {
                            one.tolerance_change(), one.history_size(), one.line_search_fn());
   }
 };
+
+template <class Options>
+constexpr std::size_t kFields =
+    std::tuple_size_v<decltype(Fields<Options>::of(std::declval<const Options&>()))>;
+
+template <class Options>
+bool all_have(const Groups& groups) {
+  return !groups.empty() && std::ranges::all_of(groups, [](const OptimizerParamGroup& group) {
+    return group.has_options() && dynamic_cast<const Options*>(&group.options()) != nullptr;
+  });
+}
 
 void write(ArgumentWriter& writer, std::uint16_t index, double value) {
   writer.number(index, value);
@@ -143,12 +159,61 @@ void write_field(ArgumentWriter& writer, const Groups& groups) {
     write_list(writer, kField, groups.size(), first, at);
 }
 
+/// As Python prints them, but for whole numbers.
+void append(std::pmr::string& words, double value) {
+  std::array<char, 32> digits{};
+  words.append(digits.begin(), std::to_chars(digits.begin(), digits.end(), value).ptr);
+}
+void append(std::pmr::string& words, bool value) { words += value ? "True" : "False"; }
+void append(std::pmr::string& words, std::int64_t value) {
+  std::array<char, 24> digits{};
+  words.append(digits.begin(), std::to_chars(digits.begin(), digits.end(), value).ptr);
+}
+void append(std::pmr::string& words, const std::string& value) { words += value; }
+void append(std::pmr::string& words, const std::tuple<double, double>& value) {
+  words += '[';
+  append(words, std::get<0>(value));
+  words += ", ";
+  append(words, std::get<1>(value));
+  words += ']';
+}
+template <class Value>
+void append(std::pmr::string& words, const std::optional<Value>& value) {
+  if (value)
+    append(words, *value);
+  else
+    words += "None";
+}
+
+/// A field in a line; where groups disagree, as a list.
+template <class Options, std::size_t kField>
+void describe_field(const Groups& groups, std::pmr::string& words) {
+  const auto at = [&](const OptimizerParamGroup& group) {
+    return std::get<kField>(Fields<Options>::of(static_cast<const Options&>(group.options())));
+  };
+  const bool agree = std::ranges::all_of(
+      groups, [&](const OptimizerParamGroup& group) { return at(group) == at(groups.front()); });
+  if (!agree) words += '[';
+  for (std::size_t i = 0; i < (agree ? 1 : groups.size()); ++i) {
+    if (i != 0) words += ", ";
+    append(words, at(groups[i]));
+  }
+  words += agree ? "\n" : "]\n";
+}
+
+template <class Options>
+void describe_fields(const Groups& groups, std::pmr::string& words) {
+  if (!all_have<Options>(groups)) return;
+  [&]<std::size_t... kField>(std::index_sequence<kField...>) {
+    (describe_field<Options, kField>(groups, words), ...);
+  }
+  (std::make_index_sequence<kFields<Options>>());
+}
+
 template <class Options>
 void write_fields(ArgumentWriter& writer, const Groups& groups) {
-  for (const OptimizerParamGroup& group : groups)
-    if (!group.has_options() || dynamic_cast<const Options*>(&group.options()) == nullptr) return;
-  constexpr std::size_t kCount =
-      std::tuple_size_v<decltype(Fields<Options>::of(std::declval<const Options&>()))>;
+  if (!all_have<Options>(groups)) return;
+  constexpr std::size_t kCount = kFields<Options>;
   [&]<std::size_t... kField>(std::index_sequence<kField...>) {
     (write_field<Options, kField>(writer, groups), ...);
   }
@@ -166,11 +231,13 @@ struct Row {
   std::string_view optimizer_class;
   std::string_view names;
   void (*write)(ArgumentWriter&, const Groups&);
+  void (*describe)(const Groups&, std::pmr::string& words);
 };
 
 template <class Options>
 constexpr Row row(std::string_view optimizer_class) {
-  return {optimizer_class, Fields<Options>::kNames, &write_fields<Options>};
+  return {optimizer_class, Fields<Options>::kNames, &write_fields<Options>,
+          &describe_fields<Options>};
 }
 
 constexpr Row kRows[] = {
@@ -198,6 +265,13 @@ void write_options(Thread& thread, std::string_view optimizer_class,
   ArgumentWriter writer(thread.argument_scratch);
   row->write(writer, optimizer.param_groups());
   thread.arguments.insert(thread.arguments.end(), writer.bytes().begin(), writer.bytes().end());
+  note_step_options(optimizer_class, optimizer, writer.bytes());
+}
+
+void describe_options(std::string_view optimizer_class, const torch::optim::Optimizer& optimizer,
+                      std::pmr::string& words) {
+  if (const Row* const row = find_row(optimizer_class); row != nullptr)
+    row->describe(optimizer.param_groups(), words);
 }
 
 }  // namespace ulpscope::capture

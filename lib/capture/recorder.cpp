@@ -21,10 +21,12 @@
 #include "capture/memory.hpp"
 #include "capture/module_calls.hpp"
 #include "capture/module_names.hpp"
+#include "capture/object_numbers.hpp"
 #include "capture/op_info.hpp"
 #include "capture/op_observer.hpp"
 #include "capture/outcomes.hpp"
 #include "capture/program_symbols.hpp"
+#include "capture/saved_options.hpp"
 #include "capture/step_window.hpp"
 #include "capture/storage_table.hpp"
 #include "capture/thread.hpp"
@@ -93,11 +95,13 @@ void before_fork() {
   lock_environment();
   lock_step_window();
   lock_module_calls();
+  lock_saved_options();
   lock_module_names();
   lock_program_symbols();
   boundary_links().lock();
   lock_op_info();
   lock_collectives();
+  lock_object_numbers();
   storages().lock();
   lock_device_values();
   lock_graphs();
@@ -112,11 +116,13 @@ void release_locks() {
   unlock_graphs();
   unlock_device_values();
   storages().unlock();
+  unlock_object_numbers();
   unlock_collectives();
   unlock_op_info();
   boundary_links().unlock();
   unlock_program_symbols();
   unlock_module_names();
+  unlock_saved_options();
   unlock_module_calls();
   unlock_step_window();
   unlock_environment();

@@ -3,6 +3,7 @@
 
     outcomes.py --bin build/release/bin ends      what `end_of_run` leaves; of each kind by every way to end
     outcomes.py --bin build/release/bin all-ends  all of that by every way to end
+    outcomes.py --bin build/release/bin saved     a hyperparameter that is changed before the optimizer is saved
     outcomes.py --bin build/release/bin threads   models that threads train, by every way to share work
     outcomes.py --bin build/release/bin layers    the same of threads by their layers only
     outcomes.py --bin build/release/bin creation  threads that have nothing in common with their partners
@@ -91,6 +92,16 @@ def ends(session, of_other_ways=SOME_ENDS):
                           report)
 
 
+def saved(session):
+    plain = session.record_as_bare("plain", "end_of_run", "--end", "saved")
+    for end, same in (("saved-at-last", True), ("saved-lr", False)):
+        printed = session.record_as_bare("other", "end_of_run", "--end", end)
+        assert (printed == plain) == same, f"{end} leaves what it should not"
+        report = session.compare("plain", "other")
+        expected = report["verdict"] == "identical" if same else "lr of SGD is 0.1 and 0.05" in report["summary"]
+        session.check(end, expected, report)
+
+
 def threads(session):
     for mode in MODES:
         for seeds in ([], ["--own-seeds"]):
@@ -145,12 +156,12 @@ def creation(session):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
-    parser.add_argument("part", choices=["ends", "all-ends", "threads", "layers", "creation"])
+    parser.add_argument("part", choices=["ends", "all-ends", "saved", "threads", "layers", "creation"])
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ulpscope-outcomes-") as folder:
         session = Session(arguments.bin, folder)
-        {"ends": ends, "all-ends": lambda session: ends(session, ENDS), "threads": threads, "layers": layers,
-         "creation": creation}[arguments.part](session)
+        {"ends": ends, "all-ends": lambda session: ends(session, ENDS), "saved": saved, "threads": threads,
+         "layers": layers, "creation": creation}[arguments.part](session)
     return 1 if session.failed else 0
 
 

@@ -3,6 +3,7 @@
 // not by ops.
 #include <ATen/CPUGeneratorImpl.h>
 
+#include <bit>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -74,6 +75,13 @@ Tensor through_archive(const Tensor& tensor) {
   return loaded;
 }
 
+/// @param lr of its next step
+void save(torch::optim::SGD& optimizer, double lr) {
+  optimizer.param_groups().front().options().set_lr(lr);
+  std::stringstream archive;
+  torch::save(optimizer, archive);
+}
+
 using End = std::function<void(Left&)>;
 
 const std::map<std::string, End>& ends() {
@@ -117,6 +125,13 @@ const std::map<std::string, End>& ends() {
       {"held", [](Left& left) { left.held.add_(1); }},
       {"rebound", [](Left& left) { left.held = left.held * 1.0001; }},
       {"draw", [](Left&) { torch::rand({3}); }},
+      {"saved", [](Left& left) { save(*left.optimizer, 0.1); }},
+      {"saved-lr", [](Left& left) { save(*left.optimizer, 0.05); }},
+      {"saved-at-last",
+       [](Left& left) {
+         save(*left.optimizer, 0.05);
+         save(*left.optimizer, 0.1);
+       }},
       // These leave the same.
       {"unused", [](Left& left) { static_cast<void>((left.held * 3).item<float>()); }},
       {"one", [](Left& left) { left.held.mul_(1.0); }},
@@ -176,6 +191,8 @@ void train(const EndSettings& settings) {
   }
   for (const Tensor& buffer : left.model->buffers()) digest = raw_digest(digest, buffer);
   for (const Tensor& average : left.average) digest = raw_digest(digest, average);
+  const double lr = optimizer.param_groups().front().options().get_lr();
+  digest = (digest ^ std::bit_cast<std::uint64_t>(lr)) * std::uint64_t{0x100000001b3};
   digest = raw_digest(digest, left.held);
   digest = raw_digest(digest, left.leaf);
   digest = raw_digest(digest, left.loaded);

@@ -391,8 +391,9 @@ def numpy_write(tools):
 
 
 def left_options(tools):
-    """Hyperparameters that are changed after the last step are an outcome, also of an optimizer that is saved and gone."""
-    for where in ("standing", "saved"):
+    """Hyperparameters that are changed after the last step are an outcome, also of an optimizer that is saved and gone,
+    in whichever thread."""
+    for where in ("standing", "saved", "threads"):
         for name, lr in (("reference", "0.1"), ("equal", "0.1"), ("changed", "0.05")):
             tools.record(where + name, "left_options", where, lr)
         code, report = tools.compare(where + "reference", where + "equal")

@@ -12,6 +12,10 @@ namespace ulpscope::comparison {
 /// it last or as it stands at the end of both. Noted are its class (`saved.optimizer.N` and
 /// `end.optimizer.N`) and what has changed (`end.optimizer.N.lr`, "0.1 -> 0.01"; empty: nothing any
 /// more). Those that differed already in its last step made no difference.
+///
+/// N is the same in each run for optimizers that the main thread was the first to use. Those of
+/// other threads have a `t` before it, which is only different from all others: they are compared
+/// as a set, if as many are noted in both. `t` alone: there were more.
 [[nodiscard]] std::vector<ArgumentReport> left_options(
     const std::vector<EnvironmentEntry>& reference, const std::vector<EnvironmentEntry>& candidate);
 

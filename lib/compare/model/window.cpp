@@ -1,6 +1,7 @@
 #include "compare/model/window.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace ulpscope::comparison {
@@ -12,6 +13,17 @@ namespace {
          std::any_of(event.slots.begin(), event.slots.end(), [flag](const Slot& slot) {
            return slot.role == Role::mutated && (slot.flags & flag);
          });
+}
+
+/// An op that writes a tensor to an archive.
+[[nodiscard]] bool saves(const Event& event) {
+  return event.op == kSave && event.slots.size() == 1;
+}
+
+[[nodiscard]] bool is_saved_before(const Event& event, const Event& other) {
+  const Slot& slot = event.slots.front();
+  const Slot& other_slot = other.slots.front();
+  return std::tie(slot.name, slot.storage) < std::tie(other_slot.name, other_slot.storage);
 }
 
 }  // namespace
@@ -50,12 +62,24 @@ Window::Window(std::vector<HeldEvent> events, bool last) : events_(std::move(eve
   }
   if (last_) {
     while (!open.empty()) close(count);
-    return;
-  }
-  if (open_op != kNoIndex) {
+  } else if (open_op != kNoIndex) {
     const std::uint32_t unfinished = item_of_[open_op];
     items_.pop_back();
     std::replace(item_of_.begin() + open_op, item_of_.end(), unfinished, kNoIndex);
+  }
+  order_saves();
+}
+
+void Window::order_saves() {
+  const auto saved = [&](const Item& item) { return item.op && saves(event(item.event)); };
+  for (auto begin = items_.begin(); begin != items_.end();) {
+    begin = std::find_if(begin, items_.end(), saved);
+    const auto end = std::find_if_not(begin, items_.end(), saved);
+    std::stable_sort(begin, end, [&](const Item& item, const Item& other) {
+      return is_saved_before(event(item.event), event(other.event));
+    });
+    for (; begin != end; ++begin)
+      item_of_[begin->event] = static_cast<std::uint32_t>(begin - items_.begin());
   }
 }
 

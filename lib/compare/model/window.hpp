@@ -31,6 +31,8 @@ struct Item {
 ///
 /// Ops inside ops are part of the outermost op's item. Scopes, modules, backward nodes, gradients
 /// and optimizers are transparent: each becomes one item at its end, after what ran inside it.
+/// Tensors that are saved in a row are in the order in which they were made: LibTorch saves an
+/// optimizer's in that of their addresses.
 class Window {
  public:
   /// `last` says that the lane has no more events in this step: open scopes then end here. Without
@@ -59,6 +61,8 @@ class Window {
   [[nodiscard]] std::vector<HeldEvent> from_item(std::uint32_t item) const;
 
  private:
+  void order_saves();
+
   std::vector<HeldEvent> events_;
   std::vector<std::uint32_t> end_;
   std::vector<std::uint32_t> parent_;

@@ -1,7 +1,7 @@
 """Steps of optimizers, and zero_grad."""
 
 import functools
-import os
+import itertools
 import threading
 
 from . import capture, compilation, generators, hyperparameters
@@ -9,34 +9,39 @@ from .guard import failed
 from .weak import reference_in
 
 _LIBRARY_OPTIMIZERS = "torch.optim."
-_MOST_LEFT = 64
+_MOST_LEFT = 1024
 
 
 class _OfThread(threading.local):
     def __init__(self) -> None:
         self.steps = {}  # id of an optimizer -> frames of its step
-        self.used = 0  # optimizers that this thread was the first to use
 
 
 _of_thread = _OfThread()
+_of_main = itertools.count()
+_of_others = itertools.count()
 
 
-def _this_thread() -> tuple:
-    return os.getpid(), threading.get_ident()
+def _key() -> str:
+    """By which its hyperparameters are noted, empty where so many are that they are not: the order in which the main
+    thread uses them is the same in each run, that of other threads is not (lib/compare/diff/left_options.hpp)."""
+    of_main = threading.current_thread() is threading.main_thread()
+    number = next(_of_main if of_main else _of_others)
+    if number > _MOST_LEFT:
+        return ""
+    return f"{number}" if of_main else f"t{number}" if number < _MOST_LEFT else "t"
 
 
 class _Used:
     """An optimizer that the program has used."""
 
-    __slots__ = ("reference", "number", "user", "index", "saved")
+    __slots__ = ("reference", "number", "key", "saved")
 
     def __init__(self, optimizer, number: int) -> None:
         self.reference = reference_in(_known, optimizer)
         self.number = number
-        self.user = _this_thread()
-        self.index = _of_thread.used
+        self.key = _key()
         self.saved = None  # what has been said of it as it was saved last
-        _of_thread.used += 1
 
 
 _known = {}  # by the id of an optimizer
@@ -54,16 +59,15 @@ def _number_of(library, optimizer) -> int:
 
 
 def _tell_changed(library, when: str, used: _Used, optimizer, told) -> dict:
-    """Which hyperparameters are set otherwise since the last step, as far as that is not what has been told. Of
-    optimizers that other threads use, which one is which depends on time."""
-    if used.user != _this_thread() or used.index >= _MOST_LEFT:
+    """Which hyperparameters are set otherwise since the last step, as far as that is not what has been told."""
+    if not used.key:
         return told
     try:
         changed = {name: " -> ".join(pair) for name, pair in hyperparameters.changed(optimizer).items()}
     except Exception as error:
         failed("an optimizer's hyperparameters", error)
         return told
-    key = f"{when}.optimizer.{used.index}"
+    key = f"{when}.optimizer.{used.key}"
     if told is None:
         library.setting(key.encode(), capture.text(type(optimizer).__name__))
         told = {}

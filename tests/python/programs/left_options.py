@@ -1,13 +1,16 @@
 """Trains a layer and changes a hyperparameter after the last step. `left_options.py WHERE LR`: of an optimizer that
-stands at the end, or of one that is saved and then gone."""
+stands at the end, of one that is saved and then gone, or of one that a thread saves while another one does."""
 
+import random
 import sys
+import threading
+import time
 
 import torch
 
 
-def train(lr):
-    model = torch.nn.Linear(3, 1)
+def train(lr, model=None):
+    model = model or torch.nn.Linear(3, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(2):
         optimizer.zero_grad()
@@ -17,8 +20,25 @@ def train(lr):
     return model, optimizer
 
 
+def save(lr, saved=None, model=None):
+    left = train(lr, model)[1]
+    time.sleep(0.02 * random.random())
+    (print if saved is None else saved.append)(left.state_dict()["param_groups"])
+
+
 torch.manual_seed(0)
 if sys.argv[1] == "standing":
     left = train(float(sys.argv[2]))
+elif sys.argv[1] == "saved":
+    save(float(sys.argv[2]))
 else:
-    print(train(float(sys.argv[2]))[1].state_dict()["param_groups"])
+    saved = []
+    threads = [
+        threading.Thread(target=save, args=(lr, saved, torch.nn.Linear(3, 1)))
+        for lr in (float(sys.argv[2]), 0.2, 0.3, 0.4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(sorted(map(str, saved)))

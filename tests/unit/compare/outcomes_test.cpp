@@ -385,6 +385,51 @@ TEST_SUITE("outcomes") {
     CHECK(report.environment.empty());
   }
 
+  TEST_CASE("optimizers of threads are compared as a set") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      for (const char* const key : {"saved.optimizer.t0", "saved.optimizer.t1"})
+        run.environment(key, "SGD");
+      run.environment("saved.optimizer.t0.lr", changed ? "0.2 -> 0.1" : "0.4 -> 0.3");
+      run.environment("saved.optimizer.t1.lr", changed ? "0.4 -> 0.3" : "0.2 -> 0.1");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("a hyperparameter that one run changes after the last step of a thread is an outcome") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      for (const char* const key : {"saved.optimizer.t0", "saved.optimizer.t1"})
+        run.environment(key, "SGD");
+      run.environment("saved.optimizer.t0.lr", changed ? "0.2 -> 0.1" : "0.4 -> 0.3");
+      run.environment("saved.optimizer.t1.lr", changed ? "0.4 -> 0.6" : "0.2 -> 0.1");
+      run.leaves({weight});
+    });
+    CHECK(says(report, "lr of SGD is 0.3 and 0.6"));
+    REQUIRE(report.first() != nullptr);
+    CHECK(report.first()->arguments.size() == 1);
+  }
+
+  TEST_CASE("sets of optimizers of threads are not compared where one run has noted fewer") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("end.optimizer.t0", "SGD");
+      run.environment("end.optimizer.t0.lr", "0.2 -> 0.1");
+      if (changed) run.environment("end.optimizer.t1", "SGD");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
+  TEST_CASE("optimizers of so many threads that not all are noted are not compared") {
+    const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
+      run.environment("end.optimizer.t0", "SGD");
+      run.environment("end.optimizer.t", "SGD");
+      run.environment("end.optimizer.t0.lr", changed ? "0.2 -> 0.1" : "0.3 -> 0.1");
+      run.environment("end.optimizer.t0.eps", changed ? "0.2 -> 0.1" : "0.1 -> 0.2");
+      run.leaves({weight});
+    });
+    CHECK(report.verdict == Verdict::identical);
+  }
+
   TEST_CASE("an optimizer that only one run has is no difference") {
     const Report report = ending([](RunBuilder& run, const Tensor& weight, bool changed) {
       if (changed) {

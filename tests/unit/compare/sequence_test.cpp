@@ -1320,4 +1320,24 @@ TEST_SUITE("sequence") {
     CHECK(has(notes_of(report.findings[0]), "again in step 1"));
     CHECK(report_of(program(false)).findings.size() == 2);
   }
+
+  TEST_CASE("tensors that are saved in a row may be saved in any order") {
+    const auto save = [](bool changed, const char* third) {
+      return [=](RunBuilder& run) {
+        run.step(0).phase(Phase::optimizer);
+        const Tensor x = run.data(labelled("x"));
+        std::vector<Tensor> states;
+        for (const char* const made : {"first", "second", third})
+          states.push_back(run.op("aten::mul").in(x).out(labelled(made)));
+        if (changed) std::rotate(states.begin(), states.begin() + 1, states.end());
+        for (const Tensor& state : states) run.op(kSave).in(state);
+      };
+    };
+    const Report same = report_of(save(false, "third"), save(true, "third"));
+    CHECK(same.verdict == Verdict::identical);
+    CHECK(same.coverage.only_reference == 0);
+    const Report other = report_of(save(false, "third"), save(true, "changed"));
+    CHECK(other.verdict == Verdict::diverged);
+    CHECK(other.findings.size() == 1);
+  }
 }
