@@ -198,6 +198,7 @@ void describe(OpInfo& info, const c10::OperatorHandle& handle) {
   if (op.has(facts::fact::factory)) info.flags |= event_flag::factory;
   info.adopts = op.has(facts::fact::adopts);
   info.copies = info.name == "aten::copy_";
+  info.keeps_rest = op.is_in_place() && op.has(facts::fact::keeps_rest);
   info.converts = op.has(facts::fact::casts) && !info.copies;
   info.resolves = info.name == "aten::resolve_conj" || info.name == "aten::resolve_neg";
   info.resizes = info.name.starts_with("aten::resize_") || info.name == "aten::_resize_output_";

@@ -52,6 +52,7 @@ struct OpInfo {
   bool adopts =
       false;  ///< `set_data` asks whether its first tensor may refer to the second's memory
   bool copies = false;      ///< `copy_`, which may end before its bytes have come from a device
+  bool keeps_rest = false;  ///< writes some elements of its first tensor
   bool converts = false;    ///< returns its first tensor, or a copy of it with another dtype
   bool resolves = false;    ///< returns its first tensor, or a copy of it that is not conjugated
   bool resizes = false;     ///< may enlarge a storage without writing it

@@ -235,6 +235,25 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   return seen;
 }
 
+Seen see_partly_written(Thread& thread, const at::Tensor& tensor, Place place, Writer writer) {
+  const auto storage_of = [&]() -> Storage& {
+    return storages().at(*tensor.storage().unsafeGetStorageImpl());
+  };
+  std::vector<std::pair<std::size_t, std::size_t>> unfilled;
+  if (can_be_read(tensor)) {
+    const RegionKey region = region_of(tensor);
+    const std::lock_guard guard(storages());
+    if (storage_of().touches_uninitialised(region))
+      unfilled.assign(storage_of().uninitialised.begin(), storage_of().uninitialised.end());
+  }
+  Seen seen = see_written(thread, tensor, place, writer, /*already_written=*/false);
+  if (unfilled.empty()) return seen;
+  const std::lock_guard guard(storages());
+  storage_of().uninitialised.assign(unfilled.begin(), unfilled.end());
+  seen.row.flags |= slot_flag::uninitialised;
+  return seen;
+}
+
 Seen see_perhaps_written(Thread& thread, const at::Tensor& tensor, Place place, Writer writer) {
   if (tensor.defined() && !is_readable(tensor) && is_on_device(tensor))
     return see_perhaps_written_on_device(thread, tensor, place, writer);

@@ -50,6 +50,11 @@ struct Seen {
 [[nodiscard]] Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer writer,
                                bool already_written);
 
+/// A tensor of which an event has written only elements that its arguments choose: what nothing has
+/// filled before counts as unfilled after it.
+[[nodiscard]] Seen see_partly_written(Thread& thread, const at::Tensor& tensor, Place place,
+                                      Writer writer);
+
 /// A tensor that an op may have written without declaring it, where that is not known to be as it
 /// was.
 [[nodiscard]] Seen see_perhaps_written(Thread& thread, const at::Tensor& tensor, Place place,

@@ -120,6 +120,8 @@ inline constexpr std::uint32_t relays_out = 1U << 11;   ///< copies into a diffe
 inline constexpr std::uint32_t factory = 1U << 12;  ///< returns memory that nothing has written
 /// In place, `self`'s old content does not matter.
 inline constexpr std::uint32_t overwrites_self = 1U << 13;
+/// In place, `self` is left as it is but where the other arguments say.
+inline constexpr std::uint32_t keeps_rest = 1U << 23;
 /// Of its first argument only shape, dtype and device matter.
 inline constexpr std::uint32_t self_is_metadata = 1U << 14;
 inline constexpr std::uint32_t other_is_metadata = 1U << 15;  ///< of its second argument

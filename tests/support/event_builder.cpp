@@ -193,6 +193,12 @@ EventBuilder& EventBuilder::writes(const Tensor& tensor, const Values& values, b
   return *this;
 }
 
+EventBuilder& EventBuilder::fills_part(const Tensor& tensor, const Values& values) {
+  writes(tensor, values, /*whole=*/false);
+  stored().slots.back().slot.flags |= slot_flag::uninitialised;
+  return *this;
+}
+
 EventBuilder& EventBuilder::numbered(std::uint16_t first) {
   returns_ = first;
   return *this;

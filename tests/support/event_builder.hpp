@@ -54,6 +54,8 @@ class EventBuilder {
   /// Leaves new contents in a tensor that exists. With `whole` false the memory around a value with
   /// uninitialized parts stays uninitialized.
   EventBuilder& writes(const Tensor& tensor, const Values& values, bool whole = true);
+  /// The same of memory that nothing has filled, at places that its arguments choose.
+  EventBuilder& fills_part(const Tensor& tensor, const Values& values);
   /// What it returns from now on is numbered from `first`.
   EventBuilder& numbered(std::uint16_t first);
   /// Returns a tensor that shares memory with an argument.

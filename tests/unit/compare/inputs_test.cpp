@@ -560,4 +560,29 @@ TEST_SUITE("inputs") {
     CHECK(other.findings[1].kind == FindingKind::data);
     CHECK(other.findings[1].op == "aten::copy_");
   }
+
+  TEST_CASE("memory that nothing has filled means nothing to an op that fills a part of it") {
+    const auto program = [](const char* left, const char* other_left, bool gives_other = false) {
+      return report_of([=](RunBuilder& run, bool changed) {
+        run.step(0).phase(Phase::forward);
+        const Tensor buffer =
+            run.op("aten::empty")
+                .out_uninitialised(changed ? labelled("garbage") : labelled("rubbish"));
+        const Tensor given = run.data(labelled(changed && gives_other ? "other" : "given"));
+        run.op("aten::index_put_")
+            .in(buffer)
+            .in(given)
+            .fills_part(buffer, labelled(changed ? other_left : left));
+        run.op("aten::relu").in(buffer).out(labelled(changed ? other_left : left));
+      });
+    };
+    CHECK(program("all", "all").verdict == Verdict::identical);
+    const Report half = program("half and rubbish", "half and garbage");
+    REQUIRE(half.first() != nullptr);
+    CHECK(half.first()->op == "aten::relu");
+    CHECK(first_cause(half) == "uninitialised");
+    const Report other = program("all", "other", true);
+    REQUIRE(other.findings.size() == 1);
+    CHECK(other.first()->op == "aten::index_put_");
+  }
 }

@@ -5,6 +5,7 @@
 #include "compare/diff/effect.hpp"
 #include "compare/diff/finding_writer.hpp"
 #include "compare/measure/tensor_bytes.hpp"
+#include "facts/ops.hpp"
 
 namespace ulpscope::comparison {
 namespace {
@@ -18,6 +19,23 @@ namespace {
     any = true;
   }
   return any;
+}
+
+[[nodiscard]] bool accumulates(const Event& op) {
+  const auto given = ulpscope::arguments(op);
+  return std::any_of(given.begin(), given.end(), [](const Argument& argument) {
+    return argument.name == "accumulate" && argument.text == "True";
+  });
+}
+
+/// The op writes elements of its first tensor that its arguments choose.
+[[nodiscard]] bool keeps_rest(const Event& op) {
+  const facts::Op known(op.op);
+  return known.is_in_place() && known.has(facts::fact::keeps_rest) && !accumulates(op);
+}
+
+[[nodiscard]] bool is_self(const SlotPair& slot) {
+  return slot.reference && slot.candidate && slot.any().index == 0;
 }
 
 }  // namespace
@@ -75,6 +93,7 @@ void OpPair::begin(const Scene& new_scene, EventPair new_at) {
   set_unused_memory_aside();
   compare_layouts();
   arguments = compare_arguments(event(Side::reference), event(Side::candidate));
+  if (keeps_rest(event(Side::reference))) set_unfilled_rest_aside();
   count_values(state, scene, at, slots, judgement);
   judgement.differs = judgement.differs || !arguments.results.empty();
 }
@@ -100,6 +119,28 @@ void OpPair::set_unused_memory_aside() {
     slot.match = Match::uninitialised;
     for (const Side side : kSides) on(state.handed_back, side).insert(slot.of(side)->storage);
   }
+}
+
+/// Of memory that no op has filled, the op fills a part: what it leaves differs by what it writes
+/// there only if it is given something else to write.
+void OpPair::set_unfilled_rest_aside() {
+  bool given_same = arguments.values.empty();
+  SlotPair* left = nullptr;
+  for (SlotPair& slot : slots) {
+    const bool of_self = is_self(slot);
+    if (of_self && slot.role() == Role::mutated) left = &slot;
+    if (slot.role() != Role::input || slot.match != Match::differs) continue;
+    if (of_self && both(slot, slot_flag::uninitialised))
+      slot.match = Match::uninitialised;
+    else
+      given_same = false;
+  }
+  if (left == nullptr || left->match != Match::uninitialised) return;
+  if (((left->reference->flags | left->candidate->flags) & slot_flag::no_digest) != 0) return;
+  if (left->reference->digest == left->candidate->digest)
+    left->match = Match::equal;
+  else if (!given_same)
+    left->match = Match::differs;
 }
 
 void OpPair::compare_inside() {
