@@ -145,6 +145,11 @@ def live_equal(runs):
     expect(done.returncode == 0, f"exit code {done.returncode}: {done.stdout}{done.stderr}")
 
 
+def was_removed(done):
+    """Whether the faster program was too far ahead for the steps that a small window keeps (cli/docs/checking.md)."""
+    return done.returncode == 2 and "were removed before" in done.stdout
+
+
 def live_longer(runs):
     """What compare says of a run that is longer, wherever the other one ends, and however few steps are kept."""
     short, longer = [runs.bare, "--steps", "10"], [runs.bare, "--steps", "400"]
@@ -154,13 +159,17 @@ def live_longer(runs):
     expect(report["summary"].endswith("identical in the 10 steps that both have; the candidate has 390 more"),
            report["summary"])
     done = runs.run("live", "--window", "16", "--", runs.bare, "--steps", "300", "---", *short)
-    expect("identical in the 10 steps that both have; the reference has 290 more" in done.stdout, done.stdout)
+    expect(was_removed(done) or "identical in the 10 steps that both have; the reference has 290 more" in done.stdout,
+           done.stdout)
     done = runs.run("live", "--window", "16", "--", *longer, "---", runs.bare, "--steps", "300")
-    expect("identical in the 300 steps that both have; the reference has 100 more" in done.stdout, done.stdout)
+    expect(was_removed(done) or "identical in the 300 steps that both have; the reference has 100 more" in done.stdout,
+           done.stdout)
     more = []
     longer = [runs.bare, "--steps", "100"]
     for window in "1000", "16":
         done = runs.run("live", "--allow-longer", "--format", "json", "--window", window, "--", *short, "---", *longer)
+        if window == "16" and was_removed(done):
+            return
         expect(done.returncode == 0, f"exit code {done.returncode}: {done.stdout}{done.stderr}")
         more.append(json.loads(done.stdout)["coverage"]["only_candidate"])
     a_step = more[0] // 90
