@@ -44,6 +44,11 @@ at::Tensor find_known_tensor(const void* data) {
   return found ? tensor_over(std::move(found), dtype) : at::Tensor();
 }
 
+bool is_optimizer_state(const at::Tensor& tensor) {
+  const std::lock_guard guard(storages());
+  return storages().at(*tensor.storage().unsafeGetStorageImpl()).optimizer_state;
+}
+
 }  // namespace
 
 void note_saved(const void* data) noexcept {
@@ -62,7 +67,9 @@ void note_saved(const void* data) noexcept {
     Frame& frame = thread->frames.back();
     frame.flags &= ~event_flag::grad_mode;
     if (owner != 0) frame.module = owner;
-    thread->slots.push_back(see_read(*thread, tensor, {Role::input, 0, 0}, /*boundary=*/true).row);
+    ring::SlotRow row = see_read(*thread, tensor, {Role::input, 0, 0}, /*boundary=*/true).row;
+    if (is_optimizer_state(tensor)) row.flags |= slot_flag::optimizer_state;
+    thread->slots.push_back(row);
     end_event(*thread, frames, /*threw=*/false);
   });
 }

@@ -15,9 +15,10 @@ namespace {
          });
 }
 
-/// An op that writes a tensor to an archive.
-[[nodiscard]] bool saves(const Event& event) {
-  return event.op == kSave && event.slots.size() == 1;
+/// A tensor of an optimizer's state is written to an archive.
+[[nodiscard]] bool saves_state(const Event& event) {
+  return event.op == kSave && event.slots.size() == 1 &&
+         (event.slots.front().flags & slot_flag::optimizer_state) != 0;
 }
 
 [[nodiscard]] bool is_saved_before(const Event& event, const Event& other) {
@@ -71,7 +72,7 @@ Window::Window(std::vector<HeldEvent> events, bool last) : events_(std::move(eve
 }
 
 void Window::order_saves() {
-  const auto saved = [&](const Item& item) { return item.op && saves(event(item.event)); };
+  const auto saved = [&](const Item& item) { return item.op && saves_state(event(item.event)); };
   for (auto begin = items_.begin(); begin != items_.end();) {
     begin = std::find_if(begin, items_.end(), saved);
     const auto end = std::find_if_not(begin, items_.end(), saved);

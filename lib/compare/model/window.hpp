@@ -31,8 +31,8 @@ struct Item {
 ///
 /// Ops inside ops are part of the outermost op's item. Scopes, modules, backward nodes, gradients
 /// and optimizers are transparent: each becomes one item at its end, after what ran inside it.
-/// Tensors that are saved in a row are in the order in which they were made: LibTorch saves an
-/// optimizer's in that of their addresses.
+/// Tensors of an optimizer's state that are saved in a row are in the order of their names, those
+/// without one in that in which they were made: LibTorch saves them in the order of addresses.
 class Window {
  public:
   /// `last` says that the lane has no more events in this step: open scopes then end here. Without

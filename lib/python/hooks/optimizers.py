@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import os
 import threading
 
 from . import capture, compilation, generators, hyperparameters
@@ -35,11 +36,12 @@ def _key() -> str:
 class _Used:
     """An optimizer that the program has used."""
 
-    __slots__ = ("reference", "number", "key", "saved")
+    __slots__ = ("reference", "number", "process", "key", "saved")
 
     def __init__(self, optimizer, number: int) -> None:
         self.reference = reference_in(_known, optimizer)
         self.number = number
+        self.process = os.getpid()
         self.key = _key()
         self.saved = None  # what has been said of it as it was saved last
 
@@ -60,7 +62,7 @@ def _number_of(library, optimizer) -> int:
 
 def _tell_changed(library, when: str, used: _Used, optimizer, told) -> dict:
     """Which hyperparameters are set otherwise since the last step, as far as that is not what has been told."""
-    if not used.key:
+    if not used.key or used.process != os.getpid():
         return told
     try:
         changed = {name: " -> ".join(pair) for name, pair in hyperparameters.changed(optimizer).items()}

@@ -24,7 +24,7 @@ namespace {
 [[nodiscard]] bool accumulates(const Event& op) {
   const auto given = ulpscope::arguments(op);
   return std::any_of(given.begin(), given.end(), [](const Argument& argument) {
-    return argument.name == "accumulate" && argument.text == "True";
+    return argument.name == "reduce" || (argument.name == "accumulate" && argument.text == "True");
   });
 }
 
@@ -125,21 +125,25 @@ void OpPair::set_unused_memory_aside() {
 /// there only if it is given something else to write.
 void OpPair::set_unfilled_rest_aside() {
   bool given_same = arguments.values.empty();
+  bool rest_differs = false;
   SlotPair* left = nullptr;
   for (SlotPair& slot : slots) {
     const bool of_self = is_self(slot);
     if (of_self && slot.role() == Role::mutated) left = &slot;
-    if (slot.role() != Role::input || slot.match != Match::differs) continue;
-    if (of_self && both(slot, slot_flag::uninitialised))
+    if (slot.role() != Role::input || slot.match == Match::equal || slot.match == Match::aside)
+      continue;
+    if (of_self && slot.match == Match::differs && both(slot, slot_flag::uninitialised)) {
       slot.match = Match::uninitialised;
-    else
+      rest_differs = true;
+    } else {
       given_same = false;
+    }
   }
   if (left == nullptr || left->match != Match::uninitialised) return;
   if (((left->reference->flags | left->candidate->flags) & slot_flag::no_digest) != 0) return;
   if (left->reference->digest == left->candidate->digest)
     left->match = Match::equal;
-  else if (!given_same)
+  else if (!given_same || !rest_differs)
     left->match = Match::differs;
 }
 
