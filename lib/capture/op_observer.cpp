@@ -543,13 +543,11 @@ void write_arguments_back(Thread& thread, const Frame& frame) {
       thread.slots.push_back(see_arriving(thread, tensor, place, writer).row);
       continue;
     }
-    const auto see = [&] {
-      if (frame.info->keeps_rest) return see_partly_written(thread, tensor, place, writer);
-      return undeclared && !frame.info->wrapper
-                 ? see_perhaps_written(thread, tensor, place, writer)
-                 : see_written(thread, tensor, place, writer, frame.info->wrapper);
-    };
-    thread.slots.push_back(see().row);
+    const Seen seen = undeclared && !frame.info->wrapper
+                          ? see_perhaps_written(thread, tensor, place, writer)
+                          : see_written(thread, tensor, place, writer, frame.info->wrapper,
+                                        frame.info->keeps_rest);
+    thread.slots.push_back(seen.row);
     if ((frame.flags & event_flag::in_optimizer) != 0) watch_optimizer_state(thread, tensor);
   }
 }

@@ -93,9 +93,9 @@ Object* is_of_library(Object* module) {
 }
 
 /// Whether nothing of the program's runs inside the call, other modules aside.
-bool only_library_code(Object* module, Object* state) {
+/// @param of_library what is_of_library() returns
+bool only_library_code(Object* of_library, Object* state) {
   const Interpreter& python = hooks->python;
-  Object* const of_library = is_of_library(module);
   if (of_library == nullptr || python.PyObject_IsTrue(of_library) != 1) return false;
   if (in_dict(python, state, hooks->forward) != nullptr) return false;
   const auto nothing_in = [&](Object* name) {
@@ -142,18 +142,19 @@ Object* begin(Object*, Object* const* arguments, long) {
   const Owned state(python, or_none(python, python.PyObject_GenericGetDict(module, nullptr)));
   if (state.get() == nullptr) return python.PyLong_FromSize_t(0);
   const bool outermost = python.PyLong_AsSize_t(depth) == 0;
+  Object* of_library = is_of_library(module);
   std::uint32_t number = 0;
-  if (!outermost && in_dict(python, state.get(), hooks->script) == nullptr &&
-      is_of_library(module) != nullptr)
+  if (!outermost && in_dict(python, state.get(), hooks->script) == nullptr && of_library != nullptr)
     number = known_number(module);
   if (number == 0) {
     const Owned looked(python,
                        python.PyObject_CallFunctionObjArgs(hooks->look, module, depth, nullptr));
     if (looked.get() == nullptr) return nullptr;
     number = static_cast<std::uint32_t>(python.PyLong_AsSize_t(looked.get()));
+    if (of_library == nullptr) of_library = is_of_library(module);
   }
   if (number == 0) return python.PyLong_FromSize_t(0);
-  const bool trusted = only_library_code(module, state.get());
+  const bool trusted = only_library_code(of_library, state.get());
   return python.PyLong_FromSize_t(begin_call(number, trusted, outermost, args, kwargs));
 }
 

@@ -9,7 +9,6 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "capture/memory.hpp"
@@ -29,7 +28,6 @@ struct Stepped {
   std::pmr::vector<std::byte> options{&process_memory()};  ///< at its last step
   Words words{&process_memory()};                          ///< the same, a line each
   Words key{&process_memory()};                            ///< of its settings; empty: none
-  std::pmr::vector<Words> sent{&process_memory()};         ///< what has been sent, a field each
 };
 
 struct SteppedOptimizers {
@@ -70,7 +68,7 @@ void note_step_options(std::string_view optimizer_class, const torch::optim::Opt
   const auto [found, is_new] = stepped().by_number.try_emplace(number);
   Stepped& known = found->second;
   if (is_new) stepped().name(known);
-  if (!is_new && std::ranges::equal(known.options, options)) return;
+  if (known.key.empty() || (!is_new && std::ranges::equal(known.options, options))) return;
   known.options.assign(options.begin(), options.end());
   known.words.clear();
   describe_options(optimizer_class, optimizer, known.words);
@@ -84,23 +82,20 @@ void send_saved_options(Thread& thread, std::string_view optimizer_class,
   const std::lock_guard guard(stepped().mutex);
   const auto found = stepped().by_number.find(number);
   if (found == stepped().by_number.end() || found->second.key.empty()) return;
-  Stepped& known = found->second;
+  const Stepped& known = found->second;
   thread.send_environment(known.key, optimizer_class);
   std::string_view names = option_names(optimizer_class);
   std::string_view before = known.words;
   std::string_view after = now;
-  for (std::size_t field = 0; !before.empty() && !after.empty(); ++field) {
+  while (!before.empty() && !after.empty()) {
     const std::string_view name = take(names, ',');
     const std::string_view old_value = take(before, '\n');
     const std::string_view new_value = take(after, '\n');
-    Words change{&process_memory()};
-    if (old_value != new_value) change.append(old_value).append(" -> ").append(new_value);
-    if (known.sent.size() == field) known.sent.emplace_back();
-    if (known.sent[field] == change) continue;
     Words key(known.key, &process_memory());
     key.append(".").append(name);
+    Words change{&process_memory()};  // empty: not any more, if it was when it was saved before
+    if (old_value != new_value) change.append(old_value).append(" -> ").append(new_value);
     thread.send_environment(key, change);
-    known.sent[field] = std::move(change);
   }
 }
 

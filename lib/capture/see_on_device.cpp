@@ -65,7 +65,7 @@ Seen see_read_on_device(Thread& thread, const at::Tensor& tensor, Place place, b
 }
 
 Seen see_written_on_device(Thread& thread, const at::Tensor& tensor, Place place, Writer writer,
-                           bool already_written) {
+                           bool already_written, bool keeps_rest) {
   Seen seen{.row = blank(thread, tensor, place)};
   ring::SlotRow& row = seen.row;
   const Content content = content_of(tensor);
@@ -76,7 +76,9 @@ Seen see_written_on_device(Thread& thread, const at::Tensor& tensor, Place place
 
   const std::uint64_t ticket = request_digest(tensor, content);
   const std::lock_guard guard(storages());
-  Storage& storage = enter_write(impl, content.key, writer);
+  Storage& storage = enter_write(impl, content.key, writer, keeps_rest);
+  if (keeps_rest && storage.touches_uninitialised(content.key))
+    row.flags |= slot_flag::uninitialised;
   storages().write_through(storage, content.key);
   identify(thread, storage, storage.name_of(content.key), seen);
   if (ticket == 0) return unreadable(seen);

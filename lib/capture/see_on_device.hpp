@@ -9,7 +9,8 @@ namespace ulpscope::capture {
                                       bool boundary);
 
 [[nodiscard]] Seen see_written_on_device(Thread& thread, const at::Tensor& tensor, Place place,
-                                         Writer writer, bool already_written);
+                                         Writer writer, bool already_written,
+                                         bool keeps_rest = false);
 
 /// A tensor that an op may have written without declaring it: its slot is sent only if its content
 /// turns out to be different.

@@ -61,10 +61,11 @@ void identify(Thread& thread, const Storage& storage, const Name& name, Seen& se
   if (storage.scratch) seen.row.flags |= slot_flag::scratch;
 }
 
-Storage& enter_write(const c10::StorageImpl& impl, const RegionKey& key, Writer writer) {
+Storage& enter_write(const c10::StorageImpl& impl, const RegionKey& key, Writer writer,
+                     bool keeps_rest) {
   Storage& storage = storages().at(impl);
   storage.regions.forget(key);
-  storage.mark_written(key.offset, key.offset + key.bytes);
+  storage.mark_written(key.offset, key.offset + key.bytes, keeps_rest);
   storage.produced = true;
   storage.writer = writer;
   ++storage.writes;

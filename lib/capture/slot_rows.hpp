@@ -34,7 +34,9 @@ enum class Known : std::uint8_t {
 
 /// The bytes of a region have new content, which is not known yet. Holding the lock of the
 /// storages.
-Storage& enter_write(const c10::StorageImpl& storage, const RegionKey& key, Writer writer);
+/// @param keeps_rest perhaps not of each byte: what was uninitialized still is
+Storage& enter_write(const c10::StorageImpl& storage, const RegionKey& key, Writer writer,
+                     bool keeps_rest = false);
 
 /// Enters what is known about the content. Holding the lock of the storages.
 void tell(Region& region, ring::SlotRow& row);

@@ -70,11 +70,12 @@ void Storage::mark_uninitialised(std::size_t begin, std::size_t end) {
   if (begin < end) uninitialised.emplace_back(begin, end);
 }
 
-void Storage::mark_written(std::size_t begin, std::size_t end) {
+void Storage::mark_written(std::size_t begin, std::size_t end, bool keeps_rest) {
   if (begin >= end) return;
   written = written.first == written.second
                 ? std::pair(begin, end)
                 : std::pair(std::min(written.first, begin), std::max(written.second, end));
+  if (keeps_rest) return;
   for (std::size_t i = 0; i < uninitialised.size();) {
     auto& range = uninitialised[i];
     if (range.second <= begin || end <= range.first) {

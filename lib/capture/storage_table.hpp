@@ -142,7 +142,8 @@ struct Storage {
   /// Nothing has written a byte of it.
   [[nodiscard]] bool is_uninitialised(const RegionKey& key) const noexcept;
   void mark_uninitialised(std::size_t begin, std::size_t end);
-  void mark_written(std::size_t begin, std::size_t end);
+  /// @param keeps_rest not each of these bytes: which ones are uninitialized is as before
+  void mark_written(std::size_t begin, std::size_t end, bool keeps_rest = false);
   /// The bytes that mean something: those that ops have written, where others than ops write none.
   [[nodiscard]] RegionKey meaningful() const noexcept;
 };

@@ -198,13 +198,13 @@ Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place) {
 }
 
 Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer writer,
-                 bool already_written) {
+                 bool already_written, bool keeps_rest) {
   Seen seen{.row = blank(thread, tensor, place)};
   ring::SlotRow& row = seen.row;
   if (!tensor.defined()) return seen;
   if (!is_readable(tensor)) {
     if (is_on_device(tensor))
-      return see_written_on_device(thread, tensor, place, writer, already_written);
+      return see_written_on_device(thread, tensor, place, writer, already_written, keeps_rest);
     see_parts(thread, tensor, seen);
     return seen;
   }
@@ -217,7 +217,9 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   const Digest found = digest_of_value(thread, tensor, content);
   const Digest logical = logical_digest_of(content);
   const std::lock_guard guard(storages());
-  Storage& storage = enter_write(impl, content.key, writer);
+  Storage& storage = enter_write(impl, content.key, writer, keeps_rest);
+  if (keeps_rest && storage.touches_uninitialised(content.key))
+    row.flags |= slot_flag::uninitialised;
   storage.dtype = static_cast<std::int8_t>(tensor.scalar_type());
   storages().write_through(storage, content.key);
   identify(thread, storage, storage.name_of(content.key), seen);
@@ -232,25 +234,6 @@ Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer w
   tell(fresh, row);
   send_content(thread, tensor, content, fresh);
   note_content(fresh, row);
-  return seen;
-}
-
-Seen see_partly_written(Thread& thread, const at::Tensor& tensor, Place place, Writer writer) {
-  const auto storage_of = [&]() -> Storage& {
-    return storages().at(*tensor.storage().unsafeGetStorageImpl());
-  };
-  std::vector<std::pair<std::size_t, std::size_t>> unfilled;
-  if (can_be_read(tensor)) {
-    const RegionKey region = region_of(tensor);
-    const std::lock_guard guard(storages());
-    if (storage_of().touches_uninitialised(region))
-      unfilled.assign(storage_of().uninitialised.begin(), storage_of().uninitialised.end());
-  }
-  Seen seen = see_written(thread, tensor, place, writer, /*already_written=*/false);
-  if (unfilled.empty()) return seen;
-  const std::lock_guard guard(storages());
-  storage_of().uninitialised.assign(unfilled.begin(), unfilled.end());
-  seen.row.flags |= slot_flag::uninitialised;
   return seen;
 }
 

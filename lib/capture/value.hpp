@@ -46,14 +46,10 @@ struct Seen {
 [[nodiscard]] Seen see_mention(Thread& thread, const at::Tensor& tensor, Place place);
 
 /// A tensor that an event has written, fully or in part. `already_written` trusts what an inner op
-/// left behind: used for ops that compute only through other ops.
+/// left behind: used for ops that compute only through other ops. With `keeps_rest` it has written
+/// elements that its arguments choose: what nothing had filled before still counts as unfilled.
 [[nodiscard]] Seen see_written(Thread& thread, const at::Tensor& tensor, Place place, Writer writer,
-                               bool already_written);
-
-/// A tensor of which an event has written only elements that its arguments choose: what nothing has
-/// filled before counts as unfilled after it.
-[[nodiscard]] Seen see_partly_written(Thread& thread, const at::Tensor& tensor, Place place,
-                                      Writer writer);
+                               bool already_written, bool keeps_rest = false);
 
 /// A tensor that an op may have written without declaring it, where that is not known to be as it
 /// was.

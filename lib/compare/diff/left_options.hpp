@@ -14,8 +14,8 @@ namespace ulpscope::comparison {
 /// more). Those that differed already in its last step made no difference.
 ///
 /// N is the same in each run for optimizers that the main thread was the first to use. Those of
-/// other threads have a `t` before it, which is only different from all others: they are compared
-/// as a set, if as many are noted in both. `t` alone: there were more.
+/// other threads have a `t` before a number that only tells them apart: they are compared as a set,
+/// if as many are noted in both. `t` alone: there were more.
 [[nodiscard]] std::vector<ArgumentReport> left_options(
     const std::vector<EnvironmentEntry>& reference, const std::vector<EnvironmentEntry>& candidate);
 

@@ -31,7 +31,7 @@ namespace {
 /// The op writes elements of its first tensor that its arguments choose.
 [[nodiscard]] bool keeps_rest(const Event& op) {
   const facts::Op known(op.op);
-  return known.is_in_place() && known.has(facts::fact::keeps_rest) && !accumulates(op);
+  return known.is_in_place() && known.has(facts::fact::keeps_rest);
 }
 
 [[nodiscard]] bool is_self(const SlotPair& slot) {
@@ -93,7 +93,7 @@ void OpPair::begin(const Scene& new_scene, EventPair new_at) {
   set_unused_memory_aside();
   compare_layouts();
   arguments = compare_arguments(event(Side::reference), event(Side::candidate));
-  if (keeps_rest(event(Side::reference))) set_unfilled_rest_aside();
+  judge_partly_filled();
   count_values(state, scene, at, slots, judgement);
   judgement.differs = judgement.differs || !arguments.results.empty();
 }
@@ -121,25 +121,25 @@ void OpPair::set_unused_memory_aside() {
   }
 }
 
-/// Of memory that no op has filled, the op fills a part: what it leaves differs by what it writes
-/// there only if it is given something else to write.
-void OpPair::set_unfilled_rest_aside() {
+/// The op fills a part of memory that no op has filled. The rest means nothing, unless the op adds
+/// to it: what it leaves differs by what it writes only if it is given something else.
+void OpPair::judge_partly_filled() {
+  const auto left = std::find_if(slots.begin(), slots.end(), [](const SlotPair& slot) {
+    return is_self(slot) && slot.role() == Role::mutated && slot.match == Match::uninitialised;
+  });
+  if (left == slots.end() || !keeps_rest(event(Side::reference))) return;
+  const bool adds = accumulates(event(Side::reference));
   bool given_same = arguments.values.empty();
   bool rest_differs = false;
-  SlotPair* left = nullptr;
   for (SlotPair& slot : slots) {
-    const bool of_self = is_self(slot);
-    if (of_self && slot.role() == Role::mutated) left = &slot;
     if (slot.role() != Role::input || slot.match == Match::equal || slot.match == Match::aside)
       continue;
-    if (of_self && slot.match == Match::differs && both(slot, slot_flag::uninitialised)) {
-      slot.match = Match::uninitialised;
-      rest_differs = true;
-    } else {
-      given_same = false;
-    }
+    const bool is_rest = is_self(slot) && !adds && slot.match == Match::differs &&
+                         both(slot, slot_flag::uninitialised);
+    if (is_rest) slot.match = Match::uninitialised;
+    rest_differs = rest_differs || is_rest;
+    given_same = given_same && is_rest;
   }
-  if (left == nullptr || left->match != Match::uninitialised) return;
   if (((left->reference->flags | left->candidate->flags) & slot_flag::no_digest) != 0) return;
   if (left->reference->digest == left->candidate->digest)
     left->match = Match::equal;

@@ -87,7 +87,7 @@ struct OpPair {
 
  private:
   void set_unused_memory_aside();
-  void set_unfilled_rest_aside();
+  void judge_partly_filled();
   void compare_layouts();
   void note_computed_otherwise();
   void add_inside_writes(const std::vector<SlotPair>& inner);
