@@ -332,8 +332,8 @@ void send(Thread& thread, const OpInfo& info, std::pmr::vector<Outcome>& outcome
 
 const OpInfo& outcome(std::string_view name) { return named_info(EventKind::outcome, name); }
 
-/// Watched memory is digested before it is gone. Of memory that no op has used, only a change
-/// counts.
+/// Watched memory is digested before it is gone. Of memory that no op has used, or perhaps not
+/// filled, only a change counts.
 std::optional<FreedState> freed_state(const void* memory) {
   if (!storages().may_be_watched(memory)) return {};
   FreedState state;
@@ -343,9 +343,11 @@ std::optional<FreedState> freed_state(const void* memory) {
     const std::lock_guard guard(storages());
     Storage* const storage = storages().watched_at(memory);
     storages().forget_watched(memory);
-    if (storage == nullptr || !storage->uninitialised.empty()) return {};
+    if (storage == nullptr) return {};
+    const bool is_filled = storage->uninitialised.empty();
+    if (!is_filled && !storage->filled_in_part) return {};
     state = state_of(*storage);
-    watched = storage->watched;
+    watched = storage->watched && is_filled;
     means_nothing = storage->scratch || storage->handle;
   }
   if (!watched && (means_nothing || state.known == Digest{})) return {};

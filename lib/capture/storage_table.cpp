@@ -75,6 +75,7 @@ void Storage::mark_written(std::size_t begin, std::size_t end, bool keeps_rest) 
   written = written.first == written.second
                 ? std::pair(begin, end)
                 : std::pair(std::min(written.first, begin), std::max(written.second, end));
+  filled_in_part = filled_in_part || keeps_rest;
   if (keeps_rest) return;
   for (std::size_t i = 0; i < uninitialised.size();) {
     auto& range = uninitialised[i];
@@ -139,6 +140,7 @@ void StorageTable::forget() {
     entry.arrives = 0;
     entry.writer = {};
     entry.uninitialised.clear();
+    entry.filled_in_part = false;
     entry.written = {0, 0};
     entry.regions.clear();
   });
@@ -261,6 +263,7 @@ void StorageTable::start(Storage& entry, const c10::StorageImpl& storage) {
   entry.optimizer_state = false;
   entry.leaf_gradient = false;
   entry.uninitialised.clear();
+  entry.filled_in_part = false;
   entry.written = {0, 0};
   entry.regions.clear();
   if (!entry.foreign && is_foreign(storage)) foreign_.push_back(&storage);

@@ -121,7 +121,8 @@ struct Storage {
   bool optimizer_state = false;       ///< an optimizer keeps it from step to step
   bool leaf_gradient = false;         ///< of a leaf without a name
   std::pmr::vector<std::pair<std::size_t, std::size_t>>
-      uninitialised;  ///< byte ranges [begin, end)
+      uninitialised;            ///< byte ranges [begin, end)
+  bool filled_in_part = false;  ///< ops have perhaps filled all of these since
   /// All that recorded ops have written lies in these bytes; nothing has been written if they are
   /// none.
   std::pair<std::size_t, std::size_t> written{0, 0};

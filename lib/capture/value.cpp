@@ -134,8 +134,8 @@ Seen see_read(Thread& thread, const at::Tensor& tensor, Place place, bool bounda
     note_content(*region, row);
     return seen;
   }
-  if (region != nullptr && storage.produced && (row.flags & slot_flag::uninitialised) == 0)
-    row.flags |= slot_flag::changed;
+  const bool left_by_op = storage.filled_in_part || (row.flags & slot_flag::uninitialised) == 0;
+  if (region != nullptr && storage.produced && left_by_op) row.flags |= slot_flag::changed;
   const Writer last = region != nullptr ? region->writer : storage.writer;
   if (region != nullptr) storage.regions.forget(content.key);
   Region& fresh = storage.regions.remember({.key = content.key,

@@ -379,7 +379,8 @@ def kept(tools):
 
 def numpy_write(tools):
     """What NumPy writes after the last op of a tensor shows where the tensor is freed, or in the end."""
-    for what, expected in (("unused", (2, None)), ("used", (2, None)), ("standing", (1, "write"))):
+    kinds = (("unused", (2, None)), ("used", (2, None)), ("standing", (1, "write")), ("filled", (2, None)))
+    for what, expected in kinds:
         for name, times in (("reference", "0"), ("equal", "0"), ("written", "1")):
             tools.record(what + name, "numpy_write", what, times)
         code, report = tools.compare(what + "reference", what + "equal")

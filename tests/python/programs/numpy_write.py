@@ -1,5 +1,5 @@
 """Writes to a tensor through NumPy after its last op. `numpy_write.py WHAT TIMES`: a tensor that no op has used, one that
-an op has used, or one that stands at the end."""
+an op has used, one that stands at the end, or one that was filled by index."""
 
 import sys
 
@@ -10,6 +10,9 @@ kept = []
 
 def values(what, times):
     result = torch.full((3,), 2.0) * 3
+    if what == "filled":
+        result = torch.empty(3)
+        result[torch.tensor([2, 0, 1])] = torch.full((3,), 6.0)
     if what == "used":
         result.sum()
     if what == "standing":

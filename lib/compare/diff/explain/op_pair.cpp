@@ -34,6 +34,11 @@ namespace {
   return known.is_in_place() && known.has(facts::fact::keeps_rest);
 }
 
+/// Memory that no op has filled, and that the program has not changed since one filled a part.
+[[nodiscard]] bool is_unfilled(const SlotPair& slot) {
+  return both(slot, slot_flag::uninitialised) && !either(slot, slot_flag::changed);
+}
+
 [[nodiscard]] bool is_self(const SlotPair& slot) {
   return slot.reference && slot.candidate && slot.any().index == 0;
 }
@@ -103,7 +108,7 @@ void OpPair::begin(const Scene& new_scene, EventPair new_at) {
 void OpPair::set_unused_memory_aside() {
   for (SlotPair& slot : slots) {
     if (slot.role() != Role::input || !was_compared(slot.match)) continue;
-    const bool unfilled = slot.match == Match::differs && both(slot, slot_flag::uninitialised);
+    const bool unfilled = slot.match == Match::differs && is_unfilled(slot);
     if (!unfilled && state.handed_back.reference.empty()) continue;
     const bool unused = std::all_of(kSides.begin(), kSides.end(), [&](Side side) {
       return only_hands_back(event(side), *slot.of(side));
@@ -134,8 +139,8 @@ void OpPair::judge_partly_filled() {
   for (SlotPair& slot : slots) {
     if (slot.role() != Role::input || slot.match == Match::equal || slot.match == Match::aside)
       continue;
-    const bool is_rest = is_self(slot) && !adds && slot.match == Match::differs &&
-                         both(slot, slot_flag::uninitialised);
+    const bool is_rest =
+        is_self(slot) && !adds && slot.match == Match::differs && is_unfilled(slot);
     if (is_rest) slot.match = Match::uninitialised;
     rest_differs = rest_differs || is_rest;
     given_same = given_same && is_rest;
